@@ -8,6 +8,7 @@ WORKERS ?= auto
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+SHOWN := embed,tokens
 EXTRAS := chem,chroma,documents,embed,mcp,models,postgres,server,tokens
 # A stamp says what was installed, and when.
 RUNTIME := $(VENV)/.installed-runtime
@@ -51,7 +52,7 @@ imports: $(DEV)  ## imports run one way
 deps: $(DEV)  ## what is imported is declared, and the other way round
 	$(BIN)/deptry src
 
-bench: $(RUNTIME)  ## make bench DATA=locomo.json [PEERS=bm25,chromadb]: recall and speed on real conversations
+bench: $(DEV)  ## make bench DATA=locomo.json [PEERS=bm25,chromadb]: recall and speed on real conversations
 	@test -n "$(DATA)" || { echo "make bench needs DATA=path/to/a/locomo.json" >&2; exit 2; }
 	$(BIN)/phronesis bench locomo --data "$(DATA)" $(if $(PEERS),--peers "$(PEERS)")
 
@@ -62,9 +63,9 @@ $(BIN)/python:
 	$(PIP) install --upgrade 'pip>=25.1'
 
 $(RUNTIME): pyproject.toml | $(BIN)/python
-	$(PIP) install --editable '.[$(EXTRAS)]'
+	$(PIP) install --editable '.[$(SHOWN)]'
 	@touch $@
 
-$(DEV): pyproject.toml | $(BIN)/python
-	$(PIP) install --editable '.[$(EXTRAS)]' --group dev
+$(DEV): pyproject.toml benchmarks/pyproject.toml | $(BIN)/python
+	$(PIP) install --editable '.[$(EXTRAS)]' --editable './benchmarks[train]' --group dev
 	@touch $@ $(RUNTIME)

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from phronesis.models.embedder import Floats
-from phronesis.models.hashing_embedder import HashingEmbedder
+from phronesis.models.embedder import Floats, HashingEmbedder
 
 
 class Backwards(HashingEmbedder):

@@ -12,7 +12,7 @@ from playwright.sync_api import Page
 
 from loopback_server import served_api
 from phronesis import Memory
-from phronesis.interfaces.admission import Admission
+from phronesis.interfaces.authentication import Admission
 from phronesis.interfaces.web.mounting import mount
 
 BUILD = Path(__file__).parents[1] / ".build"

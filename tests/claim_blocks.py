@@ -4,12 +4,12 @@ import json
 from typing import Any
 
 from phronesis import Item, Memory
-from phronesis.core.reasoning.block import parse
 from phronesis.core.scope import LaneName
-from phronesis.derive.editor import Call
-from phronesis.derive.reasoning import record_verdict
-from phronesis.storage.documents import DocumentRow, documents_of_items
-from phronesis.storage.lanes import find_lane
+from phronesis.engine.edits import Call
+from phronesis.reasoning.handlers import record_verdict
+from phronesis.reasoning.laws.block_format import parse
+from phronesis.store.documents import DocumentRow, documents_of_items
+from phronesis.store.lanes import find_lane
 
 COPPER = {
     "claim_id": "c1", "status": "hypothesis", "facts": {"source_run_ids": ["r1"], "b": {"z": 1, "a": 0.61}},

@@ -14,9 +14,9 @@ import psycopg
 import pytest
 from coverage import Coverage
 
-from phronesis.storage import migrate as migrations
-from phronesis.storage.database import Database, connect
-from phronesis.storage.migrate import upgrade
+from phronesis.store import migrate as migrations
+from phronesis.store.database import Database, connect
+from phronesis.store.migrate import upgrade
 from postgres_databases import Databases
 from postgres_server import join
 

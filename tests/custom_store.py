@@ -9,10 +9,10 @@ from phronesis import wiring
 from phronesis.core.changes import Changes
 from phronesis.core.entries import Entry
 from phronesis.core.scope import LaneName
-from phronesis.derive.handler import Handler, Outcomes
-from phronesis.derive.writer import Written
+from phronesis.engine.handler import Handler, Outcomes
+from phronesis.engine.writer import Written
 from phronesis.memory import Memory
-from phronesis.storage.lane_view import LaneView
+from phronesis.store.lane_view import LaneView
 
 USER = LaneName("user", "alice")
 

@@ -5,12 +5,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from phronesis.core.model_calls import ModelCall, Spent
-from phronesis.models.asker import Asker
-from phronesis.models.calls import Limits
-from phronesis.models.conduct import Conduct
-from phronesis.models.language import AnswerSchema, Completion, Constraint, Message
-from phronesis.models.purse import Allowance, Purse
+from phronesis.core.reports import ModelCall, Spent
+from phronesis.models.call_policy import Allowance, Conduct, Limits, Purse
+from phronesis.models.language_model import AnswerSchema, Completion, Constraint, Message
+from phronesis.models.structured_client import Asker
 from phronesis.models.token_counter import ByteBound
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)

@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from phronesis.core.fusion.candidates import Candidate, Part
-from phronesis.core.fusion.relevance import COVERED
 from phronesis.core.items import Item
-from phronesis.core.plan import RetrievalPlan, Store, SubPlan, SubQuery
 from phronesis.core.results import Evidence, Match, Source
+from phronesis.core.retrieval_plan import RetrievalPlan, Store, SubPlan, SubQuery
+from phronesis.recall.deduplication import COVERED, Candidate, Part
 
 AT = datetime(2026, 5, 1, 12, tzinfo=UTC)
 

@@ -1,6 +1,6 @@
 """Events that are told as failures, and the patterns that a memory finds of them, by their references."""
 
-from phronesis.core.experience.records import PATTERN, Pattern
+from phronesis.experience.laws.records import PATTERN, Pattern
 from phronesis.memory import Memory
 
 

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from phronesis.core.relations import Origin
-from phronesis.core.traits.operations import NewBehavior, Reconsidered, Reinforcement, Wishes
-from phronesis.core.traits.strength import MIN_MEMORIES
-from phronesis.derive.reflecting.cycle import Reflecting
-from phronesis.derive.reflecting.likeness import Likeness
-from phronesis.derive.reflecting.material import Material, open_traits
-from phronesis.derive.reflecting.minds import Thought
 from phronesis.models.embedders import Embedders
+from phronesis.traits.laws.records import NewBehavior, Reconsidered, Reinforcement, Wishes
+from phronesis.traits.laws.strength import MIN_MEMORIES
+from phronesis.traits.reflection import Reflecting
+from phronesis.traits.scan import Material, open_traits
+from phronesis.traits.strategies import Thought
+from phronesis.traits.text_similarity import Likeness
 
 
 class PlainMind:

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from phronesis.conversation.extraction import ByRules, texts_of
 from phronesis.core.entries import Entry, Outcome
 from phronesis.core.proposals import ECHOES, GATED, JUDGED, PROPOSALS, Proposal, Refusal
-from phronesis.derive.extraction import ByRules, texts_of
-from phronesis.derive.handler import Bench, Prepare
+from phronesis.engine.handler import Bench, Prepare
 
 KINDS = {"home_city": "profile", "name": "profile", "alias": "profile", "employer": "profile", "likes": "preference",
          "dislikes": "preference", "task": "task", "decision": "decision", "event": "event", "deadline": "fact",

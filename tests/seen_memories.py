@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from phronesis.core.traits.seen import SeenMemory, SeenTrait
+from phronesis.traits.laws.records import SeenMemory, SeenTrait
 
 START = datetime(2025, 3, 1, 8, tzinfo=UTC)
 

@@ -5,14 +5,14 @@ from typing import Any
 
 from phronesis import Memory
 from phronesis.core.changes import Changes, Patch
+from phronesis.core.documents import DOCUMENT, SECTION, DocumentRow, ResourceRows, SectionRow
 from phronesis.core.entries import Entry
 from phronesis.core.ids import item_id
 from phronesis.core.items import Item, Trust
-from phronesis.core.resources.records import DOCUMENT, SECTION, DocumentRow, ResourceRows, SectionRow
 from phronesis.core.scope import LaneName
-from phronesis.derive.handler import Handler, Outcomes
-from phronesis.derive.writer import Written
-from phronesis.storage.lane_view import LaneView
+from phronesis.engine.handler import Handler, Outcomes
+from phronesis.engine.writer import Written
+from phronesis.store.lane_view import LaneView
 
 SHELVE = "test.shelve"
 

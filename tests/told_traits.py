@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from model_server import ModelServer
-from phronesis.core.traits.records import ReflectionCycle, Trait
 from phronesis.memory import Memory
+from phronesis.traits.laws.records import ReflectionCycle, Trait
 from scenarios.engines import Clock
 from scripted_reflections import Script, policy
 

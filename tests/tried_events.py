@@ -9,14 +9,14 @@ from unittest import mock
 from phronesis import wiring
 from phronesis.core.changes import Changes
 from phronesis.core.entries import Entry
-from phronesis.core.experience.records import L1Event, Pattern, Principle
 from phronesis.core.ids import item_id
 from phronesis.core.items import Item
 from phronesis.core.relations import Edge, EvidenceRow
 from phronesis.core.scope import LaneName
-from phronesis.derive.handler import Handler, Outcomes
+from phronesis.engine.handler import Handler, Outcomes
+from phronesis.experience.laws.records import L1Event, Pattern, Principle
 from phronesis.memory import Memory
-from phronesis.storage.lane_view import LaneView
+from phronesis.store.lane_view import LaneView
 
 USER = "alice"
 MATTERS: Mapping[str, tuple[str, str]] = {

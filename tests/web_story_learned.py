@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from phronesis import Memory
-from phronesis.core.traits.operations import Contradicted, Wishes
-from phronesis.core.traits.strength import TRAIT
-from phronesis.domains.catalysis.pubchem import Compound, Compounds
+from phronesis.reasoning.catalysis.pubchem import Compound, Compounds
+from phronesis.traits.laws.records import Contradicted, Wishes
+from phronesis.traits.laws.strength import TRAIT
 from plain_mind import install
 from pug_server import NAMES, ROWS
 

@@ -6,17 +6,16 @@ if TYPE_CHECKING:
     from phronesis.async_memory import AsyncMemory
     from phronesis.client import Client
     from phronesis.core.context import ContextPackage
-    from phronesis.core.experience.nei import NEI
-    from phronesis.core.experience.records import L1Event, Pattern, Principle
     from phronesis.core.items import Item, Trust
-    from phronesis.core.pages import Page
-    from phronesis.core.reasoning.item import ReasoningItem
-    from phronesis.core.reasoning.learned import LearnResult, RunRecord
-    from phronesis.core.reasoning.records import Claim
-    from phronesis.core.reasoning.review import Review
+    from phronesis.core.reports import Page
     from phronesis.core.results import AddResult, CommitResult, EditResult, Evidence, SearchResult, Source
     from phronesis.errors import ClaimsRefused, PhronesisError, Violation
+    from phronesis.experience.laws.input import NEI
+    from phronesis.experience.laws.records import L1Event, Pattern, Principle
     from phronesis.memory import Memory
+    from phronesis.reasoning.laws.item_records import LearnResult, ReasoningItem, RunRecord
+    from phronesis.reasoning.laws.records import Claim, Review
+
 
 __version__ = "0.1.0"
 
@@ -24,24 +23,24 @@ _HOMES = {
     "AsyncMemory": "phronesis.async_memory",
     "AddResult": "phronesis.core.results",
     "Client": "phronesis.client",
-    "Claim": "phronesis.core.reasoning.records",
+    "Claim": "phronesis.reasoning.laws.records",
     "ClaimsRefused": "phronesis.errors",
     "CommitResult": "phronesis.core.results",
     "ContextPackage": "phronesis.core.context",
     "EditResult": "phronesis.core.results",
     "Evidence": "phronesis.core.results",
     "Item": "phronesis.core.items",
-    "L1Event": "phronesis.core.experience.records",
-    "LearnResult": "phronesis.core.reasoning.learned",
+    "L1Event": "phronesis.experience.laws.records",
+    "LearnResult": "phronesis.reasoning.laws.item_records",
     "Memory": "phronesis.memory",
-    "NEI": "phronesis.core.experience.nei",
-    "Page": "phronesis.core.pages",
-    "Pattern": "phronesis.core.experience.records",
+    "NEI": "phronesis.experience.laws.input",
+    "Page": "phronesis.core.reports",
+    "Pattern": "phronesis.experience.laws.records",
     "PhronesisError": "phronesis.errors",
-    "Principle": "phronesis.core.experience.records",
-    "ReasoningItem": "phronesis.core.reasoning.item",
-    "Review": "phronesis.core.reasoning.review",
-    "RunRecord": "phronesis.core.reasoning.learned",
+    "Principle": "phronesis.experience.laws.records",
+    "ReasoningItem": "phronesis.reasoning.laws.item_records",
+    "Review": "phronesis.reasoning.laws.records",
+    "RunRecord": "phronesis.reasoning.laws.item_records",
     "SearchResult": "phronesis.core.results",
     "Source": "phronesis.core.results",
     "Trust": "phronesis.core.items",

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from phronesis.config import PolicySource
-from phronesis.core.keys import ApiKey, Role
+from phronesis.core.api_keys import ApiKey, Role
 from phronesis.memory import Memory
 from phronesis.memory.keys import KeyRing
 

@@ -1,4 +1,4 @@
-"""New identifiers that sort by the time at which they were made. ``core`` and ``derive`` may not use it."""
+"""New identifiers that sort by the time at which they were made. ``core`` and ``engine`` may not use it."""
 
 import os
 import time

@@ -11,14 +11,14 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter, ValidationError
 
-from phronesis.core.experience.records import L1, PATTERN, PRINCIPLE, L1Event, Pattern, Principle
 from phronesis.core.items import Item, Trust
-from phronesis.core.plain import as_json
-from phronesis.core.reasoning.item import ReasoningItem
-from phronesis.core.reasoning.records import REASONING
-from phronesis.core.traits.records import Trait
-from phronesis.core.traits.strength import TRAIT
+from phronesis.core.serialization import as_json
 from phronesis.errors import InputError
+from phronesis.experience.laws.records import L1, PATTERN, PRINCIPLE, L1Event, Pattern, Principle
+from phronesis.reasoning.laws.item_records import ReasoningItem
+from phronesis.reasoning.laws.records import REASONING
+from phronesis.traits.laws.records import Trait
+from phronesis.traits.laws.strength import TRAIT
 
 __all__ = ["RECORD_OF_KIND", "as_json", "decoded", "decoded_item", "schema_of"]
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Protocol
 
-from phronesis.core.pauses import pause_after
-from phronesis.derive.writer import Writer
+from phronesis.core.reports import pause_after
+from phronesis.engine.writer import Writer
 from phronesis.errors import PhronesisError
 from phronesis.memory import Memory
-from phronesis.storage.lanes import Lane, list_behind, list_lanes
+from phronesis.store.lanes import Lane, list_behind, list_lanes
 
 SHORTEST_SECONDS: Final = 0.05
 """The pause after a round that found work: more may have come while it was done."""

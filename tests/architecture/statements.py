@@ -13,7 +13,7 @@ from typing import Any, Final
 import psycopg
 import sqlalchemy as sa
 
-from phronesis.storage.schema import metadata
+from phronesis.store.schema import metadata
 
 TABLES: Final = frozenset(metadata.tables)
 

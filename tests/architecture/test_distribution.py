@@ -12,13 +12,13 @@ from architecture.statements import TABLES, faults, recorded, touches_tables
 from custom_store import registered
 from found_evidence import plan
 from phronesis import Memory
-from phronesis.core.model_calls import ModelCall
+from phronesis.core.reports import ModelCall
 from phronesis.core.scope import make_scope
 from phronesis.errors import PhronesisError
-from phronesis.index.in_memory import InMemoryIndex
-from phronesis.models.hashing_embedder import HashingEmbedder
-from phronesis.storage.model_calls import StoredLedger
-from phronesis.storage.schema import metadata
+from phronesis.index.external_index import InMemoryIndex
+from phronesis.models.embedder import HashingEmbedder
+from phronesis.store.model_calls import StoredLedger
+from phronesis.store.schema import metadata
 from phronesis.wiring import open_memory
 from shelved import HANDLERS, shelve
 

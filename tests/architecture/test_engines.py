@@ -11,9 +11,9 @@ import pytest
 
 PACKAGE = Path(__file__).parents[2] / "src" / "phronesis"
 SPINE = (
-    "core/changes.py", "core/undo.py", "core/relations.py", "derive/handler.py", "derive/step.py",
-    "derive/interpreter.py", "derive/replay.py", "derive/writer.py", "derive/rollback.py", "storage/lane_view.py",
-    "storage/derived.py", "index/projections.py",
+    "core/changes.py", "core/relations.py", "engine/handler.py", "engine/entry_applier.py",
+    "engine/interpreter.py", "engine/replay.py", "engine/writer.py", "engine/rollback.py", "store/lane_view.py",
+    "store/lane_state.py", "index/projections.py",
 )  # fmt: skip
 ENGINES = re.compile(
     r"reasoning|claim|trait|reflect|l1|l2|l3|pattern|principle|experience|aggregat|abstraction",
@@ -51,7 +51,7 @@ def test_the_spine_knows_no_engine(path: str) -> None:
 @pytest.mark.parametrize(
     "source",
     [
-        "from phronesis.core.claims import x", "import phronesis.derive.reflection", "if item.kind == 'trait': ...",
+        "from phronesis.core.claims import x", "import phronesis.engine.reflection", "if item.kind == 'trait': ...",
         "def apply_reasoning(): ...", "class Pattern: ...", "x = f'{y} of l1'", "def f(traits): ...", "a.aggregate()",
     ],
 )  # fmt: skip

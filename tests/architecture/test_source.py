@@ -19,7 +19,7 @@ LOADED = "import sys, {package}; print(*(name for name in {names!r} if name in s
 
 
 def test_there_is_something_to_judge() -> None:
-    assert {"core", "storage"} <= {module.area for module in MODULES}
+    assert {"core", "store"} <= {module.area for module in MODULES}
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)

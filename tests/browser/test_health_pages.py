@@ -8,9 +8,9 @@ from playwright.sync_api import expect
 
 from browsing import Visit, served
 from custom_store import failing, open_with
+from phronesis.conversation import typed_items
 from phronesis.core.entries import Entry
-from phronesis.derive import typed_items
-from phronesis.derive.handler import Handler
+from phronesis.engine.handler import Handler
 from phronesis.errors import EntryFailed
 
 

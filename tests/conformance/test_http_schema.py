@@ -12,13 +12,13 @@ from schemathesis import GenerationMode
 from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
 
 from phronesis import Memory
-from phronesis.config.serving import Serving
-from phronesis.interfaces.rest import health
-from phronesis.interfaces.rest.app import ROUTES, make_app
+from phronesis.config.server import Serving
+from phronesis.interfaces.http import admin_routes
+from phronesis.interfaces.http.app import ROUTES, make_app
 
 OPERATIONS = sorted(
     (getattr(route, "path", ""), method)
-    for router in (*ROUTES, health.router)
+    for router in (*ROUTES, admin_routes.health_router)
     for route in router.routes
     for method in getattr(route, "methods", ())
 )

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from phronesis import Memory
-from phronesis.core.experience.answers import Answer
+from phronesis.experience.laws.answers import Answer
 
 SHUT = "the safe is shut"
 

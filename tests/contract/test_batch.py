@@ -10,9 +10,9 @@ import pytest
 from phronesis import Memory
 from phronesis.batch import Batch, Told
 from phronesis.core.ids import derived_id
-from phronesis.derive.learning.learn import Learning
-from phronesis.derive.runs import RUN
 from phronesis.errors import Conflict, InputError
+from phronesis.reasoning.handlers import RUN
+from phronesis.reasoning.learning import Learning
 
 OUTPUT = {"M1": "Cu", "M2": "Zn", "atomic_ratio": "3:1", "modifier": "imidazole"}
 CLAIM = {"claim_id": "c1", "status": "hypothesis", "facts": {"source_run_ids": ["x"]},

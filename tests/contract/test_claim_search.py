@@ -10,10 +10,9 @@ from minute_clock import Clock
 from phronesis import Memory
 from phronesis.errors import NotFound
 from phronesis.index.chroma import Chroma
-from phronesis.index.in_memory import InMemoryIndex
-from phronesis.index.outside import OutsideIndex
-from phronesis.models.hashing_embedder import HashingEmbedder
-from phronesis.storage.search_tables import search_documents
+from phronesis.index.external_index import InMemoryIndex, OutsideIndex
+from phronesis.models.embedder import HashingEmbedder
+from phronesis.store.document_tables import search_documents
 from phronesis.wiring import open_memory
 
 pytestmark = pytest.mark.parametrize(

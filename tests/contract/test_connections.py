@@ -9,10 +9,10 @@ import sqlalchemy as sa
 
 from phronesis.errors import StorageError
 from phronesis.memory import Memory
-from phronesis.storage import database as database_module
-from phronesis.storage.database import Database, connect
-from phronesis.storage.migrate import upgrade
-from phronesis.storage.schema import items
+from phronesis.store import database as database_module
+from phronesis.store.database import Database, connect
+from phronesis.store.migrate import upgrade
+from phronesis.store.schema import items
 
 
 @pytest.fixture

@@ -10,16 +10,16 @@ import pytest
 from cited_contexts import in_full
 from custom_store import open_with, write
 from phronesis import Memory
-from phronesis.compose.requests import Request
+from phronesis.compose.assembly import Request
 from phronesis.core.changes import Changes, Patch
 from phronesis.core.context import ContextPackage
 from phronesis.core.entries import Entry
 from phronesis.core.relations import Edge, EvidenceRow
 from phronesis.core.scope import make_scope
-from phronesis.derive.handler import Handler, Outcomes
-from phronesis.recall.retrieving.local import MemoryRetriever
-from phronesis.storage.eligible import Wanted
-from phronesis.storage.lane_view import LaneView
+from phronesis.engine.handler import Handler, Outcomes
+from phronesis.recall.retrievers import MemoryRetriever
+from phronesis.store.eligible import Wanted
+from phronesis.store.lane_view import LaneView
 
 
 @pytest.fixture

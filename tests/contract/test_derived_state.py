@@ -10,33 +10,22 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from phronesis.core.canonical import rounded
 from phronesis.core.changes import Changes, Delta, Settled
-from phronesis.core.conversation import ConversationRows, MessageRow, RefRow, SessionRow, ToolCallRow, TurnRow
-from phronesis.core.entities import Entity, Mention
-from phronesis.core.experience.records import L1
-from phronesis.core.instants import from_micros
+from phronesis.core.entries import ConversationRows, MessageRow, RefRow, SessionRow, ToolCallRow, TurnRow
 from phronesis.core.items import Item, Trust
-from phronesis.core.relations import Edge, EvidenceRow
+from phronesis.core.relations import Edge, Entity, EvidenceRow, Mention
 from phronesis.core.scope import LaneName
+from phronesis.core.serialization import rounded
+from phronesis.core.timestamps import from_micros
 from phronesis.errors import StorageRefused
-from phronesis.storage import compared, conversations, documents, embedding_models, relations, schema
-from phronesis.storage.compare import differences, make_equal, snapshot
-from phronesis.storage.database import Database, Unit, connect
-from phronesis.storage.deltas import deltas_of_entry, deltas_of_items, find_delta, insert_deltas
-from phronesis.storage.derived import clear_lane, write_settled
-from phronesis.storage.documents import DocumentRow
-from phronesis.storage.items import (
-    ItemHead,
-    insert_items,
-    lane_of_item,
-    read_heads,
-    read_items,
-    read_where,
-    update_items,
-)
-from phronesis.storage.lanes import Lane, ensure_lane
-from phronesis.storage.scratch import open_scratch
+from phronesis.experience.laws.records import L1
+from phronesis.store import conversations, documents, embedding_models, experience, relations, schema
+from phronesis.store.database import Database, Unit, connect
+from phronesis.store.deltas import deltas_of_entry, deltas_of_items, find_delta, insert_deltas
+from phronesis.store.documents import DocumentRow
+from phronesis.store.items import ItemHead, insert_items, lane_of_item, read_heads, read_items, read_where, update_items
+from phronesis.store.lane_state import clear_lane, differences, make_equal, open_scratch, snapshot, write_settled
+from phronesis.store.lanes import Lane, ensure_lane
 
 AT = from_micros(1_750_000_000_123_456)
 FULL = Item(
@@ -233,8 +222,8 @@ def test_vectors_are_halves_and_can_be_replaced(database: Database, lane: Lane) 
     with database.transaction("t", "read") as unit:
         found = {row.document_id: row.embedding for row in documents.read_vectors(unit, lane.lane_id, "m")}
         some = documents.read_vectors(unit, lane.lane_id, "m", ["d3", "missing"])
-        ids, stored = compared.read_halves(unit, lane.lane_id, L1, "m", ["d7", "missing", "d0"])
-        none = compared.read_halves(unit, lane.lane_id, L1, "m", ["missing"])
+        ids, stored = experience.read_halves(unit, lane.lane_id, L1, "m", ["d7", "missing", "d0"])
+        none = experience.read_halves(unit, lane.lane_id, L1, "m", ["missing"])
         assert embedding_models.active_model(unit) == ("m", 384)
         assert documents.read_vectors(unit, lane.lane_id, "other")[0].embedding.tolist() == [1, 1, 1]
     assert found["d0"].dtype == np.float32

@@ -14,9 +14,9 @@ from phronesis.core.context import Block
 from phronesis.core.entries import Entry
 from phronesis.core.ids import item_id
 from phronesis.core.items import Item, Trust
-from phronesis.derive.handler import Handler, Outcomes
+from phronesis.engine.handler import Handler, Outcomes
 from phronesis.errors import InputError
-from phronesis.storage.lane_view import LaneView
+from phronesis.store.lane_view import LaneView
 
 MORNING = datetime(2026, 4, 2, 9, tzinfo=UTC)
 """A Thursday."""

@@ -8,7 +8,7 @@ import pytest
 
 from phronesis import Memory
 from phronesis.core.items import Item
-from phronesis.derive.eraser import Eraser
+from phronesis.engine.erasure import Eraser
 from phronesis.errors import VersionConflict
 
 

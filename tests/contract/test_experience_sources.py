@@ -7,8 +7,8 @@ import pytest
 
 from minute_clock import Clock
 from phronesis import L1Event, Memory
-from phronesis.core.experience.results import EventSource
 from phronesis.errors import InputError, NotFound
+from phronesis.experience.laws.records import EventSource
 
 NOTES = "Monday\n\nTried: oiled the hinge\nResult: it worked\n"
 BUILD = "✖ [2/3] Building A\nerror: A.lean:14:2: unknown constant 'List.append_revers'\nerror: build failed\n"

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from phronesis import Memory
-from phronesis.core.instants import to_micros
 from phronesis.core.scope import make_scope
+from phronesis.core.timestamps import to_micros
 from phronesis.errors import Conflict, InputError, NotFound
-from phronesis.recall.named import NamedItems
-from phronesis.storage import named_items
-from phronesis.storage.named_items import Asked, Compared, Inside
+from phronesis.recall.as_of import NamedItems
+from phronesis.store import named_items
+from phronesis.store.named_items import Asked, Compared, Inside
 
 
 @pytest.fixture

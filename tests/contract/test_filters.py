@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 
 from phronesis import Memory
-from phronesis.core.instants import from_micros
 from phronesis.core.items import TIME_FIELDS, Item, Trust
 from phronesis.core.scope import LaneName
+from phronesis.core.timestamps import from_micros
 from phronesis.errors import InputError
-from phronesis.storage.database import Database, connect
-from phronesis.storage.eligible import Wanted, eligible_ids
-from phronesis.storage.filters import FILTERABLE, OPERATORS, compile_filters
-from phronesis.storage.items import insert_items, read_where
-from phronesis.storage.lanes import Lane, ensure_lane
+from phronesis.store.database import Database, connect
+from phronesis.store.eligible import Wanted, eligible_ids
+from phronesis.store.filters import FILTERABLE, OPERATORS, compile_filters
+from phronesis.store.items import insert_items, read_where
+from phronesis.store.lanes import Lane, ensure_lane
 
 METADATA: list[dict[str, Any]] = [
     {}, {"x": None}, {"x": True}, {"x": False}, {"x": 0}, {"x": 1}, {"x": 1.0}, {"x": 1.5}, {"x": -3}, {"x": 1e16},

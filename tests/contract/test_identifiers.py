@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from phronesis import Memory
-from phronesis.core.scoring.marks import WHOLE_TERMS
 from phronesis.index.tokens import pack_terms, tokenize
-from phronesis.storage.search_tables import search_documents
+from phronesis.recall.scoring.packed_features import WHOLE_TERMS
+from phronesis.store.document_tables import search_documents
 
 TEXTS = (
     "The staging repo is called lumen-cloud-dev and mirrors prod every night.",

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from phronesis import Memory
-from phronesis.core.plan import RetrievalPlan, SubPlan, SubQuery
+from phronesis.core.retrieval_plan import RetrievalPlan, SubPlan, SubQuery
 from phronesis.core.scope import make_scope
 from phronesis.errors import InputError, NotFound
 from plain_mind import install

@@ -8,8 +8,8 @@ import pytest
 
 from custom_store import failing, open_with
 from phronesis import Memory
-from phronesis.derive import typed_items
-from phronesis.derive.handler import Handler
+from phronesis.conversation import typed_items
+from phronesis.engine.handler import Handler
 from phronesis.errors import EntryFailed, InputError
 
 

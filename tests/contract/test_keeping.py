@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from custom_store import failing, open_with, write
+from phronesis.conversation import handlers, typed_items
 from phronesis.core.entries import Entry
-from phronesis.derive import conversation, typed_items
-from phronesis.derive.handler import Handler
+from phronesis.engine.handler import Handler
 from phronesis.errors import EntryFailed
 from phronesis.memory import Memory
-from phronesis.models.hashing_embedder import HashingEmbedder
+from phronesis.models.embedder import HashingEmbedder
 from phronesis.worker import Worker
 
 POLICY = {"embedder": "hashing"}
@@ -32,7 +32,7 @@ def test_failing_retrying_and_deriving_anew(database_url: str) -> None:
     def bad(entry: Entry) -> bool:
         return broken[0] and "bad" in str(entry.payload)
 
-    blind = Handler(verb="turn", apply=failing(conversation.apply, bad), prepare=lambda _bench, _entry: [])
+    blind = Handler(verb="turn", apply=failing(handlers.apply, bad), prepare=lambda _bench, _entry: [])
     refused = Handler(verb="item", apply=failing(typed_items.apply, bad))
     with open_with(database_url, [blind, refused]) as memory:
         filled(memory)

@@ -8,10 +8,10 @@ import pytest
 import sqlalchemy as sa
 
 from phronesis import AsyncMemory, Memory
-from phronesis.core.keys import Role, Token, parse_token
+from phronesis.core.api_keys import Role, Token, parse_token
 from phronesis.errors import InputError, NotFound, Unauthenticated
-from phronesis.interfaces.admission import Admission
-from phronesis.storage.side_tables import api_keys
+from phronesis.interfaces.authentication import Admission
+from phronesis.store.side_tables import api_keys
 
 
 @pytest.fixture
@@ -109,7 +109,7 @@ def test_admission_gives_a_caller_of_the_keys_tenant(memory: Memory) -> None:
 
 
 def test_those_who_come_are_remembered_up_to_a_bound(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("phronesis.interfaces.admission.MOST_RECENT", 2)
+    monkeypatch.setattr("phronesis.interfaces.authentication.MOST_RECENT", 2)
     admission = Admission(memory, keys_required=True, seconds=60)
     tokens = [memory.keys.create("read", label=f"{n}")[0] for n in range(3)]
     for token in tokens:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from phronesis import LearnResult, Memory, ReasoningItem
-from phronesis.core.reasoning.records import Claim
 from phronesis.errors import IdempotencyConflict, NotFound
+from phronesis.reasoning.laws.records import Claim
 
 ZINC = {"M1": "Cu", "M2": "Zn", "atomic_ratio": "3:1", "modifier": "imidazole"}
 

@@ -9,11 +9,11 @@ import sqlalchemy as sa
 
 from custom_store import open_with, write
 from phronesis import Memory
-from phronesis.derive import typed_items
-from phronesis.derive.handler import Handler
-from phronesis.derive.interpreter import Interpreter
+from phronesis.conversation import typed_items
+from phronesis.engine.handler import Handler
+from phronesis.engine.interpreter import Interpreter
 from phronesis.errors import HandlerMissing, IntegrityError, StorageBusy, StorageError
-from phronesis.storage.truth_tables import blobs
+from phronesis.store.side_tables import blobs
 
 NOVEL = Handler(verb="novel", apply=typed_items.apply)
 LONG = "tea is hot " * 20_000

@@ -11,12 +11,12 @@ import sqlalchemy as sa
 
 from phronesis.core.scope import LaneName
 from phronesis.errors import IdempotencyConflict, NotFound
-from phronesis.storage import truth_tables as truth
-from phronesis.storage.database import Database, Unit, connect
-from phronesis.storage.lanes import find_lane, get_lane, list_behind, list_lanes, lock_lane
-from phronesis.storage.log import count_failure, find_failure, put_outcomes, read_outcomes
-from phronesis.truth.reader import check_chain, iterate, load_entry
-from phronesis.truth.recorder import BLOB_BYTES, NewEntry, Recorder
+from phronesis.log.reader import check_chain, iterate, load_entry
+from phronesis.log.recorder import BLOB_BYTES, NewEntry, Recorder
+from phronesis.store import side_tables
+from phronesis.store.database import Database, Unit, connect
+from phronesis.store.lanes import find_lane, get_lane, list_behind, list_lanes, lock_lane
+from phronesis.store.log import count_failure, find_failure, put_outcomes, read_outcomes
 
 ADA = LaneName("user", "ada")
 START = datetime(2026, 5, 1, tzinfo=UTC)
@@ -69,7 +69,7 @@ def test_payloads_come_back_character_for_character(database: Database, recorder
         assert lane is not None
         assert [entry.payload for entry in iterate(unit, lane)] == PAYLOADS
         assert check_chain(unit, lane) == []
-        assert unit.run(sa.select(sa.func.count()).select_from(truth.blobs)).scalar_one() == 3
+        assert unit.run(sa.select(sa.func.count()).select_from(side_tables.blobs)).scalar_one() == 3
 
 
 def test_a_blob_that_is_there_is_stored_once_for_each_tenant(database: Database, recorder: Recorder) -> None:
@@ -79,7 +79,7 @@ def test_a_blob_that_is_there_is_stored_once_for_each_tenant(database: Database,
     counts = []
     for tenant in ("t", "other"):
         with database.transaction(tenant, "read") as unit:
-            query = sa.select(truth.blobs.c.blob_id).where(truth.blobs.c.tenant_id == tenant)
+            query = sa.select(side_tables.blobs.c.blob_id).where(side_tables.blobs.c.tenant_id == tenant)
             counts.append(unit.run(query).scalars().all())
     assert [len(found) for found in counts] == [1, 1]
     assert counts[0] != counts[1]  # keyed by the tenant's secret: nobody learns what another has
@@ -164,17 +164,21 @@ def test_lanes_whose_names_differ_in_anything_are_different(database: Database, 
 
 
 TAMPERINGS: dict[str, Any] = {
-    "a column": sa.update(truth.entries).where(truth.entries.c.seq == 3).values(actor="mallory"),
-    "the time": sa.update(truth.entries).where(truth.entries.c.seq == 3).values(recorded_at=1),
-    "an entry is gone": sa.delete(truth.entries).where(truth.entries.c.seq == 3),
-    "the last entry is gone": sa.delete(truth.entries).where(truth.entries.c.seq == 6),
-    "a body": sa.update(truth.payload_parts).where(truth.payload_parts.c.n == 1).values(body=b'{"content":"other"}'),
-    "a salt": sa.update(truth.payload_parts).where(truth.payload_parts.c.n == 1).values(salt=b"0" * 16),
-    "a blob": sa.update(truth.blobs).values(body=b"x\x9c\x03\x00\x00\x00\x00\x01"),
-    "a blob's form": sa.update(truth.blobs).values(body=b"not compressed"),
-    "a blob is gone": sa.delete(truth.blobs),
-    "the head": sa.update(truth.lanes).values(head_hash="0" * 64),
-    "a path": sa.update(truth.entries).where(truth.entries.c.seq == 2).values(paths=["", "messages/0", "refs/7"]),
+    "a column": sa.update(side_tables.entries).where(side_tables.entries.c.seq == 3).values(actor="mallory"),
+    "the time": sa.update(side_tables.entries).where(side_tables.entries.c.seq == 3).values(recorded_at=1),
+    "an entry is gone": sa.delete(side_tables.entries).where(side_tables.entries.c.seq == 3),
+    "the last entry is gone": sa.delete(side_tables.entries).where(side_tables.entries.c.seq == 6),
+    "a body": sa.update(side_tables.payload_parts)
+    .where(side_tables.payload_parts.c.n == 1)
+    .values(body=b'{"content":"other"}'),
+    "a salt": sa.update(side_tables.payload_parts).where(side_tables.payload_parts.c.n == 1).values(salt=b"0" * 16),
+    "a blob": sa.update(side_tables.blobs).values(body=b"x\x9c\x03\x00\x00\x00\x00\x01"),
+    "a blob's form": sa.update(side_tables.blobs).values(body=b"not compressed"),
+    "a blob is gone": sa.delete(side_tables.blobs),
+    "the head": sa.update(side_tables.lanes).values(head_hash="0" * 64),
+    "a path": sa.update(side_tables.entries)
+    .where(side_tables.entries.c.seq == 2)
+    .values(paths=["", "messages/0", "refs/7"]),
 }
 
 
@@ -194,7 +198,7 @@ def test_entries_that_changed_places_are_found(database: Database, recorder: Rec
         _append(recorder, {"n": n})
     with database.transaction("t", "derive") as unit:
         for before, after in ((1, 9), (2, 1), (9, 2)):
-            unit.run(sa.update(truth.entries).where(truth.entries.c.seq == before).values(seq=after))
+            unit.run(sa.update(side_tables.entries).where(side_tables.entries.c.seq == before).values(seq=after))
     with database.transaction("t", "read") as unit:
         (lane,) = list_lanes(unit)
         assert {found.seq for found in check_chain(unit, lane)} >= {1, 2}
@@ -209,7 +213,7 @@ def test_a_transaction_that_fails_leaves_nothing(database: Database, recorder: R
     with pytest.raises(KeyError), database.transaction("t", "append") as unit:
         fail(unit)
     with database.transaction("t", "read") as unit:
-        assert unit.run(sa.select(truth.tenants)).all() == []
+        assert unit.run(sa.select(side_tables.tenants)).all() == []
 
 
 def test_outcomes_and_failures(database: Database, recorder: Recorder) -> None:

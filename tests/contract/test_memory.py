@@ -12,17 +12,10 @@ from typing import Any
 import pytest
 
 from phronesis import Memory
-from phronesis.derive import background
-from phronesis.derive.interpreter import BATCH
-from phronesis.errors import (
-    Closed,
-    IdempotencyConflict,
-    InputError,
-    NotFound,
-    RollbackConflict,
-    VersionConflict,
-)
-from phronesis.storage.lanes import get_lane, list_behind
+from phronesis.engine import background
+from phronesis.engine.interpreter import BATCH
+from phronesis.errors import Closed, IdempotencyConflict, InputError, NotFound, RollbackConflict, VersionConflict
+from phronesis.store.lanes import get_lane, list_behind
 
 START = datetime(2026, 5, 1, 10, tzinfo=UTC)
 

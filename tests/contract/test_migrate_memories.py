@@ -8,8 +8,8 @@ import pytest
 
 from minute_clock import Clock
 from phronesis import Memory
-from phronesis.core.reasoning.block import parse
 from phronesis.errors import InputError, NotFound
+from phronesis.reasoning.laws.block_format import parse
 
 OLD = {"kind": "reasoning", "run_id": "r4"}
 TEXT = "Formate drops above Cu:Ti 3:1 [C4]. Avoid Cu:Ti above 3:1. Next, try 2:1."

@@ -18,10 +18,10 @@ from psycopg import conninfo
 
 from phronesis import Memory
 from phronesis.errors import InputError, SchemaMissing, SchemaTooNew, StorageError, StorageReadOnly
-from phronesis.storage import migrate, schema
-from phronesis.storage.database import Database, connect
-from phronesis.storage.migrate import HEAD, check, open_schema, read_version, upgrade
-from phronesis.storage.resource_tables import RESOURCE_TABLES
+from phronesis.store import migrate, schema
+from phronesis.store.database import Database, connect
+from phronesis.store.document_tables import RESOURCE_TABLES
+from phronesis.store.migrate import HEAD, check, open_schema, read_version, upgrade
 from postgres_databases import Databases, _url
 
 TABLES = sorted(schema.metadata.tables)

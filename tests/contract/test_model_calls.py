@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from phronesis.core.instants import to_micros
-from phronesis.core.model_calls import ModelCall, Spent, day_of
+from phronesis.core.reports import ModelCall, Spent, day_of
+from phronesis.core.timestamps import to_micros
 from phronesis.errors import StorageReadOnly
 from phronesis.memory import Memory
-from phronesis.storage.database import Database, connect
-from phronesis.storage.model_calls import StoredLedger
-from phronesis.storage.schema import model_calls
+from phronesis.store.database import Database, connect
+from phronesis.store.model_calls import StoredLedger
+from phronesis.store.schema import model_calls
 
 NOON = datetime(2026, 5, 1, 12, 30, 15, 7, tzinfo=UTC)
 CALL = ModelCall(
@@ -98,7 +98,7 @@ def test_calls_of_days_that_are_over_are_one_row_for_each_role_and_model(databas
 
 
 def test_what_waits_for_long_is_folded_and_counts(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("phronesis.storage.model_calls.MAX_WAITING", 10)
+    monkeypatch.setattr("phronesis.store.model_calls.MAX_WAITING", 10)
     ledger = StoredLedger(database)
     for n in range(25):
         ledger.record("acme", dataclasses.replace(CALL, call_id=f"c{n}"))

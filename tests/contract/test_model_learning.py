@@ -10,8 +10,8 @@ import model_server as servers
 from model_server import ModelServer
 from phronesis import Memory, ReasoningItem
 from phronesis.core.items import Trust
-from phronesis.core.reasoning.records import Claim
 from phronesis.errors import IdempotencyConflict, InputError
+from phronesis.reasoning.laws.records import Claim
 from scripted_lessons import adds, by_claim, classed, lesson, policy, shown, updates, worded
 
 OUTPUT = {"M1": "Cu", "M2": "Zn", "atomic_ratio": "3:1", "modifier": "imidazole"}

@@ -16,9 +16,9 @@ from psycopg import conninfo, sql
 from sqlalchemy import select
 
 import postgres_server
-from phronesis.storage.database import connect
-from phronesis.storage.migrate import check
-from phronesis.storage.schema import metadata
+from phronesis.store.database import connect
+from phronesis.store.migrate import check
+from phronesis.store.schema import metadata
 from postgres_databases import Databases, _url
 
 own_server = pytest.mark.skipif("PHRONESIS_TEST_DSN" in os.environ, reason="the server is not ours to stop")

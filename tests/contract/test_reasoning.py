@@ -9,8 +9,8 @@ import pytest
 from claim_blocks import CHINESE, COPPER, USER, added, block, indexed, judge, shown, stored, verified
 from minute_clock import Clock
 from phronesis import ClaimsRefused, Memory, ReasoningItem
-from phronesis.core.reasoning.block import parse
 from phronesis.errors import IdempotencyConflict, InputError, NotFound, RollbackConflict, VersionConflict
+from phronesis.reasoning.laws.block_format import parse
 
 
 @pytest.fixture

@@ -12,14 +12,14 @@ from phronesis import Memory
 from phronesis.core.changes import Changes, Patch
 from phronesis.core.entries import Entry
 from phronesis.core.ids import item_id
-from phronesis.core.instants import isoformat
 from phronesis.core.items import Item
 from phronesis.core.relations import Edge
 from phronesis.core.results import SearchResult
-from phronesis.core.scoring.scale import WORDS as SCALE
-from phronesis.derive.handler import Handler, Outcomes
-from phronesis.derive.writer import Written
-from phronesis.storage.lane_view import LaneView
+from phronesis.core.timestamps import isoformat
+from phronesis.engine.handler import Handler, Outcomes
+from phronesis.engine.writer import Written
+from phronesis.recall.scoring.weights import WORDS as SCALE
+from phronesis.store.lane_view import LaneView
 
 START = datetime(2026, 5, 1, tzinfo=UTC)
 WORDS = "plans every journey long ahead"

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import model_server as servers
-from phronesis.core.traits.records import ReflectionCycle
 from phronesis.errors import EntryFailed, IdempotencyConflict, InputError
 from phronesis.memory import Memory
+from phronesis.traits.laws.records import ReflectionCycle
 from phronesis.worker import Worker
 from scenarios.writers import Said, forks, heard, start
 from scripted_reflections import policy

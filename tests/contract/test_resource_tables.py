@@ -13,21 +13,20 @@ import sqlalchemy as sa
 
 from custom_store import registered
 from phronesis import Memory
+from phronesis.core.documents import DOCUMENT, SECTION
 from phronesis.core.items import Item
-from phronesis.core.plan import Store
-from phronesis.core.resources.records import DOCUMENT, SECTION
+from phronesis.core.retrieval_plan import Store
 from phronesis.core.scope import LaneName, make_scope
-from phronesis.models.hashing_embedder import HashingEmbedder
+from phronesis.models.embedder import HashingEmbedder
 from phronesis.recall.search import Query
-from phronesis.storage.database import Unit
-from phronesis.storage.documents import count_without_vector, documents_of_items, read_vectors
-from phronesis.storage.eligible import Wanted
-from phronesis.storage.homes import HOMES, MEMORY, RESOURCES, home_of
-from phronesis.storage.lane_view import LaneView
-from phronesis.storage.lanes import Lane, find_lane
-from phronesis.storage.resource_tables import chunks, documents
-from phronesis.storage.resource_tables import sections as section_rows
-from phronesis.storage.resources import documents_at, sections_of, versions_of
+from phronesis.store.database import Unit
+from phronesis.store.document_tables import HOMES, MEMORY, RESOURCES, chunks, documents, home_of
+from phronesis.store.document_tables import sections as section_rows
+from phronesis.store.documents import count_without_vector, documents_of_items, read_vectors
+from phronesis.store.eligible import Wanted
+from phronesis.store.lane_view import LaneView
+from phronesis.store.lanes import Lane, find_lane
+from phronesis.store.resources import documents_at, sections_of, versions_of
 from scenarios.engines import Clock
 from shelved import HANDLERS, shelve
 

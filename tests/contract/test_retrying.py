@@ -9,16 +9,17 @@ import pytest
 
 from custom_store import failing, open_with, write
 from phronesis import Memory
+from phronesis.conversation import typed_items
 from phronesis.core.changes import Changes
 from phronesis.core.entries import Entry, Outcome
 from phronesis.core.items import Item
 from phronesis.core.results import Check
 from phronesis.core.scope import LaneName
-from phronesis.derive import erasure, rederive, typed_items
-from phronesis.derive.handler import Bench, Handler, Outcomes
+from phronesis.engine import erasure_effect, replay
+from phronesis.engine.handler import Bench, Handler, Outcomes
 from phronesis.errors import Conflict, EntryFailed, HandlerMissing, NotFound
-from phronesis.storage.lane_view import LaneView
-from phronesis.storage.lanes import list_lanes
+from phronesis.store.lane_view import LaneView
+from phronesis.store.lanes import list_lanes
 
 WORDS = "my secret is abracadabra-zebra"
 
@@ -42,7 +43,7 @@ def said_of(memory: Memory, name: str) -> Check:
 
 def failed_rederive(memory: Memory) -> str:
     memory.add("I live in Oslo", user_id="alice")
-    with broken(rederive, "difference"), pytest.raises(EntryFailed, match="call rederive again") as told:
+    with broken(replay, "difference"), pytest.raises(EntryFailed, match="call rederive again") as told:
         memory.rederive(user_id="alice")
     return str(told.value.details["entry_id"])
 
@@ -105,7 +106,7 @@ def test_a_retry_of_what_nothing_here_knows_waits_and_doctor_says_so(database_ur
 def test_an_erasure_that_failed_is_called_again(memory: Memory, target: str) -> None:
     item = memory.add(WORDS, user_id="alice", kind="fact").items[0]
     wanted: dict[str, Any] = {"id": item.id} if target == "item" else {"user_id": "alice"}
-    with broken(erasure.Erasure, "carry_out"), pytest.raises(EntryFailed, match="call erase again") as told:
+    with broken(erasure_effect.Erasure, "carry_out"), pytest.raises(EntryFailed, match="call erase again") as told:
         memory.erase(**wanted)
     with pytest.raises(Conflict, match="call erase again"):
         memory.retry(str(told.value.details["entry_id"]))
@@ -121,13 +122,13 @@ def test_an_erasure_that_failed_is_called_again(memory: Memory, target: str) -> 
 def test_what_could_not_be_prepared_again_is_outstanding_until_a_retry(memory: Memory) -> None:
     said = [{"role": "user", "content": text} for text in ("My name is Karla.", "I live in Oslo.")]
     made = memory.add(said, user_id="alice", session_id="s").items
-    with broken(erasure.Preparation, "prepare"):
+    with broken(erasure_effect.Preparation, "prepare"):
         certificate = memory.erase(id=made[0].id)
     [failed] = [job.entry_id for job in memory.jobs() if job.state == "failed"]
     assert not certificate.clean
     assert f"call retry('{failed}')" in certificate.outstanding[0]
     assert not memory.get_all(user_id="alice", kinds=["profile"])
-    with broken(erasure.Preparation, "prepare"), pytest.raises(EntryFailed) as told:
+    with broken(erasure_effect.Preparation, "prepare"), pytest.raises(EntryFailed) as told:
         memory.retry(str(failed))
     assert memory.jobs().failed == 1
     memory.retry(str(told.value.details["entry_id"]))  # by either id
@@ -155,7 +156,7 @@ def _read_all(bench: Bench, _entry: Entry) -> list[Outcome]:
 
 
 def test_a_lane_that_leans_on_it_is_outstanding_until_a_retry(database_url: str) -> None:
-    carry_out = erasure.Erasure.carry_out
+    carry_out = erasure_effect.Erasure.carry_out
 
     def only_here(self: Any, unit: Any, lane: Any, entry: Entry, outcomes: Any) -> None:
         if lane.kind == "shared":
@@ -169,7 +170,7 @@ def test_a_lane_that_leans_on_it_is_outstanding_until_a_retry(database_url: str)
         memory.stages.writer.write(
             memory.tenant, LaneName("shared", "default"), verb="learn_shared", payload={}, actor="agent"
         )
-        with mock.patch.object(erasure.Erasure, "carry_out", only_here):
+        with mock.patch.object(erasure_effect.Erasure, "carry_out", only_here):
             certificate = memory.erase(id=gone.id)
         assert not certificate.clean
         [failed] = [job.entry_id for job in memory.jobs() if job.state == "failed"]

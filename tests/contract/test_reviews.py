@@ -13,12 +13,11 @@ import sqlalchemy as sa
 from model_server import ModelServer, slow
 from phronesis import Memory, Review
 from phronesis.core.scope import LaneName
-from phronesis.derive.runs import run_of
-from phronesis.domains.catalysis.pace import Pace
-from phronesis.domains.catalysis.pubchem import PubChem
-from phronesis.domains.catalysis.reviewing import ABSENT_DAYS, FOUND_DAYS, ModifierReviews
 from phronesis.errors import InputError, NotFound
-from phronesis.storage.side_tables import lookups
+from phronesis.reasoning.catalysis.pubchem import Pace, PubChem
+from phronesis.reasoning.catalysis.review import ABSENT_DAYS, FOUND_DAYS, ModifierReviews
+from phronesis.reasoning.handlers import run_of
+from phronesis.store.side_tables import lookups
 from pug_server import Pug, asked_for, fault
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -48,8 +47,8 @@ def opened(
     database_url: str, server: ModelServer, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., Memory]:
     monkeypatch.setenv("PHRONESIS_PUBCHEM_URL", server.base_url)
-    monkeypatch.setattr("phronesis.domains.catalysis.pubchem.pace_of", lambda _: Pace(1000.0))
-    monkeypatch.setattr("phronesis.domains.catalysis.pubchem.WAIT_SECONDS", 0.01)
+    monkeypatch.setattr("phronesis.reasoning.catalysis.pubchem.pace_of", lambda _: Pace(1000.0))
+    monkeypatch.setattr("phronesis.reasoning.catalysis.pubchem.WAIT_SECONDS", 0.01)
 
     def opening(review: str = "on_request") -> Memory:
         policy = {"embedder": "none", "reasoning": {"review": review}}

@@ -12,12 +12,12 @@ from claim_blocks import COPPER, block
 from custom_store import registered
 from phronesis.core.scope import LaneName
 from phronesis.errors import StorageError
-from phronesis.index.in_memory import InMemoryIndex
-from phronesis.storage import schema
-from phronesis.storage.database import Database, Mode, connect
-from phronesis.storage.lookups import Lookup, keep_lookup
-from phronesis.storage.resource_tables import RESOURCE_TABLES
-from phronesis.storage.used import Use
+from phronesis.index.external_index import InMemoryIndex
+from phronesis.store import schema
+from phronesis.store.database import Database, Mode, connect
+from phronesis.store.document_tables import RESOURCE_TABLES
+from phronesis.store.lookups import Lookup, keep_lookup
+from phronesis.store.usage import Use
 from phronesis.wiring import open_memory
 from postgres_databases import Databases
 from shelved import HANDLERS, shelve

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from phronesis import Memory
 from phronesis.errors import IdempotencyConflict
-from phronesis.truth.reader import fit
+from phronesis.log.reader import fit
 
 NAMES = ("messages", "events", "tool_calls", "refs", "metadata", "$erased", "extra", "item_id", "target_id", "entry_id",
          "session_id", "expected_version", "attributes", "user_id", "content", "note")  # fmt: skip

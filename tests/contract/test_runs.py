@@ -9,8 +9,8 @@ import sqlalchemy as sa
 from phronesis import Memory
 from phronesis.core.scope import LaneName
 from phronesis.errors import Conflict, InputError, NotFound
-from phronesis.storage.side_tables import used_memories
-from phronesis.storage.used import KEPT, Use
+from phronesis.store.side_tables import used_memories
+from phronesis.store.usage import KEPT, Use
 
 RUN = {
     "run_id": "r1",

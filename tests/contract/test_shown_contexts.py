@@ -12,14 +12,15 @@ import sqlalchemy as sa
 
 from custom_store import open_with
 from phronesis import Memory
+from phronesis.conversation import handlers as conversation
+from phronesis.conversation.extraction import ByRules, texts_of
 from phronesis.core.entries import Entry, Outcome
 from phronesis.core.proposals import PROPOSALS, Proposal
-from phronesis.derive import background, conversation
-from phronesis.derive.extraction import ByRules, texts_of
-from phronesis.derive.handler import Bench
-from phronesis.storage.log import read_outcomes
-from phronesis.storage.shown import KEPT
-from phronesis.storage.side_tables import shown_contexts
+from phronesis.engine import background
+from phronesis.engine.handler import Bench
+from phronesis.store.context_impressions import KEPT
+from phronesis.store.log import read_outcomes
+from phronesis.store.side_tables import shown_contexts
 
 FACT = "My sister Anna is allergic to peanuts."
 SAID_AGAIN = "Your sister Anna is allergic to peanuts. She lives in Lyon."

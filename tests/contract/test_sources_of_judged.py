@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from phronesis import Memory
-from phronesis.derive.runs import find_run
+from phronesis.reasoning.handlers import find_run
 from phronesis.recall import evidence
-from phronesis.storage.deltas import deltas_of_items, edits_of_items
-from phronesis.storage.documents import documents_of_items
-from phronesis.storage.lane_view import LaneView
-from phronesis.storage.lanes import list_lanes
-from phronesis.storage.relations import find_entities, read_edges
+from phronesis.store.deltas import deltas_of_items, edits_of_items
+from phronesis.store.documents import documents_of_items
+from phronesis.store.lane_view import LaneView
+from phronesis.store.lanes import list_lanes
+from phronesis.store.relations import find_entities, read_edges
 
 CLAIM = {"claim_id": "c1", "status": "hypothesis", "facts": {"source_run_ids": ["x"]}, "inference": "Formate is made."}
 

@@ -13,8 +13,8 @@ import pytest
 import sqlalchemy as sa
 
 from phronesis.memory import Memory
-from phronesis.storage import schema
-from phronesis.storage.database import SEARCH_PATH, TENANT_SETTING
+from phronesis.store import schema
+from phronesis.store.database import SEARCH_PATH, TENANT_SETTING
 from worked_memory import worked
 
 IDENTITY: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from phronesis.core.traits.records import ReflectionCycle
+from phronesis.traits.laws.records import ReflectionCycle
 from told_traits import USER, Told, again, against, behavior, telling, trend, upgrade
 
 SENTENCE = "Checks the weather over the harbour before going out to sail with friends on the old wooden boat"

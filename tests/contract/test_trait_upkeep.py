@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from phronesis.memory import Memory
-from phronesis.recall.traits import LOOKED_AT
+from phronesis.traits.search import LOOKED_AT
 from phronesis.worker import Worker
 from plain_mind import install
 from scenarios.engines import Clock

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from phronesis.core.items import Item
-from phronesis.core.traits.records import Trait
 from phronesis.errors import InputError, NotFound
 from phronesis.memory import Memory
-from phronesis.recall import traits
-from phronesis.storage.items import live_by_stage
+from phronesis.store.items import live_by_stage
+from phronesis.traits import search
+from phronesis.traits.laws.records import Trait
 from told_traits import USER, Told, again, against, behavior, telling, trend, upgrade, words
 
 
@@ -641,7 +641,7 @@ def test_traits_are_read_again_when_one_changes_and_not_for_every_turn(
         read.append(given)
         return live_by_stage(*given)
 
-    monkeypatch.setattr(traits, "live_by_stage", counted)
+    monkeypatch.setattr(search, "live_by_stage", counted)
     told.remember("something else")
     assert sorted(told.shown()) == ["tea", "walks"]
     assert read == []

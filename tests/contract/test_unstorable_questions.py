@@ -8,8 +8,8 @@ import sqlalchemy as sa
 from phronesis import Memory
 from phronesis.core.text import storable
 from phronesis.errors import StorageRefused
-from phronesis.storage.conversations import find_session
-from phronesis.storage.schema import items
+from phronesis.store.conversations import find_session
+from phronesis.store.schema import items
 
 QUESTIONS = ["see https://a\0b/x now", "see https://a\ud800b/x now", '你好\0 "a\ud83d b"', "\ud83d"]
 

@@ -11,9 +11,9 @@ import sqlalchemy as sa
 from phronesis import Memory
 from phronesis.core.scope import LaneName
 from phronesis.errors import InputError
-from phronesis.storage.shown import shown_since
-from phronesis.storage.side_tables import usage
-from phronesis.storage.usage import MAX_WAITING, WRITTEN_AFTER
+from phronesis.store.context_impressions import shown_since
+from phronesis.store.side_tables import usage
+from phronesis.store.usage import MAX_WAITING, WRITTEN_AFTER
 
 NOW = datetime(2026, 4, 1, tzinfo=UTC)
 

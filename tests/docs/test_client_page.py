@@ -5,8 +5,8 @@ from pathlib import Path
 
 from loopback_server import served_api
 from phronesis import Client, Memory
-from phronesis.config.serving import Serving
-from phronesis.interfaces.rest.app import make_app
+from phronesis.config.server import Serving
+from phronesis.interfaces.http.app import make_app
 
 PAGE = (Path(__file__).parents[2] / "docs" / "client.md").read_text("utf-8")
 BLOCKS = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from phronesis.derive.sources.shelf import SOURCES
+from phronesis.experience.sources.registry import SOURCES
 from phronesis.interfaces.cli import commands, experience
 
 PAGE = (Path(__file__).parents[2] / "docs" / "experience.md").read_text("utf-8")

@@ -6,7 +6,7 @@ from pathlib import Path
 import yaml
 
 from phronesis.config import Policy
-from phronesis.config.forgetting import ForgettingRules
+from phronesis.config.conversation import ForgettingRules
 from phronesis.interfaces.cli import commands
 
 PAGE = (Path(__file__).parents[2] / "docs" / "forgetting.md").read_text("utf-8")

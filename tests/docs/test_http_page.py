@@ -8,7 +8,7 @@ from typing import Any
 
 from phronesis import errors
 from phronesis.interfaces.cli import commands
-from phronesis.interfaces.rest.problems import status_of
+from phronesis.interfaces.http.problems import status_of
 
 PAGE = (Path(__file__).parents[2] / "docs" / "http.md").read_text("utf-8")
 BLOCKS = re.findall(r"^```python\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)

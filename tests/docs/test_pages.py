@@ -9,13 +9,13 @@ from urllib.parse import unquote
 import pytest
 import yaml
 
-from phronesis.interfaces.cli.edge import run
+from phronesis.interfaces.cli.exit_codes import run
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
 LINK = re.compile(r"\[[^\]\n]*(?:\n[^\]\n]*)?\]\(([^()\s]+)\)")
-EXAMPLES = ["start.md", "concepts.md", "faq.md", "zh/start.md", "how-to/chatgpt.md", "how-to/claude.md",
+EXAMPLES = ["start.md", "concepts.md", "message-to-memory.md", "faq.md", "zh/start.md", "how-to/chatgpt.md", "how-to/claude.md",
             "how-to/from-mem0.md", "how-to/from-langmem.md"]  # fmt: skip
 """Pages whose examples run here, in their order; the older pages have tests of their own beside this one."""
 

@@ -3,9 +3,9 @@
 import re
 from pathlib import Path
 
-from phronesis.core.reasoning.block import parse
-from phronesis.core.reasoning.records import MEMBERS
-from phronesis.derive.claims_gate.gate import RULES, gate
+from phronesis.reasoning.claim_gate import RULES, gate
+from phronesis.reasoning.laws.block_format import parse
+from phronesis.reasoning.laws.records import MEMBERS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "reasoning-claims.md").read_text("utf-8")
 

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from phronesis.interfaces.cli.commands import cli
-from phronesis.interfaces.cli.examples import every_command
+from phronesis.interfaces.cli.commands import cli, every_command
 from phronesis.interfaces.reference import PAGES
 from phronesis.interfaces.reference.__main__ import write_pages
 

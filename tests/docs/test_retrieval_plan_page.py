@@ -5,7 +5,7 @@ import re
 from dataclasses import fields
 from pathlib import Path
 
-from phronesis.core.plan import INTENTS, MODES, ORIGINS, RetrievalPlan
+from phronesis.core.retrieval_plan import INTENTS, MODES, ORIGINS, RetrievalPlan
 from phronesis.interfaces.cli import commands
 
 PAGE = (Path(__file__).parents[2] / "docs" / "retrieval-plan.md").read_text("utf-8")

@@ -8,29 +8,24 @@ import pydantic
 import pytest
 
 from phronesis.config import TraitRules, load_settings
-from phronesis.core import confidence, decay, state_machine
-from phronesis.core.scoring.bonuses import TRAIT_BOOSTS
-from phronesis.core.traits import seen, strength, triggers
-from phronesis.core.traits.operations import LONG_WINDOW, SHORT_WINDOW, Action
-from phronesis.derive.prompts import prompt
-from phronesis.derive.reflecting import (
-    answer,
-    asking,
+from phronesis.core import confidence
+from phronesis.interfaces.cli.commands import cli
+from phronesis.models.prompts import prompt
+from phronesis.recall.scoring.packed_features import TRAIT_BOOSTS
+from phronesis.traits import (
     behaviours,
     contradictions,
-    crediting,
-    likeness,
-    linking,
-    material,
-    showing,
-    sifting,
-    trends,
+    llm_reflection,
+    reflection,
+    reflection_answer,
+    reflection_state,
+    scan,
+    strategies,
+    text_similarity,
     upgrades,
 )
-from phronesis.derive.reflecting import (
-    round as rounds,
-)
-from phronesis.interfaces.cli.commands import cli
+from phronesis.traits.laws import records, strength
+from phronesis.traits.laws.records import LONG_WINDOW, SHORT_WINDOW, Action
 
 PAGE = (Path(__file__).parents[2] / "docs" / "traits.md").read_text("utf-8")
 
@@ -60,7 +55,7 @@ def test_its_python_runs_in_order() -> None:
 @pytest.mark.parametrize("name", ["reflect", "reflect_questions", "special_reflection"])
 def test_a_prompt_stands_there_letter_by_letter(name: str) -> None:
     assert prompt(name) in blocks("text")
-    assert f"`derive/prompts/{name}.md`" in PAGE
+    assert f"`models/prompts/{name}.md`" in PAGE
 
 
 def members(form: type[pydantic.BaseModel]) -> list[str]:
@@ -70,23 +65,38 @@ def members(form: type[pydantic.BaseModel]) -> list[str]:
 def test_the_keys_of_an_answer_are_there() -> None:
     told = {names(key)[0]: names(cells) for key, cells in rows("### What it answers")}
     forms: dict[str, Any] = {
-        "new_trends": answer.TrendForm, "new_behaviors": answer.BehaviorForm,
-        "reinforcements": answer.ReinforcementForm,
-        "contradictions": answer.ContradictionForm, "upgrades": answer.UpgradeForm,
-    }  # fmt: skip
-    assert list(told) == members(answer.Reflected) == list(forms)
+        "new_trends": reflection_answer.TrendForm,
+        "new_behaviors": reflection_answer.BehaviorForm,
+        "reinforcements": reflection_answer.ReinforcementForm,
+        "contradictions": reflection_answer.ContradictionForm,
+        "upgrades": reflection_answer.UpgradeForm,
+    }
+    assert list(told) == members(reflection_answer.Reflected) == list(forms)
     assert told == {key: members(form) for key, form in forms.items()}
-    for name in (*members(answer.Special), *members(answer.SideForm), *members(answer.Questions), *get_args(Action)):
+    for name in (
+        *members(reflection_answer.Special),
+        *members(reflection_answer.SideForm),
+        *members(reflection_answer.Questions),
+        *get_args(Action),
+    ):
         assert f"`{name}`" in PAGE
 
 
 def test_every_rule_is_there() -> None:
     known = {
-        rounds.NO_NEW_EVIDENCE, rounds.NO_SUCH_TRAIT, rounds.TAKEN_BACK, rounds.NO_WORDS, behaviours.TOO_FEW,
+        reflection_state.NO_NEW_EVIDENCE,
+        reflection_state.NO_SUCH_TRAIT,
+        reflection_state.TAKEN_BACK,
+        reflection_state.NO_WORDS,
+        behaviours.TOO_FEW,
         behaviours.ONE_CONVERSATION,
-        contradictions.ONE_SIDED, sifting.SENSITIVE, trends.KNOWN, upgrades.TOO_FEW,
-        upgrades.TOO_UNSURE, upgrades.WRONG_SUBTYPE,
-    }  # fmt: skip
+        contradictions.ONE_SIDED,
+        strategies.SENSITIVE,
+        upgrades.KNOWN,
+        upgrades.TOO_FEW,
+        upgrades.TOO_UNSURE,
+        upgrades.WRONG_SUBTYPE,
+    }
     told = [names(rule)[0] for rule, _ in rows("## What is refused")]
     assert len(told) == len(set(told))
     assert set(told) == known
@@ -94,10 +104,10 @@ def test_every_rule_is_there() -> None:
 
 def test_every_trigger_is_there_with_its_figure() -> None:
     table = rows("## When a reflection is due")
-    assert [name for reason, _ in table for name in names(reason)] == list(get_args(triggers.Reason))
+    assert [name for reason, _ in table for name in names(reason)] == list(get_args(strength.Reason))
     said = {names(reason)[0]: text for reason, text in table}
-    assert said["importance"].endswith(f"adds up to {triggers.IMPORTANCE_DUE}")
-    assert f"{triggers.HOURS_DUE:g} hours" in said["elapsed"]
+    assert said["importance"].endswith(f"adds up to {strength.IMPORTANCE_DUE}")
+    assert f"{strength.HOURS_DUE:g} hours" in said["elapsed"]
 
 
 @pytest.mark.parametrize(
@@ -108,43 +118,48 @@ def test_every_trigger_is_there_with_its_figure() -> None:
         ("RISE", [upgrades.RISE]),
         ("GRADE_SHARES", list(confidence.GRADE_SHARES.values())),
         ("WEAKENING", [confidence.WEAKENING, confidence.STRONG_WEAKENING]),
-        ("REINFORCEMENT_DAMPING", [decay.REINFORCEMENT_DAMPING]),
-        ("DECAY_RATES", list(decay.DECAY_RATES.values())),
-        ("DISSOLVED_BELOW", [state_machine.DISSOLVED_BELOW, state_machine.EMERGING_FROM, state_machine.ESTABLISHED_FROM,
-                             state_machine.CORE_ABOVE]),
+        ("REINFORCEMENT_DAMPING", [confidence.REINFORCEMENT_DAMPING]),
+        ("DECAY_RATES", list(confidence.DECAY_RATES.values())),
+        (
+            "DISSOLVED_BELOW",
+            [confidence.DISSOLVED_BELOW, confidence.EMERGING_FROM, confidence.ESTABLISHED_FROM, confidence.CORE_ABOVE],
+        ),
         ("DOUBTFUL_SHARE", [contradictions.DOUBTFUL_SHARE]),
     ],
-)  # fmt: skip
+)
 def test_every_constant_stands_beside_its_name(name: str, figures: list[float]) -> None:
     (told,) = [figure for _, figure, code in rows("## The mathematics") if name in names(code)]
-    assert all(re.search(rf"(?<![\d.]){re.escape(f'{figure:.2f}')}(?!\d)|(?<![\d.]){re.escape(f'{figure:g}')}(?![\d])",
-                         told) for figure in figures)  # fmt: skip
+    assert all(
+        re.search(rf"(?<![\d.]){re.escape(f'{figure:.2f}')}(?!\d)|(?<![\d.]){re.escape(f'{figure:g}')}(?![\d])", told)
+        for figure in figures
+    )
 
 
 def test_the_other_figures_are_the_codes() -> None:
+    chars = f"{reflection_answer.MAX_SENTENCE} char"
     for text in (
         f"a window of {SHORT_WINDOW} or {LONG_WINDOW} days ({LONG_WINDOW} by default)",
-        f"{showing.MAX_SHOWN:,} characters of new memories",
-        f"{showing.MAX_EARLIER:,} of earlier ones",
-        f"{showing.MAX_TRAITS:,} of traits, {showing.MAX_CONTENT} of each",
-        f"At most {answer.MAX_WISHES} wishes of a kind, {answer.MAX_IDS} ids in a wish, {answer.MAX_SENTENCE} char",
-        f"{material.MOST_COMPARED:,} in all",
-        f"closer than {likeness.TWIN} (cosine)",
-        f"{asking.FOUND} memories a question at most",
-        f"at most {linking.MOST_LINKS} earlier ones each",
+        f"{llm_reflection.MAX_SHOWN:,} characters of new memories",
+        f"{llm_reflection.MAX_EARLIER:,} of earlier ones",
+        f"{llm_reflection.MAX_TRAITS:,} of traits, {llm_reflection.MAX_CONTENT} of each",
+        f"At most {reflection_answer.MAX_WISHES} wishes of a kind, {reflection_answer.MAX_IDS} ids in a wish, {chars}",
+        f"{scan.MOST_COMPARED:,} in all",
+        f"closer than {text_similarity.TWIN} (cosine)",
+        f"{llm_reflection.FOUND} memories a question at most",
+        f"at most {behaviours.MOST_LINKS} earlier ones each",
         f"each at {upgrades.FROM['preference'][1]} or more",
         f"each at {upgrades.FROM['core'][1]} or more",
     ):
         assert text in " ".join(PAGE.split()), text
     listed = re.search(r"of the kinds ([\w, \n]+) and (\w+)\nthat were learned", PAGE)
     assert listed is not None
-    assert (*re.findall(r"\w+", listed[1]), listed[2]) == seen.MEMORY_KINDS
-    assert all(context in PAGE for context in seen.CONTEXTS)
+    assert (*re.findall(r"\w+", listed[1]), listed[2]) == records.MEMORY_KINDS
+    assert all(context in PAGE for context in records.CONTEXTS)
 
 
 def test_what_recall_and_stages_bring_is_the_codes() -> None:
     text = " ".join(PAGE.split())
-    assert f"gains {crediting.CREDIT} of `usefulness`" in text
+    assert f"gains {reflection.CREDIT} of `usefulness`" in text
     assert ", ".join(f"{share} {stage}" for stage, share in TRAIT_BOOSTS.items()) in text
 
 

@@ -12,9 +12,8 @@ import pytest
 
 from phronesis import __version__
 from phronesis.core.results import AddResult, Explanation
-from phronesis.interfaces.cli.commands import SECTIONS, cli
-from phronesis.interfaces.cli.edge import run
-from phronesis.interfaces.cli.examples import EXAMPLES, every_command, lines_of
+from phronesis.interfaces.cli.commands import EXAMPLES, SECTIONS, cli, every_command, lines_of
+from phronesis.interfaces.cli.exit_codes import run
 from phronesis.memory import Memory
 
 NOBODY = "00000000-0000-5000-8000-000000000000"
@@ -43,7 +42,7 @@ def test_every_command_has_help(path: tuple[str, ...], command: click.Command, c
     assert all(parameter.help for parameter in command.params if isinstance(parameter, click.Option))
     assert "\n\n" in str(command.help), "it needs a paragraph below its first sentence"
     if not isinstance(command, click.Group):
-        assert lines_of(" ".join(path)), "it needs an example in phronesis.interfaces.cli.examples"
+        assert lines_of(" ".join(path)), "it needs an example in phronesis.interfaces.cli.commands"
         assert all(f"    {line}\n" in shown.out for line in lines_of(" ".join(path)))
 
 
@@ -233,7 +232,7 @@ def test_bench_passes_on_what_it_is_given(call: Any, tmp_path: Path, monkeypatch
         given.update(more, data=data)
         return Report()
 
-    monkeypatch.setattr("phronesis.evals.bench.run_locomo", run_locomo)
+    monkeypatch.setattr("phronesis_benchmarks.bench.run_locomo", run_locomo)
     data = tmp_path / "locomo.json"
     data.write_text("[]", "utf-8")
     arguments = ("bench", "locomo", "--data", str(data), "--peers", "bm25, chromadb", "--limit", "2")

@@ -9,8 +9,7 @@ import pytest
 
 import model_server as servers
 from model_server import ModelServer
-from phronesis.interfaces.cli.chat import _lines
-from phronesis.interfaces.cli.conversation import Conversation
+from phronesis.interfaces.cli.chat import Conversation, _lines
 
 POLICY = """\
 version: 1

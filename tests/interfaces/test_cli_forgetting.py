@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from phronesis.core.experience.upkeep import ForgetResult, Forgotten
-from phronesis.interfaces.cli.forgetting import MAX_KEPT, say_forgotten
+from phronesis.experience.laws.records import ForgetResult, Forgotten
+from phronesis.interfaces.cli.writing import MAX_KEPT, say_forgotten
 
 LONG_AGO = "2020-01-01"
 

@@ -8,7 +8,7 @@ import pytest
 
 import model_server as servers
 from model_server import ModelServer
-from phronesis.derive.extracting.rules import RULES_VERSION
+from phronesis.conversation.extracting.rules import RULES_VERSION
 
 POLICY = """\
 version: 1

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from phronesis.core.plan import RetrievalPlan
+from phronesis.core.retrieval_plan import RetrievalPlan
 
 MESSAGE = "What did Zhang Wei say on 2026-05-04? And what does the manual say about port 443?"
 

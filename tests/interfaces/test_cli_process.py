@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from phronesis.interfaces.cli import demo_stage, story
+from phronesis.interfaces.cli import demo, story
 
 pytestmark = pytest.mark.slow  # each starts processes
 
@@ -75,7 +75,7 @@ def test_a_full_disk_is_one_line() -> None:
 
 def test_help_loads_nothing_heavy() -> None:
     code = (
-        "import sys; from phronesis.interfaces.cli.edge import run; run(['--help']);"
+        "import sys; from phronesis.interfaces.cli.exit_codes import run; run(['--help']);"
         f"print(*(name for name in {HEAVY!r} if name in sys.modules), file=sys.stderr)"
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True)
@@ -114,7 +114,7 @@ def test_demo_with_encoder(tmp_path: Path, encoder: str) -> None:
 def test_demo_in_a_store_of_ones_own_takes_a_new_tenant(
     monkeypatch: pytest.MonkeyPatch, sqlite_url: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from phronesis.interfaces.cli.edge import run  # noqa: PLC0415
+    from phronesis.interfaces.cli.exit_codes import run  # noqa: PLC0415
 
     monkeypatch.setenv("PHRONESIS_EMBEDDER", "none")  # in this process: others show that it is a command
     assert run(["demo", "--url", sqlite_url]) == 0
@@ -127,13 +127,13 @@ def test_demo_in_a_store_of_ones_own_takes_a_new_tenant(
 def test_demo_fails_when_a_check_fails(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from phronesis.interfaces.cli.edge import run  # noqa: PLC0415
+    from phronesis.interfaces.cli.exit_codes import run  # noqa: PLC0415
 
     monkeypatch.setenv("PHRONESIS_EMBEDDER", "none")
     monkeypatch.setattr(story, "QUESTIONS", (story.Question("What can Tom not eat?", story.TOM, "walnuts"),))
     assert run(["demo", "--url", f"sqlite:///{tmp_path / 'x.db'}", "--tenant", "t"]) == 1
     assert "FAILED" in capsys.readouterr().out
-    assert demo_stage.WIDTH == 100
+    assert demo.WIDTH == 100
 
 
 def test_the_story_has_both_languages_and_its_parts() -> None:

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from phronesis.interfaces.cli.progress import Progress, waiting
+from phronesis.interfaces.cli.output import Progress, waiting
 
 
 class Terminal(io.StringIO):

@@ -8,7 +8,7 @@ import pytest
 
 from phronesis.core.results import ClaimIndexResult, ErasureCertificate
 from phronesis.interfaces.cli.reasoning import say_reindexed
-from phronesis.interfaces.cli.render_keeping import say_erased
+from phronesis.interfaces.cli.render_reports import say_erased
 
 LAWFUL = (
     'RBMEM_CLAIMS_V1\nTOPIC=Cu\nCLAIMS_JSON=[{"claim_id":"c1","status":"hypothesis",'

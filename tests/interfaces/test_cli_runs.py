@@ -10,7 +10,7 @@ import pytest
 import scripted_lessons as lessons
 from model_server import ModelServer, status
 from phronesis import Memory
-from phronesis.domains.catalysis.pace import Pace
+from phronesis.reasoning.catalysis.pubchem import Pace
 from pug_server import Pug
 
 BLOCK = (
@@ -119,7 +119,7 @@ def test_mistakes(call: Any, file: str) -> None:
 def pubchem(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
     with ModelServer(Pug()) as server:
         monkeypatch.setenv("PHRONESIS_PUBCHEM_URL", server.base_url)
-        monkeypatch.setattr("phronesis.domains.catalysis.pubchem.pace_of", lambda _: Pace(1000.0))
+        monkeypatch.setattr("phronesis.reasoning.catalysis.pubchem.pace_of", lambda _: Pace(1000.0))
         yield server
 
 

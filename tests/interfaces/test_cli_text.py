@@ -2,7 +2,7 @@
 
 import pytest
 
-from phronesis.interfaces.cli.text import clean, columns, cut, on_one_line, pad, table
+from phronesis.interfaces.cli.output import clean, columns, cut, on_one_line, pad, table
 
 
 @pytest.mark.parametrize(("text", "wide"), [("", 0), ("tea", 3), ("绿茶", 4), ("e\u0301", 1), ("ｔ", 2), ("a绿", 3)])

@@ -11,12 +11,11 @@ import pytest
 
 from model_server import ModelServer, status
 from phronesis import Memory
-from phronesis.core.traits.records import RANKS, Trait
-from phronesis.core.traits.seen import CONTEXTS
-from phronesis.derive.reflecting.by_rules import RULES_VERSION
-from phronesis.derive.reflecting.correcting import FACETS
 from phronesis.interfaces.cli import traits
-from phronesis.recall.traits import SUBTYPES
+from phronesis.traits.by_rules import RULES_VERSION
+from phronesis.traits.contradictions import FACETS
+from phronesis.traits.laws.records import CONTEXTS, RANKS, Trait
+from phronesis.traits.search import SUBTYPES
 from scripted_reflections import Script, policy
 
 SAID = "I went running along the river this morning."

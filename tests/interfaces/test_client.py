@@ -12,9 +12,8 @@ import pytest
 
 from loopback_server import served_api
 from phronesis import Client, Memory
-from phronesis.client.routes import BODY, ROUTES
-from phronesis.client.transport import error_of
-from phronesis.config.serving import Serving
+from phronesis.client.transport import BODY, ROUTES, error_of
+from phronesis.config.server import Serving
 from phronesis.errors import (
     ClaimsRefused,
     Conflict,
@@ -27,7 +26,7 @@ from phronesis.errors import (
     Unauthenticated,
     VersionConflict,
 )
-from phronesis.interfaces.rest.app import make_app
+from phronesis.interfaces.http.app import make_app
 from phronesis.wire import as_json
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)

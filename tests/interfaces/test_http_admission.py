@@ -6,9 +6,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from phronesis import Memory
-from phronesis.config.serving import Serving
+from phronesis.config.server import Serving
 from phronesis.errors import InputError
-from phronesis.interfaces.serving import check_reach, make_server_app
+from phronesis.interfaces.server_process import check_reach, make_server_app
 
 PLACE = "http://127.0.0.1:8765"
 

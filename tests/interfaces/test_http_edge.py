@@ -12,12 +12,12 @@ from starlette.testclient import TestClient
 
 from growth import assert_linear, repeated
 from phronesis import Memory
-from phronesis.config.serving import Serving
+from phronesis.config.server import Serving
 from phronesis.errors import InputError, RateLimited, TooLarge
-from phronesis.interfaces.limiting import MAX_CALLERS, RateLimit
-from phronesis.interfaces.rest.extent import check_extent
-from phronesis.interfaces.rest.watching import Watch
-from phronesis.interfaces.serving import make_server_app
+from phronesis.interfaces.authentication import MAX_CALLERS, RateLimit
+from phronesis.interfaces.http.middleware import check_extent
+from phronesis.interfaces.http.observability import Watch
+from phronesis.interfaces.server_process import make_server_app
 
 PLACE = "http://127.0.0.1:8765"
 API = "/api/v1/memories"

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from phronesis.errors import InputError
-from phronesis.evals.http_load import run_http_load
 from phronesis.memory import Memory
+from phronesis_benchmarks.http_load import run_http_load
 
 
 @pytest.mark.slow

@@ -10,9 +10,9 @@ from starlette.testclient import TestClient
 
 from claim_blocks import COPPER, block
 from phronesis import Memory
-from phronesis.config.serving import Serving
-from phronesis.interfaces.rest.segments import segmented
-from phronesis.interfaces.serving import make_server_app
+from phronesis.config.server import Serving
+from phronesis.interfaces.http.dependencies import segmented
+from phronesis.interfaces.server_process import make_server_app
 from told_traits import USER, telling
 
 PLACE = "http://127.0.0.1:8765"

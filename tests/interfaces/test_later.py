@@ -12,7 +12,7 @@ from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-from phronesis.interfaces.later import Later
+from phronesis.interfaces.server_process import Later
 
 
 @dataclass

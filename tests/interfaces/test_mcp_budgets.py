@@ -12,8 +12,8 @@ from claim_blocks import CHINESE, COPPER, block
 from mcp_talk import Talk, said
 from phronesis import Memory
 from phronesis.interfaces.mcp import Options, make_mcp
-from phronesis.interfaces.mcp.composing import compose_within
 from phronesis.interfaces.mcp.result_budget import Line, ResultText, record_within
+from phronesis.interfaces.mcp.tool_calls import compose_within
 from phronesis.models.token_counter import load_token_counter
 
 count = load_token_counter("auto").count

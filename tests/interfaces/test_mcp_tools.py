@@ -14,7 +14,7 @@ from mcp_talk import Talk, said
 from phronesis import Memory
 from phronesis.errors import InputError
 from phronesis.interfaces.mcp import Caller, Options, make_mcp
-from phronesis.interfaces.mcp.tool_schemas import brief
+from phronesis.interfaces.mcp.tool_calls import brief
 from phronesis.wire import as_json
 
 DEFAULT = [
@@ -283,7 +283,7 @@ def test_what_nobody_foresaw_shows_nothing_of_itself(
     def fail(*_given: object) -> None:
         raise RuntimeError("password=绝密")
 
-    monkeypatch.setattr("phronesis.interfaces.mcp.calling.as_json", fail)
+    monkeypatch.setattr("phronesis.interfaces.mcp.tool_calls.as_json", fail)
     result = talk.result("search_memories", query="tea")
     assert result.is_error
     assert said(result) == "Error executing tool search_memories"

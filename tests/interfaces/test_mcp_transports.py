@@ -26,8 +26,7 @@ from mcp_talk import Talk
 from phronesis import Memory
 from phronesis.errors import InputError, MissingExtra
 from phronesis.interfaces.mcp import Caller, DeferredMemory, Options, bearer, make_mcp, mcp_app
-from phronesis.interfaces.mcp.serving import check_loopback
-from phronesis.interfaces.mcp.unreadable import refusal
+from phronesis.interfaces.mcp.server import check_loopback, refusal
 
 PROGRAM = ["-c", "from phronesis.interfaces.cli import main; main()", "mcp"]
 HELLO = {
@@ -114,7 +113,7 @@ def test_an_empty_line_needs_no_answer() -> None:
     assert refusal(OSError()) is None
 
 
-HEAVY = ("numpy", "sqlalchemy", "phronesis.memory", "phronesis.storage", "phronesis.derive", "phronesis.models")
+HEAVY = ("numpy", "sqlalchemy", "phronesis.memory", "phronesis.store", "phronesis.engine", "phronesis.models")
 
 
 @pytest.mark.slow

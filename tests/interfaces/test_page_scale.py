@@ -8,10 +8,10 @@ from fastapi import FastAPI
 
 from app_routes import routes
 from phronesis.errors import InputError
-from phronesis.evals.page_scale import run_page_scale
-from phronesis.interfaces.admission import Admission
+from phronesis.interfaces.authentication import Admission
 from phronesis.interfaces.web.mounting import mount
 from phronesis.memory import Memory
+from phronesis_benchmarks.page_scale import run_page_scale
 
 NOT_TIMED = {"/login", "/resources/view", "/style"}
 """Where no store is read, and the page of a document: the benchmark's store has none."""

@@ -13,9 +13,9 @@ from mcp.client.streamable_http import streamable_http_client
 from loopback_server import served_api
 from mcp_talk import Talk
 from phronesis import Client, Memory
-from phronesis.config.serving import Serving
+from phronesis.config.server import Serving
 from phronesis.errors import InputError
-from phronesis.interfaces.serving import make_server_app
+from phronesis.interfaces.server_process import make_server_app
 
 FACT = "The press in hall 2 runs at four bar."
 ACCEPTS = {"Accept": "application/json, text/event-stream"}

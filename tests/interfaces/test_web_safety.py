@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 
 from app_routes import routes
 from phronesis import Memory
-from phronesis.interfaces.admission import Admission
+from phronesis.interfaces.authentication import Admission
 from phronesis.interfaces.web.mounting import mount
 from phronesis.interfaces.web.rendering import embedded
 from phronesis.interfaces.web.words import words_of

@@ -8,15 +8,14 @@ from string import Formatter
 import pytest
 
 import phronesis
-from phronesis.core.fusion.candidates import JUDGED
-from phronesis.core.scoring.bonuses import BONUSES
-from phronesis.core.scoring.features import FEATURES
-from phronesis.core.scoring.ranking import FURTHER
 from phronesis.interfaces import web
-from phronesis.interfaces.cli.commands import cli
-from phronesis.interfaces.cli.examples import every_command
+from phronesis.interfaces.cli.commands import cli, every_command
 from phronesis.interfaces.web.words import LANGUAGES, words_of
+from phronesis.recall.deduplication import JUDGED
 from phronesis.recall.hits import CROWDED
+from phronesis.recall.scoring.features import FEATURES
+from phronesis.recall.scoring.packed_features import BONUSES
+from phronesis.recall.scoring.ranking import FURTHER
 
 PACKAGE = Path(str(files(phronesis)))
 CHECKED = sorted([*PACKAGE.glob("derive/**/*.py"), *PACKAGE.glob("truth/*.py"), *PACKAGE.glob("wiring/*.py"),

@@ -7,16 +7,16 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Self
 
-from phronesis.core.experience.records import L1Event
 from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
 from phronesis.core.scope import LaneName
-from phronesis.derive import reasoning
-from phronesis.derive.editor import Call
-from phronesis.derive.writer import Written
+from phronesis.engine.edits import Call
+from phronesis.engine.writer import Written
+from phronesis.experience.laws.records import L1Event
 from phronesis.memory import Memory
-from phronesis.storage.lane_view import LaneView
-from phronesis.storage.lanes import find_lane
+from phronesis.reasoning import handlers
+from phronesis.store.lane_view import LaneView
+from phronesis.store.lanes import find_lane
 from plain_mind import install
 
 USER = "alice"
@@ -64,7 +64,7 @@ class EngineStore:
     def judge(self, run_id: str, item: Item | str, **judgements: str) -> Written:
         item_id = item if isinstance(item, str) else item.id
         rows = [{"item_id": item_id, "claim_id": claim, "judgement": said} for claim, said in judgements.items()]
-        return reasoning.record_verdict(self.writer, self.call, self.lane, run_id=run_id, judgements=rows)
+        return handlers.record_verdict(self.writer, self.call, self.lane, run_id=run_id, judgements=rows)
 
     def state(self, value: str = "tea", *, times: int = 1, key: str = "drink") -> list[Item]:
         return [

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from phronesis.core.gated import DUPLICATE
 from phronesis.core.ids import item_id
-from phronesis.core.instants import from_micros
 from phronesis.core.items import BOOKKEEPING
+from phronesis.core.proposals import DUPLICATE
+from phronesis.core.timestamps import from_micros
 from phronesis.errors import IdempotencyConflict, NotFound, RollbackConflict, VersionConflict
 from phronesis.memory import Memory
-from phronesis.storage.lanes import Lane, list_lanes
+from phronesis.store.lanes import Lane, list_lanes
 
 Shown = dict[str, Any]
 Seen = tuple[datetime, dict[str, Shown]]

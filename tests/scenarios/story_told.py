@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from phronesis import Memory
+from phronesis.conversation.extracting.memory_types import MemoryTypes, load_memory_types
 from phronesis.core.items import Item
 from phronesis.core.values import NORMALISERS
-from phronesis.derive.extracting.memory_types import MemoryTypes, load_memory_types
 
 DATA = Path(__file__).parent / "data"
 STORY: Mapping[str, Any] = json.loads((DATA / "story.json").read_text("utf-8"))

@@ -10,7 +10,7 @@ import pytest
 
 from phronesis.errors import InputError, NotFound, PhronesisError
 from phronesis.memory import Memory
-from phronesis.storage.lanes import list_lanes
+from phronesis.store.lanes import list_lanes
 from scenarios.refusals import NO_JSON, NOW, REFUSED, Call, item_of
 from scenarios.writers import POLICY
 
@@ -116,7 +116,7 @@ def test_any_text_comes_back_as_it_was_said(text: str) -> None:
 
 def test_a_call_that_is_too_large_as_a_whole_is_refused(held: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     """No part of it is: each text and each list is within its own bound."""
-    monkeypatch.setattr("phronesis.truth.recorder.MAX_PAYLOAD_BYTES", 5_000)
+    monkeypatch.setattr("phronesis.log.recorder.MAX_PAYLOAD_BYTES", 5_000)
     before = heads(held)
     many = [{"role": "user", "content": "长" * 100}] * 20
     with pytest.raises(InputError, match="Split it into several calls") as told:

@@ -11,9 +11,9 @@ import pytest
 import sqlalchemy as sa
 
 from phronesis.errors import InputError, PhronesisError, SchemaTooNew, StorageError, StorageFull, StorageReadOnly
+from phronesis.log.reader import check_chain
 from phronesis.memory import Memory
-from phronesis.storage.lanes import list_lanes
-from phronesis.truth.reader import check_chain
+from phronesis.store.lanes import list_lanes
 from scenarios.writers import POLICY, heard, start, try_to_write
 
 NOBODY = 65534
@@ -81,7 +81,7 @@ def test_what_was_recorded_on_a_disk_that_then_was_full_is_pending(tmp_path: Pat
             raise StorageFull("the disk is full")
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("phronesis.storage.derived.insert_items", failing)
+            patch.setattr("phronesis.store.lane_state.insert_items", failing)
             done = memory.add("said once", user_id="u", idempotency_key="k")
         assert done.pending
         assert len(tried) == 2  # in the entry's transaction, and in one of its own

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from phronesis import Memory
-from phronesis.derive.extracting.memory_types import load_memory_types
+from phronesis.conversation.extracting.memory_types import load_memory_types
 from scenarios.story_told import USER, Row, matched, row, rows_held, turns_of
 
 LABELLED = Path(__file__).parents[1] / "labelled"

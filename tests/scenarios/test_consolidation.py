@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from custom_store import open_with
+from phronesis.conversation import consolidation
+from phronesis.conversation import handlers as conversation
 from phronesis.core.items import Item
-from phronesis.derive import consolidation, conversation
 from phronesis.memory import Memory
 from scripted import proposal, scripted
 

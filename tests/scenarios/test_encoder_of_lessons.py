@@ -8,16 +8,14 @@ import pytest
 from backwards import Backwards
 from lesson_patterns import ingested, patterns
 from phronesis import wiring
-from phronesis.core.experience.records import Pattern
-from phronesis.derive.experience import table
-from phronesis.derive.experience.meaning import TAUGHT
-from phronesis.derive.experience.table import MEANING
-from phronesis.derive.experience.unrelated import TEXTS
-from phronesis.index.experience import whole_text
+from phronesis.experience import event_matrix
+from phronesis.experience.event_embeddings import TAUGHT, whole_text
+from phronesis.experience.event_matrix import MEANING
+from phronesis.experience.laws.records import Pattern
+from phronesis.experience.lesson_map import TEXTS
 from phronesis.memory import Memory
-from phronesis.models.embedder import Floats
+from phronesis.models.embedder import Floats, HashingEmbedder
 from phronesis.models.embedders import Embedders
-from phronesis.models.hashing_embedder import HashingEmbedder
 
 LESSONS = [
     {"situation": "Night shift", "attempt": "Unpacked big layers", "result": "The disk was full", "source_ref": "a"},
@@ -106,7 +104,7 @@ class English(Taught):
 
 def test_a_second_one_that_reads_english_alone_adds_to_it(monkeypatch: pytest.MonkeyPatch, taught: Taught) -> None:
     weight = {**MEANING, TAUGHT: 0.1}  # the first one alone does not tell enough now
-    monkeypatch.setattr(table, "MEANING", weight)
+    monkeypatch.setattr(event_matrix, "MEANING", weight)
     chinese = [{"attempt": f"{one} full disk", "source_ref": one} for one in ("导出到小盘", "拷贝归档")]
     for of_lessons, expected in (([taught], []), ([taught, English()], [["a", "b"]])):
         embedders = Embedders(HashingEmbedder(), beside=Backwards(), of_lessons=of_lessons)

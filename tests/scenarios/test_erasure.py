@@ -15,15 +15,15 @@ from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
 from phronesis.core.results import ErasureCertificate
 from phronesis.core.scope import LaneName
-from phronesis.derive import erasure
-from phronesis.derive.eraser import Eraser
-from phronesis.derive.handler import Bench, Handler, Outcomes
+from phronesis.engine import erasure_effect
+from phronesis.engine.erasure import Eraser
+from phronesis.engine.handler import Bench, Handler, Outcomes
 from phronesis.errors import EntryFailed, Erased, InputError, NotFound
-from phronesis.storage.lane_view import LaneView
-from phronesis.storage.lanes import find_lane, get_lane, list_lanes
-from phronesis.storage.log import read_outcomes
-from phronesis.storage.scanner import SUFFIXES
-from phronesis.truth.reader import check_chain, load_entry
+from phronesis.log.reader import check_chain, load_entry
+from phronesis.store.lane_view import LaneView
+from phronesis.store.lanes import find_lane, get_lane, list_lanes
+from phronesis.store.log import read_outcomes
+from phronesis.store.trace_search import SUFFIXES
 from plain_mind import install
 
 POLICY = {"embedder": "hashing", "second_opinion": False}
@@ -368,7 +368,7 @@ def _find(bench: Bench, _entry: Entry) -> list[Outcome]:
 @pytest.fixture
 def learning(database_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Memory]:
     handler = Handler(verb="learn_shared", apply=_principle_of, prepare=_find)
-    monkeypatch.setattr(erasure, "HANDLERS", (*erasure.HANDLERS, handler))
+    monkeypatch.setattr(erasure_effect, "HANDLERS", (*erasure_effect.HANDLERS, handler))
     with Memory.open(database_url, policy=POLICY) as opened:
         yield opened
 
@@ -445,7 +445,7 @@ def test_a_crash_before_it_is_carried_out_is_made_good(database_url: str, monkey
     memory = Memory.open(database_url, policy=POLICY)
     turn = memory.commit_turn("s", said(ENGLISH, KEPT), user_id="alice")
     memory._background.stop()  # nobody else completes it
-    monkeypatch.setattr(erasure.Erasure, "carry_out", die)
+    monkeypatch.setattr(erasure_effect.Erasure, "carry_out", die)
     with pytest.raises(Killed):
         memory.erase(id=turn.stored[0].id)
     memory._stages.database.engine.dispose()
@@ -469,7 +469,7 @@ def test_a_crash_between_removing_and_preparing_again_is_made_good(
     memory = Memory.open(database_url, policy=POLICY)
     turn = memory.commit_turn("s", said(ENGLISH, "Ask Marguerite about it, Marguerite knows"), user_id="alice")
     memory._background.stop()
-    monkeypatch.setattr(erasure.Preparation, "carry_out", die)
+    monkeypatch.setattr(erasure_effect.Preparation, "carry_out", die)
     with pytest.raises(Killed):
         memory.erase(id=turn.stored[0].id)
     assert ENGLISH.encode() not in everything_in(memory)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from phronesis import Memory
-from phronesis.core.experience.records import Pattern
+from phronesis.experience.laws.records import Pattern
 
 STUCK = "The nightly restore of the billing database stopped at checksum page 4711 of the ledger tablespace"
 ATTEMPTS = (

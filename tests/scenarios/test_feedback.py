@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from phronesis import AsyncMemory
-from phronesis.core.experience.upkeep import FeedbackResult
 from phronesis.errors import IdempotencyConflict, InputError, NotFound
+from phronesis.experience.laws.records import FeedbackResult
 from tried_events import USER, Tried, attempt, trying
 
 

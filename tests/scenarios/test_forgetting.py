@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from phronesis.core.experience.upkeep import ForgetResult
 from phronesis.errors import InputError
+from phronesis.experience.laws.records import ForgetResult
 from tried_events import USER, Tried, trying
 
 POLICY = {"experience": {"forget": {"half_life_days": 100, "delete_after_days": 50}}}

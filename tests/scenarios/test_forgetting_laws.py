@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from phronesis import Memory
 from phronesis.core.items import Item
-from phronesis.storage.lane_view import LaneView
-from phronesis.storage.lanes import list_lanes
+from phronesis.store.lane_view import LaneView
+from phronesis.store.lanes import list_lanes
 
 SAID = ("I'm allergic to peanuts.", "我住在成都。", "Nice weather!", "The project's deadline is March 3.", "哈哈哈",
         "I like tea.", "我讨厌香菜。", "We decided to use PostgreSQL.", "I need to renew my passport.")  # fmt: skip

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from phronesis import Memory
-from phronesis.core.experience.upkeep import ForgetResult, Forgotten
 from phronesis.core.items import Item
 from phronesis.core.scope import LaneName
+from phronesis.experience.laws.records import ForgetResult, Forgotten
 from phronesis.worker import Worker
 
 USER = "lin"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from phronesis import Memory
-from phronesis.derive.instructions import find_order, speaker_name
+from phronesis.engine.prompt_injection import find_order, speaker_name
 
 ROWS = [json.loads(line) for line in
         (Path(__file__).parents[1] / "labelled" / "hidden_orders.jsonl").read_text("utf-8").splitlines()]  # fmt: skip

@@ -12,7 +12,7 @@ from phronesis import L1Event, Memory
 from phronesis.errors import InputError, NotFound
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
-LOG = Path(__file__).parents[1] / "unit" / "derive" / "sources" / "data" / "lean_lake_1.txt"
+LOG = Path(__file__).parents[1] / "unit" / "experience" / "sources" / "data" / "lean_lake_1.txt"
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from phronesis.log.reader import check_chain
 from phronesis.memory import Memory
-from phronesis.storage.lanes import list_lanes
-from phronesis.storage.log import find_entry, read_entries
-from phronesis.truth.reader import check_chain
+from phronesis.store.lanes import list_lanes
+from phronesis.store.log import find_entry, read_entries
 from scenarios.writers import POLICY, commit_forever, heard, start, turn_of
 
 PATIENCE = 60.0

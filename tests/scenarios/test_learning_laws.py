@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from phronesis import Memory
-from phronesis.core.reasoning.records import Claim
+from phronesis.reasoning.laws.records import Claim
 
 TESTS = [
     {"metric": "fraction", "product": "CO", "op": ">=", "value": 0.5},

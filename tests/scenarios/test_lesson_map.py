@@ -8,12 +8,11 @@ import pytest
 from backwards import Backwards
 from lesson_patterns import ingested, patterns
 from phronesis import wiring
-from phronesis.derive.experience import meaning
-from phronesis.derive.experience.lesson_map import PARTS
+from phronesis.experience import event_embeddings
+from phronesis.experience.lesson_map import PARTS
 from phronesis.memory import Memory
-from phronesis.models.embedder import Floats
+from phronesis.models.embedder import Floats, HashingEmbedder
 from phronesis.models.embedders import Embedders
-from phronesis.models.hashing_embedder import HashingEmbedder
 
 LESSONS = [
     {"situation": "Night shift", "attempt": "Unpacked big layers", "result": "No room was left", "source_ref": "a"},
@@ -54,7 +53,7 @@ def fitted(monkeypatch: pytest.MonkeyPatch) -> ByResult:
     own, beside = HashingEmbedder(), Backwards()
     monkeypatch.setattr(wiring, "load_embedders", lambda _: Embedders(own, beside=beside))
     one = ByResult(own)
-    monkeypatch.setattr(meaning, "map_for", lambda names: one if names == [own.name, beside.name] else None)
+    monkeypatch.setattr(event_embeddings, "map_for", lambda names: one if names == [own.name, beside.name] else None)
     return one
 
 
@@ -91,6 +90,6 @@ def test_an_event_that_is_relabelled_keeps_its_place(memory: Memory) -> None:
 def test_without_a_map_of_these_encoders_nothing_is_placed(
     monkeypatch: pytest.MonkeyPatch, memory: Memory, fitted: ByResult
 ) -> None:
-    monkeypatch.setattr(meaning, "map_for", lambda _: None)
+    monkeypatch.setattr(event_embeddings, "map_for", lambda _: None)
     assert patterns(memory, ingested(memory, *LESSONS)) == []
     assert fitted.asked == []

@@ -15,14 +15,14 @@ from cited_contexts import in_full
 from custom_store import open_with
 from minute_clock import Clock
 from phronesis import Memory
+from phronesis.conversation import handlers
+from phronesis.conversation.extraction import ByRules, texts_of
 from phronesis.core.context import ContextPackage
+from phronesis.core.documents import SECTION
 from phronesis.core.entries import Entry, Outcome
-from phronesis.core.plan import RetrievalPlan
 from phronesis.core.proposals import PROPOSALS, Proposal
-from phronesis.core.resources.records import SECTION
-from phronesis.derive import conversation
-from phronesis.derive.extraction import ByRules, texts_of
-from phronesis.derive.handler import Bench
+from phronesis.core.retrieval_plan import RetrievalPlan
+from phronesis.engine.handler import Bench
 from phronesis.errors import BudgetTooSmall
 from phronesis.models.token_counter import MESSAGE_OVERHEAD, PRIMING_OVERHEAD, O200k
 
@@ -374,7 +374,7 @@ def test_what_an_assistant_repeats_of_a_manual_is_not_learned(database_url: str,
     section = next(line for line in story.manual.splitlines() if story.step in line)
     under = {"# Pump manual": f"According to the pump manual, Resetting: {section}"}
     cited = under.get(story.manual.splitlines()[0], f"根据水泵手册，复位：{section}")
-    with open_with(database_url, conversation.handlers(propose_all)) as memory:
+    with open_with(database_url, handlers.handlers(propose_all)) as memory:
         tell(memory, story)
         package = ask(memory, story.question)
         (shown,) = [one.item.id for one in package.evidence if story.step in one.item.content]

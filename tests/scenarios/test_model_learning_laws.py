@@ -12,7 +12,7 @@ import model_server as servers
 import scripted_lessons as lessons
 from model_server import ModelServer
 from phronesis import LearnResult, Memory
-from phronesis.core.reasoning.records import Claim
+from phronesis.reasoning.laws.records import Claim
 
 IDS = ("c1", "c2", "c3")
 CLASS = st.tuples(st.sampled_from(["support", "contra", "contra", "irrelevant"]), st.booleans())

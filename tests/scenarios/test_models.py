@@ -16,11 +16,11 @@ import pytest
 
 import model_server as servers
 from model_server import Behaviour, ModelServer, Reply
-from phronesis.core.model_calls import Spent
-from phronesis.derive.extracting.rules import RULES_VERSION
+from phronesis.conversation.extracting.rules import RULES_VERSION
+from phronesis.core.reports import Spent
 from phronesis.errors import InputError, PhronesisError
 from phronesis.memory import Memory
-from phronesis.storage.log import read_outcomes
+from phronesis.store.log import read_outcomes
 
 KEY = "sk-kept-in-a-variable-0123456789"
 SAID = "the vault of Ålesund opens at 七点"

@@ -15,16 +15,16 @@ from hypothesis import strategies as st
 from custom_store import open_with
 from fake_models import ScriptedModel, asker
 from phronesis.config import Policy
+from phronesis.conversation import handlers
+from phronesis.conversation.extracting.rules import Rules
+from phronesis.conversation.extraction import ByModel, ByRules
+from phronesis.conversation.retention_policy import terms_of
+from phronesis.conversation.summaries import Summarising
 from phronesis.core.items import Item
-from phronesis.derive import conversation
-from phronesis.derive.extracting.rules import Rules
-from phronesis.derive.extraction import ByModel, ByRules
-from phronesis.derive.governing import terms_of
-from phronesis.derive.summarising import Summarising
 from phronesis.memory import Memory
-from phronesis.storage.conversations import find_summary
-from phronesis.storage.lanes import list_lanes
-from phronesis.storage.log import read_outcomes
+from phronesis.store.conversations import find_summary
+from phronesis.store.lanes import list_lanes
+from phronesis.store.log import read_outcomes
 
 ASKED = {"en": "Where did I live before?", "zh": "我以前住在哪里？"}
 ENDS = {
@@ -259,7 +259,7 @@ def test_a_model_sees_nothing_that_is_withheld_and_its_memories_carry_the_rules(
          "retention": {"default": "overwrite"}}
     )  # fmt: skip
     prepare = ByModel(asker(model), ByRules(Rules(), terms_of(policy)))
-    with open_with(f"sqlite:///{tmp_path / 'm.db'}", conversation.handlers(prepare)) as memory:
+    with open_with(f"sqlite:///{tmp_path / 'm.db'}", handlers.handlers(prepare)) as memory:
         turn = {"messages": [{"role": "user", "content": "Asthma runs in my family; I have asthma."},
                              {"role": "user", "content": "I live in Oslo. My number is 555 0199."}]}  # fmt: skip
         told = memory.commit_turn("s", turn, user_id="u")
@@ -283,7 +283,7 @@ def test_who_sums_up_sees_no_sensitive_matter_and_may_say_none(tmp_path: Path) -
     model = ScriptedModel([json.dumps({"lines": lines})])
     terms = terms_of(Policy.model_validate({"sensitive": {"store": "messages_only"}}))
     prepare = Summarising(ByRules(Rules(), terms), asker(model), every_turns=2, max_tokens=200, hides=terms.hides)
-    with open_with(f"sqlite:///{tmp_path / 'm.db'}", conversation.handlers(prepare)) as memory:
+    with open_with(f"sqlite:///{tmp_path / 'm.db'}", handlers.handlers(prepare)) as memory:
         say(memory, "I have asthma.")
         say(memory, "I live in Oslo.")
         assert "asthma" not in str(model.asked[0][0][1:])

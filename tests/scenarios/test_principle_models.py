@@ -130,7 +130,7 @@ def test_the_first_answer_for_a_number_counts(tried: Tried, script: Script) -> N
 
 
 def test_what_does_not_fit_is_worded_by_rules(tried: Tried, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("phronesis.derive.experience.phrasing.MAX_SHOWN", 100)
+    monkeypatch.setattr("phronesis.experience.abstraction.MAX_SHOWN", 100)
     tried.pinned(*BUILDS[:3])
     tried.draw()
     assert tried.only().data["origin"] == "rule"

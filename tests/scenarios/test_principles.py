@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from phronesis.core.experience.records import L1Event, Pattern, Principle
-from phronesis.core.experience.results import Aggregation
 from phronesis.errors import ModelUnavailable
+from phronesis.experience.laws.records import Aggregation, L1Event, Pattern, Principle
 from phronesis.memory import Memory
-from phronesis.models.hashing_embedder import HashingEmbedder
-from phronesis.storage.scanner import SUFFIXES
+from phronesis.models.embedder import HashingEmbedder
+from phronesis.store.trace_search import SUFFIXES
 from phronesis.wiring import open_memory
 from scenarios.engines import Clock
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from phronesis.log.reader import check_chain
 from phronesis.memory import Memory
-from phronesis.storage.lanes import list_lanes
-from phronesis.storage.log import read_entries
-from phronesis.truth.reader import check_chain
+from phronesis.store.lanes import list_lanes
+from phronesis.store.log import read_entries
 from scenarios.writers import POLICY, commit_some, forks, heard, start, turn_of
 
 pytestmark = pytest.mark.slow  # each starts processes

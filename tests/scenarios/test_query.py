@@ -15,21 +15,21 @@ from custom_store import open_with, write
 from phronesis import AsyncMemory, Memory
 from phronesis.core.changes import Changes
 from phronesis.core.entries import Entry
-from phronesis.core.experience.answers import Answer
-from phronesis.core.experience.records import L1Event, Pattern, Principle
 from phronesis.core.ids import item_id
 from phronesis.core.items import Item
 from phronesis.core.relations import Edge, EvidenceRow
-from phronesis.core.scoring.scale import EXPERIENCE
-from phronesis.derive.experience.aggregating import Aggregating
-from phronesis.derive.experience.patterns import handlers as patterns_handlers
-from phronesis.derive.handler import Handler, Outcomes
+from phronesis.engine.handler import Handler, Outcomes
 from phronesis.errors import InputError
-from phronesis.evals.experience_scale import Attempts
+from phronesis.experience.aggregation import Aggregating
+from phronesis.experience.laws.answers import Answer
+from phronesis.experience.laws.records import L1Event, Pattern, Principle
+from phronesis.experience.pattern_handlers import handlers as patterns_handlers
+from phronesis.experience.query_seeds import FEWEST, SPARE
+from phronesis.models.embedder import HashingEmbedder
 from phronesis.models.embedders import Embedders
-from phronesis.models.hashing_embedder import HashingEmbedder
-from phronesis.recall.experience.seeds import FEWEST, SPARE
-from phronesis.storage.lane_view import LaneView
+from phronesis.recall.scoring.weights import EXPERIENCE
+from phronesis.store.lane_view import LaneView
+from phronesis_benchmarks.experience_scale import Attempts
 
 BUILD = "the release build fails on a clean machine"
 TRIED: Sequence[Mapping[str, Any]] = (

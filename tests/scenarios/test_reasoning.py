@@ -8,13 +8,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from phronesis.core.confidence import Judgement, Verdict, claim_state
 from phronesis.core.ids import derived_id
 from phronesis.core.items import Item
-from phronesis.core.reasoning.block import parse
-from phronesis.core.reasoning.item import reasoning_item
-from phronesis.core.reasoning.records import Claim
-from phronesis.core.state_machine import Judgement, Verdict, claim_state
 from phronesis.errors import RollbackConflict
+from phronesis.reasoning.laws.block_format import parse
+from phronesis.reasoning.laws.item_records import reasoning_item
+from phronesis.reasoning.laws.records import Claim
 from scenarios.engines import EngineStore, block, deltas
 
 

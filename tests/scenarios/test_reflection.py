@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from phronesis.core.decay import StoredConfidence
+from phronesis.core.confidence import StoredConfidence
 from phronesis.core.entries import Outcome
 from phronesis.core.ids import derived_id
 from phronesis.core.items import Item
-from phronesis.core.traits.operations import NewBehavior, Reinforcement, Wishes
-from phronesis.core.traits.strength import strength_of
-from phronesis.derive.interpreter import Interpreter
+from phronesis.engine.interpreter import Interpreter
 from phronesis.errors import EntryFailed
+from phronesis.traits.laws.records import NewBehavior, Reinforcement, Wishes
+from phronesis.traits.laws.strength import strength_of
 from scenarios.engines import USER, EngineStore, deltas, made
 
 LAMBDA = 0.005  # of a behaviour, per day (NM-09)

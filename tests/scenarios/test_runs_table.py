@@ -9,16 +9,14 @@ from typing import Any
 
 import pytest
 
-from phronesis.core.reasoning.block import parse, render
-from phronesis.core.reasoning.facts import FactsBuilder, FactsView, GenericFacts
-from phronesis.core.reasoning.limitations import limitation_from, plain_limitation
-from phronesis.core.reasoning.records import Claim, ReasoningBlock
-from phronesis.core.reasoning.runs import Feedback, Run, checked_feedback, checked_run
-from phronesis.core.reasoning.verdicts import verdict, written_state
-from phronesis.core.state_machine import ClaimState, Judgement, Verdict, claim_state
-from phronesis.derive.claims_gate.gate import gate
-from phronesis.derive.comparisons import read_comparison
-from phronesis.domains.catalysis.facts import CatalysisFacts
+from phronesis.core.confidence import ClaimState, Judgement, Verdict, claim_state
+from phronesis.reasoning.catalysis.run_facts import CatalysisFacts
+from phronesis.reasoning.claim_gate import gate
+from phronesis.reasoning.comparisons import read_comparison
+from phronesis.reasoning.laws.block_format import parse, render
+from phronesis.reasoning.laws.claim_status import limitation_from, plain_limitation, verdict, written_state
+from phronesis.reasoning.laws.facts import FactsBuilder, FactsView, GenericFacts
+from phronesis.reasoning.laws.records import Claim, Feedback, ReasoningBlock, Run, checked_feedback, checked_run
 
 TABLE: Mapping[str, Any] = json.loads((Path(__file__).parent / "data" / "runs.json").read_text("utf-8"))
 Key = tuple[str, str]

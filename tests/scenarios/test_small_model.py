@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from phronesis.memory import Memory
-from phronesis.storage.log import read_outcomes
+from phronesis.store.log import read_outcomes
 from small_model import MODEL, small_model
 
 BLOCK = (

@@ -14,32 +14,31 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from phronesis.core.confidence import GRADES, Grade
-from phronesis.core.decay import Subtype
-from phronesis.core.instants import parse_moment
+from phronesis.core.confidence import GRADES, Grade, Subtype, stage
 from phronesis.core.items import Item
 from phronesis.core.scope import LaneName
-from phronesis.core.state_machine import stage
-from phronesis.core.traits.operations import (
+from phronesis.core.timestamps import parse_moment
+from phronesis.errors import NotFound, RollbackConflict
+from phronesis.memory import Memory
+from phronesis.store.lane_view import LaneView
+from phronesis.store.lanes import find_lane
+from phronesis.traits.laws.records import (
+    CONTEXTS,
+    MEMORY_KINDS,
     Action,
     Contradicted,
     Facet,
     NewBehavior,
     NewTrend,
     Reconsidered,
+    ReflectionCycle,
     Reinforcement,
     Side,
     Upgrade,
     Wishes,
 )
-from phronesis.core.traits.records import ReflectionCycle
-from phronesis.core.traits.seen import CONTEXTS, MEMORY_KINDS
-from phronesis.core.traits.strength import stage_at, strength_of
-from phronesis.derive.reflecting.minds import Thought
-from phronesis.errors import NotFound, RollbackConflict
-from phronesis.memory import Memory
-from phronesis.storage.lane_view import LaneView
-from phronesis.storage.lanes import find_lane
+from phronesis.traits.laws.strength import stage_at, strength_of
+from phronesis.traits.strategies import Thought
 from plain_mind import PlainMind, reflecting
 
 USER = "wen"

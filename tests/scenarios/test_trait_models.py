@@ -9,10 +9,10 @@ import pytest
 
 import model_server as servers
 from phronesis.core.results import ErasureCertificate
-from phronesis.core.traits.records import ReflectionCycle, Trait
 from phronesis.memory import Memory
-from phronesis.storage.log import read_outcomes
-from phronesis.storage.scanner import SUFFIXES
+from phronesis.store.log import read_outcomes
+from phronesis.store.trace_search import SUFFIXES
+from phronesis.traits.laws.records import ReflectionCycle, Trait
 from scripted_reflections import asked_for
 from told_traits import USER, Told, again, against, behavior, telling, trend, upgrade, words
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from model_server import ModelServer
-from phronesis.core.traits.records import Trait
 from phronesis.memory import Memory
+from phronesis.traits.laws.records import Trait
 from scenarios.engines import Clock
 from scripted_reflections import Script, policy
 

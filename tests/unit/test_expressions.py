@@ -19,13 +19,13 @@ SEEN: Final = set[re.Pattern[str]]()
 WORTH_A_LOOK: Final = 0.02
 """Seconds from which on the cost of a text is compared with that of a shorter one."""
 
-NOT_YET: Final = ("phronesis.derive.extracting", "phronesis.derive.sources")
+NOT_YET: Final = ("phronesis.conversation.extracting", "phronesis.experience.sources")
 """What reads messages is given bounded sentences (`derive.extraction.bounded`)."""
 
 BOUNDED: Final[Mapping[str, int]] = {
     "core.credential_fields": 512,  # _LONGEST: a value; what stands before a name is given in less
     "core.phone_numbers": 48,  # _REACH: the words before a number
-    "derive.comparison": 2_000,  # MAX_READ: one sentence of an inference
+    "reasoning.comparison": 2_000,  # MAX_READ: one sentence of an inference
     "recall.asked_keys": 120,  # MAX_CLAUSE
     "recall.planning": 4_000,  # MAX_READ
 }
@@ -36,7 +36,7 @@ So far the cost may go with the square of the length.
 
 MODULES: Final = sorted(
     one.name for one in pkgutil.walk_packages(phronesis.__path__, "phronesis.")
-    if not one.ispkg and not one.name.startswith((*NOT_YET, "phronesis.evals", "phronesis.storage.migrations"))
+    if not one.ispkg and not one.name.startswith((*NOT_YET, "phronesis_benchmarks", "phronesis.store.migrations"))
     and not one.name.endswith("__main__") and not one.name.startswith("phronesis.adapters.lang")
 )  # fmt: skip
 

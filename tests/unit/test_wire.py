@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from phronesis.core.items import Item, Trust
-from phronesis.core.pages import Page
+from phronesis.core.reports import Page
 from phronesis.core.results import AddResult, Evidence, SearchResult, Source
-from phronesis.core.traits.records import Trait
 from phronesis.errors import InputError
+from phronesis.traits.laws.records import Trait
 from phronesis.wire import RECORD_OF_KIND, as_json, decoded, decoded_item, schema_of
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)

@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 
 from custom_store import open_with, write
-from phronesis.derive import typed_items
-from phronesis.derive.experience.keeper import Keeper
-from phronesis.derive.handler import Handler
+from phronesis.conversation import typed_items
+from phronesis.engine.handler import Handler
 from phronesis.errors import StorageError
+from phronesis.experience.maintenance_schedule import Keeper
 from phronesis.memory import Memory
-from phronesis.models.hashing_embedder import HashingEmbedder
-from phronesis.storage.lanes import list_behind
+from phronesis.models.embedder import HashingEmbedder
+from phronesis.store.lanes import list_behind
 from phronesis.worker import LEARNING, SHORTEST_SECONDS, VECTORS, Worker
 from scenarios.engines import Clock
 

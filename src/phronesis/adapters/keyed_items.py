@@ -10,14 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from phronesis.core.instants import to_micros
 from phronesis.core.items import Item
 from phronesis.core.scope import make_scope
 from phronesis.core.text import MAX_ID_LENGTH, check_id
+from phronesis.core.timestamps import to_micros
 from phronesis.errors import Conflict, InputError
 from phronesis.memory import Memory
-from phronesis.recall.named import NamedItems
-from phronesis.storage.named_items import EVERY, Asked, NamedRow
+from phronesis.recall.as_of import NamedItems
+from phronesis.store.named_items import EVERY, Asked, NamedRow
 
 KIND: Final = "fact"
 _PAGE: Final = 1_000

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from phronesis.adapters.transcript import Line, Transcript, words_of
-from phronesis.core.plain import as_json
 from phronesis.core.results import Evidence
+from phronesis.core.serialization import as_json
 from phronesis.errors import MissingExtra
 from phronesis.memory import Memory
 

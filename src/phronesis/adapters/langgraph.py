@@ -12,13 +12,13 @@ from itertools import takewhile
 from typing import Any, Final
 
 from phronesis.adapters.keyed_items import KeyedItems, Naming
-from phronesis.core.instants import from_micros
 from phronesis.core.results import HistoryEvent
 from phronesis.core.text import is_storable, storable
+from phronesis.core.timestamps import from_micros
 from phronesis.errors import InputError, MissingExtra
 from phronesis.memory import Memory
-from phronesis.storage.filters import is_key
-from phronesis.storage.named_items import Asked, Compared, Inside, NamedRow, Order
+from phronesis.store.filters import is_key
+from phronesis.store.named_items import Asked, Compared, Inside, NamedRow, Order
 
 try:
     from langgraph.store import base

@@ -1,6 +1,6 @@
 """Batches: the runs of a file, recorded, interpreted and learned from, row by row, as often as it takes (RB-24)."""
 
-from phronesis.batch.recording import Batch
-from phronesis.batch.told import Summary, Told
+from phronesis.batch.rows import Summary, Told
+from phronesis.batch.runner import Batch
 
 __all__ = ["Batch", "Summary", "Told"]

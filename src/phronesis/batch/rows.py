@@ -1,17 +1,239 @@
-"""What one row of a batch says: a run, what came of it, whether to learn from it."""
+"""A file cut into its rows: one a line, or the members of one JSON list. It is read as it comes, never held whole."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO, Final, Literal
 
-from phronesis.batch.pieces import Piece
-from phronesis.core.canonical import digest
 from phronesis.core.ids import derived_id
-from phronesis.core.reasoning.strict_json import Unreadable, read_json
+from phronesis.core.scope import LaneName
+from phronesis.core.serialization import Record, digest
 from phronesis.core.text import check_id
-from phronesis.derive.runs import feedback_payload, run_payload
-from phronesis.errors import InputError
-from phronesis.truth.inputs import flag
+from phronesis.errors import Conflict, InputError, PhronesisError
+from phronesis.log.inputs import flag
+from phronesis.log.recorder import MAX_PAYLOAD_BYTES
+from phronesis.reasoning.handlers import feedback_payload, run_payload
+from phronesis.reasoning.laws.block_rules import Unreadable, read_json
+from phronesis.reasoning.laws.records import Run
+
+# What became of each row of a batch, and of all of them.
+
+Done = Literal["recorded", "known", "missing"]
+"""Recorded by this batch, known before, or, in a dry run, missing: it would be recorded."""
+
+MAX_ERRORS: Final = 20
+"""Failed rows that a summary holds; the report holds all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told(Record):
+    """One row: what of it was done, None where the row does not say so, or the error ``{code, field, message}``.
+
+    ``supports`` and ``contras`` count the claims for and against which the run counts, ``added`` and ``updated`` the
+    items that the learn made or rewrote, ``dropped`` the proposals that it did not take. A dry run weighs no claims:
+    ``added`` and ``dropped`` are what rules propose, and ``added`` is less where the bank says it already.
+    """
+
+    line: int
+    run_id: str | None = None
+    run: Done | None = None
+    feedback: Done | None = None
+    learn: Done | None = None
+    supports: int = 0
+    contras: int = 0
+    added: int = 0
+    updated: int = 0
+    dropped: int = 0
+    error: Mapping[str, Any] | None = None
+
+
+def failed(line: int, run_id: str | None, error: PhronesisError) -> Told:
+    """Tell of a row that failed."""
+    said = {"code": error.code, "field": error.field, "message": error.message}
+    return Told(line=line, run_id=run_id, error=said)
+
+
+@dataclass(slots=True)
+class Summary:
+    """Counts over the rows of a batch, of learns those that were not known; the first failed rows in full."""
+
+    rows: int = 0
+    failed: int = 0
+    runs: dict[str, int] = field(default_factory=dict)
+    feedback: dict[str, int] = field(default_factory=dict)
+    learns: dict[str, int] = field(default_factory=dict)
+    supports: int = 0
+    contras: int = 0
+    added: int = 0
+    updated: int = 0
+    dropped: int = 0
+    errors: list[Told] = field(default_factory=list)
+
+    def add(self, told: Told) -> None:
+        """Count one more row."""
+        self.rows += 1
+        if told.error is not None:
+            self.failed += 1
+            if len(self.errors) < MAX_ERRORS:
+                self.errors.append(told)
+            return
+        for counts, done in ((self.runs, told.run), (self.feedback, told.feedback), (self.learns, told.learn)):
+            if done is not None:
+                counts[done] = counts.get(done, 0) + 1
+        if told.learn == "known":
+            return  # counted when it was learned
+        for name in ("supports", "contras", "added", "updated", "dropped"):
+            setattr(self, name, getattr(self, name) + getattr(told, name))
+
+
+MAX_ROW_BYTES: Final = MAX_PAYLOAD_BYTES
+"""Bytes of one row: more than this the log takes in no call."""
+
+_CHUNK: Final = 1 << 16
+_BOM: Final = b"\xef\xbb\xbf"
+_OUTSIDE: Final = re.compile(rb'["\[\]{},\n]')
+_QUOTED: Final = re.compile(rb'["\\\n]')
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """The bytes of one row, the line that it begins on (from 1), and how many bytes of the file end with it.
+
+    ``fault`` says why there is nothing to be read of it.
+    """
+
+    line: int
+    body: bytes
+    end: int
+    fault: str | None = None
+
+
+def read_pieces(stream: BinaryIO, *, most: int = MAX_ROW_BYTES) -> Iterator[Piece]:
+    """Give a file's rows as they stand there; blank lines and a byte order mark are passed over.
+
+    A file whose first character is ``[`` holds a list. A row of more than ``most`` bytes is not kept, and is a fault.
+    """
+    line, end = 1, 0
+    head = stream.readline(most + 1)
+    while head:
+        end += len(head)
+        body = head.removeprefix(_BOM) if line == 1 else head
+        if body.strip():
+            break
+        line += head.endswith(b"\n")
+        head = stream.readline(most + 1)
+    else:
+        return
+    if not body.lstrip().startswith(b"["):
+        yield from _lines(stream, body, Piece(line, b"", end), most)
+        return
+    cutter = _Cutter(most, line, end - len(body))
+    yield from cutter.feed(body)
+    while chunk := stream.read(_CHUNK):
+        yield from cutter.feed(chunk)
+    yield from cutter.rest()
+
+
+def _lines(stream: BinaryIO, head: bytes, at: Piece, most: int) -> Iterator[Piece]:
+    line, end = at.line, at.end
+    while head:
+        whole = len(head) <= most or head.endswith(b"\n")
+        body, tail = head, head
+        while tail and not tail.endswith(b"\n"):
+            tail = b"" if whole else stream.readline(_CHUNK)
+            end += 0 if whole else len(tail)
+        if not whole:
+            yield Piece(line, b"", end, _too_long(most))
+        elif body.strip():
+            yield Piece(line, body, end)
+        line += 1
+        head = stream.readline(most + 1)
+        end += len(head)
+
+
+@dataclass(slots=True)
+class _Cutter:
+    """Cuts a JSON list into its members, without reading them: only strings and brackets are told apart."""
+
+    most: int
+    line: int
+    end: int
+    _began: int = 0
+    _depth: int = 0
+    _quoted: bool = False
+    _skip: int = 0
+    _body: bytearray = field(default_factory=bytearray)
+    _long: bool = False
+    _closed: bool = False
+    _behind: bool = False
+
+    def feed(self, chunk: bytes) -> Iterator[Piece]:
+        """Take the next bytes; gives the members that end among them."""
+        start, at = 0, self._skip  # what a backslash at the end of the last chunk escapes
+        while not self._closed and (found := self._marks().search(chunk, at)) is not None:
+            mark, at = found[0], found.end()
+            if mark == b"\n":
+                self.line += 1
+            elif mark == b"\\":
+                at += 1
+            elif mark == b'"':
+                self._quoted = not self._quoted
+            elif mark in b"[{":
+                self._depth += 1
+                if self._depth == 1:  # the list itself: what stands before it is blank
+                    start, self._began = at, self.line
+            else:
+                self._depth -= mark in b"]}"
+                self._closed = self._depth == 0
+                if self._closed or (mark == b"," and self._depth == 1):
+                    yield from self._cut(chunk[start : found.start()], self.end + at)
+                    start = at
+        self._skip = max(0, at - len(chunk))
+        if self._closed:
+            self._behind = self._behind or bool(chunk[start:].strip())
+        else:
+            self._keep(chunk[start:])
+        self.end += len(chunk)
+
+    def rest(self) -> Iterator[Piece]:
+        """Give what stands behind the list's end, or behind its last whole member, as a fault."""
+        if not self._closed:
+            yield Piece(self._place(), b"", self.end, "the list is not closed: nothing behind this place was read")
+        elif self._behind:
+            yield Piece(self.line, b"", self.end, "something stands behind the list's end; it was not read")
+
+    def _marks(self) -> re.Pattern[bytes]:
+        return _QUOTED if self._quoted else _OUTSIDE
+
+    def _keep(self, more: bytes) -> None:
+        if self._long:
+            return
+        if len(self._body) + len(more) > self.most:
+            self._body += more
+            self._began, self._long = self._place(), True
+            self._body.clear()
+        else:
+            self._body += more
+
+    def _cut(self, last: bytes, end: int) -> Iterator[Piece]:
+        self._keep(last)
+        if self._long:
+            yield Piece(self._began, b"", end, _too_long(self.most))
+        elif self._body.strip():
+            yield Piece(self._place(), bytes(self._body), end)
+        self._body.clear()
+        self._long, self._began = False, self.line
+
+    def _place(self) -> int:
+        """Give the line on which what is kept begins."""
+        return self._began + self._body[: len(self._body) - len(self._body.lstrip())].count(b"\n")
+
+
+def _too_long(most: int) -> str:
+    return f"a row has at most {most:,} bytes; this one was not read"
+
+
+# What one row of a batch says: a run, what came of it, whether to learn from it.
 
 _ABOUT: Final = frozenset({"run_id", "feedback", "learn"})
 """The members of a row that is about a run which the store, or an earlier row, has."""
@@ -71,3 +293,39 @@ def _members(piece: Piece) -> Mapping[str, Any]:
     if not isinstance(value, dict):
         raise InputError(f"a row must be a JSON object, not {type(value).__name__}", field="row")
     return value
+
+
+# What makes a row the same row again: keys of entries, and the comparison of runs.
+
+
+def key_of(lane: LaneName, verb: str, about: str, content: Any) -> str:
+    """Give the idempotency key of what a row records.
+
+    ``about`` is the run's id for a run, so that another run of this id is a conflict; else its item, so that what was
+    said of a run that is gone does not stand for a new one. ``content`` is the feedback: other feedback is news, the
+    same feedback is the same however often its row comes.
+    """
+    return derived_id("batch", lane.kind, lane.name, verb, about, digest(content))
+
+
+def said_of(run: Run) -> str:
+    """Give the digest of all that a run says: two runs of one id are the same when it is."""
+    return digest({**run.to_json(), "extra": dict(run.extra)})
+
+
+def another(run_id: str) -> Conflict:
+    """Give the error of a row whose run id is that of another run."""
+    return Conflict(
+        f"run {run_id!r:.80} was recorded before with another content; a run is recorded once, so give this one another"
+        " run_id",
+        field="run_id",
+    )
+
+
+def taken_back(run_id: str) -> Conflict:
+    """Give the error of a row whose run was recorded by a batch and rolled back."""
+    return Conflict(
+        f"run {run_id!r:.80} was recorded by a batch and taken back; it stays so. Give it another run_id, or record it"
+        " by itself",
+        field="run_id",
+    )

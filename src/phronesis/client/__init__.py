@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, get_type_hints
 from urllib.parse import quote
 
-from phronesis.client.routes import BODY, ROUTES, Route
-from phronesis.client.transport import Transport, plain
+from phronesis.client.transport import BODY, ROUTES, Route, Transport, plain
 from phronesis.core.items import Item
 from phronesis.core.results import ErasureCertificate
 from phronesis.errors import InputError, NotFound

@@ -1,0 +1,1 @@
+"""Contexts: evidence rendered within exact token budgets, cited and stable for prompt caches."""

@@ -1,31 +1,201 @@
 """From a session and a message to a context: load, plan, retrieve, fuse, compose, in that fixed order."""
 
 import dataclasses
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, tzinfo
 from typing import Any, Final
 
 from phronesis.compose.composer import compose, shown_core
-from phronesis.compose.core_memory import CoreMemory, CorePolicy, core_memory
+from phronesis.compose.core_memory import CoreMemory, CorePolicy, bearing_procedures, core_memory, has_procedures
 from phronesis.compose.disputes import outweighed, side_by_side
-from phronesis.compose.evidence_choice import InCoreMemory, choose_evidence
-from phronesis.compose.finding import Finding, Found
-from phronesis.compose.masking import masked
-from phronesis.compose.procedures import has_procedures
-from phronesis.compose.requests import Request
-from phronesis.compose.summary import SummaryPolicy, WorkingSummary, working_summary
-from phronesis.compose.turns import RecentTurns, recent_turns
-from phronesis.core.context import Budget, Candidates, ContextPackage
-from phronesis.core.fences import session_seed
+from phronesis.compose.evidence_selection import InCoreMemory, choose_evidence
+from phronesis.compose.session_history import RecentTurns, SummaryPolicy, WorkingSummary, recent_turns, working_summary
+from phronesis.core.context import Block, Budget, Candidates, ContextPackage
+from phronesis.core.data_delimiters import session_seed
+from phronesis.core.evidence_pack import EvidencePack
+from phronesis.core.items import Item
+from phronesis.core.redaction import mask, mask_value
+from phronesis.core.results import Evidence, Match, Source
+from phronesis.core.retrieval_plan import RetrievalPlan, Store
+from phronesis.core.scope import Scope
+from phronesis.core.text import storable
+from phronesis.core.timestamps import optional_moment
 from phronesis.models.token_counter import TokenCounter
+from phronesis.recall.as_of import visible_lanes
 from phronesis.recall.browse import Browser
-from phronesis.recall.lanes import visible_lanes
-from phronesis.recall.once import origins_at
-from phronesis.recall.planning.entities import candidates, names_held
-from phronesis.storage.database import Unit
-from phronesis.storage.lanes import Lane, find_secret
-from phronesis.storage.resources import has_documents
+from phronesis.recall.planning.planner import Planner, PlanRequest
+from phronesis.recall.planning.wordings import STATE_FIELDS, candidates, names_held
+from phronesis.recall.reranking import Search
+from phronesis.recall.result_dedup import origins_at
+from phronesis.recall.retrieval import Retrieving
+from phronesis.recall.retrievers import MEMORY
+from phronesis.recall.search import Query
+from phronesis.recall.search_options import Encodings, Manner
+from phronesis.store.database import Unit
+from phronesis.store.eligible import Wanted
+from phronesis.store.lanes import Lane, find_secret
+from phronesis.store.resources import has_documents
 from phronesis.uuid7 import new_id
+
+# A call of ``compose_context``, checked.
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A checked call of ``compose_context``; ``now`` tells what is due, ``plan`` is the caller's own, if any.
+
+    ``now`` is in the user's time zone.
+    """
+
+    session_id: str
+    message: str
+    scope: Scope
+    budget: Budget
+    agent_state: Mapping[str, Any]
+    wanted: Wanted
+    now: datetime
+    plan: RetrievalPlan | None = None
+
+    @property
+    def zone(self) -> tzinfo:
+        """Return the user's time zone."""
+        return self.now.tzinfo or UTC
+
+    @property
+    def asked(self) -> str:
+        """The message as it is planned for and searched; the caller gets back its own."""
+        return storable(self.message)
+
+
+# What a context needs to know: a plan for the message, and the evidence that carrying it out gives.
+
+RECENT: Final = 2
+"""Turns of the session in which a plan looks for what "it" means."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A plan carried out. ``first`` is what comes before the evidence of the pack: procedures that bear on it."""
+
+    pack: EvidencePack
+    first: Sequence[Evidence] = ()
+
+    @property
+    def evidence(self) -> list[Evidence]:
+        """Give all of it, each item once."""
+        named = {one.item.id for one in self.first}
+        return [*self.first, *(one for one in self.pack if one.item.id not in named)]
+
+    @property
+    def abstaining(self) -> Collection[Store]:
+        """Give the stores in which nothing supports an answer."""
+        told = self.pack.explain.get("retrievers", {})
+        answering = {_store(name) for name, one in told.items() if not one["abstained"]}
+        return {_store(name) for name in told} - answering
+
+    @property
+    def asked_filters(self) -> bool:
+        """Whether the plan names what it is after by filters of its own."""
+        plan = self.pack.plan
+        return any(
+            one is not None for one in (plan.filters, *(sub and sub.filters for sub in (plan.memory, plan.resources)))
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Plans, and finds. It never writes."""
+
+    planner: Planner
+    retrieving: Retrieving
+    searcher: Search
+
+    def plan(
+        self, tenant: str, request: Request, turns: Sequence[Block], *, resources: bool, names: Collection[str]
+    ) -> RetrievalPlan:
+        """Give the caller's plan, in the scope and of the times of this call, or a new one.
+
+        ``turns`` are the recent ones; ``resources`` says whether the scope has any documents, ``names`` what of the
+        message are names there.
+        """
+        scope = dataclasses.replace(request.scope, session_id=None)
+        as_of, valid_at = optional_moment(request.wanted.as_of), optional_moment(request.wanted.valid_at)
+        if request.plan is not None:
+            return dataclasses.replace(request.plan, scope=scope, as_of=as_of, valid_at=valid_at)
+        recent = tuple(block.text for block in turns if not block.fenced)[-RECENT:]
+        asked = PlanRequest(
+            message=request.asked, scope=scope, now=request.now, recent=recent, agent_state=request.agent_state,
+            resources=resources or self.retrieving.remote, limit=limit_of(request.budget),
+            as_of=as_of, valid_at=valid_at, names=names,
+        )  # fmt: skip
+        return self.planner.plan(tenant, asked)
+
+    def find(self, tenant: str, request: Request, plan: RetrievalPlan, *, procedures: bool) -> Found:
+        """Carry a plan out; what the user wants done in this way comes before what was found."""
+        encodings = Encodings()
+        pack = self.retrieving.retrieve(tenant, plan, encodings)
+        if not procedures:
+            return Found(pack)
+        asked = Query(_said(request), plan.scope, request.wanted, limit_of(request.budget), explain=True,
+                      manner=Manner(encodings=encodings))  # fmt: skip
+        return Found(pack, bearing_procedures(self.searcher, tenant, asked))
+
+
+def _store(retriever: str) -> Store:
+    return "memory" if retriever == MEMORY else "resources"
+
+
+def _said(request: Request) -> str:
+    """Give the message with what the agent is about."""
+    state = [request.agent_state.get(name) for name in STATE_FIELDS]
+    return " ".join([request.asked, *(text for text in state if isinstance(text, str) and text.strip())])
+
+
+def limit_of(budget: Budget) -> int:
+    """Give how much evidence is asked for: some of it stands in recent turns already."""
+    return budget.evidence_count + 2 * budget.recent_turn_count
+
+
+# Candidates of a context without the secrets and personal numbers in their words.
+
+
+def masked(candidates: Candidates) -> Candidates:
+    """Give candidates with a marker for each secret and personal number; the user's own message stays as it is."""
+    return replace(
+        candidates,
+        system_blocks=_blocks(candidates.system_blocks),
+        working_summary=_blocks(candidates.working_summary),
+        recent_turns=_blocks(candidates.recent_turns),
+        evidence=[_evidence(one) for one in candidates.evidence],
+    )
+
+
+def _blocks(blocks: Sequence[Block]) -> list[Block]:
+    return [block if (text := mask(block.text)) is block.text else replace(block, text=text) for block in blocks]
+
+
+def _evidence(one: Evidence) -> Evidence:
+    matched = tuple(_match(match) for match in one.matched)
+    return replace(one, item=_item(one.item), matched=matched, sources=tuple(map(_source, one.sources)))
+
+
+def _item(item: Item) -> Item:
+    content, data, metadata = mask(item.content), mask_value(item.data), mask_value(item.metadata)
+    value = mask_value(item.value, item.key or "")
+    same = content is item.content and data is item.data and metadata is item.metadata and value is item.value
+    return item if same else replace(item, content=content, value=value, data=data, metadata=metadata)
+
+
+def _match(match: Match) -> Match:
+    snippet = mask(match.snippet)
+    return match if snippet is match.snippet else replace(match, snippet=snippet)
+
+
+def _source(source: Source) -> Source:
+    quote = None if source.quote is None else mask(source.quote)
+    return source if quote is source.quote else replace(source, quote=quote)
+
 
 CHARACTERS_PER_TOKEN: Final = 4
 """Of English text, about (OpenAI's rule of thumb): tells whether turns may be too long for their slot."""

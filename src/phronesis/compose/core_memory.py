@@ -7,21 +7,87 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, Literal
 
+from phronesis.compose.citations import CITATIONS_SHOWN
 from phronesis.compose.disputes import live_disputes, outweighed
-from phronesis.compose.headings import CITATIONS_SHOWN
-from phronesis.compose.standing_parts import standing_parts
-from phronesis.compose.told_days import days_of_items
-from phronesis.compose.wording import words_of
+from phronesis.compose.item_wording import days_of_items, words_of
 from phronesis.core.context import DUE_LABEL, Block
 from phronesis.core.items import KINDS, Item, Trust
 from phronesis.core.prospective import COMING, in_words, lapsed
-from phronesis.core.traits.recalling import recalled
-from phronesis.recall.about_user import is_about, names_of_user, near_user, told_names
+from phronesis.core.results import Evidence, SearchResult
+from phronesis.recall.as_of import drawn_by
 from phronesis.recall.browse import items_of
 from phronesis.recall.prospective import due_items
-from phronesis.storage.database import Unit
-from phronesis.storage.eligible import Wanted
-from phronesis.storage.lanes import Lane
+from phronesis.recall.reranking import Search
+from phronesis.recall.search import Query
+from phronesis.recall.user_aliases import is_about, names_of_user, near_user, told_names
+from phronesis.store.database import Unit
+from phronesis.store.eligible import Wanted
+from phronesis.store.items import read_items
+from phronesis.store.lanes import Lane
+from phronesis.store.relations import read_edges
+from phronesis.traits.laws.strength import recalled
+
+# Procedural memory: how this user likes the thing done that is asked for now (requirement NM-15).
+
+PROCEDURE: Final = "procedure"
+
+MAX_PROCEDURES: Final = 3
+"""Procedures shown first (this project's choice): a thing is seldom done by more rules than that."""
+
+NEAR: Final = 0.5
+"""Share of the best one's score that another must have (this project's choice): what only shares a word with a long
+message stays behind what is meant."""
+
+
+def has_procedures(unit: Unit, lanes: Sequence[Lane], wanted: Wanted) -> bool:
+    """Whether a user's own lane holds any procedure: without one nothing more is searched."""
+    own = [lane for lane in lanes if lane.user_id is not None]
+    return bool(items_of(unit, own, dataclasses.replace(wanted, kinds=(PROCEDURE,)), limit=1))
+
+
+def bearing_procedures(searcher: Search, tenant: str, query: Query) -> list[Evidence]:
+    """Give the user's own procedures that bear on a question, best first."""
+    scope = dataclasses.replace(query.scope, own_only=True)
+    wanted = dataclasses.replace(query.wanted, kinds=(PROCEDURE,))
+    asked = dataclasses.replace(query, scope=scope, wanted=wanted, limit=MAX_PROCEDURES, explain=True)
+    found = searcher.search(tenant, asked)
+    bearing = [one for one in found if one.item.kind == PROCEDURE and _bears(one, found)]
+    return [one for one in bearing if _sum(one) >= NEAR * _sum(bearing[0]) or one is bearing[0]]
+
+
+def _sum(one: Evidence) -> float:
+    return sum((one.why or {}).values())
+
+
+def _bears(one: Evidence, found: SearchResult) -> bool:
+    """Whether it holds a word of the question, or is near to it in meaning where the search does not abstain.
+
+    Abstention is about whether an answer is there; few words of a request stand in a rule, a Chinese one's least.
+    """
+    why = one.why or {}
+    return why.get("coverage", 0.0) > 0 or (why.get("dense", 0.0) > 0 and not found.abstained)
+
+
+# What still holds of words that told several things, where another memory stands in for one of them by now.
+
+
+def standing_parts(unit: Unit, lanes: Sequence[Lane], held: Sequence[Item], wanted: Wanted) -> dict[str, str]:
+    """Give for items whose words tell more than holds, by id, what of these words is theirs: their key and value.
+
+    "I work in Lyon as a nurse" goes on telling the job when the home is another; whoever reads it must not take Lyon
+    for the home again. One of ``held`` took the place of a memory with the same words.
+    """
+    gone: set[str] = set()
+    for lane in lanes if held else ():
+        edges = read_edges(unit, lane.lane_id, [item.id for item in held], types=("supersedes",))
+        old = [edge.to_id for edge in drawn_by(unit, lane.lane_id, edges, wanted.as_of)]
+        gone |= {item.content for item in read_items(unit, lane, old).values()} if old else set()
+    return {
+        item.id: f"{item.key}: {item.value}"
+        for item in held
+        if item.content in gone and item.key is not None and isinstance(item.value, str)
+    }
+
 
 STANDING: Final = ("reply_language", "reply_style", "address_as")
 """Keys under which a person says how they want to be answered (docs/memory-types.md)."""

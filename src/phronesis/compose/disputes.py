@@ -4,18 +4,18 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Final
 
-from phronesis.compose.headings import CITATIONS_SHOWN
-from phronesis.core.instants import to_micros
+from phronesis.compose.citations import CITATIONS_SHOWN
 from phronesis.core.results import Evidence
-from phronesis.core.traits.recalling import recalled
+from phronesis.core.timestamps import to_micros
+from phronesis.recall.as_of import drawn_by, live_at
 from phronesis.recall.browse import items_by_id
 from phronesis.recall.evidence import sources_of
-from phronesis.recall.past import drawn_by, live_at
-from phronesis.storage.database import Unit
-from phronesis.storage.eligible import Wanted
-from phronesis.storage.items import read_items
-from phronesis.storage.lanes import Lane
-from phronesis.storage.relations import contradicting
+from phronesis.store.database import Unit
+from phronesis.store.eligible import Wanted
+from phronesis.store.items import read_items
+from phronesis.store.lanes import Lane
+from phronesis.store.relations import contradicting
+from phronesis.traits.laws.strength import recalled
 
 MAX_FETCHED: Final = 24
 """Items read because something found says that they dispute it."""

@@ -1,12 +1,16 @@
 """Configuration: the settings of a process, and the policy of a team."""
 
-from phronesis.config.claim_index import ClaimIndex
-from phronesis.config.effective import effective_policy
-from phronesis.config.experience import AbstractRules, ExperienceRules
-from phronesis.config.gateways import Gateway
-from phronesis.config.policy import ROLES, ModelPrice, Policy, SpendingLimits
-from phronesis.config.roles import ChatRole, EmbedRole, RerankRole
-from phronesis.config.serving import Serving
+from phronesis.config.model_roles import ChatRole, EmbedRole, Gateway, RerankRole
+from phronesis.config.policy import ROLES, ModelPrice, Policy, SpendingLimits, effective_policy
+from phronesis.config.policy_sections import (
+    SENSITIVE_TOPICS,
+    AbstractRules,
+    ClaimIndex,
+    ExperienceRules,
+    SensitiveRules,
+    TraitRules,
+)
+from phronesis.config.server import Serving
 from phronesis.config.settings import (
     DEFAULT_TENANT,
     PolicySource,
@@ -18,7 +22,6 @@ from phronesis.config.settings import (
     load_settings,
     remote_key,
 )
-from phronesis.config.traits import SENSITIVE_TOPICS, SensitiveRules, TraitRules
 
 __all__ = [
     "DEFAULT_TENANT",

@@ -1,17 +1,190 @@
 """Conversation memory: what is taken up from what is said, what becomes of it, and what every context shows."""
 
 import re
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, Literal
 
 import pydantic
 from pydantic_core import PydanticCustomError
 
-from phronesis.config.gateways import Part
-from phronesis.config.traits import SENSITIVE_TOPICS, Phrase, SensitiveRules, SensitiveTopic
-from phronesis.core.items import KINDS
-from phronesis.core.memory_keys import FAMILY, KEYS, is_known
+from phronesis.config.model_roles import Part
+from phronesis.config.policy_sections import SENSITIVE_TOPICS, ForgetRules, Phrase, SensitiveRules, SensitiveTopic
+from phronesis.core.items import DEFAULT_IMPORTANCE, KINDS
 from phronesis.core.proposals import Conflict, Retention
+from phronesis.core.redaction import NUMBERS, SECRETS
 from phronesis.core.statements import STATED
+from phronesis.core.values import FAMILY, KEYS, is_known
+from phronesis.forgetting.laws import CONVERSATION, Law, Rule
+
+# Secrets and personal numbers: whether they are stored, and whether contexts show them.
+
+Action = Literal["redact", "keep", "refuse"]
+
+PRIVATE_KINDS: Final = (*SECRETS, *NUMBERS)
+"""What is recognised, by name."""
+
+
+def _is_kind(value: str) -> str:
+    if value not in PRIVATE_KINDS:
+        raise PydanticCustomError("extra_forbidden", "unknown kind")
+    return value
+
+
+def _kinds_schema(schema: dict[str, Any]) -> None:
+    """Name the kinds, so that an editor can offer them."""
+    rule = schema.pop("additionalProperties")
+    schema.pop("propertyNames", None)
+    schema["properties"] = dict.fromkeys(PRIVATE_KINDS, rule)
+    schema["additionalProperties"] = False
+
+
+class PrivacyRules(Part):
+    """What becomes of secrets and personal numbers that a write holds.
+
+    redact: a marker such as ``[secret: github token]`` is stored in its place. keep: it is stored as it is. refuse: the
+    write is an error, and nothing of it is stored.
+    """
+
+    secrets: Action = pydantic.Field(
+        default="redact", description="Keys, tokens, passwords, private keys, as their formats and fields show them."
+    )
+    personal_numbers: Action = pydantic.Field(
+        default="redact", description="Numbers of cards, bank accounts (IBAN) and identity papers."
+    )
+    kinds: dict[Annotated[str, pydantic.AfterValidator(_is_kind)], Action] = pydantic.Field(
+        default_factory=dict,
+        description="By kind, such as card_number or github_token; it counts before the two above.",
+        json_schema_extra=_kinds_schema,
+    )
+    contexts: Literal["mask", "show"] = pydantic.Field(
+        default="mask", description="Whether composed contexts show a marker for what is stored of these, or show it."
+    )
+
+    @property
+    def actions(self) -> dict[str, Action]:
+        """What becomes of each kind that is not redacted."""
+        usual = dict.fromkeys(SECRETS, self.secrets) | dict.fromkeys(NUMBERS, self.personal_numbers) | self.kinds
+        return {kind: action for kind, action in usual.items() if action != "redact"}
+
+
+# Forgetting of conversation memory: which kinds, after how long, and what never.
+
+FadingKind = Literal[
+    "message", "fact", "episodic", "event", "task", "intention", "decision", "preference", "profile", "procedure",
+    "section", "document",
+]  # fmt: skip
+"""A kind of conversation memory."""
+
+_NOT_FIGURES: Final = frozenset({"kinds", "keep_sources"})
+"""Fields of the rules of experience that are no figures of a kind."""
+
+_Days = Annotated[float, pydantic.Field(gt=0, le=36_500)]
+_Share = Annotated[float, pydantic.Field(ge=0, le=1)]
+
+
+class FadingRules(Part):
+    """Figures of one kind; what is left out is as for all kinds."""
+
+    never: bool = pydantic.Field(default=False, description="Whether it is never forgotten.")
+    half_life_days: _Days | None = pydantic.Field(
+        default=None, description="After how many days without use it is retained by half, at its usual importance."
+    )
+    archive_below: _Share | None = pydantic.Field(
+        default=None, description="The retention, from 0 to 1, below which it leaves ordinary reads."
+    )
+    delete_after_days: Annotated[float, pydantic.Field(ge=0, le=36_500)] | None = pydantic.Field(
+        default=None, description="After how many days in the archive it ends for good."
+    )
+
+
+FADING_KINDS: Final[Mapping[FadingKind, FadingRules]] = {
+    "message": FadingRules(half_life_days=180.0),
+    "preference": FadingRules(half_life_days=730.0),
+    "profile": FadingRules(never=True),
+    "decision": FadingRules(never=True),
+    "section": FadingRules(never=True),
+    "document": FadingRules(never=True),
+}
+"""What is otherwise than for all kinds, unless the policy says so: what was said word for word fades first."""
+
+
+def _with_others(given: Any) -> Any:
+    """Add the kinds that a policy does not name."""
+    return {**FADING_KINDS, **given} if isinstance(given, Mapping) else given
+
+
+class ForgettingRules(Part):
+    """When memories that nobody needs are archived, and end. Experience has its own figures: ``experience.forget``."""
+
+    background: bool = pydantic.Field(
+        default=False, description="Whether the worker forgets by itself; false: only when asked."
+    )
+    hours: float = pydantic.Field(
+        default=168.0, gt=0, le=8760, description="Hours between two looks of the worker at a lane."
+    )
+    half_life_days: _Days = pydantic.Field(
+        default=365.0,
+        description="After how many days without use half of something is retained, at the usual importance of its"
+        " kind; two points more double it, an assistant's or tool's word has half.",
+    )
+    archive_below: _Share = pydantic.Field(
+        default=0.25, description="The retention, from 0 to 1, below which something leaves ordinary reads."
+    )
+    delete_after_days: float = pydantic.Field(
+        default=365.0, ge=0, le=36_500, description="After how many days in the archive it ends for good."
+    )
+    expired_after_days: float = pydantic.Field(
+        default=30.0, ge=0, le=36_500, description="Days after its end at which a task or intention is archived."
+    )
+    keep_importance: int | None = pydantic.Field(
+        default=9, ge=1, le=10, description="The importance from which nothing is forgotten; null: none."
+    )
+    keep: tuple[Annotated[str, pydantic.Field(min_length=1, max_length=128)], ...] = pydantic.Field(
+        default=("allergy", "diet", "health"),
+        strict=False,
+        max_length=64,
+        description="Keys and kinds that are never forgotten, such as allergy or favorite.*, beside those of core.pin.",
+    )
+    keep_sources: tuple[Annotated[str, pydantic.Field(min_length=1, max_length=64)], ...] = pydantic.Field(
+        default=(), strict=False, max_length=64, description="Source types that are never forgotten."
+    )
+    at_once: int = pydantic.Field(
+        default=10_000, ge=1, le=100_000, description="Items that one call moves at most; the next goes on."
+    )
+    kinds: Annotated[dict[FadingKind, FadingRules], pydantic.BeforeValidator(_with_others)] = pydantic.Field(
+        default_factory=lambda: dict(FADING_KINDS),
+        description="Figures of kinds that fade otherwise, or never; kinds that are not named keep these.",
+    )
+
+    def of_kind(self, kind: FadingKind) -> dict[str, float]:
+        """Give a kind's figures, its own before those of all kinds; a kind that never fades has those of all."""
+        given = self.kinds.get(kind, FadingRules()).model_dump(exclude={"never"})
+        return {name: getattr(self, name) if own is None else own for name, own in given.items()}
+
+    def never(self, kind: FadingKind) -> bool:
+        """Tell whether a kind is never forgotten."""
+        return self.kinds.get(kind, FadingRules()).never
+
+
+def law_of(own: ForgettingRules, experience: ForgetRules, *, pinned: Sequence[str]) -> Law:
+    """Give the law that the policy's figures come to. ``pinned`` are keys and kinds that core memory shows first."""
+    named = {name: getattr(experience, name) for name in ForgetRules.model_fields if name not in _NOT_FIGURES}
+    sources = frozenset(experience.keep_sources)
+    rules = {
+        str(kind): Rule(**named, usual=DEFAULT_IMPORTANCE[kind], keep_sources=sources) for kind in experience.kinds
+    }
+    rules |= {kind: _rule(own, kind, pinned) for kind in CONVERSATION}
+    return Law(rules=rules, most=own.at_once)
+
+
+def _rule(own: ForgettingRules, kind: FadingKind, pinned: Sequence[str]) -> Rule:
+    keep = frozenset((*own.keep, *pinned, *([kind] if own.never(kind) else [])))
+    return Rule(
+        **own.of_kind(kind), downweight_below=0.0, expired_after_days=own.expired_after_days,
+        usual=DEFAULT_IMPORTANCE.get(kind, DEFAULT_IMPORTANCE["section"]), keep_importance=own.keep_importance,
+        keep=keep, keep_sources=frozenset(own.keep_sources),
+    )  # fmt: skip
+
 
 TYPE_NAMES: Final = (*KEYS, *sorted(STATED))
 """What a rule may be for: the keys of docs/memory-types.md, and the kinds that conversations state."""

@@ -1,33 +1,46 @@
 """The policy: what a team decides in one place."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from typing import Annotated, Any, Final, Literal, Self, get_args, overload
 
 import pydantic
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from phronesis.config.claim_index import ClaimIndex
 from phronesis.config.conversation import (
     ConflictRules,
     CoreRules,
+    ForgettingRules,
     Gates,
+    PrivacyRules,
     RetentionRules,
     SensitiveMatters,
     SummaryRules,
 )
-from phronesis.config.experience import ExperienceRules
-from phronesis.config.forgetting import ForgettingRules
-from phronesis.config.fusion import FusionPolicy
-from phronesis.config.gateways import Gateway, GatewayName, Part
-from phronesis.config.privacy import PrivacyRules
-from phronesis.config.ranking import Ranking
-from phronesis.config.resources import ResourceRules
-from phronesis.config.roles import RULES, ChatName, ChatRole, EmbedRole, RerankRole, Roles
-from phronesis.config.serving import Serving
-from phronesis.config.traits import TraitRules
+from phronesis.config.model_roles import (
+    RULES,
+    ChatName,
+    ChatRole,
+    EmbedRole,
+    Gateway,
+    GatewayName,
+    Part,
+    RerankRole,
+    Roles,
+)
+from phronesis.config.policy_errors import FieldPath, Origin
+from phronesis.config.policy_sections import (
+    ClaimIndex,
+    ExperienceRules,
+    FusionPolicy,
+    Ranking,
+    ResourceRules,
+    TraitRules,
+)
+from phronesis.config.server import Serving
 from phronesis.core.context import Budget
-from phronesis.core.instants import parse_zone
+from phronesis.core.results import PolicyValue
+from phronesis.core.timestamps import parse_zone
 from phronesis.errors import InputError
 
 ROLES: Final[tuple[str, ...]] = (*get_args(ChatName), "rerank", "embed")
@@ -339,3 +352,48 @@ class Policy(Part):
     def asked(self) -> dict[str, ChatRole | RerankRole | EmbedRole]:
         """Give the roles that ask a model, by name, in the order of ``ROLES``."""
         return {name: role for name in ROLES if (role := self.role(name)) is not None}
+
+
+# The policy that is in force: every field with its value, and where that comes from.
+
+DEFAULT: Final = "default"
+ARGUMENT: Final = "argument"
+"""What a source is called that is no file and no variable: what stands when nobody says anything, and a call's own."""
+
+
+def effective_policy(policy: Policy, origin: Origin) -> tuple[PolicyValue, ...]:
+    """Give every field in the order of the schema, defaults too; a mapping that holds nothing is a field of its own.
+
+    Keys are never among it: the policy holds the names of the variables that hold them.
+    """
+    return tuple(_fields(policy, (), origin, given=True))
+
+
+def _fields(part: pydantic.BaseModel, path: FieldPath, origin: Origin, *, given: bool) -> Iterator[PolicyValue]:
+    for name in type(part).model_fields:
+        own = given and name in part.model_fields_set  # a default may be a part that somebody filled in
+        yield from _values(getattr(part, name), (*path, name), origin, given=own)
+
+
+def _values(value: Any, path: FieldPath, origin: Origin, *, given: bool) -> Iterator[PolicyValue]:
+    if isinstance(value, pydantic.BaseModel):
+        yield from _fields(value, path, origin, given=given)
+    elif path == ("budgets",):
+        everything = asdict(Policy(budgets=value).budget)
+        for name, number in everything.items():
+            yield from _values(number, (*path, name), origin, given=name in value)
+    elif isinstance(value, Mapping) and value:
+        for name, member in value.items():
+            yield from _values(member, (*path, str(name)), origin, given=given)
+    else:
+        plain = list(value) if isinstance(value, tuple) else value
+        yield PolicyValue(".".join(path), plain, _source(path, origin) if given else DEFAULT)
+
+
+def _source(path: FieldPath, origin: Origin) -> str:
+    if path in origin.variables:
+        return origin.variables[path]
+    if origin.name is None:
+        return ARGUMENT
+    # What a section adds to a mapping of the file by itself stands in no line.
+    return f"{origin.name}, line {origin.lines[path]}" if path in origin.lines else DEFAULT

@@ -10,10 +10,9 @@ from urllib.parse import urlsplit
 import platformdirs
 import pydantic
 
-from phronesis.config.brain_file import read_brain_file
-from phronesis.config.checking import make_policy
-from phronesis.config.mistakes import Origin, shown
+from phronesis.config.brain_file import make_policy, read_brain_file
 from phronesis.config.policy import EmbedderName, Policy
+from phronesis.config.policy_errors import Origin, shown
 from phronesis.core.text import check_id
 from phronesis.errors import InputError
 

@@ -1,0 +1,1 @@
+"""Records and pure functions that every part shares. No I/O, clock or randomness."""

@@ -28,9 +28,9 @@ from phronesis.core.calendar_spans import (
     nearest_part,
     nearest_season,
     nearest_weekday,
+    parse_number,
     shifted,
 )
-from phronesis.core.numerals import parse_number
 
 _NUMERAL: Final = r"[\d零〇一二三四五六七八九十两兩廿]"
 _DAY: Final = rf"(?P<d>{_NUMERAL}{{1,3}})[日号號](?!线|楼|門|门|院|店|机|位|房|车|库|球|選|选)"

@@ -28,9 +28,9 @@ from phronesis.core.calendar_spans import (
     nearest_part,
     nearest_season,
     nearest_weekday,
+    parse_number,
     shifted,
 )
-from phronesis.core.numerals import parse_number
 
 _MONTHS: Final = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 _WEEKDAYS: Final = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]

@@ -6,8 +6,8 @@ from datetime import UTC, tzinfo
 from typing import Any, Literal
 
 from phronesis.core.ids import CITATION_PREFIX
-from phronesis.core.plain import Record
 from phronesis.core.results import Evidence
+from phronesis.core.serialization import Record
 
 SLOTS = ("system_blocks", "working_summary", "recent_turns", "evidence", "user_message")
 """The slots in the order in which they are rendered (source: the runtime's contract, section 8)."""

@@ -1,6 +1,7 @@
 """An item: something the system holds to be so."""
 
 import dataclasses
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import MAXYEAR, MINYEAR, UTC, datetime, timedelta, timezone, tzinfo
@@ -8,8 +9,36 @@ from enum import IntEnum
 from operator import attrgetter, itemgetter
 from typing import Any, Final, Self
 
-from phronesis.core.instants import from_micros, isoformat, optional_micros
-from phronesis.core.item_text import statement
+from phronesis.core.proposals import USER
+from phronesis.core.timestamps import from_micros, isoformat, optional_micros
+from phronesis.core.values import label_of
+
+# An item in one sentence of its own: whose it is, what it is about, and its value, in the language it was said in.
+
+_HAN: Final = re.compile("[\u3400-\u9fff]")
+_END: Final = " \t\n.,;。，；"
+
+
+def statement(item: "Item") -> str:
+    """Give what an item says: "Home city: Oslo", "Anna · allergy: nuts", 宠物：豆包.
+
+    Only its own fact: the words it was taken from may tell several, or be the middle of a sentence. The content of an
+    item without a key or a value, and of one whose value does not say it all (a task, an event).
+    """
+    value = item.value.strip(_END) if isinstance(item.value, str) else ""
+    if not value or not item.key:
+        return item.content
+    chinese = _HAN.search(item.content or value) is not None
+    label = label_of(item.key, chinese=chinese)
+    if label is None:
+        return item.content
+    value = " ".join(value.split())
+    if item.subject is None or item.subject == USER:
+        return f"{label}：{value}" if chinese else f"{label[:1].upper()}{label[1:]}: {value}"
+    return (
+        f"{item.subject} · {label}：{value}" if chinese else f"{item.subject} · {label[:1].lower()}{label[1:]}: {value}"
+    )
+
 
 KINDS: Final = (
     "message", "fact", "episodic", "profile", "preference", "task", "decision", "event", "intention", "procedure",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, Self, get_args
 
 from phronesis.core.entries import Entry, Outcome
+from phronesis.core.serialization import Record
 
 Act = Literal["assert", "retract"]
 Decision = Literal["ADD", "UPDATE", "SUPERSEDE", "RETRACT", "NONE"]
@@ -157,3 +158,23 @@ def refusals_in(entry: Entry, outcomes: Outcomes) -> list[Refusal]:
     echoes = echoing(entry, outcomes)
     repeated = [one for one in proposals_in(outcomes) if echoes(one)]
     return found + [Refusal(n=one.n, text=one.quote, rule="echo", reason=_ECHO) for one in repeated]
+
+
+# What a write did not keep, and why.
+
+DUPLICATE: Final = "duplicate_message"
+"""The rule by which a message that its session holds already is not stored again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gated(Record):
+    """A text that did not become an item, the rule that said so, and why.
+
+    Under the rules ``secret`` and ``personal_number`` the text is the marker that stands in place of what was taken out
+    before anything was stored, and ``place`` says where: ``messages[0].content``.
+    """
+
+    text: str
+    rule: str
+    reason: str
+    place: str | None = None

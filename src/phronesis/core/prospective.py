@@ -8,8 +8,8 @@ at midnight is a day, and begins and ends with that of the time zone of ``now``.
 from datetime import UTC, datetime, time, timedelta
 from typing import Final
 
-from phronesis.core.instants import parse_moment
 from phronesis.core.items import Item
+from phronesis.core.timestamps import parse_moment
 
 DUE: Final = "due"
 """The member of an item's ``data`` that says when it is due, ISO 8601 in UTC."""

@@ -1,12 +1,13 @@
 """Edges and evidence: what joins items to each other and to the log."""
 
 import dataclasses
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Literal
 
-from phronesis.core.instants import from_micros, isoformat, optional_micros, optional_moment, to_micros
+from phronesis.core.timestamps import from_micros, isoformat, optional_micros, optional_moment, to_micros
 
 EDGE_TYPES: Final = (
     "derived_from", "member_of", "supports", "contradicts", "refines", "about", "similar", "supersedes", "parent_of",
@@ -106,3 +107,41 @@ class EvidenceRow:
         """Give plain JSON values."""
         times = {"occurred_at": isoformat(self.occurred_at), "recorded_at": isoformat(self.recorded_at)}
         return {**self.to_row(), **times}
+
+
+# Entities and where they are mentioned.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entity:
+    """A person, place, file, URL or thing. An alias points to its canonical entity by ``canonical_id``."""
+
+    id: str
+    name: str
+    normal: str
+    kind: str
+    entry_id: str
+    canonical_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mention:
+    """An entity named in an item's content at [start, end)."""
+
+    entity_id: str
+    item_id: str
+    start: int
+    end: int
+    entry_id: str
+
+
+MAX_NORMAL: Final = 512
+"""Characters of a normal name: it is the key of an index, and NFKC makes eighteen of some single ones."""
+
+
+def normal_name(name: str) -> str:
+    """Give the form under which a name is looked up: NFKC, case folded, single spaces, cut at ``MAX_NORMAL``.
+
+    Accents stay: "Ålice" and "Alice" are two people until an alias says otherwise.
+    """
+    return " ".join(unicodedata.normalize("NFKC", name[:MAX_NORMAL]).casefold().split())[:MAX_NORMAL]

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, overload
 
-from phronesis.core.gated import Gated
 from phronesis.core.items import Item
-from phronesis.core.plain import Record, as_json
+from phronesis.core.proposals import Gated
+from phronesis.core.serialization import Record, as_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +177,7 @@ class HistoryEvent(Record):
     """One change of an item: ``fields`` maps a name to (before, after); ``delta_id`` rolls it back.
 
     ``event`` is what it came to, in one word: created, modified, superseded, retracted, dissolved, promoted,
-    reinforced, contradicted … (`core.happenings`); ``verb`` is what was called, ``actor`` who called it.
+    reinforced, contradicted … (`recall.as_of`); ``verb`` is what was called, ``actor`` who called it.
     """
 
     delta_id: str

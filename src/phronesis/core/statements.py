@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from phronesis.core.canonical import dumps
-from phronesis.core.instants import parse_moment
 from phronesis.core.items import Item, Trust
 from phronesis.core.proposals import Cardinality, Conflict, Proposal, Retention
+from phronesis.core.serialization import dumps
+from phronesis.core.timestamps import parse_moment
 
 STATED: Final = frozenset({"fact", "episodic", "profile", "preference", "task", "decision", "event", "intention",
                            "procedure"})  # fmt: skip

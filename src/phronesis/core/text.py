@@ -1,10 +1,20 @@
-"""What text may hold. The log keeps every character it was given; derived text holds what every database can."""
+"""Text made safe to show to a model: nothing invisible, nothing that reads as our own markup (law 8).
+
+What a person would not see is removed: control characters, bidirectional overrides, zero-width characters and the
+invisible letters that smuggle instructions (Unicode tags, supplementary variation selectors). Joiners (ZWJ, ZWNJ) and
+the plain direction marks stay: emoji and right-to-left scripts are written with them. Look-alikes of a fence, of a
+citation and of a chat template's control tokens are spelled so that they are neither.
+"""
 
 import re
-from collections.abc import Iterable
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
+from urllib.parse import unquote
 
 from phronesis.errors import InputError, TooLarge
+
+# What text may hold. The log keeps every character it was given; derived text holds what every database can.
 
 MAX_ID_LENGTH: Final = 256
 """Characters of an id. Long enough for paths and e-mail addresses, short enough for an index key."""
@@ -76,3 +86,185 @@ def check_text(value: object, *, field: str, allow_empty: bool = False) -> str:
             field=field,
         )
     return value
+
+
+# Letters that look like others: what a text looks like it says, whatever script its letters are of.
+
+_PAIRS: Final = (
+    # Cyrillic, Greek, Armenian
+    ("аеорсухіјѕԁԛԝһӏкмтнгвьѵԍпи", "aeopcyxijsdqwhlkmthrbbvgnu"),
+    ("οαιρτκυνχγηωβεϲϳσ", "oaiptkuvxynwbecjo"),
+    ("ոօսհցզյ", "nouhgqj"),
+    # Cherokee, as capitals
+    ("ᎪᏴᏟᎠᎬᏀᎻᎥᎫᏦᏞᎷᏢᎡᏚᎢᏙᎳᏃ", "abcdeghijklmprstvwz"),
+    # Latin letters of other alphabets, and small capitals
+    ("ıɑɡɩʟɴʀʏʙɢʜɪᴀᴄᴅᴇᴊᴋᴍᴏᴘꜱᴛᴜᴠᴡᴢꜰ", "iagilnrybghiacdejkmopstuvwzf"),
+)
+
+_LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
+_ENCLOSED: Final = (0x1F150, 0x1F170, 0x1F1E6)
+"""Where letters in circles and squares, and those of regions, begin: NFKC leaves them as they are."""
+
+
+def _table() -> Mapping[str, str]:
+    found = {given: meant for pair in _PAIRS for given, meant in zip(*pair, strict=True)}
+    found |= {given.lower(): meant for given, meant in found.items()}
+    found |= {chr(start + n): letter for start in _ENCLOSED for n, letter in enumerate(_LETTERS)}
+    return found
+
+
+LOOKALIKES: Final[Mapping[str, str]] = _table()
+"""From a letter in lower case to the Latin one that it looks like."""
+
+
+def latin_letter(char: str) -> str:
+    """Give the one character that a character is read as: narrow, in lower case, without its accent."""
+    wide = unicodedata.normalize("NFKC", char)
+    low = (wide if len(wide) == 1 else char).lower()
+    base = unicodedata.normalize("NFD", low)[:1]
+    low = base if base.isascii() and base.isalpha() else low if len(low) == 1 else char
+    return LOOKALIKES.get(low, low)
+
+
+def skeleton(text: str) -> str:
+    """Give what a short text looks like: a name that reads ``system`` in any script, width, case or accents."""
+    whole = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", text))
+    return "".join(latin_letter(char) for char in whole if not unicodedata.category(char).startswith(("M", "C")))
+
+
+LABEL_LENGTH: Final = 40
+"""Characters of a speaker's name that are shown."""
+
+PLACE_LENGTH: Final = 60
+"""Characters of an address that are shown: a host and a file's name, with the folders before it where there is room."""
+
+_ESCAPED: Final = 9
+"""Characters that one of another script takes in an address (three bytes, ``%E6%B1%89``)."""
+
+ELLIPSIS: Final = "…"
+UNDER: Final = " › "
+"""Between a document's title and its headings."""
+
+TITLE_LENGTH: Final = 2 * LABEL_LENGTH + len(UNDER)
+"""Characters of a title and headings together."""
+
+_SAMPLED: Final = 4 * LABEL_LENGTH
+
+_LINE_ENDS: Final = re.compile("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+_INVISIBLE: Final = re.compile(
+    "[\x01-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f"  # control characters but tab and line feed
+    "\xad\u180e\u200b\ufeff"  # zero-width
+    "\u202a-\u202e\u2060-\u206f"  # bidirectional overrides and isolates, invisible operators
+    "\ufff9-\ufffb\U000e0000-\U000e01ef]"  # annotations, tags, supplementary variation selectors
+)
+_UNSEEN: Final = re.compile(r"[\s\u034f\u061c\u115f\u1160\u17b4\u17b5\u200c-\u200f\u3164\ufe00-\ufe0f\uffa0]+")
+"""What may stand between the letters of a look-alike: white space, joiners, fillers."""
+
+_REACH: Final = 48
+"""Characters behind a bracket that may make it one of ours."""
+
+_ANGLES: Final = "<＜﹤‹\u2329\u3008\u27e8\u27ea❮❬❰«《˂ᐸ≺≪⧼"
+_TAG: Final = re.compile(rf"[{_ANGLES}](?=(.{{1,{_REACH}}}))", re.DOTALL)
+_TAG_WORDS: Final = ("memory", "turn", "start_of_turn", "end_of_turn", "|", "sys>", "s>")
+"""What follows `<` in our fences, and in the control tokens of chat templates (ChatML, Llama, DeepSeek, Gemma)."""
+_SQUARES: Final = "\\[［﹇【〔⟦〚〖〘⁅❲⦋"
+_CLOSING: Final = "\\]］﹈】〕⟧〛〗〙⁆❳⦌"
+_TEMPLATE: Final = re.compile(rf"[{_SQUARES}](?=(.{{1,{_REACH}}}))", re.DOTALL)
+_TEMPLATE_WORDS: Final = ("inst]", "system_prompt]", "tool_calls]", "tool_results]", "available_tools]")
+"""What follows `[` or `[/` in the control tokens of Llama 2 and Mistral."""
+_CITATION: Final = re.compile(rf"[{_SQUARES}]([^{_SQUARES}:：∶︰﹕︓⩴]{{3,{_REACH}}}?)[:：∶︰﹕︓⩴]")
+_ALIASED: Final = re.compile(r"m\d+")
+_ALIAS: Final = re.compile(rf"[{_SQUARES}]([^{_SQUARES}{_CLOSING}]{{2,{_REACH}}})[{_CLOSING}]")
+_ROLES: Final = frozenset(
+    """
+    system developer user assistant tool function operator admin administrator human ai
+    系统 系統 开发者 開發者 用户 用戶 助手 工具 管理员 管理員
+    """.split()  # noqa: SIM905 - a word list reads better as words
+)
+_NAME_WORD: Final = re.compile(r"[^\W\d_]+")
+_LABEL_MARKS: Final = re.compile(r"[\[\]()<>\"'`;,:=\\/{}|#*]")
+_PLACE_MARKS: Final = re.compile(r"[\[\]()<>\"'`;,:=\\{}|#*]")
+
+
+def clean(text: str) -> str:
+    """Give ``text`` without what is invisible, each line end as a line feed, look-alikes of our tags spelled out."""
+    if text.isascii() and "<" not in text and "[" not in text and text.replace("\n", "").isprintable():
+        return text  # most English text: the patterns need not look for what is not there
+    shown = _INVISIBLE.sub("", _LINE_ENDS.sub("\n", storable(text)))
+    return _TEMPLATE.sub(_without_square, _TAG.sub(_without_angle, shown))
+
+
+def without_citations(text: str) -> str:
+    """Give cleaned text in which ``[mem:`` reads ``[quoted mem:`` and ``[m1]`` so too, so that only we can cite."""
+    if text.isascii() and "[" not in text:
+        return text
+    return _ALIAS.sub(_quoted_alias, _CITATION.sub(_quoted, text))
+
+
+def label(text: str) -> str:
+    """Give a speaker's name on one line, without the marks that our own headings use; may be empty."""
+    # The marks go first: what is left of a look-alike that they stood in is looked at as well.
+    return " ".join(clean(_LABEL_MARKS.sub(" ", text[:_SAMPLED])).split())[:LABEL_LENGTH].strip()
+
+
+def place(address: str) -> str:
+    """Give an address likewise: slashes kept, escapes read, no scheme, a long one without its middle.
+
+    Empty where it reads like a role.
+    """
+    reach = _ESCAPED * PLACE_LENGTH
+    sample = address if len(address) <= 2 * reach else f"{address[:reach]}{ELLIPSIS}{address[-reach:]}"
+    read = unquote(sample.partition("://")[2] or sample)
+    shown = " ".join(without_citations(clean(_PLACE_MARKS.sub(" ", read))).split())
+    if len(shown) > PLACE_LENGTH:
+        head = PLACE_LENGTH // 3
+        shown = f"{shown[:head]}{ELLIPSIS}{shown[head + 1 - PLACE_LENGTH :]}"
+    return "" if _read(shown) in _ROLES else shown
+
+
+def title(names: Sequence[str]) -> str:
+    """Give a document's title and headings likewise, each once: the first and the last, others as far as they fit.
+
+    Empty where that reads like a role.
+    """
+    told = list(dict.fromkeys(filter(None, (without_citations(label(one)) for one in names))))
+    while told[1:-1] and len(UNDER.join(told)) > TITLE_LENGTH:
+        del told[1]
+    shown = UNDER.join(told)
+    return "" if _read(shown) in _ROLES else shown
+
+
+def name_of(text: str) -> str:
+    """Give a speaker's name as ``label`` does; empty when it is a role's: nobody becomes the system by a name."""
+    name = label(text)
+    return "" if _reads_as_role(name) else name
+
+
+def _reads_as_role(name: str) -> bool:
+    """Tell whether a name is that of a role, or of several: ``SYSTEM``, ``ѕystem``, ``system 2``, ``System Admin``."""
+    seen = skeleton(name)
+    if _read(name) in _ROLES or _read(seen) in _ROLES:
+        return True
+    words = _NAME_WORD.findall(seen)
+    return bool(words) and all(word in _ROLES for word in words)
+
+
+def _read(text: str) -> str:
+    """Give text as a model may read it, whatever its width, case and what is between its letters."""
+    return _UNSEEN.sub("", unicodedata.normalize("NFKC", _UNSEEN.sub("", text))).casefold()
+
+
+def _without_angle(found: re.Match[str]) -> str:
+    return "&lt;" if _read(found[1]).lstrip("/⁄∕<").startswith(_TAG_WORDS) else found[0]
+
+
+def _without_square(found: re.Match[str]) -> str:
+    return "&#91;" if _read(found[1]).lstrip("/⁄∕").startswith(_TEMPLATE_WORDS) else found[0]
+
+
+def _quoted(found: re.Match[str]) -> str:
+    return "[quoted mem:" if _read(found[1]) == "mem" else found[0]
+
+
+def _quoted_alias(found: re.Match[str]) -> str:
+    return f"[quoted {found[1].strip()}]" if _ALIASED.fullmatch(_read(found[1])) else found[0]

@@ -1,18 +1,187 @@
-"""Values in the form in which they are compared (docs/memory-types.md): what is the same is written the same.
-
-Every form is a fixed point: bringing it into form again changes nothing. What a form cannot read stays as a text, so
-that it still equals itself.
-"""
+"""Names of languages, in English, Chinese and their own, and their codes (BCP 47)."""
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, TypeVar
 
 from phronesis.core.calendar import TimeSpan, find_times
-from phronesis.core.languages import language_code
-from phronesis.core.numerals import CHINESE_DIGITS, parse_number
+from phronesis.core.calendar_spans import CHINESE_DIGITS, parse_number
+
+# The names under which a policy speaks of what conversations state: keys, families of keys, and kinds.
+
+LABELS: Final[Mapping[str, tuple[str, str] | None]] = {
+    "name": ("Name", "名字"),
+    "alias": ("Also called", "别名"),
+    "age": ("Age", "年龄"),
+    "birthday": ("Birthday", "生日"),
+    "gender": ("Gender", "性别"),
+    "nationality": ("Nationality", "国籍"),
+    "home_city": ("Home city", "居住地"),
+    "hometown": ("Hometown", "家乡"),
+    "address": ("Address", "地址"),
+    "timezone": ("Time zone", "时区"),
+    "email": ("Email", "邮箱"),
+    "phone": ("Phone", "电话"),
+    "employer": ("Employer", "工作单位"),
+    "job": ("Job", "职业"),
+    "school": ("School", "学校"),
+    "field_of_study": ("Field of study", "专业"),
+    "language": ("Language", "语言"),
+    "skill": ("Skill", "技能"),
+    "hobby": ("Hobby", "爱好"),
+    "relationship_status": ("Relationship status", "婚恋状况"),
+    "partner": ("Partner", "伴侣"),
+    "child": ("Child", "孩子"),
+    "parent": ("Parent", "父母"),
+    "sibling": ("Sibling", "兄弟姐妹"),
+    "friend": ("Friend", "朋友"),
+    "colleague": ("Colleague", "同事"),
+    "pet": ("Pet", "宠物"),
+    "allergy": ("Allergy", "过敏"),
+    "diet": ("Diet", "饮食"),
+    "health": ("Health", "健康"),
+    "possession": ("Has", "拥有"),
+    "likes": ("Likes", "喜欢"),
+    "dislikes": ("Dislikes", "不喜欢"),
+    "prefers": None,
+    "favorite.*": ("Favorite {}", "最喜欢的{}"),
+    "uses": ("Uses", "使用"),
+    "reply_language": ("Reply language", "回答语言"),
+    "reply_style": None,
+    "address_as": ("Wants to be called", "称呼"),
+    "task": None,
+    "reminder": None,
+    "plan": None,
+    "goal": None,
+    "decision": None,
+    "event": None,
+    "appointment": None,
+    "life_event": None,
+    "experience": None,
+    "attribute.*": ("{}", "{}"),
+    "located_in": ("Located in", "位于"),
+    "fact": None,
+}
+"""The keys of docs/memory-types.md, in its order, with what a value under each is called in English and Chinese; ``{}``
+stands for the word of a family. None: the value alone does not say what the memory says ("flight", of an appointment).
+"""
+
+KEYS: Final = tuple(LABELS)
+"""The keys of docs/memory-types.md, in its order; what ends in ``.*`` is a family."""
+
+FAMILY: Final = ".*"
+"""How the name of a family ends."""
+
+Rule = TypeVar("Rule")
+
+
+def names_of(key: str, kind: str) -> tuple[str, ...]:
+    """Give the names that a policy may use for what stands under a key, the nearest first: key, family, kind."""
+    family, dot, _ = key.partition(".")
+    return (key, f"{family}{FAMILY}", kind) if dot else (key, kind)
+
+
+def rule_for(rules: Mapping[str, Rule], key: str, kind: str) -> Rule | None:
+    """Give the rule of the nearest name that has one, else None."""
+    return next((rules[name] for name in names_of(key, kind) if name in rules), None)
+
+
+def is_known(name: str, kinds: Iterable[str]) -> bool:
+    """Tell whether a name is a key, one of a family (``favorite.color``), or one of ``kinds``."""
+    family, dot, word = name.partition(".")
+    return name in KEYS or name in kinds or (bool(dot and word) and f"{family}{FAMILY}" in KEYS)
+
+
+def label_of(key: str, *, chinese: bool) -> str | None:
+    """Give what a value under a key is called; None where there is no word for it."""
+    family, dot, word = key.partition(".")
+    labels = LABELS.get(f"{family}{FAMILY}" if dot else key)
+    if labels is None or (dot and not word):
+        return None
+    return labels[chinese].format(word.replace("_", " "))
+
+
+_NAMES: Final = """
+af afrikaans 南非语 | sq albanian 阿尔巴尼亚语 | am amharic 阿姆哈拉语 | ar arabic 阿拉伯语 阿拉伯文 العربية
+hy armenian 亚美尼亚语 | az azerbaijani 阿塞拜疆语 | eu basque 巴斯克语 | be belarusian 白俄罗斯语
+bn bengali bangla 孟加拉语 | bs bosnian 波斯尼亚语 | bg bulgarian 保加利亚语 | my burmese 缅甸语
+ca catalan català 加泰罗尼亚语 | zh chinese 中文 汉语 漢語 华语 中国话 | cmn mandarin 普通话 国语 國語 官话
+yue cantonese 粤语 粵語 广东话 白话 | hsn 湖南话 湘语 | wuu shanghainese 上海话 吴语
+nan hokkien taiwanese 闽南语 闽南话 台语 | hak hakka 客家话 | hr croatian 克罗地亚语 | cs czech 捷克语 čeština
+da danish 丹麦语 dansk | nl dutch 荷兰语 nederlands flemish | en english 英语 英文 英語 | eo esperanto 世界语
+et estonian 爱沙尼亚语 | fi finnish 芬兰语 suomi | fr french 法语 法文 法語 français | gl galician 加利西亚语
+ka georgian 格鲁吉亚语 | de german 德语 德文 德語 deutsch | el greek 希腊语 | gu gujarati 古吉拉特语
+ha hausa 豪萨语 | he hebrew 希伯来语 | hi hindi 印地语 | hu hungarian 匈牙利语 magyar | is icelandic 冰岛语
+ig igbo 伊博语 | id indonesian 印尼语 印度尼西亚语 | ga gaelic 爱尔兰语 | it italian 意大利语 意大利文 italiano
+ja japanese 日语 日文 日語 日本語 日本话 | kn kannada 卡纳达语 | kk kazakh 哈萨克语 | km khmer 高棉语
+ko korean 韩语 韩文 韓語 朝鲜语 한국어 | ku kurdish 库尔德语 | lo lao 老挝语 | la latin 拉丁语
+lv latvian 拉脱维亚语 | lt lithuanian 立陶宛语 | lb luxembourgish 卢森堡语 | mk macedonian 马其顿语
+ms malay 马来语 | ml malayalam 马拉雅拉姆语 | mt maltese 马耳他语 | mr marathi 马拉地语
+mn mongolian 蒙古语 蒙语 | ne nepali 尼泊尔语 | no norwegian 挪威语 norsk | ps pashto 普什图语
+fa persian farsi 波斯语 | pl polish 波兰语 polski | pt portuguese 葡萄牙语 葡语 葡文 português
+pa punjabi 旁遮普语 | ro romanian 罗马尼亚语 | ru russian 俄语 俄文 俄語 русский | gd 盖尔语
+sr serbian 塞尔维亚语 | si sinhala 僧伽罗语 | sk slovak 斯洛伐克语 | sl slovenian slovene 斯洛文尼亚语
+so somali 索马里语 | es spanish castilian 西班牙语 西语 西班牙文 español | sw swahili kiswahili 斯瓦希里语
+sv swedish 瑞典语 svenska | tl tagalog filipino 他加禄语 菲律宾语 | ta tamil 泰米尔语 | te telugu 泰卢固语
+th thai 泰语 泰文 | bo tibetan 藏语 | tr turkish 土耳其语 türkçe | uk ukrainian 乌克兰语 | ur urdu 乌尔都语
+ug uyghur 维吾尔语 维语 | uz uzbek 乌兹别克语 | vi vietnamese 越南语 越南文 越语 | cy welsh 威尔士语
+xh xhosa 科萨语 | yi yiddish 意第绪语 | yo yoruba 约鲁巴语 | zu zulu 祖鲁语 | sgn 手语 bsl asl auslan lsf
+ak twi akan | ti tigrinya | se sami sámi | om oromo | wo wolof | ln lingala | rw kinyarwanda | sn shona | st sesotho
+tn setswana tswana | lg luganda | ki kikuyu | ff fulani fula | kri krio | ceb cebuano bisaya | ilo ilocano
+or odia oriya | as assamese | sd sindhi | kok konkani | bho bhojpuri | ht creole | jam patois | pcm pidgin
+mi maori māori | sm samoan | haw hawaiian | hmn hmong | prs dari | tg tajik | tk turkmen | ky kyrgyz | tt tatar
+rom romani | qu quechua | gn guarani | br breton | fy frisian | fo faroese | ga irish
+lad ladino | rue rusyn | hsb sorbian | sc sardinian | scn sicilian | co corsican | oc occitan | fur friulian
+rm romansh | gv manx | kw cornish | ast asturian | nap neapolitan | vec venetian | ber tamazight berber | arc aramaic
+ku kurmanji sorani | bal balochi | kab kabyle | ee ewe | bm bambara | chr cherokee | nv navajo | iu inuktitut
+ay aymara
+"""
+
+LANGUAGES: Final[Mapping[str, str]] = {
+    name: code for row in _NAMES.replace("\n", "|").split("|") if row.split() for code, *names in [row.split()]
+    for name in names
+} | {"sign language": "sgn", "irish gaelic": "ga", "simplified chinese": "zh-Hans", "traditional chinese": "zh-Hant",
+     "简体中文": "zh-Hans", "繁体中文": "zh-Hant", "繁體中文": "zh-Hant",
+     "简体": "zh-Hans", "简体字": "zh-Hans", "繁体": "zh-Hant", "繁体字": "zh-Hant",
+     "繁體": "zh-Hant", "繁體字": "zh-Hant",
+     "brazilian portuguese": "pt-BR", "british english": "en-GB",
+     "american english": "en-US", "us english": "en-US", "uk english": "en-GB", "swiss german": "gsw",
+     "bahasa": "id", "bahasa indonesia": "id", "bahasa melayu": "ms", "cebuano": "ceb", "bisaya": "ceb", "irish": "ga",
+     "dari": "prs", "pidgin": "pcm", "nigerian pidgin": "pcm"}  # fmt: skip
+"""From a name in small letters to its code."""
+
+_CODES: Final = frozenset(LANGUAGES.values())
+
+
+def language_code(name: str) -> str | None:
+    """Give the code of a language by its name or code, in any case; None for what is no language known here."""
+    word = name.strip().casefold()
+    return LANGUAGES.get(word) or next((code for code in _CODES if code.casefold() == word), None)
+
+
+# Words for relatives of which another is the plain one: 我妈 and 我妈妈, "hubby" and "husband" are the same person.
+
+_PLAIN: Final = {
+    "bf": "boyfriend", "gf": "girlfriend", "hubby": "husband", "hubs": "husband", "wifey": "wife", "missus": "wife",
+    "bro": "brother", "sis": "sister", "fiancé": "fiance", "fiancée": "fiancee", "lad": "son", "kids": "children",
+    "sis-in-law": "sister-in-law", "bro-in-law": "brother-in-law", "mum-in-law": "mother-in-law",
+    "mom-in-law": "mother-in-law", "dad-in-law": "father-in-law",
+    "爸": "爸爸", "爹": "爸爸", "妈": "妈妈", "哥": "哥哥", "弟": "弟弟", "姐": "姐姐", "妹": "妹妹", "闺女": "女儿",
+    "奶": "奶奶", "爷": "爷爷", "姥": "姥姥", "舅": "舅舅", "姑": "姑姑", "叔": "叔叔", "嫂": "嫂子",
+}  # fmt: skip
+
+
+def plain_relative(word: str) -> str:
+    """Give the plain word for a relative; any other word as it is."""
+    known = _PLAIN.get(word)
+    if known is None and word.lower().endswith((" in law", "-in-law")):
+        known = _PLAIN.get(word.lower().replace(" ", "-"), word.replace(" ", "-"))
+    return known or word
+
+
+# Values in the form in which they are compared (docs/memory-types.md): what is the same is written the same.
 
 MAX_VALUE: Final = 512
 """Characters of a value that are compared: NFKC makes eighteen of some single ones."""

@@ -1,0 +1,1 @@
+"""Search documents, tokens and vectors: a projection of items that can be rebuilt."""

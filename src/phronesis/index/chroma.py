@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from phronesis.errors import IndexUnavailable, MissingExtra
-from phronesis.index.outside import OutsideDocument, Where
-from phronesis.storage.halfvec import Vector
+from phronesis.index.external_index import OutsideDocument, Where
+from phronesis.store.columns import Vector
 
 BATCH: Final = 500
 """Documents of one call: a few megabytes with their vectors. Chroma itself takes 5,461 (its ``max_batch_size``)."""

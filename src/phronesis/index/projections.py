@@ -6,12 +6,12 @@ from typing import Final
 
 from phronesis.core.changes import Settled
 from phronesis.core.ids import document_id
-from phronesis.core.instants import to_micros
 from phronesis.core.items import Item
-from phronesis.core.scoring.marks import WHOLE_TERMS, Marks
-from phronesis.index.marks import lifted_by, marks_of
+from phronesis.core.timestamps import to_micros
+from phronesis.index.packed_features import lifted_by, marks_of
 from phronesis.index.tokens import pack_terms, search_terms, tokenize
-from phronesis.storage.documents import DocumentRow
+from phronesis.recall.scoring.packed_features import WHOLE_TERMS, Marks
+from phronesis.store.documents import DocumentRow
 
 WHOLE: Final = "whole"
 CHUNK: Final = "chunk:"
@@ -196,3 +196,11 @@ def _searched(item: Item, part: Part) -> str:
     text = item.content if part.text is None else part.text
     labels = " ".join(label for label in (item.subject, item.key) if label)
     return f"{labels} {text}" if labels else text
+
+
+# Items that are found by their id and their list, and by no search: runs, and reflections.
+
+
+def no_parts(_item: Item) -> list[Part]:
+    """Give no parts: what an agent tried, or when it reflected, is no memory and must not crowd what is."""
+    return []

@@ -5,24 +5,23 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from phronesis.core.changes import Delta, Settled
-from phronesis.core.instants import to_micros
+from phronesis.core.changes import Delta, Settled, as_of
 from phronesis.core.items import Item
-from phronesis.core.undo import as_of
+from phronesis.core.timestamps import to_micros
 from phronesis.index.projections import Projector, part_name
-from phronesis.storage.database import Database, Unit
-from phronesis.storage.deltas import deltas_of_items
-from phronesis.storage.documents import (
+from phronesis.store.database import Database, Unit
+from phronesis.store.deltas import deltas_of_items
+from phronesis.store.document_tables import home_of
+from phronesis.store.documents import (
     DocumentRow,
     delete_documents,
     documents_of_items,
     insert_documents,
     stray_documents,
 )
-from phronesis.storage.homes import home_of
-from phronesis.storage.items import each_item, ids_of_kind
-from phronesis.storage.lanes import Lane, list_lanes, lock_lane, mark_documents, next_epoch
-from phronesis.storage.log import seqs_of_entries
+from phronesis.store.items import each_item, ids_of_kind
+from phronesis.store.lanes import Lane, list_lanes, lock_lane, mark_documents, next_epoch
+from phronesis.store.log import seqs_of_entries
 
 BATCH: Final = 500
 """Items of one transaction: writers wait for a fraction of a second."""

@@ -30,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 from Stemmer import Stemmer
 
-from phronesis.core import lexical
+from phronesis.core import lexical_index
 
 _ENGLISH: Final = """
 a an and are as at be but by for if in into is it its no not of on or such that the their then there these they this
@@ -239,4 +239,4 @@ def pack_terms(tokens: Sequence[str]) -> bytes:
 
 def unpack_terms(blob: bytes) -> npt.NDArray[np.void]:
     """Give the records of :func:`pack_terms` (``term`` u8, ``tf`` u2), read-only; InputError for a torn blob."""
-    return lexical.unpack_terms(blob)
+    return lexical_index.unpack_terms(blob)

@@ -1,23 +1,154 @@
 """Making vectors in the background: never in the way of a write, and again for another model without downtime."""
 
+import logging
+import threading
+import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from threading import Lock
 from typing import Final
 
-from phronesis.core.experience.records import L1
-from phronesis.core.traits.seen import MEMORY_KINDS
-from phronesis.index.encoding import encoded
-from phronesis.index.projections import ALIKE
-from phronesis.index.written_lanes import WrittenLanes
-from phronesis.models.embedder import Embedder
+import numpy as np
+
+from phronesis.errors import ModelError
+from phronesis.experience.laws.records import L1
+from phronesis.index.projections import ALIKE, compared
+from phronesis.models.embedder import Embedder, Floats, may_be_the_text
 from phronesis.models.embedders import Embedders
-from phronesis.storage.database import Database, Unit
-from phronesis.storage.documents import Unembedded, documents_without_vector, existing_documents, put_vectors
-from phronesis.storage.embedding_models import active_model, drop_other_models, has_model, put_model
-from phronesis.storage.homes import HOMES, MEMORY, Home, home_of
-from phronesis.storage.lanes import Documented, documented_lanes, lock_lane
+from phronesis.store.database import Database, Unit
+from phronesis.store.document_tables import HOMES, MEMORY, Home, home_of
+from phronesis.store.documents import Unembedded, documents_without_vector, existing_documents, put_vectors
+from phronesis.store.embedding_models import active_model, drop_other_models, has_model, put_model
+from phronesis.store.lanes import Documented, documented_lanes, lock_lane
+from phronesis.traits.laws.records import MEMORY_KINDS
+
+# Encoding a batch of documents, so that a text which the encoder refuses costs its own vector and no other.
+
+SHORTER: Final = (4_000, 2_000, 1_000, 500, 250)
+"""Characters of a refused text that are tried, one after another. Models that read least take 512 tokens: some 250
+characters in the scripts that need a token or two for each. What is refused even then is not refused for its length."""
+
+PROBE: Final = "text"
+"""What any encoder takes: where it is refused as well, the fault is the server's, and every text's."""
+
+logger = logging.getLogger(__name__)
+
+_Encode = Callable[[Sequence[str]], Floats]
+
+
+def encoded(embedder: Embedder, todo: Sequence[Unembedded]) -> Floats:
+    """Encode each as it is used: what is compared with others of its kind as a question, the rest as a document.
+
+    A text that is refused, where others are not, is encoded by its beginning; where no beginning is taken, it gets the
+    zeros of a text without content, and is found by its words alone. ModelError: no text is taken just now.
+    """
+    out = np.zeros((len(todo), embedder.dimension), np.float32)
+    questions = [n for n, one in enumerate(todo) if compared(one.part)]
+    passages = [n for n, one in enumerate(todo) if not compared(one.part)]
+    for n in questions:
+        out[n] = _taken(embedder, lambda texts: embedder.embed_query(texts[0])[None], [todo[n].text])[0]
+    if passages:
+        out[passages] = _taken(embedder, embedder.embed_documents, [todo[n].text for n in passages])
+    return out
+
+
+def _taken(embedder: Embedder, encode: _Encode, texts: Sequence[str]) -> Floats:
+    try:
+        return encode(texts)
+    except ModelError as error:
+        _check_taken(embedder, error)
+    return _parted(embedder, encode, texts)
+
+
+def _check_taken(embedder: Embedder, error: ModelError) -> None:
+    """Raise ``error`` unless it is of the text: the encoder takes another one just now."""
+    if not may_be_the_text(error):
+        raise error
+    try:
+        embedder.embed_documents([PROBE])
+    except ModelError:
+        raise error from None
+
+
+def _parted(embedder: Embedder, encode: _Encode, texts: Sequence[str]) -> Floats:
+    """Encode texts of which one at least was refused: in halves, down to that one."""
+    if len(texts) == 1:
+        return _shortened(embedder, encode, texts[0])
+    out = []
+    for half in (texts[: len(texts) // 2], texts[len(texts) // 2 :]):
+        try:
+            out.append(encode(half))
+        except ModelError as error:
+            if not may_be_the_text(error):
+                raise
+            out.append(_parted(embedder, encode, half))
+    return np.concatenate(out)
+
+
+def _shortened(embedder: Embedder, encode: _Encode, text: str) -> Floats:
+    """Encode the longest beginning of a refused text that is taken; zeros where none is."""
+    for length in SHORTER:
+        if length < len(text):
+            try:
+                return encode([text[:length]])
+            except ModelError as error:
+                _check_taken(embedder, error)
+    logger.warning(
+        "encoder %s takes nothing of a text of %d characters; it is found by its words alone", embedder.name, len(text)
+    )
+    return np.zeros((1, embedder.dimension), np.float32)
+
+
+# Which lanes of a tenant may lack vectors: those that were written to here, and now and then every one of them.
+
+LOOK_AROUND_SECONDS: Final = 60.0
+"""How long what this process wrote is all that is looked at: others may have been killed before they made theirs."""
+
+
+@dataclass(slots=True)
+class WrittenLanes:
+    """Remembers the lanes that were written to until their vectors are made. Thread-safe."""
+
+    seconds: Callable[[], float] = time.monotonic
+    _lanes: dict[str, set[int]] = field(default_factory=dict)
+    """By tenant; where a tenant is not named, every lane of it is to be looked at."""
+    _looked: dict[str, float] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def note(self, tenant: str, lane_id: int) -> None:
+        """Say that a lane was written to: after the write, or who looks now would find nothing and forget it."""
+        with self._lock:
+            known = self._lanes.get(tenant)
+            if known is not None:
+                known.add(lane_id)
+
+    def note_all(self, tenant: str) -> None:
+        """Say that any lane of a tenant may have changed."""
+        with self._lock:
+            self._lanes.pop(tenant, None)
+
+    def take(self, tenant: str) -> Collection[int] | None:
+        """Give the lanes that are to be looked at, None for every one; who cannot finish them gives them back."""
+        now = self.seconds()
+        with self._lock:
+            taken = self._lanes.get(tenant)
+            if now - self._looked.get(tenant, -LOOK_AROUND_SECONDS) >= LOOK_AROUND_SECONDS:
+                taken = None
+            if taken is None:
+                self._looked[tenant] = now
+            self._lanes[tenant] = set()
+            return taken
+
+    def give_back(self, tenant: str, taken: Collection[int] | None) -> None:
+        """Have lanes that were taken looked at again."""
+        with self._lock:
+            known = self._lanes.get(tenant)
+            if taken is None:
+                self._lanes.pop(tenant, None)
+            elif known is not None:
+                known.update(taken)
+
 
 BATCH: Final = 32
 """Texts encoded at a time: few enough that a stop does not wait long, enough to write vectors in batches."""

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from phronesis.core.context import Block, ContextPackage
-from phronesis.core.item_text import statement
-from phronesis.core.plain import Record, as_json
+from phronesis.core.items import statement
 from phronesis.core.results import Evidence
+from phronesis.core.serialization import Record, as_json
 
 SNIPPET: Final = 200
 """Characters of an item's words beside the context, which has them in full."""

@@ -5,21 +5,15 @@ from datetime import datetime
 from typing import Any, Self
 
 from phronesis.config import PolicySource
-from phronesis.memory.asking import Asking
-from phronesis.memory.experience import Experience
-from phronesis.memory.keeping import Keeping
+from phronesis.memory.admin import Keeping, Quarantining, Upkeep
+from phronesis.memory.experience import Asking, Experience
 from phronesis.memory.keys import KeyRing
-from phronesis.memory.migrating import Migrating
-from phronesis.memory.overviewing import Overviewing
-from phronesis.memory.planning import Planning
-from phronesis.memory.quarantine import Quarantining
-from phronesis.memory.reading import Reading
-from phronesis.memory.reasoning import Reasoning
+from phronesis.memory.reading import Overviewing, Reading
+from phronesis.memory.reasoning import Migrating, Reasoning
 from phronesis.memory.resources import Resources
-from phronesis.memory.retrieving import CarryingOut
+from phronesis.memory.retrieval import CarryingOut, Planning
 from phronesis.memory.runs import Runs
 from phronesis.memory.traits import Traits
-from phronesis.memory.upkeep import Upkeep
 from phronesis.memory.writing import Writing
 
 __all__ = ["Memory"]

@@ -6,22 +6,148 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from phronesis.core.experience.nei import EVENTS, EXPERIENCE, MAX_EVENTS, MAX_SEQ, NEI, SOURCE, checked_nei
-from phronesis.core.experience.records import L1, PRINCIPLE, L1Event, event_of, meta_of
-from phronesis.core.experience.results import Aggregation, Episode, EventSource, Ingested
-from phronesis.core.instants import Moment, isoformat, parse_past
 from phronesis.core.scope import LaneName, make_scope
-from phronesis.core.text import check_id, check_text
-from phronesis.derive.experience.aggregating import AGGREGATE
-from phronesis.derive.experience.seeing import ABSTRACT
-from phronesis.derive.resources.reading.decoding import decoded
-from phronesis.derive.sources.port import Raw
-from phronesis.derive.writer import Written
+from phronesis.core.text import check_id, check_text, storable
+from phronesis.core.timestamps import Moment, isoformat, parse_moment, parse_past, to_micros
+from phronesis.engine.writer import Written
 from phronesis.errors import Conflict, InputError, NotFound
-from phronesis.memory.inside import Inside
-from phronesis.memory.reading import MAX_LIMIT
-from phronesis.recall.named import NamedItems
-from phronesis.truth.inputs import EXTERNAL_ID, flag
+from phronesis.experience.abstraction import ABSTRACT
+from phronesis.experience.aggregation import AGGREGATE
+from phronesis.experience.laws.answers import Answer, fit_answer
+from phronesis.experience.laws.constraints import bans_of, liking
+from phronesis.experience.laws.event_draft import ARTIFACT_TYPES, LABELS
+from phronesis.experience.laws.input import EVENTS, EXPERIENCE, MAX_EVENTS, MAX_SEQ, NEI, SOURCE, checked_nei
+from phronesis.experience.laws.records import (
+    L1,
+    PRINCIPLE,
+    Aggregation,
+    Episode,
+    EventSource,
+    Ingested,
+    L1Event,
+    event_of,
+    meta_of,
+)
+from phronesis.experience.query_graph import Asked
+from phronesis.experience.sources.port import Raw
+from phronesis.index.tokens import tokenize
+from phronesis.log.inputs import EXTERNAL_ID, flag, share
+from phronesis.log.inputs import limit as checked_limit
+from phronesis.memory.reading import MAX_BUDGET, MAX_LIMIT
+from phronesis.memory.service import Inside
+from phronesis.recall.as_of import NamedItems
+from phronesis.resources.readers.decoding import decoded
+
+# The verb that asks the experience base: what worked, what did not, and what it rests on.
+
+MAX_ANSWER: Final = 200
+"""Events of one answer."""
+
+MAX_ARTIFACTS: Final = 24
+
+
+class Asking(Inside):
+    """query."""
+
+    def query(
+        self,
+        *,
+        situation: str = "",
+        goal: str = "",
+        constraints: Sequence[str | Mapping[str, Any]] = (),
+        preferences: Sequence[str | Mapping[str, Any]] = (),
+        limit: int = 10,
+        min_score: float | None = None,
+        user_id: str | None = None,
+        namespace: str | None = None,
+        artifacts: Sequence[str | Mapping[str, str]] | None = None,
+        label: str | None = None,
+        source_type: str | None = None,
+        since: Moment | None = None,
+        until: Moment | None = None,
+        as_of: Moment | None = None,
+        valid_at: Moment | None = None,
+        explain: bool = False,
+        token_budget: int | None = None,
+    ) -> Answer:
+        """Ask what worked and what did not in a situation, towards a goal.
+
+        The answer has events first, each with where it can be looked up, then patterns and principles, down to their
+        events; attempts to make and to avoid; and what says otherwise. A task's name alone (``situation="env_4"``)
+        gives its events, the latest lesson first.
+
+        ``constraints`` ("no internet", "不能用 sudo", ``{"must_not": ["simp"]}``) exclude attempts that go against
+        them, which are listed with the reason; ``preferences`` re-rank. ``artifacts`` (names, ids such as
+        ``file:src/app.py``, or ``{type, name}``), ``label``, ``source_type``, ``since`` and ``until`` narrow the
+        events. ``as_of`` asks what was known then, ``valid_at`` what held then; ``explain`` adds each share of a score.
+        ``token_budget`` bounds the answer's JSON, counted by the policy's token counter: the last of its lists are left
+        out, and ``left_out`` says how many. Scores are from 0 to 1; ``min_score`` leaves out what scores less.
+
+        InputError names a field that is wrong; nothing asked at all is one.
+        """
+        scope = make_scope(user_id=user_id, namespace=namespace)
+        wishes = [preferences] if isinstance(preferences, str) else preferences
+        bans, unread = bans_of([constraints] if isinstance(constraints, str) else constraints, tokenize)
+        asked = Asked(
+            scope=scope, situation=_text(situation, "situation"), goal=_text(goal, "goal"), bans=bans, unread=unread,
+            liking=liking(wishes, tokenize) if wishes else None,
+            preferred="\n".join(one for one in wishes if isinstance(one, str)),
+            limit=checked_limit(limit, most=MAX_ANSWER), artifacts=_artifacts(artifacts), label=_label(label),
+            min_score=None if min_score is None else share(min_score, field="min_score"),
+            source_type=None if source_type is None else check_id(source_type, field="source_type"),
+            since=_moment(since, "since"), until=_moment(until, "until"),
+            wanted=self._wanted(as_of=as_of, valid_at=valid_at), explain=flag(explain, field="explain"),
+        )  # fmt: skip
+        room = None if token_budget is None else checked_limit(token_budget, most=MAX_BUDGET, field="token_budget")
+        slots = (asked.artifacts, asked.label, asked.source_type, asked.since, asked.until)
+        if not asked.text and all(slot in (None, ()) for slot in slots):
+            raise InputError("give a situation or a goal, or slots such as label or artifacts", field="situation")
+        stages = self._open_stages()
+        answer = stages.asking.answer(self._tenant, asked)
+        if room is not None:
+            answer = fit_answer(answer, room, stages.count_tokens)
+        shown = (*answer.l1_evidence, *answer.l2_patterns, *answer.l3_principles)
+        self._used([one.item.id for one in shown])
+        return answer
+
+
+def _text(value: object, field: str) -> str:
+    return storable(check_text(value, field=field, allow_empty=True)).strip()
+
+
+def _label(value: object) -> str | None:
+    if value is None:
+        return None
+    if value not in LABELS:
+        raise InputError(f"label must be one of {', '.join(LABELS)}; got {value!r:.40}", field="label")
+    return str(value)
+
+
+def _moment(value: Moment | None, field: str) -> int | None:
+    return None if value is None else to_micros(parse_moment(value, field=field))
+
+
+def _artifacts(given: object) -> tuple[str, ...]:
+    """Give the ids that are meant: a name without a type may be of any."""
+    if given is None:
+        return ()
+    if isinstance(given, str) or not isinstance(given, Sequence) or len(given) > MAX_ARTIFACTS:
+        raise InputError(f"artifacts must be a list of at most {MAX_ARTIFACTS} names or {{type, name}}",
+                         field="artifacts")  # fmt: skip
+    out: list[str] = []
+    for one in given:
+        kind = one.get("type") if isinstance(one, Mapping) else None
+        name = check_id(one.get("name") if isinstance(one, Mapping) else one, field="artifacts")
+        if kind is not None and kind not in ARTIFACT_TYPES:
+            raise InputError(f"an artifact's type must be one of {', '.join(ARTIFACT_TYPES)}; got {kind!r:.40}",
+                             field="artifacts")  # fmt: skip
+        prefix, _, _ = name.partition(":")
+        if kind is None and prefix in ARTIFACT_TYPES:
+            out.append(name)
+        else:
+            out += [f"{each}:{name}" for each in ([kind] if kind is not None else ARTIFACT_TYPES)]
+    return tuple(dict.fromkeys(out))
+
 
 MAX_BYTES: Final = 8_000_000
 """Bytes of a file that is ingested as one source, as of one text (`core.text.MAX_TEXT_LENGTH`)."""
@@ -98,7 +224,7 @@ class Experience(Inside):
             payload["text"] = check_text(text, field="text")
         else:
             payload |= {"text": _read(Path(path)), "name": Path(path).name, "source_ref": str(path)}
-        from phronesis.derive.sources import unsupported  # noqa: PLC0415 - grammars: not before a source is given
+        from phronesis.experience.sources import unsupported  # noqa: PLC0415 - grammars: not before a source is given
 
         raw = Raw(text=payload["text"], name=payload.get("name", ""), recorded_at=self._stages.clock())
         unsupported.refuse_unsupported(source_type, raw)

@@ -4,18 +4,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from phronesis.conversation.extraction import message_text
 from phronesis.core.items import Item
 from phronesis.core.scope import LaneName
-from phronesis.derive.external_ids import name_taken
-from phronesis.derive.extraction import message_text
-from phronesis.derive.replacement import SUPERSEDES
+from phronesis.engine.entry_applier import SUPERSEDES, name_taken
 from phronesis.errors import InputError, NotFound
-from phronesis.memory.inside import Stages
-from phronesis.recall.past import held_at, known_at
-from phronesis.storage.eligible import Wanted
-from phronesis.storage.items import read_named
-from phronesis.storage.lanes import find_lane
-from phronesis.truth.inputs import EXTERNAL_ID
+from phronesis.log.inputs import EXTERNAL_ID
+from phronesis.memory.service import Stages
+from phronesis.recall.as_of import held_at, known_at
+from phronesis.store.eligible import Wanted
+from phronesis.store.items import read_named
+from phronesis.store.lanes import find_lane
 
 
 def name_messages(messages: list[dict[str, Any]], external_id: str | None) -> list[dict[str, Any]]:

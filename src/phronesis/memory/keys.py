@@ -5,13 +5,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
+from phronesis.core.api_keys import SECRET_BYTES, ApiKey, Role, Token, check_role, hashed, opens, parse_token
 from phronesis.core.ids import parse_id
-from phronesis.core.instants import to_micros
-from phronesis.core.keys import SECRET_BYTES, ApiKey, Role, Token, check_role, hashed, opens, parse_token
 from phronesis.core.text import check_id
+from phronesis.core.timestamps import to_micros
 from phronesis.errors import InputError, NotFound
-from phronesis.storage import api_keys as rows
-from phronesis.storage.database import Database
+from phronesis.store import api_keys
+from phronesis.store.database import Database
 from phronesis.uuid7 import new_id
 
 
@@ -35,13 +35,13 @@ class KeyRing:
             label=check_id(label, field="label"), created_at=self.clock(),
         )  # fmt: skip
         with self.database.transaction(self.tenant, "append") as unit:
-            rows.keep_key(unit, rows.KeptKey(key, hashed(secret)))
+            api_keys.keep_key(unit, api_keys.KeptKey(key, hashed(secret)))
         return str(Token(self.tenant, key.id, secret)), key
 
     def list(self) -> list[ApiKey]:
         """Give every key of the tenant, revoked ones too, oldest first."""
         with self.database.transaction(self.tenant, "read") as unit:
-            return rows.list_keys(unit)
+            return api_keys.list_keys(unit)
 
     def revoke(self, key_id: str) -> ApiKey:
         """End a key, for every server over this store; gives it as it is listed now.
@@ -51,8 +51,8 @@ class KeyRing:
         """
         identity, now = parse_id(key_id, field="id"), self.clock()
         with self.database.transaction(self.tenant, "append") as unit:
-            rows.revoke_key(unit, identity, at=to_micros(now))
-            kept = rows.find_key(unit, identity)
+            api_keys.revoke_key(unit, identity, at=to_micros(now))
+            kept = api_keys.find_key(unit, identity)
         if kept is None:
             raise NotFound(f"there is no key {identity}; `phronesis keys list` shows those there are", field="id")
         return kept.key
@@ -68,7 +68,7 @@ class KeyRing:
         except InputError:
             return None
         with self.database.transaction(tenant, "read") as unit:
-            kept = rows.find_key(unit, given.key_id)
+            kept = api_keys.find_key(unit, given.key_id)
         if kept is None or not opens(kept.hash, given.secret) or not kept.key.active:
             return None
         return kept.key
@@ -76,12 +76,12 @@ class KeyRing:
     def any_active(self) -> bool:
         """Tell whether the tenant has a key that lets somebody in."""
         with self.database.transaction(self.tenant, "read") as unit:
-            return rows.has_active_key(unit)
+            return api_keys.has_active_key(unit)
 
     def any_made(self) -> bool:
         """Tell whether the tenant ever had a key, revoked or not: then nobody comes in without one."""
         with self.database.transaction(self.tenant, "read") as unit:
-            return rows.has_key(unit)
+            return api_keys.has_key(unit)
 
     def _checked(self, tenant: str) -> str:
         from phronesis.config import check_tenant  # noqa: PLC0415 - pydantic is not needed before

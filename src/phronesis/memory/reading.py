@@ -5,31 +5,67 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final
 
-from phronesis.compose.assembly import scaled
-from phronesis.compose.requests import Request
+from phronesis.compose.assembly import Request, scaled
 from phronesis.core.context import ContextPackage
 from phronesis.core.ids import parse_id
-from phronesis.core.instants import Moment
 from phronesis.core.items import Item
-from phronesis.core.pages import Page
-from phronesis.core.plan import RetrievalPlan, plan_of
 from phronesis.core.prospective import COMING
-from phronesis.core.reasoning.item import reasoning_item
-from phronesis.core.reasoning.records import REASONING
+from phronesis.core.reports import Overview, Page, UserInfo
 from phronesis.core.results import Explanation, HistoryEvent, SearchResult, SessionInfo, Turn
+from phronesis.core.retrieval_plan import RetrievalPlan, plan_of
 from phronesis.core.scope import make_scope
 from phronesis.core.text import check_id, check_text, storable
-from phronesis.core.traits.strength import TRAIT
+from phronesis.core.timestamps import Moment, parse_moment
 from phronesis.errors import InputError
+from phronesis.log import inputs
+from phronesis.log.reader import fit
 from phronesis.memory.external_ids import item_named
-from phronesis.memory.inside import Inside
-from phronesis.recall.lanes import visible_lanes
+from phronesis.memory.service import Inside
+from phronesis.reasoning.laws.item_records import reasoning_item
+from phronesis.reasoning.laws.records import REASONING
+from phronesis.recall.as_of import visible_lanes
+from phronesis.recall.hits import scored
 from phronesis.recall.prospective import asked_at, due_items
 from phronesis.recall.search import Query
-from phronesis.recall.stores import scored
-from phronesis.storage.eligible import Exclusion
-from phronesis.truth import inputs
-from phronesis.truth.reader import fit
+from phronesis.store.eligible import Exclusion
+from phronesis.traits.laws.strength import TRAIT
+
+# The verbs that show a whole scope at a glance.
+
+LATELY: Final = timedelta(days=1)
+"""What counts as lately where nobody says."""
+
+MAX_SHOWN: Final = 1_000
+"""Members of one list of an overview."""
+
+
+class Overviewing(Inside):
+    """overview, list_users."""
+
+    def overview(
+        self,
+        *,
+        user_id: str | None = None,
+        namespace: str | None = None,
+        across: str | None = None,
+        since: Moment | None = None,
+        limit: int = 20,
+    ) -> Overview:
+        """Give what a scope holds at a glance: counts, what was learned, what contradicts, what waits for a person.
+
+        ``since`` bounds what was learned, by when it was recorded: the last 24 hours by default. ``limit`` bounds each
+        list; counts are exact.
+        """
+        scope = make_scope(user_id=user_id, namespace=namespace, across=across)
+        stages = self._open_stages()
+        start = stages.clock() - LATELY if since is None else parse_moment(since, field="since")
+        count = inputs.limit(limit, most=MAX_SHOWN)
+        return stages.overviews.overview(self._tenant, scope, start, limit=count)
+
+    def list_users(self) -> list[UserInfo]:
+        """Give the users of the tenant with what is held of each, the last active first."""
+        return self._open_stages().overviews.users(self._tenant)
+
 
 MAX_LIMIT: Final = 10_000
 """Results of one call. More is a matter for ``export``."""

@@ -1,21 +1,27 @@
 """The verbs of the reasoning bank: blocks of claims, checked before they are stored, and found claim by claim."""
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
 from phronesis.core.ids import parse_id
-from phronesis.core.reasoning.item import ReasoningItem, pending_item, reasoning_item
-from phronesis.core.reasoning.records import REASONING
-from phronesis.core.reasoning.standing import written_block
 from phronesis.core.results import ClaimIndexResult, SearchResult
-from phronesis.core.scope import make_scope
+from phronesis.core.scope import LaneName, make_scope
 from phronesis.core.text import check_id, check_text, storable
-from phronesis.derive import reasoning
-from phronesis.errors import NotFound, Violation
-from phronesis.index.reasoning import CLAIM
-from phronesis.memory.inside import Inside
+from phronesis.errors import InputError, NotFound, Violation
+from phronesis.log import inputs
 from phronesis.memory.reading import MAX_LIMIT
+from phronesis.memory.service import Inside
+from phronesis.reasoning import handlers
+from phronesis.reasoning.documents import CLAIM
+from phronesis.reasoning.laws.claim_status import written_block
+from phronesis.reasoning.laws.item_records import ReasoningItem, pending_item, reasoning_item
+from phronesis.reasoning.laws.records import REASONING, MigratedSource, MigrationResult
+from phronesis.reasoning.migration import Source
+from phronesis.reasoning.migration_sources import MARKED, MIGRATED_KINDS, held, rows_of
+from phronesis.recall.browse import find_item
 from phronesis.recall.search import Query
-from phronesis.storage.eligible import Wanted
-from phronesis.storage.used import WHOLE_ITEM, Use
-from phronesis.truth import inputs
+from phronesis.store.eligible import Wanted, check_kinds
+from phronesis.store.usage import WHOLE_ITEM, Use
 
 
 class Reasoning(Inside):
@@ -38,9 +44,9 @@ class Reasoning(Inside):
         """
         scope = make_scope(user_id=user_id, namespace=namespace)
         call = self._call(actor, idempotency_key, wait)
-        payload = reasoning.reasoning_payload(content)
-        written = self._write(call, scope.write_lane, reasoning.ADD, payload)
-        made = reasoning.made_id(written.entry)
+        payload = handlers.reasoning_payload(content)
+        written = self._write(call, scope.write_lane, handlers.ADD, payload)
+        made = handlers.made_id(written.entry)
         if not written.pending:
             return reasoning_item(self._stages.browser.get(self._tenant, made, Wanted()))
         block = written_block(payload)
@@ -52,7 +58,7 @@ class Reasoning(Inside):
         ``status`` is the item's, ``active`` or ``archived``. Nothing is stored.
         """
         self._open_stages()
-        return reasoning.check_block(content, status)
+        return handlers.check_block(content, status)
 
     def mem_search(
         self,
@@ -125,3 +131,82 @@ class Reasoning(Inside):
         self._wake(pending=False)
         outside = stages.mirror.repair(self._tenant) if stages.mirror is not None else None
         return ClaimIndexResult(done.items, done.counted, done.documents, done.repaired, outside)
+
+
+# The verb that rewrites old memories in free text as claims.
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is being done, how much of it is done, and how much there is."""
+
+
+class Migrating(Inside):
+    """migrate_memories."""
+
+    def migrate_memories(
+        self,
+        memories: Iterable[str | Mapping[str, Any]] | None = None,
+        *,
+        ids: Sequence[str] | None = None,
+        kinds: Sequence[str] | None = None,
+        filters: Mapping[str, Any] | None = None,
+        user_id: str | None = None,
+        namespace: str | None = None,
+        scope: str | None = None,
+        dry_run: bool = False,
+        actor: str = "agent",
+        on_progress: Progress | None = None,
+    ) -> MigrationResult:
+        """Rewrite old memories in free text as items of claims, by the model of the role ``migrate`` or by rules.
+
+        ``memories`` are those of a file: texts, or mappings ``{content, id?, title?, metadata?, created_at?, run_ids?,
+        kind?}``. Without them items of the lane are rewritten: those of ``ids``, or of ``kinds`` and ``filters``; by
+        default those whose metadata say ``kind: reasoning``. ``scope`` becomes the SCOPE line. The old text stays:
+        archived, quoted by what was made of it, and each entry is taken back by ``rollback``. What the gate of claims
+        would refuse is left as it is, and told with every violation. Called again, it goes on where it stopped.
+        ``dry_run`` shows what would become of each, with a diff, and writes nothing.
+        """
+        lane = make_scope(user_id=user_id, namespace=namespace).write_lane
+        call = self._call(actor, None, True)
+        named = None if scope is None else check_id(scope, field="scope")
+        dry = inputs.flag(dry_run, field="dry_run")
+        if memories is not None and (ids, kinds, filters) != (None, None, None):
+            raise InputError("memories are those of a file; ids, kinds and filters choose items of the store: give one"
+                             " or the other", field="memories")  # fmt: skip
+        if not dry:
+            self._drain()
+        if memories is not None:
+            rows = rows_of(memories, scope=named, now=self._open_stages().clock())
+            sources = [Source.of_row(row, lane) for row in rows]
+        else:
+            sources = self._chosen(lane, ids, kinds, filters, named)
+        done: list[MigratedSource] = []
+        for n, source in enumerate(sources):
+            if on_progress is not None:
+                on_progress("rewriting memories", n, len(sources))
+            migrator = self._open_stages().migrator
+            done.append(migrator.preview(self._tenant, source) if dry else migrator.migrate(call, source))
+        self._wake(pending=any(one.status == "pending" for one in done))
+        return MigrationResult(tuple(done), dry)
+
+    def _chosen(
+        self,
+        lane: LaneName,
+        ids: Sequence[str] | None,
+        kinds: Sequence[str] | None,
+        filters: Mapping[str, Any] | None,
+        scope: str | None,
+    ) -> list[Source]:
+        """Give the items that a call means, oldest first."""
+        wanted = check_kinds(kinds, MIGRATED_KINDS)
+        chosen = MARKED if (kinds, filters) == (None, None) else filters
+        asked = self._wanted(kinds=wanted or list(MIGRATED_KINDS), filters=chosen)
+        with self._open_stages().database.transaction(self._tenant, "read") as unit:
+            if ids is None:
+                return [Source.of_item(item, lane, scope) for item in held(unit, lane, asked)]
+            if (kinds, filters) != (None, None) or isinstance(ids, str):
+                raise InputError("ids is a list that names the items itself; leave kinds and filters out", field="ids")
+            found = [find_item(unit, parse_id(one, field="ids")) for one in ids]
+        for _, item in found:
+            if item.kind not in MIGRATED_KINDS:
+                raise InputError(f"ids: {item.id} is of kind {item.kind}, whose words are no free text", field="ids")
+        return [Source.of_item(item, of.lane_id, scope) for of, item in found]

@@ -5,22 +5,22 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from phronesis.core.gated import Gated
+from phronesis.core.documents import DOCUMENT, SECTION
 from phronesis.core.ids import parse_id
-from phronesis.core.instants import Moment
 from phronesis.core.items import SUSPECT_WORDS, Item
-from phronesis.core.resources.records import DOCUMENT, SECTION
-from phronesis.core.resources.results import IngestedResource, Resource
+from phronesis.core.proposals import Gated
 from phronesis.core.scope import make_scope
 from phronesis.core.text import check_id, check_text
-from phronesis.derive.guarding import QUARANTINED
-from phronesis.derive.resources.documents import RESOURCE
-from phronesis.derive.resources.reading.port import RawDocument
-from phronesis.derive.resources.taking_in import SUMMARY
-from phronesis.derive.writer import Written
+from phronesis.core.timestamps import Moment
+from phronesis.engine.untrusted_content import QUARANTINED
+from phronesis.engine.writer import Written
 from phronesis.errors import InputError
-from phronesis.memory.inside import Inside
-from phronesis.truth import inputs
+from phronesis.log import inputs
+from phronesis.memory.service import Inside
+from phronesis.resources.handlers import RESOURCE
+from phronesis.resources.ingestion import SUMMARY
+from phronesis.resources.laws.records import IngestedResource, Resource
+from phronesis.resources.readers.port import RawDocument
 
 _OFF: Final = "off"
 

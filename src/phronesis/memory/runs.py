@@ -4,22 +4,21 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from phronesis.core.pages import Page
-from phronesis.core.reasoning.learned import LearnResult, RunRecord
-from phronesis.core.reasoning.review import Review
-from phronesis.core.reasoning.runs import Run
+from phronesis.core.reports import Page
 from phronesis.core.results import EditResult
 from phronesis.core.scope import LaneName, make_scope
 from phronesis.core.text import check_id
-from phronesis.derive import runs
-from phronesis.derive.editor import Call
-from phronesis.derive.learning.learn import LEARN
-from phronesis.derive.writer import Written
+from phronesis.engine.edits import Call
+from phronesis.engine.writer import Written
 from phronesis.errors import Conflict, IdempotencyConflict
-from phronesis.memory.inside import Inside
+from phronesis.log import inputs
+from phronesis.log.inputs import flag
 from phronesis.memory.reading import MAX_LIMIT
-from phronesis.truth import inputs
-from phronesis.truth.inputs import flag
+from phronesis.memory.service import Inside
+from phronesis.reasoning import handlers
+from phronesis.reasoning.laws.item_records import LearnResult, RunRecord
+from phronesis.reasoning.laws.records import Review, Run
+from phronesis.reasoning.learning import LEARN
 
 
 class Runs(Inside):
@@ -43,14 +42,14 @@ class Runs(Inside):
         """
         lane = make_scope(user_id=user_id, namespace=namespace).write_lane
         call = self._call(actor, idempotency_key, wait)
-        payload = self._open_stages().writer.redactor.cleaned(runs.run_payload(run))
+        payload = self._open_stages().writer.redactor.cleaned(handlers.run_payload(run))
         given = payload.get("run_id")
         if given is not None and idempotency_key is None and self._known(lane, given, payload):
             return str(given)
-        written = self._write(call, lane, runs.RUN, payload)
+        written = self._write(call, lane, handlers.RUN, payload)
         if given is not None and not written.pending:
             self._known(lane, given, payload)
-        run_id = runs.run_id_of(written.entry)
+        run_id = handlers.run_id_of(written.entry)
         told = {name: payload[name] for name in ("output", "raw", "trace") if name in payload}
         self._stages.reviews.recorded(self._tenant, lane, Run(run_id=run_id, **told))
         return run_id
@@ -71,9 +70,9 @@ class Runs(Inside):
         Given again, it takes the place of what was said before; history keeps that. What was learned from the run stays
         as it is: roll the learn back and learn again. NotFound when there is no such run.
         """
-        given = runs.feedback_payload(feedback)
+        given = handlers.feedback_payload(feedback)
         lane, call, payload = self._about(run_id, user_id, namespace, self._call(actor, idempotency_key, wait))
-        written = self._write(call, lane, runs.FEEDBACK, {**payload, "feedback": given})
+        written = self._write(call, lane, handlers.FEEDBACK, {**payload, "feedback": given})
         changed = () if written.pending else tuple(self._stages.browser.made_by(self._tenant, written.entry))
         return EditResult(written.entry.id, changed, pending=written.pending, gated=written.redacted)
 
@@ -122,7 +121,7 @@ class Runs(Inside):
         behind = stages.runs.behind(self._tenant, lane)
         if behind is not None:  # the run itself may wait there
             stages.writer.interpreter.drain(self._tenant, behind)
-        run = runs.run_of(stages.runs.need(self._tenant, lane, name))
+        run = handlers.run_of(stages.runs.need(self._tenant, lane, name))
         return stages.reviews.review(self._tenant, lane, run, refresh=fresh, wait=waiting)
 
     def learn(
@@ -191,7 +190,7 @@ class Runs(Inside):
     def _known(self, lane: LaneName, run_id: str, payload: Mapping[str, Any]) -> bool:
         """Tell whether the lane has this run; Conflict when it has another of the same id."""
         held = self._open_stages().runs.find(self._tenant, lane, run_id)
-        if held is not None and not runs.same_run(held, payload):
+        if held is not None and not handlers.same_run(held, payload):
             raise Conflict(
                 f"run {run_id!r:.80} was recorded before with another content; a run is recorded once, so give this one"
                 " another run_id",

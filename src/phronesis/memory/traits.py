@@ -5,23 +5,22 @@ from dataclasses import replace
 from typing import Any
 
 from phronesis.core.ids import parse_id
-from phronesis.core.instants import Moment
 from phronesis.core.items import Item
 from phronesis.core.results import EditResult
 from phronesis.core.scope import LaneName, make_scope
 from phronesis.core.text import check_id
-from phronesis.core.traits.records import ReflectionCycle, Trait, TraitEvidence, not_due
-from phronesis.core.traits.strength import TRAIT
-from phronesis.core.traits.triggers import Due
-from phronesis.derive.reflecting.correcting import CORRECT, correction_payload
-from phronesis.derive.reflecting.cycle import REFLECT
+from phronesis.core.timestamps import Moment
 from phronesis.errors import InputError
-from phronesis.memory.inside import Inside
+from phronesis.log import inputs
+from phronesis.log.inputs import flag
 from phronesis.memory.reading import MAX_LIMIT
-from phronesis.recall.traits import DEFAULT_STAGE, Filter
-from phronesis.storage.eligible import Wanted
-from phronesis.truth import inputs
-from phronesis.truth.inputs import flag
+from phronesis.memory.service import Inside
+from phronesis.store.eligible import Wanted
+from phronesis.traits.contradictions import CORRECT, correction_payload
+from phronesis.traits.laws.records import ReflectionCycle, Trait, TraitEvidence, not_due
+from phronesis.traits.laws.strength import TRAIT, Due
+from phronesis.traits.reflection import REFLECT
+from phronesis.traits.search import DEFAULT_STAGE, Filter
 
 
 class Traits(Inside):

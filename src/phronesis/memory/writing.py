@@ -3,22 +3,22 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from phronesis.core.canonical import plain
 from phronesis.core.ids import parse_id
-from phronesis.core.instants import Moment
 from phronesis.core.results import AddResult, CommitResult, EditResult
 from phronesis.core.scope import Scope, make_scope
+from phronesis.core.serialization import plain
 from phronesis.core.text import check_id, check_text
-from phronesis.derive.editor import Call
-from phronesis.derive.replacement import SUPERSEDES
-from phronesis.derive.resources.referring import at_hand
+from phronesis.core.timestamps import Moment
+from phronesis.engine.edits import Call
+from phronesis.engine.entry_applier import SUPERSEDES
 from phronesis.errors import InputError, NotFound
+from phronesis.log import inputs
+from phronesis.log.inputs import EXTERNAL_ID
 from phronesis.memory.external_ids import Names, name_messages
-from phronesis.memory.inside import Inside
-from phronesis.storage.items import read_items
-from phronesis.storage.lanes import find_lane
-from phronesis.truth import inputs
-from phronesis.truth.inputs import EXTERNAL_ID
+from phronesis.memory.service import Inside
+from phronesis.resources.references import at_hand
+from phronesis.store.items import read_items
+from phronesis.store.lanes import find_lane
 
 MAX_REPLACED: Final = 100
 """Items that one call may replace."""

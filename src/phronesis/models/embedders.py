@@ -3,12 +3,16 @@
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import Final
+from functools import partial
+from typing import Final, Protocol
+
+import numpy as np
 
 from phronesis.errors import InputError, ModelUnavailable
-from phronesis.models.embedder import Embedder, Floats, may_be_the_text
-from phronesis.models.hashing_embedder import HashingEmbedder
+from phronesis.models.call_policy import Conduct, Limits, Purse
+from phronesis.models.embedder import Embedder, Floats, HashingEmbedder, may_be_the_text
 from phronesis.models.local_embedders import load_beside, load_local_embedder, load_of_lessons
+from phronesis.models.token_counter import TokenCounter
 
 PAUSE_SECONDS: Final = 10.0
 """How long an encoder that was not reached is left alone: searches go by words meanwhile, without waiting for it."""
@@ -103,3 +107,87 @@ class Embedders:
         with self._lock:
             self._serving[tenant] = active
         return True
+
+
+# An encoder behind a server: within the budget, with the manners of its server, and every try written down.
+
+ROLE: Final = "embed"
+"""The role's name in the policy and the ledger."""
+
+BATCH: Final = 64
+"""Texts of one call, with its own time and its own row of the ledger: as many as one request takes."""
+
+
+class BoundedEmbedder(Embedder, Protocol):
+    """An `Embedder` that ends a call when its limits say so."""
+
+    def embed_documents(self, texts: Sequence[str], *, limits: Limits | None = None) -> Floats:
+        """Give a float32 matrix (n, dimension)."""
+        ...
+
+    def embed_query(self, text: str, *, limits: Limits | None = None) -> Floats:
+        """Give a float32 vector (dimension,)."""
+        ...
+
+
+class MeteredEmbedder:
+    """An `Embedder` whose calls are counted, under ``model``, the name that has a price.
+
+    Each takes as long as the server's conduct allows, its tries and the question how long vectors are included.
+    They are charged to the tenant that opened the Memory: the port knows none.
+    """
+
+    def __init__(
+        self,
+        inner: BoundedEmbedder,
+        *,
+        model: str,
+        conduct: Conduct,
+        purse: Purse,
+        counter: Callable[[], TokenCounter],
+        tenant: str,
+    ) -> None:
+        self._inner = inner
+        self._model = model
+        self._conduct = conduct
+        self._purse = purse
+        self._counter = counter
+        self._tenant = tenant
+
+    @property
+    def name(self) -> str:
+        """The encoder's identity."""
+        return self._inner.name
+
+    @property
+    def dimension(self) -> int:
+        """Numbers per vector. ModelError when it is not known and the server does not say."""
+        return self._inner.dimension
+
+    @property
+    def prefix_scheme(self) -> str:
+        """How queries and documents are told apart."""
+        return self._inner.prefix_scheme
+
+    def embed_documents(self, texts: Sequence[str]) -> Floats:
+        """Give a float32 matrix (n, dimension), rows of L2 length 1 or 0. ModelError when the server gives none."""
+        rows = [
+            self._measured(batch, partial(self._inner.embed_documents, batch))
+            for batch in (texts[start : start + BATCH] for start in range(0, max(len(texts), 1), BATCH))
+        ]
+        return rows[0] if len(rows) == 1 else np.concatenate(rows)
+
+    def embed_query(self, text: str) -> Floats:
+        """Give a float32 vector (dimension,) of L2 length 1 or 0. ModelError when the server gives none."""
+        return self._measured([text], partial(self._inner.embed_query, text))
+
+    def _measured(self, texts: Sequence[str], encode: Callable[..., Floats]) -> Floats:
+        counter = self._counter()
+        tokens = sum(counter.count(text) for text in texts)
+        self._purse.allow(self._tenant, model=self._model, prompt_tokens=tokens, max_tokens=0)
+
+        def once(limits: Limits) -> Floats:
+            with self._purse.recorded(self._tenant, role=ROLE, model=self._model, prompt_tokens=tokens):
+                return encode(limits=limits)
+
+        return self._conduct.run(once, self._conduct.limits())

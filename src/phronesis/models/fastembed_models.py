@@ -8,10 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from phronesis.errors import InputError, MissingExtra
-from phronesis.models.calls import Limits
-from phronesis.models.embedder import Floats
+from phronesis.models.call_policy import Limits
+from phronesis.models.embedder import PREFIXES, Floats
 from phronesis.models.in_process import BATCH, loaded, scheme_of, scores, unit_rows
-from phronesis.models.prefixes import PREFIXES
 
 
 class _Encoder(Protocol):

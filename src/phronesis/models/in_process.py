@@ -6,9 +6,8 @@ from typing import Any, Final
 import numpy as np
 
 from phronesis.errors import AnswerRejected, ModelUnavailable
-from phronesis.models.calls import Limits
-from phronesis.models.embedder import Floats, encodable
-from phronesis.models.prefixes import PrefixScheme
+from phronesis.models.call_policy import Limits
+from phronesis.models.embedder import Floats, PrefixScheme, encodable
 
 CHARACTERS: Final = 8000
 """Characters read of a text. Most models cut at 512 tokens themselves, some at 8192: minutes of CPU for one batch."""

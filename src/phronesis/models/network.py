@@ -15,8 +15,8 @@ from typing import Any, Final, cast
 import httpcore2
 import httpx2
 
-from phronesis.models.calls import Limits
-from phronesis.models.http_faults import of_status, unreachable, unreadable
+from phronesis.models.call_policy import Limits
+from phronesis.models.transport import of_status, unreachable, unreadable
 
 PULSE_SECONDS: Final = 0.1
 """How often whoever waits for bytes looks whether the call is over or cancelled: a person does not notice it."""

@@ -5,11 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 from urllib.parse import urlsplit
 
-from phronesis.models.calls import Limits
-from phronesis.models.gateway import Gateway
-from phronesis.models.http_faults import unreadable
-from phronesis.models.language import AnswerSchema, Completion, Constraint, Message
-from phronesis.models.transport import ModelHttp
+from phronesis.models.call_policy import Limits
+from phronesis.models.language_model import AnswerSchema, Completion, Constraint, Message
+from phronesis.models.transport import Gateway, ModelHttp, unreadable
 
 _OPENAI_HOST: Final = re.compile(r"(?<![a-z0-9.-])(?:[a-z0-9-]++\.)*openai\.com")
 """OpenAI itself, whose newer models take ``max_completion_tokens`` only; other servers know ``max_tokens``."""

@@ -9,12 +9,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from phronesis.models.calls import Limits
-from phronesis.models.embedder import Floats, encodable
-from phronesis.models.gateway import Gateway
-from phronesis.models.http_faults import unreadable
-from phronesis.models.prefixes import PREFIXES, PrefixScheme
-from phronesis.models.transport import ModelHttp
+from phronesis.models.call_policy import Limits
+from phronesis.models.embedder import PREFIXES, Floats, PrefixScheme, encodable
+from phronesis.models.transport import Gateway, ModelHttp, unreadable
 
 BATCH_TEXTS: Final = 64
 """Texts in one request: servers on this machine work on them one after the other, within one time-out."""

@@ -9,10 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from phronesis.errors import InputError, MissingExtra
-from phronesis.models.calls import Limits
-from phronesis.models.embedder import Floats
+from phronesis.models.call_policy import Limits
+from phronesis.models.embedder import PREFIXES, Floats
 from phronesis.models.in_process import BATCH, loaded, scheme_of, scores, unit_rows
-from phronesis.models.prefixes import PREFIXES
 
 TURN_SECONDS: Final = 0.05
 """How often whoever waits for the model looks whether it was cancelled."""

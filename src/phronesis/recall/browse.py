@@ -1,39 +1,95 @@
 """Reading by id and by list: items as they are or were, their history, what explains them, and what was said."""
 
+import base64
+import binascii
+import hmac
+import json
 from collections.abc import Container, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, Final
 
-from phronesis.core.canonical import decode
 from phronesis.core.changes import Delta
-from phronesis.core.conversation import MessageRow, TurnRow
-from phronesis.core.entries import Entry, Outcome
-from phronesis.core.gated import DUPLICATE, Gated
-from phronesis.core.happenings import happening
-from phronesis.core.instants import to_micros
+from phronesis.core.changes import as_of as earlier_version
+from phronesis.core.entries import Entry, MessageRow, Outcome, TurnRow
 from phronesis.core.items import Item
-from phronesis.core.pages import Page
-from phronesis.core.proposals import Refusal, refusals_in
+from phronesis.core.proposals import DUPLICATE, Gated, Refusal, refusals_in
+from phronesis.core.reports import Page
 from phronesis.core.results import Explanation, HistoryEvent, SessionInfo, Turn
 from phronesis.core.scope import Scope
-from phronesis.core.undo import as_of as earlier_version
-from phronesis.errors import NotFound
-from phronesis.recall.cursors import read_cursor, write_cursor
-from phronesis.recall.evidence import known_evidence, sources_of
-from phronesis.recall.lanes import visible_lanes
-from phronesis.recall.past import edges_at, held_at, known_at
-from phronesis.recall.related import going_with
-from phronesis.storage import conversations
-from phronesis.storage.database import Database, Unit
-from phronesis.storage.deltas import deltas_of_entry, deltas_of_items
-from phronesis.storage.eligible import Place, Wanted, items_before, items_in_quarantine, newest_items
-from phronesis.storage.items import lane_of_item, read_items
-from phronesis.storage.lane_view import LaneView
-from phronesis.storage.lanes import Lane, get_lane
-from phronesis.storage.log import find_entry, read_outcomes
-from phronesis.storage.relations import read_edges
-from phronesis.truth.reader import load_listed
+from phronesis.core.serialization import as_json, decode, encode
+from phronesis.core.timestamps import to_micros
+from phronesis.errors import InputError, NotFound
+from phronesis.log.chain import keyed
+from phronesis.log.reader import load_listed
+from phronesis.recall.as_of import edges_at, happening, held_at, known_at, visible_lanes
+from phronesis.recall.evidence import going_with, known_evidence, sources_of
+from phronesis.store import conversations
+from phronesis.store.database import Database, Unit
+from phronesis.store.deltas import deltas_of_entry, deltas_of_items
+from phronesis.store.eligible import Place, Wanted, items_before, items_in_quarantine, newest_items
+from phronesis.store.items import lane_of_item, read_items
+from phronesis.store.lane_view import LaneView
+from phronesis.store.lanes import Lane, find_secret, get_lane
+from phronesis.store.log import find_entry, read_outcomes
+from phronesis.store.relations import read_edges
+
+# Where a page of a listing ended, as a text that callers hand back: signed, and good for that listing alone.
+
+_FORM: Final = 1
+"""Of what is within; rises when it changes."""
+
+_SIGNED: Final = 16
+"""Bytes of the signature: as many as a UUID has, more than anybody can try."""
+
+_MOST: Final = 512
+"""Characters of a cursor at most; those that are given have about 200."""
+
+
+def write_cursor(unit: Unit, place: Place, listing: Mapping[str, Any]) -> str:
+    """Give the cursor of a page that ended at ``place``; ``listing`` is all that decides what is listed."""
+    secret = find_secret(unit) or b""  # a tenant that holds an item has one
+    body = encode([_FORM, place.recorded_at, place.position, place.id, _name(secret, listing)])
+    return base64.urlsafe_b64encode(_signature(secret, body) + body).decode("ascii").rstrip("=")
+
+
+def read_cursor(unit: Unit, cursor: str, listing: Mapping[str, Any]) -> Place:
+    """Give the place that a cursor of this listing holds; InputError for any other text."""
+    secret = find_secret(unit)
+    signed = _decoded(cursor) if secret is not None and len(cursor) <= _MOST else None
+    if secret is None or signed is None or not hmac.compare_digest(signed[0], _signature(secret, signed[1])):
+        raise InputError(
+            "cursor is none that this memory gave to this tenant; give next_cursor as it came, or leave cursor out to"
+            " begin with the newest",
+            field="cursor",
+        )
+    form, recorded_at, position, item_id, name = json.loads(signed[1])
+    if form != _FORM or name != _name(secret, listing):
+        raise InputError(
+            "cursor is of another listing; give the scope, kinds, filters and times of the page that it came with, or"
+            " leave cursor out to begin with the newest",
+            field="cursor",
+        )
+    return Place(recorded_at, position, item_id)
+
+
+def _name(secret: bytes, listing: Mapping[str, Any]) -> str:
+    return keyed(secret, "listing", encode(as_json(listing)))[: 2 * _SIGNED]
+
+
+def _signature(secret: bytes, body: bytes) -> bytes:
+    return bytes.fromhex(keyed(secret, "cursor", body))[:_SIGNED]
+
+
+def _decoded(cursor: str) -> tuple[bytes, bytes] | None:
+    """Give signature and body; None for what is no such text, or is one written in another way than ours."""
+    try:
+        raw = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    if base64.urlsafe_b64encode(raw).decode("ascii").rstrip("=") != cursor:
+        return None
+    return raw[:_SIGNED], raw[_SIGNED:]
 
 
 @dataclass(frozen=True, slots=True)

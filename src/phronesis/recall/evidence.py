@@ -1,17 +1,27 @@
-"""From found rows to Evidence: items, the part that matched, and where each comes from."""
+"""What stands beside what was found: items that say otherwise or the same, and what was so before."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
 
 from phronesis.core.changes import Delta
-from phronesis.core.instants import to_micros
-from phronesis.core.items import Item
+from phronesis.core.items import Item, statement
 from phronesis.core.relations import EvidenceRow
-from phronesis.core.results import Source
-from phronesis.storage.database import Unit
-from phronesis.storage.deltas import deltas_of_items, edits_of_items
-from phronesis.storage.items import read_items
-from phronesis.storage.lanes import get_lane
-from phronesis.storage.relations import read_evidence
+from phronesis.core.results import Evidence, Source
+from phronesis.core.timestamps import to_micros
+from phronesis.index.tokens import question_terms
+from phronesis.recall.as_of import drawn_by, known_at, live_at
+from phronesis.store.database import Unit
+from phronesis.store.deltas import deltas_of_items, edits_of_items
+from phronesis.store.eligible import Wanted
+from phronesis.store.items import read_items
+from phronesis.store.lane_view import LaneView
+from phronesis.store.lanes import Lane, get_lane
+from phronesis.store.relations import read_edges, read_evidence
+from phronesis.traits.laws.strength import recalled
+
+# From found rows to Evidence: items, the part that matched, and where each comes from.
 
 LEARNED_KINDS = frozenset({"trait", "pattern", "principle"})
 """Kinds that only learning makes, from evidence."""
@@ -139,3 +149,188 @@ def _source(row: EvidenceRow, quoted: Mapping[str, tuple[Item, str]]) -> Source:
         message_id=message.message_id if message is not None else None,
         quote=words[row.span_start : row.span_end] if message is not None else None,
     )  # fmt: skip
+
+
+MAX_STEPS: Final = 4
+"""How far back a question for what was before follows the line of what took whose place."""
+
+MAX_QUESTION: Final = 500
+"""Characters of a question that are looked at."""
+
+_BEFORE: Final = re.compile(
+    r"\b(?:before|previous(?:ly)?|former(?:ly)?|earlier|used to|originally|prior to|in the past|no longer|any ?more"
+    r"|replaced?|instead of|chang(?:e|ed|es)|switch(?:ed)?|the old|last time|history of)\b"
+    r"|以前|之前|从前|原来|原先|原本|曾经|过去|改成|改为|换成|变成|变了|变化|改变|取代|替换|不再|旧的|上一个|上次",
+    re.IGNORECASE,
+)
+
+
+_ENDINGS: Final = ("", ".", "!", "。", "！")
+"""What may end a text that says the same as another."""
+
+_BEHIND: Final = frozenset({"source", "support"})
+"""Polarities of evidence that an item stands on."""
+
+_AGGREGATED: Final = frozenset({"trait", "pattern", "principle", "cycle", "summary"})
+"""Kinds that stand on many sources: one goes with its sources when all of them go."""
+
+
+def going_with(view: LaneView, chosen: Sequence[Item], words: str | None = None) -> list[Item]:
+    """Return the live items of a lane that say what the ``chosen`` ones say, without these.
+
+    That is what was derived from a chosen message, the messages that a chosen item was taken from, and items of any
+    kind with the same words, or the same value under the same key of the same subject.
+
+    Args:
+        view: the lane.
+        chosen: its items that somebody named, or a query found.
+        words: the query. Of what was derived from a message that it found, only that goes which shares a word with it,
+            or all where nothing does. None: the items were named.
+    """
+    messages = [item for item in chosen if item.kind == "message"]
+    found = {item.id: item for item in chosen}
+    for item in _derived(view, messages, words, named=set(found)):
+        found.setdefault(item.id, item)
+    for item in _equal(view, [*found.values()]):
+        found.setdefault(item.id, item)
+    items = [item for item in found.values() if item.kind != "message"]
+    told_in = {row.source_item_id for rows in view.evidence([item.id for item in items]).values() for row in rows
+               if row.polarity in _BEHIND and row.source_item_id}  # fmt: skip
+    sources = [item for item in view.items(told_in).values() if item.kind == "message"]
+    for item in [*sources, *_equal(view, sources)]:
+        found.setdefault(item.id, item)
+    for item in _resting_on(view, found):
+        found.setdefault(item.id, item)
+    named = {item.id for item in chosen}
+    return [item for item in found.values() if item.id not in named and item.live]
+
+
+def _derived(view: LaneView, messages: Sequence[Item], words: str | None, *, named: Collection[str]) -> list[Item]:
+    """Return what was taken from messages, narrowed to what shares a word with a query.
+
+    Of a message that is named beside some of what was taken from it, nothing else is meant.
+    """
+    asked = set(question_terms(words)) if words else set()
+    out: list[Item] = []
+    for message in messages:
+        rows = [row for row in view.evidence_from([message.id]) if row.polarity in _BEHIND]
+        held = view.items({row.item_id for row in rows}).values()
+        found = [item for item in held if item.live and item.kind not in _AGGREGATED]
+        if words is None and any(item.id in named for item in found):
+            continue
+        close = [item for item in found if asked & set(question_terms(f"{item.content} {statement(item)}"))]
+        out += close or found
+    return out
+
+
+def _resting_on(view: LaneView, found: Mapping[str, Item]) -> list[Item]:
+    """Return the traits, patterns and principles all of whose sources are among these items."""
+    rows = [row for row in view.evidence_from(list(found)) if row.polarity in _BEHIND]
+    held = [item for item in view.items({row.item_id for row in rows}).values() if item.kind in _AGGREGATED]
+    evidence = view.evidence([item.id for item in held])
+    return [
+        item for item in held
+        if all(row.source_item_id in found for row in evidence.get(item.id, ()) if row.polarity in _BEHIND)
+    ]  # fmt: skip
+
+
+def _equal(view: LaneView, items: Sequence[Item]) -> list[Item]:
+    """Return the live items that have the same words, or the same value under the same key of the same subject."""
+    texts = {text for item in items for text in (item.content, statement(item))}
+    plain = {text.strip().rstrip("".join(_ENDINGS)) for text in texts} - {""}
+    out = view.of_words({f"{text}{ending}" for text in plain for ending in _ENDINGS})
+    for item in items:
+        if item.key is not None and item.value is not None:
+            out += [one for one in view.find(subject=item.subject, key=item.key)
+                    if one.subject == item.subject and one.value == item.value]  # fmt: skip
+    return out
+
+
+def asks_for_past(text: str) -> bool:
+    """Tell whether a question asks what was before, or what changed; English and Chinese."""
+    return _BEFORE.search(text[:MAX_QUESTION]) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What of a search decides what stands beside its results."""
+
+    text: str
+    wanted: Wanted
+    limit: int
+
+
+def with_related(unit: Unit, lanes: Sequence[Lane], found: Sequence[Evidence], asked: Asked) -> list[Evidence]:
+    """Give the evidence with its conflicts; where the question asks for the past, what each took the place of after it.
+
+    What was before has no score of its own: it stands where the item stands that took its place.
+    """
+    derived = [one.item.id for one in found if one.item.kind != "message" and one.item.key is not None]
+    if not derived:
+        return list(found)
+    conflicts: dict[str, list[str]] = {}
+    before: dict[str, list[Evidence]] = {}
+    past = asks_for_past(asked.text) and not asked.wanted.filters
+    for lane in lanes:
+        conflicts |= _conflicts(unit, lane, derived, asked.wanted.as_of)
+        if past:
+            before |= _before(unit, lane, found, asked.wanted)
+    shown = {one.item.id for one in found}
+    out: list[Evidence] = []
+    for one in found:
+        out.append(replace(one, conflicts=tuple(conflicts.get(one.item.id, ()))))
+        out += [older for older in before.get(one.item.id, ()) if older.item.id not in shown]
+        shown |= {older.item.id for older in before.get(one.item.id, ())}
+    return out[: asked.limit]
+
+
+def _conflicts(unit: Unit, lane: Lane, ids: Sequence[str], as_of: int | None) -> dict[str, list[str]]:
+    """Give, by item, the items that say otherwise and hold as well, or did ``as_of`` a time."""
+    edges = read_edges(unit, lane.lane_id, ids, types=("contradicts",))
+    edges = drawn_by(unit, lane.lane_id, edges, as_of)
+    ends = {one for edge in edges for one in (edge.from_id, edge.to_id)}
+    live = live_at(unit, lane, sorted(ends), as_of)
+    out: dict[str, list[str]] = {}
+    for edge in edges:
+        if edge.from_id in live and edge.to_id in live and recalled(live[edge.to_id]):
+            out.setdefault(edge.from_id, []).append(edge.to_id)
+    return out
+
+
+def _before(unit: Unit, lane: Lane, found: Sequence[Evidence], wanted: Wanted) -> dict[str, list[Evidence]]:
+    line: dict[str, list[str]] = {one.item.id: [] for one in found}
+    for _ in range(MAX_STEPS):
+        ends = {ids[-1] if ids else start: start for start, ids in line.items()}
+        edges = read_edges(unit, lane.lane_id, ends, types=("supersedes",))
+        edges = drawn_by(unit, lane.lane_id, edges, wanted.as_of)
+        taken = {older for ids in line.values() for older in ids}
+        added = [edge for edge in edges if edge.to_id not in taken and edge.to_id not in line]
+        for edge in added:
+            line[ends[edge.from_id]].append(edge.to_id)
+        if not added:
+            break
+    items = _allowed(unit, lane, [older for ids in line.values() for older in ids], wanted)
+    sources = sources_of(unit, lane.lane_id, list(items.values()), as_of=wanted.as_of)
+    scores = {one.item.id: one.score for one in found}
+    return {
+        start: [Evidence(items[older], scores[start], sources=tuple(sources[older])) for older in ids if older in items]
+        for start, ids in line.items()
+        if ids
+    }
+
+
+def _allowed(unit: Unit, lane: Lane, ids: Iterable[str], wanted: Wanted) -> Mapping[str, Item]:
+    """Give those of the items that the search may show: superseded ones, of its kinds and attributes."""
+    items = [item for item in read_items(unit, lane, ids).values() if item.quarantine is None]
+    if wanted.as_of is not None:
+        items = known_at(unit, lane.lane_id, items, wanted.as_of)
+    return {
+        item.id: item
+        for item in items
+        if item.ended == "superseded"
+        and item.status == "active"
+        and item.quarantine is None
+        and recalled(item)
+        and (wanted.kinds is None or item.kind in wanted.kinds)
+        and wanted.carries(item)
+    }

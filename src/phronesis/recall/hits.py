@@ -1,17 +1,39 @@
 """From ranked places to hits: the best row of each item, spread over sessions and documents."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
 import numpy as np
 
-from phronesis.core.fusion.signals import signals_at
-from phronesis.core.scoring.arrays import Floats
-from phronesis.core.scoring.diversity import diversified
-from phronesis.core.scoring.layout import Layout
-from phronesis.core.scoring.ranking import Ranked
-from phronesis.core.scoring.signals import Signals
+from phronesis.core.results import SearchResult
+from phronesis.core.retrieval_plan import Store
+from phronesis.recall.deduplication import COVERED, MENTIONED, OUTLYING, TIMED, Part, candidates_of
+from phronesis.recall.scoring.lane_arrays import Floats, Layout
+from phronesis.recall.scoring.ranking import Ranked
+from phronesis.recall.scoring.signals import Signals
+from phronesis.recall.scoring.weights import at_least, diversified, on_scale
+from phronesis.store.document_tables import HOMES, home_of
+
+# What a search knows of one place that says the same in every scope.
+
+
+def signals_at(signals: Signals, place: int) -> dict[str, float]:
+    """Give the signals of a place by name, without those that say nothing there."""
+    covered = float(signals.coverage[place]) * signals.known
+    if signals.further is not None:
+        covered = max(covered, float(signals.further.covered[place]))
+    out = {COVERED: covered}
+    lane = signals.lane
+    if signals.dense is not None and lane.embedded is not None and lane.embedded[place]:
+        out[OUTLYING] = float(signals.dense[place])
+    times = [one[place] for one in (signals.within, signals.happened) if one is not None]
+    if times:
+        out[TIMED] = float(max(times))
+    if lane.mention is not None:
+        out[MENTIONED] = float(lane.mention[place])
+    return {name: round(value, 6) for name, value in out.items() if value}
+
 
 CROWDED: Final = "crowding"
 """What `why` calls the share that was taken off for better results of the same session or document."""
@@ -25,7 +47,7 @@ place of its session."""
 class Hit:
     """A found row; ``others`` are further rows of its item that met the question, where they are asked for.
 
-    ``base`` is its score without bonuses, ``told`` what a plan is told of it (``core.fusion.signals``).
+    ``base`` is its score without bonuses, ``told`` what a plan is told of it (``recall.hits``).
     """
 
     lane: int
@@ -113,3 +135,44 @@ class _Told:
 def _cosine(signals: Signals, place: int) -> float | None:
     dense, embedded = signals.lane.dense, signals.lane.embedded
     return float(dense[place]) if dense is not None and embedded is not None and embedded[place] else None
+
+
+# Which stores a search looks through, and one order of what several gave.
+
+
+def stores_of(kinds: Sequence[str] | None) -> tuple[Store, ...]:
+    """Give the stores that hold some kinds; all of them where none are named. Memory comes first."""
+    named = {home_of(kind).store for kind in kinds} if kinds else {home.store for home in HOMES}
+    return tuple(home.store for home in HOMES if home.store in named)
+
+
+def merged(results: Mapping[Store, SearchResult], limit: int, *, explain: bool) -> SearchResult:
+    """Give what searches of several stores found, by relevance; it abstained where each did.
+
+    The results have signals in ``why``, which stay there only with ``explain``; ``score`` is the relevance, 0 to 1.
+    """
+    parts = [Part(store, store, result.evidence, result.abstained) for store, result in results.items()]
+    ranked = [replace(one.evidence, score=round(one.relevance, 6)) for one in candidates_of(parts)[:limit]]
+    told: dict[str, Any] = {store: result.explain for store, result in results.items() if result.explain is not None}
+    abstained = all(result.abstained for result in results.values())
+    result = SearchResult(
+        on_scale(ranked, abstained=abstained),
+        abstained=abstained,
+        explain=told or None,
+        degraded=tuple(dict.fromkeys(one for result in results.values() for one in result.degraded)),
+        channels=tuple(sorted({one for found in results.values() for one in found.channels})),
+    )  # fmt: skip
+    return result if explain else without_why(result)
+
+
+def scored(result: SearchResult, least: float | None) -> SearchResult:
+    """Give a result without what scores less than ``least``; where nothing is left, it supports no answer."""
+    if least is None:
+        return result
+    kept = at_least(result.evidence, least)
+    return replace(result, evidence=kept, abstained=result.abstained or not kept)
+
+
+def without_why(result: SearchResult) -> SearchResult:
+    """Give a result whose evidence does not say how it was found."""
+    return replace(result, evidence=tuple(replace(one, why=None) for one in result))

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from phronesis.core.instants import from_micros, to_micros
 from phronesis.core.items import Item
 from phronesis.core.prospective import PROSPECTIVE, surfaces, urgency
-from phronesis.recall.about_user import is_about, names_of_user, told_names
+from phronesis.core.timestamps import from_micros, to_micros
 from phronesis.recall.browse import items_of
-from phronesis.storage.database import Unit
-from phronesis.storage.eligible import Wanted
-from phronesis.storage.lanes import Lane
+from phronesis.recall.user_aliases import is_about, names_of_user, told_names
+from phronesis.store.database import Unit
+from phronesis.store.eligible import Wanted
+from phronesis.store.lanes import Lane
 
 MAX_OPEN: Final = 1_000
 """Due items read of each lane, the most important first: more than anybody has open, and no more than a read bears."""

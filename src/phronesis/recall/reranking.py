@@ -4,10 +4,10 @@ from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 from phronesis.core.results import Degraded, Evidence, SearchResult
-from phronesis.core.scoring.scale import on_scale
 from phronesis.errors import ModelError
 from phronesis.index.projections import chunk_start, of_content
-from phronesis.models.judge import ROLE, Judge
+from phronesis.models.rerankers import ROLE, Judge
+from phronesis.recall.scoring.weights import on_scale
 from phronesis.recall.search import Query
 
 SHOWN_CHARACTERS: Final = 2_000

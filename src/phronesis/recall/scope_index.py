@@ -10,22 +10,21 @@ from typing import Final
 
 import numpy as np
 
-from phronesis.core.entities import normal_name
-from phronesis.core.lexical import ScopeIndex
-from phronesis.core.scoring.arrays import Mask, Rows
-from phronesis.core.scoring.layout import ALONE, Layout, make_layout
-from phronesis.core.scoring.marks import NO_DAY, SAID, WHOLE_TERMS, read_marks
-from phronesis.core.scoring.signals import Properties
+from phronesis.core.lexical_index import ScopeIndex
+from phronesis.core.relations import normal_name
 from phronesis.core.vectors import VectorScope
-from phronesis.index.marks import ROLE_FLAGS
+from phronesis.index.packed_features import ROLE_FLAGS
 from phronesis.index.projections import WHOLE, Part, chunk_start, compared, part_name, terms_of
-from phronesis.storage.database import Unit
-from phronesis.storage.documents import Changed, changed_documents, document_texts, read_vectors, stacked
-from phronesis.storage.eligible import Exclusion
-from phronesis.storage.homes import HOMES, MEMORY, Home
-from phronesis.storage.items import read_items
-from phronesis.storage.lanes import Lane
-from phronesis.storage.statements import batches
+from phronesis.recall.scoring.lane_arrays import ALONE, Layout, Mask, Rows, make_layout
+from phronesis.recall.scoring.packed_features import NO_DAY, SAID, WHOLE_TERMS, read_marks
+from phronesis.recall.scoring.signals import Properties
+from phronesis.store.database import Unit
+from phronesis.store.document_tables import HOMES, MEMORY, Home
+from phronesis.store.documents import Changed, changed_documents, document_texts, read_vectors, stacked
+from phronesis.store.eligible import Exclusion
+from phronesis.store.items import read_items
+from phronesis.store.lanes import Lane
+from phronesis.store.statements import batches
 
 CACHE_BYTES: Final = 256 * 1024 * 1024
 """What the indexes of all lanes in one process may hold: about 170,000 documents with 384-dimensional vectors."""

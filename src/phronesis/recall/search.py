@@ -7,47 +7,37 @@ from typing import Any, Final
 
 import numpy as np
 
-from phronesis.core.fusion.relevance import COVERED, TIMED
-from phronesis.core.instants import from_micros
 from phronesis.core.items import Item
-from phronesis.core.plan import Store
 from phronesis.core.results import Evidence, Match, SearchResult
+from phronesis.core.retrieval_plan import Store
 from phronesis.core.scope import Scope
-from phronesis.core.scoring import bonuses
-from phronesis.core.scoring.abstention import FEW, Support, abstains
-from phronesis.core.scoring.arrays import Floats, Mask, best_of
-from phronesis.core.scoring.asked import voice_of
-from phronesis.core.scoring.formulas import A12, B12, SECTIONS, Formula
-from phronesis.core.scoring.ranking import CANDIDATES, HAPPENED, at_the_time, rank
-from phronesis.core.scoring.scale import DIGITS, on_scale
-from phronesis.core.scoring.signals import LaneInput, Signals, read_signals
 from phronesis.core.statements import is_over
-from phronesis.core.traits.strength import TRAIT
+from phronesis.core.timestamps import from_micros
 from phronesis.index.projections import WHOLE, match_id, own_words
 from phronesis.index.tokens import tokenize
 from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import Embedders
-from phronesis.recall.asked_keys.finding import held_under
-from phronesis.recall.asked_keys.reading import key_asked
-from phronesis.recall.evidence import snippet, sources_of
-from phronesis.recall.hits import Choice, Hit, best_hits
-from phronesis.recall.lanes import searched_lanes
-from phronesis.recall.manner import Asking, Manner, Vector
-from phronesis.recall.once import once, repeats, said_in
-from phronesis.recall.past import held_at, known_at
-from phronesis.recall.question import ORDINARY, read_question, spoken_names
-from phronesis.recall.related import Asked, asks_for_past, with_related
-from phronesis.recall.relational import mentioned_items, named_in
-from phronesis.recall.restatements import latest_first
+from phronesis.recall.as_of import held_at, known_at, searched_lanes
+from phronesis.recall.asked_keys.finding import held_under, key_asked
+from phronesis.recall.deduplication import COVERED, TIMED
+from phronesis.recall.entity_signals import mentioned_items, named_in, speaker_of
+from phronesis.recall.evidence import Asked, asks_for_past, snippet, sources_of, with_related
+from phronesis.recall.hits import Choice, Hit, best_hits, merged, stores_of, without_why
+from phronesis.recall.result_dedup import latest_first, once, repeats, said_in
 from phronesis.recall.scope_index import NO_PART, Laid, LaneIndex, ScopeIndexes
-from phronesis.recall.speaking import speaker_of
-from phronesis.recall.stores import merged, stores_of, without_why
-from phronesis.storage.database import Database, Unit
-from phronesis.storage.documents import document_texts, read_vectors, stacked
-from phronesis.storage.eligible import NO_EXCLUSION, Wanted, eligible_ids
-from phronesis.storage.homes import MEMORY, RESOURCES, Home, home_named
-from phronesis.storage.items import read_items
-from phronesis.storage.lanes import Lane
+from phronesis.recall.scoring import packed_features
+from phronesis.recall.scoring.lane_arrays import Floats, Mask, best_of
+from phronesis.recall.scoring.ranking import CANDIDATES, HAPPENED, at_the_time, rank
+from phronesis.recall.scoring.signals import LaneInput, Signals, read_signals, voice_of
+from phronesis.recall.scoring.weights import A12, B12, DIGITS, FEW, SECTIONS, Formula, Support, abstains, on_scale
+from phronesis.recall.search_options import ORDINARY, Asking, Manner, Vector, read_question, spoken_names
+from phronesis.store.database import Database, Unit
+from phronesis.store.document_tables import MEMORY, RESOURCES, Home, home_named
+from phronesis.store.documents import document_texts, read_vectors, stacked
+from phronesis.store.eligible import NO_EXCLUSION, Wanted, eligible_ids
+from phronesis.store.items import read_items
+from phronesis.store.lanes import Lane
+from phronesis.traits.laws.strength import TRAIT
 
 RESCORED: Final = 50
 """Rows whose cosine is computed again from the stored halves: restores recall@10 1.0 after int8
@@ -307,7 +297,7 @@ def _explained(
 ) -> dict[str, Any]:
     return {
         "channels": list(_channels(signals)),
-        "formula": {**formula.to_dict(), "bonuses": bonuses.to_dict()},
+        "formula": {**formula.to_dict(), "bonuses": packed_features.to_dict()},
         "embedder": encoder.name if encoder is not None else None,
         "lanes": [{"user_id": lane.lane.user_id, "namespace": lane.lane.namespace,
                    "documents": len(lane.laid.layout),

@@ -6,94 +6,93 @@ from datetime import UTC, datetime
 from functools import cache, partial
 from typing import Any
 
-from phronesis.compose.assembly import Assembler
+from phronesis.compose.assembly import Assembler, Finding
 from phronesis.compose.core_memory import CorePolicy
-from phronesis.compose.finding import Finding
-from phronesis.compose.summary import SummaryPolicy
+from phronesis.compose.session_history import SummaryPolicy
 from phronesis.config import Policy, PolicySource, Settings, api_keys, effective_policy, index_key, load_settings
-from phronesis.config.forgetting import law_of
+from phronesis.config.conversation import law_of
 from phronesis.config.policy import ReasoningRules
-from phronesis.config.ranking import Ranking
-from phronesis.config.traits import TraitRules
-from phronesis.core.experience.principles import Worth
-from phronesis.core.instants import parse_moment, parse_zone
+from phronesis.config.policy_sections import Ranking, TraitRules
+from phronesis.conversation.extracting.memory_types import load_memory_types
+from phronesis.conversation.handlers import prepare_turns
+from phronesis.conversation.retention_policy import terms_of
+from phronesis.core.results import Check, DoctorReport
 from phronesis.core.scope import make_scope
-from phronesis.core.traits.seen import MEMORY_KINDS
-from phronesis.core.traits.triggers import Thresholds
-from phronesis.derive import (
-    erasure,
-    reasoning,
-)
-from phronesis.derive.doctor import Doctor
-from phronesis.derive.editor import Editor
-from phronesis.derive.eraser import Eraser
-from phronesis.derive.experience.abstracting import Abstracting
-from phronesis.derive.experience.aggregating import Aggregating
-from phronesis.derive.experience.events import Reading
-from phronesis.derive.experience.keeper import Keeper, Rhythm
-from phronesis.derive.extracting.memory_types import load_memory_types
-from phronesis.derive.forgetting.forgetter import Forgetter
-from phronesis.derive.governing import terms_of
-from phronesis.derive.handler import Bench
-from phronesis.derive.interpreter import Interpreter
-from phronesis.derive.learning.bookkeeping import RunBook
-from phronesis.derive.learning.candidates import Candidates
-from phronesis.derive.learning.learn import Learning
-from phronesis.derive.learning.telling import Telling
-from phronesis.derive.migrating.migrate import Rewriter
-from phronesis.derive.migrating.migrator import Migrator
-from phronesis.derive.preparing import prepare_turns
-from phronesis.derive.reflecting import correcting
-from phronesis.derive.reflecting.asking import FOUND, Asking
-from phronesis.derive.reflecting.cycle import Reflecting
-from phronesis.derive.reflecting.likeness import Likeness
-from phronesis.derive.reflecting.minds import Mind
-from phronesis.derive.reflecting.reflector import Reflector
-from phronesis.derive.reflecting.ruling import Ruling
-from phronesis.derive.replay import Replayer
-from phronesis.derive.sensitive.guard import Guard
-from phronesis.derive.sources.shelf import SOURCES
-from phronesis.derive.step import Stepper
-from phronesis.derive.writer import Writer
-from phronesis.domains.catalysis.pubchem import PubChem
-from phronesis.domains.catalysis.reviewing import ModifierReviews
-from phronesis.domains.fields import BUILDERS
-from phronesis.errors import InputError
+from phronesis.core.timestamps import parse_moment, parse_zone
+from phronesis.engine import erasure_effect
+from phronesis.engine.doctor import Doctor, check_of, writable_again
+from phronesis.engine.edits import Editor
+from phronesis.engine.entry_applier import Stepper
+from phronesis.engine.erasure import Eraser
+from phronesis.engine.handler import Bench
+from phronesis.engine.interpreter import Interpreter
+from phronesis.engine.replay import Replayer
+from phronesis.engine.sensitive_topics.guard import Guard
+from phronesis.engine.writer import Writer
+from phronesis.errors import InputError, PhronesisError, StorageReadOnly
+from phronesis.experience.abstraction import Abstracting
+from phronesis.experience.aggregation import Aggregating
+from phronesis.experience.event_handlers import Reading
+from phronesis.experience.laws.principles import Worth
+from phronesis.experience.maintenance_schedule import Keeper, Rhythm
+from phronesis.experience.query import ExperienceSearch
+from phronesis.experience.query_answer import ExperienceBook
+from phronesis.experience.sources.registry import SOURCES
+from phronesis.forgetting.handler import Forgetter
 from phronesis.index.chroma import Chroma
-from phronesis.index.mirror import Mirror
-from phronesis.index.outside import OutsideIndex
+from phronesis.index.external_index import OutsideIndex
 from phronesis.index.reindexing import Reindexer
 from phronesis.index.vectorizer import Vectorizer
+from phronesis.log.recorder import Recorder
+from phronesis.log.redaction import Redactor
 from phronesis.memory import Memory
-from phronesis.memory.inside import Stages
+from phronesis.memory.overview import OverviewBook
+from phronesis.memory.service import Stages
 from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import Embedders, load_embedders
-from phronesis.models.roster import Roster
+from phronesis.models.model_registry import Roster
 from phronesis.models.token_counter import KeptCounts, TokenCounter, load_token_counter
+from phronesis.reasoning import handlers
+from phronesis.reasoning.catalysis.pubchem import PubChem
+from phronesis.reasoning.catalysis.review import ModifierReviews
+from phronesis.reasoning.external_mirror import Mirror
+from phronesis.reasoning.external_search import MirroredSearch
+from phronesis.reasoning.fields import BUILDERS
+from phronesis.reasoning.learn_candidates import Candidates, Telling
+from phronesis.reasoning.learning import Learning
+from phronesis.reasoning.migration import Migrator, Rewriter
+from phronesis.reasoning.run_reader import RunBook
 from phronesis.recall.browse import Browser
-from phronesis.recall.experience.answering import ExperienceSearch
-from phronesis.recall.experience.book import ExperienceBook
-from phronesis.recall.mirrored import MirroredSearch
-from phronesis.recall.overview import OverviewBook
-from phronesis.recall.planning.entities import StoredNames
 from phronesis.recall.planning.planner import Planner
+from phronesis.recall.planning.wordings import StoredNames
 from phronesis.recall.reranking import Reranking, Search
-from phronesis.recall.resources import ResourceBook
-from phronesis.recall.retrieving.joining import make_retrieving
+from phronesis.recall.retrieval import make_retrieving
 from phronesis.recall.scope_index import ScopeIndexes
 from phronesis.recall.search import Formulas, Query, Searcher
-from phronesis.recall.traits import TraitBook
-from phronesis.storage.database import Database, connect
-from phronesis.storage.eligible import Wanted
-from phronesis.storage.migrate import open_schema
-from phronesis.storage.model_calls import StoredLedger
-from phronesis.storage.shown import ShownContexts
-from phronesis.storage.usage import Usage
-from phronesis.storage.used import UsedMemories
-from phronesis.truth.recorder import Recorder
-from phronesis.truth.redaction import Redactor
-from phronesis.wiring.registry import Preparing, make_projector, make_registry, with_keeping
-from phronesis.wiring.resources import make_ref_rules, make_taking_in
+from phronesis.resources.search import ResourceBook
+from phronesis.store.context_impressions import ShownContexts
+from phronesis.store.database import Database, connect
+from phronesis.store.eligible import Wanted
+from phronesis.store.migrate import open_schema
+from phronesis.store.model_calls import StoredLedger
+from phronesis.store.usage import Usage, UsedMemories
+from phronesis.traits import contradictions
+from phronesis.traits.laws.records import MEMORY_KINDS
+from phronesis.traits.laws.strength import Thresholds
+from phronesis.traits.llm_reflection import FOUND, Asking
+from phronesis.traits.reflection import Reflecting
+from phronesis.traits.reflector import Reflector
+from phronesis.traits.search import TraitBook
+from phronesis.traits.strategies import Mind, Ruling
+from phronesis.traits.text_similarity import Likeness
+from phronesis.wiring.registry import (
+    Preparing,
+    make_projector,
+    make_ref_rules,
+    make_registry,
+    make_taking_in,
+    with_keeping,
+)
 
 __all__ = ["make_projector", "make_registry", "open_memory", "with_keeping"]
 
@@ -129,13 +128,13 @@ def open_memory(
     registry = make_registry(preparing, refs=make_ref_rules(settings.policy.resources), terms=terms_of(settings.policy))
     stepper = Stepper(registry, make_projector())
     replayer = Replayer(database, stepper)
-    interpreter = Interpreter(database, recorder, stepper, time, erasure.effects(replayer))
+    interpreter = Interpreter(database, recorder, stepper, time, erasure_effect.effects(replayer))
     writer = Writer(recorder, interpreter, finding.vectorizer.written, _redactor(settings.policy))
     browser = Browser(database)
     stages = Stages(
         database=database,
         writer=writer,
-        editor=Editor(database, writer, browser, registry.folds, {**reasoning.FORMS, **correcting.FORMS}),
+        editor=Editor(database, writer, browser, registry.folds, {**handlers.FORMS, **contradictions.FORMS}),
         browser=browser,
         **_answering(browser, finding.searcher, settings.policy, roster, counter=counter, time=time),
         replayer=replayer,
@@ -347,3 +346,34 @@ def _in_utc(clock: Callable[[], datetime]) -> Callable[[], datetime]:
 
 def _now() -> datetime:
     return datetime.now(UTC)
+
+
+# Examining a store that perhaps cannot be opened: what stands in the way is a finding like any other.
+
+_SQLITE = "sqlite:///"
+
+
+def examine(url: str | None, *, policy: PolicySource | None = None, tenant: str | None = None) -> DoctorReport:
+    """Give what ``doctor`` finds; of a store that cannot be opened, why, and how to mend it.
+
+    A policy's mistakes are a finding each, with the line; the store is not looked at then. InputError: the url or the
+    tenant itself is wrong.
+    """
+    try:
+        with open_memory(url, policy=policy, tenant=tenant, clock=None) as memory:
+            return memory.doctor()
+    except InputError as error:
+        if not (error.field or "").startswith("policy"):
+            raise
+        return DoctorReport([_mistaken(str(line)) for line in error.details.get("mistakes", (error.message,))])
+    except PhronesisError as error:
+        found = check_of(error, "open", "mend what is told; until then the store cannot be used")
+        if isinstance(error, StorageReadOnly) and url is not None and url.startswith(_SQLITE):
+            found = Check("open", ok=False, detail=found.detail, remedy=found.remedy, level="error", code=found.code,
+                          command=writable_again(url.removeprefix(_SQLITE)))  # fmt: skip
+        return DoctorReport([found])
+
+
+def _mistaken(line: str) -> Check:
+    remedy = "correct it there; what a policy may say is in docs/policies.md"
+    return Check("policy", ok=False, detail=line, remedy=remedy, level="error", code="policy.invalid")

@@ -1,56 +1,59 @@
 """What interprets entries, and what of items is searched: an engine is a line here."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
 from typing import Final
 
+from phronesis.config.policy_sections import ResourceRules
+from phronesis.conversation import handlers as conversation
+from phronesis.conversation import typed_items
+from phronesis.conversation.entity_resolution import with_names
+from phronesis.conversation.forget_requests import with_requests_met
+from phronesis.conversation.retention_policy import USUAL, Terms
 from phronesis.core.changes import Fold
-from phronesis.core.experience.records import L1, PATTERN, PRINCIPLE
-from phronesis.core.experience.standing import STANDINGS
-from phronesis.core.reasoning.records import REASONING
-from phronesis.core.resources.records import DOCUMENT, SECTION
-from phronesis.core.traits.records import CYCLE
-from phronesis.core.traits.strength import TRAIT
-from phronesis.derive import (
-    conversation,
-    edits,
-    erasure,
-    quarantine,
-    reasoning,
-    runs,
-    typed_items,
-)
-from phronesis.derive.experience.events import handlers as experience_handlers
-from phronesis.derive.experience.feedback import HANDLERS as FEEDBACK_HANDLERS
-from phronesis.derive.experience.marks import KIND as MARK
-from phronesis.derive.experience.patterns import handlers as pattern_handlers
-from phronesis.derive.experience.principles import handlers as principle_handlers
-from phronesis.derive.experience.withdrawing import without_unheld
-from phronesis.derive.external_ids import without_second_names
-from phronesis.derive.forget_requests import with_requests_met
-from phronesis.derive.forgetting.forget import HANDLERS as FORGET_HANDLERS
-from phronesis.derive.governing import USUAL, Terms
-from phronesis.derive.handler import Handler, Prepare, Registry
-from phronesis.derive.learning.learn import handlers as learn_handlers
-from phronesis.derive.migrating.migrate import handlers as migrate_handlers
-from phronesis.derive.parting import with_names
-from phronesis.derive.rederive import rederive_handler
-from phronesis.derive.reflecting import correcting
-from phronesis.derive.reflecting.cycle import FOLDS as TRAIT_FOLDS
-from phronesis.derive.reflecting.cycle import handlers as reflect_handlers
-from phronesis.derive.reflecting.withdrawing import without_withdrawn
-from phronesis.derive.resources.documents import handlers as document_handlers
-from phronesis.derive.resources.following import with_sections
-from phronesis.derive.resources.referring import RefRules, with_references
-from phronesis.derive.retry import retry_handler
-from phronesis.derive.rollback import undo_handler
-from phronesis.derive.step import Stepper
-from phronesis.index.experience import project_event, project_learned
-from phronesis.index.projections import Projector
-from phronesis.index.reasoning import PROJECTED, project_reasoning
-from phronesis.index.resources import project_section
-from phronesis.index.traits import project_trait
-from phronesis.index.unsearched import no_parts
+from phronesis.core.documents import DOCUMENT, SECTION, ReadDocument, Section
+from phronesis.engine import edits, erasure_effect
+from phronesis.engine.entry_applier import Stepper, without_second_names
+from phronesis.engine.handler import Handler, Prepare, Registry
+from phronesis.engine.replay import rederive_handler
+from phronesis.engine.rollback import retry_handler, undo_handler
+from phronesis.experience.event_embeddings import project_event, project_learned
+from phronesis.experience.event_handlers import handlers as experience_handlers
+from phronesis.experience.event_handlers import without_unheld
+from phronesis.experience.feedback import HANDLERS as FEEDBACK_HANDLERS
+from phronesis.experience.laws.evidence_fold import STANDINGS
+from phronesis.experience.laws.records import L1, PATTERN, PRINCIPLE
+from phronesis.experience.pattern_handlers import handlers as pattern_handlers
+from phronesis.experience.principle_handlers import handlers as principle_handlers
+from phronesis.experience.watermarks import KIND as MARK
+from phronesis.forgetting.handler import HANDLERS as FORGET_HANDLERS
+from phronesis.index.projections import Projector, no_parts
+from phronesis.reasoning import handlers as reasoning
+from phronesis.reasoning import handlers as runs
+from phronesis.reasoning.documents import PROJECTED, project_reasoning
+from phronesis.reasoning.laws.records import REASONING
+from phronesis.reasoning.learning import handlers as learn_handlers
+from phronesis.reasoning.migration import handlers as migrate_handlers
+from phronesis.resources.fetch_rules import Fetcher, FetchRules
+from phronesis.resources.fetcher import WebFetcher
+from phronesis.resources.handlers import handlers as document_handlers
+from phronesis.resources.handlers import with_sections
+from phronesis.resources.ingestion import Reader, TakingIn
+from phronesis.resources.laws.summary import summary_of
+from phronesis.resources.readers.port import RawDocument
+from phronesis.resources.readers.registry import read_document
+from phronesis.resources.references import RefRules, with_references
+from phronesis.resources.search import project_section
+from phronesis.traits import contradictions
+from phronesis.traits.contradictions import without_withdrawn
+from phronesis.traits.laws.records import CYCLE
+from phronesis.traits.laws.strength import TRAIT
+from phronesis.traits.reflection import FOLDS as TRAIT_FOLDS
+from phronesis.traits.reflection import handlers as reflect_handlers
+from phronesis.traits.search import project_trait
 
 CONSEQUENCES: Final = (with_names, without_withdrawn, without_unheld, with_sections, with_requests_met,
     without_second_names,
@@ -84,22 +87,22 @@ def make_registry(preparing: Preparing, *, refs: RefRules | None = None, terms: 
     handlers: list[Handler] = [
         *_conversing(preparing.turns, refs or RefRules()),
         *typed_items.handlers(terms),
-        *edits.HANDLERS,
-        *quarantine.HANDLERS,
+        *edits.EDIT_HANDLERS,
+        *edits.QUARANTINE_HANDLERS,
     ]
     handlers += [
-        *reasoning.HANDLERS,
+        *reasoning.REASONING_HANDLERS,
         *experience_handlers(preparing.sources),
         *pattern_handlers(preparing.patterns),
         *principle_handlers(preparing.principles),
         *document_handlers(preparing.documents),
         *FEEDBACK_HANDLERS,
         *FORGET_HANDLERS,
-        *erasure.HANDLERS,
-        *correcting.HANDLERS,
+        *erasure_effect.HANDLERS,
+        *contradictions.HANDLERS,
     ]
     handlers += [
-        *runs.HANDLERS,
+        *runs.RUN_HANDLERS,
         *learn_handlers(preparing.runs),
         *migrate_handlers(preparing.old),
         *reflect_handlers(preparing.reflections),
@@ -127,3 +130,45 @@ def with_keeping(handlers: Sequence[Handler], folds: Mapping[str, Fold]) -> Regi
     retrying = [*handlers, retry_handler(Registry(handlers, folds))]
     again = Stepper(Registry(retrying, folds, CONSEQUENCES), make_projector())
     return Registry([*retrying, rederive_handler(again)], folds, CONSEQUENCES)
+
+
+# Joining what takes documents in.
+
+
+def make_ref_rules(own: ResourceRules) -> RefRules:
+    """Give which references of turns become documents."""
+    return RefRules(own.urls, own.files, own.artifacts)
+
+
+def make_taking_in(
+    own: ResourceRules, clock: Callable[[], datetime], redact: Callable[[ReadDocument], ReadDocument]
+) -> TakingIn:
+    """Join what reads documents, and fetches pages by the policy's rules."""
+    rules = FetchRules(
+        max_bytes=own.max_bytes, seconds=own.timeout, allow_hosts=own.allow_hosts, deny_hosts=own.deny_hosts,
+        allow_private=own.private_addresses,
+    )  # fmt: skip
+    pages = _Pages(WebFetcher(clock=clock, monotonic=time.monotonic), rules)
+    roots = tuple(map(Path, own.file_roots))
+    return TakingIn(Reader(read_document), pages, _in_short, own.urls, roots, own.max_bytes, redact)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pages:
+    """Fetches pages as documents."""
+
+    fetcher: Fetcher
+    rules: FetchRules
+
+    def __call__(self, url: str) -> RawDocument:
+        found = self.fetcher.fetch(url, self.rules)
+        charset = f"; charset={found.charset}" if found.charset else ""
+        media_type = f"{found.media_type}{charset}" if found.media_type else None
+        return RawDocument(name=found.url, media_type=media_type, data=found.data)
+
+
+def _in_short(document: ReadDocument) -> ReadDocument:
+    """Give a document's summary in its place: one section."""
+    text = summary_of(document)
+    sections = (Section((document.title,) if document.title else (), 0, len(text)),)
+    return replace(document, text=text, sections=sections, media_type="text/plain")

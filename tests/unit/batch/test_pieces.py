@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phronesis.batch.pieces import Piece, read_pieces
+from phronesis.batch.rows import Piece, read_pieces
 
 JSON = st.recursive(
     st.none() | st.integers(-99, 99) | st.text(max_size=8),

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from phronesis.batch.pieces import Piece
-from phronesis.batch.rows import Row, read_row
+from phronesis.batch.rows import Piece, Row, read_row
 from phronesis.errors import InputError
 
 FEEDBACK = {"products": [{"name": "CO", "value": 1.0}]}

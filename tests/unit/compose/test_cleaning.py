@@ -7,16 +7,7 @@ import pytest
 from hypothesis import given as drawn
 from hypothesis import strategies as st
 
-from phronesis.compose.cleaning import (
-    PLACE_LENGTH,
-    TITLE_LENGTH,
-    clean,
-    label,
-    name_of,
-    place,
-    title,
-    without_citations,
-)
+from phronesis.core.text import PLACE_LENGTH, TITLE_LENGTH, clean, label, name_of, place, title, without_citations
 from unit.compose.drawn import TEXTS
 
 

@@ -8,7 +8,7 @@ import pytest
 from growth import assert_flat, assert_linear
 from phronesis.compose.composer import compose
 from phronesis.core.context import SLOTS, Block, Budget, Candidates, ContextPackage
-from phronesis.core.fences import choose_boundary
+from phronesis.core.data_delimiters import choose_boundary
 from phronesis.core.items import Trust
 from phronesis.core.results import Match
 from phronesis.errors import BudgetTooSmall

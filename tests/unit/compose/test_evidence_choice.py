@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from found_evidence import AT, memory, section
-from phronesis.compose.evidence_choice import NEAR, InCoreMemory, choose_evidence
+from phronesis.compose.evidence_selection import NEAR, InCoreMemory, choose_evidence
 from phronesis.core.results import Evidence
 
 ASKED = "When does the harbour open?"

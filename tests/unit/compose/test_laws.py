@@ -7,9 +7,8 @@ from functools import lru_cache
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 
-from phronesis.compose.composer import BUDGETED, compose
-from phronesis.compose.layout import in_order
-from phronesis.compose.pieces import Piece, keeps_its_role
+from phronesis.compose.composer import BUDGETED, compose, in_order
+from phronesis.compose.snippets import Piece, keeps_its_role
 from phronesis.core.context import SLOTS, Block, Budget, Candidates, ContextPackage
 from phronesis.errors import BudgetTooSmall
 from phronesis.models.token_counter import MESSAGE_OVERHEAD, PRIMING_OVERHEAD, ByteBound, O200k, TokenCounter

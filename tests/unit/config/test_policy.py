@@ -19,13 +19,13 @@ from phronesis.config import (
     SensitiveRules,
     load_settings,
 )
-from phronesis.config.checking import known_fields
-from phronesis.config.forgetting import law_of
-from phronesis.config.mistakes import MOST_TOLD
-from phronesis.config.roles import Roles
+from phronesis.config.brain_file import known_fields
+from phronesis.config.conversation import law_of
+from phronesis.config.model_roles import Roles
+from phronesis.config.policy_errors import MOST_TOLD
 from phronesis.core.context import Budget
-from phronesis.core.forgetting import CONVERSATION
 from phronesis.errors import InputError
+from phronesis.forgetting.laws import CONVERSATION
 
 SCHEMA = Path(__file__).parents[3] / "docs" / "brain.schema.json"
 REMEDY = "write it again: json.dumps(Policy.model_json_schema(), indent=2) and a line end"

@@ -8,7 +8,7 @@ import pytest
 
 from phronesis.config import Policy, api_keys, check_tenant, index_key, load_settings
 from phronesis.errors import InputError
-from phronesis.interfaces.cli.edge import run
+from phronesis.interfaces.cli.exit_codes import run
 
 POLICY: dict[str, Any] = {
     "gateways": {

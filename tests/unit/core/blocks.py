@@ -5,9 +5,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from phronesis.core.reasoning.claim_test import METRICS, OPERATORS
-from phronesis.core.reasoning.records import KEYS, MEMBERS, Claim, ReasoningBlock, Tally
-from phronesis.core.state_machine import CLAIM_STATUSES
+from phronesis.core.confidence import CLAIM_STATUSES
+from phronesis.reasoning.laws.facts import METRICS, OPERATORS
+from phronesis.reasoning.laws.records import KEYS, MEMBERS, Claim, ReasoningBlock, Tally
 
 
 def member(claim_id: Any = "c1", **fields: Any) -> dict[str, Any]:

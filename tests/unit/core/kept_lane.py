@@ -7,10 +7,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from phronesis.core.canonical import decode, encode
 from phronesis.core.changes import Changes, Delta, Existing, Fold, Patch, Settled, settle
 from phronesis.core.items import Item
 from phronesis.core.relations import Edge, EvidenceRow
+from phronesis.core.serialization import decode, encode
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 IDS = ("i1", "i2", "i3")

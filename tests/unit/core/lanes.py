@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from phronesis.core.lexical import ScopeIndex
-from phronesis.core.scoring.layout import ALONE, Layout, make_layout
+from phronesis.core.lexical_index import ScopeIndex
+from phronesis.recall.scoring.lane_arrays import ALONE, Layout, make_layout
 
 Floats = npt.NDArray[np.float32]
 

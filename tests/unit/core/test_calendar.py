@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from phronesis.core import calendar, calendar_chinese, calendar_english
 from phronesis.core.calendar import TimeSpan, find_times, names_time, read_times
-from phronesis.core.calendar_spans import Grammar, Reference
-from phronesis.core.numerals import parse_number
+from phronesis.core.calendar_spans import Grammar, Reference, parse_number
 
 AT = datetime(2024, 9, 11, 15, 30, tzinfo=UTC)
 """A Wednesday."""

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core import canonical
+from phronesis.core import serialization
 from phronesis.errors import InputError, TooLarge
 
 ANY_TEXT = st.text(st.characters(), max_size=6)  # lone surrogates too
@@ -23,10 +23,10 @@ VALUES = st.recursive(
 
 @given(VALUES)
 def test_plain_is_what_comes_back(value: Any) -> None:
-    once = canonical.plain(value, field="f")
-    assert canonical.plain(once, field="f") == once
-    back = canonical.decode(canonical.encode(once))
-    assert canonical.encode(back) == canonical.encode(once)
+    once = serialization.plain(value, field="f")
+    assert serialization.plain(once, field="f") == once
+    back = serialization.decode(serialization.encode(once))
+    assert serialization.encode(back) == serialization.encode(once)
     text = json.dumps(once, ensure_ascii=True)
     if json.loads(text) == once:  # else two surrogates were the halves of one character
         assert back == once
@@ -35,22 +35,22 @@ def test_plain_is_what_comes_back(value: Any) -> None:
 @given(st.dictionaries(ANY_TEXT, FLOATS, max_size=6))
 def test_the_order_of_keys_does_not_matter(value: dict[str, float]) -> None:
     turned = dict(reversed(list(value.items())))
-    one, other = (canonical.plain(each, field="f") for each in (value, turned))
-    assert canonical.encode(one) == canonical.encode(other)
-    assert canonical.digest(one) == canonical.digest(other)
+    one, other = (serialization.plain(each, field="f") for each in (value, turned))
+    assert serialization.encode(one) == serialization.encode(other)
+    assert serialization.digest(one) == serialization.digest(other)
 
 
 @given(FLOATS)
 def test_rounding_is_done_once_and_knows_no_minus_zero(value: float) -> None:
-    once = canonical.rounded(value)
-    assert canonical.rounded(once) == once
-    assert math.copysign(1, canonical.rounded(-0.0)) == math.copysign(1, canonical.rounded(-1e-12)) == 1
-    assert canonical.dumps(canonical.rounded(-0.0)) == "0.0"
+    once = serialization.rounded(value)
+    assert serialization.rounded(once) == once
+    assert math.copysign(1, serialization.rounded(-0.0)) == math.copysign(1, serialization.rounded(-1e-12)) == 1
+    assert serialization.dumps(serialization.rounded(-0.0)) == "0.0"
 
 
 def test_mappings_and_sequences_of_any_kind_become_plain() -> None:
     given_value = MappingProxyType({"a": (1, UserList([True])), "b": UserDict({"c": None})})
-    assert canonical.plain(given_value, field="f") == {"a": [1, [True]], "b": {"c": None}}
+    assert serialization.plain(given_value, field="f") == {"a": [1, [True]], "b": {"c": None}}
 
 
 def nest(levels: int, value: Any) -> Any:
@@ -75,25 +75,25 @@ BAD: list[tuple[Any, str]] = [
 @pytest.mark.parametrize(("bad", "where"), BAD)
 def test_what_would_not_come_back_is_refused_where_it_stands(bad: Any, where: str) -> None:
     with pytest.raises(InputError) as caught:
-        canonical.plain(bad, field="f")
+        serialization.plain(bad, field="f")
     assert caught.value.field == where
 
 
 def test_nesting_has_an_end() -> None:
-    assert canonical.plain(nest(canonical.MAX_DEPTH, 1), field="f")
-    for bad in (nest(canonical.MAX_DEPTH + 1, 1), knot()):
+    assert serialization.plain(nest(serialization.MAX_DEPTH, 1), field="f")
+    for bad in (nest(serialization.MAX_DEPTH + 1, 1), knot()):
         with pytest.raises(InputError, match="levels deep"):
-            canonical.plain(bad, field="f")
+            serialization.plain(bad, field="f")
 
 
 def test_lone_surrogates_are_escaped_and_other_text_is_not() -> None:
-    assert canonical.encode({"é": "一"}) == '{"é":"一"}'.encode()
-    assert canonical.encode("a\ud800é") == b'"a\\ud800\\u00e9"'
-    assert canonical.decode(canonical.encode("a\ud800é")) == "a\ud800é"
+    assert serialization.encode({"é": "一"}) == '{"é":"一"}'.encode()
+    assert serialization.encode("a\ud800é") == b'"a\\ud800\\u00e9"'
+    assert serialization.decode(serialization.encode("a\ud800é")) == "a\ud800é"
 
 
 def test_an_object_with_too_many_members_is_refused() -> None:
-    full = {f"k{n}": None for n in range(canonical.MAX_KEYS)}
-    assert canonical.plain([full, full], field="f") == [full, full]
+    full = {f"k{n}": None for n in range(serialization.MAX_KEYS)}
+    assert serialization.plain([full, full], field="f") == [full, full]
     with pytest.raises(TooLarge, match=r"f.a has 10,001 members"):
-        canonical.plain({"a": full | {"more": None}}, field="f")
+        serialization.plain({"a": full | {"more": None}}, field="f")

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core.resources.chunking import LEAST_LIMIT, LIMIT, OVERLAP, Chunk, chunks_of
 from phronesis.errors import InputError
+from phronesis.resources.laws.outline import LEAST_LIMIT, LIMIT, OVERLAP, Chunk, chunks_of
 
 PIECES = st.sampled_from(
     ["word ", "Sentence. ", "\n", "\n\n", "- entry\n", "| a | b |\n", "```\n", "~~~~\n", "    code = 1\n", "中文，",

@@ -7,12 +7,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from phronesis.core.reasoning.claim_test import OPERATORS, Operator, mistakes_of_test
-from phronesis.core.reasoning.facts import FactsView
-from phronesis.core.reasoning.records import Claim, Tally
-from phronesis.core.reasoning.runs import Product
-from phronesis.core.reasoning.verdicts import described, equal, holds, measured, verdict, written_state
-from phronesis.core.state_machine import ClaimState
+from phronesis.core.confidence import ClaimState
+from phronesis.reasoning.laws.claim_status import described, equal, holds, measured, verdict, written_state
+from phronesis.reasoning.laws.facts import OPERATORS, FactsView, Operator, mistakes_of_test
+from phronesis.reasoning.laws.records import Claim, Product, Tally
 
 CO = Product(name="CO", value=3.0, fraction=0.3)
 H2 = Product(name="H2", value=1.0, fraction=0.1)

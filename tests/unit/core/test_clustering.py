@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core.clustering import cohesion, components, jaccard, match_by_overlap, similar_pairs
+from phronesis.core.vectors import cohesion, components, jaccard, match_by_overlap, similar_pairs
 
 TOKENS = st.dictionaries(st.sampled_from("abcdefgh"), st.frozensets(st.sampled_from("uvwxyz")), max_size=8)
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core.consolidating import Verdict, best_match, confirm, consolidate, enter, finish, retract
+from phronesis.conversation.laws import Verdict, best_match, confirm, consolidate, enter, finish, retract
 from phronesis.core.items import Item, Trust
 from phronesis.core.proposals import Cardinality, Retention
 from phronesis.core.statements import Held, Saying, Statement

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core.confidence import reinforce, weaken
-from phronesis.core.decay import SUBTYPES, StoredConfidence, Subtype, decayed
+from phronesis.core.confidence import SUBTYPES, StoredConfidence, Subtype, decayed, reinforce, weaken
 from phronesis.errors import InputError
 
 START = datetime(2026, 5, 1, tzinfo=UTC)

@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core.resources.outlining import Heading, sections_of
-from phronesis.core.resources.records import ReadDocument
-from phronesis.core.resources.summarising import LIMIT, summary_of
+from phronesis.core.documents import ReadDocument
+from phronesis.resources.laws.outline import Heading, sections_of
+from phronesis.resources.laws.summary import LIMIT, summary_of
 
 MANUAL = """# Backup manual
 

@@ -11,9 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from found_evidence import memory, plan, section
-from phronesis.core.evidence_json import MAX_EVIDENCE, MAX_LISTED, degraded_from_dict, evidence_from_dict, name_of
+from phronesis.core.evidence_pack import (
+    MAX_EVIDENCE,
+    MAX_LISTED,
+    EvidencePack,
+    degraded_from_dict,
+    evidence_from_dict,
+    name_of,
+)
 from phronesis.core.items import Trust
-from phronesis.core.packs import EvidencePack
 from phronesis.core.results import ClaimMatch, Degraded, Evidence, Match, Source
 from phronesis.errors import InputError
 

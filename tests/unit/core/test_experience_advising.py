@@ -4,17 +4,19 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from phronesis.core.experience.advising import Advised, Found, advise
-from phronesis.core.experience.answers import Conflict, Reference
-from phronesis.core.experience.disputes import (
+from phronesis.experience.laws.answers import Conflict, Reference
+from phronesis.experience.laws.constraints import bans_of
+from phronesis.experience.laws.recommendations import (
+    Advised,
+    Found,
+    advise,
     contrary_conflict,
     counter_conflict,
     opposed,
     outcome_conflicts,
     sides,
 )
-from phronesis.core.experience.limits import bans_of
-from phronesis.core.experience.records import L1Event, Pattern, Principle
+from phronesis.experience.laws.records import L1Event, Pattern, Principle
 from phronesis.index.tokens import tokenize
 
 AT = datetime(2025, 1, 1, tzinfo=UTC)

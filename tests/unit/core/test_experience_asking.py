@@ -7,20 +7,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core.experience.meeting import MAX_TERMS, outstanding, usual, word_shares
-from phronesis.core.experience.ranking import (
+from phronesis.core.lexical_index import ScopeIndex
+from phronesis.experience.laws.graph_traversal import CROSS, LEAST, SAME, THROUGH, Link, Node, walk
+from phronesis.experience.laws.ranking import (
     EXACT,
     LONG,
+    MAX_TERMS,
     SHORT,
     Signals,
     length_of,
+    outstanding,
     relevance_of,
     score_of,
     shares_of,
+    usual,
     weights,
+    word_shares,
 )
-from phronesis.core.experience.walking import CROSS, LEAST, SAME, THROUGH, Link, Node, walk
-from phronesis.core.lexical import ScopeIndex
 from phronesis.index.tokens import pack_terms, term_hash
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core.experience.drafts import LABELS
-from phronesis.core.experience.labelling import GIVEN, MEASURED, SAID, UNDECIDED, label_of
+from phronesis.experience.laws.event_draft import LABELS
+from phronesis.experience.laws.outcome_labels import GIVEN, MEASURED, SAID, UNDECIDED, label_of
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core.experience.limits import MAX_RULES, bans_of, clauses_of, liking
 from phronesis.errors import InputError
+from phronesis.experience.laws.constraints import MAX_RULES, bans_of, clauses_of, liking
 from phronesis.index.tokens import tokenize
 
 

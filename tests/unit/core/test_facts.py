@@ -5,7 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core.reasoning.facts import (
+from phronesis.reasoning.laws.facts import (
     MAX_FIELD,
     MAX_FIELDS,
     MAX_NOTE,
@@ -18,7 +18,7 @@ from phronesis.core.reasoning.facts import (
     excerpt,
     top_products,
 )
-from phronesis.core.reasoning.runs import Feedback, Product, Run
+from phronesis.reasoning.laws.records import Feedback, Product, Run
 
 BUILDER: FactsBuilder = GenericFacts()
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core.fences import DIGITS, SAMPLE, choose_boundary
+from phronesis.core.data_delimiters import DIGITS, SAMPLE, choose_boundary
 
 
 def test_a_number_that_a_text_holds_is_not_taken() -> None:

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core.forgetting import (
+from phronesis.core.items import KINDS, Item, Trust
+from phronesis.forgetting.laws import (
     CONVERSATION,
     FORGETTABLE,
     Fading,
@@ -27,7 +28,6 @@ from phronesis.core.forgetting import (
     used,
     why_faded,
 )
-from phronesis.core.items import KINDS, Item, Trust
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 RULE = Rule()

@@ -10,11 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from found_evidence import candidate, memory, part, section
-from phronesis.core.fusion.candidates import Candidate, Part, candidates_of, judged
-from phronesis.core.fusion.fusing import Fused, fuse
-from phronesis.core.fusion.relevance import falling, relevance, support
-from phronesis.core.fusion.rules import FusionRules
 from phronesis.core.results import Evidence
+from phronesis.recall.deduplication import Candidate, Part, candidates_of, falling, judged, relevance, support
+from phronesis.recall.fusion import Fused, FusionRules, fuse
 
 SHARES = st.floats(0, 1)
 MANY = FusionRules(per_document=1000, per_domain=1000)

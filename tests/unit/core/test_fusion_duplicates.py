@@ -8,11 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from found_evidence import candidate, memory, section
-from phronesis.core.fusion.candidates import Candidate, Fate
-from phronesis.core.fusion.duplicates import without_duplicates
-from phronesis.core.fusion.identity import document_of, domain_of, key_of, messages_of, site_of, uri_of
-from phronesis.core.fusion.likeness import Text
 from phronesis.core.results import Evidence
+from phronesis.recall.deduplication import (
+    Candidate,
+    Fate,
+    Text,
+    document_of,
+    domain_of,
+    key_of,
+    messages_of,
+    site_of,
+    uri_of,
+    without_duplicates,
+)
 
 LONG = "Fill the kettle with vinegar and boil it twice to remove the limescale."
 CHINESE = "每月用柠檬酸清洗水壶一次，可以去除水垢，然后用清水冲洗。"

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from phronesis.core.happenings import happening
+from phronesis.recall.as_of import happening
 
 FOR = {"polarity": "support"}
 AGAINST = {"polarity": "contra"}

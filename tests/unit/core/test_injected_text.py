@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from phronesis.core.injected_text import has_context, own_text
+from phronesis.core.data_delimiters import has_context, own_text
 
 ID = "01a22377-5f69-85c3-acee-e47f8f2280dc"
 FENCED = f"<memory-123456789>\n[mem:{ID}] (2026-05-01, user) I live in Lyon.\n</memory-123456789>"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core import instants
+from phronesis.core import timestamps
 from phronesis.errors import InputError
 
 MOMENTS = st.datetimes(timezones=st.just(UTC))
@@ -27,45 +27,45 @@ class Nowhere(tzinfo):
 
 @given(MOMENTS)
 def test_microseconds_keep_every_moment(moment: datetime) -> None:
-    assert instants.from_micros(instants.to_micros(moment)) == moment
-    assert instants.optional_moment(instants.optional_micros(moment)) == moment
+    assert timestamps.from_micros(timestamps.to_micros(moment)) == moment
+    assert timestamps.optional_moment(timestamps.optional_micros(moment)) == moment
 
 
 @given(one=MOMENTS, other=MOMENTS)
 def test_microseconds_keep_the_order(one: datetime, other: datetime) -> None:
-    assert (one < other) == (instants.to_micros(one) < instants.to_micros(other))
+    assert (one < other) == (timestamps.to_micros(one) < timestamps.to_micros(other))
 
 
 @given(moment=st.datetimes(datetime(2, 1, 1), datetime(9998, 1, 1)), zone=ZONES)  # noqa: DTZ001 - the zone comes after
 def test_every_zone_reads_as_utc(moment: datetime, zone: timezone) -> None:
     local = moment.replace(tzinfo=zone)
     for form in (local, local.isoformat(), f"  {local.isoformat()}\n"):
-        read = instants.parse_moment(form, field="t")
+        read = timestamps.parse_moment(form, field="t")
         assert (read, read.utcoffset()) == (local, timedelta(0))
-    assert instants.parse_moment(instants.isoformat(local), field="t") == local
+    assert timestamps.parse_moment(timestamps.isoformat(local), field="t") == local
 
 
 def test_a_naive_time_is_utc_and_so_is_one_whose_zone_says_nothing() -> None:
     for naive in (datetime(2026, 5, 1), datetime(2026, 5, 1, tzinfo=Nowhere()), "2026-05-01", "20260501T000000"):  # noqa: DTZ001
-        assert instants.parse_moment(naive, field="t") == NOW
+        assert timestamps.parse_moment(naive, field="t") == NOW
 
 
 def test_results_show_a_z_and_nothing_for_nothing() -> None:
-    assert instants.isoformat(NOW) == "2026-05-01T00:00:00Z"
-    assert instants.isoformat(None) is None
-    assert (instants.optional_micros(None), instants.optional_moment(None)) == (None, None)
+    assert timestamps.isoformat(NOW) == "2026-05-01T00:00:00Z"
+    assert timestamps.isoformat(None) is None
+    assert (timestamps.optional_micros(None), timestamps.optional_moment(None)) == (None, None)
 
 
 @pytest.mark.parametrize(
     "given", [1777593600, 1777593600.0, 1777593600000, 1777593600000.0, "1777593600", " 1777593600000 ", "1777593600.0"]
 )
 def test_seconds_and_milliseconds_since_1970_are_times(given: object) -> None:
-    assert instants.parse_moment(given, field="t") == NOW
+    assert timestamps.parse_moment(given, field="t") == NOW
 
 
 def test_seconds_keep_microseconds_and_may_lie_before_1970() -> None:
-    assert instants.parse_moment(-1.5, field="t") == datetime(1969, 12, 31, 23, 59, 58, 500_000, tzinfo=UTC)
-    assert instants.parse_moment(1777593600.123456, field="t") == NOW + timedelta(microseconds=123_456)
+    assert timestamps.parse_moment(-1.5, field="t") == datetime(1969, 12, 31, 23, 59, 58, 500_000, tzinfo=UTC)
+    assert timestamps.parse_moment(1777593600.123456, field="t") == NOW + timedelta(microseconds=123_456)
 
 
 BAD = [
@@ -88,14 +88,14 @@ BAD = [
 @pytest.mark.parametrize("bad", BAD)
 def test_what_is_no_time_is_refused_by_its_field(bad: object) -> None:
     with pytest.raises(InputError) as caught:
-        instants.parse_moment(bad, field="when")
+        timestamps.parse_moment(bad, field="when")
     assert caught.value.field == "when"
     if bad != "0001-01-01T00:00+01:00":  # of the right form, and out of range
         assert all(form in str(caught.value) for form in ("when", "datetime", "ISO 8601", "seconds since 1970"))
 
 
 def test_a_day_ahead_is_let_through_and_no_more() -> None:
-    ahead = NOW + instants.FUTURE_TOLERANCE
-    assert instants.parse_past(ahead, field="t", now=NOW) == ahead
+    ahead = NOW + timestamps.FUTURE_TOLERANCE
+    assert timestamps.parse_past(ahead, field="t", now=NOW) == ahead
     with pytest.raises(InputError, match="more than a day in the future"):
-        instants.parse_past(ahead + timedelta(microseconds=1), field="t", now=NOW)
+        timestamps.parse_past(ahead + timedelta(microseconds=1), field="t", now=NOW)

@@ -4,8 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from phronesis.core.item_text import statement
-from phronesis.core.items import Item
+from phronesis.core.items import Item, statement
 
 AT = datetime(2026, 5, 1, tzinfo=UTC)
 

@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from phronesis.core.keys import SECRET_BYTES, Role, Token, check_role, hashed, opens, parse_token
+from phronesis.core.api_keys import SECRET_BYTES, Role, Token, check_role, hashed, opens, parse_token
 from phronesis.errors import InputError, Unauthenticated
 
 KEY_ID = "01a205fb-710c-7149-96b1-2d76b6d16db7"

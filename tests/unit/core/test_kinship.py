@@ -2,7 +2,7 @@
 
 import pytest
 
-from phronesis.core.kinship import plain_relative
+from phronesis.core.values import plain_relative
 
 
 @pytest.mark.parametrize(

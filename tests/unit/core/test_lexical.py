@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from growth import assert_cheaper
-from phronesis.core import lexical
-from phronesis.core.lexical import K1, B, ScopeIndex, idf_of, unpack_terms
-from phronesis.core.scoring import words
-from phronesis.core.scoring.words import frequencies, text_scores
+from phronesis.core import lexical_index
+from phronesis.core.lexical_index import K1, B, ScopeIndex, idf_of, unpack_terms
 from phronesis.errors import InputError
+from phronesis.recall.scoring import lexical_scores
+from phronesis.recall.scoring.lexical_scores import frequencies, text_scores
 from unit.core.lanes import Floats, laid_out
 
 Document = list[int]
@@ -47,7 +47,9 @@ def bm25(indexes: list[ScopeIndex], query: list[int]) -> list[Floats]:
 
 def coverage(indexes: list[ScopeIndex], query: list[int]) -> list[Floats]:
     lanes = [(index, laid_out(index)) for index in indexes]
-    return [words.coverage(layout, one) for (_, layout), one in zip(lanes, frequencies(lanes, query), strict=True)]
+    return [
+        lexical_scores.coverage(layout, one) for (_, layout), one in zip(lanes, frequencies(lanes, query), strict=True)
+    ]
 
 
 def naive(lanes: list[list[Document | None]], query: list[int]) -> list[list[float]]:
@@ -83,7 +85,7 @@ def test_equals_a_naive_bm25_after_any_adds_removes_and_merges(
 ) -> None:
     indexes, lanes = [ScopeIndex(), ScopeIndex()], [list[Document | None](), list[Document | None]()]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lexical, "TAIL_POSTINGS", tail)
+        patch.setattr(lexical_index, "TAIL_POSTINGS", tail)
         for step, which in zip(steps, lane_of, strict=False):
             index, lane = indexes[which], lanes[which]
             if isinstance(step, list):

@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core.reasoning.facts import FactsView
-from phronesis.core.reasoning.limitations import MAX_NAME, limitation_from, plain_limitation
-from phronesis.core.reasoning.records import Claim
-from phronesis.core.reasoning.runs import Product
+from phronesis.reasoning.laws.claim_status import MAX_NAME, limitation_from, plain_limitation
+from phronesis.reasoning.laws.facts import FactsView
+from phronesis.reasoning.laws.records import Claim, Product
 
 TEST = {"metric": "fraction", "product": "formate", "op": ">=", "value": 0.6}
 ENGLISH = Claim(claim_id="c1", status="conclusion", facts={}, inference="Formate is at least 0.6.", test=TEST)

@@ -6,9 +6,9 @@ from threading import Barrier, Event
 
 import pytest
 
-from phronesis.core.loading import once, once_property
-from phronesis.derive.extracting import rules
-from phronesis.derive.extracting.tables import load_language
+from phronesis.conversation.extracting import rules
+from phronesis.conversation.extracting.tables import load_language
+from phronesis.core.lazy_loading import once, once_property
 
 THREADS = 16
 
@@ -77,7 +77,7 @@ def test_the_tables_of_a_language_are_read_once(monkeypatch: pytest.MonkeyPatch)
         loads.append(code)
         return load_language(code)
 
-    monkeypatch.setattr("phronesis.derive.extracting.rules.load_language", counted)
+    monkeypatch.setattr("phronesis.conversation.extracting.rules.load_language", counted)
     monkeypatch.setattr(rules, "_language", once(rules._language.__wrapped__))  # type: ignore[attr-defined]
     assert len(set(map(id, together(lambda: rules._Languages()["en"])))) == 1
     assert loads == ["en"]

@@ -1,6 +1,6 @@
 import pytest
 
-from phronesis.core.lookalikes import latin_letter, skeleton
+from phronesis.core.text import latin_letter, skeleton
 
 
 @pytest.mark.parametrize("name", ["system", "SYSTEM", "ｓｙｓｔｅｍ", "sуstеm", "sýstem", "s\u200bystem"])

@@ -1,9 +1,9 @@
 """The names that a policy uses: those of the page, the nearest first."""
 
+from phronesis.conversation.extracting.memory_types import load_memory_types
 from phronesis.core.items import KINDS
-from phronesis.core.memory_keys import KEYS, is_known, names_of, rule_for
 from phronesis.core.statements import STATED
-from phronesis.derive.extracting.memory_types import load_memory_types
+from phronesis.core.values import KEYS, is_known, names_of, rule_for
 
 
 def test_the_keys_are_those_of_the_page() -> None:

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core.resources import outlining
-from phronesis.core.resources.outlining import Heading, first_headings, has_words, plain_title, sections_of
-from phronesis.core.resources.records import Section
+from phronesis.core.documents import Section
+from phronesis.resources.laws import outline
+from phronesis.resources.laws.outline import Heading, first_headings, has_words, plain_title, sections_of
 
 TEXT = "Before.\n# A\nOf a.\n## B\n### C\nOf c.\n# D\n"
 
@@ -45,20 +45,20 @@ def test_a_long_section_is_several_of_one_path() -> None:
     found = sections_of(text, [Heading(1, "T", 0, 0)])
     assert len(found) == 4  # what holds no word is none
     assert {section.path for section in found} == {("T",)}
-    assert all(section.end - section.start <= outlining.MAX_SECTION + 4 for section in found)
+    assert all(section.end - section.start <= outline.MAX_SECTION + 4 for section in found)
     assert all(text[section.start :].startswith("    word") for section in found[:-1])
 
 
 def test_a_long_word_is_cut_within_its_line() -> None:
-    text = "x" * (outlining.MAX_SECTION + 10)
+    text = "x" * (outline.MAX_SECTION + 10)
     assert [(s.start, s.end) for s in sections_of(text, [])] == [
-        (0, outlining.MAX_SECTION),
-        (outlining.MAX_SECTION, len(text)),
+        (0, outline.MAX_SECTION),
+        (outline.MAX_SECTION, len(text)),
     ]
 
 
 def test_the_deepest_headings_go_first_when_there_are_too_many() -> None:
-    count = outlining.MAX_SECTIONS
+    count = outline.MAX_SECTIONS
     text = "ab" * (count + 20)
     many = [Heading(1 + (n % 10 > 0), f"h{n}", 2 * n, 2 * n) for n in range(count + 20)]
     assert {section.path for section in sections_of(text, many)} == {(f"h{n}",) for n in range(0, count + 20, 10)}
@@ -69,7 +69,7 @@ def test_the_deepest_headings_go_first_when_there_are_too_many() -> None:
 
 
 def test_so_many_headings_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outlining, "MAX_HEADINGS", 2)
+    monkeypatch.setattr(outline, "MAX_HEADINGS", 2)
     assert first_headings(iter(HEADINGS)) == HEADINGS[:2]
 
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core.pauses import FIRST_PAUSE, LONGEST_PAUSE, pause_after
+from phronesis.core.reports import FIRST_PAUSE, LONGEST_PAUSE, pause_after
 
 
 def test_nothing_failed_nothing_to_wait_for() -> None:

@@ -9,7 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from phronesis.core.items import KINDS
-from phronesis.core.plan import (
+from phronesis.core.results import Degraded
+from phronesis.core.retrieval_plan import (
     INTENTS,
     MAX_QUERIES,
     MODES,
@@ -19,7 +20,6 @@ from phronesis.core.plan import (
     SubQuery,
     TimeWindow,
 )
-from phronesis.core.results import Degraded
 from phronesis.core.scope import Scope
 from phronesis.errors import InputError
 

@@ -10,20 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core.experience import topics
-from phronesis.core.experience.principles import (
-    Worth,
-    cost_of,
-    material,
-    references,
-    risk_of,
-    seconds_of,
-    standing,
-)
-from phronesis.core.experience.records import L1Event
-from phronesis.core.experience.saying import Wording, narrowed, say, speaks_chinese, word
-from phronesis.core.experience.standing import STANDINGS
-from phronesis.core.experience.topics import (
+from phronesis.core.items import Item
+from phronesis.core.relations import EvidenceRow
+from phronesis.experience.laws import topics
+from phronesis.experience.laws.evidence_fold import STANDINGS
+from phronesis.experience.laws.principle_text import Wording, narrowed, say, speaks_chinese, word
+from phronesis.experience.laws.principles import Worth, cost_of, material, references, risk_of, seconds_of, standing
+from phronesis.experience.laws.records import L1Event
+from phronesis.experience.laws.topics import (
     FAILURE,
     REFINED,
     SUCCESS,
@@ -36,8 +30,6 @@ from phronesis.core.experience.topics import (
     draw,
     grouped,
 )
-from phronesis.core.items import Item
-from phronesis.core.relations import EvidenceRow
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 

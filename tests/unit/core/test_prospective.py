@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phronesis.core import prospective
-from phronesis.core.instants import isoformat
 from phronesis.core.items import Item
 from phronesis.core.prospective import COMING, DUE, OVERDUE_SHOWN
+from phronesis.core.timestamps import isoformat
 
 NOW = datetime(2026, 4, 3, 9, 30, tzinfo=UTC)
 MOMENTS = st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001 - the zone comes

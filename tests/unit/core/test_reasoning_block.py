@@ -9,13 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core.reasoning.block import parse, render
-from phronesis.core.reasoning.claim_test import mistakes_of_test
-from phronesis.core.reasoning.draft import MAX_BLOCK, MAX_VIOLATIONS, read_draft
-from phronesis.core.reasoning.records import MEMBERS, Claim, ReasoningBlock, Tally
-from phronesis.core.reasoning.strict_json import Unreadable, read_json
-from phronesis.core.reasoning.structure import STRUCTURE
 from phronesis.errors import ClaimsRefused, Violation
+from phronesis.reasoning.laws.block_format import parse, render
+from phronesis.reasoning.laws.block_rules import MAX_BLOCK, MAX_VIOLATIONS, STRUCTURE, Unreadable, read_draft, read_json
+from phronesis.reasoning.laws.facts import mistakes_of_test
+from phronesis.reasoning.laws.records import MEMBERS, Claim, ReasoningBlock, Tally
 from unit.core.blocks import BLOCKS, block, member
 
 TEST = {"metric": "fraction", "product": "formate", "op": ">=", "value": 0.6, "given": {"M1": "Cu"}}

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from phronesis.core.reasoning.learned import ClaimSeen, Dropped, Judged, LearnResult, MemoryUse, RunRecord
+from phronesis.reasoning.laws.item_records import ClaimSeen, Dropped, Judged, LearnResult, MemoryUse, RunRecord
 
 
 def test_a_learn_is_json() -> None:

@@ -1,7 +1,7 @@
 """What a migration tells: counts, what was refused, and plain data."""
 
-from phronesis.core.reasoning.migrated import MigratedSource, MigrationResult, TakenOut
 from phronesis.errors import Violation
+from phronesis.reasoning.laws.records import MigratedSource, MigrationResult, TakenOut
 
 
 def test_a_result_counts_and_names_what_was_refused() -> None:

@@ -4,8 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core.reasoning.prose import MAX_CONDITIONS, MAX_SENTENCE, claim_text, core_sentence, prose_of, told
-from phronesis.core.reasoning.records import Claim, ReasoningBlock
+from phronesis.reasoning.laws.block_format import (
+    MAX_CONDITIONS,
+    MAX_SENTENCE,
+    claim_text,
+    core_sentence,
+    prose_of,
+    told,
+)
+from phronesis.reasoning.laws.records import Claim, ReasoningBlock
 
 
 def claim(inference: str = "A. B.", **fields: object) -> Claim:

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phronesis.core.canonical import decode, encode
+from phronesis.core.confidence import CLAIM_STATUSES, ClaimStatus
 from phronesis.core.items import Item
-from phronesis.core.reasoning.block import parse, render
-from phronesis.core.reasoning.item import pending_item, reasoning_item
-from phronesis.core.reasoning.records import Claim, ReasoningBlock, Tally
-from phronesis.core.reasoning.standing import (
+from phronesis.core.relations import EvidenceRow
+from phronesis.core.serialization import decode, encode
+from phronesis.reasoning.laws.block_format import parse, render
+from phronesis.reasoning.laws.claim_status import (
     CLAIMS_FOLD,
     current_block,
     rewritten,
@@ -20,8 +20,8 @@ from phronesis.core.reasoning.standing import (
     written_block,
     written_of,
 )
-from phronesis.core.relations import EvidenceRow
-from phronesis.core.state_machine import CLAIM_STATUSES, ClaimStatus
+from phronesis.reasoning.laws.item_records import pending_item, reasoning_item
+from phronesis.reasoning.laws.records import Claim, ReasoningBlock, Tally
 from unit.core.blocks import BLOCKS
 from unit.core.kept_lane import item_of, piece
 

@@ -10,12 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phronesis.core.context import Budget, ContextPackage
-from phronesis.core.conversation import ConversationRows, SessionRow, TurnRow
-from phronesis.core.entities import MAX_NORMAL, Entity, Mention, normal_name
-from phronesis.core.entries import ERASED, Entry, Outcome, is_erased
+from phronesis.core.entries import ERASED, ConversationRows, Entry, Outcome, SessionRow, TurnRow, is_erased
 from phronesis.core.items import Item, Trust
-from phronesis.core.plain import as_json
+from phronesis.core.relations import MAX_NORMAL, Entity, Mention, normal_name
 from phronesis.core.results import Check, ClaimMatch, DoctorReport, Evidence, Match, SearchResult, Source
+from phronesis.core.serialization import as_json
 
 AT = datetime(2026, 5, 1, tzinfo=UTC)
 ITEM = Item(id="i", kind="fact", content="x", entry_id="e", recorded_at=AT, updated_at=AT)

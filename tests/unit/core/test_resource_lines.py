@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core.resources.lines import Lines
+from phronesis.resources.laws.outline import Lines
 
 
 def test_a_stretch_is_on_the_lines_of_its_words() -> None:

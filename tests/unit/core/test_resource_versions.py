@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core.resources.versions import Difference, Words, difference
+from phronesis.resources.laws.records import Difference, Words, difference
 
 WORDS = st.builds(
     Words, path=st.lists(st.sampled_from("AB"), max_size=2).map(tuple), text=st.sampled_from(["", "x", "y", "z"])

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core.reasoning.runs import (
+from phronesis.errors import InputError
+from phronesis.reasoning.laws.records import (
     MAX_MEMORIES,
     MAX_PRODUCTS,
     Feedback,
@@ -16,7 +17,6 @@ from phronesis.core.reasoning.runs import (
     checked_run,
     folded_name,
 )
-from phronesis.errors import InputError
 
 PRODUCT = {"name": "CO", "value": 3, "fraction": 0.25}
 

@@ -3,7 +3,7 @@
 import pytest
 
 from found_evidence import memory
-from phronesis.core.scoring.scale import THRESHOLD, WORDS, at_least, on_scale
+from phronesis.recall.scoring.weights import THRESHOLD, WORDS, at_least, on_scale
 
 
 def scores(*given: float, **more: float | bool) -> list[float]:

@@ -2,8 +2,7 @@
 
 import pytest
 
-from phronesis.core.scoring.abstention import FEW, Support, abstains
-from phronesis.core.scoring.formulas import A12, B12, SECTIONS, WEAK_SCORE, Formula
+from phronesis.recall.scoring.weights import A12, B12, FEW, SECTIONS, WEAK_SCORE, Formula, Support, abstains
 
 NOTHING = Support(0.0, 0.0, {})
 OUTLYING = Support(0.5, 0.0, {"dense": 3.1 * B12.weights["dense"]})

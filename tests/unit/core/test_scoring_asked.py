@@ -2,7 +2,7 @@
 
 import pytest
 
-from phronesis.core.scoring.asked import asks_when, voice_of
+from phronesis.recall.scoring.signals import asks_when, voice_of
 
 
 @pytest.mark.parametrize(

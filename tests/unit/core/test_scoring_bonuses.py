@@ -7,10 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core.scoring.bonuses import (
+from phronesis.recall.scoring.packed_features import (
     BONUSES,
     HALF_LIFE_DAYS,
     IMPORTANCE,
+    NO_DAY,
+    NO_IMPORTANCE,
+    NO_STAGE,
     RECENCY,
     STAGES,
     TRAIT_BOOSTS,
@@ -21,7 +24,6 @@ from phronesis.core.scoring.bonuses import (
     to_dict,
     trait_boost,
 )
-from phronesis.core.scoring.marks import NO_DAY, NO_IMPORTANCE, NO_STAGE
 from unit.core.lanes import floats
 
 BASES = st.floats(-60, 60, width=32)

@@ -5,8 +5,8 @@ from datetime import date
 import numpy as np
 import pytest
 
-from phronesis.core.scoring.dates import Stretch, date_fit
-from phronesis.core.scoring.marks import NO_DAY
+from phronesis.recall.scoring.packed_features import NO_DAY
+from phronesis.recall.scoring.signals import Stretch, date_fit
 
 MAY_10 = Stretch(date(2023, 5, 10).toordinal(), date(2023, 5, 10).toordinal())
 MAY = Stretch(date(2023, 5, 1).toordinal(), date(2023, 5, 31).toordinal())

@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core.scoring.diversity import CROWDING, diversified
-from phronesis.core.scoring.formulas import A12, B12, Formula
 from phronesis.errors import InputError
+from phronesis.recall.scoring.weights import A12, B12, CROWDING, Formula, diversified
 
 RANKED = st.lists(
     st.tuples(st.floats(-5, 5, allow_nan=False), st.sampled_from("abc")), max_size=30

@@ -8,12 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core.fusion.signals import signals_at
-from phronesis.core.scoring.dates import Stretch
-from phronesis.core.scoring.formulas import A12
-from phronesis.core.scoring.further import COVERAGE, WORDS, Wording, further_scores
-from phronesis.core.scoring.ranking import FURTHER, IN_WINDOW, WITHIN, coarse_scores, rank, supported
-from phronesis.core.scoring.signals import Question, read_signals
+from phronesis.recall.hits import signals_at
+from phronesis.recall.scoring.ranking import FURTHER, IN_WINDOW, WITHIN, coarse_scores, rank, supported
+from phronesis.recall.scoring.signals import COVERAGE, WORDS, Question, Stretch, Wording, further_scores, read_signals
+from phronesis.recall.scoring.weights import A12
 from unit.core.lanes import floats, laid_out
 from unit.core.test_scoring_ranking import lane, signals
 from unit.core.test_scoring_words import index_of

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core.scoring.layout import ALONE, PAIR_TOKENS, WINDOW_REACH, WINDOW_TOKENS, Layout, make_layout
+from phronesis.recall.scoring.lane_arrays import ALONE, PAIR_TOKENS, WINDOW_REACH, WINDOW_TOKENS, Layout, make_layout
 from unit.core.lanes import floats
 
 ROW = st.tuples(st.sampled_from([ALONE, 0, 1, 2]), st.integers(0, 200), st.booleans())

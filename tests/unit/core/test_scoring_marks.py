@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core.scoring.marks import MAX_DATES, Marks, read_marks
 from phronesis.errors import InputError
+from phronesis.recall.scoring.packed_features import MAX_DATES, Marks, read_marks
 
 DAYS = st.integers(0, 3_652_059)
 

@@ -9,17 +9,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core.scoring import features
-from phronesis.core.scoring.arrays import Spread, best_of, spread_of
-from phronesis.core.scoring.bonuses import BONUSES, IMPORTANCE, RECENCY, TRAIT_BOOSTS
-from phronesis.core.scoring.dates import Stretch
-from phronesis.core.scoring.features import FEATURES
-from phronesis.core.scoring.formulas import A12, B12, COARSE_DENSE, SECTIONS, Formula
-from phronesis.core.scoring.layout import ALONE
-from phronesis.core.scoring.marks import ASKS, NAMES_TIME, SAID, SHARES_PHOTO
-from phronesis.core.scoring.ranking import coarse_scores, rank, supported
-from phronesis.core.scoring.signals import GUESSED, LaneInput, Properties, Question, Signals, read_signals
 from phronesis.errors import InputError
+from phronesis.recall.scoring import features
+from phronesis.recall.scoring.features import FEATURES
+from phronesis.recall.scoring.lane_arrays import ALONE, Spread, best_of, spread_of
+from phronesis.recall.scoring.packed_features import (
+    ASKS,
+    BONUSES,
+    IMPORTANCE,
+    NAMES_TIME,
+    RECENCY,
+    SAID,
+    SHARES_PHOTO,
+    TRAIT_BOOSTS,
+)
+from phronesis.recall.scoring.ranking import coarse_scores, rank, supported
+from phronesis.recall.scoring.signals import GUESSED, LaneInput, Properties, Question, Signals, Stretch, read_signals
+from phronesis.recall.scoring.weights import A12, B12, COARSE_DENSE, SECTIONS, Formula
 from unit.core.lanes import Floats, floats, laid_out
 from unit.core.test_scoring_words import index_of
 

@@ -8,10 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core.lexical import K1, B, ScopeIndex, idf_of
-from phronesis.core.scoring import stretches, words
-from phronesis.core.scoring.stretches import pair_scores, window_scores
-from phronesis.core.scoring.words import MAX_TERMS, coverage, frequencies, text_scores
+from phronesis.core.lexical_index import K1, B, ScopeIndex, idf_of
+from phronesis.recall.scoring import lexical_scores
+from phronesis.recall.scoring.lexical_scores import (
+    MAX_TERMS,
+    coverage,
+    frequencies,
+    pair_scores,
+    text_scores,
+    window_scores,
+)
 from unit.core.lanes import laid_out
 
 DOCUMENTS = st.lists(st.lists(st.integers(0, 6), max_size=40), max_size=12)
@@ -51,8 +57,8 @@ def test_windows_and_pairs_are_scored_like_texts_of_their_own(
     windows = [[term for one in documents[start:stop] for term in one] for start, stop in bounds]
     pairs = [documents[n - 1] + documents[n] if layout.pairs.joined[n] else documents[n] for n in range(len(documents))]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stretches, "RARE_FROM", -1_000 * stretches.RARE if rare else 1_000)
-        patch.setattr(words, "COMMON", 0 if rare else 1_000)
+        patch.setattr(lexical_scores, "RARE_FROM", -1_000 * lexical_scores.RARE if rare else 1_000)
+        patch.setattr(lexical_scores, "COMMON", 0 if rare else 1_000)
         scored = (text_scores([lane]), window_scores([lane]), pair_scores([lane]))
     for scores, texts in zip(scored, (documents, windows, pairs), strict=True):
         np.testing.assert_allclose(scores[0], naive(texts, query, known), rtol=1e-4, atol=1e-5)
@@ -64,8 +70,8 @@ def test_a_text_may_say_a_word_more_often_than_a_byte_counts(rare: bool, monkeyp
     index = index_of(documents)
     layout = laid_out(index, [0] * len(documents))
     lane = (layout, frequencies([(index, layout)], [1])[0])
-    monkeypatch.setattr(stretches, "RARE_FROM", -1_000 * stretches.RARE if rare else 1_000)
-    monkeypatch.setattr(words, "COMMON", 0 if rare else 1_000)
+    monkeypatch.setattr(lexical_scores, "RARE_FROM", -1_000 * lexical_scores.RARE if rare else 1_000)
+    monkeypatch.setattr(lexical_scores, "COMMON", 0 if rare else 1_000)
     expected = naive(documents, [1], {1})
     np.testing.assert_allclose(text_scores([lane])[0], expected, rtol=1e-4)
     np.testing.assert_allclose(window_scores([lane])[0], expected, rtol=1e-4)
@@ -78,7 +84,7 @@ def test_coverage_is_the_share_of_what_is_asked_that_a_text_holds(common: int, m
     index = index_of(documents)
     layout = laid_out(index, [0] * len(documents))
     [found] = frequencies([(index, layout)], [1, 2, 9])
-    monkeypatch.setattr(words, "COMMON", common)
+    monkeypatch.setattr(lexical_scores, "COMMON", common)
     one, other = idf_of(4, 3), idf_of(4, 2)
     np.testing.assert_allclose(coverage(layout, found), [1, one / (one + other), 0, 1], rtol=1e-5)
 

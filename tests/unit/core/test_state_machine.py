@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phronesis.core.state_machine import (
+from phronesis.core.confidence import (
     CLAIM_STATUSES,
     JUDGEMENTS,
     STAGES,

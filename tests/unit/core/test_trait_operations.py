@@ -1,8 +1,19 @@
 """What a reflection may wish, and what it looks at: the source's defaults, and the kinds that count."""
 
 from phronesis.core.items import KINDS
-from phronesis.core.traits.operations import NewBehavior, NewTrend, Reconsidered, Reinforcement, Side, Upgrade, Wishes
-from phronesis.core.traits.seen import CONTEXTS, GENERAL, MEMORY_KINDS, SeenTrait
+from phronesis.traits.laws.records import (
+    CONTEXTS,
+    GENERAL,
+    MEMORY_KINDS,
+    NewBehavior,
+    NewTrend,
+    Reconsidered,
+    Reinforcement,
+    SeenTrait,
+    Side,
+    Upgrade,
+    Wishes,
+)
 
 
 def test_what_is_not_said_is_the_sources_default() -> None:

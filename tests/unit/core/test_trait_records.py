@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from phronesis.core.instants import isoformat
 from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
-from phronesis.core.traits.records import COUNTED, RefusedWish, cycle_of, not_due, told, trait_of
-from phronesis.core.traits.strength import TRAITS_FOLD
+from phronesis.core.timestamps import isoformat
+from phronesis.traits.laws.records import COUNTED, RefusedWish, cycle_of, not_due, told, trait_of
+from phronesis.traits.laws.strength import TRAITS_FOLD
 from unit.core.kept_lane import item_of, moment, piece
 
 SPAN = {"start": isoformat(moment(0)), "end": isoformat(moment(14)), "days": 14}

@@ -10,13 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core.confidence import GRADE_SHARES
-from phronesis.core.decay import StoredConfidence
-from phronesis.core.instants import isoformat, parse_moment
+from phronesis.core.confidence import GRADE_SHARES, StoredConfidence, stage, stage_rank
 from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
-from phronesis.core.state_machine import stage, stage_rank
-from phronesis.core.traits.strength import (
+from phronesis.core.timestamps import isoformat, parse_moment
+from phronesis.traits.laws.strength import (
     FIRST_CONFIDENCE,
     PROMOTED_CONFIDENCE,
     TRAITS_FOLD,

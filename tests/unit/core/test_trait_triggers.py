@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core.traits.triggers import Due, Learned, Thresholds, due
+from phronesis.traits.laws.strength import Due, Learned, Thresholds, due
 from unit.core.kept_lane import moment
 
 NOW = moment(10)

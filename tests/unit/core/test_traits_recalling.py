@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from phronesis.core.items import Item
-from phronesis.core.traits.recalling import recalled
+from phronesis.traits.laws.strength import recalled
 
 AT = datetime(2026, 5, 1, tzinfo=UTC)
 

@@ -7,11 +7,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from phronesis.core.canonical import dumps
-from phronesis.core.changes import Changes, Delta, Patch
+from phronesis.core.changes import Changes, Delta, Patch, as_of, plan_undo, restored_fields
 from phronesis.core.items import BOOKKEEPING, flat_row
-from phronesis.core.undo import as_of, plan_undo, restored_fields
-from phronesis.derive.rollback import find_undo, undo_handler
+from phronesis.core.serialization import dumps
+from phronesis.engine.rollback import find_undo, undo_handler
 from unit.core.kept_lane import BIRTH, CHANGES, COUNTED, FOLDS, KeptLane, edge, item_of, moment, piece
 
 HISTORIES = st.lists(CHANGES, min_size=1, max_size=6)

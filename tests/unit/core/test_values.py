@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core.languages import language_code
-from phronesis.core.values import NORMALISERS, normal_value
+from phronesis.core.values import NORMALISERS, language_code, normal_value
 
 AT = datetime(2026, 3, 10, tzinfo=UTC)
 

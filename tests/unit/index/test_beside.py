@@ -8,15 +8,15 @@ import pytest
 
 from backwards import Backwards
 from phronesis import wiring
-from phronesis.core.experience.records import L1, PATTERN, Pattern
+from phronesis.experience.laws.records import L1, PATTERN, Pattern
 from phronesis.index.vectorizer import Vectorizer
 from phronesis.memory import Memory
+from phronesis.models.embedder import HashingEmbedder
 from phronesis.models.embedders import Embedders
-from phronesis.models.hashing_embedder import HashingEmbedder
-from phronesis.models.joined_embedder import JoinedEmbedder
-from phronesis.storage.documents import documents_without_vector, read_vectors
-from phronesis.storage.embedding_models import active_model, has_model
-from phronesis.storage.lanes import list_lanes
+from phronesis.models.local_embedders import JoinedEmbedder
+from phronesis.store.documents import documents_without_vector, read_vectors
+from phronesis.store.embedding_models import active_model, has_model
+from phronesis.store.lanes import list_lanes
 
 EVENTS = [
     {"attempt": f"Ran the layer build on runner {n}", "result": "No space left on device", "label": "failure",

@@ -6,8 +6,16 @@ from typing import Any
 import pytest
 
 from phronesis.core.items import Item
-from phronesis.core.scoring.marks import ASKS, FROM_ASSISTANT, FROM_USER, NAMES_TIME, SAID, SHARES_PHOTO, Marks
-from phronesis.index.marks import asks, marks_of
+from phronesis.index.packed_features import asks, marks_of
+from phronesis.recall.scoring.packed_features import (
+    ASKS,
+    FROM_ASSISTANT,
+    FROM_USER,
+    NAMES_TIME,
+    SAID,
+    SHARES_PHOTO,
+    Marks,
+)
 
 AT = datetime(2023, 5, 10, 8, tzinfo=UTC)
 

@@ -14,13 +14,12 @@ from minute_clock import Clock
 from phronesis import Memory
 from phronesis.core.results import Check, Degraded
 from phronesis.errors import IndexUnavailable, ModelUnavailable
-from phronesis.index.in_memory import InMemoryIndex, MemorySpace
-from phronesis.index.outside import OutsideDocument, Where
-from phronesis.memory.inside import Inside
-from phronesis.models.hashing_embedder import HashingEmbedder
-from phronesis.recall.mirrored import MirroredSearch
-from phronesis.storage.halfvec import Vector
-from phronesis.storage.index_marks import drop_marks, followed_spaces
+from phronesis.index.external_index import InMemoryIndex, MemorySpace, OutsideDocument, Where
+from phronesis.memory.service import Inside
+from phronesis.models.embedder import HashingEmbedder
+from phronesis.reasoning.external_search import MirroredSearch
+from phronesis.store.columns import Vector
+from phronesis.store.index_marks import drop_marks, followed_spaces
 from phronesis.wiring import open_memory
 from phronesis.worker import OUTSIDE, Worker
 

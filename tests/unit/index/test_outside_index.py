@@ -17,8 +17,7 @@ from claim_blocks import COPPER, USER, block
 from phronesis import Memory
 from phronesis.errors import IndexUnavailable, MissingExtra
 from phronesis.index.chroma import Chroma
-from phronesis.index.in_memory import InMemoryIndex
-from phronesis.index.outside import OutsideDocument, OutsideIndex, Space
+from phronesis.index.external_index import InMemoryIndex, OutsideDocument, OutsideIndex, Space
 
 Opened = Callable[[], OutsideIndex]
 AXES = np.eye(4, dtype=np.float32)

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from phronesis.core.changes import Settled
 from phronesis.core.items import Item
-from phronesis.core.traits.recalling import recalled
 from phronesis.index.projections import (
     CHUNK_CHARACTERS,
     CHUNK_OVERLAP,
@@ -23,7 +22,8 @@ from phronesis.index.projections import (
     whole,
 )
 from phronesis.index.tokens import pack_terms, tokenize
-from phronesis.index.traits import project_trait
+from phronesis.traits.laws.strength import recalled
+from phronesis.traits.search import project_trait
 
 AT = datetime(2026, 5, 1, tzinfo=UTC)
 

@@ -10,10 +10,10 @@ import sqlalchemy as sa
 
 from phronesis.errors import InputError
 from phronesis.memory import Memory
-from phronesis.models.hashing_embedder import HashingEmbedder
-from phronesis.storage import schema
-from phronesis.storage.embedding_models import active_model
-from phronesis.storage.homes import MEMORY
+from phronesis.models.embedder import HashingEmbedder
+from phronesis.store import schema
+from phronesis.store.document_tables import MEMORY
+from phronesis.store.embedding_models import active_model
 
 
 class Folded(HashingEmbedder):

@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phronesis.core.items import Item
-from phronesis.index.projections import own_words
-from phronesis.index.resources import MAX_HEADING, heading_of, project_section
-from phronesis.index.unsearched import no_parts
+from phronesis.index.projections import no_parts, own_words
+from phronesis.resources.search import MAX_HEADING, heading_of, project_section
 from phronesis.wiring import make_projector
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)

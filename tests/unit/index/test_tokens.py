@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from growth import assert_linear, repeated
-from phronesis.core.lexical import TERM_RECORD
+from phronesis.core.lexical_index import TERM_RECORD
 from phronesis.errors import InputError
 from phronesis.index import tokens
 from phronesis.index.tokens import (

@@ -12,11 +12,11 @@ import pytest
 from phronesis.errors import AnswerRejected, ModelBudgetSpent, ModelError, ModelRefused, ModelUnavailable
 from phronesis.index.vectorizer import BATCH, Vectorizer
 from phronesis.memory import Memory
+from phronesis.models.embedder import HashingEmbedder
 from phronesis.models.embedders import Embedders
-from phronesis.models.hashing_embedder import HashingEmbedder
-from phronesis.storage.documents import count_without_vector, delete_vectors, documents_without_vector, read_vectors
-from phronesis.storage.homes import MEMORY, Home
-from phronesis.storage.lanes import list_lanes
+from phronesis.store.document_tables import MEMORY, Home
+from phronesis.store.documents import count_without_vector, delete_vectors, documents_without_vector, read_vectors
+from phronesis.store.lanes import list_lanes
 
 
 class Watched(HashingEmbedder):

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from phronesis.index import vectorizer as vectorizer_module
-from phronesis.index.written_lanes import LOOK_AROUND_SECONDS, WrittenLanes
+from phronesis.index import vectorizer
+from phronesis.index.vectorizer import LOOK_AROUND_SECONDS, WrittenLanes
 from phronesis.memory import Memory
-from phronesis.models.hashing_embedder import HashingEmbedder
-from phronesis.storage.documents import count_without_vector
-from phronesis.storage.lanes import MANY, documented_lanes, list_lanes
+from phronesis.models.embedder import HashingEmbedder
+from phronesis.store.documents import count_without_vector
+from phronesis.store.lanes import MANY, documented_lanes, list_lanes
 
 USERS = ("ada", "ben", "eve")
 
@@ -49,7 +49,7 @@ def looked_at(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> list[Collectio
         asked.append(only)
         return documented_lanes(unit, only)
 
-    monkeypatch.setattr(vectorizer_module, "documented_lanes", watched, raising=False)
+    monkeypatch.setattr(vectorizer, "documented_lanes", watched, raising=False)
     return asked
 
 

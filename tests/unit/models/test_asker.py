@@ -6,11 +6,11 @@ import pydantic
 import pytest
 
 from fake_models import NOON, MemoryLedger, ScriptedModel, Step, asker
-from phronesis.core.model_calls import Price
+from phronesis.core.reports import Price
 from phronesis.errors import AnswerRejected, ModelBudgetSpent, ModelError, ModelRefused, ModelUnavailable
-from phronesis.models.language import Completion
-from phronesis.models.purse import Allowance
-from phronesis.models.structured import KEPT_CHARACTERS, Task
+from phronesis.models.call_policy import Allowance
+from phronesis.models.language_model import Completion
+from phronesis.models.structured_client import KEPT_CHARACTERS, Task
 
 
 class Form(pydantic.BaseModel):

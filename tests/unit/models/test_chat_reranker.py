@@ -11,9 +11,9 @@ import pytest
 import model_server as servers
 from model_server import Behaviour, ModelServer, Reply
 from phronesis.errors import AnswerRejected, ModelRefused, ModelUnavailable
-from phronesis.models.calls import Limits
-from phronesis.models.chat_reranker import INSTRUCTIONS, ChatReranker
-from phronesis.models.gateway import Gateway
+from phronesis.models.call_policy import Limits
+from phronesis.models.rerankers import INSTRUCTIONS, ChatReranker
+from phronesis.models.transport import Gateway
 
 
 def limits(seconds: float = 10.0) -> Limits:

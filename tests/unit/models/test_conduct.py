@@ -8,14 +8,13 @@ from collections.abc import Callable
 import pytest
 
 from phronesis.errors import ModelCancelled, ModelRefused, ModelUnavailable
-from phronesis.models import conduct as module
-from phronesis.models.calls import Limits
-from phronesis.models.conduct import Conduct
+from phronesis.models import call_policy
+from phronesis.models.call_policy import Conduct, Limits
 
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "FIRST_WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(call_policy, "FIRST_WAIT_SECONDS", 0.01)
 
 
 def failing(*errors: Exception) -> tuple[Callable[[Limits], str], list[float]]:

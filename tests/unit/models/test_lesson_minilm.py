@@ -4,8 +4,16 @@ import numpy as np
 import pytest
 
 from phronesis.models.bert import Bert
-from phronesis.models.lesson_minilm import LONGEST, LessonMiniLM, installed, is_english
-from phronesis.models.packed_weights import BLOCK, LARGEST, packed, unpacked
+from phronesis.models.lesson_encoders import (
+    BLOCK,
+    LARGEST,
+    LONGEST,
+    LessonMiniLM,
+    installed_minilm,
+    is_english,
+    packed,
+    unpacked,
+)
 from tiny_minilm import HEADS, LAYERS, PIECES, tiny_minilm
 
 WEIGHTS = tiny_minilm()
@@ -95,7 +103,7 @@ def test_what_a_text_is_given_does_not_depend_on_its_neighbours(embedder: Lesson
 
 
 def test_other_weights_can_take_their_place(embedder: LessonMiniLM) -> None:
-    held, pieces = unpacked(installed())
+    held, pieces = unpacked(installed_minilm())
     lower = {name: tensor for name, tensor in held.items() if not name.startswith(("l2", "l3", "l4", "l5"))}
     other = LessonMiniLM(weights=packed({**lower, "word": held["word"][:3000]}, pieces=pieces[:3000]))
     assert other.name == embedder.name

@@ -9,12 +9,11 @@ import pytest
 from fake_models import NOON, MemoryLedger
 from model_server import Behaviour, ModelServer, embed_each, slow
 from phronesis.errors import ModelUnavailable
-from phronesis.models.conduct import Conduct
-from phronesis.models.gateway import Gateway
-from phronesis.models.metered_embedder import BATCH, MeteredEmbedder
+from phronesis.models.call_policy import Allowance, Conduct, Purse
+from phronesis.models.embedders import BATCH, MeteredEmbedder
 from phronesis.models.openai_embedder import OpenAIEmbedder
-from phronesis.models.purse import Allowance, Purse
 from phronesis.models.token_counter import ByteBound
+from phronesis.models.transport import Gateway
 
 VECTORS = embed_each(lambda text: [1.0, float(len(text))])
 

@@ -29,19 +29,11 @@ from model_server import (
     trickle_headers,
     truncated,
 )
-from phronesis.errors import (
-    AnswerRejected,
-    Closed,
-    ModelCancelled,
-    ModelError,
-    ModelRefused,
-    ModelUnavailable,
-)
-from phronesis.models.calls import Limits, never
-from phronesis.models.gateway import Gateway
-from phronesis.models.language import AnswerSchema, Completion, Constraint, Message
+from phronesis.errors import AnswerRejected, Closed, ModelCancelled, ModelError, ModelRefused, ModelUnavailable
+from phronesis.models.call_policy import Limits, never
+from phronesis.models.language_model import AnswerSchema, Completion, Constraint, Message
 from phronesis.models.openai_chat import OpenAIChat, without_thoughts
-from phronesis.models.transport import ModelHttp
+from phronesis.models.transport import Gateway, ModelHttp
 
 KEY = "sk-very-secret-0123456789"
 TEXT = "the patient's diagnosis"

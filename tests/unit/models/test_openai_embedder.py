@@ -31,12 +31,10 @@ from model_server import (
     truncated,
 )
 from phronesis.errors import AnswerRejected, ModelError, ModelRefused, ModelUnavailable
-from phronesis.models.calls import Limits, never
-from phronesis.models.embedder import Embedder
-from phronesis.models.gateway import Gateway
+from phronesis.models.call_policy import Limits, never
+from phronesis.models.embedder import Embedder, PrefixScheme
 from phronesis.models.openai_embedder import OpenAIEmbedder
-from phronesis.models.prefixes import PrefixScheme
-from phronesis.models.transport import ModelHttp
+from phronesis.models.transport import Gateway, ModelHttp
 
 KEY = "sk-very-secret-0123456789"
 TEXT = "the patient's diagnosis"

@@ -14,11 +14,10 @@ import numpy as np
 import pytest
 
 from phronesis.errors import AnswerRejected, InputError, MissingExtra, ModelCancelled, ModelUnavailable
-from phronesis.models.calls import Limits
-from phronesis.models.embedder import Embedder
+from phronesis.models.call_policy import Limits
+from phronesis.models.embedder import PREFIXES, Embedder
 from phronesis.models.fastembed_models import FastEmbedEmbedder, FastEmbedReranker
 from phronesis.models.in_process import BATCH, CHARACTERS, scheme_of
-from phronesis.models.prefixes import PREFIXES
 from phronesis.models.sentence_transformers_models import CrossEncoderReranker, SentenceTransformerEmbedder
 
 LIMITS = Limits(lambda: 0.0, 60.0)

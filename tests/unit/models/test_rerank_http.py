@@ -27,10 +27,9 @@ from model_server import (
     truncated,
 )
 from phronesis.errors import AnswerRejected, ModelError, ModelRefused, ModelUnavailable
-from phronesis.models.calls import Limits, never
-from phronesis.models.gateway import Gateway
-from phronesis.models.rerank_http import HttpReranker, RerankDialect
-from phronesis.models.transport import ModelHttp
+from phronesis.models.call_policy import Limits, never
+from phronesis.models.rerankers import HttpReranker, RerankDialect
+from phronesis.models.transport import Gateway, ModelHttp
 
 KEY = "sk-very-secret-0123456789"
 QUERY = "what did the patient say"

@@ -9,10 +9,9 @@ import pytest
 from fake_models import NOON, MemoryLedger
 from phronesis.config import ROLES, Policy
 from phronesis.errors import InputError, ModelError
-from phronesis.models import roster as module
-from phronesis.models.chat_reranker import ChatReranker
-from phronesis.models.rerank_http import HttpReranker
-from phronesis.models.roster import Roster
+from phronesis.models import model_registry
+from phronesis.models.model_registry import Roster
+from phronesis.models.rerankers import ChatReranker, HttpReranker
 from phronesis.models.token_counter import ByteBound
 
 SERVERS = {"lab": {"kind": "openai", "base_url": "http://127.0.0.1:9/v1", "timeout": 0.5, "tries": 1}}
@@ -110,8 +109,8 @@ def test_models_of_this_process(
         def __init__(self, model: str) -> None:
             self.name = f"{kind}/{model}"
 
-    monkeypatch.setattr(module, embedder, Local)
-    monkeypatch.setattr(module, reranker, Local)
+    monkeypatch.setattr(model_registry, embedder, Local)
+    monkeypatch.setattr(model_registry, reranker, Local)
     chosen = {"gateway": "here", "model": "m"}
     roster = make(gateways={"here": {"kind": kind}}, roles={"embed": chosen, "rerank": chosen})
     made, judge = roster.embedder(), roster.judge()

@@ -39,10 +39,8 @@ from phronesis.errors import (
     ModelRefused,
     ModelUnavailable,
 )
-from phronesis.models.calls import Limits, never
-from phronesis.models.gateway import Gateway
-from phronesis.models.http_faults import of_status, retry_after
-from phronesis.models.transport import ModelHttp, sendable
+from phronesis.models.call_policy import Limits, never
+from phronesis.models.transport import Gateway, ModelHttp, of_status, retry_after, sendable
 
 KEY = "sk-very-secret-0123456789"
 TEXT = "the patient's diagnosis"

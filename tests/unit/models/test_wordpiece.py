@@ -2,7 +2,7 @@
 
 import pytest
 
-from phronesis.models.wordpiece import MAX_WORD, WordPiece
+from phronesis.models.bert import MAX_WORD, WordPiece
 from tiny_minilm import PIECES
 
 TOKENIZER = WordPiece(PIECES)

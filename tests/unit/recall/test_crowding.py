@@ -4,7 +4,7 @@ import pytest
 
 from phronesis import Memory
 from phronesis.core.results import Evidence
-from phronesis.core.scoring.scale import WORDS
+from phronesis.recall.scoring.weights import WORDS
 
 
 def _total(one: Evidence) -> float:

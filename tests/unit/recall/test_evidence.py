@@ -2,7 +2,7 @@ import dataclasses
 
 from phronesis import Memory
 from phronesis.recall.evidence import sources_of
-from phronesis.storage.lanes import list_lanes
+from phronesis.store.lanes import list_lanes
 
 
 def test_what_was_learned_from_nothing_has_no_source_and_what_was_said_has() -> None:

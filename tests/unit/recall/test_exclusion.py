@@ -5,7 +5,7 @@ import pytest
 from phronesis import Memory
 from phronesis.core.scope import make_scope
 from phronesis.recall.search import Query
-from phronesis.storage.eligible import Exclusion, Wanted
+from phronesis.store.eligible import Exclusion, Wanted
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,9 @@
 import pytest
 
 from phronesis import Memory
-from phronesis.core.scoring.formulas import A12, B12, SECTIONS, Formula
+from phronesis.recall.scoring.weights import A12, B12, SECTIONS, Formula
 from phronesis.recall.search import Formulas
-from phronesis.storage.homes import MEMORY, RESOURCES, Home
+from phronesis.store.document_tables import MEMORY, RESOURCES, Home
 
 OWN = Formula("own", {"words": 1.0}, "made up", dense=False)
 

@@ -6,14 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from phronesis.core.plan import SubQuery, TimeWindow
 from phronesis.core.results import Degraded
-from phronesis.core.scoring.dates import Stretch
+from phronesis.core.retrieval_plan import SubQuery, TimeWindow
 from phronesis.errors import AnswerRejected, ModelError, ModelRefused, ModelUnavailable
 from phronesis.index.tokens import term_hash
 from phronesis.models.embedders import PAUSE_SECONDS, Embedders
-from phronesis.recall.manner import Encodings, Manner
-from phronesis.recall.question import read_question
+from phronesis.recall.scoring.signals import Stretch
+from phronesis.recall.search_options import Encodings, Manner, read_question
 
 DAY = datetime(2026, 5, 1, tzinfo=UTC)
 NEXT = datetime(2026, 5, 2, tzinfo=UTC)

@@ -4,10 +4,10 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from phronesis.core.scoring.dates import Stretch
 from phronesis.index.tokens import term_hash, tokenize
-from phronesis.recall.once import once
-from phronesis.recall.question import read_question, spoken_names, without_names
+from phronesis.recall.result_dedup import once
+from phronesis.recall.scoring.signals import Stretch
+from phronesis.recall.search_options import read_question, spoken_names, without_names
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from growth import assert_linear, repeated
 from phronesis.memory import Memory
-from phronesis.recall.relational import mentioned_items, named_in, names_in
+from phronesis.recall.entity_signals import mentioned_items, named_in, names_in
 
 POLICY = {"embedder": "none"}
 

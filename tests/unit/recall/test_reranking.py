@@ -10,14 +10,12 @@ from phronesis.core.items import Item
 from phronesis.core.results import Evidence, Match, SearchResult
 from phronesis.core.scope import make_scope
 from phronesis.errors import AnswerRejected, ModelBudgetSpent, ModelError, ModelUnavailable
-from phronesis.models.calls import Limits
-from phronesis.models.conduct import Conduct
-from phronesis.models.judge import Judge
-from phronesis.models.purse import Allowance, Purse
+from phronesis.models.call_policy import Allowance, Conduct, Limits, Purse
+from phronesis.models.rerankers import Judge
 from phronesis.models.token_counter import ByteBound
 from phronesis.recall.reranking import SHOWN_CHARACTERS, Reranking
 from phronesis.recall.search import Query
-from phronesis.storage.eligible import Wanted
+from phronesis.store.eligible import Wanted
 
 
 def evidence(n: int, content: str, part: str = "whole") -> Evidence:

@@ -8,21 +8,18 @@ import pytest
 
 from fake_models import NOON, MemoryLedger
 from found_evidence import memory, plan, section
-from phronesis.core.fusion.rules import FusionRules
-from phronesis.core.plan import RetrievalPlan, Store, SubPlan, SubQuery, TimeWindow
 from phronesis.core.results import Degraded, Evidence, SearchResult
+from phronesis.core.retrieval_plan import RetrievalPlan, Store, SubPlan, SubQuery, TimeWindow
 from phronesis.errors import ModelUnavailable
-from phronesis.models.calls import Limits
-from phronesis.models.conduct import Conduct
-from phronesis.models.judge import Judge
-from phronesis.models.purse import Allowance, Purse
+from phronesis.models.call_policy import Allowance, Conduct, Limits, Purse
+from phronesis.models.rerankers import Judge
 from phronesis.models.token_counter import ByteBound
-from phronesis.recall.manner import Encodings
-from phronesis.recall.retrieving.local import MemoryRetriever, ResourceRetriever, main_query
-from phronesis.recall.retrieving.port import Retrieved
-from phronesis.recall.retrieving.retrieving import Retrieving
+from phronesis.recall.fusion import FusionRules
+from phronesis.recall.retrieval import Retrieving
+from phronesis.recall.retrievers import MemoryRetriever, ResourceRetriever, Retrieved, main_query
 from phronesis.recall.search import Query
-from phronesis.storage.eligible import NO_EXCLUSION, Exclusion
+from phronesis.recall.search_options import Encodings
+from phronesis.store.eligible import NO_EXCLUSION, Exclusion
 
 AWAY = Degraded("embed", "model.unavailable", "words", "e5")
 

@@ -7,7 +7,7 @@ import pytest
 from phronesis import Memory
 from phronesis.recall import search
 from phronesis.recall.scope_index import ANSWERS
-from phronesis.storage.eligible import eligible_ids
+from phronesis.store.eligible import eligible_ids
 
 
 def test_a_narrow_question_is_asked_once_until_the_lane_moves_on(

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from phronesis.core.fusion.relevance import COVERED
 from phronesis.core.items import Item
-from phronesis.core.plan import Store
 from phronesis.core.results import Degraded, Evidence, SearchResult
-from phronesis.recall.stores import merged, stores_of
+from phronesis.core.retrieval_plan import Store
+from phronesis.recall.deduplication import COVERED
+from phronesis.recall.hits import merged, stores_of
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 AWAY = Degraded("embed", "model.unavailable", "words", "e5")

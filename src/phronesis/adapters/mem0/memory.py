@@ -7,7 +7,7 @@ from typing import Any, Final, Self
 
 import phronesis.memory
 from phronesis.adapters.mem0 import shapes
-from phronesis.adapters.mem0.scoping import EXPIRES, KINDS, NAMES, expiry, filters_of, whom, without_ids
+from phronesis.adapters.mem0.shapes import EXPIRES, KINDS, NAMES, expiry, filters_of, whom, without_ids
 from phronesis.core.items import Item
 from phronesis.errors import InputError, NotFound, PhronesisError
 

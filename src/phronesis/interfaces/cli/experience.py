@@ -11,17 +11,18 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 import click
 
 from phronesis.errors import InputError
-from phronesis.interfaces.cli import render_experience as render
+from phronesis.interfaces.cli import render_reports
 from phronesis.interfaces.cli.options import LIMIT, JsonValue, Scope, Store, gathered, with_owner, with_store
-from phronesis.interfaces.cli.progress import Progress, waiting
+from phronesis.interfaces.cli.output import Progress, waiting
 
 if TYPE_CHECKING:
-    from phronesis.core.experience.results import Ingested
+    from phronesis.experience.laws.records import Ingested
     from phronesis.memory import Memory
+
 
 RECORDS: Final = "records"
 SOURCES: Final = ("chat", "lean", "log", "manual", "math_proof", "run")
-"""The types of `phronesis.derive.sources.shelf`, which is not imported for ``--help``; a test holds them together."""
+"""The types of `phronesis.experience.sources.registry`, which is not imported for ``--help``."""
 
 FEEDBACKS: Final = ("useful", "not_useful", "correct", "incorrect", "label", "merge", "split")
 LABELS: Final = ("success", "failure", "unknown")
@@ -86,7 +87,7 @@ def ingest(*, files: Sequence[BinaryIO], source_type: str, source_ref: str | Non
             given |= {"path": _name(file)} if Path(_name(file)).is_file() else {"text": _text(file)}
             told.append(memory.ingest_source(**given, actor="user"))
         memory.flush()
-    store.answer([one for ingested in told for one in ingested], render.say_ingested)
+    store.answer([one for ingested in told for one in ingested], render_reports.say_ingested)
 
 
 @click.command()
@@ -102,7 +103,7 @@ def aggregate(*, full: bool, scope: Scope, store: Store) -> None:
         with waiting("comparing events"):
             found = memory.aggregate(full=full, actor="user", **scope.named())
         memory.flush()
-    store.answer(found, render.say_patterns)
+    store.answer(found, render_reports.say_patterns)
 
 
 @click.command()
@@ -117,7 +118,7 @@ def abstract(*, scope: Scope, store: Store) -> None:
         with waiting("looking at patterns"):
             found = memory.abstract(actor="user", **scope.named())
         memory.flush()
-    store.answer(found, render.say_principles)
+    store.answer(found, render_reports.say_principles)
 
 
 @click.command()
@@ -138,7 +139,7 @@ def query(*, narrowing: Narrowing, scope: Scope, store: Store, **asked: Any) -> 
     """
     with store.open() as memory:
         answer = memory.query(**asked, **narrowing.named(), **scope.named())
-    store.answer(answer, render.say_answer)
+    store.answer(answer, render_reports.say_answer)
 
 
 @click.command()
@@ -154,7 +155,7 @@ def source(*, event: str, whole: bool, scope: Scope, store: Store) -> None:
     """
     with store.open() as memory:
         found = memory.get_source(event, **scope.named())
-    store.answer(found, lambda one: render.say_source(one, whole=whole))
+    store.answer(found, lambda one: render_reports.say_source(one, whole=whole))
 
 
 @click.command()
@@ -172,7 +173,7 @@ def feedback(*, target_id: str, kind: str, value: Any, reason: str | None, store
     with store.open() as memory:
         result = memory.feedback(target_id, kind, value=value, reason=reason, actor="user")
         memory.flush()
-    store.answer(result, render.say_feedback)
+    store.answer(result, render_reports.say_feedback)
 
 
 def _name(file: BinaryIO) -> str:

@@ -12,10 +12,11 @@ import click
 import click.shell_completion
 
 from phronesis.core.items import KINDS
-from phronesis.interfaces.cli.printing import say_json
+from phronesis.interfaces.cli.output import say_json
 
 if TYPE_CHECKING:
     from phronesis.memory import Memory
+
 
 Command = Callable[..., Any]
 Decorator = Callable[[Command], Command]

@@ -8,13 +8,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal, cast
 import click
 
 from phronesis.core.context import ContextPackage
-from phronesis.core.gated import DUPLICATE
-from phronesis.core.instants import from_micros, parse_moment
-from phronesis.core.item_text import statement
-from phronesis.core.items import Item
-from phronesis.core.pages import Page
-from phronesis.core.plain import as_json
+from phronesis.core.items import Item, statement
+from phronesis.core.proposals import DUPLICATE
 from phronesis.core.prospective import in_words
+from phronesis.core.reports import Page
 from phronesis.core.results import (
     AddResult,
     Degraded,
@@ -27,11 +24,13 @@ from phronesis.core.results import (
     Source,
     Turn,
 )
-from phronesis.interfaces.cli.printing import day, say, say_json, second
-from phronesis.interfaces.cli.text import clean, cut, on_one_line, table, terminal_columns
+from phronesis.core.serialization import as_json
+from phronesis.core.timestamps import from_micros, parse_moment
+from phronesis.interfaces.cli.output import clean, cut, day, on_one_line, say, say_json, second, table, terminal_columns
 
 if TYPE_CHECKING:
-    from phronesis.core.traits.records import Trait, TraitEvidence
+    from phronesis.traits.laws.records import Trait, TraitEvidence
+
 
 _HIDDEN: Final = frozenset({"id", "content", "data", "citation"})
 """Fields of an item that have a line of their own, or are for programs."""
@@ -45,8 +44,8 @@ def who(item: Item) -> str:
 def words(item: Item) -> str:
     """Give what an item says on one line; a reflection says what it came to."""
     if item.kind == "cycle":
-        from phronesis.core.traits.records import cycle_of  # noqa: PLC0415 - not for --help
         from phronesis.interfaces.cli.render_traits import in_short  # noqa: PLC0415 - it imports this module
+        from phronesis.traits.laws.records import cycle_of  # noqa: PLC0415 - not for --help
 
         return in_short(cycle_of(item))
     return on_one_line(statement(item))

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
-from phronesis.core.instants import parse_moment
-from phronesis.interfaces.cli.printing import day, say, second
-from phronesis.interfaces.cli.text import cut, on_one_line, table, terminal_columns
+from phronesis.core.timestamps import parse_moment
+from phronesis.interfaces.cli.output import cut, day, on_one_line, say, second, table, terminal_columns
 
 if TYPE_CHECKING:
-    from phronesis.core.traits.records import ReflectionCycle, Trait, TraitEvidence
-    from phronesis.core.traits.triggers import Due
+    from phronesis.traits.laws.records import ReflectionCycle, Trait, TraitEvidence
+    from phronesis.traits.laws.strength import Due
+
 
 _CAME: Final = {
     "traits_created": "created", "traits_reinforced": "reinforced", "traits_contradicted": "contradicted",

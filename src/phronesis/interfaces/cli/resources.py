@@ -8,13 +8,11 @@ import click
 
 from phronesis.core.items import Item
 from phronesis.interfaces.cli.options import CURSOR, LIMIT, Scope, Store, with_owner, with_store
-from phronesis.interfaces.cli.printing import day, say
-from phronesis.interfaces.cli.progress import Progress, waiting
+from phronesis.interfaces.cli.output import Progress, cut, day, on_one_line, say, terminal_columns, waiting
 from phronesis.interfaces.cli.render import say_more
-from phronesis.interfaces.cli.text import cut, on_one_line, terminal_columns
 
 if TYPE_CHECKING:
-    from phronesis.core.resources.results import IngestedResource, Resource
+    from phronesis.resources.laws.records import IngestedResource, Resource
 
 
 @click.group()

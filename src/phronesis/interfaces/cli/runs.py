@@ -6,15 +6,23 @@ from typing import IO
 
 import click
 
-from phronesis.core.reasoning.learned import Judged, LearnResult, RunRecord
-from phronesis.core.reasoning.review import Review
 from phronesis.errors import InputError
-from phronesis.interfaces.cli.objects import objects
 from phronesis.interfaces.cli.options import CURSOR, LIMIT, Scope, Store, with_owner, with_store
-from phronesis.interfaces.cli.printing import say, second
-from phronesis.interfaces.cli.progress import Progress
+from phronesis.interfaces.cli.output import (
+    Progress,
+    clean,
+    cut,
+    on_one_line,
+    read_text,
+    say,
+    second,
+    table,
+    terminal_columns,
+)
+from phronesis.interfaces.cli.reasoning import objects
 from phronesis.interfaces.cli.render import say_edited, say_more
-from phronesis.interfaces.cli.text import clean, cut, on_one_line, read_text, table, terminal_columns
+from phronesis.reasoning.laws.item_records import Judged, LearnResult, RunRecord
+from phronesis.reasoning.laws.records import Review
 
 
 @click.group()

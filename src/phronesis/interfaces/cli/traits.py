@@ -8,20 +8,21 @@ from typing import TYPE_CHECKING, Final, cast
 import click
 
 from phronesis.errors import NotFound
-from phronesis.interfaces.cli import render_traits as render
+from phronesis.interfaces.cli import render_traits
 from phronesis.interfaces.cli.options import LIMIT, Store, with_store
-from phronesis.interfaces.cli.progress import waiting
+from phronesis.interfaces.cli.output import waiting
 from phronesis.interfaces.cli.render import say_edited
 
 if TYPE_CHECKING:
-    from phronesis.core.traits.records import Trait
     from phronesis.memory import Memory
+    from phronesis.traits.laws.records import Trait
+
 
 STAGES: Final = ("trend", "candidate", "emerging", "established", "core")
 SUBTYPES: Final = ("behavior", "preference", "core")
 CONTEXTS: Final = ("work", "personal", "social", "learning", "general")
 FACETS: Final = ("personality", "value")
-"""The words of `phronesis.core.traits`, which is not imported for ``--help``; a test holds them together."""
+"""The words of `phronesis.traits.laws`, which is not imported for ``--help``; a test holds them together."""
 
 PERSON = click.option("--user", "user_id", metavar="ID", required=True, help="Whose traits.")
 _TRAIT = click.argument("trait_id", metavar="ID")
@@ -44,14 +45,14 @@ def reflect(ctx: click.Context, *, user_id: str, force: bool, session_ended: boo
     with store.open() as memory:
         found = memory.should_reflect(user_id)
         if check:
-            store.answer(found, render.say_due)
+            store.answer(found, render_traits.say_due)
             return
         before = memory.get_user_traits(user_id, STAGES[0])
         with waiting("reflecting"):
             cycle = memory.reflect(user_id, force=force, session_ended=session_ended, actor="user")
             memory.flush()
         after = memory.get_user_traits(user_id, STAGES[0])
-    store.answer(cycle, lambda one: render.say_reflected(one, found, render.changed(before, after)))
+    store.answer(cycle, lambda one: render_traits.say_reflected(one, found, render_traits.changed(before, after)))
     if cycle.status == "failed":
         ctx.exit(1)
 
@@ -90,7 +91,7 @@ def list_traits(
     """
     with store.open() as memory:
         found = memory.get_user_traits(user_id, min_stage, subtype, context, as_of=as_of)
-    store.answer(found, render.say_traits)
+    store.answer(found, render_traits.say_traits)
 
 
 @traits.command()
@@ -105,11 +106,11 @@ def show(trait_id: str, *, as_of: str | None, store: Store) -> None:
     with store.open() as memory:
         rows = memory.get_trait_evidence(trait_id, as_of=as_of)
         trait = replace(_read(memory, trait_id, as_of), evidence=tuple(rows))
-        family = render.Family(
+        family = render_traits.Family(
             parents=_those(memory, trait.parent_ids, as_of),
             children=_those(memory, trait.data.get("children", ()), as_of),
         )
-    store.answer(trait, lambda one: render.say_trait(one, family))
+    store.answer(trait, lambda one: render_traits.say_trait(one, family))
 
 
 @traits.command()
@@ -160,7 +161,7 @@ def cycles(*, user_id: str, limit: int, store: Store) -> None:
     """
     with store.open() as memory:
         found = memory.list_reflections(user_id, limit=limit)
-    store.answer(found, render.say_cycles)
+    store.answer(found, render_traits.say_cycles)
 
 
 def _read(memory: "Memory", trait_id: str, as_of: str | None) -> "Trait":

@@ -1,17 +1,33 @@
 """Commands that write. Each ends when what it wrote can be found by its meaning too."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any, Final
 
 import click
 
-from phronesis.core.items import KINDS
-from phronesis.core.reasoning.records import REASONING
+from phronesis.core.items import KINDS, SUSPECT_WORDS, Item
 from phronesis.errors import InputError
 from phronesis.interfaces.cli import render
-from phronesis.interfaces.cli.options import JsonValue, KindName, Scope, Store, gathered, with_scope, with_store
-from phronesis.interfaces.cli.text import read_text
+from phronesis.interfaces.cli.options import (
+    LIMIT,
+    SESSION,
+    JsonValue,
+    KindName,
+    Scope,
+    Store,
+    gathered,
+    with_owner,
+    with_scope,
+    with_store,
+)
+from phronesis.interfaces.cli.output import cut, on_one_line, read_text, say, table, terminal_columns
+from phronesis.interfaces.cli.render import about, say_edited
+from phronesis.reasoning.laws.records import REASONING
+
+if TYPE_CHECKING:
+    from phronesis.experience.laws.records import ForgetResult, Forgotten
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,3 +184,142 @@ def _message(line: str, number: int) -> Any:
             f"messages: line {number} is not JSON ({error.msg}); give a list of messages, or one message a line",
             field="messages",
         ) from error
+
+
+# The command that forgets: what nobody needs is put away.
+
+MAX_KEPT: Final = 20
+"""Rows of what is kept that are printed; ``--json`` has more."""
+
+
+@click.command()
+@click.option("--kind", "kinds", metavar="KIND", type=KindName(), multiple=True,
+              help="Only of this kind, such as message, fact, task or l1; may be repeated.")  # fmt: skip
+@click.option("--dry-run", is_flag=True, help="Say what would be done, and what is kept and why; nothing is written.")
+@SESSION
+@with_owner
+@with_store
+def forget(*, kinds: Sequence[str], dry_run: bool, session_id: str | None, scope: Scope, store: Store) -> None:
+    """Put away what nobody needs.
+
+    First it is archived (experience is downweighted before that), after a long time it ends. 'unarchive' brings back
+    what was archived; what ended can still be read by its id. 'erase' removes words.
+    """
+    with store.open() as memory:
+        result = memory.forget(kinds=list(kinds) or None, session_id=session_id, dry_run=dry_run, actor="user",
+                               **scope.named())  # fmt: skip
+    store.answer(result, say_forgotten)
+
+
+@click.command()
+@click.argument("item_id", metavar="ID")
+@click.option("--reason", metavar="TEXT", help="Kept in the history.")
+@with_store
+def unarchive(item_id: str, *, reason: str | None, store: Store) -> None:
+    """Bring a memory back that was archived.
+
+    For forgetting that counts as use.
+    """
+    with store.open() as memory:
+        result = memory.unarchive(item_id, reason=reason, actor="user")
+        memory.flush()
+    store.answer(result, say_edited)
+
+
+def say_forgotten(result: "ForgetResult") -> None:
+    """Print what was put away, or would be, and what is kept."""
+    if result.pending:
+        say(f"recorded as entry {result.entry_id}; it will be interpreted later")
+        return
+    if not result.rows:
+        say("nothing is to be forgotten")
+    _say(result.rows, "would " if result.dry_run else "")
+    if result.rows:
+        told = ", ".join(f"{count} {action}" for action, count in sorted(result.counts.items()))
+        say("", told + ("; there may be more: call again" if result.more else ""))
+    if result.kept:
+        say("", "faded, and kept:")
+        _say(result.kept[:MAX_KEPT], "")
+        if len(result.kept) > MAX_KEPT:
+            say(f"and {len(result.kept) - MAX_KEPT} more")
+    if result.entry_id is not None and result.rows:
+        say("", f"to take it back: phronesis rollback {result.entry_id}")
+
+
+def _say(rows: "Sequence[Forgotten]", would: str) -> None:
+    width = terminal_columns()
+    told = [(f"{would}{row.action}", row.kind, f"mem:{row.id}", row.why, _reason(row)) for row in rows]
+    say(*(cut(line, width) for line in table(told)))
+
+
+def _reason(row: "Forgotten") -> str:
+    """Give a row's reason without the action, which stands before it."""
+    return on_one_line(row.reason.partition(": ")[2] or row.reason)
+
+
+# What reads like an order to a model: see it, let it go, end it.
+
+_ACROSS = click.option("--across", type=click.Choice(["tenant"]), help="Look into every user's memory of the tenant.")
+_REASON = click.option("--reason", metavar="TEXT", help="Kept in the history.")
+
+
+@click.group()
+def quarantine() -> None:
+    """Decide on texts that read like orders to a model.
+
+    They were said by a tool or an assistant, and are neither found nor shown until a person lets them go.
+    """
+
+
+@quarantine.command("list")
+@with_scope
+@LIMIT
+@_ACROSS
+@with_store
+def list_held(*, store: Store, scope: Scope, limit: int, across: str | None) -> None:
+    """List what is in quarantine, newest first.
+
+    Each with the rule that found it, and the words.
+    """
+    with store.open() as memory:
+        items = memory.quarantine_list(**scope.named(), limit=limit, across=across)
+    store.answer(items, say_held)
+
+
+@quarantine.command()
+@click.argument("item_id", metavar="ID")
+@_REASON
+@with_store
+def release(item_id: str, *, store: Store, reason: str | None) -> None:
+    """Let a memory go: it is found and shown again, as data.
+
+    Nothing is learned from it by that, and 'rollback' takes it back.
+    """
+    with store.open() as memory:
+        result = memory.quarantine_release(item_id, reason=reason, actor="user")
+        memory.flush()
+    store.answer(result, say_edited)
+
+
+@quarantine.command()
+@click.argument("item_id", metavar="ID")
+@_REASON
+@with_store
+def reject(item_id: str, *, store: Store, reason: str | None) -> None:
+    """End a memory: it is archived as retracted.
+
+    To remove its words for good, 'erase' it.
+    """
+    with store.open() as memory:
+        result = memory.quarantine_reject(item_id, reason=reason, actor="user")
+    store.answer(result, say_edited)
+
+
+def say_held(items: Sequence[Item]) -> None:
+    """Print what is held: the words, the rule, and where they come from."""
+    width = terminal_columns()
+    if not items:
+        say("nothing is in quarantine there")
+    for item in items:
+        words = on_one_line(str(item.data.get(SUSPECT_WORDS) or item.content))
+        say(cut(f"{item.quarantine}: {words}", width), f"   {about(item)}")

@@ -7,7 +7,7 @@ SDK is imported before one of them is called, so that the names here cost nothin
 from typing import TYPE_CHECKING, Any
 
 from phronesis.errors import MissingExtra
-from phronesis.interfaces.mcp.access import Caller, Callers, DeferredMemory, Options, Role, bearer
+from phronesis.interfaces.mcp.request_context import Caller, Callers, DeferredMemory, Options, Role, bearer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from starlette.applications import Starlette
 
     from phronesis.memory import Memory
+
 
 __all__ = ["Caller", "Callers", "DeferredMemory", "Options", "Role", "bearer", "make_mcp", "mcp_app"]
 
@@ -53,7 +54,7 @@ def mcp_app(server: "MCPServer[Any]", *, hosts: "Sequence[str] | None" = (), pat
         path: where it answers.
     """
     _needs_sdk()
-    from phronesis.interfaces.mcp.serving import http_app  # noqa: PLC0415 - the SDK: an extra
+    from phronesis.interfaces.mcp.server import http_app  # noqa: PLC0415 - the SDK: an extra
 
     return http_app(server, hosts=hosts, path=path)
 

@@ -5,8 +5,8 @@ from typing import Annotated, Any, Final, Literal
 from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from phronesis.core.instants import check_form
 from phronesis.core.text import MAX_ID_LENGTH
+from phronesis.core.timestamps import check_form
 
 STATED: Final = ("fact", "preference", "profile", "decision", "task", "event", "intention", "procedure", "episodic")
 """Kinds that a caller may state an item of, the most frequent first; any other is refused by ``Memory.add``."""

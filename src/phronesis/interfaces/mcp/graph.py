@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from phronesis.core.items import Item
-from phronesis.core.plain import Record
+from phronesis.core.serialization import Record
 from phronesis.errors import NotFound
-from phronesis.interfaces.mcp.access import Caller, Options
+from phronesis.interfaces.mcp.request_context import Caller, Options
 
 PART: Final = "graph"
 """The member of ``metadata`` that says what a memory is of the graph."""

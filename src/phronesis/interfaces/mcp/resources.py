@@ -11,9 +11,9 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 from mcp.server.mcpserver.resources import ResourceSecurity
 
-from phronesis.core.plain import as_json
+from phronesis.core.serialization import as_json
 from phronesis.errors import InputError, NotFound, PhronesisError
-from phronesis.interfaces.mcp.reception import Reception
+from phronesis.interfaces.mcp.request_context import Reception
 from phronesis.interfaces.mcp.result_budget import Count, record_within, rows_within
 
 Given = ParamSpec("Given")
@@ -52,7 +52,7 @@ class Document:
 
         A list that is cut ends with ``{"left_out", "next"}``; a record gets the members ``left_out`` and ``more``.
         """
-        from phronesis.truth.reader import fit  # noqa: PLC0415 - SQLAlchemy: not before something is read
+        from phronesis.log.reader import fit  # noqa: PLC0415 - SQLAlchemy: not before something is read
 
         # What was recorded may hold half a surrogate pair, which no message of the protocol can.
         plain = fit(as_json(self.value))

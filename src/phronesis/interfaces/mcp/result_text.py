@@ -9,16 +9,12 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from phronesis.core.fences import choose_boundary
-from phronesis.core.item_text import statement
-from phronesis.core.items import Item, Trust
+from phronesis.core.data_delimiters import choose_boundary
+from phronesis.core.items import Item, Trust, statement
 from phronesis.interfaces.mcp.result_budget import Line, ResultText
 
 if TYPE_CHECKING:
-    from phronesis.core.experience.answers import Advice, Answer, Reference
-    from phronesis.core.experience.results import Ingested
-    from phronesis.core.experience.upkeep import FeedbackResult
-    from phronesis.core.pages import Page
+    from phronesis.core.reports import Page
     from phronesis.core.results import (
         AddResult,
         CommitResult,
@@ -29,8 +25,11 @@ if TYPE_CHECKING:
         SearchResult,
         Source,
     )
-    from phronesis.core.traits.records import ReflectionCycle, Trait
-    from phronesis.interfaces.mcp.forgetting import Forgotten
+    from phronesis.experience.laws.answers import Advice, Answer, Reference
+    from phronesis.experience.laws.records import FeedbackResult, Ingested
+    from phronesis.interfaces.mcp.tools import Forgotten
+    from phronesis.traits.laws.records import ReflectionCycle, Trait
+
 
 SHOWN: Final = 400
 """Characters of a memory in a listing; a call for that memory alone gives all of it."""
@@ -181,7 +180,7 @@ def traits(found_traits: "Sequence[Trait]") -> ResultText:
 
 def reflected(cycle: "ReflectionCycle") -> ResultText:
     """Say what a reflection came to."""
-    from phronesis.core.traits.records import COUNTED  # noqa: PLC0415 - its records: not before a reflection
+    from phronesis.traits.laws.records import COUNTED  # noqa: PLC0415 - its records: not before a reflection
 
     if cycle.pending:
         return ResultText("Recorded, and not carried out yet.")

@@ -1,22 +1,174 @@
-"""The server: tools, resources, prompts and completion joined over one reception."""
+"""Lines over stdio that are no message: the SDK passes over them in silence, and whoever asked would wait for ever."""
 
-from typing import TYPE_CHECKING, Any, Final, cast
+import ipaddress
+import json
+from collections.abc import Callable, Iterator, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, Self, cast
 
+import anyio
 from mcp.server import MCPServer
+from mcp.server.stdio import stdio_server
+from mcp.server.transport_security import TransportSecuritySettings
+from mcp.shared.message import SessionMessage
+from mcp.types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError
+from pydantic import ValidationError
+from starlette.applications import Starlette
 
 from phronesis import __version__
 from phronesis.core.scope import make_scope
-from phronesis.interfaces.mcp.access import Caller, Callers, DeferredMemory, Options
-from phronesis.interfaces.mcp.calling import tool_of
-from phronesis.interfaces.mcp.completing import add_completion
-from phronesis.interfaces.mcp.graph_verbs import graph_verbs
-from phronesis.interfaces.mcp.prompts import add_prompts
-from phronesis.interfaces.mcp.reception import Reception
+from phronesis.errors import InputError
+from phronesis.interfaces.mcp.graph_tools import graph_verbs
+from phronesis.interfaces.mcp.prompts import add_completion, add_prompts
+from phronesis.interfaces.mcp.request_context import Caller, Callers, DeferredMemory, Options, Reception
 from phronesis.interfaces.mcp.resources import add_resources
-from phronesis.interfaces.mcp.verbs import VERBS
+from phronesis.interfaces.mcp.tool_calls import tool_of
+from phronesis.interfaces.mcp.tools import VERBS
 
 if TYPE_CHECKING:
     from phronesis.memory import Memory
+
+
+REMEDY: Final = "send one line of JSON in UTF-8, without half of a surrogate pair, nested some hundred deep at most"
+"""What to do about a line that cannot be read."""
+
+
+class Answering:
+    """The stream of what a client sends, of which what cannot be read is answered with an error and goes no further."""
+
+    def __init__(self, received: Any, answers: Any) -> None:
+        self._received = received
+        self._answers = answers
+
+    @property
+    def last_context(self) -> Any:
+        """The context in which the last message was sent, as the SDK's own streams tell it."""
+        return getattr(self._received, "last_context", None)
+
+    async def receive(self) -> SessionMessage:
+        """Give the next message."""
+        while isinstance(item := await self._received.receive(), Exception):
+            answer = refusal(item)
+            if answer is not None:
+                await self._answers.send(SessionMessage(answer))
+        message: SessionMessage = item
+        return message
+
+    async def aclose(self) -> None:
+        """Close the stream."""
+        await self._received.aclose()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> SessionMessage:
+        try:
+            return await self.receive()
+        except anyio.EndOfStream:
+            raise StopAsyncIteration from None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
+def refusal(error: Exception) -> JSONRPCError | None:
+    """Give the answer to what could not be read, under the id of the request where one can be made out.
+
+    None for an empty line, and for an error that is of no line.
+    """
+    if not isinstance(error, ValidationError):
+        return None
+    faults = error.errors(include_url=False, include_context=False)
+    first = faults[0]
+    if isinstance(first["input"], str) and not first["input"].strip():
+        return None
+    broken = first["type"] == "json_invalid"
+    told = f"{first['msg']}; {REMEDY}" if broken else "this is no request, notification or response of JSON-RPC 2.0"
+    named = next((one for fault in faults for one in _id_of(fault["input"])), None)
+    return JSONRPCError(
+        jsonrpc="2.0", id=named, error=ErrorData(code=PARSE_ERROR if broken else INVALID_REQUEST, message=told)
+    )
+
+
+def _id_of(given: Any) -> Iterator[str | int]:
+    """Give the id of a request. Python reads JSON that is not quite text, such as half of a pair of surrogates."""
+    if isinstance(given, str):
+        try:
+            given = json.loads(given)
+        except (ValueError, RecursionError):
+            return
+    if isinstance(given, dict) and "method" in given and "jsonrpc" in given:
+        named = given.get("id")
+        if isinstance(named, str | int) and not isinstance(named, bool):
+            yield named
+
+
+# The two transports: stdio for a client that starts us, streamable HTTP for those that find us.
+
+LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
+"""What a browser calls this machine; any other name that leads here is another's."""
+
+GRACE: Final = 5
+"""Seconds that open streams are given at the end."""
+
+
+def run_stdio(server: MCPServer[Any]) -> None:
+    """Serve one client over stdin and stdout, until it closes stdin; every request is answered, readable or not."""
+    anyio.run(_over_stdio, server)
+
+
+async def _over_stdio(server: MCPServer[Any]) -> None:
+    inner = getattr(server, "_lowlevel_server", None)  # the SDK takes streams nowhere else
+    if inner is None:
+        await server.run_stdio_async()
+        return
+    async with stdio_server() as (received, answers):
+        await inner.run(Answering(received, answers), answers, inner.create_initialization_options())
+
+
+def run_http(server: MCPServer[Any], *, host: str, port: int, say: Callable[[str], None]) -> None:
+    """Serve over HTTP until SIGINT or SIGTERM; ``say`` is told the address once it is listened at.
+
+    Raises:
+        InputError: the host is not of this machine alone, where nobody needs a key, or the port is taken.
+    """
+    from phronesis.config.server import Serving  # noqa: PLC0415 - the whole policy: not for stdio
+    from phronesis.interfaces.server_process import listen, run  # noqa: PLC0415 - uvicorn: the same
+
+    check_loopback(host)
+    serving = Serving(host=host, port=port, shutdown_seconds=GRACE)
+    run(http_app(server, hosts=(), path="/mcp"), serving, listen(serving), say)
+
+
+def check_loopback(host: str) -> None:
+    """Raise InputError for an address that others than this machine reach."""
+    try:
+        local = host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        local = False
+    if not local:
+        raise InputError(
+            f"host: {host:.80} can be reached by others, and nothing here asks them for a key; use 127.0.0.1, and put a"
+            " server that knows its callers before it", field="host",
+        )  # fmt: skip
+
+
+def http_app(server: MCPServer[Any], *, hosts: Sequence[str] | None, path: str) -> Starlette:
+    """Give the application (`mcp_app`)."""
+    names = [each for name in LOOPBACK for each in (name, f"{name}:*")] + list(hosts or ())
+    guard = TransportSecuritySettings(
+        enable_dns_rebinding_protection=hosts is not None, allowed_hosts=names,
+        allowed_origins=[f"{scheme}://{name}" for name in names for scheme in ("http", "https")],
+    )  # fmt: skip
+    return server.streamable_http_app(streamable_http_path=path, transport_security=guard)
+
+
+# The server: tools, resources, prompts and completion joined over one reception.
 
 NAME: Final = "phronesis"
 

@@ -1,13 +1,195 @@
-"""The pages of reference, made from the code: ``python -m phronesis.interfaces.reference docs`` writes them.
+"""The pages of the Python surface: verbs, records, errors, and the fields of a policy."""
 
-Every page is a function without arguments that gives Markdown; a test holds the pages in ``docs/`` equal to them.
-"""
+import dataclasses
+import inspect
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
 
-from collections.abc import Callable, Mapping
-from typing import Final
+import click
 
-from phronesis.interfaces.reference.commands import commands_page
-from phronesis.interfaces.reference.python import errors_page, memory_page, policy_page, records_page
+import phronesis
+from phronesis import errors
+from phronesis.config import Policy, effective_policy
+from phronesis.config.policy_errors import Origin
+from phronesis.core import results
+from phronesis.interfaces.cli.commands import SECTIONS, cli, every_command, lines_of
+from phronesis.memory import Memory
+
+# What the pages of reference share: the line that says how they are made, and tables.
+
+MADE: Final = (
+    "<!-- Made from the code by `python -m phronesis.interfaces.reference docs`; edit the docstrings, not this. -->"
+)
+_ROLE: Final = re.compile(r"``([^`\n]+)``")
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Give the lines of a table; what would end a cell is escaped."""
+    lines = [head, ["---"] * len(head), *rows]
+    return ["| " + " | ".join(" ".join(cell.replace("|", "\\|").split()) for cell in line) + " |" for line in lines]
+
+
+def prose(docstring: str | None) -> str:
+    """Give a docstring as Markdown: code in single backticks, sections as bold words and lists."""
+    lines = []
+    for line in _ROLE.sub(r"`\1`", inspect.cleandoc(docstring or "")).splitlines():
+        section = re.fullmatch(r"(Args|Attributes|Raises|Returns|Yields):", line)
+        named = re.fullmatch(r" {4}([\w.* ,]+): (.*)", line)
+        if section:
+            lines += [f"**{section[1]}**", ""]
+        elif named:
+            lines.append(f"- `{named[1]}`: {named[2]}")
+        elif line.startswith("        "):
+            lines.append(f"  {line.strip()}")
+        else:
+            lines.append(line)
+    return "\n".join(lines).strip()
+
+
+def first_line(value: Any) -> str:
+    """Give the first paragraph of a thing's docstring, on one line."""
+    return " ".join(prose(inspect.getdoc(value)).partition("\n\n")[0].split())
+
+
+# The page of the command line, made from the click tree.
+
+_WIDTH = 400
+"""Columns of a usage line: it is not to be broken."""
+
+
+def commands_page() -> str:
+    """Give ``docs/cli.md``: every command under its heading, with its options and examples."""
+    lines = [
+        MADE, "", "# The command line", "",
+        "`phronesis --help` lists the commands, `phronesis COMMAND --help` says what one does. A store is named by",
+        "`--url`, else by `PHRONESIS_URL`, else it is a file in your data folder. Errors are one line on stderr; the",
+        "exit code is 0, 1 (it failed, or found something wrong), 2 (it was called wrongly) or 130 (interrupted).", "",
+    ]  # fmt: skip
+    for title, commands in SECTIONS.items():
+        names = {command.name for command in commands}
+        lines += [f"## {title}", ""]
+        for path, command in every_command(cli):
+            if path.split()[0] in names:
+                lines += _command(path, command)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _command(path: str, command: click.Command) -> Iterator[str]:
+    context = click.Context(command, info_name=f"phronesis {path}", max_content_width=_WIDTH, terminal_width=_WIDTH)
+    yield from (f"### phronesis {path}", "")
+    yield from (inspect.cleandoc(command.help or ""), "")
+    if isinstance(command, click.Group):
+        if command.commands:
+            yield from ("Commands: " + ", ".join(f"`{name}`" for name in command.commands) + ".", "")
+        return
+    usage = command.get_usage(context).removeprefix("Usage: ")
+    yield from ("```text", usage, "```", "")
+    records = (param.get_help_record(context) for param in command.params if isinstance(param, click.Option))
+    options = [(f"`{record[0]}`", record[1].strip()) for record in records if record is not None]
+    if options:
+        yield from (*table(("option", "what it says"), options), "")
+    yield from ("```sh", *lines_of(path), "```", "")
+
+
+_MODULE: Final = re.compile(r"(?<![\w.])(?:\w++\.)+(?=[A-Za-z_]\w*)")
+"""The modules before a type's name: a reader knows a Mapping without them."""
+
+
+def memory_page() -> str:
+    """Give ``docs/reference/memory.md``: every verb of Memory with its signature and what it promises."""
+    lines = [
+        MADE, "", "# Memory", "", prose(inspect.getdoc(Memory)), "",
+        "`AsyncMemory` has the same verbs as coroutines. Every result is a [record](records.md) with `to_dict()`,",
+        "every error one of [these](errors.md).", "",
+    ]  # fmt: skip
+    for part in (Memory, *Memory.__mro__[1:-2]):
+        for name, verb in vars(part).items():
+            if not name.startswith("_") and callable(getattr(Memory, name)):
+                lines += _verb(name, getattr(Memory, name), static=isinstance(verb, staticmethod))
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def records_page() -> str:
+    """Give ``docs/reference/records.md``: the fields of every record that a verb gives."""
+    named = {getattr(phronesis, name) for name in phronesis.__all__}
+    named |= {one for one in vars(results).values() if isinstance(one, type)}
+    records = {one.__name__: one for one in named if dataclasses.is_dataclass(one) and isinstance(one, type)}
+    lines = [MADE, "", "# Records", "", "Frozen, typed, with `to_dict()` for plain JSON values.", ""]
+    for name, record in sorted(records.items()):
+        rows = [(f"`{field.name}`", f"`{_type(field.type)}`", _default(field)) for field in dataclasses.fields(record)
+                if not field.name.startswith("_")]  # fmt: skip
+        lines += [f"## {name}", "", prose(inspect.getdoc(record)), "", *table(("field", "type", "default"), rows), ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def errors_page() -> str:
+    """Give ``docs/reference/errors.md``: every error with its code."""
+    found = [one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, errors.PhronesisError)]
+    rows = [(f"`{one.__name__}`", f"`{one.code}`", f"`{one.__bases__[0].__name__}`", first_line(one)) for one in found]
+    lines = [
+        MADE, "", "# Errors", "",
+        "A message names the field and the remedy; `code` is for programs and does not change. `details` and `field`",
+        "are of the error too, and `to_dict()` gives all of it.", "",
+        *table(("error", "code", "is a", "when"), rows), "",
+    ]  # fmt: skip
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def policy_page() -> str:
+    """Give ``docs/reference/policy.md``: every field of a policy with its default."""
+    rows = [(f"`{one.path}`", f"`{json.dumps(one.value, ensure_ascii=False)}`")
+            for one in effective_policy(Policy(), Origin())]  # fmt: skip
+    lines = [
+        MADE, "", "# Fields of a policy", "",
+        "What stands in force when a `brain.yml` says nothing. What each means is in [policies](../policies.md) and",
+        "[models](../models.md); `phronesis doctor` prints the same table for your own.", "",
+        *table(("field", "default"), rows), "",
+    ]  # fmt: skip
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _verb(name: str, verb: Any, *, static: bool) -> Iterator[str]:
+    yield from (f"## {name}", "", "```python", *_signature(name, verb, static=static), "```", "")
+    yield from (prose(inspect.getdoc(verb)), "")
+
+
+def _signature(name: str, verb: Any, *, static: bool) -> Iterator[str]:
+    signature = inspect.signature(verb)
+    gives = (
+        "" if signature.return_annotation is inspect.Parameter.empty else f" -> {_type(signature.return_annotation)}"
+    )
+    parameters = list(signature.parameters.values())[0 if static else 1 :]
+    owner = "Memory" if static else "memory"
+    if not parameters:
+        yield f"{owner}.{name}(){gives}"
+        return
+    yield f"{owner}.{name}("
+    starred = False
+    for parameter in parameters:
+        if parameter.kind is parameter.KEYWORD_ONLY and not starred:
+            starred = True
+            yield "    *,"
+        default = "" if parameter.default is parameter.empty else f" = {parameter.default!r}"
+        yield f"    {parameter.name}: {_type(parameter.annotation)}{default},"
+    yield f"){gives}"
+
+
+def _type(annotation: Any) -> str:
+    told = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+    return _MODULE.sub("", told).replace("'", "")
+
+
+def _default(field: "dataclasses.Field[Any]") -> str:
+    if field.default is not dataclasses.MISSING:
+        return f"`{field.default!r}`"
+    if field.default_factory is not dataclasses.MISSING:
+        return f"`{field.default_factory()!r}`"
+    return "required"
+
+
+# The pages of reference, made from the code: ``python -m phronesis.interfaces.reference docs`` writes them.
 
 PAGES: Final[Mapping[str, Callable[[], str]]] = {
     "cli.md": commands_page,

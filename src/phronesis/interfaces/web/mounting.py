@@ -5,25 +5,10 @@ from typing import Any
 from fastapi import FastAPI, Response
 from fastapi.staticfiles import StaticFiles
 
-from phronesis.interfaces.admission import Admission
-from phronesis.interfaces.web.pages import (
-    composer,
-    entrance,
-    experience,
-    health,
-    home,
-    item,
-    jobs,
-    memories,
-    people,
-    quarantine,
-    resources,
-    runs,
-    sessions,
-    traits,
-)
+from phronesis.interfaces.authentication import Admission
+from phronesis.interfaces.web.pages import conversations, experience, login, memories, people, resources, runs, status
 from phronesis.interfaces.web.routing import error_page
-from phronesis.interfaces.web.visiting import Reception
+from phronesis.interfaces.web.session import Reception
 
 
 def mount(app: FastAPI, admission: Admission) -> None:
@@ -31,9 +16,9 @@ def mount(app: FastAPI, admission: Admission) -> None:
     app.state.reception = Reception(admission)
     app.state.problem_page = error_page
     app.mount("/static", Unchanging(packages=[("phronesis.interfaces.web", "static")]), name="static")
-    for one in (entrance, home, memories, item, sessions, composer, people, traits, experience, runs, resources,
-                quarantine, jobs, health):  # fmt: skip
-        app.include_router(one.router, include_in_schema=False)
+    pages = (login, status, memories, conversations, people, experience, runs, resources)
+    for page in pages:
+        app.include_router(page.router, include_in_schema=False)
 
 
 class Unchanging(StaticFiles):

@@ -15,11 +15,11 @@ from markupsafe import Markup
 
 from phronesis import __version__
 from phronesis.core.items import Item
-from phronesis.core.plain import as_json
-from phronesis.core.reasoning.records import REASONING
-from phronesis.core.reasoning.standing import current_block
-from phronesis.interfaces.web.visiting import FORM_TOKEN, Visitor, set_cookie
+from phronesis.core.serialization import as_json
+from phronesis.interfaces.web.session import FORM_TOKEN, Visitor, set_cookie
 from phronesis.interfaces.web.words import LANGUAGES, Words
+from phronesis.reasoning.laws.claim_status import current_block
+from phronesis.reasoning.laws.records import REASONING
 
 NAVIGATION: Final = (
     ("home", "/"),
@@ -41,7 +41,7 @@ _STEPS: Final = ((60, "seconds"), (60, "minutes"), (24, "hours"), (30, "days"), 
 
 _CITATION: Final = re.compile(r"(mem:[0-9a-f-]{36})")
 _FENCE: Final = re.compile(r"(</?(?:memory|turn)-\d{9}[^>\n]*>)")
-"""A tag of ``core.fences`` in a composed context."""
+"""A tag of ``core.data_delimiters`` in a composed context."""
 
 
 def page(visitor: Visitor, template: str, *, status: int = 200, **values: Any) -> Response:

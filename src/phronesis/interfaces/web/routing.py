@@ -11,9 +11,9 @@ from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 
 from phronesis.errors import InputError, PhronesisError
-from phronesis.interfaces.rest.problems import status_of, when_again
+from phronesis.interfaces.http.problems import status_of, when_again
 from phronesis.interfaces.web.rendering import address, bare_page
-from phronesis.interfaces.web.visiting import Reception, is_stranger
+from phronesis.interfaces.web.session import Reception, is_stranger
 
 HEADERS: Final = {
     "Content-Security-Policy": (

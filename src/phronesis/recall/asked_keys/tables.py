@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, Final
 
-from phronesis.core.loading import once
-from phronesis.core.memory_keys import KEYS
+from phronesis.core.lazy_loading import once
 from phronesis.core.pattern_tables import Pieces, parse_folded
+from phronesis.core.values import KEYS
 from phronesis.errors import PhronesisError
 
 LANGUAGES: Final = ("en", "zh")

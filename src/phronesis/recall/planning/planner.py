@@ -1,19 +1,225 @@
-"""The planner: from a message to a retrieval plan, by rules, or by a model with the rules in its stead (SB-06)."""
+"""A plan by a model: what it says is checked field by field, and what is not so is left to the rules.
+
+The rules plan first, and theirs is the plan that the model's answer changes: a field that does not hold is dropped
+with a reason and the rules' one stays. The message is always the first query, whatever the model says. A time that
+the rules read stands: reckoning with a calendar is not what models are good at.
+"""
 
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any, Final
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime, time
+from importlib import resources
+from typing import Annotated, Any, Final, Protocol
 
-from phronesis.core.plan import RetrievalPlan
+import pydantic
+
+from phronesis.core.data_delimiters import choose_boundary
+from phronesis.core.items import KINDS
+from phronesis.core.results import Degraded
+from phronesis.core.retrieval_plan import INTENTS, MAX_QUERIES, STORES, Intent, RetrievalPlan, SubQuery, TimeWindow
 from phronesis.core.scope import Scope
-from phronesis.recall.planning.asking import PlanAsker, Shown, planned_by_model
-from phronesis.recall.planning.deciding import decide
-from phronesis.recall.planning.entities import KnownNames, candidates, entities_in
-from phronesis.recall.planning.querying import sub_plan, word_queries
-from phronesis.recall.planning.reading import language_of, read_message
-from phronesis.recall.planning.windowing import window_of
+from phronesis.models.structured_client import Answer, Task
+from phronesis.recall.planning.intent import decide, excerpt, language_of, read_message
+from phronesis.recall.planning.time_range import window_of
+from phronesis.recall.planning.wordings import KnownNames, candidates, distinct, entities_in, sub_plan, word_queries
+
+ROLE: Final = "plan"
+PROMPT_VERSION: Final = "plan/1"
+RULES_VERSION: Final = "plan-rules/1"
+
+MAX_MESSAGE: Final = 4_000
+MAX_RECENT: Final = 4
+MAX_TURN: Final = 500
+"""Characters shown of the message, and how many recent turns with how many characters each."""
+
+MAX_TEXT: Final = 400
+"""Characters of a query, an entity or a reason."""
+
+SAID: Final = "message"
+"""What was said is always among the kinds: a narrow choice must not hide the answer."""
+
+
+def _all_required(schema: dict[str, Any]) -> None:
+    """Ask a server for every field and no other, as its strict mode demands; what comes back may still lack some."""
+    schema["required"] = list(schema["properties"])
+    schema["additionalProperties"] = False
+    for member in schema["properties"].values():
+        member.pop("default", None)
+
+
+_WIDE: Final = pydantic.ConfigDict(extra="ignore", json_schema_extra=_all_required)
+
+
+def _words(words: Sequence[str]) -> pydantic.WithJsonSchema:
+    return pydantic.WithJsonSchema({"type": "string", "enum": list(words)})
+
+
+class ProposedQuery(pydantic.BaseModel):
+    """A wording as a model gives it."""
+
+    model_config = _WIDE
+
+    text: Annotated[str, pydantic.Field(max_length=20_000)]
+    weight: float = 0.8
+    store: Annotated[str, _words([*STORES, "both"])] = "both"
+
+
+class ProposedTime(pydantic.BaseModel):
+    """A time as a model gives it."""
+
+    model_config = _WIDE
+
+    since: Annotated[str, pydantic.Field(max_length=40)]
+    until: Annotated[str, pydantic.Field(max_length=40)]
+    words: Annotated[str, pydantic.Field(max_length=2_000)] = ""
+
+
+class ProposedPlan(pydantic.BaseModel):
+    """The answer asked for. Its fields are wide: each is looked at on its own, and what does not hold is dropped."""
+
+    model_config = _WIDE
+
+    intent: Annotated[str, _words(INTENTS)]
+    resources_needed: bool
+    reason: Annotated[str, pydantic.Field(max_length=20_000)] = ""
+    queries: Annotated[list[ProposedQuery], pydantic.Field(max_length=64)] = []
+    entities: Annotated[list[str], pydantic.Field(max_length=256)] = []
+    time: ProposedTime | None = None
+    kinds: Annotated[list[str], pydantic.Field(max_length=64)] = []
+
+
+class PlanAsker(Protocol):
+    """Who can be asked for a plan (``models.asker.Asker``)."""
+
+    @property
+    def name(self) -> str:
+        """Gateway and model."""
+        ...
+
+    def ask(self, tenant: str, task: Task[ProposedPlan]) -> Answer[ProposedPlan]:
+        """Give an answer, or why there is none."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a model is shown: all of it is data."""
+
+    message: str
+    now: datetime
+    recent: Sequence[str]
+    state: Mapping[str, Any]
+    resources: bool | None
+
+
+def planned_by_model(asker: PlanAsker, tenant: str, rules: RetrievalPlan, shown: Shown) -> RetrievalPlan:
+    """Give the rules' plan as the model would have it, or, where it gave nothing, the rules' own with ``degraded``."""
+    answer = asker.ask(tenant, Task(_instructions(), _fenced(rules.id, shown), ProposedPlan))
+    if answer.value is None:
+        code = answer.error.code if answer.error is not None else "model.error"
+        return replace(rules, degraded=(Degraded(ROLE, code, RULES_VERSION, asker.name),))
+    return _merged(rules, answer.value, shown, made_by=f"{asker.name} {PROMPT_VERSION}")
+
+
+def _instructions() -> str:
+    text = resources.files(__package__).joinpath("plan.md").read_text(encoding="utf-8").strip()
+    return text.replace("{max_queries}", str(MAX_QUERIES - 2)).replace("{kinds}", ", ".join(KINDS[:11]))
+
+
+def _fenced(plan_id: str, shown: Shown) -> str:
+    recent = [excerpt(text, MAX_TURN) for text in shown.recent[-MAX_RECENT:]]
+    state = "\n".join(f"{name}: {value}"[:MAX_TEXT] for name, value in shown.state.items() if isinstance(value, str))
+    message = excerpt(shown.message, MAX_MESSAGE)
+    boundary = choose_boundary(plan_id, [*recent, state, message])
+    lines = [f"now: {shown.now:%Y-%m-%d, %A}"]
+    lines += [boundary.turn('part="recent"', text) for text in recent]
+    lines += [boundary.turn('part="state"', state)] if state else []
+    return "\n".join([*lines, boundary.turn('part="message"', message)])
+
+
+def _merged(rules: RetrievalPlan, said: ProposedPlan, shown: Shown, *, made_by: str) -> RetrievalPlan:
+    dropped: list[str] = []
+    intent: Intent = rules.intent
+    known = [one for one in INTENTS if one == said.intent]
+    if known:
+        intent = known[0]
+    else:
+        dropped.append("the model's intent is none of those there are; the rules' stands")
+    window = rules.time or _window(said.time, shown.message, dropped)
+    kinds = _kinds(said.kinds, dropped)
+    queries = _queries(said.queries, dropped)
+    first, *others = rules.queries
+    rest = [one for one in others if one.origin == "state"] if queries else others
+
+    def asked(store: str) -> tuple[SubQuery, ...]:
+        return distinct([first, *(one for one, of in queries if of in (store, "both")), *rest])
+
+    needs = said.resources_needed
+    share = rules.share if needs and shown.resources is not False else 1.0
+    memory = replace(sub_plan("memory", asked("memory"), rules.limit, share), kinds=kinds)
+    library = sub_plan("resources", asked("resources"), rules.limit, 1 - rules.share)
+    reason = " ".join(said.reason.split())[:MAX_TEXT] or "the model says so"
+    return replace(
+        rules, intent=intent, queries=distinct([first, *(one for one, _ in queries), *rest]), kinds=kinds, time=window,
+        entities=_entities(said.entities, rules, shown.message, dropped), resources_needed=needs, memory=memory,
+        resources=library if needs and shown.resources is not False else None,
+        reasons=(reason, *dropped), made_by=made_by,
+    )  # fmt: skip
+
+
+def _queries(given: Sequence[ProposedQuery], dropped: list[str]) -> list[tuple[SubQuery, str]]:
+    out: list[tuple[SubQuery, str]] = []
+    for one in given:
+        text = " ".join(one.text.split())[:MAX_TEXT]
+        if not text:
+            dropped.append("a query of the model says nothing; it is dropped")
+            continue
+        weight = one.weight if 0 < one.weight <= 1 else 1.0 if one.weight > 1 else 0.1
+        if weight != one.weight:
+            dropped.append("a query's weight is not above 0 and up to 1; it is clipped")
+        out.append((SubQuery(text, weight, "model"), one.store if one.store in STORES else "both"))
+    if len(out) > MAX_QUERIES - 1:
+        dropped.append(f"the model gave {len(out)} queries; the first {MAX_QUERIES - 1} are kept")
+    return out[: MAX_QUERIES - 1]
+
+
+def _window(given: ProposedTime | None, message: str, dropped: list[str]) -> TimeWindow | None:
+    if given is None:
+        return None
+    if not given.words.strip() or given.words.casefold().strip() not in message.casefold():
+        dropped.append("the model's time is named by no words of the message; it is dropped")
+        return None
+    try:
+        since, until = (date.fromisoformat(text.strip()[:10]) for text in (given.since, given.until))
+    except ValueError:
+        dropped.append("the model's time is no date; it is dropped")
+        return None
+    if since >= until:
+        dropped.append("the model's time ends before it begins; it is dropped")
+        return None
+    return TimeWindow(
+        datetime.combine(since, time(), UTC), datetime.combine(until, time(), UTC), given.words.strip()[:MAX_TEXT]
+    )
+
+
+def _kinds(given: Sequence[str], dropped: list[str]) -> tuple[str, ...] | None:
+    known = [kind for kind in KINDS if kind in given]
+    if len(known) < len(set(given)):
+        dropped.append("the model names kinds that there are not; they are dropped")
+    return tuple(dict.fromkeys([*known, SAID])) if known else None
+
+
+def _entities(given: Sequence[str], rules: RetrievalPlan, message: str, dropped: list[str]) -> tuple[str, ...]:
+    low = message.casefold()
+    names = [" ".join(name.split())[:MAX_TEXT] for name in given]
+    held = [name for name in names if name and name.casefold() in low]
+    if len(held) < len(given):
+        dropped.append("the model names entities that the message does not; they are dropped")
+    return tuple(dict.fromkeys([*rules.entities, *held]))[:16]
+
+
+# The planner: from a message to a retrieval plan, by rules, or by a model with the rules in its stead (SB-06).
 
 SHARE: Final = 0.4
 """The part of the evidence that is memory where resources are asked too (source: the plan of SmartBrain, 7.4)."""

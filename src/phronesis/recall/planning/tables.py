@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Final
 
-from phronesis.core.loading import once
+from phronesis.core.lazy_loading import once
 from phronesis.core.pattern_tables import Pieces, parse_folded
 from phronesis.errors import PhronesisError
 

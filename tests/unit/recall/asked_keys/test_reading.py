@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from growth import assert_cut_off, repeated
-from phronesis.core.memory_keys import KEYS
-from phronesis.recall.asked_keys.reading import MAX_CLAUSE, MAX_READ, KeyAsked, key_asked
+from phronesis.core.values import KEYS
+from phronesis.recall.asked_keys.finding import MAX_CLAUSE, MAX_READ, KeyAsked, key_asked
 from phronesis.recall.asked_keys.tables import LANGUAGES, load_table
 
 LABELLED = Path(__file__).parents[3] / "labelled" / "asked_keys.jsonl"

@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 
 from fake_models import ScriptedModel, asker
-from phronesis.core.plan import MAX_QUERIES, RetrievalPlan, SubQuery
 from phronesis.core.results import Degraded
+from phronesis.core.retrieval_plan import MAX_QUERIES, RetrievalPlan, SubQuery
 from phronesis.errors import ModelUnavailable
-from phronesis.recall.planning.asking import ProposedPlan
-from phronesis.recall.planning.planner import Planner, PlanRequest
+from phronesis.recall.planning.planner import Planner, PlanRequest, ProposedPlan
 
 NOW = datetime(2026, 5, 12, 9, tzinfo=UTC)
 GOOD: dict[str, Any] = {

@@ -4,9 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from phronesis.recall.planning.deciding import decide
-from phronesis.recall.planning.reading import MAX_READ, excerpt, language_of, read_message
-from phronesis.recall.planning.windowing import window_of
+from phronesis.recall.planning.intent import MAX_READ, decide, excerpt, language_of, read_message
+from phronesis.recall.planning.time_range import window_of
 
 NOW = datetime(2025, 11, 20, 15, tzinfo=UTC)
 """A Thursday."""

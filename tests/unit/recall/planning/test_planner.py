@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from growth import assert_cut_off, repeated
-from phronesis.core.plan import MAX_QUERIES, RetrievalPlan, SubQuery
+from phronesis.core.retrieval_plan import MAX_QUERIES, RetrievalPlan, SubQuery
 from phronesis.core.scope import Scope, make_scope
-from phronesis.recall.planning.entities import entities_in
+from phronesis.recall.planning.intent import MAX_READ
 from phronesis.recall.planning.planner import Planner, PlanRequest
-from phronesis.recall.planning.reading import MAX_READ
+from phronesis.recall.planning.wordings import entities_in
 
 NOW = datetime(2026, 5, 12, 9, tzinfo=UTC)
 PLANNER = Planner(lambda: NOW)

@@ -1,16 +1,149 @@
-"""Experience: what was tried and what is learned from it, as lists, as answers to a question, and as a graph."""
+"""The graph of experience as it is walked: an item, what edges join to it, and theirs; never more than one can see.
 
-from typing import Final
+Principles stand on patterns (``supports``), patterns on events (``member_of``), events name artifacts (``about``);
+``contradicts`` and ``refines`` go across.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 from fastapi import Response
 from fastapi.responses import JSONResponse
 
-from phronesis.core.experience.answers import Answer
-from phronesis.core.plain import as_json
-from phronesis.interfaces.web.rendering import address, page
+from phronesis.core.items import Item
+from phronesis.core.serialization import Record, as_json
+from phronesis.errors import NotFound
+from phronesis.experience.laws.answers import Answer
+from phronesis.experience.laws.records import ABOUT, CONTRADICTS, L1, MEMBER_OF, PATTERN, PRINCIPLE, REFINES, SUPPORTS
+from phronesis.interfaces.web.rendering import address, item_address, page
 from phronesis.interfaces.web.routing import make_router
-from phronesis.interfaces.web.visiting import Visiting, Visitor
-from phronesis.interfaces.web.walking import LAYERS, newest, walk
+from phronesis.interfaces.web.session import Visiting, Visitor
+from phronesis.memory import Memory
+
+LAYERS: Final = (PRINCIPLE, PATTERN, L1)
+"""The kinds of experience, the widest first."""
+
+RELATIONS: Final = (CONTRADICTS, SUPPORTS, REFINES, MEMBER_OF)
+"""The edges that are walked, those first that are kept where there are too many."""
+
+MAX_NEIGHBOURS: Final = 24
+"""Edges of one node: what is left out is counted."""
+
+MAX_NODES: Final = 60
+MAX_STARTS: Final = 5
+MAX_LABEL: Final = 90
+
+
+@dataclass(frozen=True, slots=True)
+class Node(Record):
+    """A node: an item, or an artifact, which has no page. ``tone`` is what came of it; ``faded``: it is over."""
+
+    id: str
+    kind: str
+    label: str
+    tone: str = ""
+    faded: bool = False
+    address: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Link(Record):
+    """An edge between two nodes."""
+
+    source: str
+    target: str
+    relation: str
+
+
+@dataclass(slots=True)
+class Walk(Record):
+    """What was walked to from ``starts``. ``left_out``: how many edges of a node are not shown, by its id."""
+
+    starts: Sequence[str]
+    nodes: dict[str, Node] = field(default_factory=dict)
+    links: set[Link] = field(default_factory=set)
+    left_out: dict[str, int] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain JSON values."""
+        links = sorted(self.links, key=lambda one: (one.source, one.target, one.relation))
+        return {"starts": list(self.starts), "nodes": [node.to_dict() for node in self.nodes.values()],
+                "links": [link.to_dict() for link in links], "left_out": self.left_out}  # fmt: skip
+
+
+def newest(memory: Memory, scope: Mapping[str, Any]) -> list[str]:
+    """Give the newest items of the widest layer that a scope has any of; none where nothing was tried."""
+    for kind in LAYERS:
+        found = memory.get_all(**scope, kinds=[kind], limit=MAX_STARTS)
+        if found:
+            return [item.id for item in found]
+    return []
+
+
+def walk(memory: Memory, starts: Sequence[str], *, steps: int = 1, artifacts: bool = False) -> Walk:
+    """Give items of experience and what is so many steps away; NotFound when there is none of an id."""
+    items = [memory.get(one) for one in starts]
+    for item in items:
+        if item.kind not in LAYERS:
+            raise NotFound(f"item {item.id} is a {item.kind}, which is no experience; its page shows it", field="id")
+    seen = Walk([item.id for item in items], {item.id: _node(item) for item in items})
+    reached = list(seen.starts)
+    for _ in range(steps):
+        reached = [new for one in reached for new in _expand(memory, seen, one, artifacts)]
+    return seen
+
+
+def _expand(memory: Memory, seen: Walk, item_id: str, artifacts: bool) -> list[str]:
+    """Add what is joined to a node; give the items that are new."""
+    types = (*RELATIONS, ABOUT) if artifacts else RELATIONS
+    edges = [edge for edge in memory.explain(item_id).edges if edge["type"] in types]
+    edges.sort(key=lambda edge: (types.index(edge["type"]), -(edge.get("weight") or 0.0), edge["from_id"]))
+    if len(edges) > MAX_NEIGHBOURS:
+        seen.left_out[item_id] = len(edges) - MAX_NEIGHBOURS
+    new: list[str] = []
+    for edge in edges[:MAX_NEIGHBOURS]:
+        side = "to" if edge["from_id"] == item_id else "from"
+        other, kind = edge[f"{side}_id"], edge[f"{side}_kind"]
+        if other not in seen.nodes:
+            node = _found(memory, other, kind) if len(seen.nodes) < MAX_NODES else None
+            if node is None:
+                continue
+            seen.nodes[other] = node
+            new += [other] if node.address else []
+        seen.links.add(Link(edge["from_id"], edge["to_id"], edge["type"]))
+    return new
+
+
+def _found(memory: Memory, one: str, kind: str) -> Node | None:
+    if kind == "artifact":
+        return Node(one, "artifact", one[:MAX_LABEL])
+    if kind != "item":
+        return None
+    try:
+        item = memory.get(one)
+    except NotFound:  # erased meanwhile
+        return None
+    return _node(item) if item.kind in LAYERS else None
+
+
+def _node(item: Item) -> Node:
+    label = _shortened(_said(item))
+    return Node(item.id, item.kind, label, item.label or "", not item.live, item_address(item.id))
+
+
+def _said(item: Item) -> str:
+    """Give the words by which people know an item: what was tried, or what to do."""
+    given: Iterable[Any] = (item.data.get(name) for name in ("action", "attempt", "summary"))
+    return next((str(words) for words in given if words), item.content or item.id)
+
+
+def _shortened(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= MAX_LABEL else line[: MAX_LABEL - 1] + "…"
+
+
+# Experience: what was tried and what is learned from it, as lists, as answers to a question, and as a graph.
 
 PAGE: Final = 20
 ANSWERS: Final = 8

@@ -9,14 +9,14 @@ from typing import Annotated, Any, Final
 
 from fastapi import Depends, File, Form, Response, UploadFile
 
+from phronesis.core.documents import DOCUMENT, DocumentRow
 from phronesis.core.items import Item
-from phronesis.core.resources.records import DOCUMENT, DocumentRow
-from phronesis.core.resources.results import IngestedResource, Resource
 from phronesis.errors import InputError
 from phronesis.interfaces.uploads import stored_name
 from phronesis.interfaces.web.rendering import address, page
 from phronesis.interfaces.web.routing import back, make_router
-from phronesis.interfaces.web.visiting import Visiting, Visitor
+from phronesis.interfaces.web.session import Visiting, Visitor
+from phronesis.resources.laws.records import IngestedResource, Resource
 
 PAGE: Final = 30
 """Documents of a page."""

@@ -7,13 +7,13 @@ from typing import Annotated, Final
 from fastapi import Depends, Form, Response
 
 from phronesis.core.items import Item
-from phronesis.core.reasoning.learned import LearnResult
-from phronesis.core.reasoning.review import Review
-from phronesis.domains.catalysis.drawing import Drawing, drawing_of
 from phronesis.errors import InputError, MissingExtra
 from phronesis.interfaces.web.rendering import address, page
 from phronesis.interfaces.web.routing import back, make_router
-from phronesis.interfaces.web.visiting import Visiting, Visitor
+from phronesis.interfaces.web.session import Visiting, Visitor
+from phronesis.reasoning.catalysis.molecules import Drawing, drawing_of
+from phronesis.reasoning.laws.item_records import LearnResult
+from phronesis.reasoning.laws.records import Review
 
 PAGE: Final = 30
 

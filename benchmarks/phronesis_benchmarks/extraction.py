@@ -1,0 +1,164 @@
+"""How well messages are read: precision, recall and the gate, on labelled turns (``phronesis bench extraction``).
+
+A labelled turn is a JSON object a line: ``{"id", "split", "at", "role", "name", "text", "expect": [...], "gate"}``.
+What is expected is ``{"kind", "subject", "key", "value"}``, perhaps with ``act``, ``done``, ``replaces``, ``date``. A
+proposal is right when kind, subject, key, act and done are those of a label and its value equals the label's, or one
+contains the other, in the form in which values are compared (docs/memory-types.md). Each label is met once. "Done"
+with no task that it ends stores nothing: where no label asks for it, it counts neither as found nor as stored.
+"""
+
+import json
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+from phronesis.conversation.extracting.memory_types import folded
+from phronesis.conversation.extracting.rules import Rules
+from phronesis.core.proposals import Proposal
+from phronesis.core.timestamps import parse_moment
+from phronesis.core.values import normal_value, plain_relative
+from phronesis.errors import InputError
+
+_POSSESSIVES: Final = ("the ", "our ", "my ", "a ", "我们的", "咱们的", "我的", "我们")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtractionScore:
+    """What was found of one split of one file. Shares are None where there is nothing to share."""
+
+    data: str
+    split: str
+    turns: int
+    labels: int
+    found: int
+    right: int
+    gate_right: int
+    dates: int
+    dates_right: int
+    replaced: int
+    replaced_right: int
+    microseconds: float
+
+    @property
+    def precision(self) -> float | None:
+        """The share of what was found that a label asks for."""
+        return self.right / self.found if self.found else None
+
+    @property
+    def recall(self) -> float | None:
+        """The share of the labels that were found."""
+        return self.right / self.labels if self.labels else None
+
+    @property
+    def gate(self) -> float:
+        """The share of the turns of which something was stored exactly when something was to be."""
+        return self.gate_right / self.turns
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractionReport:
+    """The scores of every file and split, in order."""
+
+    scores: tuple[ExtractionScore, ...]
+
+    def to_markdown(self) -> str:
+        """Give a table; times are processor time a message."""
+        head = "| data | split | turns | precision | recall | gate | dates | replaced | µs a message |"
+        rows = [
+            f"| {one.data} | {one.split} | {one.turns} | {_share(one.precision)} | {_share(one.recall)} |"
+            f" {_share(one.gate)} | {one.dates_right}/{one.dates} | {one.replaced_right}/{one.replaced} |"
+            f" {one.microseconds:.0f} |"
+            for one in self.scores
+        ]
+        return "\n".join([head, "|" + " --- |" * 9, *rows])
+
+
+def run_extraction(data: Sequence[Path], *, rules: Rules | None = None) -> ExtractionReport:
+    """Read every turn of the files by rules, and compare. InputError names the line that cannot be read."""
+    chosen = rules or Rules()
+    scores: list[ExtractionScore] = []
+    for path in data:
+        turns = load_turns(path)
+        if not turns:
+            raise InputError(f"{path.name} holds no turns", field="data")
+        splits = dict.fromkeys(turn["split"] for turn in turns)
+        scores += [_score(path.name, one, [turn for turn in turns if turn["split"] == one], chosen) for one in splits]
+    return ExtractionReport(tuple(scores))
+
+
+def load_turns(path: Path) -> list[dict[str, Any]]:
+    """Give the labelled turns of a file, checked for what comparing needs."""
+    turns = []
+    for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            turn = json.loads(line)
+            parse_moment(turn["at"], field="at")
+            for name in ("id", "split", "role", "text", "expect", "gate"):
+                turn[name]
+        except (ValueError, TypeError, KeyError, InputError) as error:
+            raise InputError(
+                f"{path.name}, line {number}: this is no labelled turn: {error!r:.120}", field="data"
+            ) from error
+        turns.append(turn)
+    return turns
+
+
+def is_right(label: Mapping[str, Any], proposal: Proposal, rules: Rules, *, at: datetime) -> bool:
+    """Tell whether a proposal is what a label asks for."""
+    same = (proposal.kind, folded(proposal.key), _bare(proposal.subject), proposal.act, proposal.done)
+    if same != (label["kind"], folded(label["key"]), _bare(label["subject"]), label.get("act", "assert"),
+                bool(label.get("done"))):  # fmt: skip
+        return False
+    if proposal.value is None:
+        return str(label["value"]).casefold() in proposal.content.casefold()
+    row = rules.types.find(proposal.key, proposal.kind)
+    form = row.form if row is not None else "text"
+    one, other = (normal_value(form, value, at=at) for value in (proposal.value, str(label["value"])))
+    return bool(one and other) and (one in other or other in one)
+
+
+def _score(data: str, split: str, turns: Iterable[Mapping[str, Any]], rules: Rules) -> ExtractionScore:
+    count = dict.fromkeys(("turns", "labels", "found", "right", "gate_right"), 0)
+    extra = dict.fromkeys(("dates", "dates_right", "replaced", "replaced_right"), 0)
+    spent = 0.0
+    rules.read(
+        0, {"role": "user"}, "Hello. 你好。", parse_moment("2026-01-01", field="at")
+    )  # the tables are compiled now
+    for turn in turns:
+        at = parse_moment(turn["at"], field="at")
+        begun = time.process_time()
+        found, _ = rules.read(0, {"role": turn["role"], "name": turn.get("name")}, turn["text"], at)
+        spent += time.process_time() - begun
+        count["turns"] += 1
+        count["labels"] += len(turn["expect"])
+        left = list(found)
+        for label in turn["expect"]:
+            hit = next((one for one in left if is_right(label, one, rules, at=at)), None)
+            if hit is None:
+                continue
+            left.remove(hit)
+            count["right"] += 1
+            if "date" in label:
+                extra["dates"] += 1
+                extra["dates_right"] += (hit.occurred_at or "")[:10] == label["date"]
+            if "replaces" in label:
+                extra["replaced"] += 1
+                extra["replaced_right"] += str(label["replaces"]).casefold() in (hit.replaces or "").casefold()
+        stored = len(found) - sum(one.done for one in left)
+        count["found"] += stored
+        count["gate_right"] += (stored > 0) == (turn["gate"] is None)
+    return ExtractionScore(data=data, split=split, microseconds=spent / max(1, count["turns"]) * 1e6, **count, **extra)
+
+
+def _bare(subject: str) -> str:
+    text = subject.strip().casefold()
+    return plain_relative(next((text.removeprefix(one) for one in _POSSESSIVES if text.startswith(one)), text))
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"

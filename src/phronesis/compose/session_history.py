@@ -1,0 +1,294 @@
+"""The working summary: what a session was about before its recent turns, each line with what it stands on.
+
+What a model summed up (``conversation/summaries``) is stored; everything else is made when it is read, so that it is
+never behind: what was derived from the session, and the openings of what the user said, the older the shorter, in the
+order in which they came. Lines are added at the end, and the oldest are shortened or left out a batch at a time:
+between two batches the summary begins as it did in the call before, which a prompt cache needs.
+"""
+
+import dataclasses
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from datetime import UTC, tzinfo
+from sys import maxsize
+from typing import Any, Final
+
+from phronesis.compose.item_wording import days_of_items, said_at, told_days, words_of
+from phronesis.compose.snippets import opening
+from phronesis.core.context import Block
+from phronesis.core.data_delimiters import own_text
+from phronesis.core.entries import Entry, SummaryRow, is_erased
+from phronesis.core.ids import item_id
+from phronesis.core.items import Item
+from phronesis.core.results import Turn
+from phronesis.core.statements import plain_form
+from phronesis.core.timestamps import to_micros
+from phronesis.log.reader import load_listed
+from phronesis.recall.browse import items_of, turns_of
+from phronesis.store.conversations import find_summary, repeats_of_entries
+from phronesis.store.database import Unit
+from phronesis.store.eligible import Wanted
+from phronesis.store.items import ItemState, OfSession, live_of_session, read_items, read_states
+from phronesis.store.lanes import Lane
+from phronesis.store.log import read_entries
+
+# The recent turns of a session as blocks: word for word, but without what was forgotten since.
+
+MAX_PENDING: Final = 64
+"""Entries that wait to be interpreted of which the newest are looked at: more than a session's turns shown."""
+
+_SPOKEN: Final = ("turn", "add")
+"""Verbs whose payload holds messages."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecentTurns:
+    """Blocks, oldest first; how many turns, and the lane they are in (None: there are none)."""
+
+    blocks: Sequence[Block]
+    count: int
+    lane: Lane | None
+
+    @property
+    def characters(self) -> int:
+        """How long they are together."""
+        return sum(len(block.text) for block in self.blocks)
+
+
+def recent_turns(
+    unit: Unit, lanes: Sequence[Lane], session_id: str, *, last: int, as_of: int | None = None
+) -> RecentTurns:
+    """Give the last turns of a session.
+
+    A message that was archived or retracted since is left out, unless a time is asked for; what is in quarantine is
+    data, whoever said it. Of what a client sent again the message that it repeats decides. Where its item still says
+    the same words, a block cites it, so that it is not shown again. What is not interpreted yet has no item.
+    """
+    blocks: list[Block] = []
+    count, where = 0, None
+    for lane in lanes:
+        turns = turns_of(unit, [lane], session_id, last=last, as_of=as_of)
+        waiting = _pending(unit, lane, session_id) if as_of is None else []
+        if not turns and not waiting:
+            continue
+        count, where = count + len(turns) + len(waiting), where or lane
+        said, states = _spoken_blocks(unit, lane, turns)
+        edited = read_items(unit, lane, [identity for identity, state in states.items() if state.version > 1])
+        for identity, message in said:
+            state = states.get(identity)
+            text = "" if is_erased(message) else message_words(message)
+            if not text.strip() or (state is not None and not state.kept and as_of is None):
+                continue
+            held = state is not None and state.held
+            same = state is not None and not held and (state.version == 1 or edited[identity].content == text)
+            blocks.append(_block(message, text, (f"mem:{identity}",) if same else (), held=held))
+        known = {message["id"]: message_words(message) for _, message in said if "id" in message}
+        for message in (message for entry in waiting for message in entry.payload["messages"]):
+            text = "" if is_erased(message) else message_words(message)
+            if text.strip() and ("id" not in message or known.get(message["id"]) != text):
+                blocks.append(_block(message, text, (), held=False))
+    return RecentTurns(blocks, count, where)
+
+
+def _pending(unit: Unit, lane: Lane, session_id: str) -> list[Entry]:
+    """Give the entries of a session, oldest first, that hold messages and are not interpreted yet."""
+    after = max(lane.applied_seq, lane.head_seq - MAX_PENDING)
+    if after >= lane.head_seq:
+        return []
+    rows = read_entries(unit, lane.lane_id, after=after, until=lane.head_seq)
+    found = load_listed(unit, lane, [row.entry_id for row in rows if row.verb in _SPOKEN])
+    entries = sorted(found.values(), key=lambda entry: entry.seq)
+    return [one for one in entries if one.payload.get("session_id") == session_id and one.payload.get("messages")]
+
+
+def _spoken_blocks(
+    unit: Unit, lane: Lane, turns: Sequence[Turn]
+) -> tuple[list[tuple[str, Mapping[str, Any]]], dict[str, ItemState]]:
+    """Give the messages of turns, each with the id of its item, and the state of these items.
+
+    A message that its session held already has no item of its own: its item is that of the message it repeats.
+    """
+    places = {(turn.entry_id, n): message for turn in turns for n, message in enumerate(turn.messages)}
+    ids = {place: item_id(place[0], "message", str(place[1])) for place in places}
+    states = read_states(unit, lane, ids.values())
+    unknown = {entry for (entry, n), message in places.items() if ids[entry, n] not in states and "id" in message}
+    if unknown:
+        repeated = {(row.entry_id, row.n): row.item_id for row in repeats_of_entries(unit, sorted(unknown))}
+        ids |= repeated
+        states |= read_states(unit, lane, [one for one in repeated.values() if one not in states])
+    return [(ids[place], message) for place, message in places.items()], states
+
+
+def message_words(message: Mapping[str, Any]) -> str:
+    """Give the words of a message as it was recorded: its content, or the text parts of a content given in parts."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else []
+    return "\n".join(part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str))
+
+
+def _block(message: Mapping[str, Any], text: str, citations: Sequence[str], *, held: bool) -> Block:
+    role = str(message.get("role", "user"))
+    fenced = held or role not in ("user", "assistant")
+    return Block(text=text, citations=citations, role=role, name=message.get("name"), fenced=fenced)
+
+
+LABEL: Final = "Earlier in this session"
+
+BATCH: Final = 16
+"""Messages of a session, of all roles, whose lines are shortened and left out together (this project's choice)."""
+
+NOTED_KINDS: Final = ("decision", "task", "intention", "event", "fact", "episodic")
+"""What a conversation came to. Profile and preferences stand in the core memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryPolicy:
+    """What a team decides about the lines by rules; the slot's budget decides how many of them are shown.
+
+    ``noted`` lines are of what came of the session, ``said`` of what the user said. Of a message ``opening`` characters
+    of its first sentence are quoted; half of that in the batch before the newest, a quarter in those before: the oldest
+    are compressed first.
+    """
+
+    noted: int = 16
+    said: int = 24
+    opening: int = 160
+
+    def most(self, age: int) -> int:
+        """Give the characters that are quoted of a message of the batch that is ``age`` batches old."""
+        return self.opening >> min(age, 2)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkingSummary:
+    """The lines, best first, and who made them: ``rules``, or the entry whose model answer is stored."""
+
+    blocks: Sequence[Block] = ()
+    made_by: str = "rules"
+    noted: Sequence[str] = ()
+    """Ids of derived items among what the lines cite."""
+
+
+def working_summary(
+    unit: Unit,
+    lane: Lane,
+    session_id: str,
+    wanted: Wanted,
+    *,
+    apart: AbstractSet[str] = frozenset(),
+    policy: SummaryPolicy = SummaryPolicy(),
+    zone: tzinfo = UTC,
+) -> WorkingSummary:
+    """Sum up a session of a lane: the stored summary where there is one, and by rules what came after it.
+
+    Items ``apart`` are shown elsewhere.
+    """
+    row = _stored(unit, lane, session_id, wanted)
+    meant = OfSession(NOTED_KINDS, policy.noted), OfSession(("message",), policy.said, "user")
+    noted, said = _of_session(unit, lane, session_id, wanted, meant)
+    batches = _batches(noted, said)
+    noted = [item for item in _whole(noted, batches, most=policy.noted) if item.id not in apart]
+    said = _whole(said, batches, most=policy.said)
+    lines: list[Block] = []
+    if row is not None:
+        lines = _lines(unit, lane, row)
+        noted = [item for item in noted if item.recorded_at > row.recorded_at]
+        said = [item for item in said if item.position is None or item.position >= row.position]
+    # A decision is often the message word for word: it is told once, as what was noted.
+    told = {plain_form(item.content) for item in noted}
+    said = [item for item in said if plain_form(item.content) not in told]
+    days = days_of_items(unit, [lane], noted, wanted, zone)
+    made = [*_noted(noted, days, batches), *_said(said, policy, batches, zone)]
+    places = {item.id: n for n, item in enumerate(sorted([*noted, *said], key=_when))}
+    blocks = [dataclasses.replace(block, place=places[item_id]) for item_id, block in made]
+    return WorkingSummary(
+        [*lines, *blocks], row.entry_id if row is not None and lines else "rules", [item.id for item in noted]
+    )
+
+
+def _of_session(
+    unit: Unit, lane: Lane, session_id: str, wanted: Wanted, meant: Sequence[OfSession]
+) -> Sequence[Sequence[Item]]:
+    """Give items of the session for each of what is meant, the newest first."""
+    if not wanted.past:
+        return live_of_session(unit, lane, session_id, meant)
+    own = {"session_id": session_id}
+    return [
+        items_of(unit, [lane], dataclasses.replace(
+            wanted, kinds=one.kinds, attributes=own if one.role is None else {**own, "role": one.role}
+        ), limit=one.limit)
+        for one in meant
+    ]  # fmt: skip
+
+
+def _stored(unit: Unit, lane: Lane, session_id: str, wanted: Wanted) -> SummaryRow | None:
+    row = find_summary(unit, lane.lane_id, session_id)
+    if row is None or wanted.valid_at is not None:
+        return None
+    # Only the last one is kept: for an earlier time the rules sum up.
+    return row if wanted.as_of is None or to_micros(row.recorded_at) <= wanted.as_of else None
+
+
+def _lines(unit: Unit, lane: Lane, row: SummaryRow) -> list[Block]:
+    """Give the stored lines but those that stand on something archived, ended or quarantined since. They are data."""
+    states = read_states(unit, lane, [source for line in row.lines for source in line.of])
+    return [
+        Block(line.text, tuple(f"mem:{source}" for source in line.of), fenced=True, label="So far", place=n)
+        for n, line in enumerate(row.lines)
+        if all(source in states and states[source].live for source in line.of)
+    ]
+
+
+def _batches(noted: Sequence[Item], said: Sequence[Item]) -> dict[str, int]:
+    """Give the number of each item's batch: of a message by its position, of what was derived by what was said then."""
+    found = {item.id: (item.position or 0) // BATCH for item in said}
+    marks = sorted((to_micros(item.recorded_at), found[item.id]) for item in said)
+    for item in noted:
+        before = bisect_right(marks, (to_micros(item.recorded_at), maxsize))
+        found[item.id] = marks[before - 1][1] if before else (marks[0][1] if marks else 0) - 1
+    return found
+
+
+def _whole(items: Sequence[Item], batches: Mapping[str, int], *, most: int) -> list[Item]:
+    """Give the items without those of the oldest batch where there may be more of it than were read."""
+    oldest = min((batches[item.id] for item in items), default=0)
+    newest = max((batches[item.id] for item in items), default=0)
+    if len(items) < most or oldest == newest:
+        return list(items)
+    return [item for item in items if batches[item.id] > oldest]
+
+
+def _noted(items: Sequence[Item], days: Mapping[str, str], batches: Mapping[str, int]) -> list[tuple[str, Block]]:
+    """Give what was derived by the ids of the items, the newest batch first."""
+    return [
+        (item.id, Block(words_of(item), (item.citation,), fenced=True, label=LABEL, about=days.get(item.id, ""),
+                        batch=f"noted {batches[item.id]}"))
+        for item in sorted(items, key=lambda item: (-batches[item.id], -item.importance))
+    ]  # fmt: skip
+
+
+def _said(
+    items: Sequence[Item], policy: SummaryPolicy, batches: Mapping[str, int], zone: tzinfo
+) -> list[tuple[str, Block]]:
+    """Give the openings of messages by the ids of the items, the newest first."""
+    newest = max(batches.values(), default=0)
+    blocks = []
+    for item in items:
+        text = opening(own_text(item.content).text, most=policy.most(newest - batches[item.id]))
+        if not text:
+            continue
+        days = told_days(text, said_at(item, zone=zone))
+        block = Block(
+            text, (item.citation,), "user", fenced=True, label=LABEL, about=days, batch=f"said {batches[item.id]}"
+        )
+        blocks.append((item.id, block))
+    return blocks
+
+
+def _when(item: Item) -> tuple[int, bool, int, str]:
+    """Give the order in which lines came up: what was derived from a message stands behind it."""
+    return to_micros(item.recorded_at), item.kind != "message", item.position or 0, item.id

@@ -1,0 +1,301 @@
+"""One candidate as it will be shown: cleaned, shortened, cited, and its tokens estimated."""
+
+import dataclasses
+import re
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, tzinfo
+from typing import Final
+
+from phronesis.compose.citations import CITATIONS_SHOWN, heading_of, sized
+from phronesis.compose.item_wording import words_of
+from phronesis.core.context import DUE_LABEL, Block
+from phronesis.core.data_delimiters import SAMPLE
+from phronesis.core.documents import SECTION
+from phronesis.core.results import Evidence
+from phronesis.core.text import ELLIPSIS, clean, label, name_of, without_citations
+from phronesis.index.projections import chunk_start
+from phronesis.models.token_counter import MESSAGE_OVERHEAD
+
+# Shortening a text to a number of tokens, around the part that was found, at a sentence's or a word's end.
+
+Count = Callable[[str], int]
+
+MAX_CHARACTERS_PER_TOKEN: Final = 16
+"""Beyond this many characters a token a text is cut before it is counted, so that a huge one costs no more than its
+excerpt. Prose has 1 to 6."""
+
+_SAMPLED_CHARACTERS_PER_TOKEN: Final = 4
+"""So much of a huge text's beginning tells how many characters its tokens have."""
+
+_SENTENCE_END: Final = re.compile(r"[。！？；…\n]|[.!?;](?=\s)")
+_WORD_END: Final = re.compile(r"\s")
+_OPENING_WINDOW: Final = 4
+"""An opening is looked for in so many times its length: white space counts for little there."""
+_SENTENCE_SHARE: Final = 0.6
+"""A sentence's end is taken when at least this share of the room stays in use, else a word's."""
+_WORD_SHARE: Final = 0.8
+_CAUTION: Final = 0.97
+"""Tokens are not spread evenly over a text: the first cut aims a little below the limit, which saves a count."""
+_ATTEMPTS: Final = 6
+_ZWJ: Final = "\u200d"
+
+
+def excerpt(text: str, *, snippet: str = "", start: int | None = None, limit: int, count: Count) -> tuple[str, bool]:
+    """Give at most ``limit`` tokens of ``text``, cleaned, and whether something was left out.
+
+    A long text is shown from the sentence that holds ``snippet``; if the snippet is not part of it (a paraphrase, a
+    claim), the snippet is shown instead. Where ``start`` says that a stretch of it was found, it is shown from there,
+    unless the snippet would then be cut off. An ellipsis marks each end that was cut. Empty when not even that fits.
+    """
+    uncut = whole(text, limit=limit, count=count)
+    if uncut is not None:
+        return uncut, False
+    if limit <= 0:
+        return "", True
+    window = limit * MAX_CHARACTERS_PER_TOKEN
+    sample = clean(text if len(text) <= window else text[: limit * _SAMPLED_CHARACTERS_PER_TOKEN])
+    room = len(sample) * limit / max(1, count(sample))
+    if start is None:
+        text, begin = _around(text, snippet, room)
+    else:
+        begin = _from(text, snippet.strip(ELLIPSIS), start, room)
+    cut = text[begin : begin + window]
+    return _shorten((ELLIPSIS if begin else "") + clean(cut), begin + len(cut) < len(text), limit, count), True
+
+
+def _around(text: str, snippet: str, room: float) -> tuple[str, int]:
+    """Give what is shown, the text or the snippet in its stead, and where that begins."""
+    at = text.find(snippet)
+    if at < 0:
+        text, at = snippet, 0
+    near = at + len(snippet) < room * _SENTENCE_SHARE
+    return text, 0 if near else _sentence_start(text, at, reach=int(room / 4))
+
+
+def _from(text: str, snippet: str, start: int, room: float) -> int:
+    """Give where a stretch is shown from: its beginning, or the sentence of a snippet that ends beyond the room."""
+    start = start if start < len(text) else 0
+    at = text.find(snippet, start)
+    if at < 0 or at + len(snippet) - start <= room:
+        return start
+    return max(start, _sentence_start(text, at, reach=int(room / 4)))
+
+
+def opening(text: str, *, most: int) -> str:
+    """Give the first sentence of ``text`` on one line, or as much of it as ``most`` characters hold."""
+    flat = " ".join(text[: _OPENING_WINDOW * most].split())
+    end = _SENTENCE_END.search(flat)
+    first = (flat if end is None else flat[: end.end()]).strip()
+    return first if len(first) <= most else first[: _before_marks(first, most - 1)].rstrip() + ELLIPSIS
+
+
+def whole(text: str, *, limit: int, count: Count) -> str | None:
+    """Give ``text`` cleaned, or None when it is longer than ``limit`` tokens; a huge one is not even counted."""
+    if len(text) > max(0, limit) * MAX_CHARACTERS_PER_TOKEN:
+        return None
+    shown = clean(text)
+    return shown if count(shown) <= limit else None
+
+
+def _shorten(text: str, more: bool, limit: int, count: Count) -> str:
+    """Give the longest prefix found in a few tries, with an ellipsis unless it is the whole and nothing follows."""
+    shown = text + ELLIPSIS if more else text
+    tokens = count(shown)
+    end = len(text)
+    for _ in range(_ATTEMPTS):
+        if tokens <= limit:
+            return shown if end > 0 else ""
+        end = _good_end(text, max(1, int(end * _CAUTION * limit / tokens)))
+        shown = text[:end].rstrip() + ELLIPSIS
+        tokens = count(shown)
+    # A text so uneven that proportion fails: halve what is left, which ends.
+    while tokens > limit and end > 0:
+        end //= 2
+        shown = text[:end].rstrip() + ELLIPSIS
+        tokens = count(shown)
+    return shown if tokens <= limit and end > 0 else ""
+
+
+def _good_end(text: str, end: int) -> int:
+    """Give the last sentence's end up to ``end``, or a word's, or ``end`` itself but never within a character."""
+    for pattern, share in ((_SENTENCE_END, _SENTENCE_SHARE), (_WORD_END, _WORD_SHARE)):
+        found = [match.end() for match in pattern.finditer(text, int(end * share), end + 1) if match.end() <= end]
+        if found:
+            return found[-1]
+    return _before_marks(text, end)
+
+
+def _before_marks(text: str, end: int) -> int:
+    lowest = max(0, end - MAX_CHARACTERS_PER_TOKEN)
+    while lowest < end < len(text) and (
+        unicodedata.category(text[end]).startswith("M") or _ZWJ in (text[end], text[end - 1])
+    ):
+        end -= 1
+    return end
+
+
+def _sentence_start(text: str, at: int, *, reach: int) -> int:
+    """Give where the sentence around ``at`` begins, at most ``reach`` characters before it; else a word's start."""
+    lowest = max(0, at - reach)
+    for pattern in (_SENTENCE_END, _WORD_END):
+        found = [match.end() for match in pattern.finditer(text, lowest, at)]
+        if found:
+            return found[-1] + len(text[found[-1] : at]) - len(text[found[-1] : at].lstrip())
+    return at
+
+
+MIN_EXCERPT: Final = 48
+"""Tokens below which a text is not cut to fit the room that is left: it would cost more in headings than it says."""
+
+SUMMARY_CITATIONS_SHOWN: Final = 1
+"""The same before a line of the summary, which is short, and of which there are many."""
+
+PLAIN_ROLES: Final = frozenset({"user", "assistant"})
+"""Roles that a recent turn may keep in a list of messages. Every other becomes data under the user's role."""
+_NAMED_ROLES: Final = PLAIN_ROLES | {"system", "developer", "tool", "function"}
+_SEPARATOR_TOKENS: Final = 2
+"""Line breaks around a piece: at most two, at most a token each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A candidate as shown: its words, and before them a heading that cites (empty before a turn's).
+
+    ``tokens`` estimates what it adds to the larger rendering; ``index`` is its place.
+    """
+
+    slot: str
+    index: int
+    source: Block | Evidence
+    text: str
+    tokens: int
+    shortened: bool = False
+    heading: str = ""
+
+    @property
+    def due(self) -> bool:
+        """Whether it says what is due."""
+        return self.slot == "system_blocks" and is_due(self.source)
+
+    @property
+    def fenced(self) -> bool:
+        """Whether it is shown as data."""
+        return isinstance(self.source, Evidence) or self.source.fenced
+
+
+def citation_of(source: Block | Evidence) -> str | None:
+    """Give what a report calls it by: the item's citation, or a block's first one, if any."""
+    if isinstance(source, Evidence):
+        return source.item.citation
+    return source.citations[0] if source.citations else None
+
+
+def evidence_piece(
+    index: int, evidence: Evidence, *, snippet_tokens: int, room: int, count: Count, zone: tzinfo = UTC
+) -> Piece | None:
+    """Give a memory under its heading, in at most ``room`` tokens, its text in at most ``snippet_tokens``.
+
+    None when the room is too small for that, or for a useful part of it.
+    """
+    heading = heading_of(evidence, zone)
+    overhead = count(sized(heading)) + _SEPARATOR_TOKENS
+    limit = min(snippet_tokens, room - overhead)
+    found = evidence.matched[0] if evidence.matched else None
+    shown, shortened = excerpt(
+        words_of(evidence.item), snippet="" if found is None else found.snippet,
+        start=chunk_start(found.part) if found is not None and evidence.item.kind == SECTION else None,
+        limit=limit, count=count,
+    )  # fmt: skip
+    if limit < 0 or (shortened and (not shown or limit < min(snippet_tokens, MIN_EXCERPT))):
+        return None
+    quoted = without_citations(shown)
+    tokens = overhead + count(quoted)
+    return Piece("evidence", index, evidence, quoted, tokens, shortened, heading) if tokens <= room else None
+
+
+def is_due(source: Block | Evidence) -> bool:
+    """Whether it says what is due: the part of core memory that changes with the time of the call."""
+    return isinstance(source, Block) and source.label == DUE_LABEL
+
+
+def group_of(block: Block) -> tuple[str | None, bool]:
+    """Give what blocks of a slot must have in common to be shown as one group: the label and the fence."""
+    return block.label, block.fenced
+
+
+def cited(slot: str, block: Block) -> tuple[str, ...]:
+    """Give those of a block's citations that are shown before it."""
+    most = SUMMARY_CITATIONS_SHOWN if slot == "working_summary" else CITATIONS_SHOWN
+    return tuple(block.citations[:most])
+
+
+def block_piece(
+    slot: str, index: int, block: Block, *, room: int, cut: bool, first: bool = True, count: Count
+) -> Piece | None:
+    """Give a block of instructions or of the summary in at most ``room`` tokens, its citations before it.
+
+    None when the room is too small: for the whole, or with ``cut`` for a useful part. The ``first`` of a group pays for
+    its fence and its label.
+    """
+    about = f"({_on_one_line(block.about)})" if block.about else ""
+    heading = " ".join([*(f"[{citation}]" for citation in cited(slot, block)), *filter(None, [about])])
+    frame = count(SAMPLE.memory("")) if first and block.fenced else 0
+    frame += count(f"{label(block.label)}:\n") if first and block.label else 0
+    overhead = count(sized(heading)) + frame + _SEPARATOR_TOKENS
+    text = block.text if block.label is None else " ".join(block.text.split())
+    shown, shortened = _fitted(text, room - overhead, cut=cut, count=count)
+    if shown is None:
+        return None
+    quoted = without_citations(shown) if block.label is None else _on_one_line(shown)
+    tokens = overhead + count(quoted)
+    if tokens > room:
+        return None
+    source = dataclasses.replace(block, text=shown) if shortened else block
+    return Piece(slot, index, source, quoted, tokens, shortened, heading)
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(without_citations(clean(text)).split())
+
+
+def turn_piece(index: int, block: Block, *, room: int, cut: bool, count: Count) -> Piece | None:
+    """Give a recent turn in at most ``room`` tokens; None when that is too small, as for `block_piece`."""
+    # In the text every turn is fenced; in the messages a plain one has its prefix and a message's overhead instead.
+    fence = count(SAMPLE.turn(speaker(block), ""))
+    overhead = max(fence, count(message_prefix(block))) + MESSAGE_OVERHEAD + _SEPARATOR_TOKENS
+    shown, shortened = _fitted(block.text, room - overhead, cut=cut, count=count)
+    if shown is None:
+        return None
+    source = dataclasses.replace(block, text=shown) if shortened else block
+    return Piece("recent_turns", index, source, shown, overhead + count(shown), shortened)
+
+
+def _fitted(text: str, limit: int, *, cut: bool, count: Count) -> tuple[str | None, bool]:
+    """Give the text whole, or with ``cut`` an excerpt of a useful length, or None; and whether it was cut."""
+    uncut = whole(text, limit=limit, count=count) if limit >= 0 else None
+    if uncut is not None:
+        return uncut, False
+    if not cut or limit < MIN_EXCERPT:
+        return None, False
+    return excerpt(text, limit=limit, count=count)[0] or None, True
+
+
+def keeps_its_role(block: Block) -> bool:
+    """Whether a recent turn stands under its own role in a list of messages."""
+    return block.role in PLAIN_ROLES and not block.fenced
+
+
+def speaker(block: Block) -> str:
+    """Give the attributes of a turn's tag: its role, and its name if it has one."""
+    # An unknown role is not shown: cleaned, it could read "user".
+    role = block.role if block.role in _NAMED_ROLES else "other"
+    name = name_of(block.name or "")
+    return f'role="{"quoted " if block.fenced else ""}{role}"' + (f' name="{name}"' if name else "")
+
+
+def message_prefix(block: Block) -> str:
+    """Give the name before a user's message. None before the assistant's: a model would learn to write it."""
+    name = name_of(block.name or "") if block.role == "user" else ""
+    return f"{name}: " if name else ""

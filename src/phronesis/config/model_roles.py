@@ -1,0 +1,222 @@
+"""Gateways: the servers that models are asked at, and the packages that run them in this process."""
+
+import re
+from typing import Annotated, Any, Final, Literal, Self
+from urllib.parse import urlsplit
+
+import pydantic
+
+DEFAULT_URLS: Final = {"ollama": "http://127.0.0.1:11434/v1", "openai": "https://api.openai.com/v1"}
+"""Where a gateway of each kind is, if the policy does not say (source: the two servers' own documentation)."""
+
+IN_PROCESS: Final = ("fastembed", "sentence-transformers")
+"""The kinds of gateway that are no server: packages that encode and rerank in this process."""
+
+VARIABLE: Final = r"^[A-Za-z_][A-Za-z0-9_]*$"
+"""What POSIX shells take as the name of a variable."""
+_KEY_LIKE: Final = re.compile(r"(?<![A-Za-z0-9])(?=[A-Za-z0-9]*[0-9])[A-Za-z0-9]{20,}")
+"""Letters and digits without a break: so keys end (``hf_…``, ``gsk_…``, hexadecimal ones), and no variable's name."""
+_NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+"""A gateway's name. No slash: an outcome is made by ``gateway/model``, and models have slashes."""
+
+
+class Part(pydantic.BaseModel):
+    """A part of the policy. What is unknown or of another type is an error, so that a slip is no silent default."""
+
+    # Errors of pydantic show what they were given, and that may be a key that stands in the wrong place.
+    model_config = pydantic.ConfigDict(
+        extra="forbid", frozen=True, strict=True, allow_inf_nan=False, hide_input_in_errors=True
+    )
+
+
+def _is_gateway_name(value: str) -> str:
+    if not _NAME.fullmatch(value):
+        raise ValueError("must be a name of 1 to 64 letters, digits, '_', '.' or '-'")
+    return value
+
+
+GatewayName = Annotated[
+    str, pydantic.AfterValidator(_is_gateway_name), pydantic.WithJsonSchema({"pattern": f"^{_NAME.pattern}$"})
+]
+
+
+def plain_url(value: str | None, *, example: str) -> str | None:
+    """Give a server's URL without the slash at its end; ValueError when it is none, or holds what it should not."""
+    # No message shows the URL: it may hold a password.
+    if value is None:
+        return None
+    if not value.isprintable() or " " in value:
+        raise ValueError("must be a URL without blanks and control characters")
+    try:
+        parts = urlsplit(value)
+        usable = bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable or parts.scheme not in {"http", "https"}:
+        raise ValueError(f"must be a URL of http or https with a host, such as {example}")
+    if "@" in parts.netloc:
+        raise ValueError("must not carry a user or password: put the key into a variable, and name it: api_key_env")
+    if "?" in value or "#" in value:
+        raise ValueError("must end with its path, such as /v1: without '?' or '#' and what follows them")
+    return value.rstrip("/")
+
+
+def variable_name(value: str | None, *, example: str) -> str | None:
+    """Give the name of an environment variable; ValueError when it is none, or looks like a key."""
+    # No message shows the value: whoever is told has perhaps pasted a key.
+    if value is not None and (not re.fullmatch(VARIABLE, value) or _KEY_LIKE.search(value)):
+        raise ValueError(
+            f"must be the name of an environment variable, such as {example}: letters, digits and '_', and no"
+            " key; if a key stands there, put it into a variable, and a new one if others have seen this file"
+        )
+    return value
+
+
+class Gateway(Part):
+    """A server of models, or a package that runs them in this process, and the manners towards it."""
+
+    kind: Literal["ollama", "openai", "fastembed", "sentence-transformers"] = pydantic.Field(
+        description="ollama, or openai for any server that speaks as OpenAI's does; fastembed or sentence-transformers"
+        " for models that embed or rerank in this process."
+    )
+    base_url: str | None = pydantic.Field(
+        default_factory=lambda given: DEFAULT_URLS.get(given["kind"]),
+        description="Where the server is, up to and with /v1. By default where Ollama listens on this machine;"
+        " OpenAI itself when the kind is openai and api_key_env is given.",
+        examples=["http://127.0.0.1:8000/v1"],
+    )
+    api_key_env: str | None = pydantic.Field(
+        default=None,
+        description="The name of the environment variable that holds the key; never the key itself.",
+        examples=["OPENAI_API_KEY"],
+        json_schema_extra={"pattern": VARIABLE},
+    )
+    timeout: float = pydantic.Field(
+        default=60.0, gt=0, le=3600, description="Seconds a call may take in all, with its tries."
+    )
+    tries: int = pydantic.Field(default=3, ge=1, le=10, description="How often a call is made before it has failed.")
+    concurrency: int = pydantic.Field(default=2, ge=1, le=64, description="Calls that are under way at once.")
+
+    @pydantic.field_validator("base_url")
+    @classmethod
+    def _is_plain_url(cls, value: str | None) -> str | None:
+        return plain_url(value, example="http://127.0.0.1:8000/v1")
+
+    @pydantic.field_validator("api_key_env")
+    @classmethod
+    def _names_a_variable(cls, value: str | None) -> str | None:
+        return variable_name(value, example="OPENAI_API_KEY")
+
+    @pydantic.model_validator(mode="after")
+    def _says_where_it_is(self) -> Self:
+        # Whoever leaves out the URL of a server of their own must not send their texts to OpenAI.
+        if self.kind == "openai" and "base_url" not in self.model_fields_set and self.api_key_env is None:
+            raise ValueError(
+                "needs a base_url, such as http://127.0.0.1:8000/v1; for OpenAI itself give api_key_env instead"
+            )
+        if self.kind in IN_PROCESS and (self.base_url is not None or self.api_key_env is not None):
+            raise ValueError(f"is no server when its kind is {self.kind}: leave out base_url and api_key_env")
+        return self
+
+    @property
+    def in_process(self) -> bool:
+        """Whether its models run in this process."""
+        return self.kind in IN_PROCESS
+
+
+# Roles: what a model may be asked for, and which model is asked.
+
+ChatName = Literal[
+    "extract", "plan", "summarise", "reflect", "special_reflection", "questions", "aggregate", "abstract", "learn",
+    "migrate",    "classify", "rewrite", "chat",
+]  # fmt: skip
+"""The roles in which a model completes a conversation."""
+
+RULES: Final = "rules"
+"""The word for the twin by rules, which every role has and none needs a server for."""
+
+BY_MODEL: Final = "<by a model>"
+"""What pydantic's errors call the other form of a role, in the path of a field; no field has such a name."""
+
+
+def _is_model(value: str) -> str:
+    if value != value.strip() or not value.isprintable():
+        raise ValueError("must be a name without blanks around it and without control characters")
+    return value
+
+
+class Role(Part):
+    """Which model, and at which server."""
+
+    gateway: str = pydantic.Field(description="The name of one of the gateways.")
+    model: Annotated[str, pydantic.AfterValidator(_is_model)] = pydantic.Field(
+        min_length=1, max_length=200, description="The model's name at that server.", examples=["qwen3:4b"]
+    )
+
+
+class ChatRole(Role):
+    """A role in which a model completes a conversation."""
+
+    temperature: float | None = pydantic.Field(
+        default=0.0,
+        ge=0,
+        le=2,
+        description="0 repeats itself most; null leaves it to the server, as some models demand.",
+    )
+    max_tokens: int = pydantic.Field(default=2000, ge=16, le=32768, description="Tokens of an answer at most.")
+
+
+class RerankRole(Role):
+    """The role of judging how well texts answer a question."""
+
+    candidates: int = pydantic.Field(
+        default=40, ge=2, le=200, description="How many of the best found texts are judged."
+    )
+
+
+class EmbedRole(Role):
+    """The role of turning texts into vectors. It stands in for the policy's embedder."""
+
+    prefix_scheme: Literal["none", "e5", "qwen3", "nomic"] = pydantic.Field(
+        default="none", description="How the model wants queries and documents told apart: see its own description."
+    )
+    dimension: int | None = pydantic.Field(
+        default=None,
+        ge=1,
+        le=16384,
+        description="Numbers per vector, when the model can be asked for fewer than it has.",
+    )
+
+
+def _choice(value: Any) -> str:
+    return RULES if isinstance(value, str) and value == RULES else BY_MODEL
+
+
+_Rules = Annotated[Literal["rules"], pydantic.Tag(RULES)]
+_BY_WORD = pydantic.Discriminator(_choice)
+
+Chat = Annotated[Annotated[ChatRole, pydantic.Tag(BY_MODEL)] | _Rules, _BY_WORD]
+Rerank = Annotated[Annotated[RerankRole, pydantic.Tag(BY_MODEL)] | _Rules, _BY_WORD]
+Embed = Annotated[Annotated[EmbedRole, pydantic.Tag(BY_MODEL)] | _Rules, _BY_WORD]
+
+
+class Roles(Part):
+    """Who does what: a model, or the word ``rules`` for the twin by rules, which is the default."""
+
+    extract: Chat = pydantic.Field(default=RULES, description="Finds what a conversation says that is worth keeping.")
+    plan: Chat = pydantic.Field(default=RULES, description="Decides where to look for what a message asks.")
+    summarise: Chat = pydantic.Field(default=RULES, description="Keeps the working summary of a session.")
+    reflect: Chat = pydantic.Field(default=RULES, description="Finds trends and behaviours in what was remembered.")
+    special_reflection: Chat = pydantic.Field(default=RULES, description="Reflects on what stands out.")
+    questions: Chat = pydantic.Field(default=RULES, description="Asks what memories can answer.")
+    aggregate: Chat = pydantic.Field(default=RULES, description="Says many alike memories as one.")
+    abstract: Chat = pydantic.Field(default=RULES, description="Draws what is general from what was particular.")
+    learn: Chat = pydantic.Field(default=RULES, description="Learns from what worked and what did not.")
+    migrate: Chat = pydantic.Field(
+        default=RULES, description="Rewrites old memories as claims; the model of learn where this one is not set."
+    )
+    classify: Chat = pydantic.Field(default=RULES, description="Says of what kind a text is.")
+    rewrite: Chat = pydantic.Field(default=RULES, description="Says a question so that more is found.")
+    chat: Chat = pydantic.Field(default=RULES, description="Answers in phronesis chat.")
+    rerank: Rerank = pydantic.Field(default=RULES, description="Judges how well what was found answers the question.")
+    embed: Embed = pydantic.Field(default=RULES, description="Turns texts into vectors, instead of the embedder.")

@@ -1,0 +1,1 @@
+"""Conversation memory: extraction, consolidation and entity resolution of what people say."""

@@ -1,0 +1,273 @@
+"""From what was proposed to what is held: each statement is judged against the items of its subject, in order.
+
+Replays read the same state and the same outcomes, so they come to the same. What is quarantined or archived is no
+basis. What a model judged is taken where it fits: its target holds and is of the same subject, and what was said later,
+or by somebody who is trusted more, stands all the same. Else the law decides (``conversation/laws``).
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from phronesis.conversation.consolidation_apply import Stated, Working
+from phronesis.conversation.entity_resolution import ALIAS_KEY, NAMED, Names, make_mention, names_stated, said_subject
+from phronesis.conversation.laws import Verdict, best_match, confirm, consolidate, enter, finish, retract
+from phronesis.core.changes import Changes
+from phronesis.core.entries import Entry
+from phronesis.core.ids import item_id
+from phronesis.core.items import UTC_OFFSET, Item, Trust
+from phronesis.core.proposals import Outcomes, Proposal, echoing, judgements_in, proposals_in
+from phronesis.core.prospective import DUE
+from phronesis.core.relations import EvidenceRow, Mention, normal_name
+from phronesis.core.statements import COMPARED, OPPOSITE, STATED, Held, Saying, Statement, plain_form
+from phronesis.core.timestamps import parse_moment
+from phronesis.index.tokens import tokenize
+from phronesis.store.lane_view import LaneView
+
+TASKS: Final = ("task", "reminder", "plan", "goal")
+"""Keys whose values are things to do: what is finished is looked for under all of them."""
+
+TOLD: Final = frozenset({"task", "intention", "decision", "event"})
+"""Kinds that are told in free words: one is found again by the words that both share."""
+
+BY: Final = "by"
+"""The member of an item's ``data`` that names who said it, where the lane's messages name their speakers."""
+
+MOST_TRUSTED: Final = {"user": Trust.OPERATOR, "tool": Trust.TOOL, "inferred": Trust.ASSISTANT}
+"""What a proposal's basis leaves of the trust in its message: what a model infers, the user has not said."""
+
+
+def consolidated(view: LaneView, entry: Entry, stated: Sequence[Stated]) -> Changes:
+    """Give what an entry's statements change, taken in order; nothing is read when there is none."""
+    if not stated:
+        return Changes()
+    names = Names(view, _named(one.proposal for one in stated), entry_id=entry.id)
+    held, unproved = _held(view, stated, names)
+    judging = _Judging(names, Working(entry, held, unproved))
+    for one in stated:
+        judging.take(one)
+    work = judging.work
+    return Changes(
+        items=work.items, patches=work.patches, edges=tuple(work.edges.values()),
+        dropped_edges=tuple(work.dropped_edges.values()), evidence=tuple(work.evidence.values()),
+        entities=names.changed, mentions=judging.mentions,
+    )  # fmt: skip
+
+
+def stated_in_messages(
+    view: LaneView, entry: Entry, outcomes: Outcomes, messages: Sequence[Item], ids: Sequence[str]
+) -> list[Stated]:
+    """Give the statements of an entry's messages, in the order of the text.
+
+    ``messages`` are the items that the entry makes, ``ids`` by number those of all its messages. What was said before,
+    is quarantined, only echoes what was shown, or does not stand in its message states nothing.
+    """
+    if entry.payload.get("infer") is False:
+        return []
+    judged, echoes = judgements_in(outcomes), echoing(entry, outcomes)
+    fresh = {message.id: message for message in messages if message.quarantine is None}
+    found: list[Stated] = []
+    for i, proposal in enumerate(proposals_in(outcomes)):
+        message = fresh.get(ids[proposal.n]) if 0 <= proposal.n < len(ids) and not echoes(proposal) else None
+        if message is not None and message.content[proposal.start : proposal.end] == proposal.quote:
+            found.append(replace(_stated(view, entry, proposal, message), judgement=judged.get(i)))
+    return sorted(found, key=lambda one: (one.proposal.n, one.proposal.start))
+
+
+def _stated(view: LaneView, entry: Entry, proposal: Proposal, message: Item) -> Stated:
+    said_at = message.occurred_at or entry.recorded_at
+    since = said_at if proposal.occurred_at is None else parse_moment(proposal.occurred_at, field="occurred_at")
+    trust = min(message.trust, MOST_TRUSTED[proposal.basis])
+    by = message.name if message.role == "user" else message.name or message.agent_id
+    said = proposal.content if proposal.value is None else proposal.value
+    form = plain_form(proposal.compared if proposal.compared is not None else said)
+    data = {
+        BY: by,
+        COMPARED: form if form != plain_form(said) else None,
+        DUE: proposal.due,
+        UTC_OFFSET: message.data.get(UTC_OFFSET),
+    }
+    natural = f"{proposal.subject}\n{proposal.key}\n{form}"
+    item = Item(
+        id=item_id(entry.id, proposal.kind, natural),
+        kind=proposal.kind,
+        content=proposal.content,
+        entry_id=entry.id,
+        recorded_at=entry.recorded_at,
+        updated_at=entry.recorded_at,
+        subject=proposal.subject,
+        key=proposal.key,
+        value=proposal.value,
+        metadata=message.metadata,
+        importance=entry.payload.get("importance") or proposal.importance,
+        confidence=proposal.confidence,
+        trust=trust,
+        source_type="chat",
+        agent_id=message.agent_id,
+        session_id=message.session_id,
+        run_id=message.run_id,
+        message_id=message.message_id,
+        occurred_at=since,
+        valid_from=since,
+        valid_to=None if proposal.valid_to is None else parse_moment(proposal.valid_to, field="valid_to"),
+        data={name: member for name, member in data.items() if member is not None},
+        **view.scope_fields(),
+    )
+    saying = Saying(at=said_at, trust=trust, by=by, began=since if since != said_at else None)
+    quote = (proposal.start, proposal.end)
+    return Stated(proposal=proposal, item=item, saying=saying, form=form, source=message.id, quote=quote)
+
+
+@dataclass(slots=True)
+class _Judging:
+    names: Names
+    work: Working
+    mentions: list[Mention] = field(default_factory=list)
+
+    def take(self, one: Stated) -> None:
+        """Judge a statement, and carry the verdict out."""
+        proposal = one.proposal
+        if proposal.act == "assert" and not proposal.done:
+            for name in _called(proposal):
+                self.names.join(proposal.subject, name)
+        subject = self.names.entity(proposal.subject)
+        # What a message says of somebody stands under their first name; what a caller states, under the name given.
+        called = subject if one.source is None else self.names.root(proposal.subject)
+        data = one.item.data if called.normal == subject.normal else {**one.item.data, NAMED: proposal.subject}
+        item = replace(one.item, id=self.work.free_id(one.item.id), subject=called.name, data=data)
+        one = replace(one, item=item)
+        about = self._about(proposal)
+        statement = self._statement(one, about)
+        verdict = _by_judgement(one, statement, about) or _by_rule(one, statement, about)
+        if self.work.carry_out(one, verdict):
+            self.mentions.append(make_mention(replace(subject, entry_id=self.work.entry.id), item.id, 0, 0))
+
+    def _about(self, proposal: Proposal) -> list[Held]:
+        if proposal.key == ALIAS_KEY:
+            # Each name that is said to be another is a statement of its own: taking one back leaves the others.
+            own = normal_name(proposal.subject)
+            return [one for one in self.work.held.values() if normal_name(said_subject(one.item)) == own]
+        names = self.names.normals(proposal.subject)
+        return [one for one in self.work.held.values() if normal_name(one.item.subject or "") in names]
+
+    @staticmethod
+    def _statement(one: Stated, about: Sequence[Held]) -> Statement:
+        proposal, item = one.proposal, one.item
+        return Statement(
+            id=item.id, kind=item.kind, key=proposal.key, form=one.form, saying=one.saying,
+            cardinality=proposal.cardinality, against=_replaced(proposal, about), until=item.valid_to,
+            retention=proposal.retention, conflict=proposal.conflict, ahead=proposal.ahead,
+        )  # fmt: skip
+
+
+def _by_rule(one: Stated, statement: Statement, about: Sequence[Held]) -> Verdict:
+    proposal = one.proposal
+    if proposal.done:
+        task = _by_words(_told(proposal), [held for held in about if held.item.key in {*TASKS, proposal.key}])
+        return finish(statement, task)
+    if proposal.act == "assert":
+        return consolidate(statement, about)
+    verdict = retract(statement, about, whole=proposal.value is None)
+    if verdict.act == "NONE" and proposal.kind in TOLD and proposal.value is not None:
+        found = _by_words(proposal.value, [held for held in about if held.item.key == proposal.key])
+        return retract(statement, about, named=() if found is None else {found.item.id})
+    return verdict
+
+
+def _by_judgement(one: Stated, statement: Statement, about: Sequence[Held]) -> Verdict | None:
+    """Give what a model's judgement comes to; None where there is none, or it does not fit what is held."""
+    judgement = one.judgement
+    if judgement is None:
+        return None
+    if judgement.act == "ADD":
+        return enter(statement, ())
+    target = next((held for held in about if held.item.id == judgement.target and held.current), None)
+    if target is None:
+        return None
+    if judgement.act == "SUPERSEDE":
+        return enter(statement, [target])
+    if judgement.act == "RETRACT":
+        return retract(statement, [target], named={target.item.id})
+    if target.item.key != statement.key:
+        return None
+    verdict = confirm(statement, target, ())
+    fuller = judgement.act == "UPDATE" and statement.saying.trust >= target.item.trust
+    return replace(verdict, act="UPDATE" if fuller else "NONE", counted=verdict.counted or fuller)
+
+
+def _replaced(proposal: Proposal, about: Sequence[Held]) -> frozenset[str]:
+    """Give the items whose value a proposal names as the one that it stands in for."""
+    if proposal.replaces is None:
+        return frozenset()
+    among = [held for held in about if held.item.key == proposal.key and held.current]
+    form = plain_form(proposal.replaces)
+    exact = frozenset(held.item.id for held in among if form in {held.form, plain_form(_words(held.item))})
+    found = None if exact else _by_words(proposal.replaces, among)
+    return exact if found is None else frozenset({found.item.id})
+
+
+def _held(view: LaneView, stated: Sequence[Stated], names: Names) -> tuple[dict[str, Held], set[str]]:
+    """Read the items that the statements may be about, with their sayings; and those that no evidence speaks of."""
+    proposals = [one.proposal for one in stated]
+    subjects = {entity.name for name in _named(proposals) for entity in names.family(name)}
+    keys = {key for p in proposals for key in (p.key, OPPOSITE.get(p.key, p.key), *(TASKS if p.done else ()))}
+    found = {item.id: item for item in view.stated(subjects, keys, STATED)}
+    targets = [one.judgement.target for one in stated if one.judgement is not None and one.judgement.target is not None]
+    if targets:
+        found |= {item.id: item for item in view.items(targets).values() if item.kind in STATED}
+    rows = view.evidence(found) if found else {}
+    held: dict[str, Held] = {}
+    unproved: set[str] = set()
+    for item in found.values():
+        sources = [row for row in rows.get(item.id, ()) if row.polarity == "source"]
+        held[item.id] = Held(item=item, sayings=tuple(_saying(item, row) for row in sources) or (_own_saying(item),))
+        if not sources:
+            unproved.add(item.id)
+    return held, unproved
+
+
+def _own_saying(item: Item) -> Saying:
+    return Saying(at=item.occurred_at or item.recorded_at, trust=item.trust, by=item.data.get(BY))
+
+
+def _saying(item: Item, row: EvidenceRow) -> Saying:
+    """Give one saying of an item: that of the entry that made it, or a later one, which was the user's."""
+    at = row.occurred_at or row.recorded_at
+    if row.source_entry_id != item.entry_id:
+        return Saying(at=at, trust=max(item.trust, Trust.USER))
+    began = item.valid_from if item.valid_from != at else None
+    return Saying(at=at, trust=item.trust, by=item.data.get(BY), began=began)
+
+
+def _by_words(text: str, among: Sequence[Held]) -> Held | None:
+    ordered = sorted((held for held in among if held.current), key=lambda held: (held.item.recorded_at, held.item.id))
+    current = {held.item.id: held for held in ordered}
+    words = {name: frozenset(tokenize(_words(held.item))) for name, held in current.items()}
+    found = best_match(frozenset(tokenize(text)), words)
+    return None if found is None else current[found]
+
+
+def _words(item: Item) -> str:
+    return item.value if isinstance(item.value, str) else item.content
+
+
+def _told(proposal: Proposal) -> str:
+    return proposal.content if proposal.value is None else proposal.value
+
+
+def _called(proposal: Proposal) -> Sequence[str]:
+    return names_stated(proposal.subject, proposal.key, _as_said(proposal), proposal.content)
+
+
+def _named(proposals: Iterable[Proposal]) -> list[str]:
+    return [name for proposal in proposals for name in (proposal.subject, *_called(proposal))]
+
+
+def _as_said(proposal: Proposal) -> str | None:
+    """Give a value as its quotation spells it, where it stands there: a name keeps its capitals."""
+    value = proposal.value
+    if value is None:
+        return None
+    start = proposal.quote.casefold().find(value.casefold())
+    found = proposal.quote[start : start + len(value)] if start >= 0 else ""
+    return found if found.casefold() == value.casefold() else value

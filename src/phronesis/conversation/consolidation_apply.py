@@ -1,0 +1,175 @@
+"""Carrying verdicts out: items, patches, edges and evidence, as an entry's statements are taken one after the other."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from phronesis.conversation.laws import Verdict
+from phronesis.core.changes import Patch
+from phronesis.core.entries import Entry
+from phronesis.core.ids import derived_id
+from phronesis.core.items import CORRECTED, MEMBER_PREFIX, Item
+from phronesis.core.proposals import Judgement, Proposal
+from phronesis.core.prospective import DUE
+from phronesis.core.relations import Edge, EvidenceRow, Polarity
+from phronesis.core.statements import COMPARED, Held, Saying
+
+_OVER: Final = ("retracted", "retired")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stated:
+    """A proposal with where it stands, and the item that it becomes if nothing says the same.
+
+    ``form`` is its value as it is compared. ``source`` is the item of the message it was taken from, None when the
+    entry itself states it; ``quote`` the span there.
+    """
+
+    proposal: Proposal
+    item: Item
+    saying: Saying
+    form: str
+    source: str | None = None
+    quote: tuple[int, int] | None = None
+    judgement: Judgement | None = None
+
+
+@dataclass(slots=True)
+class Working:
+    """What is held while an entry is applied: each statement sees what the one before it did.
+
+    ``unproved`` are items that state themselves: the entry that made them is their source, and no evidence says so.
+    """
+
+    entry: Entry
+    held: dict[str, Held]
+    unproved: set[str]
+    made: list[str] = field(default_factory=list)
+    evidence: dict[tuple[str, ...], EvidenceRow] = field(default_factory=dict)
+    edges: dict[tuple[str, ...], Edge] = field(default_factory=dict)
+    dropped_edges: dict[tuple[str, ...], Edge] = field(default_factory=dict)
+    _fields: dict[str, dict[str, Any]] = field(default_factory=dict)
+    _reasons: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def items(self) -> list[Item]:
+        """The items that were made, as they are now."""
+        return [self.held[made].item for made in self.made]
+
+    @property
+    def patches(self) -> list[Patch]:
+        """New fields of items that were there before; none, with a reason, where only evidence or edges came."""
+        return [Patch(one, self._fields.get(one, {}), reason) for one, reason in self._reasons.items()
+                if one not in self.made]  # fmt: skip
+
+    def free_id(self, wanted: str) -> str:
+        """Give an item's id, or the next one where this entry made that item already ("Lyon … no, Paris … Lyon")."""
+        while wanted in self.held:
+            wanted = derived_id("item", wanted, "again")
+        return wanted
+
+    def carry_out(self, one: Stated, verdict: Verdict) -> bool:
+        """Do what was decided; gives whether the statement became an item."""
+        becomes = verdict.into is None and verdict.act in ("ADD", "SUPERSEDE")
+        if becomes:
+            self._make(one, verdict.fields)
+        if verdict.into is not None:
+            self._confirm(one, self.held[verdict.into].item, verdict)
+        for item_id, fields in verdict.patches.items():
+            self._end(one, item_id, fields)
+        for start, end in verdict.unlinked:
+            self._unlink(self._edge("supersedes", start, end))
+        for start, end in verdict.supersedes:
+            self._link(self._edge("supersedes", start, end), "took the place of another")
+        for start, end in verdict.contradicts:
+            self._link(self._edge("contradicts", start, end), "disputed")
+        return becomes
+
+    def _make(self, one: Stated, fields: Mapping[str, Any]) -> None:
+        item = one.item.with_fields(fields)
+        if item.ended is not None and item.ended_by is None:
+            item = item.with_fields({"ended_by": self.entry.id})
+        self.held[item.id] = Held(item=item, sayings=(one.saying,))
+        self.made.append(item.id)
+        if one.source is None:
+            self.unproved.add(item.id)
+        else:
+            self._note(self._row(one, item.id, "source"))
+
+    def _confirm(self, one: Stated, item: Item, verdict: Verdict) -> None:
+        """Count one more saying: a source of its own, and one confirmation for each session or entry that repeats."""
+        if verdict.act == "UPDATE":
+            kept = {name: member for name, member in item.data.items() if name not in (COMPARED, CORRECTED)}
+            data = kept | dict(one.item.data)
+            self._patch(
+                item.id, {"content": one.item.content, "value": one.item.value, "data": data}, "said more fully"
+            )
+        if not verdict.counted:
+            return
+        self._put_off(one, item)
+        if one.item.confidence > item.confidence:
+            self._patch(item.id, {"confidence": one.item.confidence}, "said again")
+        self.held[item.id] = replace(self.held[item.id], sayings=(*self.held[item.id].sayings, one.saying))
+        if item.id in self.made:
+            if one.source is not None:
+                self._note(self._row(one, item.id, "source"))
+            return
+        if item.id in self.unproved:  # with another source beside it, its own has to be said
+            self._note(EvidenceRow(
+                item_id=item.id, polarity="source", source_key=item.entry_id, entry_id=self.entry.id,
+                recorded_at=self.entry.recorded_at, source_entry_id=item.entry_id, occurred_at=item.occurred_at,
+            ))  # fmt: skip
+        self._note(self._row(one, item.id, "source"))
+        session = one.item.session_id
+        counted = derived_id("session", session) if session is not None else self.entry.id
+        self._note(replace(self._row(one, item.id, "support"), source_key=counted))
+
+    def _put_off(self, one: Stated, item: Item) -> None:
+        """Take the times of what is to be done from who says them last: a reminder of it on another day moves it."""
+        due, held = one.item.data.get(DUE), self.held[item.id]
+        if due is None or item.ended is not None or any(one.saying.at < saying.at for saying in held.sayings):
+            return
+        if (due, one.item.valid_to) != (item.data.get(DUE), item.valid_to):
+            self._patch(item.id, {f"{MEMBER_PREFIX}{DUE}": due, "valid_to": one.item.valid_to}, "due at another time")
+
+    def _end(self, one: Stated, item_id: str, fields: Mapping[str, Any]) -> None:
+        ended = fields.get("ended")
+        if ended is None:
+            self._patch(
+                item_id, fields, "holds until another takes its place" if "valid_to" in fields else "said again"
+            )
+            return
+        by = fields.get("ended_by") or self.entry.id
+        self._patch(item_id, {**fields, "ended_by": by}, f"{ended} by what was said")
+        if ended in _OVER:
+            self._note(self._row(one, item_id, "contra"))
+
+    def _patch(self, item_id: str, fields: Mapping[str, Any], reason: str) -> None:
+        held = self.held[item_id]
+        self.held[item_id] = replace(held, item=held.item.with_fields(fields))
+        self._fields.setdefault(item_id, {}).update(fields)
+        self._reasons[item_id] = reason
+
+    def _note(self, row: EvidenceRow) -> None:
+        self.evidence.setdefault(row.identity, row)
+        self._reasons.setdefault(row.item_id, "said again")
+
+    def _link(self, edge: Edge, reason: str) -> None:
+        self.edges[edge.identity] = edge
+        self._reasons.setdefault(edge.from_id, reason)
+
+    def _unlink(self, edge: Edge) -> None:
+        if self.edges.pop(edge.identity, None) is None:
+            self.dropped_edges[edge.identity] = edge
+        self._reasons.setdefault(edge.from_id, "something came between")
+
+    def _row(self, one: Stated, item_id: str, polarity: Polarity) -> EvidenceRow:
+        start, end = one.quote if one.quote is not None else (None, None)
+        return EvidenceRow(
+            item_id=item_id, polarity=polarity, source_key=one.source or self.entry.id, entry_id=self.entry.id,
+            recorded_at=self.entry.recorded_at, source_entry_id=self.entry.id, source_item_id=one.source,
+            span_start=start, span_end=end, occurred_at=one.saying.at,
+        )  # fmt: skip
+
+    def _edge(self, type_: str, start: str, end: str) -> Edge:
+        return Edge(type=type_, from_kind="item", from_id=start, to_kind="item", to_id=end, entry_id=self.entry.id)

@@ -1,0 +1,210 @@
+"""Whom a name means: the entities of a lane, and the names that are one ("Bob = Robert = 老王").
+
+Every name points to the one canonical entity of its family, never to another alias. The person whose memory it is is
+the entity ``user``; the lane's own user id is a name of theirs, and what they say they are called becomes one.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from phronesis.core.changes import Changes, Patch
+from phronesis.core.entries import Entry
+from phronesis.core.ids import derived_id
+from phronesis.core.items import Item
+from phronesis.core.proposals import USER
+from phronesis.core.relations import Entity, Mention, normal_name
+from phronesis.core.statements import STATED
+from phronesis.core.text import MAX_ID_LENGTH
+from phronesis.store.lane_view import LaneView
+
+# Entities and mentions of names, as rows.
+
+
+def entity_id(lane_id: int, kind: str, normal: str) -> str:
+    """Give an entity's id: one for a kind and normal name in a lane."""
+    return derived_id("entity", str(lane_id), kind, normal)
+
+
+def make_entity(lane_id: int, name: str, kind: str, *, entry_id: str, canonical_id: str | None = None) -> Entity:
+    """Give the entity of a name."""
+    normal = normal_name(name)
+    return Entity(
+        id=entity_id(lane_id, kind, normal), name=name, normal=normal, kind=kind, entry_id=entry_id,
+        canonical_id=canonical_id,
+    )  # fmt: skip
+
+
+def make_mention(entity: Entity, item_id: str, start: int, end: int) -> Mention:
+    """Give a mention of an entity in an item, recorded by the entity's entry."""
+    return Mention(entity_id=entity.id, item_id=item_id, start=start, end=end, entry_id=entity.entry_id)
+
+
+ALIAS_KEY: Final = "alias"
+"""The key under which an item says that its subject has another name."""
+
+NAMING: Final = frozenset({ALIAS_KEY, "name"})
+"""Keys whose value is a name of their subject."""
+
+NAMED: Final = "named"
+"""The member of an item's ``data`` that keeps the name that was said, where it stands under another of the family."""
+
+_KIND: Final = "name"
+
+
+class Names:
+    """The families of some names, as they stand and as an entry changes them."""
+
+    def __init__(self, view: LaneView, names: Iterable[str], *, entry_id: str) -> None:
+        """Read the families of ``names``, and that of the user."""
+        self._lane = view.lane_id
+        self._entry_id = entry_id
+        own = view.lane.user_id
+        self._user_id = normal_name(own) if own is not None else None
+        wanted = {normal_name(name) for name in names} | {USER}
+        wanted |= {self._user_id} if self._user_id is not None else set()
+        found = [entity for entity in view.entities(sorted(wanted)) if entity.kind == _KIND]
+        roots = sorted({entity.canonical_id or entity.id for entity in found})
+        # Names that the lane does not know yet have no family to read.
+        family = view.families(roots) if roots else []
+        self._known = {entity.id: entity for entity in (*found, *family)}
+        self._changed: dict[str, Entity] = {}
+        self._user = entity_id(self._lane, _KIND, USER)
+
+    @property
+    def known(self) -> list[Entity]:
+        """The entities of all families that were read."""
+        return list(self._known.values())
+
+    @property
+    def changed(self) -> list[Entity]:
+        """The entities that are new or that joined another family, in the order in which they were met."""
+        return list(self._changed.values())
+
+    def entity(self, name: str) -> Entity:
+        """Give the entity of a name; a new one when the lane has none."""
+        made = make_entity(self._lane, name, _KIND, entry_id=self._entry_id)
+        known = self._known.get(made.id)
+        if known is None:
+            known = self._noted(made)
+        if known.normal == self._user_id and known.id != self._user and self._root(known) != self._user:
+            self._unite(self.entity(USER).id, known.id)
+        return self._known[made.id]
+
+    def root(self, name: str) -> Entity:
+        """Give the canonical entity of a name: the first that was told of its family, or the user."""
+        return self._known[self._root(self.entity(name))]
+
+    def family(self, name: str) -> list[Entity]:
+        """Give every entity that a name means."""
+        root = self._root(self.entity(name))
+        return [entity for entity in self._known.values() if self._root(entity) == root]
+
+    def normals(self, name: str) -> frozenset[str]:
+        """Give every name, in normal form, that means the same as ``name``."""
+        return frozenset(entity.normal for entity in self.family(name))
+
+    def join(self, subject: str, alias: str) -> None:
+        """Make both names one. The first is the user's, else the subject's; but a single name joins a family."""
+        if len(alias) > MAX_ID_LENGTH or not normal_name(alias):
+            return
+        one, other = self._root(self.entity(subject)), self._root(self.entity(alias))
+        if one == other:
+            return
+        joins = len(self.family(subject)) == 1 < len(self.family(alias)) and one != self._user
+        self._unite(*((other, one) if other == self._user or joins else (one, other)))
+
+    def regroup(self, joined: Iterable[tuple[str, str]]) -> None:
+        """Part every name that was read, and join again those that are still said to be one, in this order."""
+        before = dict(self._known)
+        self._known = {known.id: replace(known, canonical_id=None) for known in before.values()}
+        for known in before.values():
+            if known.normal == self._user_id:
+                self.entity(known.name)
+        for subject, alias in joined:
+            self.join(subject, alias)
+        self._changed = {known.id: known for known in self._known.values() if before.get(known.id) != known}
+
+    def _unite(self, root: str, joined: str) -> None:
+        for entity in [entity for entity in self._known.values() if self._root(entity) == joined]:
+            self._noted(replace(entity, canonical_id=root))
+
+    def _noted(self, entity: Entity) -> Entity:
+        self._known[entity.id] = self._changed[entity.id] = entity
+        return entity
+
+    @staticmethod
+    def _root(entity: Entity) -> str:
+        return entity.canonical_id or entity.id
+
+
+def names_stated(subject: str, key: str | None, value: object, content: str) -> Sequence[str]:
+    """Give what a statement says its subject is called: nothing unless its key is a naming one."""
+    if key not in NAMING:
+        return ()
+    stated = value if isinstance(value, str) and value.strip() else content
+    return () if normal_name(stated) == normal_name(subject) else (stated,)
+
+
+def said_subject(item: Item) -> str:
+    """Give the name under which an item's subject was spoken of; empty when it has none."""
+    return str(item.data.get(NAMED) or item.subject or "")
+
+
+def joined_by(item: Item) -> list[tuple[str, str]]:
+    """Give the pairs of names that an item makes one: a naming item does, until it is taken back or put away.
+
+    One that another superseded still does: whoever took a new name was called by the old one.
+    """
+    counts = item.status == "active" and item.quarantine is None and item.ended in {None, "superseded"}
+    if item.subject is None or not counts:
+        return []
+    return [(said_subject(item), name) for name in names_stated(item.subject, item.key, item.value, item.content)]
+
+
+# Names part again when what made them one falls, and join again when it comes back.
+
+
+def with_names(view: LaneView, entry: Entry, changes: Changes, held: Mapping[str, Item]) -> Changes:
+    """Give the changes with what they mean for names: entities that join others, and items that move between them.
+
+    ``held`` are the items that the changes touch, as they are.
+    """
+    after = _after(changes, held)
+    moved = {item_id for item_id, item in after.items() if joined_by(item) != joined_by(held[item_id])}
+    if not moved:
+        return changes
+    made = {item.id: item for item in changes.items if item.key in NAMING}
+    naming = [*made.values(), *(item for item_id in moved for item in (held[item_id], after[item_id]))]
+    names = Names(view, [name for item in naming for pair in joined_by(item) for name in pair], entry_id=entry.id)
+    spelled = {entity.name for entity in names.known}
+    known = {item.id: item for item in view.stated(spelled, NAMING, STATED)}
+    joining = sorted(({**known, **made, **after}).values(), key=lambda item: (item.recorded_at, item.id))
+    names.regroup(pair for item in joining for pair in joined_by(item))
+    patches = list(_moved(view.about(spelled), names, changes))
+    told = {entity.id: entity for entity in (*changes.entities, *names.changed)}
+    # Writing over an entity never takes an alias away: one that is nobody's alias any more is dropped and written anew.
+    alone = [entity.id for entity in names.changed if entity.canonical_id is None]
+    return replace(
+        changes, entities=tuple(told.values()), patches=(*changes.patches, *patches),
+        dropped_entities=tuple(dict.fromkeys((*changes.dropped_entities, *alone))),
+    )  # fmt: skip
+
+
+def _after(changes: Changes, held: Mapping[str, Item]) -> dict[str, Item]:
+    """Give the naming items that the changes patch, as they will be."""
+    after: dict[str, Item] = {}
+    for patch in changes.patches:
+        item = after.get(patch.item_id) or held.get(patch.item_id)
+        if item is not None and item.key in NAMING:
+            after[item.id] = item.with_fields(patch.fields)
+    return after
+
+
+def _moved(about: Iterable[Item], names: Names, changes: Changes) -> Iterable[Patch]:
+    """Put items that stand under another name than was said under the first of the family it is of now."""
+    taken = {patch.item_id for patch in changes.patches if "subject" in patch.fields}
+    for item in about:
+        said = item.data.get(NAMED)
+        if said is not None and item.id not in taken and (now := names.root(str(said)).name) != item.subject:
+            yield Patch(item.id, {"subject": now}, f"{said} is {now} now")

@@ -1,0 +1,1 @@
+"""Extraction by rules: messages in clauses, tables of patterns, and the gate that refuses what states nothing."""

@@ -1,0 +1,86 @@
+"""What a user asks in a conversation to have forgotten: an open request, until somebody carries it out.
+
+Nothing is deleted because of a sentence. The request becomes a task of the user under ``KEY``, due at once, so that
+contexts show it and ``due`` lists it, and ``gated`` says which verb to call. It is over when something that it names is
+deleted or retracted, or when whoever carried it out deletes the request.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Final
+
+from phronesis.conversation.extracting.clauses import clauses, language_of, masked, sentences
+from phronesis.conversation.extracting.gate import own_words, refusal
+from phronesis.conversation.extracting.tables import Language
+from phronesis.core.changes import Changes, Patch
+from phronesis.core.entries import Entry
+from phronesis.core.items import Item
+from phronesis.core.proposals import USER, Proposal, Refusal
+from phronesis.core.timestamps import isoformat
+from phronesis.index.tokens import tokenize
+from phronesis.store.lane_view import LaneView
+
+KEY: Final = "forget_request"
+KIND: Final = "task"
+
+IMPORTANCE: Final = 8
+"""Above a task of the user's: it is asked of the memory itself."""
+
+CLOSING: Final = frozenset({"archive", "archive_all", "retract"})
+"""Verbs that take something out of what is held, at somebody's call."""
+
+_MARKS: Final = " \t,，.。!！?？:：;；\"'“”「」"
+
+
+def forget_requests(
+    n: int, text: str, at: datetime, *, speaker: str | None, languages: Mapping[str, Language]
+) -> tuple[list[Proposal], list[Refusal]]:
+    """Return the requests of a user's message to forget something, and for each the refusal that says what to call."""
+    found = list(_asked(text, languages))
+    proposals = [
+        Proposal(
+            n=n, quote=text[start:end], start=start, end=end, kind=KIND, subject=speaker or USER, key=KEY, value=target,
+            content=language.frames["forget"].format(target), importance=IMPORTANCE, due=isoformat(at),
+        )
+        for start, end, target, language in found
+    ]  # fmt: skip
+    return proposals, [refusal(n, text[start:end], KEY) for start, end, _, _ in found]
+
+
+def _asked(text: str, languages: Mapping[str, Language]) -> Iterator[tuple[int, int, str, Language]]:
+    """Yield where a clause begins with the request, where its sentence ends, and what is to be forgotten."""
+    mask = own_words(masked(text), languages)
+    for sentence in sentences(mask.text, language_of(mask.text, languages)):
+        language = language_of(sentence.raw, languages)
+        for clause in clauses(sentence, (), language):
+            said = mask.text[clause.start : sentence.end]
+            match = language.text["forget"].match(said.lower())
+            if match is None:
+                continue
+            start, end = match.span(match.lastgroup or 0)
+            target = text[clause.start + start : clause.start + end].strip(_MARKS)
+            if target:
+                yield clause.start, sentence.end, target, language
+                break
+
+
+def with_requests_met(view: LaneView, entry: Entry, changes: Changes, held: Mapping[str, Item]) -> Changes:
+    """Give changes that end the requests which they carry out (``handler.Consequence``)."""
+    if entry.verb not in CLOSING:
+        return changes
+    gone = [
+        held[patch.item_id] for patch in changes.patches
+        if patch.item_id in held and held[patch.item_id].key != KEY
+        and (patch.fields.get("status") == "archived" or patch.fields.get("ended") == "retracted")
+    ]  # fmt: skip
+    if not gone:
+        return changes
+    words = {word for item in gone for word in tokenize(f"{item.content} {item.value or ''}")}
+    fields = {"ended": "retired", "ended_by": entry.id, "valid_to": entry.recorded_at}
+    met = [
+        Patch(one.id, fields, "carried out")
+        for one in view.find(kinds=[KIND], key=KEY)
+        if not words.isdisjoint(tokenize(str(one.value))) and all(patch.item_id != one.id for patch in changes.patches)
+    ]
+    return replace(changes, patches=[*changes.patches, *met]) if met else changes

@@ -1,0 +1,321 @@
+"""Turns and added messages: each message becomes an item, word for word; sessions, calls and refs are kept.
+
+What the messages state becomes items of its own, beside them (``conversation/consolidation``).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final
+
+from phronesis.config import Policy
+from phronesis.conversation.consolidation import consolidated, stated_in_messages
+from phronesis.conversation.entity_resolution import make_entity, make_mention
+from phronesis.conversation.extracting.gate import Gate
+from phronesis.conversation.extracting.rules import Rules
+from phronesis.conversation.extracting.tagging.opinion import second_opinion
+from phronesis.conversation.extraction import MENTIONS, ByModel, ByRules, by_rules, message_text
+from phronesis.conversation.llm_consolidation import Judge
+from phronesis.conversation.retention_policy import terms_of, withheld_in
+from phronesis.conversation.summaries import Summarising, with_summary
+from phronesis.core.changes import Changes
+from phronesis.core.entries import (
+    ConversationRows,
+    Entry,
+    MessageRow,
+    Outcome,
+    RefRow,
+    SessionRow,
+    ToolCallRow,
+    TurnRow,
+    is_erased,
+)
+from phronesis.core.ids import item_id
+from phronesis.core.items import DEFAULT_IMPORTANCE, UTC_OFFSET, Item, Trust
+from phronesis.core.proposals import PROPOSALS
+from phronesis.core.relations import Entity, Mention
+from phronesis.core.timestamps import local_isoformat, offset_minutes, parse_moment, parse_zone
+from phronesis.engine.entry_applier import NAMED_SINCE, is_taken, with_replaced
+from phronesis.engine.handler import Bench, Handler, Outcomes, Prepare
+from phronesis.engine.prompt_injection import find_order
+from phronesis.engine.rollback import taken_back
+from phronesis.engine.untrusted_content import guarded, suspected, unlearned
+from phronesis.errors import InputError
+from phronesis.log.inputs import EXTERNAL_ID, TIME_ZONE
+from phronesis.models.model_registry import Roster
+from phronesis.store.lane_view import LaneView
+
+TRUST_OF_ROLE: Final = {
+    "user": Trust.USER, "assistant": Trust.ASSISTANT, "tool": Trust.TOOL, "system": Trust.OPERATOR,
+    "developer": Trust.OPERATOR,
+}  # fmt: skip
+
+OFFSETS: Final = "offsets"
+"""The role of the outcome that says in how many minutes east of UTC messages without an offset were said."""
+
+OFFSETS_VERSION: Final = "offsets/1"
+
+
+def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
+    """Make the items of a turn and its rows.
+
+    A message whose id its session holds already, with the same words, is the same message and makes no second item: if
+    it was deleted, it stays so. What a rollback took back is not held, and may be said again.
+    """
+    payload = entry.payload
+    messages: Sequence[Mapping[str, Any]] = payload.get("messages", ())
+    session_id: str | None = payload.get("session_id")
+    session, known = _session_so_far(view, session_id, messages)
+    start = session.message_count if session is not None else 0
+    suspects, withheld = suspected(outcomes), withheld_in(outcomes)
+    offsets = {n: minutes for one in outcomes.get(OFFSETS, ()) for n, minutes in one.body["minutes"]}
+    made: dict[int, Item] = {}
+    rows: list[MessageRow] = []
+    for n, message in enumerate(messages):
+        if is_erased(message):
+            continue
+        text = message_text(message)
+        if not text.strip():
+            continue
+        given = message.get("id")
+        same = known.get((given, text)) if given is not None else None
+        if same is not None:
+            said_at = occurred(entry, message)
+            rows.append(_message_row(entry, n, message, same, session_id=session_id, at=said_at))
+            continue
+        external_id = _external_id(entry, message)
+        if n in withheld or (external_id is not None and is_taken(view, entry, external_id)):
+            continue  # it stays in the log alone
+        item = _message_item(view, entry, n, message, position=start + n)
+        if n in offsets:
+            item = replace(item, data={**item.data, UTC_OFFSET: offsets[n]})
+        item = suspects.held(n, item)
+        made[n] = item
+        rows.append(_message_row(entry, n, message, item.id, session_id=session_id, at=item.occurred_at))
+    items = list(made.values())
+    entities, mentions = _mentions(view, entry, outcomes, made)
+    ids = [item_id(entry.id, "message", str(n)) for n in range(len(messages))] if PROPOSALS in outcomes else []
+    unread = unlearned(outcomes)
+    stated = [one for one in stated_in_messages(view, entry, outcomes, items, ids) if one.proposal.n not in unread]
+    spoken = _conversation(entry, session, rows) if session_id is not None else None
+    spoken = with_summary(view, entry, outcomes, spoken)
+    if not stated:
+        alone = Changes(items=items, entities=entities, mentions=mentions, conversation=spoken)
+        return with_replaced(view, entry, alone)
+    learned = consolidated(view, entry, stated)
+    both = replace(
+        learned,
+        items=[*items, *learned.items],
+        # A name that joined another comes last: of two, the one with a canonical entity is kept.
+        entities=[*entities, *learned.entities],
+        mentions=[*mentions, *learned.mentions],
+        conversation=spoken,
+    )
+    return with_replaced(view, entry, both)
+
+
+def occurred(entry: Entry, message: Mapping[str, Any]) -> datetime:
+    """Give when a message was said: its own time, the call's, or when it was recorded."""
+    given = message.get("created_at") or entry.payload.get("occurred_at")
+    return entry.recorded_at if given is None else parse_moment(given, field="created_at")
+
+
+def _session_so_far(
+    view: LaneView, session_id: str | None, messages: Sequence[Mapping[str, Any]]
+) -> tuple[SessionRow | None, dict[tuple[str, str], str]]:
+    """Give the session, and by message id and words those of its items that these messages may be again."""
+    if session_id is None:
+        return None, {}
+    ids = [message["id"] for message in messages if message.get("id") is not None]
+    session, holds = view.session_holding(session_id, ids)
+    return session, _known_messages(view, session_id, ids) if holds else {}
+
+
+def _known_messages(view: LaneView, session_id: str, ids: Sequence[str]) -> dict[tuple[str, str], str]:
+    """Give the session's items by message id and the words that were said, whatever was edited since.
+
+    Those that a rollback took back are not among them; those that were archived or retracted are.
+    """
+    found = [item for item in view.messages_by_id(session_id, ids) if not taken_back(view, item)]
+    changed = view.deltas([item.id for item in found if item.version > 1])
+    known: dict[tuple[str, str], str] = {}
+    for item in found:
+        edits = [delta.patch["content"] for delta in changed.get(item.id, ()) if "content" in delta.patch]
+        words = edits[0][0] if edits else item.content
+        known.setdefault((str(item.message_id), words), item.id)
+    return known
+
+
+def _message_item(view: LaneView, entry: Entry, n: int, message: Mapping[str, Any], *, position: int) -> Item:
+    payload = entry.payload
+    at = occurred(entry, message)
+    return Item(
+        id=item_id(entry.id, "message", str(n)),
+        kind="message",
+        content=message_text(message),
+        entry_id=entry.id,
+        recorded_at=entry.recorded_at,
+        updated_at=entry.recorded_at,
+        metadata={**(payload.get("metadata") or {}), **(message.get("metadata") or {})},
+        importance=payload.get("importance") or DEFAULT_IMPORTANCE["message"],
+        trust=TRUST_OF_ROLE[message["role"]],
+        source_type="chat",
+        external_id=_external_id(entry, message),
+        agent_id=payload.get("agent_id"),
+        session_id=payload.get("session_id"),
+        run_id=payload.get("run_id"),
+        message_id=message.get("id"),
+        role=message["role"],
+        name=message.get("name"),
+        position=position if payload.get("session_id") is not None else None,
+        occurred_at=at,
+        valid_from=at,
+        data=said_there(message.get("created_at") or payload.get("occurred_at")),
+        **view.scope_fields(),
+    )
+
+
+def _external_id(entry: Entry, message: Mapping[str, Any]) -> str | None:
+    """Give the caller's own name for a message's item; before this version it was any member of a message."""
+    return message.get(EXTERNAL_ID) if entry.handler_version >= NAMED_SINCE else None
+
+
+def said_there(given: object) -> dict[str, int]:
+    """Give the member of an item's ``data`` that says in which offset a recorded time was given; {} for UTC."""
+    offset = offset_minutes(given)
+    return {} if offset is None else {UTC_OFFSET: offset}
+
+
+def _message_row(
+    entry: Entry, n: int, message: Mapping[str, Any], item: str, *, session_id: str | None, at: datetime | None
+) -> MessageRow:
+    return MessageRow(
+        entry_id=entry.id, n=n, session_id=session_id or "", item_id=item, role=message["role"],
+        message_id=message.get("id"), name=message.get("name"), occurred_at=at,
+    )  # fmt: skip
+
+
+def _conversation(entry: Entry, session: SessionRow | None, rows: list[MessageRow]) -> ConversationRows:
+    payload = entry.payload
+    session_id: str = payload["session_id"]
+    calls = [
+        ToolCallRow(entry_id=entry.id, n=n, session_id=session_id, name=call["name"], call_id=call.get("id"),
+                    status=call.get("status"))
+        for n, call in enumerate(payload.get("tool_calls", ())) if not is_erased(call)
+    ]  # fmt: skip
+    refs = [
+        RefRow(entry_id=entry.id, n=n, session_id=session_id, ref_type=ref["type"], uri=ref["uri"])
+        for n, ref in enumerate(payload.get("refs", ())) if not is_erased(ref)
+    ]  # fmt: skip
+    count = session.message_count if session is not None else 0
+    number = session.turn_count + 1 if session is not None else 1
+    return ConversationRows(
+        session=SessionRow(
+            session_id=session_id,
+            created_at=session.created_at if session is not None else entry.recorded_at,
+            updated_at=entry.recorded_at,
+            turn_count=number,
+            message_count=count + len(payload.get("messages", ())),
+            metadata={**(session.metadata if session else {}), **(payload.get("session_metadata") or {})},
+        ),
+        turn=TurnRow(entry_id=entry.id, session_id=session_id, number=number, recorded_at=entry.recorded_at),
+        messages=tuple(rows),
+        tool_calls=tuple(calls),
+        refs=tuple(refs),
+    )
+
+
+def _mentions(
+    view: LaneView, entry: Entry, outcomes: Outcomes, made: Mapping[int, Item]
+) -> tuple[list[Entity], list[Mention]]:
+    """Join the names found to the items made, by message; what is referred to counts as named by the turn's first."""
+    entities: dict[str, Entity] = {}
+    mentions: list[Mention] = []
+
+    def add(item: Item, name: str, kind: str, start: int, end: int) -> None:
+        entity = make_entity(view.lane_id, name, kind, entry_id=entry.id)
+        entities.setdefault(entity.id, entity)
+        mentions.append(make_mention(entity, item.id, start, end))
+
+    for outcome in outcomes.get(MENTIONS, ()):
+        for found in outcome.body["found"]:
+            item = made.get(found["n"])
+            if item is not None and item.content[found["start"] : found["end"]] == found["surface"]:
+                add(item, found["surface"], found["kind"], found["start"], found["end"])
+    for first in list(made.values())[:1]:
+        for ref in entry.payload.get("refs", ()):
+            if not is_erased(ref):
+                add(first, ref["uri"], ref["type"], 0, 0)
+    for name in dict.fromkeys(item.name for item in made.values() if item.name is not None):
+        # Who said a message stands on the message and its search document: no mention is needed to find it.
+        speaker = make_entity(view.lane_id, name, "name", entry_id=entry.id)
+        entities.setdefault(speaker.id, speaker)
+    return list(entities.values()), mentions
+
+
+@dataclass(frozen=True, slots=True)
+class InZone:
+    """Prepares messages whose times are in UTC, or that have none, as said in the time zone of the one who said them.
+
+    That is the zone of the call, else ``zone``. In how many minutes east of UTC each was said is an outcome: zones
+    change, and a replay must not depend on what this machine knows of them.
+    """
+
+    prepare: Prepare
+    zone: str
+
+    def __call__(self, bench: Bench, entry: Entry) -> Sequence[Outcome]:
+        """Return what the inner preparation gives, and the offsets where there are any."""
+        name = entry.payload.get(TIME_ZONE) or self.zone
+        messages = list(entry.payload.get("messages", ()))
+        offsets: list[tuple[int, int]] = []
+        for n, message in enumerate(messages):
+            local = _local(entry, message, name)
+            if local is not None:
+                messages[n] = {**message, "created_at": local}
+                offsets.append((n, offset_minutes(local) or 0))
+        if not offsets:
+            return self.prepare(bench, entry)
+        said = replace(entry, payload={**entry.payload, "messages": messages})
+        body = {"zone": name, "minutes": [list(one) for one in offsets]}
+        return [*self.prepare(bench, said), Outcome(role=OFFSETS, made_by=OFFSETS_VERSION, body=body)]
+
+
+def _local(entry: Entry, message: Mapping[str, Any], name: str) -> str | None:
+    """Return when a message was said by the clocks of a zone; None where it has an offset, or the zone has none."""
+    given = None if is_erased(message) else message.get("created_at") or entry.payload.get("occurred_at")
+    if is_erased(message) or offset_minutes(given) is not None:
+        return None
+    at = entry.recorded_at if given is None else parse_moment(given, field="created_at")
+    try:
+        local = at.astimezone(parse_zone(name))
+    except (InputError, OverflowError):  # recorded where zones are known that are not here; the first day there is
+        return None
+    return local_isoformat(local) if local.utcoffset() else None
+
+
+def handlers(extract: Prepare | None = None) -> list[Handler]:
+    """Give the handlers of turns and added messages; ``extract`` prepares them otherwise than by the usual rules."""
+    quick = extract is None or isinstance(extract.prepare if isinstance(extract, InZone) else extract, ByRules)
+    prepare = guarded(extract or by_rules)
+    return [
+        Handler(verb=verb, version=NAMED_SINCE, apply=apply, older={1: apply}, prepare=prepare, quick=quick)
+        for verb in ("turn", "add")
+    ]
+
+
+# How turns and added messages are prepared, by what the policy says: rules in no time, or the models of the roles.
+
+
+def prepare_turns(roster: Roster, policy: Policy) -> Prepare:
+    """Give who reads what is said, and keeps the summary of a session where a model does."""
+    gates, terms = policy.gates, terms_of(policy)
+    gate = Gate(user=gates.user, tool=gates.tool, inferred=gates.inferred)
+    second = second_opinion() if policy.extraction and policy.second_opinion else None
+    rules = ByRules(Rules(gate=gate, second=second) if policy.extraction else None, terms)
+    names, lines = roster.asker("extract"), roster.asker("summarise")
+    prepare: Prepare = rules if names is None else ByModel(names, rules, Judge(names))
+    if lines is not None:
+        own = policy.summary
+        prepare = Summarising(prepare, lines, own.every_turns, own.max_tokens, suspicious=find_order, hides=terms.hides)
+    return InZone(prepare, policy.time_zone)

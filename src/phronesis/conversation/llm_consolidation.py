@@ -1,0 +1,129 @@
+"""Comparing what was proposed with what is held, by a model: add, update, supersede, retract, or nothing.
+
+The rules of consolidation decide alone where a key holds one value. Where it holds many, only who understands the words
+can tell that "green tea" was meant by "sencha". What a model judges is recorded as an outcome, and applying checks it:
+its target must be a live item of the same subject, or the rules decide.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Literal, Protocol
+
+import pydantic
+
+from phronesis.core.data_delimiters import choose_boundary
+from phronesis.core.entries import Entry, Outcome
+from phronesis.core.items import Item
+from phronesis.core.proposals import JUDGED, Proposal
+from phronesis.engine.handler import Bench
+from phronesis.index.tokens import tokenize
+from phronesis.models.prompts import prompt
+from phronesis.models.structured_client import Answer, Attempt, Task
+
+PROMPT: Final = "judge"
+PROMPT_VERSION: Final = "judge/1"
+
+MAX_SHOWN: Final = 40
+"""Held memories that are shown to the model in one call: the nearest by words, those of the same key first."""
+
+MAX_TEXT: Final = 400
+"""Characters shown of each."""
+
+Act = Literal["ADD", "UPDATE", "SUPERSEDE", "RETRACT", "NONE"]
+
+
+class Judgement(pydantic.BaseModel):
+    """What is to become of one proposal."""
+
+    model_config = pydantic.ConfigDict(extra="forbid", strict=True)
+
+    i: Annotated[int, pydantic.Field(ge=0, le=10_000)]
+    act: Act
+    target: Annotated[int, pydantic.Field(ge=0, le=MAX_SHOWN)] | None
+
+
+class Judgements(pydantic.BaseModel):
+    """The answer asked for."""
+
+    model_config = pydantic.ConfigDict(extra="forbid", strict=True)
+
+    judgements: Annotated[list[Judgement], pydantic.Field(max_length=200)]
+
+
+class JudgementAsker(Protocol):
+    """Who can be asked for judgements (``models.asker.Asker``)."""
+
+    @property
+    def name(self) -> str:
+        """Gateway and model."""
+        ...
+
+    def ask(self, tenant: str, task: Task[Judgements]) -> Answer[Judgements]:
+        """Give an answer, or why there is none."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What judging came to: the outcomes to record, and the error's code when the model gave nothing."""
+
+    outcomes: Sequence[Outcome] = ()
+    said: Sequence[Attempt] = ()
+    error: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Judges the proposals whose key holds many values against the nearest that is held."""
+
+    asker: JudgementAsker
+
+    def __call__(self, bench: Bench, entry: Entry, proposals: Sequence[Proposal]) -> Verdict:
+        """Ask once for all proposals; nothing is asked when nothing near is held."""
+        asked = {i: one for i, one in enumerate(proposals) if one.cardinality == "many" and one.act == "assert"}
+        held = _near(bench, list(asked.values()))
+        if not held:
+            return Verdict()
+        answer = self.asker.ask(bench.tenant, Task(prompt(PROMPT), _fenced(entry, asked, held), Judgements))
+        if answer.value is None:
+            code = answer.error.code if answer.error is not None else "model.error"
+            return Verdict(said=answer.attempts, error=code)
+        body = {"judgements": _checked(answer.value, asked, held)}
+        made_by = f"{self.asker.name} {PROMPT_VERSION}"
+        return Verdict((Outcome(role=JUDGED, made_by=made_by, body=body),), answer.attempts)
+
+
+def _near(bench: Bench, proposals: Sequence[Proposal]) -> list[Item]:
+    """Give what is held of the same kinds, nearest first: same key, then shared words; ties by id."""
+    if not proposals:
+        return []
+    with bench.view() as view:
+        held = view.find(kinds=sorted({one.kind for one in proposals}))
+    words = {word for one in proposals for word in tokenize(one.content)}
+    keys = {one.key for one in proposals}
+    near = [(item.key in keys, len(words.intersection(tokenize(item.content))), item) for item in held]
+    near = [found for found in near if found[0] or found[1]]
+    near.sort(key=lambda found: (-found[0], -found[1], found[2].id))
+    return [item for _, _, item in near[:MAX_SHOWN]]
+
+
+def _fenced(entry: Entry, asked: Mapping[int, Proposal], held: Sequence[Item]) -> str:
+    new = {i: f"{one.subject} / {one.key}: {one.content}"[:MAX_TEXT] for i, one in asked.items()}
+    old = [f"{item.subject} / {item.key}: {item.content}"[:MAX_TEXT] for item in held]
+    boundary = choose_boundary(entry.id, [*new.values(), *old])
+    lines = ["Held:", *(boundary.turn(f'target="{t}"', text) for t, text in enumerate(old))]
+    lines += ["Said now:", *(boundary.turn(f'i="{i}"', text) for i, text in new.items())]
+    return "\n".join(lines)
+
+
+def _checked(value: Judgements, asked: Mapping[int, Proposal], held: Sequence[Item]) -> list[dict[str, Any]]:
+    """Keep the judgements about what was asked; the first about each counts. One that needs a target has one."""
+    found: dict[int, dict[str, Any]] = {}
+    for one in value.judgements:
+        needs = one.act != "ADD"
+        known = one.target is not None and one.target < len(held)
+        if one.i not in asked or one.i in found or (needs and not known):
+            continue
+        target = held[one.target].id if needs and one.target is not None else None
+        found[one.i] = {"i": one.i, "act": one.act, "target": target}
+    return [found[i] for i in sorted(found)]

@@ -1,0 +1,167 @@
+"""What a team's policy says of what messages state: what is never taken up, and the rules that the rest carries along.
+
+All of it is decided while an entry is prepared, and stands in its outcomes: replaying reads no policy, so that one log
+gives one state whatever the policy says today. ``rederive`` is what brings an older log under a new one.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from phronesis.config import Policy
+from phronesis.conversation.extracting.gate import MAX_EXCERPT, MAX_REFUSALS
+from phronesis.core.entries import Outcome
+from phronesis.core.phone_numbers import is_phone
+from phronesis.core.proposals import Conflict, Outcomes, Proposal, Refusal, Retention
+from phronesis.core.redaction import markers
+from phronesis.core.values import names_of, rule_for
+from phronesis.engine.sensitive_topics import GUARD_VERSION, Finding, Guard
+from phronesis.engine.sensitive_topics.tables import MAX_SENTENCE
+
+WITHHELD: Final = "withheld"
+"""The role of the outcome that names messages of which no item is made: ``{"withheld": [{n, topic}]}``."""
+
+NEVER: Final = "never"
+SENSITIVE: Final = "sensitive"
+REDACTED: Final = "redacted"
+NO_PHONE: Final = "no_phone"
+"""Rules of refusals: the policy takes nothing up under this key, or nothing of this matter; the value is a marker in
+place of a secret; the number is no phone's."""
+
+PHONE: Final = "phone"
+
+TOPICS_OF_KEYS: Final[Mapping[str, Sequence[str]]] = {
+    "health": ("physical_health", "mental_health"),
+    "allergy": ("physical_health",),
+}
+"""Keys that speak of a matter whatever their words are: not every illness stands in the guard's tables."""
+
+_STOP: Final = re.compile(r"[!?。！？;；\r\n]|\.(?=\s|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """The rules for what is stated, by key, family or kind; ``usual`` are those of what no rule is for.
+
+    ``sensitive`` tells what speaks of a sensitive matter (None: nobody asks), ``whole`` that no item is made of such a
+    message either.
+    """
+
+    retention: Mapping[str, Retention] = field(default_factory=dict)
+    conflict: Mapping[str, Conflict] = field(default_factory=dict)
+    usual: tuple[Retention, Conflict] = ("versioned", "occurred")
+    never: frozenset[str] = frozenset()
+    sensitive: Guard | None = None
+    whole: bool = False
+
+    def of(self, key: str, kind: str) -> tuple[Retention, Conflict]:
+        """Give what becomes of a replaced value under a key, and how its conflicts are decided."""
+        retention, conflict = self.usual
+        return rule_for(self.retention, key, kind) or retention, rule_for(self.conflict, key, kind) or conflict
+
+    def parted(self, texts: Mapping[int, str]) -> tuple[dict[int, str], list[Outcome], list[Refusal]]:
+        """Give the messages that may be read, and of those that are withheld the outcome and the refusals."""
+        if self.sensitive is None or not self.whole:
+            return dict(texts), [], []
+        found = {n: finding for n, text in texts.items() if (finding := self.sensitive.topic(text)) is not None}
+        if not found:
+            return dict(texts), [], []
+        rows = [{"n": n, "topic": finding.topic} for n, finding in found.items()]
+        refused = [_refused(n, texts[n], SENSITIVE, _matter(finding)) for n, finding in found.items()]
+        outcome = Outcome(role=WITHHELD, made_by=GUARD_VERSION, body={"withheld": rows})
+        return {n: text for n, text in texts.items() if n not in found}, [outcome], refused
+
+    def sifted(
+        self, proposals: Iterable[Proposal], refusals: Sequence[Refusal], texts: Mapping[int, str]
+    ) -> tuple[list[Proposal], list[Refusal]]:
+        """Give the proposals that the policy lets through, each with its rules, and all that is refused.
+
+        Of one message no more is told than the gate tells of one.
+        """
+        kept: list[Proposal] = []
+        refused: list[Refusal] = []
+        for one in proposals:
+            why = self._objection(one, texts[one.n])
+            if why is not None:
+                refused.append(_refused(one.n, one.quote, *why))
+                continue
+            retention, conflict = self.of(one.key, one.kind)
+            kept.append(replace(one, retention=retention, conflict=conflict))
+        told: dict[int, list[Refusal]] = {}
+        for refusal in refused:
+            told.setdefault(refusal.n, []).append(refusal)
+        return kept, [*(one for rows in told.values() for one in rows[:MAX_REFUSALS]), *refusals]
+
+    def hides(self, text: str) -> bool:
+        """Tell whether a text may not be shown to who sums a session up."""
+        return self.sensitive is not None and self.sensitive.topic(text) is not None
+
+    def _objection(self, one: Proposal, text: str) -> tuple[str, str] | None:
+        named = next((name for name in names_of(one.key, one.kind) if name in self.never), None)
+        if named is not None:
+            return NEVER, f"the policy takes nothing up of {named} (gates.never)"
+        place = _place(one, text)
+        if any(start < place[1] and place[0] < end for start, end in markers(text)):
+            return REDACTED, "it was a secret or a personal number, and was taken out before it was stored (privacy)"
+        if one.key == PHONE and one.value is not None and not is_phone(one.value, text[: place[0]]):
+            return NO_PHONE, "the number is not written as a phone's, or is called another number"
+        finding = self._finding(one, text)
+        return None if finding is None else (SENSITIVE, _matter(finding))
+
+    def _finding(self, one: Proposal, text: str) -> Finding | None:
+        if self.sensitive is None:
+            return None
+        found = self.sensitive.topic(_sentence(text, one.start, one.end)) or self.sensitive.topic(one.content)
+        if found is not None:
+            return found
+        topic = next((topic for topic in TOPICS_OF_KEYS.get(one.key, ()) if topic in self.sensitive.topics), None)
+        return None if topic is None else Finding(topic, ())
+
+
+USUAL: Final = Terms()
+"""The rules where a policy says nothing."""
+
+
+def terms_of(policy: Policy) -> Terms:
+    """Give the rules of a policy."""
+    matters = policy.sensitive
+    return Terms(
+        policy.retention.types,
+        policy.conflict.types,
+        (policy.retention.default, policy.conflict.default),
+        never=frozenset(policy.gates.never),
+        sensitive=None if matters.store == "all" else Guard(matters),
+        whole=matters.store == "nothing_derived",
+    )
+
+
+def withheld_in(outcomes: Outcomes) -> frozenset[int]:
+    """Give the numbers of an entry's messages of which no item is made."""
+    return frozenset(row["n"] for outcome in outcomes.get(WITHHELD, ()) for row in outcome.body["withheld"])
+
+
+def _sentence(text: str, start: int, end: int) -> str:
+    """Give the sentence around [start, end), no further than the guard reads in one."""
+    first, last = max(0, start - MAX_SENTENCE), min(len(text), end + MAX_SENTENCE)
+    before = [match.end() for match in _STOP.finditer(text, first, start)]
+    after = _STOP.search(text, max(start, end - 1), last)
+    return text[before[-1] if before else first : after.start() if after else last]
+
+
+def _place(one: Proposal, text: str) -> tuple[int, int]:
+    """Give where a proposal's value stands; its whole quotation where the value is in other words."""
+    start = -1 if one.value is None else text.find(one.value, one.start, one.end)
+    return (one.start, one.end) if start < 0 else (start, start + len(one.value or ""))
+
+
+def _matter(finding: Finding) -> str:
+    words = f" ({', '.join(finding.words)})" if finding.words else ""
+    return (
+        f"it speaks of a sensitive matter, {finding.topic}{words}, of which the policy makes no memory"
+        " (sensitive.store)"
+    )
+
+
+def _refused(n: int, text: str, rule: str, reason: str) -> Refusal:
+    return Refusal(n=n, text=" ".join(text.split())[:MAX_EXCERPT], rule=rule, reason=reason)

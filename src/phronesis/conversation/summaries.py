@@ -1,0 +1,272 @@
+"""The working summary of a session by a model: every few turns, from the summary so far and what was said since.
+
+Every line names what it stands on, or is refused. The outcome stands with the turn whose preparing made it; applying
+it puts one row per session in the place of the one before: no item, no delta. Without a model nothing is stored, and
+``compose/session_history`` sums up by rules when it is read.
+
+What a model makes of words may hold any of them, whatever it says that it stands on. So an outcome names all that was
+shown (``seen``), and the entry whose summary it began from (``stands_on``): an erasure follows both.
+"""
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Protocol
+
+import pydantic
+
+from phronesis.conversation.extraction import message_text
+from phronesis.core.data_delimiters import choose_boundary
+from phronesis.core.entries import ConversationRows, Entry, Outcome, SummaryLine, SummaryRow, is_erased
+from phronesis.core.ids import item_id
+from phronesis.engine.handler import DEGRADED_ROLE, Bench, Outcomes, Prepare
+from phronesis.log.reader import fit, load_listed
+from phronesis.models.prompts import prompt
+from phronesis.models.structured_client import Answer, Attempt, Task
+from phronesis.models.token_counter import TokenCounter
+from phronesis.store.lane_view import LaneView
+
+ROLE: Final = "summarise"
+SUMMARY: Final = "summary"
+ANSWERS: Final = "summary_answer"
+"""The roles of outcomes: the lines that were taken, and what the model said."""
+
+PROMPT_VERSION: Final = "summarise/1"
+"""Rises when ``prompts/summarise.md`` changes: it stands with every outcome."""
+
+RULES_VERSION: Final = "summary-rules/1"
+"""What sums up where no model does."""
+
+MAX_SHOWN: Final = 12_000
+"""Characters of messages that are shown to the model, the newest first."""
+
+MAX_MESSAGE: Final = 2_000
+"""Characters of one message that are shown: the beginning says what it is about."""
+
+MAX_LINES: Final = 40
+MAX_LINE: Final = 400
+MAX_SOURCES: Final = 40
+"""Bounds of an answer."""
+
+
+class ProposedLine(pydantic.BaseModel):
+    """A line as a model gives it, and the numbers of the texts that it stands on."""
+
+    model_config = pydantic.ConfigDict(extra="forbid", strict=True)
+
+    text: Annotated[str, pydantic.Field(min_length=1, max_length=MAX_LINE)]
+    of: Annotated[list[Annotated[int, pydantic.Field(ge=0, le=100_000)]], pydantic.Field(max_length=MAX_SOURCES)]
+
+
+class Lines(pydantic.BaseModel):
+    """The answer asked for."""
+
+    model_config = pydantic.ConfigDict(extra="forbid", strict=True)
+
+    lines: Annotated[list[ProposedLine], pydantic.Field(max_length=MAX_LINES)]
+
+
+class LineAsker(Protocol):
+    """Who can be asked for a summary (``models.asker.Asker``)."""
+
+    @property
+    def name(self) -> str:
+        """Gateway and model."""
+        ...
+
+    @property
+    def counter(self) -> TokenCounter:
+        """What counts the tokens of its lines."""
+        ...
+
+    def ask(self, tenant: str, task: Task[Lines]) -> Answer[Lines]:
+        """Give an answer, or why there is none."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """One text shown to the model: a line of the summary so far, or a message."""
+
+    words: str
+    role: str
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """What is to be summed up: the texts in their numbers' order, and the summary that it begins from."""
+
+    turn: int
+    texts: Sequence[_Text]
+    previous: SummaryRow | None
+
+
+def _nothing(_text: str) -> None:
+    """Suspect no text."""
+
+
+def _no(_text: str) -> bool:
+    """Hide no text."""
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Summarising:
+    """Prepares a turn as ``before`` does, and every ``every_turns`` turns of a session a summary beside it.
+
+    ``suspicious`` gives something for a text that reads like an order to a model: no line of a summary may. What
+    ``hides`` tells of is neither shown to the model nor a line.
+    """
+
+    before: Prepare
+    asker: LineAsker
+    every_turns: int = 8
+    max_tokens: int = 400
+    suspicious: Callable[[str], object | None] = _nothing
+    hides: Callable[[str], bool] = _no
+
+    def __call__(self, bench: Bench, entry: Entry) -> Sequence[Outcome]:
+        """Give the outcomes of both; of one role they are numbered on."""
+        prepared = list(self.before(bench, entry))
+        for outcome in self.prepare_summary(bench, entry):
+            taken = sum(one.role == outcome.role for one in prepared)
+            prepared.append(dataclasses.replace(outcome, n=taken))
+        return prepared
+
+    def prepare_summary(self, bench: Bench, entry: Entry) -> Sequence[Outcome]:
+        """Give the summary that is due at this turn, and all that the model said; nothing when none is due."""
+        with bench.view() as view:
+            window = self._due(view, entry)
+        if window is None:
+            return ()
+        instructions = prompt(ROLE).replace("{max_tokens}", str(self.max_tokens))
+        answer = self.asker.ask(bench.tenant, Task(instructions, _fenced(entry, window.texts), Lines))
+        said = [_said(self.asker.name, attempt) for attempt in answer.attempts]
+        if answer.value is None:
+            code = answer.error.code if answer.error is not None else "model.error"
+            away = {"role": ROLE, "reason": code, "by": RULES_VERSION, "instead_of": self.asker.name}
+            return [*said, Outcome(role=DEGRADED_ROLE, made_by=self.asker.name, body=away)]
+        lines, refused = self._gated(answer.value, window)
+        body = {
+            "turn": window.turn, "lines": lines, "refused": refused,
+            "seen": list(dict.fromkeys(one for text in window.texts for one in text.ids)),
+            "stands_on": [] if window.previous is None else [window.previous.entry_id],
+        }  # fmt: skip
+        return [*said, Outcome(role=SUMMARY, made_by=f"{self.asker.name} {PROMPT_VERSION}", body=body)]
+
+    def _due(self, view: LaneView, entry: Entry) -> _Window | None:
+        """Give what is to be summed up when this entry is a session's n-th turn, else None."""
+        session_id = entry.payload.get("session_id")
+        session = view.session(session_id) if session_id is not None else None
+        turn = 1 if session is None else session.turn_count + 1
+        if session_id is None or turn % self.every_turns:
+            return None
+        rows = view.turns(session_id)
+        if any(row.entry_id == entry.id for row in rows):
+            return None  # derived anew beside what came later: the summary is that of the end
+        previous = view.summary(session_id)
+        since = [row.entry_id for row in rows if previous is None or row.number > previous.turn]
+        entries = load_listed(view.log or view.unit, view.lane, since)
+        messages = [text for one in since if one in entries for text in _messages(entries[one])]
+        held = view.items([text.ids[0] for text in messages])
+        messages = [text for text in messages if text.ids[0] in held and held[text.ids[0]].live]
+        lines = () if previous is None else previous.lines
+        shown = [text for text in (*messages, *_messages(entry)) if not self.hides(text.words)]
+        told = [_Text(line.text, "summary", line.of) for line in lines if not self.hides(line.text)]
+        texts = told + _newest(shown)
+        return _Window(turn, texts, previous) if texts else None
+
+    def _gated(self, answer: Lines, window: _Window) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        """Part the lines that stand on what was shown from those that do not, or that read like orders."""
+        taken: list[dict[str, Any]] = []
+        refused: list[dict[str, Any]] = []
+        room = self.max_tokens
+        for line in answer.lines:
+            text = " ".join(fit(line.text).split())
+            tokens = self.asker.counter.count(text)
+            why = _fault(line, text, len(window.texts)) or (
+                "it reads like an order" if self.suspicious(text) is not None
+                else "it speaks of a sensitive matter" if self.hides(text)
+                else "the summary is long enough without it" if tokens > room else None
+            )  # fmt: skip
+            if why is not None:
+                refused.append({"text": text, "of": line.of, "why": why})
+                continue
+            room -= tokens
+            ids = dict.fromkeys(one for n in line.of for one in window.texts[n].ids)
+            taken.append({"text": text, "of": list(ids)[-MAX_SOURCES:]})
+        return taken, refused
+
+
+def with_summary(
+    view: LaneView, entry: Entry, outcomes: Outcomes, rows: ConversationRows | None
+) -> ConversationRows | None:
+    """Give the rows with the session's new summary, if one was prepared for this turn and still fits the state.
+
+    It does not when it began from another summary than the one that is there: then that one stays.
+    """
+    prepared = next((outcome.body for outcome in outcomes.get(SUMMARY, ()) if rows is not None), None)
+    if rows is None or prepared is None:
+        return rows
+    before = view.summary(rows.session.session_id)
+    if prepared["stands_on"] != ([] if before is None else [before.entry_id]):
+        return rows
+    own = {item_id(entry.id, "message", str(n)) for n in range(len(entry.payload.get("messages", ())))}
+    named = {one for line in prepared["lines"] for one in line["of"]} - own
+    known = own | set(view.items(sorted(named)))
+    lines = tuple(
+        SummaryLine(line["text"], tuple(line["of"])) for line in prepared["lines"] if known.issuperset(line["of"])
+    )
+    if not lines:
+        return rows
+    summary = SummaryRow(
+        session_id=rows.session.session_id, entry_id=entry.id, turn=rows.turn.number,
+        position=rows.session.message_count, recorded_at=entry.recorded_at, lines=lines,
+    )  # fmt: skip
+    return dataclasses.replace(rows, summary=summary)
+
+
+def _messages(entry: Entry) -> list[_Text]:
+    out = []
+    for n, message in enumerate(entry.payload.get("messages", ())):
+        words = "" if is_erased(message) else fit(message_text(message)).strip()
+        if words:
+            role = _role(message)
+            out.append(_Text(words[:MAX_MESSAGE], role, (item_id(entry.id, "message", str(n)),)))
+    return out
+
+
+def _role(message: Mapping[str, Any]) -> str:
+    role = message.get("role")
+    return role if role in ("user", "assistant", "tool") else "other"
+
+
+def _newest(messages: Sequence[_Text]) -> list[_Text]:
+    """Give the newest messages that fit, in their order."""
+    room, kept = MAX_SHOWN, list[_Text]()
+    for text in reversed(messages):
+        room -= len(text.words)
+        if room < 0:
+            break
+        kept.append(text)
+    return kept[::-1]
+
+
+def _fenced(entry: Entry, texts: Sequence[_Text]) -> str:
+    boundary = choose_boundary(entry.id, [text.words for text in texts])
+    return "\n".join(boundary.turn(f'n="{n}" role="{text.role}"', text.words) for n, text in enumerate(texts))
+
+
+def _fault(line: ProposedLine, text: str, shown: int) -> str | None:
+    if not text:
+        return "it says nothing"
+    if not line.of:
+        return "it stands on nothing"
+    return "there is no such text" if any(n >= shown for n in line.of) else None
+
+
+def _said(made_by: str, attempt: Attempt) -> Outcome:
+    body = {"role": ROLE, "constraint": attempt.constraint, "text": fit(attempt.text),
+            "finish_reason": attempt.finish_reason, "problem": attempt.problem}  # fmt: skip
+    return Outcome(role=ANSWERS, made_by=made_by, body=body)

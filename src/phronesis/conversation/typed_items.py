@@ -1,0 +1,167 @@
+"""Items that a caller states outright: a fact, a preference, a task … with subject, key and value.
+
+Under a key of the memory types, what is stated is compared with what is held of its subject, as what is said in
+conversations is: a new home city takes the old one's place. Under a key of the caller's own, or none, each statement is
+an item: what it means to state it twice only the caller knows.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from phronesis.conversation.consolidation import BY, consolidated
+from phronesis.conversation.consolidation_apply import Stated
+from phronesis.conversation.entity_resolution import Names, make_mention
+from phronesis.conversation.extracting.gate import INJECTED, refusal
+from phronesis.conversation.extracting.memory_types import MemoryTypes, compared, load_memory_types
+from phronesis.conversation.retention_policy import USUAL, Terms
+from phronesis.core.changes import Changes
+from phronesis.core.data_delimiters import has_context
+from phronesis.core.entries import Entry, Outcome, is_erased
+from phronesis.core.ids import item_id
+from phronesis.core.items import DEFAULT_IMPORTANCE, UTC_OFFSET, Item, Trust
+from phronesis.core.lazy_loading import once
+from phronesis.core.proposals import GATED, USER, Proposal, refusals_in
+from phronesis.core.prospective import DUE
+from phronesis.core.statements import COMPARED, OCCASIONS, Saying, form_of
+from phronesis.core.timestamps import offset_minutes, parse_moment
+from phronesis.engine.entry_applier import is_taken, with_name, with_replaced
+from phronesis.engine.handler import Bench, Handler, Outcomes
+from phronesis.engine.untrusted_content import suspected, suspicions
+from phronesis.log.inputs import EXTERNAL_ID
+from phronesis.store.lane_view import LaneView
+
+TYPES_VERSION: Final = "memory-types/1"
+INJECTED_VERSION: Final = "injected/1"
+
+TYPE: Final = "memory_type"
+"""The role of the outcome that says what is known of a key: ``{cardinality, compared?, retention?, conflict?}``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Looking:
+    """Prepares a stated item: what is known of its key, and what the policy says of it."""
+
+    terms: Terms = USUAL
+
+    def __call__(self, _bench: Bench, entry: Entry) -> Sequence[Outcome]:
+        """Look the key up in the memory types, and for orders to a model in what is trusted less than the user.
+
+        What holds a composed context, or a line of one, is refused.
+        """
+        if has_context(entry.payload["content"]):
+            refused = refusal(0, entry.payload["content"], INJECTED)
+            return [Outcome(role=GATED, made_by=INJECTED_VERSION, body={"refusals": [refused.to_dict()]})]
+        below = _trust(entry.payload) < Trust.USER
+        found = suspicions({0: entry.payload["content"]} if below else {})
+        key = entry.payload.get("key")
+        known = None if key is None else _types().find(key, entry.payload["kind"]) or _types().find(key)
+        if key is None or known is None:
+            return found
+        value = entry.payload.get("value")
+        form = compared(known, value) if isinstance(value, str) else None
+        retention, conflict = self.terms.of(key, entry.payload["kind"])
+        body = {
+            "cardinality": known.cardinality,
+            "compared": form,
+            "retention": retention if retention != "versioned" else None,
+            "conflict": conflict if conflict != "occurred" else None,
+        }
+        body = {name: value for name, value in body.items() if value is not None}
+        return [*found, Outcome(role=TYPE, made_by=TYPES_VERSION, body=body)]
+
+
+@once
+def _types() -> MemoryTypes:
+    return load_memory_types()
+
+
+def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
+    """Make the one item of an entry, or say again one that is held; its subject becomes an entity."""
+    if is_erased(entry.payload) or any(one.rule == INJECTED for one in refusals_in(entry, outcomes)):
+        return Changes()
+    external_id = entry.payload.get(EXTERNAL_ID)
+    if external_id is not None and is_taken(view, entry, external_id):
+        return Changes()
+    return with_replaced(view, entry, with_name(view, external_id, _made(view, entry, outcomes)))
+
+
+def _made(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
+    item = suspected(outcomes).held(0, _item(view, entry))
+    if item.subject is None or item.quarantine is not None:
+        return Changes(items=[item])
+    for outcome in outcomes.get(TYPE, ()):
+        return consolidated(view, entry, [_stated(entry, item, outcome.body)])
+    names = Names(view, [item.subject], entry_id=entry.id)
+    mention = make_mention(names.entity(item.subject), item.id, 0, 0)
+    return Changes(items=[item], entities=names.changed, mentions=[mention])
+
+
+def natural_key(payload: Any) -> str:
+    """Give what makes an item itself within its entry: subject and key, or its words."""
+    named = [str(payload.get(name) or "") for name in ("subject", "key")]
+    return "\n".join(named) if any(named) else str(payload["content"])
+
+
+def _stated(entry: Entry, item: Item, known: Mapping[str, Any]) -> Stated:
+    proposal = Proposal(
+        n=0, quote=item.content, start=0, end=len(item.content), kind=item.kind, subject=item.subject or USER,
+        key=item.key or "", content=item.content, value=item.value if isinstance(item.value, str) else None,
+        cardinality=known["cardinality"], retention=known.get("retention", "versioned"),
+        conflict=known.get("conflict", "occurred"),
+    )  # fmt: skip
+    if "compared" in known:
+        item = item.with_fields({f"data.{COMPARED}": known["compared"]})
+    at = item.occurred_at or entry.recorded_at
+    began = at if item.kind in OCCASIONS else None
+    saying = Saying(at=at, trust=item.trust, by=item.data.get(BY), began=began)
+    return Stated(proposal=proposal, item=item, saying=saying, form=form_of(item))
+
+
+def _trust(payload: Any) -> Trust:
+    return Trust[payload.get("trust", "USER").upper()]
+
+
+def _item(view: LaneView, entry: Entry) -> Item:
+    payload = entry.payload
+    given = payload.get("occurred_at")
+    at = entry.recorded_at if given is None else parse_moment(given, field="occurred_at")
+    kind, key, agent = payload["kind"], payload.get("key"), payload.get("agent_id")
+    subject = payload.get("subject")
+    if subject is None and key is not None and view.lane.user_id is not None:
+        subject = USER
+    named = key is not None and agent is not None and view.lane.user_id is None
+    data = {BY: agent if named else None, DUE: payload.get("due"), UTC_OFFSET: offset_minutes(given)}
+    return Item(
+        id=item_id(entry.id, kind, natural_key(payload)),
+        kind=kind,
+        content=payload["content"],
+        entry_id=entry.id,
+        recorded_at=entry.recorded_at,
+        updated_at=entry.recorded_at,
+        subject=subject,
+        key=key,
+        value=payload.get("value"),
+        metadata=payload.get("metadata") or {},
+        importance=payload.get("importance") or DEFAULT_IMPORTANCE[kind],
+        confidence=1.0,
+        trust=_trust(payload),
+        source_type="manual",
+        external_id=payload.get(EXTERNAL_ID),
+        agent_id=agent,
+        session_id=payload.get("session_id"),
+        run_id=payload.get("run_id"),
+        occurred_at=at,
+        valid_from=at,
+        valid_to=None if "expires" not in payload else parse_moment(payload["expires"], field="expires"),
+        data={name: member for name, member in data.items() if member is not None},
+        **view.scope_fields(),
+    )
+
+
+def handlers(terms: Terms = USUAL) -> list[Handler]:
+    """Give the handler of stated items; ``terms`` are what the policy says of them.
+
+    ``session_id`` on such an item says where it was learned; the item is no turn of that session.
+    """
+    return [Handler(verb="item", apply=apply, prepare=Looking(terms), quick=True)]

@@ -1,0 +1,97 @@
+"""What corrected words state: the value of an item follows its words, so that what is said later meets the right one.
+
+Under a key of the memory types, what is held is compared by its value. When the words change and nobody gives the
+value, the rules of conversations read it anew; where they read none, or more than one, the item has no value, and its
+words are compared. What the value means under a key of the caller's own only the caller knows: it stays.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from phronesis.conversation.consolidation import BY
+from phronesis.conversation.entity_resolution import NAMED
+from phronesis.conversation.extracting.gate import Gate
+from phronesis.conversation.extracting.memory_types import MemoryTypes, compared
+from phronesis.conversation.extracting.rules import RULES_VERSION, Rules
+from phronesis.core.entries import Entry, Outcome, is_erased
+from phronesis.core.items import CORRECTED, MEMBER_PREFIX, Item
+from phronesis.core.lazy_loading import once
+from phronesis.core.proposals import Proposal
+from phronesis.core.statements import COMPARED, STATED
+from phronesis.engine.handler import Bench, Outcomes
+
+REREAD: Final = "reread"
+"""The role of the outcome that says what an item's new words or its new value come to: ``{value?, compared?}``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rereading:
+    """Prepares an update: what the new words say under the item's key. However they hedge, a hand wrote them."""
+
+    rules: Rules = field(default_factory=lambda: Rules(gate=Gate(user=0.0)))
+
+    def __call__(self, bench: Bench, entry: Entry) -> Sequence[Outcome]:
+        """Give what the item's value is by now; nothing where no key says how it is compared."""
+        payload = entry.payload
+        if payload.get("content") is None and "value" not in payload:
+            return ()
+        with bench.view() as view:
+            item = view.item(payload["item_id"])
+        if item is None or item.kind not in STATED or item.key is None:
+            return ()
+        body = self._body(item, payload)
+        return () if body is None else [Outcome(role=REREAD, made_by=RULES_VERSION, body=body)]
+
+    def _body(self, item: Item, payload: Any) -> dict[str, Any] | None:
+        types: MemoryTypes = self.rules.types
+        row = types.find(item.key or "", item.kind) or types.find(item.key or "")
+        if row is None:
+            return None
+        if "value" in payload:
+            value = payload["value"]
+            form = compared(row, value, at=item.occurred_at) if isinstance(value, str) else None
+            return {} if form is None else {"compared": form}
+        found = self._stated(item, payload["content"])
+        body = {} if found is None else {"value": found.value, "compared": found.compared}
+        return {name: member for name, member in body.items() if member is not None}
+
+    def _stated(self, item: Item, words: str) -> Proposal | None:
+        """Give the one thing that the words say of the item's subject under its key."""
+        message = {"role": "user", "name": item.data.get(BY)}
+        proposals, _ = self.rules.read(0, message, words, item.occurred_at or item.recorded_at)
+        subjects = {str(one).casefold() for one in (item.subject, item.data.get(NAMED)) if one is not None}
+        found = [
+            one for one in proposals
+            if one.key == item.key and one.act == "assert" and not one.done and one.subject.casefold() in subjects
+        ]  # fmt: skip
+        return found[0] if len(found) == 1 else None
+
+
+@once
+def _usual() -> Rereading:
+    return Rereading()
+
+
+def reread(bench: Bench, entry: Entry) -> Sequence[Outcome]:
+    """Read the value of an item whose words or value are updated."""
+    return () if is_erased(entry.payload) else _usual()(bench, entry)
+
+
+def corrected(item: Item, entry: Entry, outcomes: Outcomes) -> dict[str, Any]:
+    """Give the fields that follow from an item's new words and value."""
+    payload = entry.payload
+    reworded = payload.get("content") not in (None, item.content)
+    fields: dict[str, Any] = {}
+    if reworded:
+        fields["content"] = payload["content"]
+        if item.kind == "message" or item.kind in STATED:
+            fields[f"{MEMBER_PREFIX}{CORRECTED}"] = entry.id
+    if "value" in payload:
+        fields["value"] = payload["value"]
+    if not reworded and "value" not in payload:
+        return fields
+    for outcome in outcomes.get(REREAD, ()):
+        fields.setdefault("value", outcome.body.get("value"))
+        fields[f"{MEMBER_PREFIX}{COMPARED}"] = outcome.body.get("compared")
+    return fields

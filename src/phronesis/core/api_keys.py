@@ -1,0 +1,128 @@
+"""API keys: who may do what through a server, and the form of the token that says so.
+
+A token is ``phr_<tenant>.<key id>.<secret>``: the tenant's name in base64url, so that one look finds the row in a store
+that is distributed by tenant; the id under which the key is listed and revoked; and 256 random bits.
+
+What is kept of a secret is its SHA-256. A password needs a slow, salted hash, because people choose from few; nobody
+guesses 256 random bits, whatever one guess costs, so a fast hash is as safe, and may be computed at every request.
+"""
+
+import base64
+import binascii
+import hashlib
+import hmac
+from dataclasses import dataclass
+from datetime import datetime
+from enum import IntEnum
+from typing import Final
+
+from phronesis.core.ids import is_id
+from phronesis.core.serialization import Record
+from phronesis.errors import InputError, Unauthenticated
+
+TOKEN_PREFIX: Final = "phr_"  # noqa: S105 - what every token begins with, for those who scan code for lost keys
+SECRET_BYTES: Final = 32
+"""256 bits."""
+MAX_TOKEN_LENGTH: Final = 256
+"""Characters. The longest name of a tenant gives a token of 171."""
+
+_PARTS: Final = 3
+
+
+class Role(IntEnum):
+    """What a key may do; each may do what those before it may."""
+
+    READ = 1
+    """Search, list, compose contexts; nothing is stored, but what was shown is noted."""
+    WRITE = 2
+    """Store, change, archive, roll back, learn."""
+    ADMIN = 3
+    """Erase, export, look across all users of the tenant, release what is in quarantine."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> "Role | None":
+        """Take a name in small letters too, which is how a role goes out (``ApiKey.to_dict``)."""
+        return cls.__members__.get(value.upper()) if isinstance(value, str) else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiKey(Record):
+    """A key as it is listed. ``actor`` is whom the log names for what is done with it; nothing here is secret."""
+
+    id: str
+    tenant: str
+    role: Role
+    actor: str
+    label: str
+    created_at: datetime
+    revoked_at: datetime | None = None
+
+    @property
+    def active(self) -> bool:
+        """Whether it lets anybody in."""
+        return self.revoked_at is None
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """The parts of a token; ``secret`` never appears in its ``repr``."""
+
+    tenant: str
+    key_id: str
+    secret: bytes
+
+    def __repr__(self) -> str:
+        return f"Token(tenant={self.tenant!r}, key_id={self.key_id!r})"
+
+    def __str__(self) -> str:
+        return f"{TOKEN_PREFIX}{_text(self.tenant.encode())}.{self.key_id}.{_text(self.secret)}"
+
+
+def parse_token(text: str) -> Token:
+    """Read a token; Unauthenticated for any other text, which the message does not repeat."""
+    parts = text.removeprefix(TOKEN_PREFIX).split(".") if len(text) <= MAX_TOKEN_LENGTH else []
+    if not text.startswith(TOKEN_PREFIX) or len(parts) != _PARTS or not is_id(parts[1]):
+        raise _not_a_key()
+    try:
+        token = Token(_bytes(parts[0]).decode("ascii"), parts[1], _bytes(parts[2]))
+    except (binascii.Error, ValueError) as error:
+        raise _not_a_key() from error
+    if len(token.secret) != SECRET_BYTES or str(token) != text:  # base64 has several spellings of the same bytes
+        raise _not_a_key()
+    return token
+
+
+def hashed(secret: bytes) -> bytes:
+    """Give what is kept of a secret."""
+    return hashlib.sha256(secret).digest()
+
+
+def opens(kept: bytes, secret: bytes) -> bool:
+    """Tell whether a secret is the one that was kept, in a time that does not tell how much of it is right."""
+    return hmac.compare_digest(kept, hashed(secret))
+
+
+def check_role(value: object) -> Role:
+    """Give the role of a name such as ``write``; InputError for what is none."""
+    if isinstance(value, Role):
+        return value
+    if isinstance(value, str) and value.upper() in Role.__members__:
+        return Role[value.upper()]
+    names = ", ".join(role.name.lower() for role in Role)
+    raise InputError(f"role must be one of {names}, not {value!r:.40}", field="role")
+
+
+def _not_a_key() -> Unauthenticated:
+    return Unauthenticated(
+        f"this is no API key of Phronesis: one begins with {TOKEN_PREFIX} and is given whole, as `phronesis keys"
+        " create` printed it, in the header 'Authorization: Bearer …'",
+        field="Authorization",
+    )
+
+
+def _text(raw: bytes) -> str:
+    return base64.urlsafe_b64encode(raw).decode("ascii").rstrip("=")
+
+
+def _bytes(text: str) -> bytes:
+    return base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)

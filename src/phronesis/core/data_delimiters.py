@@ -1,0 +1,216 @@
+"""Parts of a message that nobody in the conversation wrote: contexts that were composed here, and blocks of a host.
+
+They are recognised by their form alone, never by what they say:
+
+- a *context* by its fences (``<memory-123456789>`` … ``</memory-123456789>``, ``<turn-…>``), by lines that cite a
+  memory (``[mem:<uuid>]``, ``[m1]`` at a line's start) and, around either, by the titles of its sections;
+- a *block of a host* by an element whose tags stand at the edges of lines (``<system-reminder>`` …
+  ``</system-reminder>``).
+
+Nothing is learned from them. Time is linear in the text.
+"""
+
+import hashlib
+import hmac
+import re
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Final
+
+# Fences that cannot be closed from inside: their tags carry a number that occurs in none of the texts (law 8).
+
+DIGITS: Final = 9
+"""Digits of a boundary. Three tokens in o200k, one in 10⁹ to guess; a guess that hits is seen, and another is taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Boundary:
+    """The number in every tag of a context: that of its session, unless a text holds it."""
+
+    number: str
+
+    def memory(self, text: str) -> str:
+        """Give remembered text as data."""
+        return f"<memory-{self.number}>\n{text}\n</memory-{self.number}>"
+
+    def turn(self, speaker: str, text: str) -> str:
+        """Give an earlier turn as data; ``speaker`` is made of attributes, already safe."""
+        return f"<turn-{self.number} {speaker}>\n{text}\n</turn-{self.number}>"
+
+
+SAMPLE: Final = Boundary("0" * DIGITS)
+"""As long as any other: what a fence costs is estimated with it before the texts are known."""
+
+
+def session_seed(secret: bytes, *names: str) -> str:
+    """Give the seed of a session's boundary: the same for the same names, and not to be told without the secret."""
+    return hmac.new(secret, "\n".join(names).encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
+
+
+def choose_boundary(seed: str, texts: Iterable[str]) -> Boundary:
+    """Give the first number derived from ``seed`` that is in none of ``texts``: the same for the same input.
+
+    Ends always: a text of n characters holds at most n of the 10⁹ numbers.
+    """
+    known = tuple(texts)
+    for attempt in count():
+        hashed = hashlib.sha256(f"{seed}\n{attempt}".encode("utf-8", "surrogatepass")).digest()
+        number = str(int.from_bytes(hashed) % 10**DIGITS).zfill(DIGITS)
+        if not any(number in text for text in known):
+            return Boundary(number)
+    raise AssertionError  # pragma: no cover - count() does not end
+
+
+TITLES: Final = ("# System", "# Summary", "# Recent turns", "# Memory", "# Due")
+"""Titles of the sections of a rendered context, but the last."""
+
+MESSAGE_TITLE: Final = "# User message"
+"""The title of the last section, under which stands what the user had asked."""
+
+_FENCE: Final = re.compile(r"<(memory|turn)-([0-9]{6,12})\b[^<>\n]{0,200}>")
+_EXPLAINS: Final = re.compile(r"\b(memory|turn)-[0-9]{6,12}\b")
+_EXPLANATION: Final = 1_000
+"""Characters of the paragraph that says what both fences mean, at most."""
+
+_CITATION: Final = re.compile(r"\[(?:quoted )?mem:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\]", re.IGNORECASE)
+_CITES: Final = re.compile(r"(?:\[(?:[mp][0-9]{1,4}|policy:[0-9]{1,4})\][ ,]*)+")
+"""How a line begins that cites by an alias."""
+
+_QUOTING: Final = " \t>*-•·|"
+"""What may stand before a line that was quoted or listed."""
+
+_TAG: Final = re.compile(r"<(?P<closes>/?)(?P<name>[^\W\d_][\w.:-]{0,60})(?:\s[^<>]{0,400})?(?<!/)>")
+
+_INDENT: Final = 80
+"""Blanks between a tag and its line's edge that are looked over."""
+
+_TITLES: Final = frozenset(TITLES)
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class OwnText:
+    """What is left of a text: its pieces, each on lines of its own, and where each began in the whole."""
+
+    text: str
+    _begun: Sequence[int] = ()
+    _moved: Sequence[int] = ()
+
+    def place(self, at: int) -> int:
+        """Give where the character at ``at`` stands in the whole text."""
+        return at + self._moved[bisect_right(self._begun, at) - 1] if self._begun else at
+
+
+def own_text(text: str, *, hosts: bool = True) -> OwnText:
+    """Give ``text`` without contexts, and with ``hosts`` without the blocks of hosts."""
+    spans = context_spans(text)
+    if hosts and "</" in text:
+        spans = _merged([*spans, *_elements(text)])
+    if not spans:
+        return OwnText(text)
+    pieces: list[str] = []
+    begun, moved, at, length = [], [], 0, 0
+    for start, end in [*spans, (len(text), len(text))]:
+        if text[at:start].strip():
+            begun.append(length)
+            moved.append(at - length)
+            pieces.append(text[at:start])
+            length += start - at + 1
+        at = end
+    return OwnText("\n".join(pieces), begun, moved)
+
+
+def has_context(text: str) -> bool:
+    """Tell whether a text holds a composed context, or a part of one."""
+    return bool(context_spans(text))
+
+
+def context_spans(text: str) -> list[Span]:
+    """Give where a text holds composed contexts or lines of them, in order, as (start, end)."""
+    if "[" not in text and "<" not in text:
+        return []
+    fences = _fences(text)
+    lines = _lines(text)
+    cited = [line for line in lines if _cites(text[slice(*line)])]
+    if not fences and not cited:
+        return []
+    spans = _merged([*fences, *cited, *(line for line in lines if _explains(text[slice(*line)]))])
+    titles = [line for line in lines if text[slice(*line)].strip(_QUOTING) in _TITLES]
+    return _merged([*spans, *_sections(text, lines, spans, titles)])
+
+
+def _sections(text: str, lines: Sequence[Span], spans: Sequence[Span], titles: Sequence[Span]) -> list[Span]:
+    """Give the stretch from the first title to the last of ``spans``, and with it the message that was asked then."""
+    if not titles:
+        return []
+    start, end = min(titles[0][0], spans[0][0]), max(titles[-1][1], spans[-1][1])
+    asked = next((n for n, line in enumerate(lines) if line[0] >= titles[0][1]
+                  and text[slice(*line)].strip(_QUOTING) == MESSAGE_TITLE), None)  # fmt: skip
+    if asked is None:
+        return [(start, end)]
+    # What was asked is told to end with its line: what follows is said now.
+    return [(start, lines[min(asked + 1, len(lines) - 1)][1])]
+
+
+def _fences(text: str) -> list[Span]:
+    """Give the fenced stretches with their tags; one that is not closed goes on to the end."""
+    out, at = [], 0
+    while (opened := _FENCE.search(text, at)) is not None:
+        closing = f"</{opened[1]}-{opened[2]}>"
+        found = text.find(closing, opened.end())
+        at = len(text) if found < 0 else found + len(closing)
+        out.append((opened.start(), at))
+    return out
+
+
+def _cites(line: str) -> bool:
+    return _CITATION.search(line) is not None or _CITES.match(line.lstrip(_QUOTING)) is not None
+
+
+def _explains(line: str) -> bool:
+    return len(line) <= _EXPLANATION and len({found[1] for found in _EXPLAINS.finditer(line)}) > 1
+
+
+def _elements(text: str) -> list[Span]:
+    """Give the elements both of whose tags begin or end a line."""
+    opened: dict[str, list[re.Match[str]]] = defaultdict(list)
+    out = []
+    for tag in _TAG.finditer(text):
+        name = tag["name"].lower()
+        if not tag["closes"]:
+            opened[name].append(tag)
+        elif opened[name]:
+            first = opened[name].pop()
+            if _at_edge(text, first) and _at_edge(text, tag):
+                out.append((first.start(), tag.end()))
+    return out
+
+
+def _at_edge(text: str, tag: re.Match[str]) -> bool:
+    """Tell whether nothing stands before a tag on its line, or nothing after it."""
+    before, after = text[max(0, tag.start() - _INDENT) : tag.start()], text[tag.end() : tag.end() + _INDENT]
+    begins = before.rstrip(" \t")[-1:] == "\n" or (not before.strip(" \t") and tag.start() <= _INDENT)
+    ends = after.lstrip(" \t\r")[:1] == "\n" or (not after.strip(" \t\r") and len(text) - tag.end() <= _INDENT)
+    return begins or ends
+
+
+def _lines(text: str) -> list[Span]:
+    out, at = [], 0
+    for line in text.splitlines(keepends=True):
+        out.append((at, at + len(line.rstrip("\r\n"))))
+        at += len(line)
+    return out
+
+
+def _merged(spans: Iterable[Span]) -> list[Span]:
+    out: list[Span] = []
+    for start, end in sorted(spans):
+        if out and start <= out[-1][1]:
+            out[-1] = (out[-1][0], max(end, out[-1][1]))
+        else:
+            out.append((start, end))
+    return out

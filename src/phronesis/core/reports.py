@@ -1,0 +1,246 @@
+"""The ledger of model calls: what was asked of whom, what it cost, and what became of it. It holds no text."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any, Final, Generic, Literal, TypeVar, overload
+
+from phronesis.core.items import Item
+from phronesis.core.serialization import Record, as_json
+
+OK: Final = "ok"
+"""The status of a call whose answer was used; another status is an error's code."""
+
+FOLDED: Final = "day"
+"""The status of what stands for all calls of a day, a role and a model."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelCall:
+    """One try at a model, or what stands for several.
+
+    ``cost`` is in the currency of the policy's prices, 0 where there is no price. Tokens are those the server counted,
+    or an upper bound where it did not count.
+    """
+
+    call_id: str
+    at: datetime
+    role: str
+    model: str
+    status: str
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float
+    milliseconds: int
+    calls: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What calls have taken together."""
+
+    calls: int = 0
+    tokens: int = 0
+    cost: float = 0.0
+
+    def plus(self, other: "Spent") -> "Spent":
+        """Give both together."""
+        return Spent(self.calls + other.calls, self.tokens + other.tokens, self.cost + other.cost)
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Money for a million tokens."""
+
+    input: float = 0.0
+    output: float = 0.0
+
+    def of(self, prompt_tokens: int, completion_tokens: int) -> float:
+        """Give what a call costs."""
+        return (prompt_tokens * self.input + completion_tokens * self.output) / 1_000_000
+
+
+def by_day(calls: Iterable[ModelCall]) -> list[ModelCall]:
+    """Fold calls into one for each day in UTC, role and model: at the day's beginning, with the id of the first."""
+    out: dict[tuple[datetime, str, str], ModelCall] = {}
+    for one in calls:
+        key = (day_of(one.at), one.role, one.model)
+        known = out.get(key)
+        out[key] = replace(one, at=key[0], status=FOLDED) if known is None else _together(known, one)
+    return list(out.values())
+
+
+def _together(known: ModelCall, one: ModelCall) -> ModelCall:
+    return replace(
+        known,
+        prompt_tokens=known.prompt_tokens + one.prompt_tokens,
+        completion_tokens=known.completion_tokens + one.completion_tokens,
+        cost=known.cost + one.cost,
+        milliseconds=known.milliseconds + one.milliseconds,
+        calls=known.calls + one.calls,
+    )
+
+
+def day_of(moment: datetime) -> datetime:
+    """Give the beginning of a moment's day in UTC: a day's budget begins anew there."""
+    return moment - timedelta(
+        hours=moment.hour, minutes=moment.minute, seconds=moment.second, microseconds=moment.microsecond
+    )
+
+
+# A page of a listing: what a caller iterates over, and how to ask for what follows.
+
+_Listed = TypeVar("_Listed")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Page(Sequence[_Listed], Generic[_Listed]):
+    """Some of a listing, newest first. ``next_cursor`` gives what follows; None: that was all.
+
+    It equals any list or tuple of the same members.
+    """
+
+    items: tuple[_Listed, ...] = ()
+    next_cursor: str | None = None
+
+    @overload
+    def __getitem__(self, index: int) -> _Listed: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[_Listed]: ...
+    def __getitem__(self, index: int | slice) -> _Listed | Sequence[_Listed]:
+        return self.items[index]
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __iter__(self) -> Iterator[_Listed]:
+        return iter(self.items)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Page):
+            return self.items == other.items and self.next_cursor == other.next_cursor
+        return tuple(other) == self.items if isinstance(other, list | tuple) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((self.items, self.next_cursor))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain JSON values."""
+        return {"items": as_json(self.items), "next_cursor": self.next_cursor}
+
+
+# What there is at a glance: counts, what was learned lately, what contradicts what, and what waits for a person.
+
+RECORDED_KINDS: Final = frozenset({"message", "document", "section", "run", "cycle", "mark"})
+"""Kinds that hold what was said, given or done: nothing was learned by them alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dispute(Record):
+    """Two live items of which one contradicts the other: the later one first."""
+
+    one: Item
+    other: Item
+
+
+@dataclass(frozen=True, slots=True)
+class Overview(Record):
+    """A scope at a glance.
+
+    ``counts`` are live items by kind; ``learned`` what was learned since ``since``, newest first; ``disputes`` what
+    contradicts what; ``quarantined`` how many items wait for a person's word; ``unproven`` principles that no event
+    supports any more.
+    """
+
+    since: datetime
+    counts: Mapping[str, int] = field(default_factory=dict)
+    learned: Sequence[Item] = ()
+    disputes: Sequence[Dispute] = ()
+    quarantined: int = 0
+    unproven: Sequence[Item] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class UserInfo(Record):
+    """A user of the tenant: live items by kind, and when the last entry of theirs was recorded."""
+
+    user_id: str
+    last_recorded_at: datetime
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+
+# What a tenant's memory still has to do: entries that wait or failed, and reflections that are due.
+
+JobState = Literal["pending", "failed", "due"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job(Record):
+    """One piece of work.
+
+    ``pending``: an entry that waits for its interpretation; ``flush`` or a worker does it. ``failed``: one that was set
+    aside after ``attempts`` tries, for ``code`` and ``message``; ``retry(entry_id)`` takes it up (a failed rederive or
+    erase is called again). ``due``: a reflection on a user, for the reason in ``message``; a worker or ``reflect`` does
+    it. ``work`` is the entry's verb.
+    """
+
+    state: JobState
+    work: str
+    entry_id: str | None = None
+    user_id: str | None = None
+    namespace: str | None = None
+    since: datetime | None = None
+    attempts: int = 0
+    code: str | None = None
+    message: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Jobs(Sequence[Job], Record):
+    """The jobs: failed ones first, then what waits, then what is due, each in the order of its lane.
+
+    ``pending`` and ``failed`` count all there are, ``without_vector`` the documents that have no vector yet.
+    """
+
+    jobs: tuple[Job, ...] = ()
+    pending: int = 0
+    failed: int = 0
+    without_vector: int = 0
+
+    @overload
+    def __getitem__(self, index: int) -> Job: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Job]: ...
+    def __getitem__(self, index: int | slice) -> Job | Sequence[Job]:
+        return self.jobs[index]
+
+    def __len__(self) -> int:
+        return len(self.jobs)
+
+    def __iter__(self) -> Iterator[Job]:
+        return iter(self.jobs)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain JSON values."""
+        return Record.to_dict(self)
+
+
+# How long who works by itself waits after it failed, so that what is broken is not asked again and again.
+
+FIRST_PAUSE: Final = timedelta(minutes=10)
+"""After the first failure: a model that was restarted is back by then."""
+
+LONGEST_PAUSE: Final = timedelta(hours=24)
+
+_DOUBLINGS: Final = 20
+"""More of them than lead past any longest pause: a timedelta that is doubled for ever overflows."""
+
+
+def pause_after(failures: int, *, longest: timedelta = LONGEST_PAUSE) -> timedelta:
+    """Give how long to wait after so many failures in a row: twice as long after each, and no longer than ``longest``.
+
+    Binary exponential back-off; no jitter, since a lane's lock lets one worker at a time.
+    """
+    if failures <= 0:
+        return timedelta()
+    return min(FIRST_PAUSE * (1 << min(failures - 1, _DOUBLINGS)), longest)

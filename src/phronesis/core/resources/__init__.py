@@ -1,1 +1,0 @@
-"""Resources: documents that are worth keeping, read in sections."""

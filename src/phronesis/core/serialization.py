@@ -1,0 +1,157 @@
+"""Canonical JSON: one text for one value, on every machine, so that hashes can be compared."""
+
+import hashlib
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from datetime import datetime
+from enum import Enum
+from functools import cache
+from operator import attrgetter
+from typing import Any, Final
+
+from phronesis.core.timestamps import isoformat
+from phronesis.errors import InputError, TooLarge
+
+# Records as plain JSON values.
+
+_PLAIN_TYPES: Final = frozenset({str, int, float, bool, type(None)})
+"""Types that are JSON as they are: most of what a result holds, so that they are looked at first."""
+
+
+def as_json(value: Any) -> Any:
+    """Give plain JSON values of a record: ``to_dict`` where there is one, times as ISO 8601."""
+    kind: type = type(value)
+    if kind in _PLAIN_TYPES:
+        return value
+    if kind is tuple or kind is list:
+        return [inner if type(inner) in _PLAIN_TYPES else as_json(inner) for inner in value]
+    if hasattr(kind, "to_dict"):
+        return value.to_dict()
+    if isinstance(value, datetime):
+        return isoformat(value)
+    if isinstance(value, Enum):
+        return value.name.lower()
+    if is_dataclass(kind):
+        return _members(value)
+    if isinstance(value, Mapping):
+        return {str(key): as_json(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [as_json(inner) for inner in value]
+    return value
+
+
+class Record:
+    """A result: a frozen dataclass that can be shown as JSON."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain JSON values."""
+        return _members(self)
+
+
+def _members(record: Any) -> dict[str, Any]:
+    kind: type = type(record)
+    names, values = _fields(kind)
+    return {
+        name: value if type(value) in _PLAIN_TYPES else as_json(value)
+        for name, value in zip(names, values(record), strict=True)
+    }
+
+
+@cache
+def _fields(kind: type) -> tuple[tuple[str, ...], Callable[[Any], Iterable[Any]]]:
+    """Give the names of a record's fields, and what gives their values."""
+    names = tuple(field.name for field in fields(kind))
+    if len(names) > 1:
+        return names, attrgetter(*names)
+    return names, lambda record: [getattr(record, name) for name in names]
+
+
+FLOAT_DIGITS: Final = 9
+"""Decimal places kept of a float that is stored: well above what any law distinguishes, well below where two
+machines' libm differ (the last units of a double's 15–17 digits)."""
+
+MAX_DEPTH: Final = 64
+"""Nesting that a payload may have; Python's own JSON encoder recurses."""
+
+MAX_KEYS: Final = 10_000
+"""Members of one object. What has more is a table, and belongs in a file."""
+
+
+# Made once: ``json.dumps`` with any option makes an encoder at every call. Plain data holds no circle to look for.
+_PLAIN: Final = json.JSONEncoder(
+    ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False, check_circular=False
+)
+_ESCAPED: Final = json.JSONEncoder(
+    ensure_ascii=True, sort_keys=True, separators=(",", ":"), allow_nan=False, check_circular=False
+)
+
+
+def rounded(value: float) -> float:
+    """Give ``value`` as it is stored and hashed; minus zero becomes zero."""
+    return round(value, FLOAT_DIGITS) + 0.0
+
+
+def dumps(value: Any) -> str:
+    """Give the canonical text: keys sorted, no spaces, floats rounded. The value must be plain JSON already."""
+    return _PLAIN.encode(value)
+
+
+def encode(value: Any) -> bytes:
+    """Give the canonical text as UTF-8. Text with lone surrogates is escaped, so that no input is lost."""
+    text = dumps(value)
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return _ESCAPED.encode(value).encode()
+
+
+def decode(body: bytes) -> Any:
+    """Read what ``encode`` wrote."""
+    return json.loads(body.decode())  # text: of bytes, ``loads`` would have to find out the encoding
+
+
+def digest(value: Any) -> str:
+    """Give the SHA-256 of the canonical text, in hexadecimal."""
+    return hashlib.sha256(encode(value)).hexdigest()
+
+
+def plain(value: Any, *, field: str, _depth: int = 0) -> Any:
+    """Give ``value`` as plain JSON data, or raise InputError naming the place: ``metadata.tags[2]``.
+
+    Mappings become dicts with string keys, tuples become lists, floats are rounded. NaN and infinities, bytes,
+    sets and other objects are refused: they would not come back as they went in. TooLarge for an object with too many
+    members, before any of them is looked at.
+    """
+    if value is None or isinstance(value, (str, bool)):
+        return value
+    if isinstance(value, int):
+        if abs(value) >= 1 << 63:
+            raise InputError(f"{field} is an integer of more than 64 bits; give it as a string", field=field)
+        return int(value)
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise InputError(f"{field} must be a finite number, not {value}", field=field)
+        return rounded(float(value))
+    if _depth >= MAX_DEPTH:
+        raise InputError(f"{field} is nested more than {MAX_DEPTH} levels deep; flatten it", field=field)
+    if isinstance(value, (dict, Mapping)):  # a check against the abstract class alone costs ten times as much
+        if len(value) > MAX_KEYS:
+            raise TooLarge(
+                f"{field} has {len(value):,} members; an object may have {MAX_KEYS:,}: keep the data in a file and"
+                " refer to it",
+                field=field,
+            )
+        out: dict[str, Any] = {}
+        for key, inner in value.items():
+            if not isinstance(key, str):
+                raise InputError(f"{field} has a key that is not a string: {key!r:.60}", field=field)
+            # Most members are text: for them no path is put together.
+            out[key] = inner if type(inner) is str else plain(inner, field=f"{field}.{key}", _depth=_depth + 1)
+        return out
+    if isinstance(value, (list, Sequence)) and not isinstance(value, (bytes, bytearray, memoryview)):
+        return [plain(inner, field=f"{field}[{n}]", _depth=_depth + 1) for n, inner in enumerate(value)]
+    raise InputError(f"{field} must be JSON data, not {type(value).__name__}; convert it first", field=field)

@@ -1,1 +1,0 @@
-"""Learning from a run: FACTS, candidates, proposals through the gate, a verdict on every claim, all in one entry."""

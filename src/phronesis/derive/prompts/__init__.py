@@ -1,8 +1,0 @@
-"""The words with which models are asked, one file a role."""
-
-from importlib import resources
-
-
-def prompt(name: str) -> str:
-    """Give the text of ``<name>.md``."""
-    return resources.files(__name__).joinpath(f"{name}.md").read_text(encoding="utf-8").strip()

@@ -1,1 +1,0 @@
-"""Resources: documents are read, kept in sections, and followed from version to version."""

@@ -1,0 +1,1 @@
+"""The spine of writing: prepare, apply, replay, rollback and erasure of any engine."""

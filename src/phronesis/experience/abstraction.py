@@ -1,0 +1,354 @@
+"""The verb ``abstract``: patterns of one topic make principles, and principles go on as their patterns do (EMB-10).
+
+Preparing finds topics among all live patterns, draws principles from each, and words those that are new or whose
+support changed; its outcome holds ids, weights and words. A principle whose support is what it was is left as it is, so
+that the same patterns change nothing, and a model is asked about news alone.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from threading import Lock
+from typing import Annotated, Any, Final, Protocol
+
+import pydantic
+
+from phronesis.core.data_delimiters import choose_boundary
+from phronesis.core.entries import Entry, Outcome
+from phronesis.core.items import Item
+from phronesis.core.relations import EvidenceRow
+from phronesis.core.vectors import match_by_overlap
+from phronesis.engine.handler import DEGRADED_ROLE, Bench
+from phronesis.engine.prompt_injection import find_order
+from phronesis.experience.aggregation import AGGREGATE
+from phronesis.experience.counterexamples import repeats, with_loose
+from phronesis.experience.event_views import readable
+from phronesis.experience.laws.principle_text import Wording, narrowed, said, say, speaks_chinese, word
+from phronesis.experience.laws.principles import KEPT, Worth, material, standing
+from phronesis.experience.laws.records import CROSSED, L1, PATTERN, PRINCIPLE, UNCONFIRMED, L1Event, event_of
+from phronesis.experience.laws.topics import Drawn, SeenPattern, draw, is_confirmed
+from phronesis.experience.pattern_similarity import TopicLikeness
+from phronesis.log.reader import fit
+from phronesis.models.embedders import Embedders
+from phronesis.models.prompts import prompt
+from phronesis.models.structured_client import Answer, Task
+from phronesis.store.lane_view import LaneView
+from phronesis.store.log import entries_of_verb
+
+# What abstraction looks at: a lane's patterns with their events, and the principles that there are.
+
+ABSTRACT: Final = "abstract"
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The patterns of a lane, and its principles with the evidence for them.
+
+    ``stands_on`` are the last abstraction and the aggregations since: each stands on those before it, so that what an
+    erasure prepares again reaches all that came of it.
+    """
+
+    patterns: Sequence[SeenPattern]
+    principles: Mapping[str, Item]
+    evidence: Mapping[str, Sequence[EvidenceRow]]
+    stands_on: Sequence[str]
+
+
+def see(view: LaneView, entry: Entry) -> Seen:
+    """Give what an abstraction looks at: crossed patterns hold events of others, which would count twice."""
+    patterns = [one for one in view.find(kinds=(PATTERN,)) if not one.data.get("cluster_info", {}).get(CROSSED)]
+    rows = view.evidence([one.id for one in patterns])
+    events = _events(view, (row.source_key for held in rows.values() for row in held))
+    found = [_pattern(one, rows.get(one.id, ()), events) for one in patterns]
+    principles = {one.id: one for one in view.find(kinds=(PRINCIPLE,), live=False) if one.live or put_away(one)}
+    log = view.log or view.unit
+    last = entries_of_verb(log, view.lane_id, ABSTRACT, before=entry.seq)[-1:]
+    since = entries_of_verb(log, view.lane_id, AGGREGATE, before=entry.seq, after=last[0].seq if last else 0)
+    earlier = [row.entry_id for row in (*last, *since)]
+    return Seen(with_loose(view, [one for one in found if one.events]), principles, view.evidence(principles), earlier)
+
+
+def put_away(principle: Item) -> bool:
+    """Tell whether a person, or forgetting, put a principle away: it is not made anew, nor changed.
+
+    What a rollback took back is archived and retracted at once, and may be made again.
+    """
+    if principle.ended is None:
+        return not principle.live
+    return principle.ended == "retracted" and principle.status == "active"
+
+
+def _events(view: LaneView, ids: Iterable[str]) -> dict[str, L1Event]:
+    found = view.items(ids)
+    return {one: event_of(item) for one, item in found.items() if item.kind == L1 and item.live}
+
+
+def _pattern(item: Item, rows: Sequence[EvidenceRow], events: Mapping[str, L1Event]) -> SeenPattern:
+    typical = sorted(rows, key=lambda row: (-row.weight, row.source_key))
+    held = {
+        polarity: [events[row.source_key] for row in typical if row.polarity == polarity and row.source_key in events]
+        for polarity in ("support", "contra")
+    }  # fmt: skip
+    signature = item.data.get("signature", {})
+    return SeenPattern(
+        id=item.id, outcome=item.label or "unknown", summary=item.data.get("summary", ""),
+        recommendation=item.data.get("recommendation", ""), terms=tuple(signature.get("terms", ())),
+        artifacts=tuple(signature.get("artifacts", ())), families=tuple(signature.get("families", ())),
+        situation=signature.get("situation", ""), goal=signature.get("goal", ""), events=tuple(held["support"]),
+        counter=tuple(held["contra"]), trust=int(item.trust),
+    )  # fmt: skip
+
+
+# A model words principles: one structured call for all that are to be said anew (role ``abstract``).
+
+ROLE: Final = "abstract"
+ANSWERS: Final = "answer"
+"""The role of outcomes that hold what a model said."""
+
+RULES: Final = "abstract-rules/3"
+"""What words principles where no model does; rises when the same patterns would give other words."""
+
+PROMPT_VERSION: Final = "abstract/1"
+"""Rises when ``prompts/abstract.md`` changes: it stands with every outcome."""
+
+MAX_SHOWN: Final = 40_000
+"""Characters of patterns that are shown; principles that do not fit are worded by rules."""
+
+MAX_PATTERNS: Final = 6
+MAX_SENTENCE: Final = 500
+
+_Sentence = Annotated[str, pydantic.Field(max_length=MAX_SENTENCE)]
+_Needed = Annotated[str, pydantic.Field(min_length=1, max_length=MAX_SENTENCE)]
+
+
+class WordedForm(pydantic.BaseModel):
+    """One principle in a model's words. Fields that nobody asked for are passed over."""
+
+    model_config = pydantic.ConfigDict(extra="ignore")
+
+    n: int
+    condition: _Needed
+    action: _Needed
+    because: _Sentence = ""
+    watch_out: _Sentence = ""
+
+
+class Abstracted(pydantic.BaseModel):
+    """The answer."""
+
+    model_config = pydantic.ConfigDict(extra="ignore")
+
+    principles: Annotated[list[WordedForm], pydantic.Field(max_length=500)]
+
+
+class AbstractAsker(Protocol):
+    """Who can be asked (``models.asker.Asker``)."""
+
+    @property
+    def name(self) -> str:
+        """Gateway and model."""
+        ...
+
+    def ask(self, tenant: str, task: Task[Any]) -> Answer[Any]:
+        """Give an answer of the task's form, or why there is none."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Phrased:
+    """What a model made of some principles: words by their place, who gave them, and outcomes of what was said."""
+
+    words: Mapping[int, Wording] = field(default_factory=dict)
+    made_by: str = RULES
+    outcomes: Sequence[Outcome] = ()
+
+
+def phrase(asker: AbstractAsker, tenant: str, entry: Entry, drawn: Mapping[int, Drawn]) -> Phrased:
+    """Ask for the words of principles, by their places. It raises nothing that a model or server causes."""
+    data, shown = _shown(entry.id, drawn)
+    answer: Answer[Abstracted] = asker.ask(tenant, Task(prompt("abstract"), data, Abstracted))
+    outcomes = [
+        Outcome(role=ANSWERS, n=n, made_by=asker.name, body={
+            "role": ROLE, "constraint": attempt.constraint, "text": fit(attempt.text),
+            "finish_reason": attempt.finish_reason, "problem": attempt.problem,
+        })
+        for n, attempt in enumerate(answer.attempts)
+    ]  # fmt: skip
+    made_by = f"{asker.name} {PROMPT_VERSION}"
+    if answer.value is None:
+        reason = answer.error.code if answer.error is not None else "model.error"
+        body = {"role": ROLE, "reason": reason, "by": RULES, "instead_of": asker.name}
+        return Phrased(
+            made_by=made_by, outcomes=[*outcomes, Outcome(role=DEGRADED_ROLE, made_by=asker.name, body=body)]
+        )
+    words = {one.n: _wording(one) for one in reversed(answer.value.principles) if one.n in shown and _lawful(one)}
+    return Phrased(words, made_by, outcomes)
+
+
+def _wording(one: WordedForm) -> Wording:
+    flat = {name: " ".join(getattr(one, name).split()) for name in ("condition", "action", "because", "watch_out")}
+    return Wording(
+        condition=flat["condition"], action=flat["action"], reason=flat["because"], watch_out=flat["watch_out"]
+    )
+
+
+def _lawful(one: WordedForm) -> bool:
+    """Whether a model's words say something, and give no orders to the model that will read them."""
+    whole = f"{one.condition}\n{one.action}\n{one.because}\n{one.watch_out}"
+    return bool(one.condition.strip() and one.action.strip()) and find_order(whole) is None
+
+
+def _shown(entry_id: str, drawn: Mapping[int, Drawn]) -> tuple[str, frozenset[int]]:
+    texts: dict[int, str] = {}
+    room = MAX_SHOWN
+    for n, one in drawn.items():
+        text = _told(n, one)
+        room -= len(text) + 1
+        if room < 0:
+            break
+        texts[n] = text
+    boundary = choose_boundary(entry_id, texts.values())
+    lines = [boundary.turn(f'principle="{n}"', text) for n, text in texts.items()]
+    return "\n".join(lines), frozenset(texts)
+
+
+def _told(n: int, drawn: Drawn) -> str:
+    head = {
+        "n": n, "language": "Chinese" if speaks_chinese(drawn) else "English",
+        "holds_where": None if drawn.slot is None else drawn.slot.value,
+    }  # fmt: skip
+    lines = [_json(head), *(_pattern_text(one, "supports") for one in drawn.support[:MAX_PATTERNS])]
+    lines += [_pattern_text(one, "contradicts") for one in drawn.against[:MAX_PATTERNS]]
+    lines += [_json({"contradicts": said(event.attempt), "result": said(event.result), "outcome": event.label})
+              for event in drawn.counter[:MAX_PATTERNS]]  # fmt: skip
+    return "\n".join(lines)
+
+
+def _pattern_text(pattern: SeenPattern, how: str) -> str:
+    return _json({
+        how: pattern.summary, "outcome": pattern.outcome, "attempts": len(pattern.events),
+        "situation": pattern.situation, "goal": pattern.goal, "terms": list(pattern.terms),
+        "artifacts": list(pattern.artifacts), "advice": pattern.recommendation,
+    })  # fmt: skip
+
+
+def _json(value: Mapping[str, Any]) -> str:
+    return json.dumps({name: held for name, held in value.items() if held not in (None, "", [])}, ensure_ascii=False)
+
+
+PRINCIPLES: Final = "principles"
+"""The role of the outcome: the principles to be made or said anew, those that end, and what it all stands on."""
+
+OWN: Final = frozenset({"support", "contra"})
+
+UNSUPPORTED: Final = "no pattern supports it any more"
+CONTRADICTED: Final = "as much contradicts it as supports it"
+
+
+@dataclass(slots=True)
+class Abstracting:
+    """Prepares abstractions. ``asker`` is the model of the role; None: rules word all principles."""
+
+    embedders: Embedders
+    asker: AbstractAsker | None = None
+    worth: Worth = field(default_factory=Worth)
+    _lock: Lock = field(default_factory=Lock)
+    _likeness: TopicLikeness = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._likeness = TopicLikeness(self.embedders)
+
+    def __call__(self, bench: Bench, entry: Entry) -> Sequence[Outcome]:
+        """Give what changes among the principles of a lane."""
+        with bench.view() as view:
+            seen = see(view, entry)
+        with self._lock:
+            topics = self._likeness.topics(bench, seen.patterns, list(_held(seen).values()))
+        plan = plan_of(seen, topics, self.worth)
+        said = Phrased()
+        if self.asker is not None and plan.anew:
+            said = phrase(self.asker, bench.tenant, entry, plan.anew)
+        return [Outcome(role=PRINCIPLES, made_by=said.made_by, body=_body(seen, plan, said)), *said.outcomes]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to happen: what is drawn; by place, what it continues and what is said anew; and what ends, and why."""
+
+    drawn: Sequence[Drawn]
+    continued: Mapping[int, str]
+    anew: Mapping[int, Drawn]
+    ended: Mapping[str, str]
+
+
+def plan_of(seen: Seen, topics: Sequence[Sequence[int]], worth: Worth) -> Plan:
+    """Compare what patterns come to with the principles that there are.
+
+    A principle continues where most of its supporting patterns are. What a person put away stays as it is.
+    """
+    drawn = _drawn(seen, topics)
+    held = {one: {row.source_key for row in rows if row.polarity == "support"} for one, rows in seen.evidence.items()}
+    matched = match_by_overlap([{one.id for one in each.support} for each in drawn], held)
+    kept: set[int] = set()
+    for n, each in enumerate(drawn):  # a broader principle stands before those that refine it
+        stays = n in matched and each.confidence >= KEPT
+        if stays or worth.lets_begin(each, refines=each.refines in kept):
+            kept.add(n)
+    continued = {n: one for n, one in matched.items() if n in kept}
+    anew = {n: drawn[n] for n in sorted(kept) if _needs_words(seen, drawn[n], matched.get(n), worth)}
+    gone = [one for one, item in seen.principles.items() if one not in continued.values() and not put_away(item)]
+    contradicted = {one for n, one in matched.items() if drawn[n].confidence < KEPT}
+    return Plan(drawn, continued, anew, {one: CONTRADICTED if one in contradicted else UNSUPPORTED for one in gone})
+
+
+def _drawn(seen: Seen, topics: Sequence[Sequence[int]]) -> list[Drawn]:
+    out: list[Drawn] = []
+    for topic in topics:
+        patterns = [seen.patterns[n] for n in topic]
+        first = len(out)
+        found = draw(patterns, repeats(patterns), readable)
+        out += [one if one.refines is None else replace(one, refines=first + one.refines) for one in found]
+    return out
+
+
+def _held(seen: Seen) -> dict[str, list[str]]:
+    """Give, by principle, the patterns that it has to do with."""
+    return {one: [row.source_key for row in rows if row.polarity in OWN] for one, rows in seen.evidence.items()}
+
+
+def _needs_words(seen: Seen, drawn: Drawn, principle: str | None, worth: Worth) -> bool:
+    if principle is None:
+        return True
+    item = seen.principles[principle]
+    if put_away(item):
+        return False
+    rows = {row.source_key: row.polarity for row in seen.evidence.get(principle, ())
+            if row.polarity in OWN and row.source_item_id is not None}  # fmt: skip
+    support = {one.id for one in drawn.support}
+    wished = {one: "support" if one in support else "contra" for one in drawn.weights}
+    before = item.data.get("support", {})
+    return material(before, standing(drawn), rows=rows, wished=wished, change=worth.change)
+
+
+def _body(seen: Seen, plan: Plan, said: Phrased) -> dict[str, Any]:
+    rows = [_principle(n, one, plan, said.words.get(n)) for n, one in plan.anew.items()]
+    return {
+        "principles": rows, "ended": [[one, why] for one, why in plan.ended.items()], "stands_on": list(seen.stands_on),
+        "seen": sorted({event.id for one in plan.anew.values() for part in (*one.support, *one.against)
+                        for event in (*part.events, *part.counter)}),
+    }  # fmt: skip
+
+
+def _principle(n: int, drawn: Drawn, plan: Plan, wording: Wording | None) -> dict[str, Any]:
+    found = say(drawn, narrowed(drawn, word(drawn) if wording is None else wording))
+    support = {one.id for one in drawn.support}
+    broader = drawn.refines
+    return {
+        "n": n, "continues": plan.continued.get(n), "refines": broader,
+        "broader": None if broader is None else plan.continued.get(broader),
+        "evidence": [[one, "support" if one in support else "contra", weight] for one, weight in drawn.weights.items()],
+        "trust": min(one.trust for one in drawn.support), "lead": drawn.lead.id,
+        UNCONFIRMED: not is_confirmed(event for one in drawn.support for event in one.events),
+        "content": found.content(chinese=speaks_chinese(drawn)), "origin": "rule" if wording is None else "model",
+        **asdict(found),
+    }  # fmt: skip

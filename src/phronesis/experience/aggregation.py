@@ -1,0 +1,307 @@
+"""Finding the groups of what an aggregation looks at, and saying what each of them is (EMB-08, EMB-09)."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from math import log
+from threading import Lock
+from typing import Any, Final
+
+import numpy as np
+
+from phronesis.core.entries import Entry, Outcome
+from phronesis.core.items import Item
+from phronesis.core.timestamps import to_micros
+from phronesis.engine.handler import Bench
+from phronesis.experience.counterexamples import counterexamples, typical_first
+from phronesis.experience.event_embeddings import Encoders
+from phronesis.experience.event_matrix import EventTable, EventTables
+from phronesis.experience.event_views import ALONE, SAMPLED, ViewReader, ViewTable, bonds_among, readable
+from phronesis.experience.incremental_scope import method_of, near_to, reach_of, views_of
+from phronesis.experience.laws.clustering import Bonds, view_of
+from phronesis.experience.laws.event_draft import VIEWS
+from phronesis.experience.laws.neighbour_graph import NOBODY, candidate_pairs
+from phronesis.experience.laws.principle_text import describe
+from phronesis.experience.laws.records import CROSSED, PATTERN, event_of
+from phronesis.experience.laws.similarity import Floats, Rows
+from phronesis.experience.pattern_similarity import resembling
+from phronesis.experience.watermarks import marked, returning
+from phronesis.models.embedders import Embedders
+from phronesis.store.lane_view import LaneView
+
+STAYS: Final = "stays"
+"""Names the pattern that a group is, where nothing else is to be said of it: it is not described."""
+
+WEIGHT_DIGITS: Final = 4
+
+_WEIGHED: Final = 32
+"""Members that are compared with each other, for their weights."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A group: its rows, and the views that it is alike in; none where it is alike on the whole."""
+
+    rows: Sequence[int]
+    views: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What of a lane is looked at: events by row, the patterns that may change, and what people said of the events.
+
+    ``rows`` are grouped as what they are on the whole; those of ``by_view`` by one view, and where two are crossed.
+    """
+
+    rows: Rows
+    by_view: Mapping[str, Rows]
+    touched: Sequence[str]
+    bonds: Bonds
+    returning: Sequence[str]
+    known: Mapping[str, Found] = field(default_factory=dict)
+    """Live patterns as they are, all of whose events are there, their rows the most typical first."""
+    opposed: AbstractSet[str] = frozenset()
+    """Of the known ones those of which something else is to be said even where their events stay."""
+    news: AbstractSet[int] = frozenset()
+    """Events of which something is new."""
+
+    @property
+    def standing(self) -> list[Found]:
+        """Known patterns that are not touched, and of which something else is to be said."""
+        return [self.known[one] for one in sorted(self.opposed - set(self.touched))]
+
+    @property
+    def looked_at(self) -> Rows:
+        """All events that are looked at."""
+        standing = [np.array(one.rows, dtype=np.int64) for one in self.standing]
+        return np.unique(np.concatenate([self.rows, *self.by_view.values(), *standing]))
+
+    def stays(self, group: Found) -> str | None:
+        """Give the pattern that a group is, of which nothing else is to be said."""
+        # One that returns takes events out of others, which are the same events then, and not what they were.
+        if self.returning or not self.news.isdisjoint(group.rows):
+            return None
+        for one, pattern in self.known.items():
+            if one not in self.opposed and pattern.views == group.views and set(pattern.rows) == set(group.rows):
+                return one
+        return None
+
+
+def clusters_of(reader: ViewReader, part: Part) -> dict[str, Any]:
+    """Give the body of an aggregation's outcome: which groups there are, and what is to be said of each."""
+    table, looked_at = reader.table, part.looked_at
+    events = reader.view.items([table.ids[row] for row in looked_at.tolist()])
+    rows = {row for row in looked_at.tolist() if table.ids[row] in events}
+    wanted = {name: {table.ids[row] for row in allowed.tolist()} for name, allowed in part.by_view.items()}
+    for one in part.standing:
+        for name in one.views:
+            wanted[name] |= {table.ids[row] for row in one.rows[:_WEIGHED]}
+    views = reader.of(events, wanted)
+    made = _found(table, part, views, rows)
+    clusters, groups = [], []
+    for found in made:
+        pattern = part.stays(found)
+        if pattern is None:
+            members = _weighted(table, part.bonds, views, found)
+            groups.append([table.row_of[one] for one, _ in members])
+            clusters.append({"members": [list(one) for one in members], "method": method_of(found.views),
+                             CROSSED: list(found.views) if len(found.views) > 1 else []})  # fmt: skip
+        else:
+            groups.append(list(part.known[pattern].rows))
+            clusters.append({STAYS: pattern})
+    _tell(reader, events, [(body, group) for body, group in zip(clusters, groups, strict=True) if STAYS not in body])
+    for body, others in zip(clusters, resembling(table, groups), strict=True):
+        body["similar"] = [list(one) for one in others]
+    touched = {*part.touched, *part.opposed} - {body.get(STAYS) for body in clusters}
+    return {
+        "clusters": clusters, "touched": sorted(touched), "looked_at": len(looked_at),
+        "returning": list(part.returning),
+    }  # fmt: skip
+
+
+def _tell(
+    reader: ViewReader, events: Mapping[str, Item], groups: Sequence[tuple[dict[str, Any], Sequence[int]]]
+) -> None:
+    """Say what each of some groups is, by its rows, the most typical first, and what speaks against it."""
+    table = reader.table
+    counters = counterexamples(table, [rows for _, rows in groups])
+    typical = frozenset(table.ids[row] for _, rows in groups for row in rows[:SAMPLED])
+    views = reader.of(events, dict.fromkeys(VIEWS, typical))
+    for (body, rows), counter in zip(groups, counters, strict=True):
+        held = [events[table.ids[row]] for row in rows]
+        cohesions = views.cohesions([item.id for item in held])
+        body |= {"view": view_of(cohesions), "cohesion": cohesions, **_said(held, table.rarity)}
+        body["counter"] = [[one, round(alike, WEIGHT_DIGITS)] for one, alike in counter]
+
+
+def _said(held: Sequence[Item], rarity: Callable[[str], float]) -> dict[str, Any]:
+    outcome = outcome_of(item.label for item in held)
+    described = describe([event_of(item) for item in held], outcome, terms_of=readable, rarity=rarity)
+    return {
+        "outcome": outcome, "summary": described.summary, "signature": described.signature,
+        "recommendation": described.recommendation, "content": described.content,
+    }  # fmt: skip
+
+
+def _found(table: EventTable, part: Part, views: ViewTable, held: AbstractSet[int]) -> list[Found]:
+    """Give the groups that are alike on the whole, then those of one view only, then those of two crossed (EMB-08).
+
+    ``held`` are the rows whose events are there. Patterns that stand come last.
+    """
+    if not held or table.neighbours is None:
+        return []
+    grouper = table.grouper(part.bonds)
+    groups = grouper.groups(np.array([row for row in part.rows.tolist() if row in held], dtype=np.int64))
+    out = [Found(group) for group in groups]
+    rows = np.array(sorted(held), dtype=np.int64)
+    places = np.array([views.places[table.ids[row]] for row in rows.tolist()], dtype=np.int64)
+    place = dict(zip(rows.tolist(), places.tolist(), strict=True))
+    row_at = {n: row for row, n in place.items()}
+    asked = np.intersect1d(rows, np.concatenate(list(part.by_view.values())))
+    nearest, _ = table.neighbours.lists(asked)
+    pairs = candidate_pairs(asked, np.where(np.isin(nearest, asked), nearest, NOBODY))
+    # Of events that people put together or apart, nothing is grouped by one view: they said how these belong.
+    said = [row for pair in (*part.bonds.together, *part.bonds.apart) for row in pair]
+    pairs = places[np.searchsorted(rows, pairs[~np.isin(pairs, said).any(axis=1)])]
+    among = {name: {place[row] for row in allowed.tolist() if row in held} for name, allowed in part.by_view.items()}
+    found = views.groups(pairs, [[place[row] for row in known] for known in groups], among)
+    out += [Found([row_at[n] for n in group], names) for names, group in found]
+    return out + [Found([row for row in one.rows if row in held], one.views) for one in part.standing]
+
+
+def _weighted(table: EventTable, bonds: Bonds, views: ViewTable, found: Found) -> list[tuple[str, float]]:
+    """Give the ids of a group's events, each with how typical it is, the most typical first."""
+    compared = found.rows[:_WEIGHED]
+    if found.views:
+        places = [views.places[table.ids[row]] for row in compared]
+        alike = views.alike(found.views, np.array(places, dtype=np.int64))
+    else:
+        alike = table.grouper(bonds).alike(np.array(compared, dtype=np.int64))
+    return typical_first(zip((table.ids[row] for row in found.rows), _weights(alike, len(found.rows)), strict=True))
+
+
+def _weights(alike: Floats, size: int) -> list[float]:
+    """Give each member's mean likeness to the others, 1 for twice what belonging together needs."""
+    sampled = len(alike)
+    total = alike.sum(axis=1) - np.diag(alike)
+    means = np.clip(total / max(1, sampled - 1) / 2.0, 0.0, 1.0)
+    out = [round(float(mean), WEIGHT_DIGITS) for mean in means]
+    return out + [round(float(means.min()), WEIGHT_DIGITS)] * (size - sampled)
+
+
+def outcome_of(labels: Iterable[str | None]) -> str:
+    """Give failure where at least one failed, else success, else unknown: failures go first (EMB-08)."""
+    found = set(labels)
+    return next((label for label in ("failure", "success") if label in found), "unknown")
+
+
+# The verb ``aggregate``: events that belong together become patterns, which go on as their events come (EMB-09).
+
+AGGREGATE: Final = "aggregate"
+
+CLUSTERS: Final = "clusters"
+"""The role of the outcome: which groups there are, of the part that was looked at, and what is said of each."""
+
+MADE_BY: Final = "average-link/13"
+"""Rises when the same events would give other groups or words."""
+
+MIN_MEMBERS: Final = 2
+"""One event is no pattern."""
+
+FULLY: Final = 0.25
+"""From this share of new events on, all are looked at: most patterns would be touched anyway."""
+
+GROWTH: Final = 1.1
+BY_WORDS: Final = 1.03
+CLOSE: Final = 1.01
+SMALL: Final = 200
+WORDED: Final = 1_000
+"""All events are looked at, too, each time that there are `GROWTH` times as many, or `BY_WORDS` where they are compared
+by words alone: by then words are not as rare as they were. In a lane of up to `SMALL` events it is at `CLOSE`, by words
+of up to `WORDED`, where that takes two seconds at most. So events that came one by one end in patterns whose pairs have
+an F1 of .97 and more against those of all at once, with vectors .996; by words it was .88 at `GROWTH`
+(docs/benchmarks.md)."""
+
+
+@dataclass(slots=True)
+class Aggregating:
+    """Prepares aggregations, over tables that are kept in memory."""
+
+    embedders: Embedders
+    tables: EventTables = field(default_factory=EventTables)
+    _lock: Lock = field(default_factory=Lock)
+    _last: tuple[tuple[str, str, int], list[Outcome]] | None = None
+
+    def __call__(self, bench: Bench, entry: Entry) -> Sequence[Outcome]:
+        """Give the groups of what is new since the last time, or of everything with ``full``.
+
+        Two threads may come with one entry; the second is given what the first has prepared meanwhile, and nothing
+        once that is applied.
+        """
+        with self._lock, bench.view() as view:
+            if bench.overtaken(view):
+                return []
+            if view.lane.applied_seq >= entry.seq:
+                return self._prepared(bench, view, entry)
+            key = (bench.tenant, entry.id, view.lane.applied_seq)
+            if self._last is None or self._last[0] != key:
+                self._last = (key, self._prepared(bench, view, entry))
+            return self._last[1]
+
+    def _prepared(self, bench: Bench, view: LaneView, entry: Entry) -> list[Outcome]:
+        before = to_micros(entry.recorded_at)
+        again = view.lane.applied_seq >= entry.seq  # prepared anew, in a lane that went on: as it was then
+        if entry.payload.get("full"):
+            self.tables.forget(view)
+        own = self.embedders.serving(bench.tenant)
+        encoders = None if own is None else Encoders(own, self.embedders.beside(own), self.embedders.of_lessons(own))
+        table, _ = self.tables.of(view, encoders, before=before, fresh=again)
+        reader = ViewReader(view, table, own if table.model is not None else None)
+        part = _everything(view, table, again=True) if again else self._part(reader, entry)
+        if part is None:
+            return [Outcome(role=CLUSTERS, made_by=MADE_BY, body={"clusters": [], "touched": [], "looked_at": 0})]
+        return [Outcome(role=CLUSTERS, made_by=MADE_BY, body=clusters_of(reader, part))]
+
+    def _part(self, reader: ViewReader, entry: Entry) -> Part | None:
+        """Give what an aggregation looks at; None where nothing is new."""
+        view, table = reader.view, reader.table
+        last = marked(view)
+        news, back = table.changed_since(view, last), returning(view, last)
+        if not news and not entry.payload.get("full"):
+            return None
+        if entry.payload.get("full") or last == 0 or len(news) > FULLY * len(table.alive) or _grown(table, len(news)):
+            self.tables.renew(table)
+            return _everything(view, table, back=back)
+        return _near(reader, news, back)
+
+
+def _near(reader: ViewReader, news: Sequence[str], back: Sequence[str]) -> Part:
+    """Give what some events reach."""
+    view, table = reader.view, reader.table
+    reached = reach_of(view, table, near_to(reader, news))
+    by_view = {name: table.rows(sorted(ids)) for name, ids in reached.by_view.items()}
+    ids = sorted(set().union(reached.events, *reached.by_view.values()))
+    members = {**reached.opposed, **reached.patterns}
+    live = {one for one, item in view.items(members).items() if item.live}
+    known = {one: Found([table.row_of[event] for event in members[one]], views_of(table.methods[one]))
+             for one in sorted(live)
+             if table.alive.issuperset(table.row_of.get(event, NOBODY) for event in members[one])}  # fmt: skip
+    return Part(
+        table.rows(sorted(reached.events)), by_view, sorted(reached.patterns), bonds_among(view, ids, table), back,
+        known, known.keys() & reached.opposed, frozenset(table.rows(news).tolist()),
+    )  # fmt: skip
+
+
+def _grown(table: EventTable, news: int) -> bool:
+    """Tell whether a lane passed one of the sizes at which everything is looked at, each so much above the last."""
+    now = len(table.alive)
+    beyond, small = (BY_WORDS, WORDED) if table.model is None else (GROWTH, SMALL)
+    growth = CLOSE if now <= small else beyond
+    return int(log(max(1, now), growth)) > int(log(max(1, now - news), growth))
+
+
+def _everything(view: LaneView, table: EventTable, *, again: bool = False, back: Sequence[str] = ()) -> Part:
+    """Give all there is; of a lane that went on since, the patterns that ended meanwhile too."""
+    touched = [item.id for item in view.find(kinds=(PATTERN,), live=not again)]
+    everything = table.everything()
+    return Part(everything, dict.fromkeys(ALONE, everything), touched, bonds_among(view, table.ids, table), back)

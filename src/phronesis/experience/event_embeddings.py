@@ -1,0 +1,363 @@
+"""What the events of a lane mean: the vectors of their wholes, by one encoder or by two, and of their lessons' parts.
+
+A whole says where something was tried and what came of it. What was tried, what came of it and what was made of that
+are compared one by one, and what is alike in two of them adds up: of two events in one place that teach different
+things it says that they are different. Their mean vector, which took their place once, is as
+near to that of an event which tells one part alone as to that of one which agrees in all three
+(docs/decisions/0044-parts-of-a-lesson.md). What two encoders take for the same is the same far sooner than what one
+does, since they err apart; and where a map was fitted to what these encoders see, it says what of it makes a lesson.
+So do encoders that were taught it, which see wholes alone: one of all languages, and one that reads English
+(docs/decisions/0053-an-encoder-of-lessons.md, 0055-an-encoder-of-english-lessons.md).
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, Final
+
+import numpy as np
+
+from phronesis.core.items import Item
+from phronesis.experience.laws.event_draft import VIEWS
+from phronesis.experience.laws.lexical_similarity import Growing
+from phronesis.experience.laws.ranking import Centre, usual_cosine
+from phronesis.experience.laws.records import L1
+from phronesis.experience.laws.similarity import Floats, SideBySide
+from phronesis.experience.lesson_map import LANGUAGES, TEXTS, LessonMap, map_for
+from phronesis.index.projections import ALIKE, ASIDE, CHUNK_CHARACTERS, Part, in_words
+from phronesis.models.embedder import Embedder
+from phronesis.store.columns import Halves
+from phronesis.store.documents import document_texts
+from phronesis.store.experience import Compared, changed_parts, read_halves
+from phronesis.store.lane_view import LaneView
+
+# Experience as search documents: an event whole and by its views, a pattern and a principle as they say (EMB-08).
+
+MAX_WHOLE: Final = 2 * CHUNK_CHARACTERS
+"""Characters of an event that are searched and compared: what goes on longer is a log, which the entry has whole."""
+
+
+def view_part(view: str) -> str:
+    """Give the name of the part that a view is."""
+    return f"{ASIDE}{view}"
+
+
+def whole_text(data: Mapping[str, Any]) -> str:
+    """Give what an event says as a whole: its views, and its constraints, which are part of the situation."""
+    texts = [text for view in VIEWS if (text := data.get(view, ""))]
+    return "\n".join(dict.fromkeys([*texts, *data.get("constraints", ())]))[:MAX_WHOLE]
+
+
+def project_event(item: Item) -> list[Part]:
+    """Project an event as its whole, and as each of its views where it has more than one.
+
+    A view that says what an earlier one says is left out: it would be encoded again for nothing.
+    """
+    texts = {view: text for view in VIEWS if (text := item.data.get(view, ""))}
+    first = {text: view for view, text in reversed(texts.items())}
+    views = (
+        [
+            Part(view_part(view), text[:CHUNK_CHARACTERS], dated=False)
+            for text, view in sorted(first.items(), key=lambda one: VIEWS.index(one[1]))
+        ]
+        if len(first) > 1
+        else []
+    )
+    return [Part(ALIKE, whole_text(item.data), dated=False), *views]
+
+
+def project_learned(item: Item) -> list[Part]:
+    """Project a pattern or a principle as what it says and when it applies: its content, which is in words."""
+    return in_words(item.content, dated=False)
+
+
+WHOLE: Final = "whole"
+
+LESSON: Final = ("attempt", "result", "reflection")
+"""The views that a lesson is told in; situation and goal make it worse."""
+
+LEARNED: Final = "lesson"
+"""The name of the metric that compares where the map puts events."""
+
+TAUGHT: Final = "taught"
+ENGLISH: Final = "taught in English"
+"""The names of the metrics that compare wholes by the encoders that were taught what a lesson is; the second one reads
+English alone, and sees nothing in other texts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """How far cosines are apart (``spread``), and from where on one speaks for one lesson: ``start``.
+
+    Where all events of a lane are much alike, it is ``over_usual`` over what two of them have anyway.
+    """
+
+    spread: float
+    start: float
+    over_usual: float | None = None
+
+
+APART: Final = {LEARNED: Apart(0.2, 0.0), TAUGHT: Apart(0.14, 0.44, -0.03), ENGLISH: Apart(0.12, 0.48, 0.1)}
+"""How far the cosines of two events of one author's are apart in each, and from where on one speaks for one lesson:
+the standard deviations are means of the 37 readable sets of tests/labelled/experience, each by a map and an encoder
+that other authors taught. What was taught is not centred, which takes part of it away again. Over what is usual the
+starts lie as far as over what two unlike events of those sets have, .47 and .38: 188 failures of one agent in one text
+game, of which two have .82, are one pattern of 151 without it, and with it seventeen of five and more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Encoders:
+    """What events are compared by: the tenant's own encoder, perhaps one beside it, and those that were taught lessons.
+
+    ``of_lessons`` has none, the one of `TAUGHT`, or this and the one of `ENGLISH`.
+    """
+
+    own: Embedder
+    beside: Embedder | None = None
+    of_lessons: tuple[Embedder, ...] = ()
+
+    @property
+    def general(self) -> tuple[Embedder, ...]:
+        """Give those that were taught nothing about lessons, the tenant's own first."""
+        return (self.own,) if self.beside is None else (self.own, self.beside)
+
+    @property
+    def all(self) -> tuple[Embedder, ...]:
+        """Give them all, the tenant's own first."""
+        return (*self.general, *self.of_lessons)
+
+    @property
+    def taught(self) -> Mapping[str, Embedder]:
+        """Give those that were taught, by the name of the metric that compares what they see."""
+        return dict(zip((TAUGHT, ENGLISH), self.of_lessons, strict=False))
+
+    @property
+    def name(self) -> str:
+        """The names of all."""
+        return " beside ".join(one.name for one in self.all)
+
+    @property
+    def map(self) -> LessonMap | None:
+        """The map that was fitted to what the general ones see; None where there is none."""
+        return map_for([one.name for one in self.general])
+
+
+@dataclass(slots=True)
+class Facet:
+    """The vectors of one kind, row by row, halves as they are stored; ``at``: where they stand, centred, in a row."""
+
+    name: str
+    encoder: Embedder
+    at: slice
+    centre: Centre | None = None
+    _raw: Growing[np.float16] = field(default_factory=lambda: Growing(np.float16))
+
+    def take(self, vectors: Halves) -> None:
+        """Add rows behind those that are there."""
+        self._raw.add(vectors)
+
+    def repeat(self, rows: Sequence[int]) -> None:
+        """Add rows that are there once more."""
+        self._raw.add(self._raw.rows[list(rows)])
+
+    def build(self, unrelated: Floats) -> None:
+        """Find the centre anew."""
+        self.centre = Centre.of(self._raw.rows.astype(np.float32), unrelated, LANGUAGES)
+
+    def centred(self, first: int) -> Floats:
+        """Give the rows from ``first`` on less the centre, once there is one."""
+        assert self.centre is not None  # it is built  # noqa: S101
+        return self.centre.centred(self._raw.rows[first:].astype(np.float32))
+
+    def weights(self, weight: float) -> Floats:
+        """Give what each number counts: a cosine in units of how far unrelated texts are apart."""
+        assert self.centre is not None  # it is built  # noqa: S101
+        return np.full(self.encoder.dimension, weight / self.centre.spread, np.float32)
+
+
+@dataclass(slots=True)
+class Placed:
+    """Where lessons are told apart: ``at`` of a row, and where cosines begin to speak for one lesson."""
+
+    apart: Apart
+    at: slice
+    _start: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Start where sets of many authors do, until the lane is known."""
+        self._start = self.apart.start
+
+    def build(self, held: Floats, unrelated: Floats) -> None:
+        """Find where cosines begin to speak for one lesson, by how alike two of the lane (``held``) are anyway."""
+        if self.apart.over_usual is not None:
+            usual = usual_cosine(held[:, :-1], unrelated)
+            self._start = max(self.apart.start, usual + self.apart.over_usual)
+
+    def weights(self, weight: float) -> Floats:
+        """Give what each number counts: what a cosine has over the start, in units of how far cosines are apart."""
+        out = np.full(self.at.stop - self.at.start, weight / self.apart.spread, np.float32)
+        out[-1] *= -self._start
+        return out
+
+
+def with_presence(vectors: Floats | Halves) -> Floats:
+    """Give rows of length 1, or of 0 for an event in which an encoder sees nothing, and whether it sees something."""
+    return np.concatenate([vectors, np.any(vectors, axis=1)[:, None]], axis=1).astype(np.float32)
+
+
+@dataclass(slots=True)
+class Meaning:
+    """The vectors of a lane's events: wholes by each encoder, parts by the tenant's own; none without an encoder.
+
+    ``told_apart`` are where lessons are told apart, by the map and by the encoders that were taught, as far as there
+    are. All that is compared of an event stands in one row, so that one multiplication compares it.
+    """
+
+    encoders: Encoders | None = None
+    facets: Sequence[Facet] = field(init=False)
+    map: LessonMap | None = field(init=False)
+    told_apart: Mapping[str, Placed] = field(init=False)
+    _rows: Growing[np.float32] = field(init=False, default_factory=lambda: Growing(np.float32))
+    _width: int = field(init=False, default=0)
+    _centred: int = field(init=False, default=0)
+
+    def __post_init__(self) -> None:
+        """Make room for what the encoders see: the wholes first, one for each encoder."""
+        self.map, self.facets, self.told_apart = None, [], {}
+        if self.encoders is None:
+            return
+        self.map = self.encoders.map
+        seen = [(WHOLE, encoder) for encoder in self.encoders.general] + [(name, self.encoders.own) for name in LESSON]
+        placed = {} if self.map is None else {LEARNED: self.map.dimension}
+        placed |= {name: encoder.dimension for name, encoder in self.taught.items()}
+        ends = np.cumsum([0, *(one.dimension for _, one in seen), *(width + 1 for width in placed.values())]).tolist()
+        self._width = ends[-1]
+        spans = [slice(begin, end) for begin, end in pairwise(ends)]
+        self.facets = [Facet(name, encoder, at) for (name, encoder), at in zip(seen, spans, strict=False)]
+        self.told_apart = {name: Placed(APART[name], at)
+                           for name, at in zip(placed, spans[len(seen) :], strict=True)}  # fmt: skip
+
+    @property
+    def built(self) -> bool:
+        """Whether there are vectors to compare."""
+        return any(facet.centre is not None for facet in self.facets)
+
+    @property
+    def taught(self) -> Mapping[str, Embedder]:
+        """Give the encoders that were taught what a lesson is, by the name of the metric that compares by them."""
+        return {} if self.encoders is None else self.encoders.taught
+
+    @property
+    def tried(self) -> Facet:
+        """What was tried, which every event says, where there is an encoder."""
+        return next(facet for facet in self.facets if facet.name == LESSON[0])
+
+    def take(self, seen: "Seen") -> None:
+        """Add the vectors of new events."""
+        if self.encoders is None:
+            return
+        for facet in self.facets:
+            facet.take(seen[facet.encoder.name, facet.name])
+        placed: dict[str, Floats | Halves] = {name: seen[encoder.name, WHOLE] for name, encoder in self.taught.items()}
+        if self.map is not None:
+            given = [seen[encoder.name, name] for encoder in self.encoders.general for name in (WHOLE, *LESSON)]
+            placed[LEARNED] = self.map.of(given)
+        new = self._rows.room(len(seen[self.encoders.own.name, WHOLE]), self._width)
+        for name, vectors in placed.items():  # the facets' are written when they are centred
+            new[:, self.told_apart[name].at] = with_presence(vectors)
+
+    def repeat(self, rows: Sequence[int]) -> None:
+        """Add rows that are there once more."""
+        for facet in self.facets:
+            facet.repeat(rows)
+        if self.facets:
+            self._rows.add(self._rows.rows[list(rows)])
+
+    def build(self, unrelated_of: Callable[[Embedder], Floats]) -> None:
+        """Centre everything, by the vectors of `TEXTS`."""
+        for facet in self.facets:
+            facet.build(unrelated_of(facet.encoder))
+        for name, encoder in self.taught.items():
+            placed = self.told_apart[name]
+            placed.build(self._rows.rows[:, placed.at], unrelated_of(encoder))
+        self._centred = 0
+        self.extend()
+
+    def extend(self) -> None:
+        """Centre what came since."""
+        for facet in self.facets:
+            self._rows.rows[self._centred :, facet.at] = facet.centred(self._centred)
+        self._centred = len(self._rows)
+
+    def metric(self, weights: Mapping[str, float]) -> SideBySide:
+        """Give what compares them all, each by what it counts; wholes share theirs."""
+        alike = Counter(facet.name for facet in self.facets)
+        counts = [one.weights(weights[one.name] / alike[one.name]) for one in self.facets]
+        counts += [placed.weights(weights[name]) for name, placed in self.told_apart.items()]
+        return SideBySide(self._rows.rows, np.concatenate(counts), "meaning")
+
+
+Seen = Mapping[tuple[str, str], Halves]
+"""Vectors of events by the encoder's name and the view's, `WHOLE` or one of `LESSON`: a row an event."""
+
+
+def read_vectors_of(
+    view: LaneView, lane_id: int, encoders: Encoders | None, fresh: Sequence[Compared], *, after: int
+) -> Seen:
+    """Give the vectors of events whose documents changed after an entry; what is not stored is made.
+
+    An event of one text has no views, and what was tried is that text. The parts by the encoder beside are given where
+    a map asks for them. ModelError: the encoder's server is away.
+    """
+    seen: dict[tuple[str, str], Halves] = {}
+    if encoders is None:
+        return seen
+    for encoder in encoders.all:
+        whole = _wholes(view, lane_id, encoder, fresh)
+        seen[encoder.name, WHOLE] = whole
+        if encoder is encoders.own or (encoder is encoders.beside and encoders.map is not None):
+            parts = [_parts(view, lane_id, encoder, fresh, name, after=after) for name in LESSON]
+            alone = ~np.any([part.any(axis=1) for part in parts], axis=0)
+            parts[0][alone] = whole[alone]
+            seen |= {(encoder.name, name): part for name, part in zip(LESSON, parts, strict=True)}
+    return seen
+
+
+def _wholes(view: LaneView, lane_id: int, encoder: Embedder, fresh: Sequence[Compared]) -> Halves:
+    """Give the wholes of events by one encoder."""
+    return vectors_of(view, lane_id, encoder, {one.id: one.item_id for one in fresh})
+
+
+def _parts(
+    view: LaneView, lane_id: int, encoder: Embedder, fresh: Sequence[Compared], name: str, *, after: int
+) -> Halves:
+    """Give one view of events, a row of zeros where an event has none."""
+    place = {document.item_id: n for n, document in enumerate(fresh)}
+    changed = changed_parts(view.unit, lane_id, L1, view_part(name), after=after) if fresh else []
+    owners = {one.id: one.item_id for one in changed if one.current_to is None and one.item_id in place}
+    out = np.zeros((len(fresh), encoder.dimension), np.float16)
+    out[[place[item] for item in owners.values()]] = vectors_of(view, lane_id, encoder, owners)
+    return out
+
+
+def vectors_of(view: LaneView, lane_id: int, encoder: Embedder, owners: Mapping[str, str]) -> Halves:
+    """Give the vectors of documents of events, whose ids stand beside them, a row each in their order.
+
+    Those that are not stored yet are made.
+    """
+    stored = read_halves(view.unit, lane_id, L1, encoder.name, list(owners))
+    place = {document: n for n, document in enumerate(owners)}
+    out = np.zeros((len(owners), encoder.dimension), np.float16)
+    if stored.document_ids:
+        out[[place[one] for one in stored.document_ids]] = stored.rows
+    missing = place.keys() - stored.document_ids
+    texts = document_texts(view.unit, {one: owners[one] for one in sorted(missing)})
+    for one in sorted(missing):
+        out[place[one]] = encoder.embed_query(texts.get(one, ""))
+    return out
+
+
+def unrelated_vectors(encoder: Embedder) -> Floats:
+    """Give the vectors of texts that have nothing in common, encoded as events are."""
+    return np.stack([encoder.embed_query(text) for text in TEXTS])

@@ -1,0 +1,241 @@
+"""The verbs ``experience`` and ``source``: attempts become L1 events, each with where it came from (EMB-01 … EMB-05).
+
+An experience says itself what was tried. A source is a raw text that an adapter reads: the text is what the log keeps,
+and what the adapter made of it stands in an outcome, so that a better one may read it again (``rederive``).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final
+
+from phronesis.core.changes import Changes
+from phronesis.core.entries import Entry, Outcome, is_erased
+from phronesis.core.ids import item_id
+from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
+from phronesis.core.relations import Edge, Origin
+from phronesis.core.timestamps import parse_moment
+from phronesis.engine.entry_applier import is_taken
+from phronesis.engine.handler import Bench, Handler, Outcomes, Prepare
+from phronesis.engine.untrusted_content import suspected, suspicions
+from phronesis.experience.laws.event_draft import VERSION, VIEWS, Artifact, Draft, artifacts_in
+from phronesis.experience.laws.evidence_fold import DECIDED
+from phronesis.experience.laws.input import EVENTS, EXPERIENCE, MANUAL, SOURCE, artifacts_of, constraints_of
+from phronesis.experience.laws.outcome_labels import label_of
+from phronesis.experience.laws.records import ABOUT, CONTRADICTS, L1, PATTERN, PRINCIPLE, SUPPORTS
+from phronesis.experience.sources.port import Raw, Sources
+from phronesis.log.inputs import EXTERNAL_ID
+from phronesis.store.lane_view import LaneView
+
+# A pattern or event that is no longer held supports and contradicts no principle, whatever verb took it away.
+
+
+def without_unheld(view: LaneView, _entry: Entry, changes: Changes, held: Mapping[str, Item]) -> Changes:
+    """Give the changes with the evidence of principles that goes with them. ``held`` are the items that they touch."""
+    gone = _gone(changes, held)
+    if not gone:
+        return changes
+    rows = [row for row in view.evidence_from(sorted(gone)) if row.source_key in gone]
+    found = view.items(row.item_id for row in rows)
+    going = [row for row in rows if row.item_id in found and found[row.item_id].kind == PRINCIPLE]
+    if not going:
+        return changes
+    principles = {row.item_id for row in going}
+    edges = [edge for edge in view.edges_from(sorted(gone), SUPPORTS, CONTRADICTS) if edge.to_id in principles]
+    return replace(
+        changes, dropped_evidence=(*changes.dropped_evidence, *going), dropped_edges=(*changes.dropped_edges, *edges)
+    )
+
+
+def _gone(changes: Changes, held: Mapping[str, Item]) -> set[str]:
+    """Give the patterns and events that were live, and are not after the changes."""
+    fields: dict[str, dict[str, object]] = {}
+    for patch in changes.patches:
+        fields.setdefault(patch.item_id, {}).update(patch.fields)
+    out = set()
+    for one, patched in fields.items():
+        item = held.get(one)
+        if item is not None and item.kind in (PATTERN, L1) and item.live and not item.with_fields(patched).live:
+            out.add(one)
+    return out
+
+
+DRAFTS: Final = "drafts"
+"""The role of the outcome that says what an adapter read: ``{"drafts": […]}``."""
+
+HUMAN: Final = "human"
+"""The origin of a text that a person wrote; ``model`` and ``rule`` are machines."""
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """One draft and what surrounds it: its place in the entry, where it comes from, and the caller's name for it."""
+
+    n: int
+    draft: Draft
+    source_type: str
+    source_ref: str
+    external_id: str | None = None
+
+    @property
+    def human(self) -> bool:
+        """Whether a person wrote all of it: a note in which a model or a rule wrote a text is a machine's (law 8)."""
+        origins = self.draft.field_origin
+        return self.source_type == MANUAL and all(origins.get(view) == HUMAN for view in self.draft.texts)
+
+
+def prepare_experience(_bench: Bench, entry: Entry) -> Sequence[Outcome]:
+    """Look for orders to a model in what a machine reports."""
+    told = {one.n: _content(one.draft) for one in _given(entry) if not one.human}
+    return suspicions(told)
+
+
+def apply_experience(
+    view: LaneView, entry: Entry, outcomes: Outcomes, *, version: int = VERSION, long_errors: bool = True
+) -> Changes:
+    """Make the events of an entry; ``version`` is that of the rules for artifacts, ``long_errors`` as in `label_of`."""
+    return _made(view, entry, outcomes, _given(entry, long_errors=long_errors), version)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Prepares raw texts: the adapter of their type reads them."""
+
+    sources: Sources
+
+    def __call__(self, _bench: Bench, entry: Entry) -> Sequence[Outcome]:
+        """Give the drafts, and the orders to a model that a machine's words hold."""
+        payload = entry.payload
+        source = self.sources[payload["source_type"]]
+        raw = Raw(text=payload["text"], name=payload.get("name", ""), recorded_at=entry.recorded_at)
+        drafts = [one.to_body() for one in source.read(raw)]
+        found = Outcome(role=DRAFTS, made_by=source.version, body={"drafts": drafts})
+        told = {one.n: _content(one.draft) for one in _read(entry, [found]) if not one.human}
+        return [found, *suspicions(told)]
+
+
+def apply_source(view: LaneView, entry: Entry, outcomes: Outcomes, *, version: int = VERSION) -> Changes:
+    """Make the events that an adapter read; ``version`` is that of the rules for artifacts."""
+    if is_erased(entry.payload):
+        return Changes()
+    return _made(view, entry, outcomes, _read(entry, outcomes.get(DRAFTS, ())), version)
+
+
+def _given(entry: Entry, *, long_errors: bool = True) -> list[Telling]:
+    """Give the experiences of an entry that are not erased."""
+    out = []
+    for n, nei in enumerate(entry.payload.get(EVENTS) or ()):
+        if not is_erased(nei):
+            out.append(
+                Telling(n, _draft_of(nei, long_errors), nei["source_type"], nei["source_ref"], nei.get(EXTERNAL_ID))
+            )
+    return out
+
+
+def _draft_of(nei: Mapping[str, Any], long_errors: bool) -> Draft:
+    texts = {view: nei[view] for view in VIEWS if view in nei}
+    origin: Origin = HUMAN if nei["source_type"] == MANUAL else "model"
+    hints = nei.get("hints") or {}
+    given = None if nei["label"] == "unknown" else nei["label"]
+    decided = label_of(nei.get("observations"), hints, given=given, long_errors=long_errors)
+    at = nei.get("occurred_at")
+    return Draft(
+        **texts, label=decided.label, signals=decided.signals, confidence=decided.confidence,
+        field_origin={**dict.fromkeys(texts, origin), **nei.get("field_origin", {})},
+        observations=nei.get("observations") or {}, artifacts=tuple(artifacts_of(hints)),
+        constraints=tuple(constraints_of(hints)),
+        occurred_at=None if at is None else parse_moment(at, field="occurred_at"), episode_id=nei.get("episode_id"),
+        seq=nei.get("seq"),
+    )  # fmt: skip
+
+
+def _read(entry: Entry, outcomes: Sequence[Outcome]) -> list[Telling]:
+    """Give what an adapter read, each with its lines behind the reference of the whole: ``build.log#L12-L15``."""
+    payload = entry.payload
+    whole = payload.get("source_ref") or f"entry:{entry.id}"
+    given = payload.get("occurred_at")
+    at = None if given is None else parse_moment(given, field="occurred_at")
+    out = []
+    for n, body in enumerate(body for outcome in outcomes for body in outcome.body["drafts"]):
+        draft = Draft.from_body(body)
+        if draft.occurred_at is None and at is not None:
+            draft = replace(draft, occurred_at=at)
+        out.append(Telling(n, draft, payload["source_type"], whole + _lines(draft)))
+    return out
+
+
+def _lines(draft: Draft) -> str:
+    if draft.lines is None:
+        return ""
+    first, last = draft.lines
+    return f"#L{first}" if first == last else f"#L{first}-L{last}"
+
+
+def _made(view: LaneView, entry: Entry, outcomes: Outcomes, told: Sequence[Telling], version: int) -> Changes:
+    held = suspected(outcomes)
+    items, edges = [], []
+    for one in told:
+        if one.external_id is not None and is_taken(view, entry, one.external_id):
+            continue  # it stays in the log alone
+        artifacts = artifacts_in(one.draft.texts.values(), known=tuple(one.draft.artifacts), version=version)
+        item = held.held(one.n, _item(view, entry, one, artifacts))
+        items.append(item)
+        edges += [_about(entry, item, artifact) for artifact in artifacts]
+    return Changes(items=items, edges=edges)
+
+
+def _content(draft: Draft) -> str:
+    told = [f"{view}: {text}" for view, text in draft.texts.items()]
+    if draft.constraints:
+        told.insert(1 if draft.situation else 0, f"constraints: {'; '.join(draft.constraints)}")
+    return "\n".join(told)
+
+
+def _item(view: LaneView, entry: Entry, told: Telling, artifacts: Sequence[Artifact]) -> Item:
+    draft = told.draft
+    at = draft.occurred_at or entry.recorded_at
+    decided = {"label": draft.label, "signals": list(draft.signals), "confidence": draft.confidence}
+    data = {
+        **draft.texts, DECIDED: decided, "observations": draft.observations, "field_origin": dict(draft.field_origin),
+        "signals": list(draft.signals), "artifacts": [one.id for one in artifacts], "family": draft.family,
+        "constraints": list(draft.constraints),
+        "lines": None if draft.lines is None else list(draft.lines),
+        "span": None if draft.span is None else list(draft.span),
+    }  # fmt: skip
+    return Item(
+        id=item_id(entry.id, L1, str(told.n)),
+        kind=L1,
+        content=_content(draft),
+        entry_id=entry.id,
+        recorded_at=entry.recorded_at,
+        updated_at=entry.recorded_at,
+        importance=DEFAULT_IMPORTANCE[L1],
+        confidence=draft.confidence,
+        trust=Trust.USER if told.human else Trust.TOOL,
+        label=draft.label,
+        source_type=told.source_type,
+        source_ref=told.source_ref,
+        external_id=told.external_id,
+        run_id=draft.episode_id,
+        position=draft.seq,
+        occurred_at=at,
+        valid_from=at,
+        data={name: value for name, value in data.items() if value not in (None, [], {}, "")},
+        **view.scope_fields(),
+    )
+
+
+def _about(entry: Entry, item: Item, artifact: Artifact) -> Edge:
+    return Edge(type=ABOUT, from_kind="item", from_id=item.id, to_kind="artifact", to_id=artifact.id,
+                entry_id=entry.id)  # fmt: skip
+
+
+def handlers(read: Prepare | None) -> tuple[Handler, ...]:
+    """Give the handlers of experiences and sources, sources read so."""
+    return (
+        Handler(verb=EXPERIENCE, version=3, apply=apply_experience, prepare=prepare_experience, quick=True,
+                separable=True, older={1: partial(apply_experience, version=1, long_errors=False),
+                                       2: partial(apply_experience, long_errors=False)}),
+        Handler(verb=SOURCE, version=VERSION, apply=apply_source, prepare=read, quick=True,
+                older={1: partial(apply_source, version=1)}),
+    )  # fmt: skip

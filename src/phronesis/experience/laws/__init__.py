@@ -1,0 +1,1 @@
+"""Pure laws of experience: similarity, clustering, principles, ranking and recommendations."""

@@ -1,0 +1,345 @@
+"""Which events make a pattern: the same code for all of them and for the part that something new touches (EMB-09).
+
+Two events belong together when they are alike and share their nearest neighbours. What cannot belong together by any
+pair of neighbours is told apart first (components), so that only events within reach of each other are compared all
+with all.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from phronesis.core.vectors import components, jaccard
+from phronesis.experience.laws.event_draft import VIEWS
+from phronesis.experience.laws.neighbour_graph import (
+    NOBODY,
+    OWN,
+    SHARED,
+    Neighbours,
+    Pairs,
+    average_link,
+    candidate_pairs,
+    weights_of,
+)
+from phronesis.experience.laws.similarity import EdgeBuilder, Floats, Rows, SimilarityMetric
+
+REACH: Final = 0.6
+"""Share of the threshold that one pair of neighbours must have for two groups to be within reach of each other: an
+average of the threshold has a pair above it, and what is left out below costs no more than that."""
+
+STEP: Final = 1.15
+"""How much closer the pairs must be, each time that a component is too large to compare all with all."""
+
+MAX_COMPARED: Final = 500
+"""Events compared all with all: a quarter of a million pairs, and as many steps of average link at most."""
+
+CLOSEST: Final = 2.0
+"""Beyond this many thresholds a component is taken as one group: what hangs together in it is as good as the same."""
+
+
+FRAGMENT: Final = 8
+"""Members of a group that may be a fragment of a larger one. Of many events that are all alike, few share the same five
+nearest: they fall into fragments, each larger than the neighbourhood that made it."""
+
+SETTLED: Final = 100
+"""Events from which on the nearest neighbours of one are told from the rest."""
+
+FEW: Final = 30
+"""Events up to which the nearest two are seldom so by chance: of each doubling beyond, more is asked."""
+
+UNBROKEN: Final = 0.85
+"""Two such groups are one when they are on average this share as alike across as inside: no gap runs between them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Belonging:
+    """When events belong together: when they are on average ``alone`` alike, or ``threshold`` with what they share.
+
+    ``shared`` is what sharing all neighbours adds in a lane of `SETTLED` events and more. In a smaller one it adds less
+    in proportion: of five events everybody is a neighbour of everybody, and that says nothing. Of few events two are
+    seldom alike by chance, so that less is asked of them (``early``, ``rising``).
+    """
+
+    shared: float
+    threshold: float
+    alone: float
+    counts: tuple[int, ...] = SHARED
+    """How many of the nearest they may share."""
+    unit: float | None = None
+    """What likeness is measured in where nothing is said of what two share: of counterexamples, and of patterns that
+    resemble each other. None: the threshold."""
+    early: float | None = None
+    """How alike they must be by themselves among `FEW` events or fewer; None: ``alone``."""
+    rising: float = 0.0
+    """How much more for each doubling of the events, up to ``alone``."""
+
+    def by_itself(self, size: int) -> float:
+        """Give how alike two of ``size`` events must be where nothing is said of what they share."""
+        if self.early is None:
+            return self.alone
+        return min(self.alone, self.early + self.rising * math.log2(max(size, FEW) / FEW))
+
+    @property
+    def likeness_unit(self) -> float:
+        """Give ``unit``, or what stands for it."""
+        return self.threshold if self.unit is None else self.unit
+
+    def units(self, alike: Floats, shared: Floats, size: int) -> Floats:
+        """Give how much events belong together, 1 for just enough, in a lane of ``size`` events."""
+        adding = self.shared * min(1.0, size / SETTLED)
+        known, plain = (alike + adding * shared) / self.threshold, alike / self.by_itself(size)
+        out: Floats = np.maximum(known, plain).astype(np.float32)
+        return out
+
+
+@dataclass(frozen=True, slots=True)
+class Bonds:
+    """What people said of pairs of rows: must be together, must be apart (EMB-15)."""
+
+    together: Sequence[tuple[int, int]] = ()
+    apart: Sequence[tuple[int, int]] = ()
+
+    def among(self, rows: Rows) -> "Bonds":
+        """Give the bonds among some rows, by their places there."""
+        place = {row: n for n, row in enumerate(rows.tolist())}
+
+        def placed(pairs: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+            return tuple((place[one], place[other]) for one, other in pairs if one in place and other in place)
+
+        return Bonds(placed(self.together), placed(self.apart))
+
+
+@dataclass(frozen=True, slots=True)
+class Grouper:
+    """Groups events by their neighbours."""
+
+    neighbours: Neighbours
+    belonging: Belonging
+    bonds: Bonds = field(default_factory=Bonds)
+
+    def groups(self, rows: Rows) -> list[list[int]]:
+        """Give the groups of two and more among ``rows``, each sorted, ordered by their first member."""
+        rows = np.unique(rows)
+        found: list[list[int]] = []
+        for part in self._within_reach(rows):
+            found += self._split(part)
+        return sorted(self._mended([group for group in found if len(group) > 1]))
+
+    def alike(self, rows: Rows) -> Floats:
+        """Give how much some events belong together: a square matrix in units of the threshold."""
+        alike, shared = self.neighbours.metric.matrix(rows, rows), self.neighbours.shared(rows, self.belonging.counts)
+        return self.belonging.units(alike, shared, self.neighbours.metric.size)
+
+    def pairs(self, rows: Rows) -> tuple[Pairs, Floats]:
+        """Give the pairs of neighbours among ``rows``, the smaller row first, and how much they belong together."""
+        nearest, scores = self.neighbours.lists(rows)
+        pairs = candidate_pairs(rows, np.where(np.isin(nearest, rows), nearest, NOBODY))
+        alike = _scores_of(pairs, rows, nearest, scores)
+        shared = shared_of(pairs, rows, nearest, scores, self.belonging.counts)
+        return pairs, self.belonging.units(alike, shared, self.neighbours.metric.size)
+
+    def _split(self, rows: list[int]) -> list[list[int]]:
+        members = np.array(rows, dtype=np.int64)
+        if len(rows) == 1:
+            return [rows]
+        if len(rows) > MAX_COMPARED:
+            return [rows]  # `_within_reach` has narrowed it down as far as it goes
+        own = self.bonds.among(members)
+        found = average_link(self.alike(members), threshold=1.0, together=own.together, apart=own.apart)
+        return [[rows[n] for n in group] for group in found]
+
+    def _mended(self, groups: list[list[int]]) -> list[list[int]]:
+        """Put fragments of one group together again, where no bond keeps them apart."""
+        large = [n for n, group in enumerate(groups) if len(group) >= FRAGMENT]
+        owner = {row: n for n in large for row in groups[n]}
+        samples = {n: np.array(groups[n][:FRAGMENT], dtype=np.int64) for n in large}
+        inside = {n: self._average(sample, sample) for n, sample in samples.items()}
+        torn = {tuple(sorted((owner[one], owner[other]))) for one, other in self.bonds.apart
+                if one in owner and other in owner}  # fmt: skip
+        root = {n: n for n in range(len(groups))}
+
+        def find(n: int) -> int:
+            while root[n] != n:
+                n = root[n]
+            return n
+
+        for (one, other), closest in _touching(owner, self.neighbours):
+            if closest < UNBROKEN * min(inside[one], inside[other]):
+                continue
+            first, second = sorted((find(one), find(other)))
+            if first == second or any({find(a), find(b)} == {first, second} for a, b in torn):
+                continue
+            across = self._average(samples[one], samples[other])
+            if across >= UNBROKEN * min(inside[one], inside[other]):
+                root[second] = first
+        joined: dict[int, list[int]] = {}
+        for n, group in enumerate(groups):
+            joined.setdefault(find(n), []).extend(group)
+        return [sorted(group) for group in joined.values()]
+
+    def _average(self, rows: Rows, others: Rows) -> float:
+        """Give how alike rows are on average to others, a row itself left out."""
+        alike = self.neighbours.metric.matrix(rows, others)
+        apart = rows[:, None] != others[None, :]
+        return float(alike[apart].mean())
+
+    def _within_reach(self, rows: Rows) -> list[list[int]]:
+        out: list[list[int]] = []
+        waiting = [(rows, *self.pairs(rows), REACH)]
+        while waiting:
+            members, pairs, alike, reach = waiting.pop()
+            joined = list(map(tuple, pairs[alike >= reach].tolist()))
+            inside = set(members.tolist())
+            joined += [pair for pair in self.bonds.together if inside.issuperset(pair)]
+            for part in components(sorted(inside), joined):
+                if len(part) <= MAX_COMPARED or reach > CLOSEST:
+                    out.append(part)
+                    continue
+                within = np.isin(pairs, part).all(axis=1)
+                waiting.append((np.array(part, dtype=np.int64), pairs[within], alike[within], reach * STEP))
+        return out
+
+
+def _touching(owner: Mapping[int, int], neighbours: Neighbours) -> list[tuple[tuple[int, int], float]]:
+    """Give the pairs of groups of which a member of one is a neighbour of a member of the other, and how alike."""
+    rows = np.array(sorted(owner), dtype=np.int64)
+    nearest, scores = neighbours.lists(rows)
+    closest: dict[tuple[int, int], float] = {}
+    for row, others, alike in zip(rows.tolist(), nearest.tolist(), scores.tolist(), strict=True):
+        for other, score in zip(others, alike, strict=True):
+            if other in owner and owner[other] != owner[row]:
+                pair = (min(owner[row], owner[other]), max(owner[row], owner[other]))
+                closest[pair] = max(closest.get(pair, score), score)
+    return sorted(closest.items())
+
+
+def _scores_of(pairs: Pairs, rows: Rows, nearest: npt.NDArray[np.int64], scores: Floats) -> Floats:
+    """Give how alike the two of each pair are, as one of their lists says."""
+    places = np.searchsorted(rows, pairs)
+    out = np.full(len(pairs), -np.inf, np.float32)
+    for own, other in ((0, 1), (1, 0)):
+        here = nearest[places[:, own]] == pairs[:, other][:, None]
+        out = np.maximum(out, np.where(here, scores[places[:, own]], -np.inf).max(axis=1))
+    return out
+
+
+def shared_of(
+    pairs: Pairs,
+    rows: Rows,
+    nearest: npt.NDArray[np.int64],
+    scores: Floats,
+    counts: Sequence[int] = SHARED,
+) -> Floats:
+    """Give how much the neighbourhoods of each pair share, as `Neighbours.shared` does for all with all."""
+    places = np.searchsorted(rows, pairs)
+    one, other = places[:, 0], places[:, 1]
+    out = np.zeros(len(pairs), np.float32)
+    for count in counts:
+        names = np.concatenate((rows[:, None], nearest[:, :count]), axis=1)
+        held = np.concatenate((np.full((len(rows), 1), OWN), weights_of(nearest, scores, count)), axis=1)
+        held /= np.linalg.norm(held, axis=1, keepdims=True)
+        for n in range(count + 1):
+            same = names[one][:, n][:, None] == names[other]
+            out += held[one][:, n] * np.where(same, held[other], 0.0).sum(axis=1)
+    out /= np.float32(len(counts))
+    return out
+
+
+# In which of their texts the members of a pattern are alike; groups that are alike in one text, or in two (EMB-08).
+
+ALIKE: Final = 1.5
+"""Mean likeness from which members are alike in a view. Of pairs of labelled events picked at random 7 in 100 are."""
+
+SEEN: Final = 0.5
+"""Share of the members that must have a text for the pattern to be of that view."""
+
+LEAST: Final = 3
+"""Members of a group that is alike in one view, or in two: two such texts are easily alike by chance."""
+
+TRIED: Final = "attempt+result"
+
+SAME: Final = 0.8
+"""Jaccard index from which a group is one that is there already."""
+
+
+def cohesion(alike: Floats) -> float | None:
+    """Give the mean of a square matrix beside its diagonal; None for fewer than two rows."""
+    size = len(alike)
+    return float(alike.sum() - np.trace(alike)) / (size * (size - 1)) if size > 1 else None
+
+
+def view_of(cohesions: Mapping[str, float]) -> str:
+    """Give the views that members are alike in, joined by ``+``: at least the one they are most alike in.
+
+    Where they are alike in none, but what one tried is what came to another, it is `TRIED`.
+    """
+    alike = [view for view in VIEWS if cohesions.get(view, 0.0) >= ALIKE]
+    most = max(cohesions, key=lambda view: (cohesions[view], -VIEWS.index(view)), default=TRIED)
+    return "+".join(alike) or (most if cohesions.get(most, 0.0) > 0 else TRIED)
+
+
+def view_groups(
+    metric: SimilarityMetric, builder: EdgeBuilder, *, threshold: float, apart: Sequence[tuple[int, int]] = ()
+) -> list[list[int]]:
+    """Give the groups of rows that are on average ``threshold`` alike, among those that edges join, each sorted.
+
+    No group holds a pair of ``apart``; those below `LEAST` members are left out.
+    """
+    everybody = np.arange(metric.size)
+    links = builder.build(metric, everybody)
+    out: list[list[int]] = []
+    for part in components(range(metric.size), [(link.first, link.second) for link in links]):
+        if len(part) >= LEAST:
+            members = np.array(part, dtype=np.int64)
+            place = {row: n for n, row in enumerate(part)}
+            torn = [(place[one], place[other]) for one, other in apart if one in place and other in place]
+            groups = average_link(metric.matrix(members, members), threshold=threshold, apart=torn)
+            out += [[part[n] for n in group] for group in groups if len(group) >= LEAST]
+    return out
+
+
+def crossed(first: Sequence[Sequence[int]], second: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Give what groups of two views have in common, of at least `LEAST` members, each sorted.
+
+    What one view gives nearly alone is left out: there the other one tells nothing apart.
+    """
+    cells: dict[tuple[int, int], list[int]] = {}
+    of = {row: n for n, group in enumerate(second) for row in group}
+    for n, group in enumerate(first):
+        for row in group:
+            if row in of:
+                cells.setdefault((n, of[row]), []).append(row)
+    return finer([sorted(cell) for cell in cells.values() if len(cell) >= LEAST], [*first, *second])
+
+
+def finer(groups: Sequence[Sequence[int]], known: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Give the groups that are not nearly the same as one that is known; they may be within one."""
+    return _unlike(groups, known, within=True)
+
+
+def beside(groups: Sequence[Sequence[int]], known: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Give the groups that say something new: neither within one that is known, nor nearly the same as one."""
+    return _unlike(groups, known, within=False)
+
+
+def _unlike(groups: Sequence[Sequence[int]], known: Sequence[Sequence[int]], *, within: bool) -> list[list[int]]:
+    """Give the groups that are nearly the same as none that is known, the largest first, nor as one before them."""
+    out: list[list[int]] = []
+    holders: dict[int, list[frozenset[int]]] = {}
+    for group in known:
+        members = frozenset(group)
+        for row in group:
+            holders.setdefault(row, []).append(members)
+    for group in sorted(groups, key=lambda one: (-len(one), list(one))):
+        members = frozenset(group)
+        met = {other for row in group for other in holders.get(row, ())}
+        if any((not within and members <= other) or jaccard(members, other) >= SAME for other in met):
+            continue
+        out.append(sorted(group))
+        for row in group:
+            holders.setdefault(row, []).append(members)
+    return out

@@ -1,0 +1,222 @@
+"""Where events, patterns and principles stand: folds over their evidence (EMB-15; decision 25).
+
+An event's label and confidence follow from how it was decided and from what was said of it since. A pattern's figures
+follow from its members, what speaks against it, and what was said of these and of itself; a principle's from its
+patterns in the same way. What is said of an event reaches the patterns above as rows on the part that the event is, and
+the principles as rows on the part that the pattern is: so taking it back is taking these rows back, and conflicts with
+nothing that was found meanwhile.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any, Final
+
+from phronesis.core.changes import Fold
+from phronesis.core.items import Item
+from phronesis.core.relations import EvidenceRow
+from phronesis.core.serialization import rounded
+from phronesis.experience.laws.feedback_weights import CORRECT, Voices, heard, judged, matter_of, usefulness
+from phronesis.experience.laws.records import CONFIRMED, L1, PATTERN, PRINCIPLE, UNCONFIRMED
+
+# How often something worked, and how sure that is.
+
+Z: Final = 1.959964
+"""The normal quantile of a two-sided 95 % interval."""
+
+DIGITS: Final = 4
+
+
+def success_rate(successes: int, trials: int) -> dict[str, Any]:
+    """Give ``rate``, ``low``, ``high`` (Wilson 1927, 95 %), ``successes`` and ``trials``; rate None without a trial."""
+    if trials == 0:
+        return {"rate": None, "low": 0.0, "high": 1.0, "successes": 0, "trials": 0}
+    share = successes / trials
+    centre = share + Z * Z / (2 * trials)
+    spread = Z * sqrt(share * (1 - share) / trials + Z * Z / (4 * trials * trials))
+    scale = 1 + Z * Z / trials
+    low, high = max(0.0, (centre - spread) / scale), min(1.0, (centre + spread) / scale)
+    return {
+        "rate": round(share, DIGITS), "low": round(low, DIGITS), "high": round(high, DIGITS), "successes": successes,
+        "trials": trials,
+    }  # fmt: skip
+
+
+DECIDED: Final = "decided"
+"""The member of an event's ``data`` that says how its label was decided at first: ``{label, signals, confidence}``."""
+
+FEEDBACK: Final = "data.feedback"
+USEFULNESS: Final = "data.usefulness"
+"""Absent while nobody said whether it is useful; .5 then."""
+
+SAID_BY_HUMAN: Final = 1.0
+SAID_BY_MACHINE: Final = 0.9
+"""How sure a label is that a person, or an agent, gave afterwards."""
+
+SUCCESS: Final = "success"
+
+
+def borne(support: float, contra: float) -> float:
+    """Give how far evidence bears something out: support / (support + contra + 1), in [0, 1).
+
+    The mean of a Beta distribution that begins with one doubt: nothing is sure, and more of the same makes it surer.
+    """
+    return support / (support + contra + 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Bearing:
+    """An event for or against a pattern: what it weighs by now, and its label by now."""
+
+    row: EvidenceRow
+    voices: Voices
+
+    @property
+    def id(self) -> str:
+        """The event's id."""
+        return self.row.source_key
+
+    @property
+    def label(self) -> str | None:
+        """What somebody said last that it is; else what it was when it was counted."""
+        return self.voices.label or self.row.grade
+
+    @property
+    def weight(self) -> float:
+        """How typical it is, as far as it is believed; in [0, 1]."""
+        return min(1.0, self.row.weight) * self.voices.credence
+
+    def stands_for(self, outcome: str | None) -> bool:
+        """Tell whether it is on a pattern's side: successes are apart from failures and what nobody knows."""
+        if self.label is None:
+            return self.row.polarity == "support"
+        return (self.label == SUCCESS) == (outcome == SUCCESS)
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """The events for a pattern and those against it, as they are judged by now, the weightiest first."""
+
+    members: Sequence[Bearing]
+    counter: Sequence[Bearing]
+
+
+def sides(outcome: str | None, evidence: Sequence[EvidenceRow]) -> Sides:
+    """Give who stands for and against a pattern.
+
+    A member that was given the other label speaks against it; a counterexample that was given the pattern's own does
+    not, and is no member either before it is grouped with the others.
+    """
+    said: dict[str, list[EvidenceRow]] = {}
+    for row in evidence:
+        if matter_of(row.polarity) is not None:
+            said.setdefault(row.part, []).append(row)
+    rows = [Bearing(row, heard(said.get(row.source_key, ()))) for row in _counted(evidence)]
+    members = [one for one in rows if one.row.polarity == "support" and one.stands_for(outcome)]
+    counter = [one for one in rows if not one.stands_for(outcome) and _speaks_against(one, outcome)]
+    return Sides(tuple(sorted(members, key=_heaviest)), tuple(sorted(counter, key=_heaviest)))
+
+
+def _speaks_against(one: Bearing, outcome: str | None) -> bool:
+    """A success whose outcome is not known after all has left, and says nothing."""
+    return one.row.polarity == "contra" or outcome != SUCCESS or one.label == "failure"
+
+
+def members_of(pattern: Item, evidence: Sequence[EvidenceRow]) -> list[tuple[str, float]]:
+    """Give a pattern's members with their weights, the most typical first."""
+    return [(one.id, rounded(one.weight)) for one in sides(pattern.label, evidence).members]
+
+
+def _counted(evidence: Sequence[EvidenceRow]) -> Iterator[EvidenceRow]:
+    return (row for row in evidence if row.part == "" and row.polarity in ("support", "contra"))
+
+
+def _own(evidence: Sequence[EvidenceRow]) -> Voices:
+    return heard(_on(evidence, ""))
+
+
+def _on(evidence: Sequence[EvidenceRow], part: str) -> list[EvidenceRow]:
+    return [row for row in evidence if row.part == part and matter_of(row.polarity) is not None]
+
+
+def _heaviest(one: Bearing) -> tuple[float, str]:
+    return (-one.weight, one.id)
+
+
+def _said(voices: Voices) -> dict[str, Any]:
+    given = voices.useful or voices.not_useful
+    return {FEEDBACK: voices.to_data(), USEFULNESS: rounded(usefulness(voices)) if given else None}
+
+
+def event_standing(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str, Any]:
+    """Give an event's label and how sure it is: as decided, or as somebody said since."""
+    voices = _own(evidence)
+    decided = item.data.get(DECIDED) or {
+        "label": item.label, "signals": item.data.get("signals"), "confidence": item.confidence,
+    }  # fmt: skip
+    label, signals, base = decided.get("label"), decided.get("signals"), decided["confidence"]
+    if voices.label is not None:
+        label, signals = voices.label, [f"said by {voices.by}"]
+        base = SAID_BY_HUMAN if voices.human else SAID_BY_MACHINE
+    return {
+        "label": label, "data.signals": list(signals) if signals else None,
+        "confidence": rounded(judged(base, voices)), **_said(voices),
+    }  # fmt: skip
+
+
+def pattern_standing(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str, Any]:
+    """Give a pattern's figures: confidence, success rate, counterexamples, and what was said of it."""
+    voices, found = _own(evidence), sides(item.label, evidence)
+    believed = [one.label for one in (*found.members, *found.counter) if not one.voices.doubted]
+    rate = success_rate(believed.count(SUCCESS), sum(label in (SUCCESS, "failure") for label in believed))
+    base = borne(sum(one.weight for one in found.members), sum(one.weight for one in found.counter))
+    counter = [{"id": one.id, "source_ref": one.row.source_ref, "weight": rounded(one.weight)} for one in found.counter]
+    return {
+        "confidence": rounded(judged(base, voices)), "data.success_rate": rate, "data.counterexamples": counter,
+        **_said(voices),
+    }  # fmt: skip
+
+
+def principle_standing(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str, Any]:
+    """Give a principle's confidence: what its patterns, and events against it, bear out, and what was said of it."""
+    voices = _own(evidence)
+    weights = {"support": 0.0, "contra": 0.0}
+    for row in _counted(evidence):
+        weights[row.polarity] += _left(row, evidence)
+    base = borne(weights["support"], weights["contra"])
+    latest = max((row for row in _on(evidence, "") if matter_of(row.polarity) == "truth" and row.origin == "human"),
+                 key=lambda row: (row.recorded_at, row.identity), default=None)  # fmt: skip
+    agreed = bool(item.data.get(UNCONFIRMED)) and latest is not None and latest.polarity == CORRECT
+    return {"confidence": rounded(judged(base, voices)), f"data.{CONFIRMED}": agreed or None, **_said(voices)}
+
+
+def _left(row: EvidenceRow, evidence: Sequence[EvidenceRow]) -> float:
+    """Give what a pattern still weighs in a principle, after what was said of it and its events since it was counted.
+
+    A row on the part that the pattern is weighs as much as the event's share of the pattern; the pattern's own, all.
+    """
+    by_source: dict[str | None, list[EvidenceRow]] = {}
+    for said in _on(evidence, row.source_key):
+        if said.recorded_at > row.recorded_at:
+            by_source.setdefault(said.source_item_id, []).append(said)
+    left, lost = max(0.0, row.weight), 0.0
+    for source, rows in by_source.items():
+        voices = heard(rows)
+        doubt = 1.0 if voices.label == "contra" else 1.0 - voices.credence
+        if source == row.source_key:
+            left *= 1.0 - doubt
+        else:
+            lost += doubt * max(one.weight for one in rows)
+    return left * (1.0 - min(1.0, lost))
+
+
+_SAID_FIELDS: Final = (FEEDBACK, USEFULNESS)
+
+STANDINGS: Final = {
+    L1: Fold(frozenset({"label", "confidence", "data.signals", *_SAID_FIELDS}), event_standing),
+    PATTERN: Fold(
+        frozenset({"confidence", "data.success_rate", "data.counterexamples", *_SAID_FIELDS}), pattern_standing
+    ),
+    PRINCIPLE: Fold(frozenset({"confidence", f"data.{CONFIRMED}", *_SAID_FIELDS}), principle_standing),
+}
+"""The folds of the experience base, by kind."""

@@ -1,0 +1,210 @@
+"""What people and agents say of what was learned, and what it weighs (EMB-15).
+
+Each row of evidence that somebody's judgement is says who (``source_key``) and what: useful or not, correct or not, or
+which label an event has. On each of these matters an actor has one voice, the latest; a person's weighs more.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import combinations, pairwise
+from typing import Final
+
+from phronesis.core.relations import EvidenceRow, Origin, Polarity
+from phronesis.core.vectors import components
+from phronesis.experience.laws.clustering import Bonds
+
+# What merges and splits ask of pairs of events, kept small and free of contradictions (EMB-15).
+
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """Pairs of events that must be together, and that must be apart; the smaller id first."""
+
+    together: frozenset[Pair] = frozenset()
+    apart: frozenset[Pair] = frozenset()
+
+    @property
+    def ids(self) -> frozenset[str]:
+        """The events that any pair names."""
+        return frozenset(one for pair in (*self.together, *self.apart) for one in pair)
+
+    def part_of(self) -> dict[str, int]:
+        """Give the number of the group of each event that a pair names."""
+        groups = components(self.ids, self.together)
+        return {one: n for n, group in enumerate(groups) for one in group}
+
+
+def merged(ids: Collection[str], drawn: Drawn) -> Drawn:
+    """Put events together: one chain, and no pair within what it joins stays apart."""
+    together = drawn.together | _chain(ids)
+    return _consistent(Drawn(together, drawn.apart))
+
+
+def parted(parts: Sequence[Collection[str]], drawn: Drawn) -> Drawn:
+    """Put each part together and the parts asunder; an event is in one part at most.
+
+    Pairs across parts go. Events that are in no part, and were together with events of several, stay with the largest.
+    """
+    place = {one: n for n, part in enumerate(parts) for one in part}
+    torn = {pair for pair in drawn.together if len({place[one] for one in pair if one in place}) > 1}
+    kept = set(drawn.together - torn)
+    outside = components(
+        {one for pair in kept for one in pair if one not in place},
+        [pair for pair in kept if not place.keys() & set(pair)],
+    )
+    home = {one: n for n, group in enumerate(outside) for one in group}
+    reached: dict[int, set[int]] = {}
+    crossing = [(pair, *_ends(pair, place, home)) for pair in kept if len(place.keys() & set(pair)) == 1]
+    for _, part, group in crossing:
+        reached.setdefault(group, set()).add(part)
+    stays = {group: max(found, key=lambda n: (len(parts[n]), -n)) for group, found in reached.items()}
+    kept -= {pair for pair, part, group in crossing if stays[group] != part}
+    chains = frozenset[Pair]().union(*(_chain(part) for part in parts))
+    borders = {_pair(one, other) for one, other in combinations([min(part) for part in parts], 2)}
+    return _consistent(Drawn(frozenset(kept) | chains, drawn.apart | borders))
+
+
+def resolved(drawn: Drawn, rows: Mapping[str, int], group_of: Mapping[int, int]) -> Bonds:
+    """Give the bonds among rows: only within one group of labels, past events that are not there.
+
+    ``rows`` are those of the events that are there; ``group_of`` the group of each row. An event that changed sides
+    does not pull the others along, and leaves them together.
+    """
+    part_of = drawn.part_of()
+    held: dict[tuple[int, int], list[int]] = {}
+    for one in sorted(rows.keys() & part_of.keys(), key=rows.__getitem__):
+        held.setdefault((part_of[one], group_of[rows[one]]), []).append(rows[one])
+    together = [pair for found in held.values() for pair in pairwise(found)]
+    apart = set()
+    for one, other in sorted(drawn.apart):
+        for group in set(group_of.values()):
+            here, there = held.get((part_of[one], group)), held.get((part_of[other], group))
+            if here and there and here is not there:
+                apart.add((min(here[0], there[0]), max(here[0], there[0])))
+    return Bonds(together=tuple(sorted(together)), apart=tuple(sorted(apart)))
+
+
+def _consistent(drawn: Drawn) -> Drawn:
+    part_of = drawn.part_of()
+    apart = frozenset((one, other) for one, other in drawn.apart if part_of[one] != part_of[other])
+    return Drawn(drawn.together, apart)
+
+
+def _ends(pair: Pair, place: Mapping[str, int], home: Mapping[str, int]) -> tuple[int, int]:
+    inner, outer = pair if pair[0] in place else (pair[1], pair[0])
+    return place[inner], home[outer]
+
+
+def _pair(one: str, other: str) -> Pair:
+    return (one, other) if one < other else (other, one)
+
+
+def _chain(ids: Iterable[str]) -> frozenset[Pair]:
+    return frozenset(pairwise(sorted(set(ids))))
+
+
+USEFUL: Final = "useful"
+NOT_USEFUL: Final = "not_useful"
+CORRECT: Final = "correct"
+INCORRECT: Final = "incorrect"
+LABEL: Final = "label"
+
+MATTER_OF: Final[Mapping[str, str]] = {
+    USEFUL: "use", NOT_USEFUL: "use", CORRECT: "truth", INCORRECT: "truth", LABEL: "label",
+}  # fmt: skip
+"""What a judgement is about: on one matter an actor's latest word stands in the place of the one before."""
+
+HUMAN_WEIGHT: Final = 3.0
+MACHINE_WEIGHT: Final = 1.0
+"""Judgements that one counts for (this project's choice): one person outweighs two agents."""
+
+PRIOR: Final = 2.0
+"""Judgements that what was known before counts for: those of Laplace's rule of succession, one each way."""
+
+_MACHINES: Final = frozenset({"agent", "assistant", "bot", "model", "system", "tool", "worker"})
+
+
+def origin_of(actor: str) -> Origin:
+    """Tell a person from a machine by the actor's first word: ``agent``, ``agent:planner``, ``worker`` are machines."""
+    first = re.split(r"[^a-z0-9]", actor.lower(), maxsplit=1)[0]
+    return "model" if first in _MACHINES else "human"
+
+
+def matter_of(polarity: Polarity) -> str | None:
+    """Give what a judgement is about; None of evidence that is no judgement."""
+    return MATTER_OF.get(polarity)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Voices:
+    """What was said, added up by weight. ``label`` is the latest that somebody gave, ``by`` who did."""
+
+    useful: float = 0.0
+    not_useful: float = 0.0
+    correct: float = 0.0
+    incorrect: float = 0.0
+    label: str | None = None
+    by: str | None = None
+    human: bool = False
+
+    @property
+    def doubted(self) -> bool:
+        """Whether more speaks against its being correct than for it."""
+        return self.incorrect > self.correct
+
+    @property
+    def credence(self) -> float:
+        """How far it is believed, in [0, 1]: 1 while nobody says that it is incorrect."""
+        return judged(1.0, self)
+
+    def to_data(self) -> dict[str, float] | None:
+        """Give what was added up, without what nobody said; None where nobody said anything."""
+        given = {name: getattr(self, name) for name in (USEFUL, NOT_USEFUL, CORRECT, INCORRECT)}
+        return {name: weight for name, weight in given.items() if weight} or None
+
+
+def heard(rows: Iterable[EvidenceRow]) -> Voices:
+    """Add up what rows say; of an actor's words on one matter only the latest counts."""
+    latest: dict[tuple[str, str], EvidenceRow] = {}
+    for row in sorted(rows, key=_when):
+        matter = matter_of(row.polarity)
+        if matter is not None:
+            latest[matter, row.source_key] = row
+    sums = dict.fromkeys((USEFUL, NOT_USEFUL, CORRECT, INCORRECT), 0.0)
+    labels = [row for row in latest.values() if row.polarity == LABEL]
+    for row in latest.values():
+        if row.polarity in sums:
+            sums[row.polarity] += HUMAN_WEIGHT if row.origin == "human" else MACHINE_WEIGHT
+    last = max(labels, key=_when, default=None)
+    voices = Voices(useful=sums[USEFUL], not_useful=sums[NOT_USEFUL], correct=sums[CORRECT], incorrect=sums[INCORRECT])
+    if last is None:
+        return voices
+    return replace(voices, label=last.grade, by=last.source_key, human=last.origin == "human")
+
+
+def judged(base: float, voices: Voices) -> float:
+    """Give a confidence after what was said of it: the mean of a Beta distribution that begins at ``base`` in [0, 1].
+
+    (2 base + correct) / (2 + correct + incorrect): in [0, 1], up with each ``correct``, down with each ``incorrect``.
+    """
+    return (PRIOR * base + voices.correct) / (PRIOR + voices.correct + voices.incorrect)
+
+
+def usefulness(voices: Voices) -> float:
+    """Give how useful something is, in [0, 1], .5 while nobody said: Laplace's rule of succession."""
+    return (1.0 + voices.useful) / (PRIOR + voices.useful + voices.not_useful)
+
+
+def echoes(row: EvidenceRow, pattern: str) -> list[EvidenceRow]:
+    """Give what a pattern hears of what was said of one of its events: whether it is correct, and its label."""
+    if row.part or matter_of(row.polarity) in (None, "use"):
+        return []
+    return [replace(row, item_id=pattern, part=row.item_id, source_item_id=row.item_id)]
+
+
+def _when(row: EvidenceRow) -> tuple[datetime, tuple[str, str, str, str]]:
+    return (row.recorded_at, row.identity)

@@ -1,0 +1,368 @@
+"""Who is nearest to whom: exact lists of neighbours that grow with the events, and what two lists share.
+
+Likeness alone tells near misses badly apart: two texts of one domain are alike whatever they teach. Those that share
+their nearest neighbours are about the same thing (Jarvis & Patrick 1973, 'Clustering Using a Similarity Measure Based
+on Shared Near Neighbors'). On the labelled events pairwise F1 at the same precision is .1 lower without
+(docs/decisions/0023-patterns-of-experience.md).
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from phronesis.experience.laws.similarity import Floats, Rows, SimilarityMetric
+
+KEPT: Final = 15
+"""Neighbours kept of an event: candidates for the same cluster, and as many for what speaks against it."""
+
+SHARED: Final = (3, 9)
+"""How many of the nearest two events may share: a narrow list and a wide one, of which the mean counts. Compared by
+vectors, F1 at a precision of .8 is .52 with both on the nine readable sets of tests/labelled/experience, .46 with five
+alone (docs/decisions/0044-parts-of-a-lesson.md)."""
+
+OWN: Final = 0.2
+"""How much an event is a neighbour of itself, beside neighbours whose weights add up to 1: so that two that name each
+other share something."""
+
+BLOCK: Final = 256
+"""Rows compared with all others at a time; with those behind them where all lists are made."""
+
+STRETCH: Final = 64
+"""Scores of which the highest stands for all, where the nearest are sought."""
+
+NOBODY: Final = -1
+
+Pairs = npt.NDArray[np.int64]
+"""Pairs of rows, one below the other."""
+
+_Masks = npt.NDArray[np.bool_]
+
+
+class _Lists:
+    """For each event some others, the most alike first, and how alike they are."""
+
+    def __init__(self, size: int) -> None:
+        self.nearest = np.full((size, KEPT), NOBODY, np.int64)
+        self.scores: Floats = np.full((size, KEPT), -np.inf, np.float32)
+
+    def grow(self, count: int) -> None:
+        """Make room for so many events more."""
+        more = _Lists(count)
+        self.nearest = np.concatenate((self.nearest, more.nearest))
+        self.scores = np.concatenate((self.scores, more.scores))
+
+    def empty(self, rows: Rows) -> None:
+        """Have the lists of some events name nobody."""
+        self.nearest[rows], self.scores[rows] = NOBODY, -np.inf
+
+    def meet(self, rows: Rows, others: Rows, scores: Floats) -> None:
+        """Put events into the lists of those in which they have a place, by how alike they are, behind their equals.
+
+        None of ``others`` is in these lists yet, and those that are come before them; minus infinity is left out.
+        """
+        least = np.maximum(_reached_by(scores, KEPT), np.nextafter(self.scores[rows, -1], np.float32(np.inf)))
+        place, other = np.nonzero(_reaching(scores, least))
+        owners, own = np.unique(place, return_inverse=True)
+        owned = np.concatenate((np.repeat(np.arange(len(owners)), KEPT), own))
+        named = np.concatenate((self.nearest[rows[owners]].ravel(), others[other]))
+        alike = np.concatenate((self.scores[rows[owners]].ravel(), scores[place, other]))
+        order = np.argsort(_falling(owned, alike), kind="stable")
+        counts = np.bincount(owned, minlength=len(owners))
+        best = order[np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts) < KEPT].reshape(-1, KEPT)
+        self.nearest[rows[owners]], self.scores[rows[owners]] = named[best], alike[best]
+
+    def tell(self, row: int, told: Rows, scores: Floats) -> None:
+        """Put an event into the lists of those in which it has a place, by how alike they are, behind its equals."""
+        fits = scores > self.scores[told, -1]
+        for other, score in zip(told[fits].tolist(), scores[fits].tolist(), strict=True):
+            place = int(np.searchsorted(-self.scores[other], -score, side="right"))
+            self.nearest[other, place + 1 :] = self.nearest[other, place:-1].copy()
+            self.scores[other, place + 1 :] = self.scores[other, place:-1].copy()
+            self.nearest[other, place], self.scores[other, place] = row, score
+
+    def naming(self, rows: Rows, asked: Rows) -> _Masks:
+        """Tell which of ``asked`` name one of ``rows``."""
+        return np.array(np.isin(self.nearest[asked], rows).any(axis=1), np.bool_)
+
+
+class Neighbours:
+    """The nearest neighbours of events among those that may be compared: same ``group``, and ``alive``.
+
+    Beside them the nearest of the other groups, which speak against an event's cluster. Lists are made when they are
+    asked for, and kept; `grow` tells them of new events.
+    """
+
+    def __init__(self, metric: SimilarityMetric, groups: npt.NDArray[np.int64]) -> None:
+        self.metric = metric
+        self._groups = groups
+        self._same, self._across = _Lists(len(groups)), _Lists(len(groups))
+        self._known: _Masks = np.zeros(len(groups), np.bool_)
+
+    def grow(self, metric: SimilarityMetric, groups: npt.NDArray[np.int64]) -> None:
+        """Take in events that were added behind the others, and tell the lists that are known of them."""
+        before, now = len(self._groups), len(groups)
+        self.metric, self._groups = metric, groups
+        self._same.grow(now - before)
+        self._across.grow(now - before)
+        self._known = np.concatenate((self._known, np.zeros(now - before, np.bool_)))
+        told = np.flatnonzero(self._known)  # the new ones see each other in their own lists
+        for row in range(before, now):
+            self._join(row, told)
+
+    def forget(self, rows: Iterable[int]) -> None:
+        """Leave events out from now on; lists that named them are made anew when they are asked for."""
+        gone = np.array(sorted(rows), dtype=np.int64)
+        self._groups[gone] = NOBODY
+        known = np.flatnonzero(self._known)
+        self._known[known] = ~(self._same.naming(gone, known) | self._across.naming(gone, known))
+        self._known[gone] = False
+
+    def lists(self, rows: Rows) -> tuple[npt.NDArray[np.int64], Floats]:
+        """Give the neighbours of some events, the nearest first (`NOBODY` where there are fewer), and how alike."""
+        self._make(rows)
+        return self._same.nearest[rows], self._same.scores[rows]
+
+    def across(self, rows: Rows) -> npt.NDArray[np.int64]:
+        """Give the nearest of other groups, the most alike first (`NOBODY` where there are fewer)."""
+        self._make(rows)
+        return self._across.nearest[rows]
+
+    def naming(self, rows: Rows) -> Rows:
+        """Give the events whose lists, as far as they are known, name one of some events."""
+        known = np.flatnonzero(self._known)
+        return known[self._same.naming(rows, known)]
+
+    def against(self, rows: Rows, least: float) -> Rows:
+        """Give the events of other groups, as far as their lists are known, that name one of some events so alike."""
+        known = np.flatnonzero(self._known)
+        named = np.isin(self._across.nearest[known], rows) & (self._across.scores[known] >= least)
+        return known[named.any(axis=1)]
+
+    def _make(self, rows: Rows) -> None:
+        missing = np.unique(rows[~self._known[rows]])
+        if len(missing) > BLOCK and np.array_equal(missing, np.flatnonzero(self._groups != NOBODY)):
+            self._make_all(missing)
+            return
+        everybody = np.arange(len(self._groups))
+        for begin in range(0, len(missing), BLOCK):
+            block = missing[begin : begin + BLOCK]
+            self._empty(block)
+            self._meet(block, everybody, self.metric.matrix(block))
+
+    def _make_all(self, rows: Rows) -> None:
+        """Make the lists of all events there are, each pair compared once."""
+        self._empty(rows)
+        for begin in range(0, len(rows), BLOCK):
+            block, rest = rows[begin : begin + BLOCK], rows[begin:]
+            self._meet(block, rest, self.metric.matrix(block, rest), both=True)
+
+    def _empty(self, rows: Rows) -> None:
+        self._same.empty(rows)
+        self._across.empty(rows)
+        self._known[rows] = True
+
+    def _meet(self, rows: Rows, others: Rows, scores: Floats, *, both: bool = False) -> None:
+        """Put others into the lists of some events; and these, with ``both``, into those of the others behind them.
+
+        These begin with the events themselves then.
+        """
+        groups, of_others = self._groups[rows], self._groups[others]
+        for group in np.unique(groups[groups != NOBODY]):
+            here = np.flatnonzero(groups == group)
+            for lists, there in (
+                (self._same, np.flatnonzero(of_others == group)),
+                (self._across, np.flatnonzero((of_others != group) & (of_others != NOBODY))),
+            ):
+                alike = scores[np.ix_(here, there)]
+                alike[rows[here][:, None] == others[there][None, :]] = -np.inf
+                lists.meet(rows[here], others[there], alike)
+                if both:
+                    behind = int(np.searchsorted(there, len(rows)))
+                    lists.meet(others[there[behind:]], rows[here], alike[:, behind:].T)
+
+    def _join(self, row: int, told: Rows) -> None:
+        rows = np.array([row], dtype=np.int64)
+        scores = self.metric.matrix(rows)
+        self._empty(rows)
+        self._meet(rows, np.arange(len(self._groups)), scores)
+        groups = self._groups[told]
+        for lists, asked in (
+            (self._same, told[groups == self._groups[row]]),
+            (self._across, told[groups != self._groups[row]]),
+        ):
+            lists.tell(row, asked, scores[0][asked])
+
+    def shared(self, rows: Rows, counts: Sequence[int] = SHARED) -> Floats:
+        """Give how much the neighbourhoods of some events share, in [0, 1], as a square matrix.
+
+        It is the cosine of the lists, each neighbour weighed by its likeness, and the event itself among them: the mean
+        over the lists of so many neighbours each.
+        """
+        nearest, scores = self.lists(rows)
+        widest = max(counts)
+        names, places = np.unique(np.concatenate((rows[:, None], nearest[:, :widest]), axis=1), return_inverse=True)
+        columns = places.reshape(len(rows), widest + 1)
+        out: Floats = np.zeros((len(rows), len(rows)), np.float32)
+        for count in counts:
+            held = np.zeros((len(rows), len(names)), np.float32)
+            np.put_along_axis(held, columns[:, 1 : count + 1], weights_of(nearest, scores, count), axis=1)
+            held[:, names == NOBODY] = 0.0
+            held[np.arange(len(rows)), columns[:, 0]] = OWN
+            held /= np.linalg.norm(held, axis=1, keepdims=True)
+            out += held @ held.T
+        out /= np.float32(len(counts))
+        return out
+
+
+def _reached_by(scores: Floats, count: int) -> Floats:
+    """Give for each row a score that ``count`` of it reach, or all where there are fewer, and few more.
+
+    Of so many stretches of a row the highest scores are compared, not all: sorting 20,000 in part takes five times as
+    long.
+    """
+    if not scores.shape[1]:
+        return np.full(len(scores), -np.inf, np.float32)
+    stretch = max(1, min(STRETCH, scores.shape[1] // count))
+    highest = np.maximum.reduceat(scores, np.arange(0, scores.shape[1], stretch), axis=1)
+    kth = highest.shape[1] - min(count, highest.shape[1])
+    out: Floats = np.partition(highest, kth, axis=1)[:, kth]
+    return out
+
+
+def _reaching(scores: Floats, least: Floats) -> _Masks:
+    """Tell which of each row reach its ``least``; of many that are just as much the first ones.
+
+    By words alone most pairs share nothing, and are all as alike.
+    """
+    out: _Masks = scores >= least[:, None]
+    crowded = np.flatnonzero(out.sum(axis=1) > KEPT * STRETCH)
+    if len(crowded):
+        equal = scores[crowded] == least[crowded][:, None]
+        out[crowded] &= ~equal | (equal.cumsum(axis=1, dtype=np.int32) <= KEPT)
+    return out
+
+
+def _falling(owners: Rows, scores: Floats) -> npt.NDArray[np.int64]:
+    """Give numbers that rise with the owner, and within one fall as the scores rise.
+
+    The bits of a float of 32 rise with it as an unsigned number where it is positive, and fall where it is negative.
+    """
+    bits = (scores + np.float32(0.0)).view(np.uint32)  # minus zero is zero
+    rising = np.where(bits >> 31, ~bits, bits | np.uint32(1 << 31))
+    return (owners << 32) | (~rising).astype(np.int64)
+
+
+def weights_of(nearest: npt.NDArray[np.int64], scores: Floats, count: int) -> Floats:
+    """Give how much each of the nearest ``count`` weighs, by its likeness: 1 together, nobody nothing."""
+    kept = np.where(nearest[:, :count] == NOBODY, 0.0, np.maximum(scores[:, :count], 0.0))
+    out: Floats = (kept / np.maximum(kept.sum(axis=1, keepdims=True), 1e-9)).astype(np.float32)
+    return out
+
+
+def candidate_pairs(rows: Rows, nearest: npt.NDArray[np.int64]) -> Pairs:
+    """Give each pair of an event of ``rows`` and one of its neighbours once, in order, the smaller row first."""
+    named = nearest != NOBODY
+    one, other = np.repeat(rows, named.sum(axis=1)), nearest[named]
+    size = max(one.max(initial=0), other.max(initial=0)) + 1
+    numbers = np.unique(np.minimum(one, other) * size + np.maximum(one, other))
+    return np.stack(np.divmod(numbers, size), axis=1)
+
+
+# Clusters by average link, within what pairs that must and must not be together allow (EMB-08, EMB-15).
+
+_Matrix = npt.NDArray[np.float64]
+
+LARGE: Final = 200
+"""Rows from which on it is faster to remember whom each is most like than to look again."""
+
+_FORBIDDEN = np.float32(-1e9)
+
+
+def average_link(
+    alike: Floats,
+    *,
+    threshold: float,
+    together: Iterable[tuple[int, int]] = (),
+    apart: Iterable[tuple[int, int]] = (),
+) -> list[list[int]]:
+    """Give the groups of a square matrix of likeness, each sorted, ordered by their first member; single ones too.
+
+    ``together`` are pairs that are joined first, whatever they are like; ``apart`` pairs that no group may hold. Where
+    both are asked of the same two, they stay apart.
+    """
+    size = len(alike)
+    likeness = np.array(alike, dtype=np.float64)
+    for first, second in apart:
+        likeness[first, second] = likeness[second, first] = _FORBIDDEN
+    np.fill_diagonal(likeness, -np.inf)
+    groups: dict[int, list[int]] = {row: [row] for row in range(size)}
+    where = list(range(size))
+    for first, second in together:
+        one, other = sorted((where[first], where[second]))
+        if one != other and not _torn(likeness[one, other]):
+            _join(likeness, groups, one, other)
+            where = [one if place == other else place for place in where]
+    closest = _Closest(likeness) if size > LARGE else _Looked(likeness)
+    while size:
+        first, second = closest.pair()
+        if likeness[first, second] < threshold:
+            break
+        one, other = sorted((first, second))
+        _join(likeness, groups, one, other)
+        closest.joined(one, other)
+    return sorted(sorted(group) for group in groups.values())
+
+
+class _Looked:
+    """Which two groups are most like each other, by a look at all pairs."""
+
+    def __init__(self, likeness: _Matrix) -> None:
+        self._likeness = likeness
+
+    def pair(self) -> tuple[int, int]:
+        """Give the row and the column of the largest value, of equal ones the first."""
+        return divmod(int(self._likeness.argmax()), len(self._likeness))
+
+    def joined(self, one: int, other: int) -> None:
+        """Take in that ``other`` went into ``one``."""
+
+
+class _Closest(_Looked):
+    """The same with whom each row is most like kept up to date: a look at all pairs for every join goes with n³."""
+
+    def __init__(self, likeness: _Matrix) -> None:
+        super().__init__(likeness)
+        self._partner = likeness.argmax(axis=1)
+        self._most = likeness[np.arange(len(likeness)), self._partner]
+
+    def pair(self) -> tuple[int, int]:
+        """Give the row and the column of the largest value, of equal ones the first."""
+        row = int(self._most.argmax())
+        return row, int(self._partner[row])
+
+    def joined(self, one: int, other: int) -> None:
+        """Take in that ``other`` went into ``one``."""
+        values = self._likeness[one]
+        nearer = (values > self._most) | ((values == self._most) & (one < self._partner))
+        lost = (self._partner == one) | (self._partner == other)
+        lost[[one, other]] = True
+        self._partner[nearer], self._most[nearer] = one, values[nearer]
+        rows = np.flatnonzero(lost)
+        self._partner[rows] = self._likeness[rows].argmax(axis=1)
+        self._most[rows] = self._likeness[rows, self._partner[rows]]
+
+
+def _torn(value: float) -> bool:
+    """Whether two groups hold a pair that must stay apart: one such pair drags every average down."""
+    return value < float(_FORBIDDEN) / 1e6
+
+
+def _join(likeness: _Matrix, groups: dict[int, list[int]], one: int, other: int) -> None:
+    here, there = len(groups[one]), len(groups[other])
+    row = (here * likeness[one] + there * likeness[other]) / (here + there)
+    likeness[one], likeness[:, one] = row, row
+    likeness[one, one] = -np.inf
+    likeness[other], likeness[:, other] = -np.inf, -np.inf
+    groups[one] += groups.pop(other)

@@ -1,0 +1,219 @@
+"""Whether an attempt succeeded, from what could be observed of it (requirement EMB-02).
+
+Only what says it plainly counts: an exit code, counts of tests, a yes or no, a status in one word, an error's text.
+What points both ways is unknown, with both signals listed; what says nothing is unknown without signals.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from phronesis.experience.laws.event_draft import LABELS, Label
+
+GIVEN: Final = 1.0
+MEASURED: Final = 0.95
+SAID: Final = 0.8
+UNDECIDED: Final = 0.5
+"""How sure a label is: it was given; a number, a yes or no, or a status field says it; words say it; nothing does, or
+two signals contradict each other. An order of trust, not frequencies that were measured."""
+
+MAX_SIGNALS: Final = 20
+"""Signals listed: more would say the same again."""
+
+_DEPTH: Final = 3
+_MEMBERS: Final = 1_000
+_SHORT: Final = 120
+_SCANNED: Final = 2_000
+_MOST: Final = 10**10
+_DIGITS: Final = re.compile(r"-?[0-9]{1,10}")
+
+
+def _words(listed: str) -> frozenset[str]:
+    return frozenset(listed.split())
+
+
+SUCCESS_WORDS: Final = _words(
+    "success successful successfully succeeded succeeds pass passed passes ok okay solved resolved fixed green"
+    " correct proved proven accepted 成功 通过 已解决 解决 正确 已修复 修复"
+)
+FAILURE_WORDS: Final = _words(
+    "failure failed fails fail error errored errors broken timeout timed_out crashed crash aborted rejected red"
+    " incorrect wrong refuted unsuccessful 失败 报错 错误 超时 未通过 不通过 未解决 崩溃"
+)
+"""A whole field that is one of these decides. ``completed``, ``done`` and ``finished`` say only that something ended;
+``cancelled`` and ``skipped`` that it did not come so far."""
+
+_EXIT: Final = _words("exit_code exitcode exit_status returncode return_code rc")
+_PASSED: Final = _words("passed passes passed_tests num_passed tests_passed successes")
+_FAILED: Final = _words("failed failures failed_tests num_failed tests_failed errors error_count num_errors")
+_YES: Final = _words(
+    "compile_ok build_ok compiles compiled success is_success succeeded ok passed solved resolved is_correct correct"
+    " verified"
+)
+_NO: Final = _words("failed failure is_failure error is_error timeout timed_out crashed crash aborted")
+_ERRORS: Final = _words("error errors exception exceptions error_message stderr_error error_type")
+_STATUS: Final = _words("status outcome result conclusion state verdict label")
+_NOTHING: Final = frozenset(
+    ("", "none", "null", "no", "0", "no error", "no errors", "n/a", "nil", "[]", "{}", "false", "无", "没有")
+)
+
+_EXIT_TEXT: Final = re.compile(
+    r"\b(?:exit(?:ed)?(?: with)?(?: code| status)?|return ?code|退出码)\s?[:=：]?\s?(-?\d{1,10})\b", re.IGNORECASE
+)
+_COUNT_TEXT: Final = re.compile(r"\b(\d{1,9}) (passed|passing|failed|failing|failures?|errors?)\b", re.IGNORECASE)
+_PAIR_TEXT: Final = re.compile(r"\s?([A-Za-z_][\w -]{0,40}?)\s?[:=]\s?(\S.{0,200})\s?\Z")
+_ERROR_TEXT: Final = re.compile(r"\s?(?:fatal error|error|fatal|traceback|错误|报错)\s?[:：(\[]", re.IGNORECASE)
+_TYPED_TEXT: Final = re.compile(r"\s?[A-Za-z_][\w.]{0,80}(?:Error|Exception)\s?:")
+
+Signal = tuple[Label, str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Labelling:
+    """A label, what decided it in words, and how sure it is in [0, 1]."""
+
+    label: Label
+    signals: tuple[str, ...] = ()
+    confidence: float = UNDECIDED
+
+
+def label_of(
+    observations: object = None, hints: object = None, *, given: object = None, long_errors: bool = True
+) -> Labelling:
+    """Give the label that ``observations`` and a person's ``hints`` speak for; ``given`` wins over both.
+
+    Both are a mapping, a text, or a list of either; anything else says nothing. Of counts, those of tests that failed
+    decide before those that passed. A ``reward`` of 1 is a success and 0 a failure; what lies between is neither.
+    Without ``long_errors`` an error's text of 120 characters or more says nothing, as older entries were judged.
+    """
+    given_label = next((label for label in LABELS if label == given), None)
+    if given_label is not None:
+        return Labelling(given_label, ("given",), GIVEN)
+    found = list(dict.fromkeys(_signals([observations, hints], _DEPTH + 1, long_errors)))
+    sides = sorted({label for label, _, _ in found})
+    words = tuple(dict.fromkeys(text for _, text, _ in found))[:MAX_SIGNALS]
+    if not sides:
+        return Labelling("unknown")
+    if len(sides) == 1:
+        return Labelling(sides[0], words, max(strength for _, _, strength in found))
+    both = [next(text for label, text, _ in found if label == side) for side in sides]
+    return Labelling("unknown", tuple(dict.fromkeys((*both, *words)))[:MAX_SIGNALS])
+
+
+def _signals(said: object, depth: int, long_errors: bool) -> Iterator[Signal]:
+    """Give what speaks for a label, in the order in which it was said."""
+    if isinstance(said, str):
+        yield from _of_text(said, long_errors)
+    elif isinstance(said, Mapping):
+        yield from _of_mapping(said, depth, long_errors)
+    elif isinstance(said, Sequence) and depth:
+        for one in said[:_MEMBERS]:
+            yield from _signals(one, depth - 1, long_errors)
+
+
+def _of_mapping(said: Mapping[Any, Any], depth: int, long_errors: bool) -> Iterator[Signal]:
+    counts = {"failed": 0, "passed": 0}
+    for key, value in list(said.items())[:_MEMBERS]:
+        name = str(key)[:_SHORT].strip().casefold().replace("-", "_").replace(" ", "_")
+        number = _whole(value)
+        if number is not None and name in _FAILED:
+            counts["failed"] += number
+            if number > 0:
+                yield ("failure", f"{number} {_noun(name, number)}", MEASURED)
+        elif number is not None and name in _PASSED:
+            counts["passed"] += number
+        elif isinstance(value, Mapping):
+            if depth:
+                yield from _of_mapping(value, depth - 1, long_errors)
+        else:
+            yield from _of_member(name, value, number, long_errors)
+    if counts["passed"] > 0 and counts["failed"] <= 0:
+        yield ("success", f"{counts['passed']} passed", MEASURED)
+
+
+def _of_member(name: str, value: object, number: int | None, long_errors: bool) -> Iterator[Signal]:
+    """Judge one member that is no count."""
+    if isinstance(value, bool):
+        if name in _YES:
+            yield ("success" if value else "failure", f"{name} is {str(value).lower()}", MEASURED)
+        elif name in _NO:
+            yield ("failure" if value else "success", f"{name} is {str(value).lower()}", MEASURED)
+    elif name in _EXIT:
+        if number is not None:
+            yield _exit(number)
+    elif name == "reward" and isinstance(value, int | float) and value in (0, 1):
+        yield ("success" if value else "failure", f"reward {int(value)}", MEASURED)
+    elif name in _ERRORS and isinstance(value, str):
+        if _plain(value) not in _NOTHING or (long_errors and len(value.strip()) >= _SHORT):
+            yield ("failure", f"{name}: {_short(value)}", SAID)
+    elif name in _ERRORS and isinstance(value, Sequence):
+        if value:
+            yield ("failure", f"{len(value)} {_noun(name, len(value))}", SAID)
+    elif isinstance(value, str) and (name in _STATUS or name in _YES or name in _NO):
+        yield from _of_word(value, f"{name}: ", MEASURED)
+
+
+def _of_text(said: str, long_errors: bool) -> Iterator[Signal]:
+    """Judge a line of words: a member written ``name: value``, an exit code, counts, a status, an error."""
+    text = said[:_SCANNED]
+    word = list(_of_word(text, "", SAID))
+    if word:
+        yield from word
+        return
+    pair = _PAIR_TEXT.match(text)
+    named = list(_of_mapping({pair[1]: _read(pair[2])}, 0, long_errors)) if pair else []
+    if named:
+        yield from named
+        return
+    for code in _EXIT_TEXT.findall(text):
+        yield _exit(int(code))
+    counts = [(int(count), noun.casefold()) for count, noun in _COUNT_TEXT.findall(text)]
+    failed = [(count, noun) for count, noun in counts if count and not noun.startswith("pass")]
+    for count, noun in failed or [(count, noun) for count, noun in counts if count and noun.startswith("pass")]:
+        yield ("failure" if failed else "success", f"{count} {noun}", MEASURED)
+    if _ERROR_TEXT.match(text) or _TYPED_TEXT.match(text):
+        yield ("failure", _short(text), SAID)
+
+
+def _of_word(said: str, before: str, strength: float) -> Iterator[Signal]:
+    plain = _plain(said)
+    word = plain.replace(" ", "_")
+    if word in SUCCESS_WORDS:
+        yield ("success", f"{before}{plain}", strength)
+    elif word in FAILURE_WORDS:
+        yield ("failure", f"{before}{plain}", strength)
+
+
+def _exit(code: int) -> Signal:
+    return ("failure" if code else "success", f"exit code {code}", MEASURED)
+
+
+def _noun(name: str, count: int) -> str:
+    if name in {"error", "errors", "error_count", "num_errors"}:
+        return "error" if count == 1 else "errors"
+    return "exceptions" if name.startswith("exception") else "failed"
+
+
+def _whole(value: object) -> int | None:
+    """Give a number that counts something; None for anything else, ``True`` among it."""
+    if isinstance(value, str):
+        return int(value) if _DIGITS.fullmatch(value) else None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not -_MOST < value < _MOST:
+        return None
+    return int(value) if value == int(value) else None
+
+
+def _read(word: str) -> object:
+    """Give what a word written after ``name:`` stands for."""
+    return {"true": True, "yes": True, "false": False, "no": False}.get(word.strip().casefold(), word.strip())
+
+
+def _plain(said: str) -> str:
+    """Give a text without case and without what stands around it, to be compared with a word."""
+    return said[:_SCANNED].strip(" \t\r\n.!。！*_`\"'✓✗✔✘✅❌:：").casefold() if len(said) < _SHORT else ""
+
+
+def _short(said: str) -> str:
+    """Give the first line of a text, cut."""
+    return said.strip().partition("\n")[0][:_SHORT]

@@ -1,0 +1,357 @@
+"""What a principle says, by rules: if … then … because … watch out …, in the language of its patterns (EMB-10).
+
+What stands behind it (counts, references, counterexamples, risk, cost) is always said by these rules; a model may only
+word the condition, the action and the reason.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from phronesis.experience.laws.principles import MAX_REFS, Cost, cost_of, references, risk_of, standing
+from phronesis.experience.laws.records import L1Event
+from phronesis.experience.laws.topics import FAILURE, SUCCESS, Drawn, SeenPattern, Slot, independent_sources
+
+# What a pattern says, by rules: the words of its most typical event, and the slots that its events share (EMB-09).
+
+MAX_SAID: Final = 240
+"""Characters that a pattern takes over from one text of an event: two sentences."""
+
+MAX_TERMS: Final = 8
+MAX_SLOTS: Final = 8
+MAX_READ: Final = 50
+"""Members whose terms are counted, the most typical first."""
+
+SHARED_BY: Final = 0.5
+"""Share of the members that must name a term or an artifact, for it to tell when the pattern applies."""
+
+_CHINESE: Final = re.compile("[\u3400-\u9fff]")
+_LATIN: Final = re.compile("[A-Za-z]{2,}")
+
+_SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What is said of a pattern."""
+
+    summary: str
+    signature: Mapping[str, Any]
+    recommendation: str
+
+    @property
+    def content(self) -> str:
+        """What is searched and read: what happened, when it applies, and what to do or not to do."""
+        named = [one.partition(":")[2] for one in self.signature.get("artifacts", ())]
+        slots = dict.fromkeys([*self.signature.get("terms", ()), *named])
+        told = [self.summary, self.signature.get("situation", ""), self.signature.get("goal", ""), ", ".join(slots),
+                self.recommendation]  # fmt: skip
+        return "\n".join(dict.fromkeys(text for text in told if text))
+
+
+def is_chinese(text: str) -> bool:
+    """Tell whether a text is Chinese: it has at least as many Han characters as Latin words, which are often names."""
+    han = len(_CHINESE.findall(text))
+    return han > 0 and han >= len(_LATIN.findall(text))
+
+
+def said(text: str) -> str:
+    """Give the first sentences of a text that fit into `MAX_SAID` characters, at least the first, cut if need be."""
+    out = ""
+    for sentence in filter(None, _SENTENCE.split(" ".join(text.split()))):
+        if out and len(out) + len(sentence) > MAX_SAID:
+            break
+        glued = not out or (out[-1] in "。！？" and _CHINESE.match(sentence))
+        out += sentence if glued else f" {sentence}"
+    return out if len(out) <= MAX_SAID else out[: MAX_SAID - 1] + "…"
+
+
+def describe(
+    events: Sequence[L1Event], outcome: str, *, terms_of: Callable[[str], Sequence[str]], rarity: Callable[[str], float]
+) -> Described:
+    """Describe a pattern by rules.
+
+    Args:
+        events: its members, the most typical first.
+        outcome: success, failure or unknown.
+        terms_of: the readable terms of a text.
+        rarity: how rare a term is in the whole lane, 0 for what says nothing.
+    """
+    return Described(
+        summary=_summary(events[0]), signature=_signature(events, terms_of, rarity),
+        recommendation=_recommendation(events, outcome),
+    )  # fmt: skip
+
+
+def _summary(centre: L1Event) -> str:
+    attempt, result = said(centre.attempt), said(centre.result)
+    return f"{attempt} → {result}" if result else attempt
+
+
+def _recommendation(events: Sequence[L1Event], outcome: str) -> str:
+    """Say what to do or not to do, and the lesson of the most typical member that has one; else what came of it."""
+    centre = events[0]
+    chinese = is_chinese("\n".join(_texts(centre)))
+    verb = {"success": ("Do: ", "建议："), "failure": ("Avoid: ", "避免：")}.get(outcome, ("Open: ", "未定："))[chinese]
+    told = verb + said(centre.attempt)
+    lesson = next((said(event.reflection) for event in events if event.reflection), "")
+    if lesson:
+        return told if lesson in told else f"{told}\n{('Lesson: ', '教训：')[chinese]}{lesson}"
+    return f"{told}\n{('Outcome: ', '结果：')[chinese]}{said(centre.result)}" if centre.result else told
+
+
+def _signature(
+    events: Sequence[L1Event], terms_of: Callable[[str], Sequence[str]], rarity: Callable[[str], float]
+) -> dict[str, Any]:
+    centre = events[0]
+    needed = SHARED_BY * len(events)
+    read = events[:MAX_READ]
+    terms = Counter(term for event in read for term in set(terms_of("\n".join(_texts(event)))))
+    least = max(2.0, SHARED_BY * len(read))
+    shared = _whole({term: count for term, count in terms.items() if count >= least})
+    heavy = sorted(((count * rarity(term), term) for term, count in shared.items()), key=lambda one: (-one[0], one[1]))
+    artifacts = Counter(artifact for event in events for artifact in event.artifacts)
+    families = Counter(event.family for event in events if event.family)
+    slots = {
+        "terms": [term for weight, term in heavy if weight > 0][:MAX_TERMS],
+        "artifacts": sorted(one for one, count in artifacts.items() if count >= needed and count > 1)[:MAX_SLOTS],
+        "families": sorted(one for one, count in families.items() if count >= needed),
+        "source_types": sorted({event.source_type for event in events if event.source_type}),
+        "situation": said(centre.situation), "goal": said(centre.goal),
+    }  # fmt: skip
+    return {name: value for name, value in slots.items() if value}
+
+
+def _whole(counts: Mapping[str, int]) -> dict[str, int]:
+    """Leave out the Chinese terms that are part of a longer one which as many members have."""
+    long = [term for term in counts if _CHINESE.match(term)]
+    parts = {
+        term for term in long for other in long if term != other and term in other and counts[term] <= counts[other]
+    }
+    return {term: count for term, count in counts.items() if term not in parts}
+
+
+def _texts(event: L1Event) -> list[str]:
+    return [text for text in (event.situation, event.goal, event.attempt, event.result, event.reflection) if text]
+
+
+MAX_NAMED: Final = 4
+"""Terms and artifacts that a condition names, and things to avoid or counterexamples that are told."""
+
+WHOLE: Final = 100
+"""From here on a number is told without decimals."""
+
+_ENDS: Final = " .。;；,，"
+
+_PHRASES: Final[Mapping[str, tuple[str, str]]] = {
+    "goal": ("the goal is: {}", "目标是：{}"),
+    "about": ("it is about {}", "涉及{}"),
+    "slot": ("{} plays a part", "涉及{}"),
+    "source": ("it is reported by {}", "来源为{}"),
+    "doing": ("you are about to: {}", "准备这样做：{}"),
+    "dont": ("do not: {}", "不要：{}"),
+    "worked": ("{} of {} attempts worked ({}: {})", "{}/{} 次尝试成功（{}：{}）"),
+    "failed": ("{} of {} attempts failed ({}: {})", "{}/{} 次尝试失败（{}：{}）"),
+    "one_source": ("1 source", "1 个来源"),
+    "sources": ("{} independent sources", "{} 个独立来源"),
+    "avoid": ("avoid: {}; it failed in {} attempts ({})", "避免：{}；失败 {} 次（{}）"),
+    "except": ("not where {} plays a part: {}", "涉及{}时不适用：{}"),
+    "but_failed": ("the same failed: {} ({})", "同样的做法也失败过：{}（{}）"),
+    "but_worked": ("the same worked: {} ({})", "同样的做法也成功过：{}（{}）"),
+    "risk": ("failed in {} of {} such attempts ({} %, 95 % interval {}–{} %)",
+             "此类尝试 {}/{} 次失败（{}%，95% 区间 {}–{}%）"),
+    "more": ("and {} more", "另有 {} 次"),
+    "seconds": ("{} s (median of {})", "{} 秒（{} 次的中位数）"),
+    "attempts": ("{} attempts an episode (median of {})", "每轮 {} 次尝试（{} 轮的中位数）"),
+    "whole": ("If {}, then {}, because {}.", "如果{}，那么{}，因为{}。"),
+    "watch": ("Watch out: {}.", "注意：{}。"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wording:
+    """The words of a principle. ``reason`` is the lesson; the evidence is said behind it."""
+
+    condition: str
+    action: str
+    reason: str = ""
+    watch_out: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """A principle in words, as its item holds them."""
+
+    condition: str
+    action: str
+    because: str
+    watch_out: str
+    cost: str
+    risk: str
+    avoid: Sequence[str]
+    counterexamples: Sequence[Mapping[str, Any]]
+    support: Mapping[str, int]
+    outcome: str
+    slot: Mapping[str, str] | None
+
+    def content(self, *, chinese: bool) -> str:
+        """Give it as one text: what is searched and read."""
+        speak = Speaker(chinese)
+        whole = speak("whole", *(_plain(part) for part in (self.condition, self.action, self.because)))
+        return f"{whole}\n{speak('watch', _plain(self.watch_out))}" if self.watch_out else whole
+
+
+@dataclass(frozen=True, slots=True)
+class Speaker:
+    """Says things in English or Chinese."""
+
+    chinese: bool
+
+    def __call__(self, phrase: str, *parts: object) -> str:
+        """Fill a phrase in."""
+        return _PHRASES[phrase][self.chinese].format(*parts)
+
+    def listed(self, parts: Sequence[str]) -> str:
+        """Join several statements."""
+        return ("; ", "；")[self.chinese].join(part for part in parts if part)
+
+    def named(self, names: Sequence[str]) -> str:
+        """Join several names."""
+        return (", ", "、")[self.chinese].join(names)
+
+
+def speaks_chinese(drawn: Drawn) -> bool:
+    """Tell the language of a principle: that of its leading pattern."""
+    return is_chinese(drawn.lead.summary)
+
+
+def word(drawn: Drawn) -> Wording:
+    """Word a principle by rules."""
+    speak = Speaker(speaks_chinese(drawn))
+    lead = drawn.lead
+    centre = lead.events[0]
+    attempt = _plain(said(centre.attempt))
+    return Wording(
+        condition=_condition(drawn, speak),
+        action=attempt if lead.outcome == SUCCESS else speak("dont", attempt),
+        reason=_lesson(lead),
+    )  # fmt: skip
+
+
+def say(drawn: Drawn, wording: Wording) -> Said:
+    """Say a principle with the evidence for it: whatever the wording, that part is by rules."""
+    speak = Speaker(speaks_chinese(drawn))
+    watch_out, counterexamples = _watch_out(drawn, speak)
+    return Said(
+        condition=wording.condition, action=wording.action,
+        because=speak.listed([_plain(wording.reason), _evidence(drawn, speak)]),
+        watch_out=speak.listed([_plain(wording.watch_out), *watch_out]), cost=_cost(cost_of(drawn), speak),
+        risk=_risk(risk_of(drawn), speak), avoid=_avoided(drawn), counterexamples=counterexamples,
+        support=standing(drawn), outcome=drawn.lead.outcome,
+        slot=None if drawn.slot is None else {"kind": drawn.slot.kind, "value": drawn.slot.value},
+    )  # fmt: skip
+
+
+def narrowed(drawn: Drawn, wording: Wording) -> Wording:
+    """Give a wording whose condition names the slot of a narrower principle, where it does not yet."""
+    if drawn.slot is None or drawn.slot.value.casefold() in wording.condition.casefold():
+        return wording
+    speak = Speaker(speaks_chinese(drawn))
+    return replace(wording, condition=speak.listed([_plain(wording.condition), _slot(drawn.slot, speak)]))
+
+
+def _condition(drawn: Drawn, speak: Speaker) -> str:
+    lead = drawn.lead
+    goal = speak("goal", _plain(lead.goal)) if lead.goal else ""
+    about = _shared(drawn)
+    slot = "" if drawn.slot is None else _slot(drawn.slot, speak)
+    told = speak.listed([_plain(lead.situation), goal, speak("about", speak.named(about)) if about else "", slot])
+    return told or speak("doing", _plain(said(lead.events[0].attempt)))
+
+
+def _shared(drawn: Drawn) -> list[str]:
+    """Give what most supporting patterns name: families, artifacts, then terms where nobody said the situation."""
+    needed = len(drawn.support) / 2
+    names = [[*one.families, *(name.partition(":")[2] for name in one.artifacts)] for one in drawn.support]
+    if not drawn.lead.situation and not drawn.lead.goal:
+        names = [[*held, *one.terms] for held, one in zip(names, drawn.support, strict=True)]
+    counts = Counter(name for held in names for name in dict.fromkeys(held))
+    return [name for name in dict.fromkeys(name for held in names for name in held) if counts[name] >= needed][
+        :MAX_NAMED
+    ]
+
+
+def _slot(slot: Slot, speak: Speaker) -> str:
+    return speak("source" if slot.kind == "source_type" else "slot", slot.value)
+
+
+def _lesson(pattern: SeenPattern) -> str:
+    """Give the latest lesson that the pattern's events drew."""
+    told = [event for event in pattern.events if event.reflection]
+    latest = max(told, key=lambda event: (event.occurred_at or event.recorded_at, event.id), default=None)
+    return "" if latest is None else _plain(said(latest.reflection))
+
+
+def _evidence(drawn: Drawn, speak: Speaker) -> str:
+    """Say how the leading side's attempts came out, and where that can be looked up."""
+    outcome = drawn.lead.outcome
+    events = {event.id: event for one in drawn.support if one.outcome == outcome for event in one.events}
+    right = sum(event.label == outcome for event in events.values())
+    count = independent_sources(events.values())
+    sources = speak("one_source") if count == 1 else speak("sources", count)
+    named = speak.named(references([*events.values()]))
+    return speak("worked" if outcome == SUCCESS else "failed", right, len(events), sources, named)
+
+
+def _avoided(drawn: Drawn) -> list[str]:
+    if drawn.lead.outcome == FAILURE:
+        return [_plain(said(one.events[0].attempt)) for one in drawn.support][:MAX_NAMED]
+    return [_plain(said(one.events[0].attempt)) for one in drawn.avoided][:MAX_NAMED]
+
+
+def _watch_out(drawn: Drawn, speak: Speaker) -> tuple[list[str], list[dict[str, Any]]]:
+    """Give what is to be avoided and what contradicts, in words and as references."""
+    told = []
+    if drawn.lead.outcome == SUCCESS:
+        told = [speak("avoid", _plain(said(one.summary)), len(one.events), speak.named(references(one.events)))
+                for one in drawn.avoided[:MAX_NAMED]]  # fmt: skip
+    told += [speak("except", slot.value, speak.named(references(one.events)))
+             for one in drawn.against if (slot := drawn.slots.get(one.id)) is not None]  # fmt: skip
+    counter = [event for one in drawn.against for event in one.events if event.label != drawn.lead.outcome]
+    counter += drawn.counter
+    fresh = sorted(counter, key=lambda event: (event.occurred_at or event.recorded_at, event.id), reverse=True)
+    for event in fresh[:MAX_NAMED]:
+        phrase = "but_failed" if event.label == FAILURE else "but_worked"
+        told.append(speak(phrase, _happened(event), event.source_ref or event.id))
+    if len(fresh) > MAX_NAMED:
+        told.append(speak("more", len(fresh) - MAX_NAMED))
+    return told, [
+        {"id": event.id, "source_ref": event.source_ref, "label": event.label} for event in fresh[: 2 * MAX_REFS]
+    ]
+
+
+def _happened(event: L1Event) -> str:
+    return _plain(said(event.result or event.attempt))
+
+
+def _risk(rate: Mapping[str, Any], speak: Speaker) -> str:
+    if rate["rate"] is None:
+        return ""
+    share, low, high = (round(100 * rate[name]) for name in ("rate", "low", "high"))
+    return speak("risk", rate["successes"], rate["trials"], share, low, high)
+
+
+def _cost(cost: Cost, speak: Speaker) -> str:
+    times = "" if cost.seconds is None else speak("seconds", _number(cost.seconds), cost.timed)
+    attempts = "" if cost.attempts is None else speak("attempts", _number(cost.attempts), cost.episodes)
+    return speak.listed([times, attempts])
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= WHOLE else f"{value:.3g}"
+
+
+def _plain(text: str) -> str:
+    return text.strip(_ENDS)

@@ -1,0 +1,300 @@
+"""How well an event, a pattern or a principle answers a question: the weights, and what each brings (EMB-14).
+
+    score = relevance · (1 + usefulness + confidence + freshness + trust + preference - counter - downweighted)
+
+Relevance is a sum of shares of 0 and more; what is known of the source alone lifts or lowers it and never makes
+something relevant. The requirement names the signals, no numbers: the weights of words, meaning and views were tuned
+on tests/labelled/experience/dev.jsonl and on the reflections of Reflexion's ALFWorld runs (docs/benchmarks.md); the
+others are our choice, small enough that all together they do not turn over a relevance that is half as large again.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from phronesis.core.lexical_index import K1, B, ScopeIndex, idf_of
+from phronesis.recall.scoring.lane_arrays import Floats, Mask, Spread, spread_of
+
+# Vectors as they differ from what all texts have in common, and how far apart unrelated ones are.
+
+SAMPLED: Final = 400
+"""Events from which the spread of cosines is taken: 80,000 pairs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Centre:
+    """What is taken off every vector, and the standard deviation of the cosines of unrelated texts after that.
+
+    ``languages`` are the directions in which languages differ, rows of length 1 at right angles.
+    """
+
+    mean: Floats
+    languages: Floats
+    spread: float
+
+    @classmethod
+    def of(cls, vectors: Floats, unrelated: Floats, languages: Sequence[int] = ()) -> "Centre":
+        """Give the centre of some events (rows of zeros have no vector) and of texts known to be unrelated.
+
+        ``languages`` number the language of each unrelated text, from 0; without them nothing is taken off for it.
+        Each event weighs as much as each of these texts, so that a few events, which may well be alike, are not taken
+        for what all texts have in common.
+        """
+        apart = _directions(unrelated, languages)
+        there = vectors[vectors.any(axis=1)]
+        every = max(1, len(there) // SAMPLED)
+        sample = np.concatenate((unrelated, there[::every][:SAMPLED]))
+        mean = np.concatenate((unrelated, there)).mean(axis=0, dtype=np.float64).astype(np.float32)
+        plain = cls(mean, apart, 1.0).centred(sample)
+        cosines = (plain @ plain.T)[np.triu_indices(len(sample), 1)]
+        return cls(mean, apart, max(float(cosines.std()), 1e-3))
+
+    def centred(self, vectors: Floats) -> Floats:
+        """Give vectors less the mean and what tells languages apart, of length 1; a row of zeros stays one."""
+        there = vectors.any(axis=1, keepdims=True)
+        out = np.where(there, vectors - self.mean, 0.0)
+        out -= (out @ self.languages.T) @ self.languages
+        lengths = np.linalg.norm(out, axis=1, keepdims=True)
+        scaled: Floats = np.divide(out, lengths, out=np.zeros_like(out), where=lengths > 0).astype(np.float32)
+        return scaled
+
+
+def usual_cosine(vectors: Floats, unrelated: Floats) -> float:
+    """Give the mean cosine of two of some events or of texts known to be unrelated, each weighing as much as another.
+
+    Rows of zeros are left out; of fewer than two rows it is 0.
+    """
+    count, total = 0, np.zeros(unrelated.shape[1], np.float64)
+    for rows in (vectors, unrelated):
+        count += int(rows.any(axis=1).sum())
+        total += rows.sum(axis=0, dtype=np.float64)
+    # The square of the sum is all cosines, those of each with itself among them.
+    return (float(total @ total) - count) / (count * (count - 1)) if count > 1 else 0.0
+
+
+def _directions(unrelated: Floats, languages: Sequence[int]) -> Floats:
+    """Give how the languages' means differ from the first one's, as rows of length 1 at right angles."""
+    spoken = np.array(languages, dtype=np.int64)
+    means = [unrelated[spoken == one].mean(axis=0, dtype=np.float64) for one in np.unique(spoken)]
+    apart = np.array([mean - means[0] for mean in means[1:]]).reshape(-1, unrelated.shape[1])
+    rows: Floats = np.linalg.qr(apart.T)[0].T.astype(np.float32)
+    return rows
+
+
+WORDS: Final = 2.0
+"""Of BM25 as a share of the most that the question's terms can come to; twice that where the question is `LONG`."""
+
+MEANING: Final = 1.0
+"""Of the cosine of the whole, standardised over the scope's experience, `FULL` standard deviations being 1."""
+
+VIEWS: Final = 0.5
+"""Of the best cosine of a view that the question is about, standardised like the whole; none where the question is
+`LONG`: a vector of two hundred words is near to all that is told in the same manner."""
+
+SHORT: Final = 16
+LONG: Final = 48
+"""Distinct terms of a question from and up to which its words count more and views less, evenly in between."""
+
+MEMBERS: Final = 0.8
+"""A pattern is at least so relevant, by this share, as its most relevant member, and a principle as its pattern: what
+is asked is what its members are about, in words of theirs (`walking.CROSS`)."""
+
+EPISODE: Final = 0.3
+"""Of the relevance of the best other event of the same episode: an episode is about one thing, and where one of its
+attempts answers, the others do more likely."""
+
+FULL: Final = 4.0
+"""Standard deviations above the mean at which a cosine counts fully."""
+
+EXACT: Final = 2.0
+"""Of an event whose situation, goal or episode is what was asked, to the letter: more than all words and meaning."""
+
+LATEST: Final = 1.0
+"""Where nothing but a name was asked: of the latest lesson under it; half of it for the one before, a third …"""
+
+ARTIFACTS: Final = 0.5
+"""Of holding all the artifacts that the question names."""
+
+GRAPH: Final = 0.3
+"""Of the strength with which the walk over the graph came to it from something else."""
+
+USEFULNESS: Final = 0.3
+"""Taken off at usefulness 0, added at 1: what people said of it. Nothing at `NEUTRAL`."""
+
+NEUTRAL: Final = 0.5
+
+CONFIDENCE: Final = 0.1
+"""Of a confidence of 1: how sure an event's label is, how many events are behind a pattern."""
+
+FRESHNESS: Final = 0.1
+"""Of what is of now; halved every `HALF_LIFE_DAYS`."""
+
+HALF_LIFE_DAYS: Final = 180.0
+"""Half a year: tools and code change in seasons; six times the half-life of talk (`scoring.bonuses`)."""
+
+COUNTER: Final = 0.3
+"""Taken off where all that is known speaks against it."""
+
+TRUST: Final = 0.1
+"""Of the most trusted source, an operator: a person counts above a machine (EMB-16)."""
+
+PREFERENCE: Final = 0.4
+"""Of what was said to be preferred, or taken off of what was said not to be."""
+
+
+class Signals(NamedTuple):
+    """What is known of one candidate, in [0, 1] each.
+
+    ``length`` says how long the question is, from `SHORT` to `LONG`; ``episode`` is the relevance of the best other
+    event of the same episode and ``members`` that of what a pattern or a principle rests on, both perhaps above 1;
+    ``latest`` 1 / its place among what the asked name stands for, the
+    latest lesson first, and 0 where more than a name was asked; ``preference`` is in [-1, 1]; ``age`` in days.
+    ``weight`` is below 1 for what was downweighted (EMB-16).
+    """
+
+    words: float = 0.0
+    length: float = 0.0
+    meaning: float | None = None
+    views: float = 0.0
+    exact: bool = False
+    latest: float = 0.0
+    artifacts: float = 0.0
+    graph: float = 0.0
+    episode: float = 0.0
+    members: float = 0.0
+    usefulness: float = NEUTRAL
+    weight: float = 1.0
+    confidence: float = 0.0
+    age: float = 0.0
+    counter: float = 0.0
+    trust: float = 0.0
+    preference: float = 0.0
+
+
+def length_of(terms: int) -> float:
+    """Give how long a question of so many distinct terms is: 0 up to `SHORT`, 1 from `LONG` on."""
+    return min(1.0, max(0.0, (terms - SHORT) / (LONG - SHORT)))
+
+
+def relevance_of(signals: Signals) -> dict[str, float]:
+    """Give the shares that make something relevant; without an encoder (meaning None) words weigh for both."""
+    weight = WORDS * (1.0 + signals.length)
+    shares = {
+        "words": signals.words * (weight if signals.meaning is not None else weight + MEANING),
+        "meaning": MEANING * (signals.meaning or 0.0),
+        "views": VIEWS * (1.0 - signals.length) * signals.views,
+        "exact": EXACT * signals.exact,
+        "latest": LATEST * signals.latest,
+        "artifacts": ARTIFACTS * signals.artifacts,
+        "graph": GRAPH * signals.graph,
+        "episode": EPISODE * signals.episode,
+    }
+    shares["members"] = max(0.0, MEMBERS * signals.members - sum(shares.values()))
+    return shares
+
+
+def shares_of(signals: Signals) -> dict[str, float]:
+    """Give every share of a score; their sum is the score. Shares that are 0 are left out."""
+    relevant = relevance_of(signals)
+    size = sum(relevant.values())
+    shares = {
+        **relevant,
+        "usefulness": size * (USEFULNESS * 2.0 * (signals.usefulness - NEUTRAL)),
+        "confidence": size * (CONFIDENCE * signals.confidence),
+        "freshness": size * (FRESHNESS * 0.5 ** (max(0.0, signals.age) / HALF_LIFE_DAYS)),
+        "trust": size * (TRUST * signals.trust),
+        "preference": size * (PREFERENCE * signals.preference),
+        "counter": size * (-COUNTER * signals.counter),
+        "downweighted": size * (signals.weight - 1.0),
+    }
+    return {name: share for name, share in shares.items() if share}
+
+
+def score_of(shares: Mapping[str, float]) -> float:
+    """Give the score that shares come to."""
+    return sum(shares.values())
+
+
+def weights() -> dict[str, Any]:
+    """Give the constants as plain JSON values, as ``explain`` shows them."""
+    return {
+        "words": WORDS, "meaning": MEANING, "views": VIEWS, "exact": EXACT, "latest": LATEST, "artifacts": ARTIFACTS,
+        "graph": GRAPH, "episode": EPISODE, "members": MEMBERS, "usefulness": USEFULNESS,
+        "confidence": CONFIDENCE, "freshness": FRESHNESS, "half_life_days": HALF_LIFE_DAYS, "counter": COUNTER,
+        "trust": TRUST, "preference": PREFERENCE,
+    }  # fmt: skip
+
+
+# How far documents meet a question: their words as a share of what is possible, their meaning as it stands out.
+
+MAX_TERMS: Final = 64
+"""Terms of a question that are looked for, the rarest: a log pasted in has thousands."""
+
+FEW: Final = 8
+"""Vectors below which their own spread says little of what is usual."""
+
+USUAL: Final = Spread(0.0, 0.15)
+"""The spread that is then taken from their mean: that of unrelated texts with the encoders tried (.05 to .2)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Met:
+    """How far each row of a lane meets a question, in [0, 1]; ``meaning`` None: there is nothing to compare."""
+
+    words: Floats
+    meaning: Floats | None
+    spread: Spread
+
+
+def word_shares(lanes: Sequence[tuple[ScopeIndex, Mask]], terms: Sequence[int]) -> list[Floats]:
+    """Give BM25 of each row as a share of what the question's terms can come to at most, one array a lane.
+
+    ``lanes`` come with the rows that are experience: the statistics are of these alone, over all lanes of the scope. A
+    term that nothing holds counts among what is possible, so that a question about something else gets small shares.
+    """
+    asked = Counter(terms)
+    distinct = list(asked)
+    found = [_postings(index, mask, distinct) for index, mask in lanes]
+    total = sum(int(mask.sum()) for _, mask in lanes)
+    held = [sum(len(one[n][0]) for one in found) for n in range(len(distinct))]
+    kept = sorted(range(len(distinct)), key=lambda n: (held[n], n))
+    known = [n for n in kept if held[n]][:MAX_TERMS]
+    unknown = [n for n in kept if not held[n]][: max(0, MAX_TERMS - len(known))]
+    weights = {n: asked[distinct[n]] * idf_of(total, held[n]) for n in (*known, *unknown)}
+    most = sum(weights.values())
+    lengths = [index.lengths for index, _ in lanes]
+    average = sum(float(one[mask].sum()) for one, (_, mask) in zip(lengths, lanes, strict=True)) / max(1, total)
+    out = []
+    for (_, mask), length, one in zip(lanes, lengths, found, strict=True):
+        scores = np.zeros(len(mask), np.float32)
+        norms = K1 * (1.0 - B) + K1 * B / max(average, 1e-9) * length
+        for n in known:
+            rows, tf = one[n]
+            scores[rows] += (weights[n] / most) * (tf / (tf + norms[rows]))
+        out.append(scores)
+    return out
+
+
+def _postings(index: ScopeIndex, mask: Mask, terms: Sequence[int]) -> list[tuple[npt.NDArray[np.int32], Floats]]:
+    """Give the rows of the mask that hold each term, and how often."""
+    found = index.postings(terms)
+    if not mask.all():  # as it is where a lane holds nothing but experience
+        kept = [mask[rows] for rows, _ in found]
+        found = [(rows[inside], tf[inside]) for (rows, tf), inside in zip(found, kept, strict=True)]
+    return [(rows, tf.astype(np.float32)) for rows, tf in found]
+
+
+def usual(cosines: Sequence[Floats]) -> Spread:
+    """Give the spread of cosines that come from several lanes; of a few, their mean and `USUAL`'s deviation."""
+    own = spread_of(cosines)
+    return own if sum(map(len, cosines)) >= FEW else Spread(own.mean, USUAL.deviation)
+
+
+def outstanding(cosines: Floats, spread: Spread) -> Floats:
+    """Give how far cosines stand out, in [0, 1]: 0 at the mean and below, 1 at `FULL` standard deviations above it."""
+    out: Floats = np.clip(spread.z(cosines) / np.float32(FULL), 0.0, 1.0)
+    return out

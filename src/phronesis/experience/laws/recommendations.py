@@ -1,0 +1,279 @@
+"""From what was found to what to do: attempts to make, attempts not to make again, and those that may not be (EMB-11).
+
+A success is recommended, a failure is to be avoided, and what was learned from a failure is recommended too. A pattern
+or a principle speaks for its events: those are not told of again beside it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from phronesis.core.vectors import jaccard
+from phronesis.experience.laws.answers import Advice, Conflict, Excluded, Reference
+from phronesis.experience.laws.constraints import Ban, TermsOf, clauses_of
+from phronesis.experience.laws.evidence_fold import success_rate
+from phronesis.experience.laws.principle_text import is_chinese, said
+from phronesis.experience.laws.records import L1Event, Pattern, Principle
+
+# Where experience says otherwise: an attempt with two outcomes, and what speaks against a pattern (EMB-12).
+
+SAME_ATTEMPT: Final = 0.6
+"""Share of their terms in common from which two attempts are the same one."""
+
+SAME_SITUATION: Final = 0.3
+"""The same of where, and to what end, they were made; less is needed, since both met the question."""
+
+COMPARED: Final = 60
+"""Events that are compared with each other, the best."""
+
+OUTCOMES: Final = "the same attempt came out otherwise"
+COUNTER: Final = "counterexamples"
+CONTRARY: Final = "one contradicts the other"
+
+
+def opposed(events: Sequence[L1Event], terms_of: TermsOf) -> list[tuple[L1Event, L1Event]]:
+    """Give the pairs of a success and a failure that tried the same in the same situation, the best first."""
+    known = [(event, frozenset(terms_of(event.attempt)), frozenset(terms_of(f"{event.situation}\n{event.goal}")))
+             for event in events[:COMPARED]]  # fmt: skip
+    out = []
+    for good, tried, where in known:
+        for bad, also_tried, elsewhere in known:
+            if good.label != "success" or bad.label != "failure" or not tried:
+                continue
+            if jaccard(tried, also_tried) >= SAME_ATTEMPT and _same_place(where, elsewhere):
+                out.append((good, bad))
+    return out
+
+
+def _same_place(one: frozenset[str], other: frozenset[str]) -> bool:
+    return one == other or jaccard(one, other) >= SAME_SITUATION
+
+
+def outcome_conflicts(pairs: Sequence[tuple[L1Event, L1Event]]) -> list[Conflict]:
+    """Give a conflict for each success that failures speak against, all of these together."""
+    by_success: dict[str, tuple[L1Event, list[L1Event]]] = {}
+    for good, bad in pairs:
+        by_success.setdefault(good.id, (good, []))[1].append(bad)
+    return [
+        Conflict(about=said(good.attempt), reason=OUTCOMES, side=(_reference(good),),
+                 against=tuple(map(_reference, bad)))
+        for good, bad in by_success.values()
+    ]  # fmt: skip
+
+
+def counter_conflict(about: str, side: Sequence[Reference], against: Sequence[Reference]) -> Conflict:
+    """Give the conflict of a pattern or a principle with what speaks against it."""
+    return Conflict(about=about, reason=COUNTER, side=tuple(side), against=tuple(against))
+
+
+def contrary_conflict(about: str, side: Reference, against: Reference) -> Conflict:
+    """Give the conflict of two things of which somebody, or an engine, said that they contradict each other."""
+    return Conflict(about=about, reason=CONTRARY, side=(side,), against=(against,))
+
+
+def sides(conflicts: Sequence[Conflict]) -> Mapping[str, list[str]]:
+    """Give, by id, the ids that stand on the other side of a conflict."""
+    out: dict[str, list[str]] = {}
+    for conflict in conflicts:
+        for one, other in ((conflict.side, conflict.against), (conflict.against, conflict.side)):
+            for reference in one:
+                known = out.setdefault(reference.id, [])
+                known += [far.id for far in other if far.id not in known]
+    return out
+
+
+def _reference(event: L1Event) -> Reference:
+    return Reference(event.id, event.source_ref)
+
+
+RELEVANT: Final = 0.4
+"""Share of the best relevance below which nothing is advised: what is found last is evidence, and no advice."""
+
+MAX_REFERENCES: Final = 16
+"""Events that one piece of advice names."""
+
+_MARKS: Final = ("Do: ", "Avoid: ", "Open: ", "建议：", "避免：", "未定：")
+_LESSONS: Final = ("Lesson: ", "教训：")
+_OUTCOMES: Final = ("Outcome: ", "结果：")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A record that was found: its score from 0 to 1, the sum behind it, and the events it rests on.
+
+    ``relevance`` is that sum, `ranking.score_of`; an event's own reference stands for itself.
+    """
+
+    record: L1Event | Pattern | Principle
+    score: float
+    relevance: float
+    events: Sequence[Reference] = ()
+    needs_validation: bool = False
+
+
+@dataclass(slots=True)
+class Advised:
+    """What there is to say, the best first."""
+
+    recommended: list[Advice] = field(default_factory=list)
+    avoid: list[Advice] = field(default_factory=list)
+    excluded: list[Excluded] = field(default_factory=list)
+
+
+def advise(found: Sequence[Found], bans: Sequence[Ban], terms_of: TermsOf, *, limit: int) -> Advised:
+    """Give advice from what was found, at most ``limit`` of each kind.
+
+    ``found`` is ordered by score, the best first, all layers together.
+    """
+    best = max((one.relevance for one in found), default=0.0)
+    relevant = [one for one in found if one.relevance > 0 and one.relevance >= RELEVANT * best]
+    work = _Work(bans, terms_of)
+    for one in relevant:
+        if isinstance(one.record, Principle):
+            work.principle(one, one.record)
+        elif isinstance(one.record, Pattern):
+            work.pattern(one, one.record)
+    tried = _tried(relevant)
+    for one in relevant:
+        if isinstance(one.record, L1Event):
+            work.event(one, one.record, tried)
+    return Advised(
+        recommended=sorted(work.out.recommended, key=_order)[:limit], avoid=sorted(work.out.avoid, key=_order)[:limit],
+        excluded=work.out.excluded[:limit],
+    )  # fmt: skip
+
+
+def _order(advice: Advice) -> float:
+    return -advice.score
+
+
+class _Work:
+    """Advice as it is gathered; each thing is said once."""
+
+    def __init__(self, bans: Sequence[Ban], terms_of: TermsOf) -> None:
+        self.out = Advised()
+        self._bans = bans
+        self._terms_of = terms_of
+        self._told: set[tuple[str, str]] = set()
+        self._spoken_for: set[str] = set()
+
+    def principle(self, found: Found, record: Principle) -> None:
+        """Advise what a principle says, or warn of what it warns of."""
+        advice = Advice(
+            attempt=record.action, why=_joined(record.condition, record.because), score=found.score,
+            lesson=_joined(record.watch_out, record.risk), evidence=found.events, patterns=tuple(record.patterns),
+            principles=(record.id,), needs_validation=found.needs_validation,
+        )  # fmt: skip
+        if record.label == "failure":
+            self._avoid(advice)
+        else:
+            self._recommend(advice, record.action)
+
+    def pattern(self, found: Found, record: Pattern) -> None:
+        """Advise what worked several times, or warn of what failed, and advise what was learned from that."""
+        attempt, lesson = _parts(record.recommendation)
+        advice = Advice(
+            attempt=attempt or record.summary, why=record.summary, score=found.score, lesson=lesson,
+            evidence=found.events, patterns=(record.id,), success_rate=record.success_rate,
+            needs_validation=found.needs_validation,
+        )  # fmt: skip
+        told = False
+        if record.outcome == "success":
+            told = self._recommend(advice, f"{advice.attempt}\n{record.summary}")
+        elif record.outcome == "failure":
+            told = self._avoid(advice)
+            self._learn(advice)
+        if told:
+            self._spoken_for |= {one for one, _ in record.members}
+
+    def event(self, found: Found, record: L1Event, tried: Mapping[str, Sequence[L1Event]]) -> None:
+        """Advise what worked once, or warn of what failed, and advise what was learned from that."""
+        if record.id in self._spoken_for:
+            return
+        alike = tried[_key(record.attempt)]
+        advice = Advice(
+            attempt=said(record.attempt), why=said(record.result), score=found.score,
+            lesson=said(record.reflection) if _key(record.reflection) != _key(record.attempt) else "",
+            evidence=_references(alike, record), success_rate=_rate(alike),
+        )  # fmt: skip
+        if record.label == "success":
+            self._recommend(advice, record.attempt)
+        elif record.label == "failure":
+            if _key(record.reflection) == _key(record.attempt):  # all that is known of it is what was learned
+                self._recommend(advice, record.attempt)
+                return
+            self._avoid(advice)
+            self._learn(advice)
+
+    def _learn(self, failure: Advice) -> None:
+        """Recommend the lesson of a failure."""
+        if failure.lesson:
+            why = ("从失败中得知：" if is_chinese(failure.attempt) else "learned from a failure: ") + failure.attempt
+            self._recommend(
+                Advice(attempt=failure.lesson, why=why, score=failure.score, evidence=failure.evidence,
+                       patterns=failure.patterns, needs_validation=failure.needs_validation), failure.lesson,
+            )  # fmt: skip
+
+    def _recommend(self, advice: Advice, words: str) -> bool:
+        clauses = clauses_of(words, self._terms_of) if self._bans else []
+        broken = [ban for ban in self._bans if ban.met_by(clauses)]
+        if broken:
+            if self._first("excluded", advice.attempt):
+                self.out.excluded.append(Excluded(attempt=advice.attempt, constraint=broken[0].constraint,
+                                                  reason=broken[0].reason, evidence=advice.evidence))  # fmt: skip
+            return False
+        if self._first("recommended", advice.attempt):
+            self.out.recommended.append(advice)
+        return True
+
+    def _avoid(self, advice: Advice) -> bool:
+        if self._first("avoid", advice.attempt):
+            self.out.avoid.append(advice)
+        return True
+
+    def _first(self, where: str, attempt: str) -> bool:
+        """Whether there is something to say that was not said there."""
+        key = (where, _key(attempt))
+        if not key[1] or key in self._told:
+            return False
+        self._told.add(key)
+        return True
+
+
+def _tried(found: Iterable[Found]) -> dict[str, list[L1Event]]:
+    """Give the events by what was tried."""
+    out: dict[str, list[L1Event]] = {}
+    for one in found:
+        if isinstance(one.record, L1Event):
+            out.setdefault(_key(one.record.attempt), []).append(one.record)
+    return out
+
+
+def _key(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _references(events: Sequence[L1Event], first: L1Event) -> tuple[Reference, ...]:
+    ordered = [first, *(event for event in events if event.id != first.id)]
+    return tuple(Reference(event.id, event.source_ref) for event in ordered[:MAX_REFERENCES])
+
+
+def _rate(events: Sequence[L1Event]) -> dict[str, Any]:
+    decided = [event.label for event in events if event.label in ("success", "failure")]
+    return success_rate(decided.count("success"), len(decided))
+
+
+def _parts(recommendation: str) -> tuple[str, str]:
+    """Give what a pattern's recommendation says to do or not to do, and its lesson, without the words before them."""
+    doing, lesson = [], ""
+    for line in recommendation.splitlines():
+        mark = next((one for one in (*_MARKS, *_LESSONS) if line.startswith(one)), "")
+        if mark in _LESSONS:
+            lesson = line.removeprefix(mark)
+        elif not line.startswith(_OUTCOMES):
+            doing.append(line.removeprefix(mark))
+    return " ".join(doing), lesson
+
+
+def _joined(*texts: str) -> str:
+    return " ".join(text for text in texts if text)

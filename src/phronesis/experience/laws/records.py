@@ -1,0 +1,346 @@
+"""Events, patterns and principles as callers see them: items, and what only they have."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from operator import attrgetter
+from typing import Any, Final, overload
+
+from phronesis.core.items import Item
+from phronesis.core.proposals import Gated
+from phronesis.core.results import Degraded
+from phronesis.core.serialization import Record, as_json
+from phronesis.experience.laws.event_draft import VIEWS
+
+L1: Final = "l1"
+PATTERN: Final = "pattern"
+PRINCIPLE: Final = "principle"
+
+MEMBER_OF: Final = "member_of"
+SUPPORTS: Final = "supports"
+ABOUT: Final = "about"
+CONTRADICTS: Final = "contradicts"
+REFINES: Final = "refines"
+
+CROSSED: Final = "crossed"
+"""The member of a pattern's ``cluster_info`` that names the two views of which it is what groups have in common."""
+
+UNCONFIRMED: Final = "unconfirmed"
+CONFIRMED: Final = "confirmed"
+"""Members of a principle's ``data``: that one machine alone speaks for it, and that a person says it is correct."""
+
+UNSAID: Final = 0.5
+"""How useful something is while nobody said."""
+
+
+class _Own:
+    """Shows an item with the fields that its kind has beside those of every item.
+
+    All three have ``usefulness``, in [0, 1], as feedback says, and ``weight``, 1 or less where it was downweighted.
+    """
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain JSON values."""
+        own = {f.name: as_json(getattr(self, f.name)) for f in fields(self) if f.name not in _ITEM}  # type: ignore[arg-type]
+        return {**Item.to_dict(self), **own}  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class L1Event(Item):
+    """What was tried, once (EMB-01). Texts that nobody gave are empty.
+
+    ``constraints`` are those under which it was tried, as hints name them: part of the situation.
+    ``signals`` say what decided the label, ``field_origin`` who wrote each text: human, model or rule; ``artifacts``
+    are ids such as ``file:src/app.py``; ``family`` a failure family that its source's adapter knows by name.
+    ``episode_id`` and ``seq`` place it among the attempts towards one goal. ``confidence`` is how sure the label is.
+    """
+
+    situation: str = ""
+    goal: str = ""
+    attempt: str = ""
+    result: str = ""
+    reflection: str = ""
+    constraints: Sequence[str] = ()
+    observations: Any = None
+    field_origin: Mapping[str, str] = field(default_factory=dict)
+    signals: Sequence[str] = ()
+    artifacts: Sequence[str] = ()
+    family: str | None = None
+    episode_id: str | None = None
+    seq: int | None = None
+    usefulness: float = UNSAID
+    weight: float = 1.0
+
+    to_dict = _Own.to_dict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pattern(Item):
+    """What several events have in common (EMB-06, EMB-09).
+
+    ``outcome`` is success, failure, or unknown; ``view`` the text that they are alike in, or several joined by ``+``;
+    ``signature`` the slots that tell when it applies: ``terms``, ``artifacts``, ``families``, ``source_types``.
+    ``cluster_info`` has ``size``, ``centre``, ``method``, ``cohesion`` by view, and ``crossed`` where it is what groups
+    of two views have in common: such a pattern may be within another one.
+    ``members`` are (event id, weight in [0, 1]), the most typical first. ``success_rate`` has ``rate``, ``low``,
+    ``high`` (95 %), ``successes`` and ``trials``: of members and counterexamples together.
+    """
+
+    outcome: str = "unknown"
+    view: str = ""
+    cluster_info: Mapping[str, Any] = field(default_factory=dict)
+    summary: str = ""
+    signature: Mapping[str, Any] = field(default_factory=dict)
+    recommendation: str = ""
+    counterexamples: Sequence[Mapping[str, Any]] = ()
+    members: Sequence[tuple[str, float]] = ()
+    success_rate: Mapping[str, Any] = field(default_factory=dict)
+    usefulness: float = UNSAID
+    weight: float = 1.0
+
+    to_dict = _Own.to_dict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Principle(Item):
+    """What to do when, and why (EMB-10): if ``condition`` then ``action`` because ``because``; ``watch_out``.
+
+    ``patterns`` are the ids that support it; ``counter`` those that speak against it. ``support`` counts the events
+    behind it, ``cost`` and ``risk`` say what it takes and what may go wrong. ``needs_validation``: nothing that still
+    stands supports it, or one machine alone says so and no person has confirmed it.
+    """
+
+    condition: str = ""
+    action: str = ""
+    because: str = ""
+    watch_out: str = ""
+    cost: str = ""
+    risk: str = ""
+    patterns: Sequence[str] = ()
+    counter: Sequence[str] = ()
+    support: Mapping[str, Any] = field(default_factory=dict)
+    needs_validation: bool = False
+    usefulness: float = UNSAID
+    weight: float = 1.0
+
+    to_dict = _Own.to_dict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IngestMeta(Record):
+    """How an event came to be (EMB-02): where from, how sure its label is, and what decided that.
+
+    ``lines`` are the first and last line of what was read, where an adapter read it.
+    """
+
+    entry_id: str
+    source_type: str
+    source_ref: str
+    confidence: float
+    signals: Sequence[str]
+    field_origin: Mapping[str, str]
+    family: str | None = None
+    lines: tuple[int, int] | None = None
+
+
+_ITEM: Final = tuple(f.name for f in fields(Item))
+_ITEM_OF: Final = attrgetter(*_ITEM)
+
+
+def _weights(item: Item) -> dict[str, Any]:
+    return {"usefulness": item.data.get("usefulness", UNSAID), "weight": item.data.get("weight", 1.0)}
+
+
+def event_of(item: Item) -> L1Event:
+    """Give an item of kind l1 as an event."""
+    data = item.data
+    return L1Event(
+        **dict(zip(_ITEM, _ITEM_OF(item), strict=True)),
+        **{view: data.get(view, "") for view in VIEWS},
+        constraints=tuple(data.get("constraints", ())), observations=data.get("observations"),
+        field_origin=data.get("field_origin", {}),
+        signals=tuple(data.get("signals", ())), artifacts=tuple(data.get("artifacts", ())), family=data.get("family"),
+        episode_id=item.run_id, seq=item.position, **_weights(item),
+    )  # fmt: skip
+
+
+def meta_of(item: Item) -> IngestMeta:
+    """Give how an event came to be."""
+    data = item.data
+    lines = data.get("lines")
+    return IngestMeta(
+        entry_id=item.entry_id, source_type=item.source_type or "", source_ref=item.source_ref or "",
+        confidence=item.confidence, signals=tuple(data.get("signals", ())), field_origin=data.get("field_origin", {}),
+        family=data.get("family"), lines=None if lines is None else (lines[0], lines[1]),
+    )  # fmt: skip
+
+
+def pattern_of(item: Item, members: Sequence[tuple[str, float]] = ()) -> Pattern:
+    """Give an item of kind pattern as one; ``members`` stand in edges and are given beside."""
+    data = item.data
+    return Pattern(
+        **dict(zip(_ITEM, _ITEM_OF(item), strict=True)),
+        outcome=item.label or "unknown", view=data.get("view", ""), cluster_info=data.get("cluster_info", {}),
+        summary=data.get("summary", ""), signature=data.get("signature", {}),
+        recommendation=data.get("recommendation", ""), counterexamples=tuple(data.get("counterexamples", ())),
+        members=tuple(sorted(members, key=lambda one: (-one[1], one[0]))), success_rate=data.get("success_rate", {}),
+        **_weights(item),
+    )  # fmt: skip
+
+
+def principle_of(item: Item, *, patterns: Sequence[str] = (), counter: Sequence[str] = ()) -> Principle:
+    """Give an item of kind principle as one; what supports and contradicts it stands in edges and is given beside."""
+    data = item.data
+    unproved = bool(data.get(UNCONFIRMED)) and not data.get(CONFIRMED)
+    told = {name: data.get(name, "") for name in ("condition", "action", "because", "watch_out", "cost", "risk")}
+    return Principle(
+        **dict(zip(_ITEM, _ITEM_OF(item), strict=True)), **told, patterns=tuple(patterns), counter=tuple(counter),
+        support=data.get("support", {}), needs_validation=not patterns or unproved, **_weights(item),
+    )  # fmt: skip
+
+
+# What the verbs of experience give.
+
+Told = tuple[L1Event, IngestMeta]
+
+
+@dataclass(frozen=True, slots=True)
+class Ingested(Record, Sequence[Told]):
+    """The events of one call, each with its meta, in the order given. ``pending``: recorded, not interpreted yet.
+
+    ``gated`` names the secrets and personal numbers that were taken out before it was stored.
+    """
+
+    entry_id: str
+    events: Sequence[Told] = ()
+    pending: bool = False
+    gated: Sequence[Gated] = ()
+
+    @overload
+    def __getitem__(self, index: int) -> Told: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Told]: ...
+    def __getitem__(self, index: int | slice) -> Told | Sequence[Told]:
+        return self.events[index]
+
+    def __len__(self) -> int:
+        return len(self.events)
+
+    def __iter__(self) -> Iterator[Told]:
+        return iter(self.events)
+
+
+@dataclass(frozen=True, slots=True)
+class Episode(Record):
+    """Attempts towards one goal, in order (EMB-04). ``goal`` and ``situation`` are those of the first that has one."""
+
+    id: str
+    goal: str
+    situation: str
+    events: Sequence[L1Event]
+
+    @classmethod
+    def of(cls, episode_id: str, events: Sequence[L1Event]) -> "Episode":
+        """Give the episode of some events."""
+        goal = next((event.goal for event in events if event.goal), "")
+        situation = next((event.situation for event in events if event.situation), "")
+        return cls(episode_id, goal, situation, tuple(events))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventSource(Record):
+    """What an event was taken from, as it was handed in (EMB-01, EMB-03).
+
+    ``text`` is a raw text that was read; ``lines`` the first and the last line that were asked for, or that the event
+    stands on, from 1, and ``excerpt`` their words. An experience that was told has no text, but its ``payload``,
+    ``observations`` and ``hints``, as they were given. ``name`` is the file's. ``erased``: the words are gone for good.
+    """
+
+    entry_id: str
+    recorded_at: datetime
+    actor: str
+    source_ref: str
+    source_type: str = ""
+    name: str = ""
+    event_id: str | None = None
+    text: str = ""
+    lines: tuple[int, int] | None = None
+    excerpt: str = ""
+    payload: Any = None
+    observations: Any = None
+    hints: Mapping[str, Any] = field(default_factory=dict)
+    erased: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregation(Record):
+    """What an aggregation, or an abstraction, came to: the patterns, or the principles, that it moved.
+
+    ``mapping`` gives, for each event of a new or changed pattern, the ids of these patterns; for an abstraction, for
+    each pattern of a new or changed principle, the ids of these principles. ``degraded``: the roles in which rules
+    stood in for a model.
+    """
+
+    entry_id: str
+    new: Sequence[Item] = ()
+    changed: Sequence[Item] = ()
+    retired: Sequence[Item] = ()
+    mapping: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    pending: bool = False
+    degraded: Sequence[Degraded] = ()
+
+
+# What the verbs that keep the experience base in order give: feedback and forget.
+
+
+@dataclass(frozen=True, slots=True)
+class FeedbackResult(Record):
+    """What feedback changed at once (``items``, as they are now), and what waits for the next ``aggregate``.
+
+    ``scheduled`` are the ids of the events that it groups anew; none where only weights moved.
+    """
+
+    entry_id: str
+    items: Sequence[Item] = ()
+    scheduled: Sequence[str] = ()
+    pending: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten(Record):
+    """One item that forgetting moved: ``action`` is downweight, archive, delete, or restore where it is of use again.
+
+    ``why`` is decay, low use, contradicted, expired, archived (for long), of use again, or brought back; ``figures``
+    are ``retention``, and what it follows from. ``before`` and ``after`` have ``status``, ``ended`` and ``weight``.
+    Action ``keep``: it has faded, and stays where it is for ``protected_by``, which also says what kept something that
+    was only downweighted from the archive.
+    """
+
+    id: str
+    kind: str
+    action: str
+    reason: str
+    figures: Mapping[str, Any] = field(default_factory=dict)
+    before: Mapping[str, Any] = field(default_factory=dict)
+    after: Mapping[str, Any] = field(default_factory=dict)
+    why: str = ""
+    protected_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetResult(Record):
+    """What forgetting moved, or would move: then ``entry_id`` is None. ``counts`` are the rows by action.
+
+    A dry run tells in ``kept`` what has faded and stays, the first thousand. ``more``: as many items were moved as one
+    call moves, and another call may move more.
+    """
+
+    entry_id: str | None
+    rows: Sequence[Forgotten] = ()
+    counts: Mapping[str, int] = field(default_factory=dict)
+    dry_run: bool = False
+    pending: bool = False
+    kept: Sequence[Forgotten] = ()
+    more: bool = False

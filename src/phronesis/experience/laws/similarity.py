@@ -1,0 +1,334 @@
+"""How alike events are: metrics that can be replaced and added up (EMB-07).
+
+A metric compares rows of one set of events with each other, as matrices: nothing else of an event is known to what
+builds edges, clusters or lists of neighbours.
+"""
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Final, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from phronesis.core.vectors import jaccard
+
+Floats = npt.NDArray[np.float32]
+Rows = npt.NDArray[np.int64]
+
+MAX_EDITED: Final = 400
+"""Characters of a text that edit distance looks at: its time goes with the square of them."""
+
+
+FEW: Final = 16
+
+COPIED: Final = 100
+"""Rows of 3,000 numbers that one is multiplied with in the time in which it is copied: where rows are compared with
+most of those from one to another, they are compared with all of these."""
+
+
+class SimilarityMetric(Protocol):
+    """Compares events by their row numbers."""
+
+    @property
+    def name(self) -> str:
+        """What it is called, where scores are explained."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """How many events there are: rows are 0 … size-1."""
+        ...
+
+    def matrix(self, rows: Rows, others: Rows | None = None) -> Floats:
+        """Give how alike each of ``rows`` is to each of ``others`` (default: to all), float32 (rows, others).
+
+        The array is the caller's: it may write there.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Cosine:
+    """The cosine of vectors, in [-1, 1]; 0 where one of two has none (a row of zeros). Rows have length 1 or 0."""
+
+    vectors: Floats
+    name: str = "cosine"
+
+    @property
+    def size(self) -> int:
+        """How many events there are."""
+        return len(self.vectors)
+
+    def matrix(self, rows: Rows, others: Rows | None = None) -> Floats:
+        """Give cosines."""
+        return _products(self.vectors[rows], self.vectors if others is None else self.vectors[in_a_row(others)])
+
+
+@dataclass(frozen=True, slots=True)
+class SideBySide:
+    """The products of vectors in which each number counts its weight: several cosines added up in one multiplication.
+
+    ``vectors`` hold what each of them compares behind each other, ``weights`` what each number counts. A number that is
+    1 where an event has a vector, and 0 elsewhere, takes its weight off where both have one: there a cosine counts from
+    a start on, and where one of two has none it says nothing for or against.
+    """
+
+    vectors: Floats
+    weights: Floats
+    name: str = "side_by_side"
+
+    @property
+    def size(self) -> int:
+        """How many events there are."""
+        return len(self.vectors)
+
+    def matrix(self, rows: Rows, others: Rows | None = None) -> Floats:
+        """Give the weighted sums. Weighed are the asked ones, which are few: of all with all that takes no pass."""
+        asked = self.vectors[rows] * self.weights
+        if others is None:
+            return _products(asked, self.vectors)
+        first, end = (int(others.min()), int(others.max()) + 1) if len(others) else (0, 0)
+        if len(rows) * (end - first - len(others)) < COPIED * len(others):
+            return _products(asked, self.vectors[first:end])[:, in_a_row(others - first)]
+        return _products(asked, self.vectors[others])
+
+
+@dataclass(frozen=True, slots=True)
+class Sets:
+    """What two sets share, by `jaccard`: of words, or of the artifacts that events are about."""
+
+    members: Sequence[AbstractSet[str]]
+    name: str = "jaccard"
+
+    @property
+    def size(self) -> int:
+        """How many events there are."""
+        return len(self.members)
+
+    def matrix(self, rows: Rows, others: Rows | None = None) -> Floats:
+        """Give shared / all, in [0, 1]."""
+        against = range(self.size) if others is None else others.tolist()
+        found = [[jaccard(self.members[row], self.members[other]) for other in against] for row in rows.tolist()]
+        return np.array(found, dtype=np.float32).reshape(len(rows), len(against))
+
+
+@dataclass(frozen=True, slots=True)
+class EditDistance:
+    """1 - Levenshtein distance / the longer length, in [0, 1], over the first `MAX_EDITED` characters.
+
+    For a few short texts, such as names or error lines: it compares each pair of characters.
+    """
+
+    texts: Sequence[str]
+    name: str = "edit_distance"
+
+    @property
+    def size(self) -> int:
+        """How many events there are."""
+        return len(self.texts)
+
+    def matrix(self, rows: Rows, others: Rows | None = None) -> Floats:
+        """Give how much of two texts stays when one is made into the other; 1 for two empty ones."""
+        against = range(self.size) if others is None else others.tolist()
+        found = [[_unedited(self.texts[row], self.texts[other]) for other in against] for row in rows.tolist()]
+        return np.array(found, dtype=np.float32).reshape(len(rows), len(against))
+
+
+class Unlike:
+    """1 where two events both have marks and share none, else 0: errors of two kinds are not one lesson.
+
+    Marks are few, so that sets of marks are compared once and rows by the number of their set.
+    """
+
+    name = "unlike"
+
+    def __init__(self, marks: Sequence[AbstractSet[str]]) -> None:
+        kinds = {frozenset(one) for one in marks}
+        order = sorted(kinds, key=sorted)
+        number = {one: n for n, one in enumerate(order)}
+        self._numbers = np.array([number[frozenset(one)] for one in marks], dtype=np.int64)
+        apart = [[bool(one and other and not one & other) for other in order] for one in order]
+        self._apart = np.array(apart, dtype=np.float32).reshape(len(order), len(order))
+
+    @property
+    def size(self) -> int:
+        """How many events there are."""
+        return len(self._numbers)
+
+    def matrix(self, rows: Rows, others: Rows | None = None) -> Floats:
+        """Give 0 or 1."""
+        against = self._numbers if others is None else self._numbers[others]
+        out: Floats = self._apart[self._numbers[rows]][:, against]
+        return out
+
+
+def in_a_row(rows: Rows) -> "slice | Rows":
+    """Give rows that follow each other as a slice: taken so they are not copied."""
+    if len(rows) and (np.diff(rows) == 1).all():
+        return slice(int(rows[0]), int(rows[-1]) + 1)
+    return rows
+
+
+def _products(asked: Floats, against: Floats) -> Floats:
+    """Give the products of rows. A few with many are multiplied twice as fast from the side of the many."""
+    out: Floats = (against @ asked.T).T if 1 < len(asked) <= FEW else asked @ against.T
+    return out
+
+
+def _unedited(first: str, second: str) -> float:
+    one, other = first[:MAX_EDITED], second[:MAX_EDITED]
+    if one == other:
+        return 1.0
+    before = list(range(len(other) + 1))
+    for n, left in enumerate(one, 1):
+        row = [n]
+        for m, right in enumerate(other, 1):
+            row.append(min(before[m] + 1, row[m - 1] + 1, before[m - 1] + (left != right)))
+        before = row
+    return 1.0 - before[-1] / max(len(one), len(other))
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One metric of a sum: ``weight`` times (its similarity less ``offset``)."""
+
+    metric: SimilarityMetric
+    weight: float
+    offset: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedSum:
+    """A sum of metrics over the same events. Zero is what two unrelated events have, where the offsets say so."""
+
+    terms: Sequence[Term]
+    name: str = "weighted_sum"
+
+    @property
+    def size(self) -> int:
+        """How many events there are."""
+        return self.terms[0].metric.size
+
+    def matrix(self, rows: Rows, others: Rows | None = None) -> Floats:
+        """Give the weighted sums, added up in place: of 256 rows among 20,000 one more array is 20 MB."""
+        first, *more = self.terms
+        out = first.metric.matrix(rows, others)
+        if first.weight != 1.0:
+            out *= np.float32(first.weight)
+        for term in more:
+            part = term.metric.matrix(rows, others)
+            part *= np.float32(term.weight)
+            out += part
+        out -= np.float32(sum(term.weight * term.offset for term in self.terms))
+        return out
+
+
+# Making edges of likeness: by a threshold, to the nearest, or from clusters (EMB-07).
+
+AT_ONCE: Final = 256
+"""Pairs that are compared in one multiplication, of some 40 rows with some 200, instead of one row with few others."""
+
+
+class Link(NamedTuple):
+    """An edge between two rows, the smaller first, with how alike they are."""
+
+    first: int
+    second: int
+    weight: float
+
+
+class EdgeBuilder(Protocol):
+    """Turns likeness into edges."""
+
+    def build(self, metric: SimilarityMetric, rows: Rows) -> list[Link]:
+        """Give the edges among ``rows``, each once, ordered by its rows."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class AtLeast:
+    """Joins every two that are alike enough."""
+
+    threshold: float
+
+    def build(self, metric: SimilarityMetric, rows: Rows) -> list[Link]:
+        """Give each pair with at least ``threshold``."""
+        alike = metric.matrix(rows, rows)
+        found = np.argwhere(np.triu(alike >= self.threshold, 1))
+        return _sorted(rows, alike, [(int(one), int(other)) for one, other in found])
+
+
+@dataclass(frozen=True, slots=True)
+class Nearest:
+    """Joins each with its ``k`` nearest that are alike enough; of equals the one that comes first."""
+
+    k: int
+    threshold: float = 0.0
+
+    def build(self, metric: SimilarityMetric, rows: Rows) -> list[Link]:
+        """Give each row's nearest."""
+        alike = metric.matrix(rows, rows)
+        np.fill_diagonal(alike, -np.inf)
+        best = np.argsort(-alike, axis=1, kind="stable")[:, : self.k]
+        pairs = {(min(n, int(other)), max(n, int(other))) for n in range(len(rows)) for other in best[n]
+                 if alike[n, other] >= self.threshold}  # fmt: skip
+        return _sorted(rows, alike, pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """Joins those of some pairs that are alike enough: where lists of neighbours say whom to compare."""
+
+    pairs: Sequence[tuple[int, int]] | npt.NDArray[np.int64]
+    """Pairs of row numbers, in any order."""
+    threshold: float
+
+    def build(self, metric: SimilarityMetric, rows: Rows) -> list[Link]:
+        """Give the pairs among ``rows`` with at least ``threshold``."""
+        pairs = np.sort(np.array(self.pairs, dtype=np.int64).reshape(-1, 2), axis=1)
+        pairs = pairs[np.isin(pairs, rows).all(axis=1)]
+        numbers = np.unique(pairs[:, 0] * metric.size + pairs[:, 1])
+        out: list[Link] = []
+        for begin in range(0, len(numbers), AT_ONCE):
+            first, second = np.divmod(numbers[begin : begin + AT_ONCE], metric.size)
+            (asked, one), (met, other) = (np.unique(rows, return_inverse=True) for rows in (first, second))
+            alike = metric.matrix(asked, met)[one, other]
+            out += [Link(int(first[n]), int(second[n]), float(alike[n]))
+                    for n in np.flatnonzero(alike >= self.threshold)]  # fmt: skip
+        return out
+
+
+@dataclass(frozen=True, slots=True)
+class Clusters:
+    """Joins the members of each group with its centre: the member that is on average most like the others."""
+
+    groups: Sequence[Sequence[int]]
+    """Groups of row numbers."""
+
+    def build(self, metric: SimilarityMetric, rows: Rows) -> list[Link]:
+        """Give the edges of the groups' members that are among ``rows``."""
+        wanted = set(rows.tolist())
+        out: list[Link] = []
+        for group in self.groups:
+            members = np.array(sorted(wanted.intersection(group)), dtype=np.int64)
+            if len(members) > 1:
+                alike = metric.matrix(members, members)
+                centre = centre_of(alike)
+                pairs = [(min(n, centre), max(n, centre)) for n in range(len(members)) if n != centre]
+                out += _sorted(members, alike, pairs)
+        return sorted(out)
+
+
+def centre_of(alike: Floats) -> int:
+    """Give the row of a square matrix that is most like the others; of equals the first."""
+    return int(np.argmax(alike.sum(axis=1) - np.diag(alike)))
+
+
+def _sorted(rows: Rows, alike: Floats, pairs: "set[tuple[int, int]] | list[tuple[int, int]]") -> list[Link]:
+    out = []
+    for one, other in pairs:
+        first, second = sorted((int(rows[one]), int(rows[other])))
+        out.append(Link(first, second, float(alike[one, other])))
+    return sorted(out)

@@ -1,0 +1,77 @@
+"""Grouping events and drawing principles when that is due: what the worker does by itself.
+
+Patterns follow events closely; principles are drawn more seldom, and only where a pattern moved (tech notes, 5).
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from phronesis.core.scope import LaneName
+from phronesis.core.timestamps import from_micros
+from phronesis.engine.handler import FAILED_ROLE
+from phronesis.engine.writer import Writer
+from phronesis.experience.abstraction import ABSTRACT
+from phronesis.experience.aggregation import AGGREGATE
+from phronesis.experience.laws.records import L1, PATTERN
+from phronesis.experience.watermarks import marked, spoken_of
+from phronesis.index.projections import ALIKE
+from phronesis.store.database import Database
+from phronesis.store.experience import changed_parts
+from phronesis.store.lane_view import LaneView
+from phronesis.store.lanes import Lane
+
+ACTOR: Final = "worker"
+
+
+@dataclass(frozen=True, slots=True)
+class Rhythm:
+    """When it is due: after so many new events, or hours when there are any; principles no oftener than hours."""
+
+    events: int = 20
+    hours: float = 24.0
+    abstract_hours: float = 168.0
+
+
+@dataclass(frozen=True, slots=True)
+class Keeper:
+    """Looks whether a lane's experience is to be grouped, or abstracted."""
+
+    database: Database
+    rhythm: Rhythm
+    background: bool = True
+
+    def visit(self, writer: Writer, tenant: str, lane: Lane, now: datetime) -> bool:
+        """Do what is due in a lane; tell whether anything was."""
+        if lane.name is None:
+            return False
+        name = LaneName(lane.kind, lane.name)
+        with self.database.transaction(tenant, "read") as unit:
+            view = LaneView(unit, lane)
+            grouping = self._news(view, now)
+        if grouping:
+            writer.write(tenant, name, verb=AGGREGATE, payload={}, actor=ACTOR)
+        with self.database.transaction(tenant, "read") as unit:
+            drawing = self._moved(LaneView(unit, lane), now)
+        if drawing:
+            writer.write(tenant, name, verb=ABSTRACT, payload={}, actor=ACTOR)
+        return grouping or drawing
+
+    def _news(self, view: LaneView, now: datetime) -> bool:
+        seq = marked(view)
+        changed = changed_parts(view.unit, view.lane_id, L1, ALIKE, after=seq)
+        events = {row.item_id for row in changed} | spoken_of(view, seq)
+        if len(events) >= self.rhythm.events:
+            return True
+        since = _last(view, AGGREGATE) or min((from_micros(row.recorded_at) for row in changed), default=now)
+        return bool(events) and now - since >= timedelta(hours=self.rhythm.hours)
+
+    def _moved(self, view: LaneView, now: datetime) -> bool:
+        last = _last(view, ABSTRACT)
+        if last is not None and now - last < timedelta(hours=self.rhythm.abstract_hours):
+            return False
+        return any(last is None or one.updated_at > last for one in view.find(kinds=(PATTERN,), live=False))
+
+
+def _last(view: LaneView, verb: str) -> datetime | None:
+    return view.last_recorded(verb, before=view.lane.head_seq + 1, without=FAILED_ROLE)

@@ -1,0 +1,202 @@
+"""How alike patterns are, and whether an event did what a pattern's events did.
+
+By words, and by meaning where there is an encoder.
+
+A pattern is compared as its most typical events: the sum of their words, the mean of their vectors, and what they name.
+Patterns of different outcomes are of one topic sooner than those of the same, which would else have been one pattern.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from phronesis.core.entries import Entry
+from phronesis.core.relations import Edge
+from phronesis.core.vectors import similar_pairs
+from phronesis.engine.handler import Bench
+from phronesis.errors import ModelError
+from phronesis.experience.counterexamples import TYPICAL, bags_of
+from phronesis.experience.event_embeddings import unrelated_vectors
+from phronesis.experience.event_matrix import EventTable
+from phronesis.experience.event_views import SIMILAR
+from phronesis.experience.laws.lexical_similarity import TermCosine
+from phronesis.experience.laws.ranking import Centre
+from phronesis.experience.laws.records import L1
+from phronesis.experience.laws.similarity import Cosine, Floats, Listed
+from phronesis.experience.laws.topics import SeenPattern, grouped
+from phronesis.index.projections import ALIKE
+from phronesis.models.embedder import Embedder
+from phronesis.models.embedders import Embedders
+from phronesis.store.documents import document_texts, read_vectors
+from phronesis.store.embedding_models import active_model
+from phronesis.store.experience import changed_parts
+from phronesis.store.lane_view import LaneView
+
+MEANT_UNIT: Final = 0.87
+"""Share of the spread of unrelated texts' cosines that is one unit of likeness."""
+
+WORDS_UNIT: Final = 0.12
+WORDS_OFFSET: Final = 0.05
+"""The root of the cosine of two patterns' words, of which unrelated ones have .05, in units of .12 beside vectors."""
+
+SAME: Final = (5.3, 0.375)
+OPPOSITE: Final = (4.9, 0.335)
+"""How alike two patterns of one topic are, with vectors and by words alone: of the same outcome, and of two. Chosen on
+tests/labelled/experience/dev.jsonl so that no patterns of two domains are joined; of the six matters there in which one
+thing works and another fails, five are found with vectors and three by words."""
+
+NAMED: Final = 0.5
+"""What naming the same artifacts, failure families and episodes adds, in thresholds: alone it joins none."""
+
+STAYS: Final = 0.15
+"""What having been one topic adds: a topic does not fall apart over a little."""
+
+
+@dataclass(slots=True)
+class TopicLikeness:
+    """Finds topics among patterns."""
+
+    embedders: Embedders
+    _unrelated: dict[str, Floats] = field(default_factory=dict)
+
+    def topics(self, bench: Bench, patterns: Sequence[SeenPattern], joined: Sequence[Sequence[str]]) -> list[list[int]]:
+        """Give the topics, by the places of their patterns; ``joined`` are patterns that were of one topic before."""
+        if not patterns:
+            return []
+        return grouped(self.alike(bench, patterns, joined))
+
+    def alike(self, bench: Bench, patterns: Sequence[SeenPattern], joined: Sequence[Sequence[str]]) -> Floats:
+        """Give how alike patterns are, in units of what makes a topic."""
+        rows = np.arange(len(patterns), dtype=np.int64)
+        typical = [event.id for one in patterns for event in one.events[:TYPICAL]]
+        terms, vectors = self._read(bench, typical)
+        words = TermCosine(bags_of(patterns, terms)).matrix(rows, rows)
+        dense = self._dense(patterns, vectors)
+        by_words = dense is None
+        likeness = words if dense is None else dense + (words - WORDS_OFFSET) / WORDS_UNIT
+        outcomes = np.array([one.outcome for one in patterns])
+        same = outcomes[:, None] == outcomes[None, :]
+        alike = likeness / np.where(same, SAME[by_words], OPPOSITE[by_words])
+        place = {one.id: n for n, one in enumerate(patterns)}
+        shared = similar_pairs({one.id: _named(one) for one in patterns}, threshold=1e-9)
+        for (first, second), share in shared.items():
+            alike[place[first], place[second]] += NAMED * share
+            alike[place[second], place[first]] += NAMED * share
+        for group in joined:
+            held = [place[one] for one in group if one in place]
+            alike[np.ix_(held, held)] += STAYS
+        out: Floats = alike.astype(np.float32)
+        return out
+
+    def _dense(
+        self, patterns: Sequence[SeenPattern], vectors: tuple[Embedder, Mapping[str, Floats]] | None
+    ) -> Floats | None:
+        if vectors is None:
+            return None
+        encoder, found = vectors
+        means = np.stack([np.mean([found[event.id] for event in one.events[:TYPICAL]], axis=0) for one in patterns])
+        centre = Centre.of(means.astype(np.float32), self._unrelated[encoder.name])
+        rows = np.arange(len(patterns), dtype=np.int64)
+        out: Floats = Cosine(centre.centred(means)).matrix(rows) / (MEANT_UNIT * centre.spread)
+        return out
+
+    def _read(
+        self, bench: Bench, ids: Sequence[str]
+    ) -> tuple[dict[str, bytes], tuple[Embedder, Mapping[str, Floats]] | None]:
+        """Give the events' words, and their vectors; None without an encoder, or while its server is away."""
+        encoder = self.embedders.serving(bench.tenant)
+        wanted = set(ids)
+        with bench.view() as view:
+            parts = [part for part in changed_parts(view.unit, view.lane_id, L1, ALIKE, after=0)
+                     if part.item_id in wanted and part.current_to is None]  # fmt: skip
+            terms = {part.item_id: part.terms for part in parts}
+            active = active_model(view.unit)
+            owners = {part.id: part.item_id for part in parts}
+            known = encoder is not None and active is not None and active[0] == encoder.name
+            stored = read_vectors(view.unit, view.lane_id, encoder.name, list(owners)) if encoder and known else []
+            found = {owners[row.document_id]: row.embedding for row in stored}
+            missing = {one: owner for one, owner in owners.items() if owner not in found}
+            texts = document_texts(view.unit, missing) if encoder is not None else {}
+        if encoder is None:
+            return terms, None
+        try:
+            for document, owner in missing.items():
+                found[owner] = encoder.embed_query(texts.get(document, ""))
+            if encoder.name not in self._unrelated:
+                self._unrelated[encoder.name] = unrelated_vectors(encoder)
+        except ModelError:
+            return terms, None
+        blank = np.zeros(encoder.dimension, np.float32)
+        return terms, (encoder, {one: found.get(one, blank) for one in wanted})
+
+
+def _named(pattern: SeenPattern) -> frozenset[str]:
+    episodes = {f"episode:{event.episode_id}" for event in pattern.events if event.episode_id}
+    return frozenset({*pattern.artifacts, *pattern.families, *episodes})
+
+
+# Edges between patterns that are like each other and yet two (EMB-06): who reads one finds the others.
+
+LIKE: Final = 0.4
+"""How alike the most typical members of two patterns are, in thresholds and without shared neighbours, for an edge."""
+
+MOST: Final = 3
+"""Edges that a pattern has to those most like it; more may have one to it."""
+
+DIGITS: Final = 4
+
+
+def resembling(table: EventTable, groups: Sequence[Sequence[int]]) -> list[list[tuple[int, float]]]:
+    """Give for each group, whose most typical member stands first, the later ones that it resembles, and how much.
+
+    Compared are those of which one's typical member has a member of the other for a neighbour.
+    """
+    out: list[list[tuple[int, float]]] = [[] for _ in groups]
+    if table.neighbours is None or not groups:
+        return out
+    owners: dict[int, list[int]] = {}
+    for n, group in enumerate(groups):
+        for row in group:
+            owners.setdefault(row, []).append(n)
+    centres = np.array([group[0] for group in groups], dtype=np.int64)
+    nearest, _ = table.neighbours.lists(centres)
+    pairs = {(min(n, other), max(n, other)) for n, rows in enumerate(nearest.tolist())
+             for row in rows for other in owners.get(row, ()) if not set(groups[n]) & set(groups[other])}  # fmt: skip
+    by_row: dict[tuple[int, int], tuple[int, int]] = {}
+    for one, other in sorted(pairs):
+        first, second = sorted((int(centres[one]), int(centres[other])))
+        by_row[first, second] = (one, other)
+    builder = Listed(sorted(by_row), LIKE * table.belonging.likeness_unit)
+    links = builder.build(table.neighbours.metric, np.unique(centres))
+    found = sorted(((link.weight, *by_row[link.first, link.second]) for link in links), key=lambda one: (-one[0], one))
+    had = [0] * len(groups)
+    for weight, one, other in found:
+        if min(had[one], had[other]) < MOST:
+            had[one] += 1
+            had[other] += 1
+            share = min(1.0, weight / table.belonging.likeness_unit)
+            out[min(one, other)].append((max(one, other), round(share, DIGITS)))
+    return [sorted(others) for others in out]
+
+
+def drawn_anew(
+    view: LaneView, entry: Entry, touched: Sequence[str], wished: Mapping[tuple[str, str], float]
+) -> tuple[list[Edge], list[Edge]]:
+    """Give the edges to draw and those to drop, so that among ``touched`` patterns only the wished ones stand.
+
+    Edges to patterns that were not looked at stay, but for those that retired.
+    """
+    known = {edge.identity: edge for edge in (*view.edges_from(touched, SIMILAR), *view.edges_to(touched, SIMILAR))}
+    said = {frozenset((edge.from_id, edge.to_id)) for edge in known.values() if edge.grade is not None}
+    edges = [
+        Edge(type=SIMILAR, from_kind="item", from_id=one, to_kind="item", to_id=other, entry_id=entry.id, weight=weight)
+        for (one, other), weight in sorted(wished.items()) if frozenset((one, other)) not in said
+    ]  # fmt: skip
+    stays = {edge.identity for edge in edges}
+    inside = set(touched)
+    dropped = [edge for edge in known.values() if edge.grade is None and edge.identity not in stays
+               and edge.from_id in inside and edge.to_id in inside]  # fmt: skip
+    drawn = [edge for edge in edges if edge.identity not in known or not edge.restates(known[edge.identity])]
+    return drawn, sorted(dropped, key=lambda edge: edge.identity)

@@ -1,0 +1,318 @@
+"""What patterns and principles rest on: down to the events, with where each can be looked up (EMB-12)."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, Final
+
+from phronesis.core.entries import Entry, is_erased
+from phronesis.core.ids import CITATION_PREFIX, is_id, item_id
+from phronesis.core.items import Item
+from phronesis.core.relations import EvidenceRow
+from phronesis.core.results import Source
+from phronesis.core.scope import Scope
+from phronesis.errors import InputError, NotFound
+from phronesis.experience.laws.answers import Reference
+from phronesis.experience.laws.input import EVENTS, EXPERIENCE, SOURCE
+from phronesis.experience.laws.records import (
+    L1,
+    PATTERN,
+    PRINCIPLE,
+    EventSource,
+    Pattern,
+    Principle,
+    pattern_of,
+    principle_of,
+)
+from phronesis.experience.query_graph import LaneGraph
+from phronesis.log.reader import fit, load_entry
+from phronesis.recall.as_of import evidence_at, visible_lanes
+from phronesis.store.database import Unit
+from phronesis.store.eligible import Place, Wanted, items_before
+from phronesis.store.items import lane_of_item, read_items
+from phronesis.store.lanes import get_lane
+from phronesis.store.log import find_entry
+
+# From an event, or the reference of one, back to what was handed in: the raw text with its lines, payload and hints.
+
+ENTRY: Final = "entry:"
+"""What the reference of a text begins with that nobody named."""
+
+_LINES: Final = re.compile(r"(?P<whole>.+?)(?:#L(?P<first>[0-9]{1,9})(?:-L(?P<last>[0-9]{1,9}))?)?", re.DOTALL)
+_PAGE: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class OriginalReference:
+    """A reference taken apart: what it names, and the lines of it."""
+
+    whole: str
+    lines: tuple[int, int] | None
+
+    @classmethod
+    def read(cls, text: str) -> "OriginalReference":
+        """Read ``build.log``, ``build.log#L3`` or ``build.log#L3-L7``."""
+        found = _LINES.fullmatch(text)
+        if found is None or found["first"] is None:
+            return cls(text, None)
+        return cls(found["whole"], (int(found["first"]), int(found["last"] or found["first"])))
+
+
+def find_source(unit: Unit, scope: Scope, named: str) -> EventSource:
+    """Give the source of an event by its id, or by a reference; NotFound where there is none."""
+    event = _by_id(unit, named.removeprefix(CITATION_PREFIX))
+    if event is not None:
+        return _of_event(unit, event)
+    reference = OriginalReference.read(named)
+    if reference.whole.startswith(ENTRY):
+        return replace(_of_entry(unit, reference.whole.removeprefix(ENTRY), reference.lines), source_ref=named)
+    exact = next(_events(unit, scope, {"source_ref": named}), None)
+    if exact is not None:
+        return _of_event(unit, exact)
+    begins = f"{reference.whole}#L"
+    for near in _events(unit, scope, {"source_ref": {"contains": begins}}):
+        if str(near.source_ref).startswith(begins):
+            return replace(_of_entry(unit, near.entry_id, reference.lines), source_ref=named)
+    raise NotFound(f"no event here has the id or the source_ref {named!r:.120}; name the user or namespace whose it is",
+                   field="id")  # fmt: skip
+
+
+def _by_id(unit: Unit, named: str) -> Item | None:
+    lane_id = lane_of_item(unit, named) if is_id(named) else None
+    if lane_id is None:
+        return None
+    item = read_items(unit, get_lane(unit, lane_id), [named])[named]
+    if item.kind != L1:
+        raise InputError(f"id is that of a {item.kind}, which was not handed in as an event; explain says what it rests"
+                         " on", field="id")  # fmt: skip
+    return item
+
+
+def _events(unit: Unit, scope: Scope, filters: dict[str, Any]) -> Iterator[Item]:
+    """Give the events that a scope sees, the newest of each lane first; what was archived or has ended too."""
+    told = {**filters, "status": {"in": ["active", "archived"]}}
+    wanted = Wanted(kinds=[L1], filters=told)
+    for lane in visible_lanes(unit, scope):
+        before: Place | None = None
+        while page := items_before(unit, lane, wanted, before, limit=_PAGE):
+            yield from page
+            before = Place.of(page[-1])
+
+
+def _of_event(unit: Unit, event: Item) -> EventSource:
+    """Give the source of an event, with its own lines or what it was told with."""
+    entry = _loaded(unit, event.entry_id)
+    if entry.verb == SOURCE:
+        lines = event.data.get("lines")
+        found = _of_text(entry, None if lines is None else (lines[0], lines[1]))
+    else:
+        found = _of_told(entry, event)
+    return replace(found, event_id=event.id, source_ref=event.source_ref or "", source_type=event.source_type or "")
+
+
+def _of_entry(unit: Unit, entry_id: str, lines: tuple[int, int] | None) -> EventSource:
+    """Give the text of an entry, and some lines of it."""
+    entry = _loaded(unit, entry_id) if is_id(entry_id) and find_entry(unit, entry_id) is not None else None
+    if entry is None or entry.verb not in (SOURCE, EXPERIENCE):
+        raise NotFound(f"there is no entry {entry_id!r:.60} in this tenant that took in a source", field="id")
+    if entry.verb == EXPERIENCE:
+        raise NotFound(f"entry {entry_id} was told, and has no text: give the id of an event that it made", field="id")
+    return _of_text(entry, lines)
+
+
+def _loaded(unit: Unit, entry_id: str) -> Entry:
+    """Give an entry as it was interpreted: without characters that no database holds and no terminal prints."""
+    entry = load_entry(unit, entry_id)
+    return replace(entry, payload=fit(entry.payload))
+
+
+def _of_text(entry: Entry, lines: tuple[int, int] | None) -> EventSource:
+    payload = entry.payload
+    if is_erased(payload):
+        return _bare(entry, erased=True)
+    excerpt = "" if lines is None else _excerpt(payload["text"], *lines)
+    return replace(
+        _bare(entry), source_type=payload["source_type"], source_ref=payload.get("source_ref") or f"{ENTRY}{entry.id}",
+        name=payload.get("name", ""), text=payload["text"], lines=lines, excerpt=excerpt,
+    )  # fmt: skip
+
+
+def _excerpt(text: str, first: int, last: int) -> str:
+    """Give the lines ``first`` to ``last`` of a text, counted as the readers of sources count them."""
+    lines = text.split("\n")
+    if not 1 <= first <= last <= len(lines):
+        raise NotFound(f"the text has {len(lines):,} lines, and none from {first:,} to {last:,}", field="id")
+    return "\n".join(lines[first - 1 : last])
+
+
+def _of_told(entry: Entry, event: Item) -> EventSource:
+    told: list[Any] = entry.payload.get(EVENTS) or []
+    own = next((one for n, one in enumerate(told) if item_id(entry.id, L1, str(n)) == event.id), None)
+    if own is None or is_erased(own):
+        return _bare(entry, erased=True)
+    return replace(_bare(entry), payload=own.get("payload"), observations=own.get("observations"),
+                   hints=own.get("hints") or {})  # fmt: skip
+
+
+def _bare(entry: Entry, *, erased: bool = False) -> EventSource:
+    return EventSource(entry_id=entry.id, recorded_at=entry.recorded_at, actor=entry.actor, source_ref="",
+                       erased=erased)  # fmt: skip
+
+
+SHOWN_SOURCES: Final = 16
+"""Events that are shown as the sources of one pattern or principle: the most typical, and the latest of all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """What one pattern or principle rests on: its events, the most typical first, and what is against it."""
+
+    record: Pattern | Principle
+    sources: Sequence[Source]
+    events: Sequence[Reference]
+    against: Sequence[Reference]
+    counter: float
+    """The share of all that was counted, by weight, that speaks against it."""
+    typical: str | None = None
+    latest: str | None = None
+
+    @property
+    def below(self) -> Sequence[str]:
+        """The events of a pattern, or the patterns of a principle."""
+        return [one for one, _ in self.record.members] if isinstance(self.record, Pattern) else self.record.patterns
+
+    @property
+    def needs_validation(self) -> bool:
+        """Whether it reaches no event that still stands, or is a principle that nobody has confirmed."""
+        return not self.events or (isinstance(self.record, Principle) and self.record.needs_validation)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sides:
+    """What is for one, parts of it too, and what of the whole is for it and against it, the most typical first."""
+
+    supporting: Sequence[EvidenceRow]
+    support: Sequence[EvidenceRow]
+    contra: Sequence[EvidenceRow]
+
+    @property
+    def both(self) -> tuple[Sequence[EvidenceRow], Sequence[EvidenceRow]]:
+        """What is for the whole, and what is against it."""
+        return self.support, self.contra
+
+    @classmethod
+    def of(cls, rows: Sequence[EvidenceRow]) -> "_Sides":
+        """Sort the evidence of one."""
+        return cls([row for row in rows if row.polarity == "support"],
+                   *(_typical_first(rows, side) for side in ("support", "contra")))  # fmt: skip
+
+
+@dataclass(slots=True)
+class Chains:
+    """Follows evidence down, at the times that a question asks for. What it has read, it reads once."""
+
+    graph: LaneGraph
+    _sides: dict[str, _Sides] = field(default_factory=dict)
+
+    def of(self, items: Iterable[Item]) -> dict[str, Chain]:
+        """Give the chains of some patterns and principles, by id."""
+        held = [item for item in items if item.kind in (PATTERN, PRINCIPLE)]
+        self._read(held)
+        below = {row.source_key for item in held if item.kind == PRINCIPLE for side in self._sides[item.id].both
+                 for row in side}  # fmt: skip
+        patterns = self.graph.known(sorted(below))
+        self._read(list(patterns.values()))
+        return {item.id: self._pattern(item) if item.kind == PATTERN else self._principle(item, patterns.keys())
+                for item in held}  # fmt: skip
+
+    def _read(self, items: Sequence[Item]) -> None:
+        moment = self.graph.asked.wanted.as_of
+        for lane in self.graph.lanes:
+            ids = [item.id for item in items if item.id not in self._sides and self.graph.lane_of(item.id) == lane]
+            found = evidence_at(self.graph.unit, lane.lane_id, ids, moment) if ids else {}
+            self._sides.update((one, _Sides.of(found.get(one, ()))) for one in ids)
+        named = [_first(side) for item in items for side in self._sides[item.id].both]
+        self.graph.heads([row.source_key for rows in named for row in rows])  # all at once: one by one takes longer
+
+    def _pattern(self, item: Item) -> Chain:
+        sides = self._sides[item.id]
+        record = pattern_of(item, [(row.source_key, row.weight) for row in sides.supporting])
+        members, opposing = self._standing(sides.support), self._standing(sides.contra)
+        heads = self.graph.heads([row.source_key for row in (*members, *opposing)])
+        # An event's label may have been given anew since it came to be for or against the pattern.
+        agree = {one for one, head in heads.items() if (head.label == "success") == (item.label == "success")}
+        stands = [row for row in members if row.source_key in agree]
+        against = [row for row in (*members, *opposing) if row.source_key not in agree]
+        latest = max(stands, key=_latest, default=None)
+        return Chain(
+            record, tuple(map(_source, stands)), tuple(map(_reference, stands)), tuple(map(_reference, against)),
+            _share(sides), stands[0].source_key if stands else None,
+            None if latest is None else latest.source_key,
+        )  # fmt: skip
+
+    def _principle(self, item: Item, patterns: Iterable[str]) -> Chain:
+        known = set(patterns)
+        sides = self._sides[item.id]
+        support, counter = ([row.source_key for row in side] for side in sides.both)
+        record = principle_of(item, patterns=support, counter=counter)
+        direct = self._standing([row for row in sides.support if row.source_key not in known])
+        stands = _each_in_turn([
+            direct, *(self._standing(self._sides[one].support) for one in support if one in known)
+        ])[:SHOWN_SOURCES]  # fmt: skip
+        opposing = [row for row in sides.contra if row.source_key not in known]
+        against = [Reference(one) for one in counter if one in known] + [*map(_reference, self._standing(opposing))]
+        against += [_reference(row) for one in counter if one in known
+                    for row in self._standing(self._sides[one].support)[:2]]  # fmt: skip
+        return Chain(record, tuple(map(_source, stands)), tuple(map(_reference, stands)), tuple(against), _share(sides))
+
+    def _standing(self, rows: Sequence[EvidenceRow]) -> list[EvidenceRow]:
+        """Give the rows whose events still stand: the most typical, and the latest. Archived ones can be looked up."""
+        return self._held(_first(rows)) or self._held(rows)[:SHOWN_SOURCES]
+
+    def _held(self, rows: Sequence[EvidenceRow]) -> list[EvidenceRow]:
+        found = self.graph.heads([row.source_key for row in rows])
+        stands = {one for one, head in found.items() if head.kind == L1 and head.ended is None}
+        return [row for row in rows if row.source_key in stands and row.source_ref]
+
+
+def _latest(row: EvidenceRow) -> tuple[datetime, str]:
+    return (row.occurred_at or row.recorded_at, row.source_key)
+
+
+def _first(rows: Sequence[EvidenceRow]) -> list[EvidenceRow]:
+    """Give the most typical, and the latest."""
+    latest = max(rows, key=_latest, default=None)
+    first = [*rows[: SHOWN_SOURCES - 1], *([latest] if latest is not None else [])]
+    return list({row.source_key: row for row in first}.values())
+
+
+def _typical_first(rows: Sequence[EvidenceRow], polarity: str) -> list[EvidenceRow]:
+    return sorted(
+        (row for row in rows if row.polarity == polarity and not row.part),
+        key=lambda row: (-row.weight, row.source_key),
+    )
+
+
+def _share(sides: _Sides) -> float:
+    against = sum(row.weight for row in sides.contra)
+    total = against + sum(row.weight for row in sides.support)
+    return against / total if total > 0 else 0.0
+
+
+def _source(row: EvidenceRow) -> Source:
+    return Source(entry_id=row.source_entry_id or row.entry_id, source_ref=row.source_ref, occurred_at=row.occurred_at)
+
+
+def _reference(row: EvidenceRow) -> Reference:
+    return Reference(row.source_key, row.source_ref)
+
+
+def _each_in_turn(lists: Sequence[Sequence[EvidenceRow]]) -> list[EvidenceRow]:
+    """Give the rows of several lists, the first of each, then the second of each …, each event once."""
+    longest = max(map(len, lists), default=0)
+    mixed = [one[n] for n in range(longest) for one in lists if n < len(one)]
+    out: dict[str, EvidenceRow] = {}
+    for row in mixed:
+        out.setdefault(row.source_key, row)
+    return list(out.values())

@@ -1,0 +1,219 @@
+"""From a question to an answer: seeds, the graph around them, ranking, and advice whose every line reaches a source."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+import numpy as np
+
+from phronesis.core.results import Degraded
+from phronesis.core.timestamps import to_micros
+from phronesis.errors import ModelError
+from phronesis.experience.event_embeddings import view_part
+from phronesis.experience.laws.answers import Answer
+from phronesis.experience.laws.graph_traversal import CROSS, DEPTH, SAME, THROUGH, WIDTH
+from phronesis.experience.laws.ranking import outstanding, weights
+from phronesis.experience.provenance import Chains
+from phronesis.experience.query_answer import Shown, shown
+from phronesis.experience.query_candidates import Pool
+from phronesis.experience.query_graph import Asked, LaneGraph
+from phronesis.experience.query_seeds import Corner, TaskNames, corners, cosines, read_meaning, read_words
+from phronesis.models.embedder import Embedder
+from phronesis.models.embedders import Embedders
+from phronesis.recall.as_of import searched_lanes
+from phronesis.recall.scope_index import ScopeIndexes
+from phronesis.recall.scoring.lane_arrays import Floats, Spread
+from phronesis.store.database import Database, Unit
+from phronesis.store.documents import read_vectors
+from phronesis.store.experience import views_of
+from phronesis.store.lanes import ActiveModel
+
+# The few best events once more, by the views that a question is about: its situation, its goal, what was tried.
+
+LOOKED_AT: Final = 32
+"""Events whose views are read."""
+
+OF_SITUATION: Final[Mapping[str, float]] = {"situation": 1.0, "attempt": 0.9, "reflection": 0.9, "result": 0.6}
+OF_GOAL: Final[Mapping[str, float]] = {"goal": 1.0, "attempt": 0.9, "reflection": 0.9}
+"""How much the likeness of a view says where a situation, or a goal, is asked: what stands in the view of the same name
+says most, and what was tried or learned names the task as often as not."""
+
+
+def view_weights(asked: Asked) -> dict[str, float]:
+    """Give how much each view says to a question, by the name of its part."""
+    out: dict[str, float] = {}
+    for text, by_view in ((asked.situation, OF_SITUATION), (asked.goal, OF_GOAL)):
+        for view, weight in by_view.items() if text else ():
+            out[view_part(view)] = max(weight, out.get(view_part(view), 0.0))
+    return out
+
+
+def read_views(graph: LaneGraph, event_ids: Sequence[str], model_id: str) -> dict[str, dict[str, Floats]]:
+    """Give the stored vectors of the views of some events, by event and part."""
+    out: dict[str, dict[str, Floats]] = {}
+    for lane in graph.lanes:
+        own = [one for one in event_ids if graph.lane_of(one) == lane]
+        views = {view.id: view for view in views_of(graph.unit, lane.lane_id, own)} if own else {}
+        for row in read_vectors(graph.unit, lane.lane_id, model_id, list(views)):
+            view = views[row.document_id]
+            out.setdefault(view.item_id, {})[view.part] = row.embedding
+    return out
+
+
+def view_shares(
+    views: Mapping[str, Mapping[str, Floats]], weights: Mapping[str, float], vector: Floats, spread: Spread
+) -> dict[str, float]:
+    """Give the best weighted likeness of the views of each event, in [0, 1]."""
+    named = [(one, part, row) for one, parts in views.items() for part, row in parts.items() if part in weights]
+    if not named:
+        return {}
+    rows = np.stack([row for _, _, row in named])
+    shares = outstanding(cosines(rows, vector), spread)
+    out: dict[str, float] = {}
+    for (one, part, _), share in zip(named, shares.tolist(), strict=True):
+        out[one] = max(out.get(one, 0.0), weights[part] * share)
+    return out
+
+
+def likeness_to(
+    views: Mapping[str, Mapping[str, Floats]], part: str, vector: Floats, spread: Spread
+) -> dict[str, float]:
+    """Give how like one view of each event is to a text, in [0, 1]; what has no such view is left out."""
+    named = {one: parts[part] for one, parts in views.items() if part in parts}
+    if not named:
+        return {}
+    shares = outstanding(cosines(np.stack(list(named.values())), vector), spread)
+    return dict(zip(named, shares.tolist(), strict=True))
+
+
+WEAK: Final = 0.15
+"""The best share of the question's words below which words support no answer."""
+
+CLEAR: Final = 0.75
+"""The best share of meaning from which meaning alone supports one: three standard deviations, as in a search."""
+
+FEW: Final = 20
+"""Documents of experience below which standard deviations say nothing: there any word of the question supports one."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Encoded:
+    """The vectors of a question and of what is preferred, or what went wrong."""
+
+    encoder: Embedder | None
+    question: Floats | None = None
+    preferred: Floats | None = None
+    degraded: tuple[Degraded, ...] = ()
+
+
+@dataclass(slots=True)
+class ExperienceSearch:
+    """Answers questions over the experience of the lanes that a scope sees. Thread-safe; it never writes."""
+
+    database: Database
+    embedders: Embedders
+    indexes: ScopeIndexes
+    clock: Callable[[], datetime]
+    names: TaskNames = field(default_factory=TaskNames)
+
+    def answer(self, tenant: str, asked: Asked) -> Answer:
+        """Give what experience says to a question."""
+        while True:
+            encoded = self._encoded(tenant, asked)
+            with self.database.transaction(tenant, "read") as unit, self.indexes.lock:
+                seen, model = searched_lanes(unit, asked.scope)
+                if model is not None and self.embedders.moved(tenant, model[0]):
+                    continue  # reembedded since the last search: the question is encoded again
+                found = [(lane, self.indexes.of(unit, lane, history=asked.wanted.past)) for lane in seen]
+                lanes = corners(unit, found, asked)
+                if not lanes:
+                    told = _explained(asked, lanes, encoded, None) if asked.explain else None
+                    return Answer(abstained=True, degraded=encoded.degraded, explain=told)
+                return self._answered(unit, asked, lanes, encoded, _usable(model, encoded))
+
+    def _answered(
+        self, unit: Unit, asked: Asked, lanes: Sequence[Corner], encoded: _Encoded, model: ActiveModel | None
+    ) -> Answer:
+        read_words(lanes, asked.text)
+        spread = None
+        if model is not None and encoded.question is not None:
+            spread = read_meaning(unit, lanes, encoded.question, model)
+        now = to_micros(self.clock()) if asked.wanted.as_of is None else asked.wanted.as_of
+        graph = LaneGraph(unit, [one.lane for one in lanes], asked)
+        pool = Pool(asked, lanes, graph, Chains(graph), now)
+        pool.gather(self.names)
+        meant = _look_closer(pool, encoded, model, spread)
+        pool.walk()
+        pool.like(meant)
+        abstained = _abstains(pool)
+        ranked = pool.settle(pool.ranked(), abstained=abstained)
+        abstained = abstained or not ranked
+        result: Shown = shown(pool, ranked, abstained=abstained)
+        told = _explained(asked, lanes, encoded, result.explain) if asked.explain else None
+        return Answer(
+            l1_evidence=result.events, l2_patterns=result.patterns, l3_principles=result.principles,
+            recommended_attempts=result.advised.recommended, avoid=result.advised.avoid,
+            excluded=result.advised.excluded, conflicts=result.conflicts, abstained=abstained, explain=told,
+            degraded=encoded.degraded,
+        )  # fmt: skip
+
+    def _encoded(self, tenant: str, asked: Asked) -> _Encoded:
+        """Encode the question, once; without a vector, and said so, where the encoder's server is away."""
+        encoder = self.embedders.serving(tenant)
+        if encoder is None or not asked.text:
+            return _Encoded(encoder)
+        try:
+            preferred = self.embedders.question(encoder, asked.preferred) if asked.preferred else None
+            return _Encoded(encoder, self.embedders.question(encoder, asked.text), preferred)
+        except ModelError as error:
+            return _Encoded(encoder, degraded=(Degraded("embed", error.code, "words", encoder.name),))
+
+
+def _usable(model: ActiveModel | None, encoded: _Encoded) -> ActiveModel | None:
+    """Give the model whose vectors can be compared with the question's; with another one words alone decide."""
+    same = model is not None and encoded.encoder is not None and model.model_id == encoded.encoder.name
+    return model if same else None
+
+
+def _look_closer(
+    pool: Pool, encoded: _Encoded, model: ActiveModel | None, spread: Spread | None
+) -> Mapping[str, float]:
+    """Compare the best events by their views; gives how far they are as preferred, by meaning."""
+    if model is None or spread is None or encoded.question is None:
+        return {}
+    together = {one: sum(pool.met[one][0:1]) + (pool.met[one][1] or 0.0) for one in pool.met}
+    best = sorted(together, key=lambda one: (one not in pool.exact, -together[one], one))[:LOOKED_AT]
+    views = read_views(pool.graph, best, model.model_id)
+    pool.views = view_shares(views, view_weights(pool.asked), encoded.question, spread)
+    if encoded.preferred is None:
+        return {}
+    return likeness_to(views, view_part("attempt"), encoded.preferred, spread)
+
+
+def _abstains(pool: Pool) -> bool:
+    """Tell whether nothing supports an answer; slots alone are always answered by what they hold."""
+    if not pool.asked.text or pool.exact or any(map(pool.about_share, pool.items)):
+        return not pool.items
+    words = max((one[0] for one in pool.met.values()), default=0.0)
+    meaning = max((one[1] or 0.0 for one in pool.met.values()), default=0.0)
+    if sum(int(lane.rows.sum()) for lane in pool.lanes) < FEW:
+        return words == 0.0
+    return words < WEAK and meaning < CLEAR
+
+
+def _explained(
+    asked: Asked, lanes: Sequence[Corner], encoded: _Encoded, rest: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    dense = any(one.meaning is not None for one in lanes)
+    return {
+        "channels": ["names", "artifacts", "words", *(["meaning", "views"] if dense else []), "graph"],
+        "weights": weights(),
+        "walk": {"depth": DEPTH, "width": WIDTH, "cross_layer": CROSS, "same_layer": SAME, "artifact": THROUGH},
+        "embedder": encoded.encoder.name if encoded.encoder is not None else None,
+        "lanes": [{"user_id": one.lane.user_id, "namespace": one.lane.namespace, "documents": int(one.rows.sum())}
+                  for one in lanes],
+        "constraints": {"read": [{"constraint": ban.constraint, "ruled_out": ban.phrase} for ban in asked.bans],
+                        "unread": list(asked.unread)},
+        **(rest or {}),
+    }  # fmt: skip

@@ -1,0 +1,267 @@
+"""From what was ranked to what is shown: evidence with sources, what says otherwise, and advice."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from phronesis.core.changes import Delta
+from phronesis.core.entries import Entry
+from phronesis.core.items import Item
+from phronesis.core.relations import EvidenceRow
+from phronesis.core.results import Evidence, Match
+from phronesis.core.scope import Scope
+from phronesis.experience.laws.answers import Conflict, LearnedEvidence, Reference
+from phronesis.experience.laws.event_draft import VIEWS
+from phronesis.experience.laws.evidence_fold import members_of
+from phronesis.experience.laws.principle_text import said
+from phronesis.experience.laws.ranking import score_of
+from phronesis.experience.laws.recommendations import (
+    Advised,
+    Found,
+    advise,
+    contrary_conflict,
+    counter_conflict,
+    opposed,
+    outcome_conflicts,
+    sides,
+)
+from phronesis.experience.laws.records import (
+    L1,
+    PATTERN,
+    PRINCIPLE,
+    Aggregation,
+    EventSource,
+    L1Event,
+    Pattern,
+    Principle,
+    event_of,
+    pattern_of,
+    principle_of,
+)
+from phronesis.experience.provenance import find_source
+from phronesis.experience.query_candidates import Pool
+from phronesis.index.projections import ALIKE, PROSE
+from phronesis.index.tokens import tokenize
+from phronesis.recall.as_of import evidence_at
+from phronesis.recall.evidence import snippet, sources_of
+from phronesis.recall.scoring.weights import DIGITS
+from phronesis.store.database import Database, Unit
+from phronesis.store.deltas import deltas_of_entry
+from phronesis.store.items import lane_of_item, read_items
+from phronesis.store.lanes import get_lane
+
+# Events, patterns and principles with what stands beside them: members, and what supports or contradicts.
+
+
+@dataclass(frozen=True, slots=True)
+class ExperienceBook:
+    """Reads the records of the experience base. It never writes."""
+
+    database: Database
+
+    def record(self, tenant: str, item: Item, as_of: int | None = None) -> Item:
+        """Give an item as the record of its kind, as it was ``as_of`` a time (microseconds)."""
+        if item.kind == L1:
+            return event_of(item)
+        with self.database.transaction(tenant, "read") as unit:
+            return as_records(unit, [item], as_of=as_of)[0]
+
+    def source(self, tenant: str, scope: Scope, named: str) -> EventSource:
+        """Give what an event was taken from: by its id, or by a reference that the scope sees."""
+        with self.database.transaction(tenant, "read") as unit:
+            return find_source(unit, scope, named)
+
+    def came_to(self, tenant: str, entry: Entry, kind: str = PATTERN) -> Aggregation:
+        """Give what an aggregation changed among patterns, or an abstraction among principles (``kind``)."""
+        with self.database.transaction(tenant, "read") as unit:
+            # Whoever only got edges or lost some, as events do, is none of these, and not read.
+            made = {delta.item_id: delta for delta in deltas_of_entry(unit, entry.lane_id, entry.id)
+                    if delta.op == "create" or _moved(delta)}  # fmt: skip
+            held = read_items(unit, get_lane(unit, entry.lane_id), list(made))
+            items = [held[one] for one in made if one in held and held[one].kind == kind]
+            records = as_records(unit, items)
+        new, retired, changed = [], [], []
+        for one in records:
+            delta = made[one.id]
+            if delta.op == "create":
+                new.append(one)
+            elif "ended" in delta.patch:
+                retired.append(one)
+            else:
+                changed.append(one)
+        mapping: dict[str, list[str]] = {}
+        for one in (*new, *changed):
+            for below in _below(one):
+                mapping.setdefault(below, []).append(one.id)
+        return Aggregation(entry.id, tuple(new), tuple(changed), tuple(retired), mapping)
+
+
+def _moved(delta: Delta) -> bool:
+    """Whether more of a record changed than which others it resembles."""
+    return bool(delta.patch or delta.evidence_added or delta.evidence_removed)
+
+
+def _below(record: Item) -> list[str]:
+    if isinstance(record, Pattern):
+        return [one for one, _ in record.members]
+    return list(record.patterns) if isinstance(record, Principle) else []
+
+
+def as_records(unit: Unit, items: Sequence[Item], *, as_of: int | None = None) -> list[Item]:
+    """Give items of one lane as the records of their kinds."""
+    learned = [item.id for item in items if item.kind in (PATTERN, PRINCIPLE)]
+    lane_id = lane_of_item(unit, learned[0]) if learned else None
+    if lane_id is None:
+        return [_record(item, ()) for item in items]
+    rows = evidence_at(unit, lane_id, learned, as_of)
+    against = read_items(unit, get_lane(unit, lane_id), [one["id"] for item in items for one in _counter(item)])
+    return [_record(_quoting(item, against), rows.get(item.id, ())) for item in items]
+
+
+def _counter(item: Item) -> Sequence[Mapping[str, Any]]:
+    return item.data.get("counterexamples", ()) if item.kind == PATTERN else ()
+
+
+def _quoting(item: Item, against: Mapping[str, Item]) -> Item:
+    """Give a pattern whose counterexamples say what was attempted."""
+    told = [{**one, "attempt": said(against[one["id"]].data.get("attempt", ""))} if one["id"] in against else one
+            for one in _counter(item)]  # fmt: skip
+    return replace(item, data={**item.data, "counterexamples": told}) if told else item
+
+
+def _record(item: Item, rows: Sequence[EvidenceRow]) -> Item:
+    if item.kind == L1:
+        return event_of(item)
+    if item.kind == PATTERN:
+        return pattern_of(item, members_of(item, rows))
+    if item.kind == PRINCIPLE:
+        return principle_of(
+            item, patterns=[row.source_key for row in rows if row.polarity == "support" and not row.part],
+            counter=[row.source_key for row in rows if row.polarity == "contra" and not row.part],
+        )  # fmt: skip
+    return item
+
+
+WEIGHED: Final = 4
+"""Events for each that is shown of which advice and conflicts are made: the same was tried more often than is shown."""
+
+Shares = Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The parts of an answer."""
+
+    events: Sequence[Evidence]
+    patterns: Sequence[LearnedEvidence]
+    principles: Sequence[LearnedEvidence]
+    advised: Advised
+    conflicts: Sequence[Conflict]
+    explain: Mapping[str, Any]
+
+
+def shown(pool: Pool, ranked: Sequence[tuple[str, Shares]], *, abstained: bool) -> Shown:
+    """Show the best of each layer, at most ``limit``; what several events say alike is shown once."""
+    limit = pool.asked.limit
+    events, repeated = _once(pool, [one for one in ranked if pool.items[one[0]].kind == L1])
+    learned = [one for one in ranked if one[0] in pool.chain_of]
+    patterns = [one for one in learned if pool.items[one[0]].kind == PATTERN][:limit]
+    principles = [one for one in learned if pool.items[one[0]].kind != PATTERN][:limit]
+    records = {one: event_of(pool.items[one]) for one, _ in events[: WEIGHED * limit]}
+    conflicts = _conflicts(pool, list(records.values()), [one for one, _ in (*patterns, *principles)], limit)
+    beside = sides(conflicts)
+    advised = Advised() if abstained else _advised(pool, records, ranked, {one for one, _ in (*patterns, *principles)})
+    return Shown(
+        events=_events(pool, events[:limit], records, beside),
+        patterns=[_learned(pool, one, shares, beside) for one, shares in patterns],
+        principles=[_learned(pool, one, shares, beside) for one, shares in principles],
+        advised=advised, conflicts=conflicts,
+        explain={"pool": len(pool.items), "reached": _ways(pool), "repeated": repeated},
+    )  # fmt: skip
+
+
+def _once(pool: Pool, events: Sequence[tuple[str, Shares]]) -> tuple[list[tuple[str, Shares]], dict[str, list[str]]]:
+    """Give events without those that say what a better one says, to the word and with the same outcome."""
+    first: dict[tuple[Any, ...], str] = {}
+    repeated: dict[str, list[str]] = {}
+    out = []
+    for one, shares in events:
+        item = pool.items[one]
+        key = (item.label, *(item.data.get(view) for view in VIEWS))
+        if key in first:
+            repeated.setdefault(first[key], []).append(one)
+        else:
+            first[key] = one
+            out.append((one, shares))
+    return out, repeated
+
+
+def _events(
+    pool: Pool, events: Sequence[tuple[str, Shares]], records: Mapping[str, L1Event], beside: Mapping[str, list[str]]
+) -> list[Evidence]:
+    sources: dict[str, Any] = {}
+    for lane in pool.graph.lanes:
+        own = [pool.items[one] for one, _ in events if pool.graph.lane_of(one) == lane]
+        sources.update(sources_of(pool.graph.unit, lane.lane_id, own, as_of=pool.asked.wanted.as_of) if own else {})
+    return [
+        Evidence(records[one], round(pool.score(shares), DIGITS), _matched(pool, records[one], ALIKE),
+                 tuple(sources[one]), tuple(beside.get(one, ())), _why(pool, shares))
+        for one, shares in events
+    ]  # fmt: skip
+
+
+def _learned(pool: Pool, one: str, shares: Shares, beside: Mapping[str, list[str]]) -> LearnedEvidence:
+    chain = pool.chain_of[one]
+    return LearnedEvidence(
+        chain.record, round(pool.score(shares), DIGITS), _matched(pool, chain.record, PROSE), tuple(chain.sources),
+        tuple(beside.get(one, ())), _why(pool, shares), needs_validation=chain.needs_validation,
+    )  # fmt: skip
+
+
+def _matched(pool: Pool, item: Item, part: str) -> tuple[Match, ...]:
+    words, meaning = pool.met.get(item.id, (0.0, None))
+    told = snippet(item.content, [word for word in pool.terms if len(word) > 1])
+    return (Match(item.id, part, told, round(1.0 - max(words, meaning or 0.0), DIGITS)),)
+
+
+def _why(pool: Pool, shares: Shares) -> dict[str, float] | None:
+    return {name: round(share, DIGITS) for name, share in shares.items()} if pool.asked.explain else None
+
+
+def _ways(pool: Pool) -> dict[str, Any]:
+    """Give how the walk came to each that it reached."""
+    return {one: {"from": step.via, "by": step.by, "hops": step.hops, "strength": round(step.strength, DIGITS)}
+            for one, step in pool.reached.items()}  # fmt: skip
+
+
+def _advised(
+    pool: Pool, records: Mapping[str, L1Event], ranked: Sequence[tuple[str, Shares]], learned: set[str]
+) -> Advised:
+    found = []
+    for one, shares in ranked:
+        score, relevance = round(pool.score(shares), DIGITS), score_of(shares)
+        if one in records:
+            found.append(Found(record=records[one], score=score, relevance=relevance))
+        elif one in learned:
+            chain = pool.chain_of[one]
+            found.append(Found(record=chain.record, score=score, relevance=relevance, events=chain.events,
+                               needs_validation=chain.needs_validation))  # fmt: skip
+    return advise(found, pool.asked.bans, tokenize, limit=pool.asked.limit)
+
+
+def _conflicts(pool: Pool, events: Sequence[L1Event], learned: Sequence[str], limit: int) -> list[Conflict]:
+    """Give what says otherwise among what is shown, and what speaks against a pattern or a principle of it."""
+    near = events[: 2 * limit]
+    out = outcome_conflicts(opposed(near, tokenize))
+    known = {frozenset((one.id, other.id)) for conflict in out for one in conflict.side for other in conflict.against}
+    items = {event.id: event for event in near}
+    for one, other in pool.graph.contradicting(list(items)):
+        if frozenset((one, other)) not in known:
+            out.append(contrary_conflict(items[one].attempt, Reference(one, items[one].source_ref),
+                                         Reference(other, items[other].source_ref)))  # fmt: skip
+    for one in learned:
+        chain = pool.chain_of[one]
+        if chain.against:
+            told = chain.record.summary if isinstance(chain.record, Pattern) else chain.record.action
+            out.append(counter_conflict(told, [Reference(one), *chain.events[:limit]], chain.against))
+    return out

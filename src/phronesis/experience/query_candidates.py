@@ -1,0 +1,235 @@
+"""Everything that may answer a question, gathered lane by lane and over the graph, each with what is known of it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from phronesis.core.items import Item, Trust
+from phronesis.core.timestamps import to_micros
+from phronesis.experience.laws.constraints import clauses_of
+from phronesis.experience.laws.graph_traversal import ARTIFACT, Reached, walk
+from phronesis.experience.laws.ranking import Signals, length_of, relevance_of, score_of, shares_of
+from phronesis.experience.laws.records import L1, PATTERN, PRINCIPLE
+from phronesis.experience.provenance import Chain, Chains
+from phronesis.experience.query_graph import LAYERS, Asked, LaneGraph, usefulness_of, weight_of
+from phronesis.experience.query_seeds import Corner, TaskNames, about, called, is_called, named_artifacts, taken_up
+from phronesis.index.tokens import tokenize
+from phronesis.recall.scoring.weights import DIGITS, EXPERIENCE, multiplier
+
+SEEDS: Final = 24
+"""Nodes from which the walk over the graph starts: the most relevant."""
+
+_DAY: Final = 86_400_000_000
+
+
+@dataclass(slots=True)
+class Pool:
+    """What may answer: items by id, and what is known of each."""
+
+    asked: Asked
+    lanes: Sequence[Corner]
+    graph: LaneGraph
+    chains: Chains
+    now: int
+    items: dict[str, Item] = field(default_factory=dict)
+    met: dict[str, tuple[float, float | None]] = field(default_factory=dict)
+    exact: dict[str, int] = field(default_factory=dict)
+    """Events that are called as was asked, with their place: 1 for the latest lesson."""
+    artifacts: tuple[str, ...] = ()
+    views: Mapping[str, float] = field(default_factory=dict)
+    liked: Mapping[str, float] = field(default_factory=dict)
+    reached: Mapping[str, Reached] = field(default_factory=dict)
+    chain_of: dict[str, Chain] = field(default_factory=dict)
+    beside: Mapping[str, float] = field(default_factory=dict)
+    """The relevance of the best other event of the same episode, by event."""
+    under: dict[str, float] = field(default_factory=dict)
+    """The relevance of the best member, by pattern, and of the best pattern, by principle."""
+    terms: Sequence[str] = ()
+    """The words of the question."""
+    scale: float = 1.0
+    """What scores are multiplied by (``scoring.scale.multiplier``)."""
+    length: float = 0.0
+    dense: bool = field(init=False)
+    """Whether meaning was compared anywhere."""
+
+    def __post_init__(self) -> None:
+        self.dense = any(one.meaning is not None for one in self.lanes)
+
+    def gather(self, names: TaskNames) -> None:
+        """Take up what meets the question: by name, by words and meaning, by the artifacts it names."""
+        found: list[str] = []
+        self.terms = tokenize(self.asked.text)
+        self.length = length_of(len(set(self.terms)))
+        asked = {called(text) for text in (self.asked.situation, self.asked.goal)} - {""}
+        for lane in self.lanes:
+            for name in sorted(asked):
+                found += names.events(self.graph.unit, lane.lane, name)
+        named = self.graph.items(found)
+        self.exact = _latest_first([item for item in named.values() if any(is_called(item, name) for name in asked)])
+        self.artifacts = named_artifacts(self.asked)
+        ids = [*self.exact, *about(self.graph.unit, self.lanes, self.artifacts)]
+        counts = taken_up(self.asked)
+        for lane in self.lanes:
+            ids += lane.best(counts) if self.asked.text else lane.newest(counts)
+        self.take(ids)
+
+    def take(self, ids: Iterable[str]) -> None:
+        """Take items into the pool that may be shown."""
+        fresh = {one: item for one, item in self.graph.items(ids).items() if one not in self.items}
+        self.items |= fresh
+        for lane in self.lanes:
+            self.met |= lane.met([one for one in fresh if self.graph.lane_of(one) == lane.lane])
+
+    def walk(self) -> None:
+        """Go out from the most relevant over the graph, and down from each pattern to what explains it."""
+        relevant = {one: self.relevance(one) for one in self.items}
+        best = sorted((one for one in relevant if relevant[one] > 0), key=lambda one: (-relevant[one], one))[:SEEDS]
+        most = relevant[best[0]] if best else 1.0
+        seeds = {one: relevant[one] / most for one in best} | dict.fromkeys(self.artifacts, 1.0)
+        found = walk(self.graph, seeds)
+        self.reached = {one: step for one, step in found.items() if step.hops and step.node.layer != ARTIFACT}
+        self.take(self.reached)
+        self.chain_of = self.chains.of(self._followed())
+        ends = [end for chain in self.chain_of.values() for end in (chain.typical, chain.latest) if end is not None]
+        self.take(ends)
+        self.beside = self._beside()
+        for kind in (PATTERN, PRINCIPLE):  # principles rest on patterns, as these were weighed
+            self.under |= self._under(kind)
+
+    def _followed(self) -> list[Item]:
+        """Give the patterns and principles that may be shown, the best as far as is known before they are followed."""
+        out: list[Item] = []
+        counts = taken_up(self.asked)
+        for kind in (PATTERN, PRINCIPLE):
+            held = [one for one, item in self.items.items() if item.kind == kind]
+            for one in held:
+                near = [other for other in self.graph.around(one) if other in self.items]
+                below = [other for other in near if LAYERS[self.items[other].kind] < LAYERS[kind]]
+                self.under[one] = max(map(self.relevance, below), default=0.0)
+            out += [self.items[one] for one, _ in self._best_first(held)[: counts[kind]]]
+        return out
+
+    def _under(self, kind: str) -> dict[str, float]:
+        """Give the relevance of the best of what patterns, or principles, rest on."""
+        out = {}
+        for one, chain in self.chain_of.items():
+            if self.items[one].kind == kind:
+                held = [below for below in chain.below if below in self.items]
+                out[one] = max(map(self.relevance, held), default=0.0)
+        return out
+
+    def _beside(self) -> dict[str, float]:
+        """Give, for each event of an episode, the relevance of the best other one that says something else."""
+        episodes: dict[str, list[tuple[float, Item]]] = {}
+        for one, item in self.items.items():
+            if item.kind == L1 and item.run_id is not None:
+                episodes.setdefault(item.run_id, []).append((self.relevance(one), item))
+        out: dict[str, float] = {}
+        for held in episodes.values():
+            held.sort(key=lambda one: (-one[0], one[1].id))
+            for _, item in held:
+                out[item.id] = next((far for far, other in held if other.content != item.content), 0.0)
+        return out
+
+    def relevance(self, item_id: str) -> float:
+        """Give how relevant an item of the pool is, by what is known so far: the sum of `relevance_of`."""
+        return sum(relevance_of(Signals(**self._meets(item_id))).values())
+
+    def about_share(self, item_id: str) -> float:
+        """Give the share of the artifacts asked for that an item is about."""
+        if not self.artifacts:
+            return 0.0
+        data = self.items[item_id].data
+        held = set(data.get("artifacts") or data.get("signature", {}).get("artifacts", ()))
+        return len(held.intersection(self.artifacts)) / len(self.artifacts)
+
+    def signals(self, item_id: str) -> Signals:
+        """Give what is known of an item of the pool."""
+        item, chain = self.items[item_id], self.chain_of.get(item_id)
+        return Signals(
+            **self._meets(item_id), usefulness=usefulness_of(item), weight=weight_of(item), confidence=item.confidence,
+            age=(self.now - to_micros(item.occurred_at or item.recorded_at)) / _DAY,
+            counter=0.0 if chain is None else chain.counter, trust=item.trust / Trust.OPERATOR,
+            preference=self.liked.get(item_id, 0.0),
+        )  # fmt: skip
+
+    def _meets(self, item_id: str) -> dict[str, Any]:
+        """Give the signals that make relevant. They are asked for several times of each item while the pool grows."""
+        words, meaning = self.met.get(item_id, (0.0, 0.0 if self.dense else None))
+        place, step = self.exact.get(item_id), self.reached.get(item_id)
+        return {
+            "words": words, "length": self.length, "meaning": meaning, "views": self.views.get(item_id, 0.0),
+            "exact": place is not None, "latest": 1.0 / place if place is not None and self.by_name else 0.0,
+            "artifacts": self.about_share(item_id), "graph": 0.0 if step is None else step.strength,
+            "episode": self.beside.get(item_id, 0.0), "members": self.under.get(item_id, 0.0),
+        }  # fmt: skip
+
+    @property
+    def by_name(self) -> bool:
+        """Whether nothing but a name was asked that events bear."""
+        return bool(self.exact) and len({called(one) for one in (self.asked.situation, self.asked.goal)} - {""}) == 1
+
+    def like(self, meant: Mapping[str, float]) -> None:
+        """Note how far everything is as preferred: by its words, and by what was ``meant`` where that says more."""
+        liking = self.asked.liking
+        if liking is not None:
+            self.liked = {one: liking(clauses_of(_doing(item), tokenize)) or meant.get(one, 0.0)
+                          for one, item in self.items.items()}  # fmt: skip
+
+    def ranked(self) -> list[tuple[str, dict[str, float]]]:
+        """Give all that is relevant, best first, each with the shares of its score."""
+        return self._best_first(self.items)
+
+    def score(self, shares: Mapping[str, float]) -> float:
+        """Give the score, from 0 to 1, of what has these shares."""
+        return EXPERIENCE.score(score_of(shares)) * self.scale
+
+    def settle(
+        self, ranked: Sequence[tuple[str, dict[str, float]]], *, abstained: bool
+    ) -> list[tuple[str, dict[str, float]]]:
+        """Bring scores to the side of the threshold on which the answer is; gives what scores as much as is asked."""
+        best = max((self.score(shares) for _, shares in ranked), default=0.0)
+        self.scale = multiplier(best, abstained=abstained)
+        least = self.asked.min_score
+        return [one for one in ranked if least is None or round(self.score(one[1]), DIGITS) >= least]
+
+    def _best_first(self, ids: Iterable[str]) -> list[tuple[str, dict[str, float]]]:
+        scored = [(one, shares_of(self.signals(one))) for one in ids]
+        if not self.asked.text:
+            scored.sort(key=lambda one: (-_place(self.items[one[0]])[1], one[0]))
+            return scored
+        kept = [(score, one, shares) for one, shares in scored if (score := score_of(shares)) > 0]
+        kept.sort(key=lambda one: (-round(one[0], 6), *_newest(self.items[one[1]])))
+        return [(one, shares) for _, one, shares in kept]
+
+
+def _doing(item: Item) -> str:
+    """Give the words of what is tried or advised."""
+    if item.kind == L1:
+        return str(item.data.get("attempt", ""))
+    return str(item.data.get("recommendation" if item.kind == PATTERN else "action", ""))
+
+
+def _newest(item: Item) -> tuple[int, int, str]:
+    place = _place(item)
+    return (-place[1], -place[2], item.id)
+
+
+def _place(item: Item) -> tuple[bool, int, int]:
+    """Give whether an event tells a lesson, when it happened, and its place in its episode."""
+    seq = -1 if item.position is None else item.position
+    return (bool(item.data.get("reflection")), to_micros(item.occurred_at or item.recorded_at), seq)
+
+
+def _latest_first(events: Sequence[Item]) -> dict[str, int]:
+    """Give the places of events of one name: lessons first, then the later ones, in an episode by its own order."""
+    episodes: dict[str, int] = {}
+    for event in events:
+        episode = event.run_id or event.id
+        episodes[episode] = max(episodes.get(episode, 0), _place(event)[1])
+
+    def key(event: Item) -> tuple[bool, int, int, int, str]:
+        told, at, seq = _place(event)
+        return (told, episodes[event.run_id or event.id], seq, at, event.id)
+
+    return {event.id: n for n, event in enumerate(sorted(events, key=key, reverse=True), 1)}

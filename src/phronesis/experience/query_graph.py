@@ -1,0 +1,231 @@
+"""The graph of experience as a walk sees it: what may be shown of the lanes of a scope, now or at another time."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import sqrt
+from typing import Final
+
+from phronesis.core.items import Item
+from phronesis.core.scope import Scope
+from phronesis.core.timestamps import from_micros, to_micros
+from phronesis.experience.laws.constraints import Ban
+from phronesis.experience.laws.event_draft import ARTIFACT_TYPES
+from phronesis.experience.laws.graph_traversal import ARTIFACT, Link, Node
+from phronesis.experience.laws.ranking import NEUTRAL
+from phronesis.experience.laws.records import ABOUT, CONTRADICTS, L1, MEMBER_OF, PATTERN, PRINCIPLE, REFINES, SUPPORTS
+from phronesis.recall.as_of import drawn_by, held_at, known_at
+from phronesis.store.database import Unit
+from phronesis.store.eligible import Wanted
+from phronesis.store.experience import EdgeEnd, holders, strongest_edges
+from phronesis.store.items import ItemHead, read_heads, read_items
+from phronesis.store.lanes import Lane
+
+# A checked question to the experience base, and which items it may be answered with.
+
+Liking = Callable[[Sequence[frozenset[str]]], float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A question. ``artifacts``, ``label``, ``source_type`` and the times narrow what events are shown.
+
+    ``artifacts`` are ids of any of which an event must be about one; ``since`` and ``until`` (microseconds) bound when
+    it happened. ``preferred`` are the preferences as one text, for an encoder.
+    """
+
+    scope: Scope
+    situation: str = ""
+    goal: str = ""
+    bans: Sequence[Ban] = ()
+    unread: Sequence[str] = ()
+    liking: Liking | None = None
+    preferred: str = ""
+    limit: int = 10
+    min_score: float | None = None
+    artifacts: Sequence[str] = ()
+    label: str | None = None
+    source_type: str | None = None
+    since: int | None = None
+    until: int | None = None
+    wanted: Wanted = field(default_factory=Wanted)
+    explain: bool = False
+
+    @property
+    def text(self) -> str:
+        """The question as one text."""
+        return "\n".join(dict.fromkeys(text for text in (self.situation, self.goal) if text))
+
+    @property
+    def attributes(self) -> dict[str, dict[str, str]]:
+        """The attributes that an event, and a pattern, must have, by kind."""
+        named = {"label": self.label, "source_type": self.source_type}
+        wanted = {L1: named, PATTERN: {"label": self.label}}
+        return {kind: {name: value for name, value in of_kind.items() if value is not None}
+                for kind, of_kind in wanted.items()}  # fmt: skip
+
+    def fits(self, item: Item) -> bool:
+        """Tell whether an item is what was asked for: an event by all its slots, a pattern by its label."""
+        if item.kind == PATTERN:
+            return self.label in (None, item.label)
+        if item.kind != L1:
+            return True
+        at = to_micros(item.occurred_at or item.recorded_at)
+        return (
+            self.label in (None, item.label)
+            and self.source_type in (None, item.source_type)
+            and (self.since is None or self.since <= at)
+            and (self.until is None or at <= self.until)
+            and (not self.artifacts or not set(self.artifacts).isdisjoint(item.data.get("artifacts", ())))
+        )
+
+
+def stands(item: Item, wanted: Wanted) -> bool:
+    """Tell whether a read shows an item, given as it was ``as_of`` the time asked for."""
+    if wanted.valid_at is None:
+        return item.live
+    if not held_at(item, wanted.valid_at):
+        return False
+    return item.live if wanted.as_of is not None else item.status == "active" and item.quarantine is None
+
+
+def days_of(asked: Asked) -> tuple[int, int] | None:
+    """Give the first and last day (ordinals) of the time asked for; None for any time."""
+    if asked.since is None and asked.until is None:
+        return None
+    first = 0 if asked.since is None else from_micros(asked.since).toordinal()
+    return first, 2**31 if asked.until is None else from_micros(asked.until).toordinal()
+
+
+LAYERS: Final = {L1: 1, PATTERN: 2, PRINCIPLE: 3}
+SIMILAR: Final = "similar"
+FOLLOWED: Final = (MEMBER_OF, SUPPORTS, REFINES, SIMILAR, CONTRADICTS, ABOUT)
+"""Types of edges that a walk goes along."""
+
+APART: Final = "cannot_link"
+"""The grade of an edge between events that a person said do not belong together: it leads nowhere."""
+
+EACH: Final = 12
+"""Edges of one type and way that are followed from a node, the heaviest: a pattern of thousands has some that stand
+for it."""
+
+MOST_HOLDERS: Final = 64
+"""An artifact that more events of a lane are about says nothing of any of them, and is not gone through."""
+
+_PREFIXES: Final = tuple(f"{kind}:" for kind in ARTIFACT_TYPES)
+
+
+@dataclass(slots=True)
+class LaneGraph:
+    """The graph of the lanes that a question sees. What it has read, it reads once."""
+
+    unit: Unit
+    lanes: Sequence[Lane]
+    asked: Asked
+    _read: dict[str, Item | None] = field(default_factory=dict)
+    _lane_of: dict[str, Lane] = field(default_factory=dict)
+    _heads: dict[str, ItemHead | None] = field(default_factory=dict)
+    _resting: dict[str, set[str]] = field(default_factory=dict)
+
+    def items(self, ids: Iterable[str]) -> dict[str, Item]:
+        """Give those of some items that a read shows and that are what was asked for, by id."""
+        return {one: item for one, item in self.known(ids).items() if self.asked.fits(item)}
+
+    def known(self, ids: Iterable[str]) -> dict[str, Item]:
+        """Give those of some items that a read shows, whatever was asked for, by id."""
+        return {one: item for one, item in self.then(ids).items() if stands(item, self.asked.wanted)}
+
+    def then(self, ids: Iterable[str]) -> dict[str, Item]:
+        """Give those of some items that were known at the time asked for and are not in quarantine, as they were then.
+
+        What had ended or was archived is among them.
+        """
+        wanted = list(dict.fromkeys(ids))
+        missing = [one for one in wanted if one not in self._read]
+        for lane in self.lanes if missing else ():
+            found = read_items(self.unit, lane, missing)
+            self._lane_of.update((one, lane) for one in found)
+            kept = [item for item in found.values() if item.quarantine is None]
+            if self.asked.wanted.as_of is not None:
+                kept = known_at(self.unit, lane.lane_id, kept, self.asked.wanted.as_of)
+            self._read.update((item.id, item) for item in kept)
+        for one in missing:
+            self._read.setdefault(one, None)
+        return {one: item for one in wanted if (item := self._read[one]) is not None}
+
+    def heads(self, ids: Iterable[str]) -> dict[str, ItemHead]:
+        """Give the heads of those that `then` gives, by id, without reading what they say where it need not be read."""
+        wanted = list(dict.fromkeys(ids))
+        missing = [one for one in wanted if one not in self._heads]
+        self._heads |= dict.fromkeys(missing)
+        if missing and self.asked.wanted.as_of is not None:  # how an item was then, its changes tell
+            self._heads |= {one: ItemHead(*(getattr(item, name) for name in ItemHead._fields))
+                            for one, item in self.then(missing).items()}  # fmt: skip
+        elif missing:
+            found = [head for lane in self.lanes for head in read_heads(self.unit, lane.lane_id, missing)]
+            self._heads |= {head.id: head for head in found if head.quarantine is None}
+        return {one: head for one in wanted if (head := self._heads[one]) is not None}
+
+    def lane_of(self, item_id: str) -> Lane:
+        """Give the lane of an item that was read."""
+        return self._lane_of[item_id]
+
+    def nodes(self, ids: Sequence[str]) -> Mapping[str, Node]:
+        """Give events, patterns, principles and artifacts that may be shown."""
+        artifacts = [one for one in ids if one.startswith(_PREFIXES)]
+        held = self.items([one for one in ids if not one.startswith(_PREFIXES)])
+        found = {one: Node(one, LAYERS[item.kind], _when(item), usefulness_of(item)) for one, item in held.items()
+                 if item.kind in LAYERS}  # fmt: skip
+        return found | {one: Node(one, ARTIFACT) for one in artifacts}
+
+    def links(self, ids: Sequence[str]) -> Sequence[Link]:
+        """Give the edges at some nodes that were there at the time asked for.
+
+        What many events are about leads to each of them the more weakly: 1 / √n.
+        """
+        artifacts = [one for one in ids if one.startswith(_PREFIXES)]
+        out: list[Link] = []
+        for lane in self.lanes:
+            own = [one for one in ids if self._lane_of.get(one) == lane]
+            ends = strongest_edges(self.unit, lane.lane_id, own, FOLLOWED, each=EACH) if own else []
+            for artifact in artifacts:
+                held = holders(self.unit, lane.lane_id, artifact, ABOUT, most=MOST_HOLDERS)
+                ends += [end._replace(weight=end.weight / sqrt(len(held))) for end in held]
+            out += [Link(end.near, end.far, end.type, min(1.0, max(0.0, end.weight)))
+                    for end in self._then(lane, ends) if end.grade != APART]  # fmt: skip
+        for link in out:
+            if link.type in (MEMBER_OF, SUPPORTS):
+                self._resting.setdefault(link.near, set()).add(link.far)
+                self._resting.setdefault(link.far, set()).add(link.near)
+        return out
+
+    def around(self, item_id: str) -> Collection[str]:
+        """Give what an item rests on, and what rests on it, of the edges that were read so far."""
+        return self._resting.get(item_id, frozenset())
+
+    def contradicting(self, ids: Sequence[str]) -> list[tuple[str, str]]:
+        """Give the pairs among some items of which one contradicts the other, each once."""
+        held, out = set(ids), dict[frozenset[str], tuple[str, str]]()
+        for lane in self.lanes:
+            own = [one for one in ids if self._lane_of.get(one) == lane]
+            ends = strongest_edges(self.unit, lane.lane_id, own, (CONTRADICTS,), each=EACH) if own else []
+            for end in self._then(lane, ends):
+                if end.far in held:
+                    out.setdefault(frozenset((end.near, end.far)), (end.near, end.far))
+        return list(out.values())
+
+    def _then(self, lane: Lane, ends: Sequence[EdgeEnd]) -> Sequence[EdgeEnd]:
+        return drawn_by(self.unit, lane.lane_id, ends, self.asked.wanted.as_of)
+
+
+def usefulness_of(item: Item) -> float:
+    """Give what feedback made of an item's usefulness, in [0, 1]; neutral where nobody said anything."""
+    return min(1.0, max(0.0, float(item.data.get("usefulness", NEUTRAL))))
+
+
+def weight_of(item: Item) -> float:
+    """Give how much an item weighs, in [0, 1]: less than 1 where it was downweighted."""
+    return min(1.0, max(0.0, float(item.data.get("weight", 1.0))))
+
+
+def _when(item: Item) -> int:
+    return to_micros(item.occurred_at or item.recorded_at)

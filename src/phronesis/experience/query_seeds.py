@@ -1,0 +1,276 @@
+"""Where an answer starts: what meets the question by words, by meaning, by name, or by the artifacts it names."""
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Final
+
+import numpy as np
+
+from phronesis.core.items import Item
+from phronesis.core.text import MAX_ID_LENGTH
+from phronesis.experience.event_embeddings import view_part
+from phronesis.experience.laws.event_draft import artifacts_in
+from phronesis.experience.laws.ranking import outstanding, usual, word_shares
+from phronesis.experience.laws.records import ABOUT, L1, PATTERN, PRINCIPLE
+from phronesis.experience.query_graph import MOST_HOLDERS, Asked, days_of
+from phronesis.index.tokens import term_hash, tokenize
+from phronesis.recall.scope_index import LaneIndex
+from phronesis.recall.scoring.lane_arrays import Floats, Mask, Spread, best_of
+from phronesis.store.database import Unit
+from phronesis.store.documents import read_vectors, stacked
+from phronesis.store.eligible import Wanted, eligible_ids
+from phronesis.store.experience import changed_views, holders, of_episode
+from phronesis.store.lanes import ActiveModel, Lane
+
+# Events by what their situation and goal are called, to the letter: a task's name finds what was tried at it.
+
+NAMING: Final = ("situation", "goal")
+"""The views that may be a task's name."""
+
+MOST: Final = 256
+"""Events of one name that are looked at, the last ones: a name with thousands stands for no one task."""
+
+_PARTS: Final = tuple(map(view_part, NAMING))
+_EDGES: Final = " \t.,;:!?。，；：！？"
+
+
+def called(text: str) -> str:
+    """Give a text as it is compared as a name: without case, the same spaces, no stop at its end."""
+    return " ".join(text.casefold().split()).strip(_EDGES)
+
+
+def is_called(item: Item, name: str) -> bool:
+    """Tell whether an event's situation, goal or episode is called so."""
+    return name in (
+        called(item.data.get("situation", "")),
+        called(item.data.get("goal", "")),
+        called(item.run_id or ""),
+    )
+
+
+def _number(name: str) -> int:
+    return int.from_bytes(blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+
+
+@dataclass(slots=True)
+class _Names:
+    epoch: int
+    seen_seq: int = 0
+    ids: dict[int, str | list[str]] = field(default_factory=dict)
+    """Most names stand for one event: a list for each would be a hundred thousand more for the garbage collector."""
+
+    def add(self, number: int, item_id: str) -> None:
+        """Note that an event is called so."""
+        held = self.ids.setdefault(number, item_id)
+        if isinstance(held, list):
+            held.append(item_id)
+        elif held != item_id:
+            self.ids[number] = [held, item_id]
+
+    def named(self, number: int) -> Sequence[str]:
+        """Give the events that may be called so."""
+        held = self.ids.get(number, [])
+        return [held] if isinstance(held, str) else held
+
+
+@dataclass(slots=True)
+class TaskNames:
+    """The names of the last few lanes. Not thread-safe: used under the lock of the lanes' indexes."""
+
+    limit: int = 8
+    _kept: "OrderedDict[tuple[str, int], _Names]" = field(default_factory=OrderedDict)
+
+    def events(self, unit: Unit, lane: Lane, name: str) -> list[str]:
+        """Give the ids of the events that may be called so, newest first; `is_called` is sure."""
+        known = self._of(unit, lane).named(_number(name))
+        episode = of_episode(unit, lane.lane_id, L1, name, limit=MOST) if len(name) <= MAX_ID_LENGTH else []
+        return sorted({*known, *episode}, reverse=True)[:MOST]
+
+    def _of(self, unit: Unit, lane: Lane) -> _Names:
+        key = (unit.tenant, lane.lane_id)
+        names = self._kept.pop(key, None)
+        if names is None or names.epoch != lane.epoch:
+            names = _Names(lane.epoch)
+        if names.seen_seq < lane.documents_seq:
+            for item_id, text in changed_views(unit, lane.lane_id, L1, _PARTS, after=names.seen_seq):
+                names.add(_number(called(text)), item_id)
+            names.seen_seq = lane.documents_seq
+        self._kept[key] = names
+        while len(self._kept) > self.limit:
+            self._kept.popitem(last=False)
+        return names
+
+
+FEWEST: Final = 10
+"""Answers for which a question takes up what it does at least: of fewer, the first are the same."""
+
+EVENTS_EACH: Final = 5
+"""Events of each lane that it takes up for each that may be shown: what is said again is shown once."""
+
+SPARE: Final = 8
+"""Patterns, and principles, that it takes up and follows down to their evidence beyond as many as may be shown: what
+speaks against one takes it down (`ranking.COUNTER`), and a member that was not read yet may lift one. A question meets
+a hundred by chance."""
+
+UNFILTERED: Final = 4
+"""Times as many as it takes up of what was so at another time, where what fits is found out only when it is read."""
+
+RESCORED: Final = 50
+"""Documents of each lane whose cosine is computed again from the stored halves, the nearest."""
+
+KINDS: Final = (L1, PATTERN, PRINCIPLE)
+
+
+@dataclass(slots=True)
+class Corner:
+    """One lane while a question runs: its index, the rows of experience, and those that may be shown."""
+
+    lane: Lane
+    index: LaneIndex
+    rows: Mask
+    shown: Mask
+    words: Floats = field(default_factory=lambda: np.zeros(0, np.float32))
+    meaning: Floats | None = None
+
+    def best(self, counts: Mapping[str, int]) -> list[str]:
+        """Give, kind by kind, the items of as many of the best rows that anything speaks for, each once, best first."""
+        scores = self.words if self.meaning is None else self.words + self.meaning
+        found: list[int] = []
+        for kind, count in counts.items():
+            rows = np.flatnonzero(self._rows_of(kind) & (scores > 0))
+            best = rows[best_of(scores[rows], count)].tolist()
+            found += sorted(best, key=lambda row: (-float(scores[row]), -row))
+        return list(dict.fromkeys(self.index.item_ids[row] for row in found))
+
+    def newest(self, counts: Mapping[str, int]) -> list[str]:
+        """Give, kind by kind, the items of as many of the rows that came last: where no words are asked, only slots."""
+        found: list[int] = []
+        for kind, count in counts.items():
+            found += np.flatnonzero(self._rows_of(kind))[::-1][:count].tolist()
+        return list(dict.fromkeys(self.index.item_ids[row] for row in found))
+
+    def _rows_of(self, kind: str) -> Mask:
+        return self.shown & self.index.rows_of_kinds((kind,))
+
+    def met(self, item_ids: Sequence[str]) -> dict[str, tuple[float, float | None]]:
+        """Give how far items meet the question by words and by meaning, each by its best row."""
+        rows = self.index.rows_of_items(item_ids)
+        words = self.words[rows].tolist()
+        meaning = [None] * len(words) if self.meaning is None else self.meaning[rows].tolist()
+        out: dict[str, tuple[float, float | None]] = {}
+        for row, told, meant in zip(rows.tolist(), words, meaning, strict=True):
+            one = self.index.item_ids[row]
+            before = out.get(one, (0.0, 0.0))
+            out[one] = (max(told, before[0]), None if meant is None else max(meant, before[1] or 0.0))
+        return out
+
+
+def corners(unit: Unit, found: Sequence[tuple[Lane, LaneIndex]], asked: Asked) -> list[Corner]:
+    """Give the lanes that hold experience, with what of it may be shown."""
+    out = []
+    for lane, index in found:
+        rows = index.rows_of_kinds(KINDS, asked.wanted.as_of)
+        if rows.any():
+            out.append(Corner(lane, index, rows, _shown(unit, lane, index, rows, asked)))
+    return out
+
+
+def _shown(unit: Unit, lane: Lane, index: LaneIndex, rows: Mask, asked: Asked) -> Mask:
+    """Narrow the rows of events and patterns; what was so at another time is decided item by item (`Asked.fits`)."""
+    narrowed = np.ones(len(rows), np.bool_)
+    days = days_of(asked)
+    if days is not None:
+        narrowed &= index.rows_of_days(*days)
+    if asked.artifacts:
+        question = ("about", asked.artifacts)
+        narrowed &= index.remembered_rows(question, lane.applied_seq, lambda: [
+            end.far for one in asked.artifacts for end in holders(unit, lane.lane_id, one, ABOUT, most=None)
+        ])  # fmt: skip
+    shown = rows & (narrowed | ~index.rows_of_kinds((L1,)))
+    for kind, attributes in asked.attributes.items() if not asked.wanted.past else ():
+        if attributes:
+            shown &= _having(unit, lane, index, kind, attributes) | ~index.rows_of_kinds((kind,))
+    return shown
+
+
+def _having(unit: Unit, lane: Lane, index: LaneIndex, kind: str, attributes: Mapping[str, str]) -> Mask:
+    """Give the rows of items of a kind that have some attributes."""
+    wanted = Wanted(kinds=(kind,), attributes=attributes)
+    question = (kind, tuple(sorted(attributes.items())))
+    return index.remembered_rows(question, lane.applied_seq, lambda: eligible_ids(unit, lane, wanted))
+
+
+def read_words(lanes: Sequence[Corner], text: str) -> None:
+    """Score every row by the words of a question."""
+    terms = list(map(term_hash, tokenize(text)))
+    found = word_shares([(one.index.lexical, one.rows) for one in lanes], terms)
+    for one, words in zip(lanes, found, strict=True):
+        one.words = words
+
+
+def read_meaning(unit: Unit, lanes: Sequence[Corner], vector: Floats, model: ActiveModel) -> Spread | None:
+    """Score every row by the meaning of a question; gives the spread of events' cosines, None without vectors.
+
+    Events are encoded as questions are and patterns as passages, whose cosines lie elsewhere: each has a spread of its
+    own. What has no vector yet is taken to mean what its words say.
+    """
+    told: list[tuple[Corner, Floats, Mask]] = []
+    for one in lanes:
+        one.index.load_vectors(unit, *model)
+        vectors = one.index.vectors
+        if vectors is None or not vectors.row_count:
+            continue
+        scores, there = vectors.cosines(vector)
+        missing = len(one.rows) - len(scores)
+        told.append((one, np.pad(scores, (0, missing)), np.pad(there, (0, missing)) & one.rows))
+    events = [(scores, there & one.index.rows_of_kinds((L1,))) for one, scores, there in told]
+    learned = [(scores, there & ~own) for (_, own), (_, scores, there) in zip(events, told, strict=True)]
+    spreads = [usual([scores[mask] for scores, mask in group]) for group in (events, learned)]
+    if not any(mask.any() for group in (events, learned) for _, mask in group):
+        return None
+    for n, (one, scores, there) in enumerate(told):
+        _rescore(unit, one, model.model_id, vector, (scores, there))
+        meaning = one.words.copy()
+        for group, spread in zip((events, learned), spreads, strict=True):
+            mask = group[n][1]
+            meaning[mask] = outstanding(scores[mask], spread)
+        one.meaning = np.where(one.rows, meaning, np.float32(0.0))
+    return spreads[0]
+
+
+def _rescore(unit: Unit, one: Corner, model_id: str, vector: Floats, known: tuple[Floats, Mask]) -> None:
+    scores, there = known
+    top = [row for row in best_of(np.where(there & one.shown, scores, np.float32(-2)), RESCORED).tolist() if there[row]]
+    ids = {one.index.document_ids[row]: row for row in top}
+    found = read_vectors(unit, one.index.lane_id, model_id, list(ids))
+    if found:
+        exact = cosines(stacked(found), vector)
+        scores[[ids[row.document_id] for row in found]] = exact
+
+
+def cosines(rows: Floats, vector: Floats) -> Floats:
+    """Give the cosines of some vectors with one; 0 where either is zero."""
+    lengths = np.linalg.norm(rows, axis=1) * np.linalg.norm(vector)
+    out: Floats = np.divide(rows @ vector, lengths, out=np.zeros(len(rows), np.float32), where=lengths > 0)
+    return out
+
+
+def taken_up(asked: Asked) -> dict[str, int]:
+    """Give how many documents of each kind a question takes up of each lane."""
+    most = max(FEWEST, asked.limit)
+    if asked.wanted.past and any(asked.attributes.values()):
+        most *= UNFILTERED
+    return {L1: EVENTS_EACH * most, PATTERN: most + SPARE, PRINCIPLE: most + SPARE}
+
+
+def named_artifacts(asked: Asked) -> tuple[str, ...]:
+    """Give the ids of the artifacts that a question's words name."""
+    return tuple(one.id for one in artifacts_in([asked.situation, asked.goal]))
+
+
+def about(unit: Unit, lanes: Sequence[Corner], artifacts: Sequence[str]) -> list[str]:
+    """Give the events that are about any of some artifacts, where these are not about everything."""
+    return [end.far for one in lanes for artifact in artifacts
+            for end in holders(unit, one.lane.lane_id, artifact, ABOUT, most=MOST_HOLDERS)]  # fmt: skip

@@ -1,0 +1,217 @@
+"""The source ``chat``: what an assistant tried for its user, and what the user and the tools said came of it."""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from phronesis.core.ids import derived_id
+from phronesis.core.relations import Origin
+from phronesis.experience.laws.event_draft import Artifact, Draft, Label
+from phronesis.experience.laws.outcome_labels import Labelling, label_of
+from phronesis.experience.sources.log import LogSource
+from phronesis.experience.sources.outcome_words import is_question, reasons, said_outcome
+from phronesis.experience.sources.port import LineIndex, Raw, finished
+from phronesis.experience.sources.transcripts import Message, Transcript, transcripts
+
+_RESULT: Final = 500
+_CONTINUES: Final = re.compile(
+    r"\s{0,9}(?:try|instead|what about|how about|and (?:if|what)|rather|no[,.]|not |use |please (?:use"
+    r"|try)|again|same|再|换|试试|那就|不是|不要)",
+    re.IGNORECASE,
+)
+_QUESTION: Final = re.compile(r"[^.!?\n。！？]{1,600}[?？]")
+_ERROR: Final = re.compile(r"\b((?:[A-Za-z_]\w{0,40}\.){0,5}[A-Z]\w{0,60}(?:Error|Exception))\b")
+_LOGS: Final = LogSource()
+_NEVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(slots=True)
+class _Attempt:
+    text: str
+    start: int
+    end: int
+    at: datetime | None
+    situation: str
+    tool: str | None = None
+    result: str = ""
+    result_origin: Origin = "rule"
+    label: Label = "unknown"
+    signals: tuple[str, ...] = ()
+    confidence: float = 0.5
+    reflection: str = ""
+    reflection_origin: Origin = "human"
+    observations: dict[str, Any] = field(default_factory=dict)
+    artifacts: list[Artifact] = field(default_factory=list)
+
+    def judge(self, judged: Labelling) -> None:
+        self.label, self.signals, self.confidence = judged.label, judged.signals, judged.confidence
+
+
+@dataclass(slots=True)
+class _Episode:
+    """One request, and what was tried for it."""
+
+    request: str
+    attempts: list[_Attempt] = field(default_factory=list)
+    situation: str = ""
+    failed: _Attempt | None = None
+    waiting: dict[str, _Attempt] = field(default_factory=dict)
+    asked_back: bool = False
+    closed: bool = False
+
+
+class ChatSource:
+    """Reads transcripts, as JSON or as text."""
+
+    source_type = "chat"
+    version = "chat/3"
+
+    def read(self, raw: Raw) -> Sequence[Draft]:
+        """Give what was tried for each request; no draft for a text in which nobody asks and nobody answers."""
+        return finished(_drafts(raw))
+
+
+def _drafts(raw: Raw) -> Iterator[Draft]:
+    found = transcripts(raw)
+    if not found:
+        return
+    index, made = LineIndex(raw.text), derived_id("chat", raw.text.encode(errors="replace").decode())
+    for k, transcript in enumerate(found):
+        name = transcript.id or (f"{made}.{k}" if k else made)
+        for n, episode in enumerate(_episodes(transcript), start=1):
+            for seq, attempt in enumerate(episode.attempts, start=1):
+                yield _draft(attempt, episode.request, f"{name}#{n}", seq, index)
+
+
+def _episodes(transcript: Transcript) -> list[_Episode]:
+    """Go through a conversation message by message."""
+    episodes: list[_Episode] = []
+    setting = ""
+    for message in transcript.messages:
+        now = episodes[-1] if episodes and not episodes[-1].closed else None
+        if message.role == "system":
+            setting = message.text.strip()[:_RESULT]
+        elif message.role == "user":
+            following = _heard(now, message) if now is not None else message.text.strip()
+            if following:
+                episodes.append(_Episode(following, situation=setting))
+        elif now is not None and message.role == "assistant":
+            _answered(now, message)
+        elif now is not None:
+            _returned(now, message)
+    return [episode for episode in episodes if episode.attempts]
+
+
+def _heard(episode: _Episode, message: Message) -> str:
+    """Take what the user says after attempts: a verdict on the last one, and perhaps the next request."""
+    text = message.text.strip()
+    if not episode.attempts:
+        if not episode.asked_back:
+            episode.request = f"{episode.request}\n{text}"
+        episode.asked_back = False
+        return ""
+    last = episode.attempts[-1]
+    judged = said_outcome(text)
+    if judged.signals:
+        last.result, last.result_origin, last.end = text[:_RESULT], "human", message.end
+        last.judge(judged)
+        episode.failed = last if judged.label == "failure" else episode.failed
+        last.artifacts += [Artifact("error_type", name.rpartition(".")[2]) for name in _ERROR.findall(text[:_RESULT])]
+    why = reasons(text)
+    if why:
+        last.reflection, last.reflection_origin = why, "human"
+    episode.situation = text[:_RESULT]
+    if judged.label == "success":
+        episode.closed = True
+        question = _QUESTION.search(text[:2_000])
+        return question[0].strip() if question else ""
+    if judged.signals or episode.asked_back or _CONTINUES.match(text):
+        episode.asked_back = False
+        return ""
+    episode.closed = True
+    return text
+
+
+def _answered(episode: _Episode, message: Message) -> None:
+    """Take what the assistant says and calls."""
+    text = message.text.strip()
+    why = reasons(text)
+    before = episode.failed
+    if why and before is not None and not before.reflection:
+        before.reflection, before.reflection_origin = why, "model"
+    episode.asked_back = not message.calls and is_question(text)
+    for n, call in enumerate(message.calls):
+        words = f"{call.name}: {call.arguments}" if call.arguments else call.name
+        made = _Attempt(words, message.start, message.end, message.at, episode.situation, tool=call.name)
+        episode.attempts.append(made)
+        episode.waiting[call.id or f"{len(episode.attempts)}.{n}"] = made
+    if text and not message.calls and not episode.asked_back:
+        episode.attempts.append(_Attempt(text, message.start, message.end, message.at, episode.situation))
+
+
+def _returned(episode: _Episode, message: Message) -> None:
+    """Take what a tool gave back to the call that it answers, else to the first that waits."""
+    first = message.answers or next(iter(episode.waiting), "")
+    attempt = episode.waiting.pop(first, None)
+    if attempt is None:
+        return
+    attempt.end = message.end
+    judged, result, told = tool_outcome(message.text, failed=message.failed)
+    attempt.judge(judged)
+    episode.failed = attempt if judged.label == "failure" else episode.failed
+    attempt.result = result[:_RESULT]
+    attempt.observations = dict(told.observations) if told is not None else {}
+    attempt.artifacts += list(told.artifacts) if told is not None else []
+
+
+def tool_outcome(text: str, *, failed: bool | None = None) -> tuple[Labelling, str, Draft | None]:
+    """Judge what a tool gave back: (label, the result in short, the draft of a log that it was read by)."""
+    words = text.strip()
+    if words[:1] in {"{", "["}:
+        try:
+            given = json.loads(words)
+        except (ValueError, RecursionError):
+            given = None
+        if given is not None:
+            return label_of(given, {"is_error": failed} if failed else None), words, None
+    drafts = _LOGS.read(Raw(text=text, recorded_at=_NEVER))
+    bad = next((draft for draft in drafts if draft.label == "failure"), None)
+    best = bad or next((draft for draft in drafts if draft.label == "success"), None)
+    if failed:
+        told = label_of({"is_error": True})
+        return told, best.result if bad and best else words, bad
+    if best is not None:
+        return Labelling(best.label, tuple(best.signals), best.confidence), best.result or words, best
+    return label_of(words[:_RESULT]), words, None
+
+
+def _draft(attempt: _Attempt, request: str, episode: str, seq: int, index: LineIndex) -> Draft:
+    origins: dict[str, Origin] = {"goal": "human", "attempt": "model"}
+    if attempt.situation:
+        origins["situation"] = "human"
+    if attempt.result:
+        origins["result"] = attempt.result_origin
+    if attempt.reflection:
+        origins["reflection"] = attempt.reflection_origin
+    tools = [Artifact("concept", attempt.tool)] if attempt.tool else []
+    return Draft(
+        attempt=attempt.text,
+        situation=attempt.situation,
+        goal=request,
+        result=attempt.result,
+        reflection=attempt.reflection,
+        label=attempt.label,
+        signals=attempt.signals,
+        confidence=attempt.confidence,
+        field_origin=origins,
+        observations=attempt.observations,
+        artifacts=list(dict.fromkeys([*attempt.artifacts, *tools])),
+        lines=index.lines(attempt.start, attempt.end),
+        span=(attempt.start, attempt.end),
+        occurred_at=attempt.at,
+        episode_id=episode,
+        seq=seq,
+    )

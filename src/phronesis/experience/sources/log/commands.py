@@ -1,0 +1,426 @@
+"""Commands, how they ended, and the errors that tools print in a line of their own: make, npm, pip, a shell."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from phronesis.experience.sources.log.findings import Ending, Finding, Line, Reading
+
+# What PowerShell writes around a command's errors, taken away: the command and the plain message are left.
+
+PROMPT: Final = "PS> "
+"""What stands before a command in the lines that are given."""
+
+_TYPED: Final = re.compile(r"(?:\([\w.-]{1,60}\) )?PS(?: [^>\n]{1,200})?> {0,4}(.{0,1900})")
+_CATEGORY: Final = re.compile(r"\s{0,12}\+ CategoryInfo {1,20}: (.{0,600})\Z")
+_IDENTITY: Final = re.compile(r"\s{0,12}\+ FullyQualifiedErrorId {1,20}: (\S.{0,300})")
+_COMPUTER: Final = re.compile(r"\s{0,12}\+ PSComputerName {1,20}: ")
+_EXCEPTION: Final = re.compile(r"\], ?(\w{1,80}(?:Exception|Error))\Z")
+_PLACE: Final = re.compile(r".{1,400}[:：] ?\d{1,9} \S{1,20}[:：] ?\d{1,6}\Z")
+_HEAD: Final = re.compile(r"[^\s:][^:\n]{0,120}? :(?: (.{0,1900}))?\Z")
+_REDIRECTED: Final = re.compile(
+    r" {0,8}(?:\d?>>? {0,4}(?:&\d|[\w.\\/:$-]{1,200})|\| {0,4}(?:Out-File|Tee-Object)\b.{0,200})"
+)
+_SHORT: Final = re.compile(r"(\S.{0,80}?):(?: (?:[A-Za-z]:)?[^:\n]{1,200}:\d{1,9}(?::\d{1,9})?)?\Z")
+_SHORT_LINE: Final = re.compile(r"\s{0,8}(\d{1,6})? {0,8}\|(?: (.{0,600}))?\Z")
+_BACK: Final = 14
+_WITHIN: Final = 8
+_WRAPPED: Final = 60
+"""Characters from which a line may have been broken at the window's width, so that its words go on below."""
+
+_WIDTHS: Final = frozenset((79, 80, 119, 120))
+"""Lengths at which a console breaks in the middle of a word; other lines were broken at a blank."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    """An error record on the lines ``first`` to ``last``: what was run, and what was said."""
+
+    first: int
+    last: int
+    command: str
+    said: str
+
+
+def without_records(lines: list[Line]) -> list[Line]:
+    """Give the lines with each error record replaced by its command, behind `PROMPT`, and its message."""
+    out: list[Line] = []
+    done, typed = 0, ""
+    for n, line in enumerate(lines):
+        if n < done:
+            continue
+        prompt = _TYPED.match(line.text) if line.text.startswith(("PS", "(")) else None
+        if prompt:
+            typed = prompt[1].strip()
+        short = line.text.strip() == "Line |"
+        if not short and "+ CategoryInfo" not in line.text:
+            continue
+        record = _short(lines, done, n) if short else _record(lines, done, n)
+        if record is None:
+            continue
+        out += lines[done : record.first]
+        if record.command and not typed.startswith(record.command):
+            typed = record.command
+            out.append(replace(lines[record.first], text=PROMPT + record.command))
+        if record.said.strip():
+            out.append(replace(lines[record.first], text=record.said))
+        done = record.last + 1
+        if done < len(lines) and not lines[done].text.strip():
+            done += 1
+    return out + lines[done:] if done else lines
+
+
+def _record(lines: list[Line], done: int, at: int) -> _Record | None:
+    """Read the record of Windows PowerShell whose category stands on line ``at``; it may be cut off behind it."""
+    category = _CATEGORY.match(lines[at].text)
+    if category is None:
+        return None
+    there = (n for n in range(at + 1, min(at + 4, len(lines))) if _IDENTITY.match(lines[n].text))
+    identity = next(there, at)
+    category_words = "".join([category[1], *(line.text.strip() for line in lines[at + 1 : identity])])
+    last = identity
+    while last + 1 < len(lines) and (
+        (lines[last + 1].text.startswith("   ") and not lines[last + 1].text.startswith("    "))
+        or _COMPUTER.match(lines[last + 1].text)
+    ):
+        last += 1
+    mark = next((n for n in range(at - 1, max(done, at - _WITHIN) - 1, -1) if _marks(lines[n].text)), None)
+    if mark is None:
+        first, said = _message(lines, done, at)
+        command = ""
+    else:
+        source = mark if "<<<<" in lines[mark].text else mark - 1
+        command = _command(lines[source].text) if source >= done else ""
+        place = source - 1 if source > done and _PLACE.match(lines[source - 1].text) else max(source, done)
+        behind = [line.text for line in lines[mark + 1 : at]]  # the parser's message stands below its mark
+        first, said = (place, _joined(behind)) if any(map(str.strip, behind)) else _message(lines, done, place)
+    if "NativeCommandError" not in lines[identity].text:
+        raised = _EXCEPTION.search(category_words)
+        named = _IDENTITY.match(lines[identity].text)
+        said = f"{raised[1] if raised else 'Error'}: {said.strip() or (named[1] if named else category_words)}"
+    return _Record(first, last, command, said)
+
+
+def _marks(text: str) -> bool:
+    """Tell whether a line marks the place in the source line above it, or in itself as PowerShell 2 does."""
+    text = text.strip()
+    return text.startswith("+") and ("<<<<" in text or (not text.strip("+ ~") and "~" in text))
+
+
+def _command(source: str) -> str:
+    before, _, behind = source.strip().removeprefix("+").partition("<<<<")
+    words = f"{before.strip()} {behind.strip()}".strip()
+    return _REDIRECTED.sub("", words).removeprefix("... ").removesuffix(" ...").strip()
+
+
+def _message(lines: list[Line], done: int, end: int) -> tuple[int, str]:
+    """Give the first line of the message that ends before line ``end``, and its words."""
+    if end - 1 > done and not lines[end - 1].text.strip():
+        end -= 1
+    first = end
+    for n in range(end - 1, max(done, end - _BACK) - 1, -1):
+        text = lines[n].text
+        if not text.strip() or _TYPED.match(text):
+            break
+        head = _HEAD.match(text)
+        if head:
+            return n, _joined([head[1] or "", *(line.text for line in lines[n + 1 : end])], len(text))
+        if n == end - 1 or (first == n + 1 and len(text) >= _WRAPPED):
+            first = n
+    return first, _joined([line.text for line in lines[first:end]])
+
+
+def _joined(texts: Sequence[str], width: int = 0) -> str:
+    """Put together what was broken at the window's width; ``width``: the length of the whole first line."""
+    out = ""
+    for n, text in enumerate(texts):
+        before = texts[n - 1] if n else ""
+        length = width if n == 1 and width else len(before)
+        apart = out and length not in _WIDTHS and (out[-1].isascii() or text[:1].isascii())
+        out += f" {text.strip()}" if apart else text.strip() if not out else text.rstrip()
+    return out
+
+
+def _short(lines: list[Line], done: int, at: int) -> _Record | None:
+    """Read a record of PowerShell 7, whose ``Line |`` stands above the source line, the mark and the message."""
+    head = _SHORT.match(lines[at - 1].text) if at - 1 >= done else None
+    if head is None:
+        return None
+    command, said, last = "", list[str](), at
+    for n in range(at + 1, min(at + 30, len(lines))):
+        match = _SHORT_LINE.match(lines[n].text)
+        if match is None:
+            break
+        last = n
+        words = (match[2] or "").strip()
+        if match[1]:
+            command = words
+        elif words.strip("~ "):
+            said.append(words)
+    named = head[1].endswith(("Error", "Exception")) and head[1] not in {"Error", "Exception"}
+    message = f"{head[1] if named else 'Error'}: {' '.join(said)}" if said else ""
+    return _Record(at - 1, last, command.removeprefix("… ").removesuffix(" …").strip(), message)
+
+
+_PROMPT: Final = re.compile(
+    r"(?:\([\w.-]{1,60}\) )?(?:\[?[\w.-]{1,40}@[\w.-]{1,60}[: ]\S{0,100}?\]?[$#]|\$|❯|➜) (\S.{0,400})\Z"
+)
+_WINDOWS_PROMPT: Final = re.compile(
+    r"(?:\([\w.-]{1,60}\) )?PS(?: [^>\n]{1,200})?> {0,4}(?!TerminatingError\()(\S.{0,400})\Z"
+)
+_TRACED: Final = re.compile(r"\+{1,4} (?!~+\Z)([\w./~-]{1,200}(?: .{0,400})?)\Z")
+_STEP: Final = re.compile(r"(?:##\[group\]|::group::)Run (\S.{0,400})\Z")
+_SCRIPT: Final = re.compile(r"> (@?[\w./-]{1,100}@\d[\w.+-]{0,30}) (\S{1,60})\Z")
+_DIFF: Final = ("- ", "? ", "@@", "---")
+
+_EXIT: Final = re.compile(
+    r"\b(?:exit(?:ed)? (?:with )?(?:exit )?(?:code|status)|exit[_ ]?code|exited with|return(?:ed)? (?:code"
+    r"|non-zero exit status)|退出码|退出代码)(?: is)?\s?[:=：]?\s?(-?\d{1,10})\b",
+    re.IGNORECASE,
+)
+_PLAIN_EXIT: Final = re.compile(r"exit (\d{1,3})\Z", re.IGNORECASE)
+_MAKE: Final = re.compile(
+    r"(?:g?make"
+    r"|mingw32-make)(?:\[\d{1,4}\])?: \*\*\* \[(?:[^\]:\n]{1,200}:\d{1,9}: )?([^\]\n]{1,300})\] Error (\d{1,5})"
+)
+_MAKE_STOP: Final = re.compile(r"(?:g?make)(?:\[\d{1,4}\])?: \*\*\* (.{1,300}?)\s{0,4}Stop\.\Z")
+_NPM: Final = re.compile(r"npm (?:ERR!|error) ?(.*)\Z")
+_NPM_STATUS: Final = re.compile(r"(?:Exit status|errno|code) (\d{1,5})\Z")
+_SHELL: Final = ("command not found", "No such file or directory", "Permission denied", "not found")
+_SHELL_LINE: Final = re.compile(
+    r"(?:[\w./-]{1,100}: )?(?:line \d{1,9}: |\d{1,9}: )?(\S[^:\n]{0,200}): (?:command not found"
+    r"|No such file or directory|Permission denied|not found)\Z"
+)
+_CRASH: Final = re.compile(
+    r"(?:.{0,100}: )?(?:line \d{1,9}: )?(?:\s{0,8}\d{1,9} )?(Segmentation fault|Killed|Aborted|Bus error"
+    r"|OOMKilled|Out of memory)\b(?: \(core dumped\))?.{0,100}\Z"
+)
+_SANITIZER: Final = re.compile(r"==\d{1,9}==\s?ERROR: (\w{1,30}Sanitizer): (\S{1,60}) ?(.{0,200})")
+_SANITIZED: Final = re.compile(r"\s{1,8}#\d{1,3} 0x[0-9a-f]{1,16} in (\S{1,200}) ([^\s:()]{1,300}):\d{1,9}")
+_MAVEN: Final = re.compile(
+    r"\[(?:INFO|ERROR)\] (?:Scanning for projects|COMPILATION ERROR|Failed to execute goal"
+    r"|BUILD (?:SUCCESS|FAILURE)|--- .{1,80}plugin:)"
+)
+_RUN: Final = re.compile(r"Run (\S.{0,400})\Z")
+_LEVEL: Final = re.compile(
+    r"(?:[\[(]?(?:ERROR|CRITICAL|FATAL|SEVERE)[\])]?[:\s]|.{1,80} - (?:ERROR|CRITICAL"
+    r"|FATAL) - )\s{0,8}(?:- )?(\S.*)\Z"
+)
+_PLAIN_ERROR: Final = re.compile(r"(?:fatal|error|Error|E|FATAL): (\S.*)\Z")
+_ERROR_IN_FRONT: Final = re.compile(r"((?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception)): (\S.*)\Z")
+_WELL: Final = re.compile(
+    r"(?:\[INFO\] )?(?:BUILD SUCCESS(?:FUL)?\b|Build succeeded|Finished [`\w].{0,80} target"
+    r"|Successfully (?:installed|built|tagged|uninstalled)|"
+    r"Compiled successfully|webpack .{0,40}compiled successfully|Success: no issues found"
+    r"|All checks passed!|added \d{1,9} packages|"
+    r"✓ built in|Build (?:complete|successful)\b|Requirement already satisfied)",
+    re.IGNORECASE,
+)
+_BADLY: Final = re.compile(
+    r"(?:\[ERROR\] |\[INFO\] )?(?:BUILD FAIL(?:ED|URE)\b|Build failed|error: could not compile"
+    r"|error: test failed|error: aborting due to|"
+    r"ninja: build stopped|collect2: error|Failed to compile|FAILURE: Build failed|clang: error: linker"
+    r"|ERROR: Job failed)",
+    re.IGNORECASE,
+)
+_MADE: Final = re.compile(r"error: could not compile `([^`\n]{1,100})`")
+_COMPILING: Final = re.compile(r"\s{1,8}Compiling (\S{1,100}) (v\d\S{0,30})")
+_VERSION: Final = re.compile(
+    r"(Node\.js v\d[\w.]{0,20}|Python \d[\w.+]{0,20}|(?:gcc|clang|rustc|cargo|go version|java"
+    r"|openjdk)(?: version)? \S{0,3}\d\S{0,20})\b"
+)
+
+
+def read_commands(reading: Reading) -> None:
+    """Find the commands that were given: each begins a part of the log."""
+    for n in range(len(reading.lines)):
+        text = reading.text(n)
+        if not reading.free(n):
+            continue
+        if text.startswith("+"):
+            match = None if reading.text(n - 1).startswith(_DIFF) else _TRACED.match(text)
+        elif text.startswith("> "):
+            match = _SCRIPT.match(text)
+            command = reading.text(n + 1)
+            if match and command.startswith("> "):
+                _drop_caller(reading, n)
+                reading.commands[n] = command[2:].strip()
+                reading.facts += [(n, match[1]), (n, f"script {match[2]}")]
+                reading.called(n, "npm")
+                reading.take(n, n + 1)
+            continue
+        else:
+            match = _STEP.match(text) or _PROMPT.match(text) or _WINDOWS_PROMPT.match(text)
+            if match is None and text.startswith("Run "):  # as shown on a page: the command stands below again
+                match = _RUN.match(text)
+                match = match if match and reading.text(n + 1).strip() == match[1].strip() else None
+        if match:
+            reading.commands[n] = match[1].strip()
+            reading.take(n, n)
+
+
+def _drop_caller(reading: Reading, n: int) -> None:
+    """Forget the ``npm test`` right above the command of the script that it calls: they are one attempt."""
+    before = next((k for k in range(n - 1, n - 5, -1) if k in reading.commands), None)
+    if before is not None and reading.commands[before].startswith(("npm ", "pnpm ", "yarn ")):
+        del reading.commands[before]
+
+
+def read_endings(reading: Reading) -> None:
+    """Find how commands ended, on the lines that nobody has read yet; exit codes anywhere."""
+    n = 0
+    while n < len(reading.lines):
+        if reading.free(n):
+            n = _read_line(reading, n)
+        n += 1
+
+
+def _read_line(reading: Reading, n: int) -> int:
+    """Read a line; give the last one that was read with it."""
+    text = reading.text(n)
+    if not text.strip():
+        return n
+    if text.startswith("[") and _MAVEN.match(text):
+        reading.called(n, "maven")
+    if "Sanitizer: " in text:
+        _sanitizer(reading, n)
+    elif "make" in text[:20] and "***" in text:
+        _make(reading, n)
+    elif text.startswith("npm "):
+        return _npm(reading, n)
+    elif _exit(reading, n) or _ended(reading, n):
+        pass
+    elif text.endswith(_SHELL) and ": " in text:
+        match = _SHELL_LINE.match(text)
+        if match:
+            kind = next(kind for kind in _SHELL if text.endswith(kind))
+            reading.found(Finding(tool="shell", first=n, last=n, error_type=kind, message=f"{match[1]}: {kind}"))
+    elif "fault" in text or "illed" in text or "Aborted" in text or "emory" in text or "Bus error" in text:
+        match = _CRASH.match(text)
+        if match:
+            reading.found(Finding(tool="shell", first=n, last=n, error_type=match[1], message=""))
+    if not reading.free(n):
+        return n
+    _facts(reading, n)
+    return _printed(reading, n)
+
+
+def _sanitizer(reading: Reading, n: int) -> None:
+    """Read what AddressSanitizer and its kin report: the kind of fault, and the innermost own frame below."""
+    match = _SANITIZER.match(reading.text(n))
+    if match is None:
+        return
+    last, frames = n, list[re.Match[str]]()
+    for k in range(n + 1, n + 40):
+        frame = _SANITIZED.match(reading.text(k))
+        if frame:
+            frames.append(frame)
+            last = k
+        elif frames:
+            break
+    own = next((frame[2] for frame in frames if "/sysdeps/" not in frame[2]), None)
+    reading.found(Finding(tool="sanitizer", first=n, last=last, error_type=match[2], message=match[3], file=own,
+                          frames=[f"{frame[1]} {frame[2]}" for frame in frames]))  # fmt: skip
+
+
+def _make(reading: Reading, n: int) -> None:
+    text = reading.text(n)
+    match = _MAKE.match(text)
+    if match:
+        reading.endings.append(Ending(line=n, exit_code=int(match[2]), tool="make", text=text.strip(), target=match[1]))
+        reading.targets.append((n, match[1]))
+        reading.take(n, n)
+    elif stop := _MAKE_STOP.match(text):
+        reading.found(Finding(tool="make", first=n, last=n, message=f"error: {stop[1].rstrip('.')}"))
+
+
+def _npm(reading: Reading, start: int) -> int:
+    """Read the lines that npm puts its mark before; they are one error, or tell of the one before them."""
+    first = _NPM.match(reading.text(start))
+    if first is None:
+        reading.called(start, "npm")
+        return start
+    said: list[str] = []
+    last = start
+    while reading.free(last) and (match := _NPM.match(reading.text(last))):
+        said.append(match[1].strip())
+        last += 1
+    last -= 1
+    code = next((line.removeprefix("code ") for line in said if line.startswith("code ")), None)
+    kind = code if code and not code.isdigit() else None
+    words = [line for line in said if line and not line.startswith(("code ", "errno ", "A complete log", "path "))]
+    status = next((match[1] for line in said if (match := _NPM_STATUS.match(line))), None)
+    if status:
+        reading.endings.append(Ending(line=last, exit_code=int(status), tool="npm"))
+    reading.called(start, "npm")
+    reading.found(Finding(tool="npm", first=start, last=last, error_type=kind, message=words[0] if words else "",
+                          follows=True))  # fmt: skip
+    return last
+
+
+def _exit(reading: Reading, n: int) -> bool:
+    text = reading.text(n)
+    match = _PLAIN_EXIT.match(text)
+    if match is None and ("xit" in text or "eturn" in text or "退出" in text):
+        match = _EXIT.search(text[:400])
+    if match is None:
+        return False
+    reading.endings.append(Ending(line=n, exit_code=int(match[1]), text=text.strip()))
+    reading.take(n, n)
+    return True
+
+
+def _ended(reading: Reading, n: int) -> bool:
+    text = reading.text(n).strip()
+    well, badly = _WELL.match(text), _BADLY.match(text)
+    if not well and not badly:
+        return False
+    reading.endings.append(Ending(line=n, well=bool(well), text=text))
+    made = _MADE.match(text)
+    if made:
+        reading.targets.append((n, made[1]))
+    reading.take(n, n)
+    return True
+
+
+def _facts(reading: Reading, n: int) -> None:
+    text = reading.text(n)
+    compiling = _COMPILING.match(text)
+    version = _VERSION.match(text)
+    if compiling:
+        reading.facts.append((n, f"{compiling[1]} {compiling[2]}"))
+        reading.called(n, "cargo")
+    elif version:
+        reading.facts.append((n, version[1]))
+    elif text.startswith("> Task :"):
+        reading.called(n, "gradle")
+
+
+def _printed(reading: Reading, start: int) -> int:
+    """Read an error that a program printed in words; lines that follow each other are one."""
+    first = _words(reading.text(start))
+    if first is None:
+        if reading.lines[start].marked:
+            said = reading.text(start).strip()
+            reading.found(Finding(tool="ci", first=start, last=start, message=f"error: {said}", follows=True))
+        return start
+    last = start
+    upper = reading.text(start).startswith("ERROR: ")
+    while upper and reading.free(last + 1) and reading.text(last + 1).startswith("ERROR: "):
+        last += 1
+    kind, message = first
+    told = "maven" in reading.known and reading.text(start).startswith("[ERROR]")
+    reading.found(Finding(tool="log", first=start, last=last, error_type=kind, message=message, follows=told))
+    return last
+
+
+def _words(text: str) -> tuple[str | None, str] | None:
+    match = _LEVEL.match(text)
+    if match is None:
+        match = _PLAIN_ERROR.match(text)
+    if match:
+        named = _ERROR_IN_FRONT.match(match[1])
+        return (named[1].rpartition(".")[2], named[2]) if named else (None, f"error: {match[1]}")
+    named = _ERROR_IN_FRONT.match(text)
+    return (named[1].rpartition(".")[2], named[2]) if named else None

@@ -1,0 +1,271 @@
+"""What the readers of a log find in it, before it is told as drafts."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+from phronesis.core.timestamps import FUTURE_TOLERANCE, parse_moment
+from phronesis.errors import InputError
+from phronesis.experience.sources.port import Raw
+
+# A log line by line: without colours and what stands in front of a line, with its place and its time.
+
+MAX_LINE: Final = 2_000
+"""Characters of a line that are looked at: no pattern meets more, so that time goes with the length of the text."""
+
+_COLOUR: Final = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]|\x1b[\]_][^\x07\x1b]{0,400}(?:\x07|\x1b\\)")
+"""Colours, and what a terminal or Buildkite is told besides."""
+
+_JENKINS_NOTE: Final = re.compile(r"\x1b\[8mha:[^\x1b]*\x1b\[0m")
+"""What Jenkins' plugins write into a console for its pages: an object, encoded and hidden."""
+_STAMP: Final = re.compile(
+    r"(?:[^\t\n]{1,80}\t[^\t\n]{1,80}\t)?\ufeff?\[?"
+    r"(\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?)\]?"
+    r"(?: \d\d[OE]\+?)?(?:[ \t]|$)"
+)
+_TIME: Final = re.compile(r"\[?\d\d:\d\d(?::\d\d(?:[.,]\d{1,6})?|(?=[ \t]{1,2}\[))\]?([ \t]{1,2}|\Z)")
+_TEAMCITY: Final = re.compile(r"\[\d\d:\d\d:\d\d\][ A-Za-z]{0,2}:(?:\s{1,8}|\Z)(?:\[[^\]\n]{1,80}\](?: |\Z))?")
+_BUILDKIT: Final = re.compile(r"#\d{1,4}(?: \d{1,6}\.\d{1,4})?(?: |\Z)")
+_SERVICE: Final = re.compile(
+    r"(?!Line \|\Z)[A-Za-z][\w.-]{0,40} {1,30}\|(?: |\Z)|\[[^\]\n]{1,80} #\d{1,4}-\d{1,4}\](?: |\Z)"
+)
+_QUOTED: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line: ``text`` is what is left to be read, [``start``, ``end``) where it stands, ``at`` the last time told.
+
+    ``number`` counts the lines of the source from 0; several lines stand on one where it wraps what a program wrote
+    (``go test -json``). ``marked``: the log itself says that this line is an error (``##[error]``).
+    """
+
+    text: str
+    start: int
+    end: int
+    at: datetime | None = None
+    marked: bool = False
+    number: int = 0
+
+
+def lines_of(raw: Raw) -> list[Line]:
+    """Give the lines of a text; a time that is not complete, or lies ahead of when it was recorded, is no time."""
+    out: list[Line] = []
+    at: datetime | None = None
+    bare = _unquoted([_without_colour(raw.text[start:end]) for start, end in _bounds(raw.text)])
+    gap = _gap(bare)
+    for n, (start, end) in enumerate(_bounds(raw.text)):
+        text, told = _without_stamp(bare[n], gap)
+        if told is not None:
+            at = told if told - raw.recorded_at <= FUTURE_TOLERANCE else None
+        marked = text.startswith("##[error]")
+        out.append(Line(text.removeprefix("##[error]"), start, end, at, marked, n))
+    return out
+
+
+def _without_colour(text: str) -> str:
+    """Give the first `MAX_LINE` characters of a line without colours, notes, and what was written over."""
+    if "\x1b[8mha:" in text:
+        text = _JENKINS_NOTE.sub("", text)
+    text = _COLOUR.sub("", text[:MAX_LINE]).removeprefix("\ufeff").rstrip()
+    return text.rpartition("\r")[2] if "\r" in text else text  # a progress bar: what stands there in the end
+
+
+def _unquoted(texts: list[str]) -> list[str]:
+    """Take away what stands before every line of a log that is quoted: ``> ``, or four blanks and more."""
+    written = [text for text in texts if text]
+    if written and all(text.startswith(">") for text in written) and any(text.startswith("> ") for text in written):
+        return [text.removeprefix(">").removeprefix(" ") for text in texts]
+    indent = min((len(text) - len(text.lstrip(" ")) for text in written), default=0)
+    return [text[indent:] for text in texts] if indent >= _QUOTED else texts
+
+
+def _gap(texts: list[str]) -> int:
+    """Give the blanks between a time of day and the line: two in a console of Jenkins, else one."""
+    gaps = [len(match[1]) for text in texts if (match := _TIME.match(text)) and match[1] and match.end() < len(text)]
+    return min(gaps, default=1)
+
+
+def moment(said: str) -> datetime | None:
+    """Read a complete time; None when it is none."""
+    try:
+        return parse_moment(said.strip().replace("/", "-").replace(" UTC", "Z").replace(" +", "+"), field="at")
+    except InputError:
+        return None
+
+
+def _bounds(text: str) -> Iterator[tuple[int, int]]:
+    start = 0
+    while start <= len(text):
+        end = text.find("\n", start)
+        end = len(text) if end < 0 else end
+        yield start, end
+        start = end + 1
+
+
+def _without_stamp(text: str, gap: int) -> tuple[str, datetime | None]:
+    """Take away the name of a service, and the time with the blanks behind it."""
+    service = _BUILDKIT.match(text) or _SERVICE.match(text) or _TEAMCITY.match(text)
+    if service:
+        text = text[service.end() :]
+    stamp = _STAMP.match(text)
+    if stamp:
+        return text[stamp.end() :], moment(stamp[1])
+    time = _TIME.match(text)
+    return (text[time.start(1) + gap :] if time else text), None
+
+
+MAX_FRAMES: Final = 20
+"""Frames of a stack that are kept: the innermost tell where it happened."""
+
+_FOREIGN: Final = (
+    "site-packages", "dist-packages", "/lib/python", "<frozen", "<string>", "<stdin>", "node_modules", "node:",
+    "(internal/", "internal/", "java.", "javax.", "jdk.", "sun.", "kotlin.", "org.junit", "org.opentest4j",
+    "org.gradle", "org.apache.maven", "scala.", "org.scalatest.", "sbt.",
+    "/rustc/", "/usr/local/go/", "<anonymous>", "System.", "Microsoft.",
+)  # fmt: skip
+_INSIDE: Final = (
+    "site-packages", "dist-packages", "/lib/python", "node_modules", "/rustc/", "/usr/local/go/", "/go/src/testing/",
+    "/go/src/runtime/", "/src/runtime/panic.go",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that went wrong, on the lines ``first`` to ``last`` (counted from 0, both in).
+
+    ``test`` is the id of the test that failed, ``status`` what the tool says of it, ``suite`` what it belongs to (a
+    package of Go). ``place`` is the line of ``file``. ``follows``: it only says that something before it went wrong
+    (``make: *** … Error 1``), and counts alone where nothing else was found.
+    """
+
+    tool: str
+    first: int
+    last: int
+    message: str = ""
+    error_type: str | None = None
+    file: str | None = None
+    test: str | None = None
+    status: str = "error"
+    frames: Sequence[str] = ()
+    causes: Sequence[str] = ()
+    seconds: float | None = None
+    follows: bool = False
+    ran: str | None = None
+    suite: str | None = None
+    place: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """What a tool counts of a suite, on a line: passed, failed, errors, skipped, seconds."""
+
+    tool: str
+    line: int
+    counts: Mapping[str, int | float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """How a command ended, on a line: its exit code, or whether it went well; ``target`` is what was to be built."""
+
+    line: int
+    exit_code: int | None = None
+    well: bool | None = None
+    text: str = ""
+    tool: str | None = None
+    target: str | None = None
+
+
+@dataclass(slots=True)
+class Reading:
+    """The lines of a log, which of them were understood, and what was found. Each reader adds to it."""
+
+    lines: Sequence[Line]
+    taken: bytearray = field(init=False)
+    findings: list[Finding] = field(default_factory=list)
+    summaries: list[Summary] = field(default_factory=list)
+    endings: list[Ending] = field(default_factory=list)
+    commands: dict[int, str] = field(default_factory=dict)
+    facts: list[tuple[int, str]] = field(default_factory=list)
+    tools: list[tuple[int, str]] = field(default_factory=list)
+    targets: list[tuple[int, str]] = field(default_factory=list)
+    warnings: list[int] = field(default_factory=list)
+    starts: list[int] = field(default_factory=list)
+    known: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.taken = bytearray(len(self.lines))
+
+    def text(self, n: int) -> str:
+        """Give the words of a line; nothing past the end."""
+        return self.lines[n].text if 0 <= n < len(self.lines) else ""
+
+    def take(self, first: int, last: int) -> None:
+        """Mark lines as understood: no other reader reads them."""
+        self.taken[first : last + 1] = b"\1" * (last + 1 - first)
+
+    def free(self, n: int) -> bool:
+        """Tell whether a line is there and nobody has read it."""
+        return 0 <= n < len(self.lines) and not self.taken[n]
+
+    def called(self, n: int, tool: str) -> None:
+        """Note that a line shows a tool at work."""
+        self.tools.append((n, tool))
+        self.known.add(tool)
+
+    def found(self, finding: Finding) -> None:
+        """Add a finding and mark its lines."""
+        self.findings.append(finding)
+        self.take(finding.first, finding.last)
+
+
+def short_type(name: str) -> str:
+    """Give an error's name without its module or package."""
+    return name.rpartition(".")[2] or name
+
+
+def foreign(frame: str) -> bool:
+    """Tell whether a frame lies in a library or in the language itself."""
+    words = frame.removeprefix("at ").removeprefix("async ")
+    return (
+        words.startswith(_FOREIGN)
+        or any(mark in words for mark in _INSIDE)
+        or "(node:" in words
+        or "(internal/" in words
+    )
+
+
+_PARAMETERS: Final = re.compile(r"\[.{0,300}\]\Z", re.DOTALL)
+_CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+def bare_test(name: str) -> str:
+    """Give a test's own name: without the file, class and module before it, and without its parameters."""
+    name = _PARAMETERS.sub("", name[:600])
+    if is_file(name):
+        return name
+    for mark in ("::", "."):
+        if " " not in name and mark in name:
+            own = name.rpartition(mark)[2]
+            name = own if own and not own[0].isdigit() else name
+    return name
+
+
+def is_file(name: str) -> bool:
+    """Tell whether what failed is a whole file of tests, which could not be read."""
+    return name.endswith((".py", ".js", ".ts")) and "::" not in name
+
+
+def test_in_words(name: str) -> str:
+    """Say what a test is to show, from its name: ``test_total_adds_prices`` is "total adds prices"."""
+    if is_file(name):
+        return ""
+    name = bare_test(name)
+    for before in ("DISABLED_", "test_", "Test", "test"):
+        if name.startswith(before) and len(name) > len(before):
+            name = name[len(before) :]
+            break
+    return " ".join(_CAMEL.sub(" ", name.replace("_", " ").replace("/", " ")).lower().split())

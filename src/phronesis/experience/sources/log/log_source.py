@@ -1,0 +1,48 @@
+"""The source ``log``: what kind of output a text is, and which readers read it."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from phronesis.experience.laws.event_draft import Draft
+from phronesis.experience.sources.log.commands import read_commands, read_endings, without_records
+from phronesis.experience.sources.log.compilers import read_compilers
+from phronesis.experience.sources.log.draft_building import drafts_of
+from phronesis.experience.sources.log.findings import Reading, lines_of
+from phronesis.experience.sources.log.go_test import event_lines, read_go_test
+from phronesis.experience.sources.log.junit import read_junit
+from phronesis.experience.sources.log.junit_xml import is_junit
+from phronesis.experience.sources.log.pytest_output import read_pytest
+from phronesis.experience.sources.log.sbt import read_sbt
+from phronesis.experience.sources.log.test_runners import read_javascript_tests, read_mocha, read_suites
+from phronesis.experience.sources.log.traces import read_traces
+from phronesis.experience.sources.port import Raw, finished
+
+_READERS: Final = (
+    read_sbt,
+    read_commands,
+    read_pytest,
+    read_suites,
+    read_go_test,
+    read_mocha,
+    read_javascript_tests,
+    read_traces,
+    read_compilers,
+    read_endings,
+)
+"""In this order: what one has read, the next ones leave alone. A failing test's block holds its stack trace."""
+
+
+class LogSource:
+    """Reads what programs print: reports of tests, consoles, stack traces, compilers, builds."""
+
+    source_type = "log"
+    version = "log/3"
+
+    def read(self, raw: Raw) -> Sequence[Draft]:
+        """Give a draft for each failing test and each distinct error, one for what went well, none for prose."""
+        if is_junit(raw.text):
+            return finished(read_junit(raw))
+        reading = Reading(without_records(event_lines(raw, lines_of(raw))))
+        for read in _READERS:
+            read(reading)
+        return finished(drafts_of(reading))

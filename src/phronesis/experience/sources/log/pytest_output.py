@@ -1,0 +1,174 @@
+"""What pytest prints: blocks of failures, the short summary, the counts at the end."""
+
+import re
+from collections import deque
+from typing import Final
+
+from phronesis.experience.sources.log.findings import Finding, Reading, Summary, foreign, short_type
+
+_PLATFORM: Final = re.compile(r"platform (\S{1,40}) -- Python ([\w.+]{1,20}), pytest-([\w.+]{1,20})")
+_COUNTS: Final = re.compile(r"(?:\d{1,9} [a-z]{4,12}(?:, )?){1,12} in (\d{1,9}\.\d{1,3})s(?: \([\d:]{1,20}\))?")
+_COUNT: Final = re.compile(r"(\d{1,9}) ([a-z]{4,12})")
+_NAMES: Final = {"failed": "failed", "passed": "passed", "skipped": "skipped", "error": "errors", "errors": "errors",
+                 "xfailed": "xfailed", "xpassed": "xpassed"}  # fmt: skip
+_PLACE: Final = re.compile(r"(\S[^:\n]{0,300}):(\d{1,9}): ?((?:[A-Za-z_]\w{0,80}\.){0,8}[A-Za-z_]\w{0,80})?\Z")
+_IN: Final = re.compile(r"(\S[^:\n]{0,300}):(\d{1,9}): in \S")
+_SAID: Final = re.compile(
+    r"((?:[A-Za-z_]\w{0,80}\.){0,8}[A-Z_a-z]\w{0,80}(?:Error|Exception|Warning|Exit|Interrupt|Failed"
+    r"|Timeout|Group)?)(?::(?: (.*))?)?\Z"
+)
+_ERROR_NAME: Final = re.compile(r"(?:Error|Exception|Warning|Exit|Interrupt|Failed|Timeout|Group|Iteration)\Z")
+_VERBOSE: Final = re.compile(
+    r"(?:\[gw\d{1,4}\] \[ {0,2}\d{1,3}%\] (?:FAILED|ERROR) )?(\S{1,400}\.py::.{1,300}?)(?: (?:FAILED"
+    r"|ERROR))?(?:\s{1,200}\[ {0,2}\d{1,3}%\])?\Z"
+)
+_SETUP: Final = re.compile(r"ERROR (?:at (?:setup|teardown) of|collecting) (.{1,400})\Z")
+
+
+def read_pytest(reading: Reading) -> None:
+    """Find what pytest says failed, and its counts."""
+    blocks: dict[str, deque[Finding]] = {}
+    loose: list[Finding] = []
+    n, in_blocks = 0, False
+    while n < len(reading.lines):
+        text = reading.text(n)
+        title = _title(text)
+        if title is not None:
+            in_blocks = title in {"FAILURES", "ERRORS"}
+            _read_title(reading, n, title)
+        elif in_blocks and text.startswith("__") and text.endswith("__") and text.strip("_ "):
+            name, last = text.strip("_").strip(), _end_of_block(reading, n)
+            found = _block(reading, n, last, name)
+            match = _SETUP.match(name)
+            blocks.setdefault(match[1] if match else name, deque()).append(found)
+            reading.take(n, last)
+            n = last
+        elif text.startswith("platform "):
+            match = _PLATFORM.match(text)
+            if match:
+                reading.facts += [(n, f"pytest {match[3]}"), (n, f"Python {match[2]}"), (n, match[1])]
+        elif text.startswith(("FAILED ", "ERROR ")) and _is_node(text):
+            loose.append(_summed_up(n, text))
+            reading.take(n, n)
+        elif text[:1].isdigit():
+            _read_title(reading, n, text)
+        n += 1
+    reading.findings += _joined(reading, blocks, loose)
+
+
+def block_error(texts: list[str]) -> tuple[str | None, str, str | None]:
+    """Give (error type, message, file) of the lines that pytest shows of one failure."""
+    said: list[str] = []
+    file: str | None = None
+    named: str | None = None
+    for n, text in enumerate(texts):
+        if text.startswith("E   ") and not (n and f"{texts[n - 1]} ".startswith("E ")):
+            said.append(text[4:].strip())
+        match = _PLACE.match(text) or _IN.match(text)
+        if match and not foreign(match[1]):
+            file = match[1]
+        if match and match.re is _PLACE and match[3]:
+            named = short_type(match[3])
+    kind, message = typed(said[-1]) if said else (None, "")
+    return kind or named, message, file
+
+
+def typed(said: str) -> tuple[str | None, str]:
+    """Part an error's words into its type and its message: a bare ``assert`` is an AssertionError."""
+    if said.startswith("assert "):
+        return "AssertionError", said
+    match = _SAID.match(said)
+    if match and (_ERROR_NAME.search(match[1]) or (match[2] is not None and "." in match[1])):
+        return short_type(match[1]), match[2] or ""
+    return None, said
+
+
+def _title(text: str) -> str | None:
+    """Give the words of a line such as ``=== FAILURES ===``."""
+    if not text.startswith("===") or not text.endswith("="):
+        return None
+    return text.strip("=").strip() or None
+
+
+def _read_title(reading: Reading, n: int, title: str) -> None:
+    match = _COUNTS.fullmatch(title)
+    if title == "test session starts":
+        reading.called(n, "pytest")
+        reading.starts.append(n)
+    elif match:
+        counts: dict[str, int | float] = {}
+        for count, noun in _COUNT.findall(title[: match.start(1)]):
+            if noun in _NAMES:
+                counts[_NAMES[noun]] = counts.get(_NAMES[noun], 0) + int(count)
+        if counts:
+            reading.summaries.append(Summary(tool="pytest", line=n, counts={**counts, "seconds": float(match[1])}))
+            reading.take(n, n)
+
+
+def _end_of_block(reading: Reading, start: int) -> int:
+    """Give the last line of a block that is not empty."""
+    last = start
+    for n in range(start + 1, len(reading.lines)):
+        text = reading.text(n)
+        if (text.startswith("__") and text.endswith("__")) or _title(text) is not None:
+            break
+        if text.strip():
+            if text.startswith("--- generated xml file"):
+                break
+            last = n
+    return last
+
+
+def _block(reading: Reading, first: int, last: int, name: str) -> Finding:
+    kind, message, file = block_error([reading.text(n) for n in range(first, last + 1)])
+    status = "error" if name.startswith("ERROR ") else "failed"
+    return Finding(tool="pytest", first=first, last=last, message=message, error_type=kind, file=file, test=name,
+                   status=status)  # fmt: skip
+
+
+def _is_node(text: str) -> bool:
+    """Tell whether a line of the short summary names a test or a file of tests."""
+    words = text.partition(" ")[2].partition(" - ")[0]
+    return ".py" in words and (words.endswith(".py") or ".py::" in words)
+
+
+def _summed_up(n: int, text: str) -> Finding:
+    status, _, rest = text.partition(" ")
+    node, _, said = rest.partition(" - ")
+    kind, message = typed(said) if said else (None, "")
+    return Finding(tool="pytest", first=n, last=n, message=message, error_type=kind, file=node.partition("::")[0],
+                   test=node.strip(), status="error" if status == "ERROR" else "failed")  # fmt: skip
+
+
+def _joined(reading: Reading, blocks: dict[str, deque[Finding]], loose: list[Finding]) -> list[Finding]:
+    """Join each block with the line of the short summary that names its test; what has no block stands for itself."""
+    out: list[Finding] = []
+    for line in loose:
+        node = line.test or ""
+        waiting = blocks.get(node.partition("::")[2].replace("::", ".")) or blocks.get(node)
+        if waiting:
+            block = waiting.popleft()
+            out.append(Finding(
+                tool="pytest", first=block.first, last=block.last, test=node, status=line.status,
+                message=block.message or line.message, error_type=block.error_type or line.error_type,
+                file=block.file or line.file,
+            ))  # fmt: skip
+        else:
+            out.append(line)
+    out += [block for waiting in blocks.values() for block in waiting]
+    if not out and not reading.summaries:
+        out = _verbose(reading)
+    return sorted(out, key=lambda found: found.first)
+
+
+def _verbose(reading: Reading) -> list[Finding]:
+    """Read the lines of ``-v`` where nothing else tells of failures: a run that was cut off."""
+    out: list[Finding] = []
+    for n, line in enumerate(reading.lines):
+        if (" FAILED" in line.text or " ERROR" in line.text) and ".py::" in line.text:
+            match = _VERBOSE.match(line.text)
+            if match:
+                file = match[1].partition("::")[0]
+                out.append(Finding(tool="pytest", first=n, last=n, file=file, test=match[1], status="failed"))
+                reading.take(n, n)
+    return out

@@ -1,0 +1,379 @@
+"""What runners of tests print whose reports are short: unittest, cargo test, Maven."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from phronesis.experience.sources.log.findings import Finding, Reading, Summary, foreign
+from phronesis.experience.sources.log.traces import read_traces, thrown
+
+_UNITTEST: Final = re.compile(r"(FAIL|ERROR): (\S{1,300}) \(([^()\n]{1,300})\)(.{0,200})\Z")
+_RAN: Final = re.compile(r"Ran (\d{1,9}) tests? in (\d{1,9}\.\d{1,6})s\Z")
+_VERDICT: Final = re.compile(r"(?:FAILED|OK)(?: \((.{1,200})\))?\Z")
+_PART: Final = re.compile(r"(failures|errors|skipped|expected failures|unexpected successes)=(\d{1,9})")
+
+_CARGO_BLOCK: Final = re.compile(r"---- (\S{1,300}) stdout ----\Z")
+_CARGO_TEST: Final = re.compile(r"test (\S{1,300}) \.\.\. FAILED\Z")
+_CARGO_COUNTS: Final = re.compile(
+    r"test result: (?:ok"
+    r"|FAILED)\. (\d{1,9}) passed; (\d{1,9}) failed; (\d{1,9}) ignored;.{0,80}?(?:finished in (\d{1,9}\.\d{1,3})s)?\Z"
+)
+
+_MAVEN_METHOD: Final = re.compile(
+    r"(?:\[ERROR\] {1,2})?([\w.$\[\]{}]{1,300})(?:\(([\w.$]{1,200})\))?(?:\[[^\]\n]{0,100}\])? {1,4}(?:-- )?"
+    r"Time elapsed: (\d{1,9}(?:[.,]\d{1,4})?) s(?:ec)? {1,4}<<< (FAILURE|ERROR)!"
+)
+_MAVEN_COUNTS: Final = re.compile(
+    r"Tests run: (\d{1,9}), Failures: (\d{1,9}), Errors: (\d{1,9})(?:, Skipped: (\d{1,9}))?"
+)
+
+
+def read_suites(reading: Reading) -> None:
+    """Find the failing tests of each runner, and what it counts."""
+    for read in (_read_unittest, _read_cargo, _read_maven):
+        read(reading)
+
+
+def traced(reading: Reading, first: int, last: int, found: Finding) -> Finding:
+    """Give a failing test with the error that the stack trace on its lines is of."""
+    inner = Reading(reading.lines[first : last + 1])
+    read_traces(inner)
+    if not inner.findings:
+        return found
+    error = inner.findings[-1]
+    return replace(
+        found, error_type=error.error_type or found.error_type, message=error.message or found.message,
+        file=error.file or found.file, frames=error.frames, causes=error.causes,
+    )  # fmt: skip
+
+
+def _read_unittest(reading: Reading) -> None:
+    n = 0
+    while n < len(reading.lines):
+        text = reading.text(n)
+        match = _UNITTEST.match(text) if text.startswith(("FAIL: ", "ERROR: ")) else None
+        if match and reading.text(n - 1).startswith("======"):
+            last = until(reading, n, lambda line: line.startswith("======") or bool(_RAN.match(line)))
+            name = match[3] if match[3].rpartition(".")[2] == match[2] else f"{match[3]}.{match[2]}"
+            found = Finding(tool="unittest", first=n, last=last, test=f"{name}{match[4]}",
+                            status="failed" if match[1] == "FAIL" else "error")  # fmt: skip
+            reading.found(traced(reading, n, last, found))
+            n = last
+        elif text.startswith("Ran "):
+            _count_unittest(reading, n)
+        n += 1
+
+
+def _count_unittest(reading: Reading, n: int) -> None:
+    ran = _RAN.match(reading.text(n))
+    verdict = next((match for k in range(n + 1, n + 4) if (match := _VERDICT.match(reading.text(k)))), None)
+    if ran is None:
+        return
+    reading.called(n, "unittest")
+    if verdict is None:
+        return
+    parts = {name: int(count) for name, count in _PART.findall(verdict[1] or "")}
+    failed, errors, skipped = parts.get("failures", 0), parts.get("errors", 0), parts.get("skipped", 0)
+    failed += parts.get("unexpected successes", 0)
+    counts = {"tests": int(ran[1]), "passed": max(0, int(ran[1]) - failed - errors - skipped), "failed": failed,
+              "errors": errors, "skipped": skipped, "seconds": float(ran[2])}  # fmt: skip
+    reading.summaries.append(Summary(tool="unittest", line=n + 2, counts=counts))
+    reading.take(n, n + 2)
+
+
+def _read_cargo(reading: Reading) -> None:
+    named: dict[str, int] = {}
+    shown: set[str] = set()
+    for n, line in enumerate(reading.lines):
+        text = line.text
+        if text.startswith("test "):
+            match = _CARGO_TEST.match(text)
+            counts = _CARGO_COUNTS.match(text)
+            if match:
+                named.setdefault(match[1], n)
+            elif counts:
+                said = {"passed": int(counts[1]), "failed": int(counts[2]), "skipped": int(counts[3])}
+                seconds = {"seconds": float(counts[4])} if counts[4] else {}
+                reading.summaries.append(Summary(tool="cargo test", line=n, counts={**said, **seconds}))
+                reading.take(n, n)
+        elif text.startswith("---- "):
+            match = _CARGO_BLOCK.match(text)
+            if match:
+                last = until(reading, n, lambda said: said.startswith(("---- ", "failures:", "test result:")))
+                found = Finding(tool="cargo test", first=n, last=last, test=match[1], status="failed")
+                reading.found(traced(reading, n, last, found))
+                shown.add(match[1])
+    for test, n in named.items():
+        if test not in shown:
+            reading.found(Finding(tool="cargo test", first=n, last=n, test=test, status="failed"))
+
+
+def _read_maven(reading: Reading) -> None:
+    """Read what surefire and failsafe print: the methods that failed, and the counts of all classes."""
+    total = -1
+    for n, line in enumerate(reading.lines):
+        match = _MAVEN_METHOD.match(line.text) if "<<< " in line.text else None
+        if match and reading.free(n):
+            last = until(reading, n, lambda said: said.startswith("[") or "<<< " in said or not said.strip())
+            name = f"{match[2]}.{match[1]}" if match[2] else match[1]
+            found = Finding(tool="surefire", first=n, last=last, test=name, seconds=float(match[3].replace(",", ".")),
+                            status="failed" if match[4] == "FAILURE" else "error")  # fmt: skip
+            reading.found(traced(reading, n + 1, last, found))
+        elif "Tests run: " in line.text and _MAVEN_COUNTS.search(line.text):
+            reading.take(n, n)
+            reading.called(n, "maven")
+            if "Time elapsed" not in line.text:
+                total = n
+    counts = _MAVEN_COUNTS.search(reading.text(total))
+    if counts:  # the last line counts all classes
+        ran, failed, errors, skipped = (int(count or 0) for count in counts.groups())
+        said = {"tests": ran, "passed": max(0, ran - failed - errors - skipped), "failed": failed, "errors": errors,
+                "skipped": skipped}  # fmt: skip
+        reading.summaries.append(Summary(tool="surefire", line=total, counts=said))
+
+
+def until(reading: Reading, start: int, ends: Callable[[str], bool]) -> int:
+    """Give the last line after ``start`` that is not empty, before one that ends the block; rules do not count."""
+    last = start
+    for n in range(start + 1, len(reading.lines)):
+        text = reading.text(n)
+        if ends(text):
+            break
+        if text.strip("-=_ "):
+            last = n
+    return last
+
+
+# What runners of JavaScript tests print: TAP and the spec form of ``node --test``, Jest.
+
+_TAP: Final = re.compile(r"\s{0,40}(not ok|ok) \d{1,9}(?: -)? (.{1,300})\Z")
+_TAP_ERROR: Final = re.compile(r"\s{1,40}(?:error|name|message): ['\"|]?[-]?\s?(.{0,300}?)['\"]?\Z")
+_JEST: Final = re.compile(r"\s{1,8}● (.{1,300})\Z")
+_JEST_COUNTS: Final = re.compile(r"Tests:\s{1,20}(.{1,200}), \d{1,9} total")
+_JEST_PART: Final = re.compile(r"(\d{1,9}) (failed|passed|skipped|todo)")
+
+_SPEC: Final = re.compile(r"\s{0,40}✖ (.{1,300}?) \((\d{1,9}(?:\.\d{1,9})?)ms\)\Z")
+_SPEC_COUNT: Final = re.compile(r"ℹ (pass|fail|skipped) (\d{1,9})\Z")
+_PLACE: Final = re.compile(r"\s{1,40}at .{0,200}?\(?([^\s():]{1,300}):\d{1,9}:\d{1,9}\)?\Z")
+
+
+def read_javascript_tests(reading: Reading) -> None:
+    """Find the failing tests of each runner, and what it counts."""
+    for read in (_read_tap, _read_spec, _read_jest):
+        read(reading)
+
+
+def _read_spec(reading: Reading) -> None:
+    counts: dict[str, int] = {}
+    seen: set[str] = set()
+    last = 0
+    for n, line in enumerate(reading.lines):
+        counted = _SPEC_COUNT.match(line.text) if line.text.startswith("ℹ ") else None
+        match = _SPEC.match(line.text) if "✖ " in line.text else None
+        if counted:
+            counts[{"pass": "passed", "fail": "failed"}.get(counted[1], counted[1])] = int(counted[2])
+            last = n
+            reading.take(n, n)
+        elif match and reading.free(n):
+            end = until(reading, n, lambda said: said.lstrip().startswith(("✖ ", "✔ ", "ℹ ", "▶ ", "test at ")))
+            found = Finding(tool="node --test", first=n, last=end, test=match[1], status="failed")
+            if match[1] not in seen:  # they are told again at the end
+                reading.found(traced(reading, n + 1, end, found))
+            seen.add(match[1])
+            reading.take(n, end)
+    if counts:
+        reading.summaries.append(Summary(tool="node --test", line=last, counts=counts))
+
+
+def _read_tap(reading: Reading) -> None:
+    if not any(line.text.startswith("TAP version ") for line in reading.lines):
+        return
+    counts = {"passed": 0, "failed": 0}
+    last = 0
+    for n, line in enumerate(reading.lines):
+        match = _TAP.match(line.text) if "ok " in line.text else None
+        if match is None or not reading.free(n):
+            continue
+        last = n
+        counts["passed" if match[1] == "ok" else "failed"] += 1
+        if match[1] == "ok":
+            reading.take(n, n)
+            continue
+        end = n
+        if reading.text(n + 1).strip() == "---":
+            end = until(reading, n, lambda said: said.strip() == "...")
+            end += reading.text(end + 1).strip() == "..."
+        reading.found(_tap_failure(reading, n, end, match[2]))
+    reading.summaries.append(Summary(tool="node --test", line=last, counts=counts))
+
+
+def _tap_failure(reading: Reading, first: int, last: int, name: str) -> Finding:
+    told: dict[str, str] = {}
+    for n in range(first + 1, last + 1):
+        match = _TAP_ERROR.match(reading.text(n))
+        if match:
+            key = reading.text(n).strip().partition(":")[0]
+            told.setdefault(key, match[1].strip() or reading.text(n + 1).strip())
+    return Finding(tool="node --test", first=first, last=last, test=name, status="failed",
+                   message=told.get("error") or told.get("message", ""), error_type=told.get("name"))  # fmt: skip
+
+
+def _read_jest(reading: Reading) -> None:
+    seen: set[str] = set()
+    for n, line in enumerate(reading.lines):
+        counts = _JEST_COUNTS.match(line.text) if line.text.startswith("Tests:") else None
+        if counts:
+            said = {name: int(count) for count, name in _JEST_PART.findall(counts[1])}
+            reading.summaries.append(Summary(tool="jest", line=n, counts=said))
+            reading.take(n, n)
+        match = _JEST.match(line.text) if "●" in line.text else None
+        if match and reading.free(n):
+            last = until(reading, n, lambda text: text.startswith(("  ● ", "Test Suites:", "FAIL ", "PASS ")))
+            if match[1] not in seen:
+                seen.add(match[1])
+                message = next((text for k in range(n + 1, last + 1) if (text := reading.text(k).strip())), "")
+                places = [place[1] for k in range(n, last + 1) if (place := _PLACE.match(reading.text(k)))]
+                found = Finding(tool="jest", first=n, last=last, test=match[1], status="failed", message=message,
+                                file=next((file for file in places if not foreign(file)), None))  # fmt: skip
+                reading.found(traced(reading, n, last, found))
+            reading.take(n, last)
+
+
+# What mocha prints in the end (also under Hardhat, Truffle, Cypress): the counts, and each failure by its number.
+
+_COUNT: Final = re.compile(r"(\s{0,8})(?:[✓✔✖-] )?(\d{1,9}) (passing|failing|pending)( \(.{1,20}\))?\Z")
+_NUMBERED: Final = re.compile(r"(\s{0,40})(\d{1,6})\) {1,4}(\S.*)\Z")
+_FRAME: Final = re.compile(r"\s{2,40}at \S")
+_NAMES: Final = {"passing": "passed", "failing": "failed", "pending": "skipped"}
+_TITLES: Final = 12
+"""Lines of a title: the suites, one in another, and the test."""
+
+_INDENTED: Final = 4
+"""Blanks before a failing test in the tree, at least."""
+
+_WITHIN: Final = 40
+"""Lines of a message, which may begin at the left, above the frames of its stack."""
+
+
+def read_mocha(reading: Reading) -> None:
+    """Find the failures that mocha numbers behind its counts; those of a log whose counts are cut off, too."""
+    counts: dict[str, int | float] = {}
+    counted, n, tree, seen = -1, 0, 0, False
+    while n < len(reading.lines):
+        text = reading.text(n)
+        match = _COUNT.match(text) if text.endswith(("ing", ")")) and reading.free(n) else None
+        if match and (match[1] or match[4] or counted == n - 1):
+            if counted >= 0 and n - counted > len(_NAMES):  # another run
+                _summed(reading, counted, counts)
+                counts = {}
+            counts[_NAMES[match[3]]], counted, seen = int(match[2]), n, True
+            reading.take(n, n)
+            if match[3] == "failing":
+                numbers = _numbers(reading, tree, n)
+                last, found = _failures(reading, n + 1)
+                for k in numbers if not found else ():  # the failures themselves are cut off
+                    _failed(reading, k, k, _NUMBERED.sub(r"\3", reading.text(k)))
+                n = tree = last
+                continue
+        n += 1
+    if counts and "failed" not in counts and not any(reading.text(k).strip() for k in range(counted + 1, n)):
+        for number, k in enumerate(_numbers(reading, tree, counted), start=1):  # cut off behind what passed
+            match = _NUMBERED.match(reading.text(k))
+            if match and len(match[1]) >= _INDENTED and int(match[2]) == number:
+                _failed(reading, k, k, match[3])
+    _summed(reading, counted, counts)
+    if not seen:
+        _headless(reading)
+
+
+def _headless(reading: Reading) -> None:
+    n = 0
+    while n < len(reading.lines):
+        text = reading.text(n)
+        match = _NUMBERED.match(text) if text.endswith(":") and ") " in text[:48] and reading.free(n) else None
+        said = next((words for k in (n + 1, n + 2) if (words := reading.text(k).strip())), "") if match else ""
+        n = _failure(reading, n, match) if match and match[1] and thrown(said) else n + 1
+
+
+def _summed(reading: Reading, line: int, counts: dict[str, int | float]) -> None:
+    if counts:
+        reading.summaries.append(Summary(tool="mocha", line=line, counts=counts))
+
+
+def _numbers(reading: Reading, first: int, end: int) -> list[int]:
+    """Mark the numbered lines of the tree above the counts as read, and give them: the failures stand below."""
+    out = [n for n in range(first, end) if reading.free(n) and _NUMBERED.match(reading.text(n))]
+    for n in out:
+        reading.take(n, n)
+    return out
+
+
+def _failures(reading: Reading, n: int) -> tuple[int, int]:
+    """Read the failures from line ``n`` on; give the line behind them, and how many there are."""
+    number = 0
+    while n < len(reading.lines):
+        match = _NUMBERED.match(reading.text(n))
+        if match and int(match[2]) == number + 1:
+            n = _failure(reading, n, match)
+            number += 1
+        elif reading.text(n).strip() and not reading.text(n).startswith(" "):
+            break
+        else:
+            n += 1
+    return n, number
+
+
+def _failure(reading: Reading, start: int, match: re.Match[str]) -> int:
+    """Read one failure; give the line behind it."""
+    titles, n = [match[3]], start
+    while match[1] and not titles[-1].endswith(":") and n - start < _TITLES and reading.text(n + 1).strip():
+        n += 1
+        titles.append(reading.text(n).strip())
+    last = _end(reading, n, int(match[2]) + 1, indented=bool(match[1]))
+    _failed(reading, start, last, " ".join(titles).removesuffix(":").strip(), n + 1)
+    return last + 1
+
+
+def _end(reading: Reading, n: int, following: int, *, indented: bool) -> int:
+    """Give the last line of a failure whose title ends on line ``n``: before the next one, or where it ends."""
+    last, k, framed = n, n + 1, False
+    while k < len(reading.lines):
+        text = reading.text(k)
+        match = _NUMBERED.match(text)
+        if match and int(match[2]) == following:
+            break
+        if text.strip() and not text.startswith(" ") and indented:
+            on = _frames(reading, k, following) if not framed else None
+            if on is None:
+                break
+            k = last = on
+        elif not indented and not text.strip() and last > n:
+            break
+        framed = framed or bool(_FRAME.match(text))
+        last = k if reading.text(k).strip() else last
+        k += 1
+    return last
+
+
+def _frames(reading: Reading, n: int, following: int) -> int | None:
+    """Give the line of the first frame below a message that goes on at the left; None where the failure is over."""
+    for k in range(n, min(n + _WITHIN, len(reading.lines))):
+        text = reading.text(k)
+        match = _NUMBERED.match(text)
+        if (match and int(match[2]) == following) or (not text.strip() and not reading.text(k + 1).strip()):
+            return None
+        if _FRAME.match(text):
+            return k
+    return None
+
+
+def _failed(reading: Reading, start: int, last: int, name: str, below: int | None = None) -> None:
+    below = start + 1 if below is None else below
+    said = next((text for m in range(below, last + 1) if (text := reading.text(m).strip())), "")
+    kind, message = thrown(said) or (None, said)
+    found = Finding(tool="mocha", first=start, last=last, test=name, status="failed")
+    found = traced(reading, below, last, found)
+    reading.found(Finding(tool="mocha", first=start, last=last, test=name, status="failed",
+                          error_type=kind or found.error_type, message=message or found.message, file=found.file,
+                          frames=found.frames, causes=found.causes))  # fmt: skip

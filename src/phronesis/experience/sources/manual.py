@@ -1,0 +1,272 @@
+"""The source ``manual``: what a person wrote down, under headings and labels or in paragraphs."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final, Literal
+
+from phronesis.core.ids import derived_id
+from phronesis.core.relations import Origin
+from phronesis.experience.laws.event_draft import VIEWS, Draft
+from phronesis.experience.laws.outcome_labels import FAILURE_WORDS, SUCCESS_WORDS, Labelling, label_of
+from phronesis.experience.sources.outcome_words import said_outcome
+from phronesis.experience.sources.port import LineIndex, Raw, finished
+from phronesis.experience.sources.transcripts import moment_of
+
+Field = Literal["situation", "goal", "attempt", "result", "reflection", "label", "date"]
+
+_NAMES: Final[dict[Field, str]] = {
+    "situation": "situation|context|background|environment|setting|setup|problem|symptom|情景|情境|背景|环境|現象|现象"
+    "|问题|场景|情况",
+    "goal": "goal|aim|objective|task|purpose|wanted|目标|目的|任务|需求",
+    "attempt": "attempt|attempted|tried|approach|action|method|what i did|what we did|did|steps|fix tried"
+    "|what i tried|what we tried"
+    "|尝试|嘗試|做法|方法|操作|步骤|行动|措施|试过",
+    "result": "result|results|outcome|what happened|effect|observed|结果|結果|结局|效果|结论",
+    "reflection": "reflection|reflections|lesson|lessons|lesson learned|lessons learned|learned|takeaway|takeaways"
+    "|insight|conclusion|why"
+    "|反思|教训|教訓|经验|总结|心得|体会|启示|原因|经验教训|经验总结",
+    "label": "label|status|success|verdict|标签|状态|成败",
+    "date": "date|when|day|日期|时间",
+}
+_FIELDS: Final[dict[str, Field]] = {word: name for name, words in _NAMES.items() for word in words.split("|")}
+
+_LABELLED: Final = re.compile(
+    r"\s{0,8}(?:[-*+•]\s{1,4})?[*_]{0,3}([A-Za-z][A-Za-z ]{1,20}"
+    r"|[\u4e00-\u9fff]{2,4})(?:\s?#?\d{1,3})?[*_]{0,3}\s?[:：][*_]{0,3}\s?(.*)\Z"
+)
+_HEADING: Final = re.compile(r"(#{1,6})\s{1,4}(\S.*)\Z")
+_BARE: Final = re.compile(
+    r"(?:[*_]{2,3})?([A-Za-z][A-Za-z ]{1,20}|[\u4e00-\u9fff]{2,4})(?:\s?#?\d{1,3})?(?:[*_]{2,3})?\s?[:：]?\Z"
+)
+_RULE: Final = re.compile(r"\s{0,3}(?:-\s?){3,40}\Z|\s{0,3}(?:\*\s?){3,40}\Z|\s{0,3}(?:_\s?){3,40}\Z|={3,200}\Z")
+_BULLET: Final = re.compile(r"\s{0,8}(?:[-*+•]|\d{1,3}[.)、])\s{1,4}(\S.*)\Z")
+_DAY: Final = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:Z|[+-]\d\d:\d\d)?)?")
+_LINE: Final = 2_000
+_TITLE: Final = 80
+
+
+@dataclass(slots=True)
+class _Told:
+    """The words of one field, and where they stand."""
+
+    words: list[str]
+    start: int
+    end: int
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.words).strip()
+
+
+@dataclass(slots=True)
+class _Try:
+    """One attempt of an entry, and what is told of it alone."""
+
+    fields: dict[Field, _Told] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Entry:
+    """What stands between two rules or headings."""
+
+    title: str = ""
+    shared: dict[Field, _Told] = field(default_factory=dict)
+    tries: list[_Try] = field(default_factory=list)
+    loose: list[_Told] = field(default_factory=list)
+    by_headings: bool = False
+
+    @property
+    def labelled(self) -> bool:
+        return bool(self.shared or self.tries)
+
+
+class ManualSource:
+    """Reads notes: Markdown or plain text, in English or Chinese."""
+
+    source_type = "manual"
+    version = "manual/1"
+
+    def read(self, raw: Raw) -> Sequence[Draft]:
+        """Give a draft for each attempt: what stands under its label, or a paragraph that has none."""
+        return finished(_drafts(raw))
+
+
+def _drafts(raw: Raw) -> Iterator[Draft]:
+    index = LineIndex(raw.text)
+    made = derived_id("manual", raw.text.encode(errors="replace").decode())
+    for n, entry in enumerate(_entries(raw.text), start=1):
+        if entry.tries:
+            tries = [one for one in entry.tries if one.fields["attempt"].text]
+            for seq, one in enumerate(tries, start=1):
+                yield _of_try(raw, entry, one, index, (f"{made}#{n}", seq) if len(tries) > 1 else None)
+        elif not entry.labelled:
+            for told in entry.loose:
+                yield _of_paragraph(entry, told, index)
+
+
+def _entries(text: str) -> Iterator[_Entry]:
+    """Go through the lines; a rule or a heading that names no field begins a new entry."""
+    entry, open_told = _Entry(), None
+    open_field: Field | None = None
+    start = 0
+    for line in text.split("\n"):
+        end = start + len(line)
+        bare = line.rstrip("\r")
+        short = bare[:_LINE]
+        heading = _HEADING.match(short)
+        found = _field_of(short, heading)
+        if found is not None:
+            open_field, words = found
+            if entry.tries and not entry.tries[-1].fields["attempt"].text and heading is None:
+                entry.tries.pop()  # "## Attempt 2" was a title
+                if entry.tries:
+                    yield entry
+                    entry = _Entry()
+            if _begins_anew(entry, open_field):
+                yield entry
+                entry = _Entry(by_headings=entry.by_headings)
+            entry.by_headings = entry.by_headings or heading is not None
+            open_told = _Told([words + bare[_LINE:]] if words else [], start, end)
+            _put(entry, open_field, open_told)
+        elif heading or _RULE.match(short):
+            if heading or not _underlines(entry, open_told, short):
+                yield entry
+                entry = _Entry(title=heading[2].strip(" #*_") if heading else "")
+            open_told, open_field = None, None
+        elif not bare.strip():
+            if open_told is not None and open_field is None:
+                open_told = None  # a paragraph ends; the words of a field may go on after an empty line
+            elif open_told is not None:
+                open_told.words.append("")
+        else:
+            open_told = _more(entry, open_told, bare, start, end, field_open=open_field is not None)
+        start = end + 1
+    yield entry
+
+
+def _underlines(entry: _Entry, told: _Told | None, line: str) -> bool:
+    """Tell whether a line of dashes underlines the title above it, as in a heading of two lines."""
+    if told is None or entry.labelled or len(entry.loose) != 1 or len(told.words) != 1 or len(told.words[0]) > _TITLE:
+        return False
+    if line.strip() != line.strip()[:1] * len(line.strip()) or line[:1] not in "=-" or told.words[0][-1:] in ".。!！":
+        return False
+    entry.title = told.words[0].strip()
+    entry.loose.clear()
+    return True
+
+
+def _field_of(line: str, heading: re.Match[str] | None) -> tuple[Field, str] | None:
+    """Give the field that a line begins, and its words."""
+    if heading is not None:
+        bare = _BARE.match(heading[2].strip(" #"))
+        name = _FIELDS.get(bare[1].strip().casefold()) if bare else None
+        if name is not None:
+            return name, ""
+        line = heading[2]
+    match = _LABELLED.match(line)
+    if match is None:
+        return None
+    name = _FIELDS.get(match[1].strip().casefold())
+    return (name, match[2].strip()) if name is not None else None
+
+
+def _begins_anew(entry: _Entry, name: Field) -> bool:
+    """Tell whether a field that names the situation or the goal again begins the next entry."""
+    return name in {"situation", "goal"} and bool(entry.tries)
+
+
+def _put(entry: _Entry, name: Field, told: _Told) -> None:
+    """Give the words to the entry, or to its last attempt once there is one."""
+    if name == "attempt":
+        entry.tries.append(_Try({name: told}))
+    elif entry.tries and name not in {"date", "situation", "goal"}:
+        entry.tries[-1].fields.setdefault(name, told)
+    else:
+        entry.shared.setdefault(name, told)
+
+
+def _more(entry: _Entry, told: _Told | None, line: str, start: int, end: int, *, field_open: bool) -> _Told:
+    """Add a line to the field or paragraph that is open, else begin a paragraph."""
+    bullet = _BULLET.match(line[:_LINE])
+    if told is not None and (field_open or not bullet):
+        told.words.append(line.strip())
+        told.end = end
+        return told
+    made = _Told([bullet[1] + line[_LINE:] if bullet else line.strip()], start, end)
+    entry.loose.append(made)
+    return made
+
+
+def _of_try(raw: Raw, entry: _Entry, one: _Try, index: LineIndex, place: tuple[str, int] | None) -> Draft:
+    told = {**entry.shared, **one.fields}
+    texts: dict[str, str] = {name: part.text for name, part in told.items() if name in VIEWS and part.text}
+    before = entry.loose[0].text if entry.loose and "situation" not in texts else ""
+    if before:
+        texts["situation"] = before
+    if entry.title and "goal" not in texts:
+        texts["goal"] = entry.title
+    judged = _judged(told.get("label"), texts)
+    own = [part for name, part in told.items() if name in one.fields or (place is None or place[1] == 1)]
+    begin, end = min(part.start for part in own), max(part.end for part in own)
+    return Draft(
+        attempt=texts["attempt"],
+        situation=texts.get("situation", ""),
+        goal=texts.get("goal", ""),
+        result=texts.get("result", ""),
+        reflection=texts.get("reflection", ""),
+        label=judged.label,
+        signals=judged.signals,
+        confidence=judged.confidence,
+        field_origin=dict.fromkeys(texts, "human"),
+        lines=index.lines(begin, end),
+        span=(begin, end),
+        occurred_at=_day(raw, told.get("date")),
+        episode_id=place[0] if place else None,
+        seq=place[1] if place else None,
+    )
+
+
+def _day(raw: Raw, told: _Told | None) -> datetime | None:
+    """Read the date of an entry; a day is its first moment."""
+    stamp = _DAY.search(told.text[:100]) if told is not None else None
+    if stamp is None:
+        return None
+    return moment_of(raw, stamp[0] if len(stamp[0]) > len("2026-01-01") else f"{stamp[0]}T00:00")
+
+
+def _judged(label: _Told | None, texts: dict[str, str]) -> Labelling:
+    """Give the label that was written, else what the result says plainly, else the attempt's own words."""
+    if label is not None:
+        said = label.text.casefold().strip(" .。*_")
+        for name, words in (
+            ("success", SUCCESS_WORDS | {"yes", "true", "是"}),
+            ("failure", FAILURE_WORDS | {"no", "false", "否"}),
+        ):
+            if said in words:
+                return label_of(given=name)
+        if said == "unknown":
+            return label_of(given=said)
+    for view in ("result", "attempt"):
+        if view in texts:
+            judged = label_of(texts[view]) if view == "result" else Labelling("unknown")
+            judged = judged if judged.signals else said_outcome(texts[view])
+            if judged.signals or view == "result":
+                return judged
+    return Labelling("unknown")
+
+
+def _of_paragraph(entry: _Entry, told: _Told, index: LineIndex) -> Draft:
+    judged = said_outcome(told.text)
+    origins: dict[str, Origin] = {"attempt": "human", **({"goal": "human"} if entry.title else {})}
+    return Draft(
+        attempt=told.text,
+        goal=entry.title,
+        label=judged.label,
+        signals=judged.signals,
+        confidence=judged.confidence,
+        field_origin=origins,
+        lines=index.lines(told.start, told.end),
+        span=(told.start, told.end),
+    )

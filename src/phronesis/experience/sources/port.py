@@ -1,0 +1,180 @@
+"""Where things stand in a text: lines of characters, and the values of JSON with their places."""
+
+import json
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+from typing import Any, Final, Protocol
+
+from phronesis.core.text import storable
+from phronesis.experience.laws.event_draft import Draft
+
+_DECODER: Final = json.JSONDecoder()
+_SPACE: Final = " \t\r\n"
+
+
+class LineIndex:
+    """Tells on which lines characters stand, from 1."""
+
+    def __init__(self, text: str) -> None:
+        self._starts = [0]
+        found = text.find("\n")
+        while found >= 0:
+            self._starts.append(found + 1)
+            found = text.find("\n", found + 1)
+
+    def lines(self, start: int, end: int) -> tuple[int, int]:
+        """Give the first and the last line of the characters [start, end)."""
+        return bisect_right(self._starts, start), bisect_right(self._starts, max(start, end))
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A value of JSON, and the characters [start, end) that it was written with.
+
+    ``parts``: the elements of a list that is not written as one, but with an element on each line.
+    """
+
+    value: Any
+    start: int
+    end: int
+    parts: tuple["Placed", ...] = ()
+
+
+def documents(text: str) -> list[Placed]:
+    """Give the one value that a text is, else one for each of its lines that is one; nothing for other texts."""
+    start = _skip(text, 1 if text.startswith("\ufeff") else 0)
+    whole = _decode(text, start) if text[start : start + 1] in {"{", "["} else None
+    if whole is not None and _skip(text, whole.end) == len(text):
+        return [whole]
+    out: list[Placed] = []
+    start = 0
+    for line in text.split("\n"):
+        words = line.strip()
+        if words[:1] in {"{", "["}:
+            one = _decode(words, 0)
+            if one is not None and one.end == len(words):
+                begin = start + line.index(words[0])
+                out.append(Placed(one.value, begin, begin + one.end))
+        start += len(line) + 1
+    return out
+
+
+def elements(text: str, placed: Placed) -> Iterator[Placed]:
+    """Give the elements of a list with their places."""
+    yield from placed.parts
+    if placed.parts:
+        return
+    n = _skip(text, placed.start + 1)
+    for _ in placed.value:
+        one = _decode(text, n)
+        if one is None:
+            return
+        yield one
+        n = _skip(text, _skip(text, one.end) + 1)
+
+
+def member(text: str, placed: Placed, name: str) -> Placed | None:
+    """Give the member of an object with its place; the last, where several have the name."""
+    found: Placed | None = None
+    n = _skip(text, placed.start + 1)
+    while n < placed.end and text[n] == '"':
+        key = _decode(text, n)
+        value = _decode(text, _skip(text, _skip(text, key.end) + 1)) if key is not None else None
+        if key is None or value is None:
+            return None
+        if key.value == name:
+            found = value
+        n = _skip(text, _skip(text, value.end) + 1)
+    return found
+
+
+def _decode(text: str, start: int) -> Placed | None:
+    try:
+        value, end = _DECODER.raw_decode(text, start)
+    except (ValueError, RecursionError):  # no JSON, a number of thousands of digits, nesting without end
+        return None
+    return Placed(value, start, end)
+
+
+def _skip(text: str, n: int) -> int:
+    while n < len(text) and text[n] in _SPACE:
+        n += 1
+    return n
+
+
+# The port of a source: raw text in, drafts of events out.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Raw:
+    """What was handed in: the text as it is, what it is called, and when it was recorded.
+
+    ``name`` is the file's name or what the caller calls it (``build.log``, ``Main.lean``): an adapter may look at its
+    ending, never at the file system. ``recorded_at`` is for sources that name a time without a day or year.
+    """
+
+    text: str
+    name: str = ""
+    recorded_at: datetime
+
+
+class Source(Protocol):
+    """Reads one type of source. Pure: the same text gives the same drafts.
+
+    It never raises on a text that is not of its form: what it cannot read gives no draft, and a file of which nothing
+    can be read gives none at all. Time goes with the length of the text, whoever wrote it.
+    """
+
+    source_type: str
+    """Under which name callers ask for it: ``lean``, ``log`` …"""
+
+    version: str
+    """What an outcome says made it: ``lean/1``; it moves when the same text would give other drafts."""
+
+    def read(self, raw: Raw) -> Sequence[Draft]:
+        """Give the attempts that a text tells of, in the order in which it tells of them."""
+        ...
+
+
+Sources = Mapping[str, Source]
+"""The sources by their type."""
+
+
+# What every source does with its drafts in the end: texts that every database can hold, and not without number.
+
+MAX_DRAFTS: Final = 2_000
+"""Drafts of one text: more than a person looks through. The last one's observations say ``left_out``: True."""
+
+MAX_TEXT: Final = 4_000
+"""Characters of a draft's text: longer ones are cut, the source itself is kept beside."""
+
+
+def finished(drafts: Iterable[Draft]) -> list[Draft]:
+    """Give the drafts as they can be stored."""
+    every = iter(drafts)
+    out = [_stored(draft) for draft in islice(every, MAX_DRAFTS)]
+    if next(every, None) is not None:
+        body = out[-1].to_body()
+        out[-1] = Draft.from_body({**body, "observations": {**body.get("observations", {}), "left_out": True}})
+    return out
+
+
+def _stored(draft: Draft) -> Draft:
+    body: dict[str, Any] = _clean(draft.to_body())
+    return Draft.from_body(body)
+
+
+def _clean(value: Any) -> Any:
+    """Replace what no database holds, cut what is too long, and leave out numbers that JSON does not know."""
+    if isinstance(value, str):
+        return storable(value[:MAX_TEXT])
+    if isinstance(value, Mapping):
+        return {_clean(str(key)): _clean(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_clean(one) for one in value]
+    if isinstance(value, float) and not abs(value) < float("inf"):
+        return str(value)
+    return value

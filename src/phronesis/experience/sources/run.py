@@ -1,0 +1,390 @@
+"""The source ``run``: what an agent did, as records of runs, trajectories of steps, or ReAct's text."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from phronesis.core.ids import derived_id
+from phronesis.core.relations import Origin
+from phronesis.experience.laws.event_draft import Draft
+from phronesis.experience.laws.outcome_labels import Labelling, label_of
+from phronesis.experience.sources.outcome_words import reasons
+from phronesis.experience.sources.port import LineIndex, Placed, Raw, documents, elements, finished, member
+from phronesis.experience.sources.react import react_runs
+from phronesis.experience.sources.trajectories import (
+    Step,
+    Trajectory,
+    ending_of,
+    is_event,
+    is_message,
+    observed_label,
+    of_events,
+    of_messages,
+    task_of,
+    verdict_in,
+)
+from phronesis.experience.sources.transcripts import moment_of, text_of, worded
+
+STEPS: Final = ("steps", "trajectory", "trace", "actions", "history", "events", "transitions")
+_RUNS: Final = ("runs", "trials", "episodes", "results", "trajectories")
+_IDS: Final = ("task_id", "instance_id", "run_id", "episode_id", "trial_id", "id", "name", "env_name")
+_GOALS: Final = (
+    "goal", "task", "instruction", "question", "query", "objective", "problem", "prompt", "task_description",
+    "problem_statement", "issue", "title", "input",
+)  # fmt: skip
+_SETTINGS: Final = ("situation", "environment", "env", "context", "agent", "model", "setting")
+_ANSWERS: Final = ("result", "final_answer", "answer", "final_output", "prediction", "response")
+_OUTCOMES: Final = (
+    "success", "is_success", "succeeded", "solved", "resolved", "passed", "ok", "failed", "reward", "status", "outcome",
+    "exit_code", "returncode", "error", "errors", "exception", "timeout", "timed_out", "is_correct", "correct",
+    "verified",
+)  # fmt: skip
+_MEASURES: Final = (
+    "score",
+    "seconds",
+    "duration",
+    "tokens",
+    "cost",
+    "num_steps",
+    "metrics",
+    "total_reward",
+    "memory_ids",
+)
+_TIMES: Final = ("timestamp", "started_at", "created_at", "occurred_at", "start_time", "time")
+_STEP_ACTIONS: Final = ("action", "tool", "tool_call", "command", "act", "call", "name", "input")
+_STEP_RESULTS: Final = ("observation", "result", "output", "obs", "error", "exception", "stderr")
+_MESSAGES: Final = ("messages", "conversations", "conversation")
+_STEP_OUTCOMES: Final = tuple(name for name in _OUTCOMES if name != "reward")
+_REFLECTIONS: Final = ("reflection", "reflections", "lesson", "lessons", "memory")
+
+_SHORT: Final = 200
+_MOST_TRIALS: Final = 1_000_000
+_SHOWN: Final = 30
+"""Steps that a run's attempt names; of a longer run the first and the last ones."""
+
+
+class RunSource:
+    """Reads runs of agents."""
+
+    source_type = "run"
+    version = "run/3"
+
+    def read(self, raw: Raw) -> Sequence[Draft]:
+        """Give a draft for each step that clearly failed, and one for each run after its steps."""
+        return finished(_drafts(raw))
+
+
+def holds_run(text: str) -> bool:
+    """Tell whether a text of JSON holds a run."""
+    return next(_records(text), None) is not None
+
+
+def _drafts(raw: Raw) -> Iterator[Draft]:
+    index, made = LineIndex(raw.text), derived_id("run", raw.text.encode(errors="replace").decode())
+    records = list(_records(raw.text))
+    seqs: dict[str, int] = {}
+    for n, placed in enumerate(records, start=1):
+        yield from _of_record(raw, placed, index, f"{made}#{n}", seqs)
+    if not records:
+        yield from _of_react(raw, index, made)
+
+
+def _records(text: str) -> Iterator[Placed]:
+    """Give the objects that are runs: the value itself, its elements, or those of a member such as ``runs``."""
+    found = documents(text)
+    if len(found) > 1 and all(is_event(one.value) for one in found):  # one run, with an event on each line
+        found = [Placed([one.value for one in found], found[0].start, found[-1].end, tuple(found))]
+    for one in found:
+        if isinstance(one.value, list):
+            inner = list(elements(text, one))
+            if inner and all(_is_part(part.value) and not _is_run(part.value) for part in inner):
+                yield one
+            else:
+                yield from (part for part in inner if _is_run(part.value))
+        elif _is_run(one.value):
+            yield one
+        else:
+            name = next((name for name in _RUNS if isinstance(one.value.get(name), list)), None)
+            listed = member(text, one, name) if name else None
+            if listed is not None:
+                yield from (part for part in elements(text, listed) if _is_run(part.value))
+
+
+def _is_part(value: object) -> bool:
+    """Tell whether a value is a part of a run: a step, an event, a message, or an action with its observation."""
+    if isinstance(value, list):
+        return bool(value) and all(is_event(one) for one in value)
+    return _is_step(value) or is_event(value) or is_message(value)
+
+
+def _is_run(value: object) -> bool:
+    """Tell whether an object is a run: it has steps, an outcome, or what was put out under an id."""
+    if not isinstance(value, Mapping):
+        return False
+    if any(isinstance(value.get(name), list) and value[name] and all(map(_is_part, value[name]))
+           for name in (*STEPS, *_MESSAGES)):  # fmt: skip
+        return True
+    if isinstance(value.get("trace"), Mapping) or ("run_id" in value and ("output" in value or "raw" in value)):
+        return True
+    named = any(value.get(name) not in (None, "") for name in (*_IDS, *_GOALS))
+    return named and any(name in value for name in _OUTCOMES) and not _is_step(value)
+
+
+def _is_step(value: object) -> bool:
+    return isinstance(value, Mapping) and ("action" in value or "observation" in value or "tool" in value
+                                           or "thought" in value or "command" in value)  # fmt: skip
+
+
+def _of_record(raw: Raw, placed: Placed, index: LineIndex, made: str, seqs: dict[str, int]) -> Iterator[Draft]:
+    record: Mapping[str, Any] = placed.value if isinstance(placed.value, Mapping) else {}
+    trace = record.get("trace")
+    known = {**trace, **record} if isinstance(trace, Mapping) else dict(record)
+    told = _trajectory(raw, placed)
+    steps = told.steps
+    episode = _first(known, _IDS) or made
+    goal, situation = task_of(_first(known, _GOALS)) or told.goal, _first(known, _SETTINGS)
+    at = next((moment for name in _TIMES if (moment := moment_of(raw, known.get(name)))), None)
+    shared = {"goal": goal, "situation": situation, "episode_id": episode[:256]}
+
+    def following(least: int = 1) -> int:
+        seqs[episode] = max(seqs.get(episode, 0) + 1, least)
+        return seqs[episode]
+
+    yield from _failing(steps, index, shared, following, at)
+    memories = _texts(known.get("memory"))
+    reflections = [text for name in _REFLECTIONS for text in _texts(known.get(name))]
+    attempt = _attempt(known, steps, episode if episode != made else "", memories)
+    if not steps and not _ended(known) and is_conversation(known):
+        return  # a conversation in which nothing was done
+    whole = Step(
+        attempt, _run_result(known, steps)[:500], placed.start, placed.end, judged=_run_label(known, steps), at=at
+    )
+    yield _draft(
+        whole, index, shared, following(_trial(known)), reflection=reflections[-1].strip() if reflections else "",
+        observations=_observed(known, steps),
+    )  # fmt: skip
+
+
+def _trial(known: Mapping[str, Any]) -> int:
+    """Give the number of a trial where it is said, or follows from the reflections made before it (Reflexion)."""
+    given = known.get("trial")
+    if isinstance(given, int) and not isinstance(given, bool) and 0 < given < _MOST_TRIALS:
+        return given
+    return len(_texts(known.get("memory"))) + 1
+
+
+def is_conversation(known: Mapping[str, Any]) -> bool:
+    """Tell whether what a record holds are messages."""
+    return any(isinstance(known.get(name), list) and known[name] and all(map(is_message, known[name]))
+               for name in (*_MESSAGES, *STEPS)) or not known  # fmt: skip
+
+
+def _ended(known: Mapping[str, Any]) -> bool:
+    return any(name in known for name in _OUTCOMES) or bool(_nested(known)) or ending_of(known)[1] != ""
+
+
+def _run_result(known: Mapping[str, Any], steps: list[Step]) -> str:
+    """Give what a run came to: its answer, the error that ended it, its raw words, what its last step gave back."""
+    error = known.get("error") or known.get("exception")
+    return (_first(known, _ANSWERS) or _words(error) or _first(known, ("raw",)) or ending_of(known)[1]
+            or _last_result(steps))  # fmt: skip
+
+
+def _failing(
+    steps: list[Step], index: LineIndex, shared: dict[str, str], following: Any, at: datetime | None
+) -> Iterator[Draft]:
+    for n, step in enumerate(steps):
+        if step.judged.label == "failure":
+            later = steps[n + 1].thought if n + 1 < len(steps) else ""
+            step.at = step.at or at
+            yield _draft(step, index, shared, following(), reflection=reasons(later) if later else "",
+                         observations={"step": n + 1})  # fmt: skip
+
+
+def _draft(
+    step: Step, index: LineIndex, shared: dict[str, str], seq: int, *, reflection: str, observations: dict[str, Any]
+) -> Draft:
+    texts = {"situation": shared["situation"], "goal": shared["goal"], "result": step.result, "reflection": reflection}
+    origins: dict[str, Origin] = {
+        "situation": "rule",
+        "goal": "rule",
+        "attempt": "rule",
+        "result": "rule",
+        "reflection": "model",
+    }
+    return Draft(
+        attempt=step.action,
+        situation=texts["situation"],
+        goal=texts["goal"],
+        result=texts["result"],
+        reflection=texts["reflection"],
+        label=step.judged.label,
+        signals=step.judged.signals,
+        confidence=step.judged.confidence,
+        field_origin={name: origin for name, origin in origins.items() if name == "attempt" or texts.get(name)},
+        observations=observations,
+        lines=index.lines(step.start, step.end),
+        span=(step.start, step.end),
+        occurred_at=step.at,
+        episode_id=shared["episode_id"],
+        seq=seq,
+    )
+
+
+def _trajectory(raw: Raw, placed: Placed) -> Trajectory:
+    """Give the task and the steps of a run: of its steps, its events, or its messages; the task may stand beside."""
+    if isinstance(placed.value, list):
+        return _of_list(raw, placed)
+    record: Mapping[str, Any] = placed.value
+    above = placed
+    if not any(isinstance(record.get(name), list) for name in STEPS) and isinstance(record.get("trace"), Mapping):
+        above = member(raw.text, placed, "trace") or placed
+        record = above.value
+    told = Trajectory()
+    for name in (*STEPS, *_MESSAGES):
+        if isinstance(record.get(name), list) and record[name]:
+            listed = member(raw.text, above, name)
+            found = _of_list(raw, listed) if listed is not None else Trajectory()
+            told = Trajectory(told.goal or found.goal, told.steps or found.steps)
+    return told
+
+
+def _of_list(raw: Raw, listed: Placed) -> Trajectory:
+    values = listed.value
+    if all(map(is_message, values)):
+        return of_messages(raw, listed)
+    if any(is_event(one) or (isinstance(one, list) and one and all(map(is_event, one))) for one in values):
+        return of_events(raw, listed)
+    return Trajectory(steps=list(_steps(raw, listed)))
+
+
+def _steps(raw: Raw, listed: Placed) -> Iterator[Step]:
+    """Give the steps of a list of actions and observations, each with its place."""
+    for one in elements(raw.text, listed):
+        if isinstance(one.value, Mapping):
+            step = one.value
+            action = next((words for name in _STEP_ACTIONS if (words := _action(step.get(name), step))), "")
+            results = _STEP_RESULTS if any(name in step for name in _STEP_RESULTS) else ("response",)
+            result = next((words for name in results if (words := _words(step.get(name)))), "")
+            at = next((moment for name in _TIMES if (moment := moment_of(raw, step.get(name)))), None)
+            if action or result:
+                yield Step(action or "a step", result[:500], one.start, one.end, _words(step.get("thought")),
+                           step_label(step, result, action), at, _reward(step))  # fmt: skip
+
+
+def _reward(step: Mapping[str, Any]) -> object:
+    """Give the reward of a step that ends its run: 1 where it is earned, 0 only where the run says that it is over."""
+    over = step.get("done") is True or step.get("terminated") is True
+    return step.get("reward") if over or step.get("reward") == 1 else None
+
+
+def _action(said: object, step: Mapping[str, Any]) -> str:
+    if isinstance(said, Mapping):
+        name = _words(said.get("name") or said.get("tool") or said.get("type"))
+        words = worded(said.get("args", said.get("arguments", said.get("input", said.get("params")))))
+        return f"{name}: {words}" if name and words else name or _json(dict(said))[:_SHORT]
+    given = step.get("action_input", step.get("args", step.get("arguments")))
+    words = _words(said)
+    return f"{words}: {worded(given)}" if words and given not in (None, "", {}, []) else words
+
+
+def step_label(step: Mapping[str, Any], result: str, action: str) -> Labelling:
+    """Judge a step by its own fields, else by what it gave back; a reward of nothing is no failure of a step."""
+    judged = label_of({name: step[name] for name in _STEP_OUTCOMES if name in step})
+    return judged if judged.signals else observed_label(result, action=action)
+
+
+def _nested(known: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the outcomes that an evaluation wrote below: ``test_result.report.resolved``, and nebius' ``target``."""
+    told = known.get("test_result")
+    report = told.get("report") if isinstance(told, Mapping) else known.get("report")
+    below = [one for one in (told, report) if isinstance(one, Mapping)]
+    found = {name: one[name] for one in below for name in ("resolved", "passed", "success") if name in one}
+    if isinstance(known.get("target"), bool) and ("eval_logs" in known or "generated_patch" in known):
+        found["resolved"] = known["target"]
+    return found
+
+
+def _run_label(known: Mapping[str, Any], steps: list[Step]) -> Labelling:
+    """Judge a run by its own fields, else by how its program ended, else by the verdict or reward of its last step."""
+    judged = label_of({name: known[name] for name in _OUTCOMES if name in known} | _nested(known))
+    if judged.signals:
+        return judged
+    ended, said = ending_of(known)
+    if ended is not None or said or not steps:
+        return ended or Labelling("unknown")
+    verdict = verdict_in(steps[-1].result)
+    return label_of({"outcome": verdict} if verdict else {"reward": steps[-1].reward})
+
+
+def _attempt(known: Mapping[str, Any], steps: list[Step], name: str, memories: list[str]) -> str:
+    """Say in one line what a run did."""
+    if steps:
+        shown = steps if len(steps) <= _SHOWN else [*steps[: _SHOWN // 2], *steps[-_SHOWN // 2 :]]
+        return " → ".join(step.action[:_SHORT] for step in shown)
+    given = _first(known, ("attempt", "approach", "plan"))
+    if given:
+        return given
+    output = known.get("output")
+    if isinstance(output, Mapping) and output:
+        return _json(dict(output))[:500]
+    if memories:
+        return f"{name or 'a run'}, after {len(memories)} reflection{'s' if len(memories) > 1 else ''}"
+    return f"run {name}" if name else _first(known, ("raw", *_ANSWERS)) or "a run"
+
+
+def _observed(known: Mapping[str, Any], steps: list[Step]) -> dict[str, Any]:
+    out = {name: known[name] for name in (*_OUTCOMES, *_MEASURES) if known.get(name) not in (None, "", [], {})}
+    if steps:
+        out |= {"steps": len(steps), "failed_steps": sum(step.judged.label == "failure" for step in steps)}
+    return out
+
+
+def _last_result(steps: list[Step]) -> str:
+    return next((step.result for step in reversed(steps) if step.result), "")
+
+
+def _first(known: Mapping[str, Any], names: Sequence[str]) -> str:
+    return next((words for name in names if (words := _words(known.get(name)))), "")
+
+
+def _words(said: object) -> str:
+    if isinstance(said, str):
+        return said.strip()
+    if isinstance(said, int) and not isinstance(said, bool) and abs(said) < 10**18:
+        return str(said)
+    if isinstance(said, Mapping) and said:
+        return text_of(said) or _json(dict(said))[:500]
+    if isinstance(said, list) and said:
+        return text_of(said) or _json(list(said))[:500]
+    return ""
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def _texts(said: object) -> list[str]:
+    if isinstance(said, str):
+        return [said] if said.strip() else []
+    return [one for one in said if isinstance(one, str) and one.strip()] if isinstance(said, list) else []
+
+
+def _of_react(raw: Raw, index: LineIndex, made: str) -> Iterator[Draft]:
+    """Read runs that are written as Thought, Action and Observation."""
+    for n, run in enumerate(react_runs(raw.text), start=1):
+        steps = [
+            Step(one.action, one.observation[:500], one.start, one.end, one.thought, observed_label(one.observation))
+            for one in run.steps
+        ]
+        shared = {"goal": run.question, "situation": "", "episode_id": f"{made}#{n}"}
+        count = iter(range(1, len(steps) + 2))
+        # The verdict on the answer is the run's, not that of the step that gave it.
+        last = steps[-1]
+        final = bool(verdict_in(last.result))
+        yield from _failing(steps[:-1] if final else steps, index, shared, lambda count=count: next(count), None)
+        judged = _run_label({}, steps)
+        action = _attempt({}, steps, "", [])
+        whole = Step(action, run.answer[:500] or _last_result(steps), run.start, run.end, judged=judged)
+        yield _draft(whole, index, shared, next(count), reflection="", observations=_observed({}, steps))

@@ -1,0 +1,311 @@
+"""Steps of an agent's run: lists of actions and observations, messages with calls of tools, and OpenHands' events.
+
+A message's action is its call of a tool, or the block that an agent without such calls writes (``<function=bash>``,
+``<execute_bash>``, a fenced command); what the next message gives back is its result. What a model says is no result.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+from phronesis.experience.laws.outcome_labels import MEASURED, Labelling, label_of
+from phronesis.experience.sources.chat import tool_outcome
+from phronesis.experience.sources.port import Placed, Raw, elements
+from phronesis.experience.sources.transcripts import Message, messages_in, moment_of, text_of, worded
+
+RESULT: Final = 500
+"""Characters of a step's result."""
+
+_SHORT: Final = 200
+_REFUSED: Final = re.compile(
+    r"\s{0,9}(?:error\b|failed\b|failure\b|invalid (?:action|input|command|tool|argument)|could not\b"
+    r"|cannot\b|unable to\b"
+    r"|unknown (?:action|command|tool)|no such\b|not found\b|timed? ?out\b|permission denied|access denied"
+    r"|your proposed edit has introduced|错误|失败|无效|无法)",
+    re.IGNORECASE,
+)
+_VERDICT: Final = re.compile(r"\b(?:answer is )?(INCORRECT|CORRECT|SUCCESS|FAILURE|FAILED|PASSED)\b")
+_EXITED: Final = re.compile(
+    r"\[(?:The command completed|Command (?:finished|completed)) with exit code (-?\d{1,5})|<returncode>(-?\d{1,5})<"
+)
+_BEFORE: Final = re.compile(r"\s{0,4}(?:OBSERVATION|EXECUTION RESULT of \[[\w.-]{1,80}\]|Observation)\s?:\s{0,4}")
+_ISSUE: Final = (
+    ("<pr_description>", "</pr_description>"), ("<issue_description>", "</issue_description>"),
+    ("<problem_statement>", "</problem_statement>"), ("\nISSUE:", "\nINSTRUCTIONS:"),
+    ("issue: ISSUE:", "\nINSTRUCTIONS:"),
+    (" NEW TASK DESCRIPTION ---------------------", "--------------------- END OF NEW TASK"),
+)  # fmt: skip
+"""What stands around the task in the prompts of SWE-agent and OpenHands."""
+
+_TAGS: Final = ("execute_bash", "execute_ipython", "execute_browse", "execute")
+_VIEWS: Final = frozenset(
+    ("view", "open", "goto", "scroll_up", "scroll_down", "find_file", "search_file", "search_dir", "read", "think",
+     "cat", "ls", "grep", "rg", "find", "head", "tail", "sed", "diff",
+     "create", "str_replace", "insert", "edit", "write"))  # fmt: skip
+"""Actions whose result shows a file: what the file says is no outcome of theirs."""
+
+_FILES: Final = frozenset(("read", "write", "edit"))
+_SILENT: Final = frozenset(
+    ("system", "message", "recall", "think", "change_agent_state", "agent_state_changed", "null", "condensation",
+     "condensation_request", "task_tracking"))  # fmt: skip
+
+
+@dataclass(slots=True)
+class Step:
+    """One step of a run, and where it stands."""
+
+    action: str
+    result: str
+    start: int
+    end: int
+    thought: str = ""
+    judged: Labelling = field(default_factory=lambda: Labelling("unknown"))
+    at: datetime | None = None
+    reward: object = None
+
+
+@dataclass(slots=True)
+class Trajectory:
+    """What a list of messages or events tells: the task, and the steps in order."""
+
+    goal: str = ""
+    steps: list[Step] = field(default_factory=list)
+
+
+def is_message(value: object) -> bool:
+    """Tell whether a value is a message of a conversation: it has a role, and words or calls."""
+    return isinstance(value, Mapping) and isinstance(value.get("role", value.get("from")), str) and (
+        any(key in value for key in ("content", "value", "text", "tool_calls"))
+    )  # fmt: skip
+
+
+def is_event(value: object) -> bool:
+    """Tell whether a value is an event of OpenHands: an action with arguments, or an observation with content."""
+    if not isinstance(value, Mapping):
+        return False
+    if isinstance(value.get("kind"), str) and value["kind"].endswith("Event"):
+        return True
+    if isinstance(value.get("action"), str) and (isinstance(value.get("args"), Mapping) or "is_confirmed" in value):
+        return True
+    return isinstance(value.get("observation"), str) and "content" in value and "action" not in value
+
+
+def of_messages(raw: Raw, listed: Placed) -> Trajectory:
+    """Give the task and the steps that messages tell of; demonstrations are passed over."""
+    placed = [one for one in elements(raw.text, listed) if is_message(one.value) and not one.value.get("is_demo")]
+    out = Trajectory()
+    waiting: dict[str, Step] = {}
+    for message in messages_in(raw, placed):
+        if message.role == "system":
+            continue
+        if message.role == "assistant":
+            waiting = {}
+            for n, (name, action) in enumerate(_actions(message)):
+                step = Step(action, "", message.start, message.end, _thought(message), at=message.at)
+                out.steps.append(step)
+                key = message.calls[n].id if n < len(message.calls) else ""
+                waiting[key or f"{name}.{n}"] = step
+        elif message.role == "user" and not out.goal and not out.steps:
+            out.goal = task_of(message.text)
+        elif waiting:
+            key = message.answers if message.answers in waiting else next(iter(waiting))
+            _returned(waiting.pop(key), message.text, failed=message.failed)
+            out.steps[-1].end = max(out.steps[-1].end, message.end)
+    return out
+
+
+def of_events(raw: Raw, listed: Placed) -> Trajectory:
+    """Give the task and the steps that OpenHands' events tell of, each observation at the action that caused it."""
+    out = Trajectory()
+    steps: dict[Any, Step | None] = {}
+    for one in _flat(raw, listed):
+        event: Mapping[str, Any] = one.value
+        kind, user = _kind(event), event.get("source") == "user"
+        if kind == "message" and user and not out.goal:
+            out.goal = task_of(_said(event))
+        elif kind == "action":
+            name, words = _event_action(event)
+            caused = event.get("tool_call_id") or event.get("id")
+            if name in _SILENT and caused is not None:
+                steps[caused] = None  # what it gives back is no other step's result
+            elif name not in _SILENT:
+                at = moment_of(raw, event.get("timestamp"))
+                step = Step(f"{name}: {words}" if words else name, "", one.start, one.end, _event_thought(event), at=at)
+                out.steps.append(step)
+                steps[caused] = step
+        elif kind == "observation" and out.steps:
+            by = event.get("tool_call_id") or event.get("cause") or event.get("action_id")
+            done = steps.get(by, out.steps[-1])
+            text, code, failed = _event_result(event)
+            if done is not None and str(event.get("observation")) not in _SILENT and (text.strip() or code is not None):
+                _returned(done, text, code=code, failed=failed)
+                done.end = max(done.end, one.end)
+    return out
+
+
+def task_of(text: str) -> str:
+    """Give the task that a prompt holds, without what a program wrote around it."""
+    for begin, end in _ISSUE:
+        start = text.find(begin)
+        if start >= 0:
+            stop = text.find(end, start)
+            return text[start + len(begin) : len(text) if stop < 0 else stop].strip()
+    return text.strip()
+
+
+def _returned(step: Step, text: str, *, code: object = None, failed: bool | None = None) -> None:
+    """Take what a step gave back."""
+    before = _BEFORE.match(text)
+    text = text[before.end() :] if before else text
+    step.result = text.strip()[:RESULT]
+    name = step.action.partition(":")[0].split("(")[0].strip()
+    words = step.action.partition(": ")[2]
+    step.judged = observed_label(text, action=f"{name} {words}", code=code, failed=failed)
+
+
+def observed_label(text: str, *, action: str = "", code: object = None, failed: bool | None = None) -> Labelling:
+    """Judge what an action gave back: its exit code, an error, the output of a program; a shown file says nothing."""
+    ended = _EXITED.search(text[-400:]) or _EXITED.search(text[:400])
+    if code is None and ended:
+        code = int(ended[1] or ended[2])
+    if failed:
+        return label_of({"is_error": True})
+    if isinstance(code, int) and not isinstance(code, bool) and code > 0:
+        return Labelling("failure", (f"exit code {code}",), MEASURED)
+    if _REFUSED.match(text[:_SHORT]):
+        return label_of({"error": text.strip().partition("\n")[0]})
+    if any(word in _VIEWS for word in re.findall(r"\w{1,40}", action[:80])[:4]):
+        return Labelling("unknown")
+    judged, _, _ = tool_outcome(text[:100_000])
+    if judged.label == "unknown":
+        verdict = _VERDICT.search(text[:_SHORT])
+        judged = label_of({"outcome": verdict[1]}) if verdict else judged
+    if judged.label == "unknown" and code == 0:
+        return Labelling("success", ("exit code 0",), MEASURED)
+    return judged
+
+
+def verdict_in(text: str) -> str | None:
+    """Give the verdict that a result begins with (``Answer is INCORRECT``), in one word."""
+    match = _VERDICT.search(text[:_SHORT])
+    return match[1] if match else None
+
+
+def _actions(message: Message) -> Iterator[tuple[str, str]]:
+    """Give (name, the action in short) of what a message does."""
+    if message.calls:
+        for call in message.calls:
+            yield call.name, f"{call.name}: {call.arguments}" if call.arguments else call.name
+        return
+    text = message.text
+    start = text.rfind("<function=")
+    if start >= 0:
+        name, _, body = text[start + len("<function=") :].partition(">")
+        if name.strip():
+            yield name, f"{name.strip()}: {_parameters(body.partition('</function>')[0])}".rstrip(": ")
+        return
+    for tag in _TAGS:
+        start = text.rfind(f"<{tag}>")
+        if start >= 0:
+            yield tag, f"{tag}: {text[start + len(tag) + 2 :].partition('</')[0].strip()}"
+            return
+    fenced = text.rstrip().rsplit("```", 2)
+    if len(fenced) > 2 and not fenced[2] and fenced[1].strip():  # noqa: PLR2004 - before, within, behind
+        _, _, command = fenced[1].partition("\n")
+        yield "command", (command or fenced[1]).strip()
+
+
+def _parameters(body: str) -> str:
+    """Give the values of ``<parameter=name>value</parameter>``: the only one as it stands, several by name."""
+    parts = [part.partition(">") for part in body.split("<parameter=")[1:]]
+    given = {name.strip(): value.partition("</parameter>")[0].strip() for name, _, value in parts}
+    return worded(given)
+
+
+def _thought(message: Message) -> str:
+    for mark in ("<function=", "<execute", "```"):
+        message_text = message.text.partition(mark)[0]
+        if message_text != message.text:
+            return message_text.strip()
+    return message.text.strip()
+
+
+def _flat(raw: Raw, listed: Placed) -> Iterator[Placed]:
+    """Give the events; older files pair each action with its observation."""
+    for one in elements(raw.text, listed):
+        if isinstance(one.value, list):
+            yield from (part for part in elements(raw.text, one) if isinstance(part.value, Mapping))
+        elif isinstance(one.value, Mapping):
+            yield one
+
+
+def _kind(event: Mapping[str, Any]) -> str:
+    kind = event.get("kind")
+    if isinstance(kind, str):
+        return {"ActionEvent": "action", "ObservationEvent": "observation", "AgentErrorEvent": "observation",
+                "UserRejectObservation": "observation", "MessageEvent": "message"}.get(kind, "other")  # fmt: skip
+    action = event.get("action")
+    if action == "message":
+        return "message"
+    if isinstance(action, str):
+        return "action"
+    return "observation" if isinstance(event.get("observation"), str) else "other"
+
+
+def _said(event: Mapping[str, Any]) -> str:
+    args, said = event.get("args"), event.get("llm_message")
+    content = said.get("content") if isinstance(said, Mapping) else None
+    if content is None and isinstance(args, Mapping):
+        content = args.get("content")
+    return text_of(content if content is not None else event.get("content", event.get("message")))
+
+
+def _event_action(event: Mapping[str, Any]) -> tuple[str, str]:
+    action, args = event.get("action"), event.get("args")
+    if isinstance(action, Mapping):  # the SDK's events
+        name = event.get("tool_name") or str(action.get("kind") or "").removesuffix("Action")
+        given = {
+            key: value for key, value in action.items() if key != "kind" and value not in (None, "", [], {}, False)
+        }
+        return str(name or "a step"), worded(given)
+    given = dict(args if isinstance(args, Mapping) else event)  # older events hold their arguments themselves
+    first = ("path",) if action in _FILES else ()  # the command is the editor's (``str_replace``)
+    for key in (*first, "command", "code", "path", "url", "query", "browser_actions", "name"):
+        if isinstance(given.get(key), str) and given[key].strip():
+            return str(action), given[key].strip()
+    return str(action), ""
+
+
+def _event_thought(event: Mapping[str, Any]) -> str:
+    args = event.get("args")
+    said = event.get("thought") or (args.get("thought") if isinstance(args, Mapping) else None)
+    return text_of(said).strip() if said else ""
+
+
+def _event_result(event: Mapping[str, Any]) -> tuple[str, object, bool | None]:
+    """Give the text, the exit code and whether it failed, of an observation."""
+    seen = event.get("observation")
+    if isinstance(seen, Mapping):
+        text = text_of(seen.get("content") or seen.get("output") or "")
+        return text, seen.get("exit_code"), True if seen.get("is_error") or seen.get("error") else None
+    if event.get("kind") == "AgentErrorEvent":
+        return str(event.get("error") or ""), None, True
+    extras = event.get("extras")
+    extras = extras if isinstance(extras, Mapping) else {}
+    told = extras.get("metadata")
+    code = extras.get("exit_code", told.get("exit_code") if isinstance(told, Mapping) else event.get("exit_code"))
+    text = text_of(event.get("content") or "")
+    return text, None if code == -1 else code, True if seen == "error" else None
+
+
+def ending_of(known: Mapping[str, Any]) -> tuple[Labelling | None, str]:
+    """Judge how a run ended by what its program says (SWE-agent's exit status): only ``submitted`` is no failure."""
+    info = known.get("info")
+    status = (info.get("exit_status") if isinstance(info, Mapping) else None) or known.get("exit_status")
+    if not isinstance(status, str) or not status.strip() or status.strip().lstrip("-").isdigit():
+        return None, ""
+    submitted = status.lower().startswith("submitted")
+    judged = None if submitted else Labelling("failure", (f"exit status {status:.80}",), MEASURED)
+    return judged, f"exit status: {status:.80}"

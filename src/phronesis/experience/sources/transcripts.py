@@ -1,0 +1,232 @@
+"""Messages of a conversation, from JSON as chat models take it or from text with a speaker before each turn."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, Literal
+
+from phronesis.core.timestamps import FUTURE_TOLERANCE, parse_moment
+from phronesis.errors import InputError
+from phronesis.experience.sources.port import Placed, Raw, documents, elements, member
+
+Role = Literal["user", "assistant", "tool", "system"]
+
+_ROLES: Final[dict[str, Role]] = {
+    "user": "user", "human": "user", "customer": "user", "用户": "user", "人类": "user", "客户": "user", "用戶": "user",
+    "assistant": "assistant", "ai": "assistant", "bot": "assistant", "gpt": "assistant", "chatgpt": "assistant",
+    "claude": "assistant", "agent": "assistant", "model": "assistant", "助手": "assistant", "助理": "assistant",
+    "机器人": "assistant", "智能体": "assistant", "system": "system", "developer": "system", "系统": "system",
+    "tool": "tool", "function": "tool", "tool result": "tool", "工具": "tool", "ipython": "tool",
+    "function_call": "assistant", "tool_call": "assistant", "observation": "tool", "tool_response": "tool",
+    "function_response": "tool",
+}  # fmt: skip
+_LISTS: Final = ("messages", "conversation", "conversations", "turns", "chat", "history", "dialogue")
+_TIMES: Final = ("created_at", "timestamp", "time", "date", "create_time")
+_SPEAKER: Final = re.compile(
+    r"[\s>*_-]{0,8}(?:\[[^\]\n]{1,40}\]\s?)?[*_]{0,3}([A-Za-z]{2,10}(?: result)?"
+    r"|[\u4e00-\u9fff]{2,3})(?:\s?[(（][^)）\n]{1,40}[)）])?[*_]{0,3}\s?[:：][*_]{0,3}\s?(.*)\Z"
+)
+_HEADING: Final = re.compile(r"#{1,6}\s{1,3}[*_]{0,3}([A-Za-z]{2,10}|[\u4e00-\u9fff]{2,3})[*_]{0,3}\s?[:：]?\s{0,3}\Z")
+_STAMP: Final = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:\.\d{1,6})?(?:Z|[+-]\d\d:\d\d)?")
+_LINE: Final = 2_000
+_CONTENTS: Final = ("content", "value", "text", "parts", "output")
+_ITEMS: Final = {"function_call": "function_call", "function_call_output": "tool"}
+"""Items of OpenAI's responses that have a type instead of a role."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """A call of a tool that a message asks for."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One message: who speaks, the words, the calls; [``start``, ``end``) is where it stands."""
+
+    role: Role
+    text: str
+    start: int
+    end: int
+    calls: tuple[ToolCall, ...] = ()
+    answers: str | None = None
+    failed: bool | None = None
+    at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """A conversation: its id, where one is said, and its messages in order."""
+
+    id: str | None
+    messages: tuple[Message, ...]
+
+
+def transcripts(raw: Raw) -> list[Transcript]:
+    """Give the conversations that a text holds: those with something said by both sides."""
+    found = list(_of_json(raw)) or [Transcript(None, tuple(_of_text(raw)))]
+    return [one for one in found if {"user", "assistant"} <= {message.role for message in one.messages}]
+
+
+def moment_of(raw: Raw, said: object) -> datetime | None:
+    """Read a complete time that is not ahead of when the text was recorded."""
+    if not isinstance(said, str) or not _STAMP.match(said.strip()):
+        return None
+    try:
+        moment = parse_moment(said, field="at")
+    except InputError:
+        return None
+    return moment if moment - raw.recorded_at <= FUTURE_TOLERANCE else None
+
+
+def _of_json(raw: Raw) -> Iterator[Transcript]:
+    loose: list[Placed] = []
+    for one in documents(raw.text):
+        if isinstance(one.value, list):
+            inner = list(elements(raw.text, one))
+            nested = [part for part in inner if _list_in(raw.text, part)]
+            if not nested:
+                yield Transcript(None, tuple(messages_in(raw, inner)))
+            for part in nested:
+                yield from _conversation(raw, part)
+        elif _list_in(raw.text, one):
+            yield from _conversation(raw, one)
+        else:  # a message on a line of its own
+            loose.append(one)
+    if loose:
+        yield Transcript(None, tuple(messages_in(raw, loose)))
+
+
+def _list_in(text: str, placed: Placed) -> Placed | None:
+    if not isinstance(placed.value, Mapping):
+        return None
+    name = next((name for name in _LISTS if isinstance(placed.value.get(name), list)), None)
+    return member(text, placed, name) if name is not None else None
+
+
+def _conversation(raw: Raw, placed: Placed) -> Iterator[Transcript]:
+    inner = _list_in(raw.text, placed)
+    if inner is not None:
+        given = next(
+            (placed.value[key] for key in ("id", "conversation_id", "session_id") if placed.value.get(key)), None
+        )
+        name = str(given) if isinstance(given, str | int) else None
+        yield Transcript(name, tuple(messages_in(raw, list(elements(raw.text, inner)))))
+
+
+def messages_in(raw: Raw, placed: list[Placed]) -> Iterator[Message]:
+    """Give the messages of JSON values: forms of OpenAI, Anthropic, Google, and ShareGPT's ``from`` and ``value``."""
+    for one in placed:
+        said = one.value
+        if not isinstance(said, Mapping):
+            continue
+        given = said.get("role") or said.get("from") or said.get("speaker") or _ITEMS.get(str(said.get("type")))
+        role = _ROLES.get(given.strip().casefold()) if isinstance(given, str) else None
+        if role is None:
+            continue
+        at = next((moment for key in _TIMES if (moment := moment_of(raw, said.get(key)))), None)
+        content = next((said[key] for key in _CONTENTS if said.get(key) is not None), None)
+        parts = content if isinstance(content, list) else []
+        calls = tuple(_calls(said, parts))
+        text = content if isinstance(content, str) else text_of(parts)
+        answers = _answered(said)
+        if role == "tool":
+            failed = said.get("is_error")
+            yield Message(role="tool", text=text, start=one.start, end=one.end, at=at, answers=str(answers or ""),
+                          failed=failed if isinstance(failed, bool) else None)  # fmt: skip
+            continue
+        for part in parts:
+            if isinstance(part, Mapping) and part.get("type") == "tool_result":
+                failed = part.get("is_error")
+                yield Message(role="tool", text=text_of(part.get("content")), start=one.start, end=one.end, at=at,
+                              answers=str(part.get("tool_use_id") or ""),
+                              failed=failed if isinstance(failed, bool) else None)  # fmt: skip
+        if text.strip() or calls:
+            yield Message(role=role, text=text, start=one.start, end=one.end, at=at, calls=calls)
+
+
+def _answered(said: Mapping[str, Any]) -> object:
+    """Give the id of the call that a tool's message answers; SWE-agent lists it."""
+    listed = said.get("tool_call_ids")
+    return (
+        said.get("tool_call_id") or said.get("call_id") or (listed[0] if isinstance(listed, list) and listed else None)
+    )
+
+
+def text_of(content: object) -> str:
+    """Give the words of a content: a text, or a list of parts of which some are texts."""
+    if isinstance(content, str):
+        return content
+    parts = content if isinstance(content, list) else [content]
+    said = [part if isinstance(part, str) else part.get("text") for part in parts if isinstance(part, str | Mapping)]
+    return "\n".join(one for one in said if isinstance(one, str))
+
+
+def _calls(said: Mapping[str, Any], parts: list[Any]) -> Iterator[ToolCall]:
+    given = said.get("tool_calls")
+    listed = given if isinstance(given, list) else []
+    single = said.get("function_call")
+    for call in [*listed, *([{"function": single}] if isinstance(single, Mapping) else [])]:
+        function = call.get("function", call) if isinstance(call, Mapping) else None
+        if isinstance(function, Mapping) and isinstance(function.get("name"), str):
+            arguments = worded(function.get("arguments", function.get("args")))
+            yield ToolCall(id=str(call.get("id") or ""), name=function["name"], arguments=arguments)
+    for name in ("function_call", "tool_call"):  # ShareGPT's: the words are the call
+        if name in {said.get("from"), said.get("role")} and isinstance(said.get("value", said.get("content")), str):
+            found = documents(said.get("value", said.get("content")))
+            call = found[0].value if len(found) == 1 and isinstance(found[0].value, Mapping) else {}
+            if isinstance(call.get("name"), str):
+                yield ToolCall(id="", name=call["name"], arguments=worded(call.get("arguments")))
+    if said.get("type") == "function_call" and isinstance(said.get("name"), str):
+        yield ToolCall(id=str(said.get("call_id") or ""), name=said["name"], arguments=worded(said.get("arguments")))
+    for part in parts:
+        if isinstance(part, Mapping) and isinstance(part.get("functionCall"), Mapping):
+            call = part["functionCall"]
+            yield ToolCall(id="", name=str(call.get("name") or "a tool"), arguments=worded(call.get("args")))
+        if isinstance(part, Mapping) and part.get("type") == "tool_use" and isinstance(part.get("name"), str):
+            yield ToolCall(id=str(part.get("id") or ""), name=part["name"], arguments=worded(part.get("input")))
+
+
+def worded(given: object) -> str:
+    """Give arguments in short: the only one there is as it stands, several as JSON."""
+    if isinstance(given, str):
+        found = documents(given) if given.lstrip()[:1] == "{" else []
+        if len(found) != 1:
+            return given.strip()
+        given = found[0].value
+    if isinstance(given, Mapping) and len(given) == 1:
+        (only,) = given.values()
+        if isinstance(only, str):
+            return only.strip()
+    return "" if given in (None, {}, []) else json.dumps(given, ensure_ascii=False)
+
+
+def _of_text(raw: Raw) -> Iterator[Message]:
+    """Read turns that begin with their speaker."""
+    text = raw.text
+    turns: list[tuple[Role, int, int, list[str], datetime | None]] = []
+    start = 0
+    for line in text.split("\n"):
+        match = _SPEAKER.match(line[:_LINE]) or _HEADING.match(line[:_LINE])
+        role = _ROLES.get(match[1].strip().casefold()) if match else None
+        end = start + len(line)
+        if match and role:
+            words = line[match.start(2) :].strip() if match.re is _SPEAKER else ""
+            stamp = _STAMP.search(line[: match.start(1)])
+            turns.append((role, start, end, [words], moment_of(raw, stamp[0]) if stamp else None))
+        elif turns and line.strip():
+            before = turns[-1]
+            before[3].append(line.rstrip())
+            turns[-1] = (before[0], before[1], end, before[3], before[4])
+        elif turns:
+            turns[-1][3].append("")
+        start = end + 1
+    for role, begin, end, said, at in turns:
+        told = "\n".join(said).strip()
+        if told:
+            yield Message(role=role, text=told, start=begin, end=end, at=at)

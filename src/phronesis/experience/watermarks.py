@@ -1,0 +1,92 @@
+"""Up to where a lane's experience was aggregated or abstracted: an item, so that a rollback takes it back.
+
+It is archived from the start: no ordinary read is about it.
+"""
+
+from typing import Final
+
+from phronesis.core.changes import Patch
+from phronesis.core.entries import Entry
+from phronesis.core.ids import item_id
+from phronesis.core.items import DEFAULT_IMPORTANCE, Item
+from phronesis.log.reader import load_listed
+from phronesis.store.lane_view import LaneView
+from phronesis.store.log import entries_of_verb
+
+KIND: Final = "mark"
+"""The kind of item that a mark is."""
+
+MARK: Final = "up_to"
+"""The member of a mark's data: the seq of the last entry that it stands for."""
+
+FEEDBACK: Final = "feedback"
+"""The verb by which people speak of events and patterns."""
+
+SPOKEN: Final = "regroups"
+"""The member of its payload that names the events whose grouping it changes."""
+
+MERGE: Final = "merge"
+"""The kind of feedback that puts patterns, its ``value``, into another."""
+
+ROLLBACK: Final = "rollback"
+
+AGGREGATED: Final = "aggregate"
+ABSTRACTED: Final = "abstract"
+"""What a mark is of: its item's key."""
+
+
+def _mark(view: LaneView, key: str) -> Item | None:
+    found = view.find(kinds=(KIND,), live=False)
+    return next((item for item in reversed(found) if item.key == key and item.ended is None), None)
+
+
+def marked(view: LaneView, key: str = AGGREGATED) -> int:
+    """Give the seq up to which everything was looked at; 0 before the first time."""
+    mark = _mark(view, key)
+    return 0 if mark is None else int(mark.data[MARK])
+
+
+def mark(view: LaneView, entry: Entry, key: str = AGGREGATED) -> tuple[list[Item], list[Patch]]:
+    """Give the mark that an entry sets: a new item, or a change of the one there is."""
+    before = _mark(view, key)
+    if before is not None:
+        return [], [Patch(before.id, {f"data.{MARK}": entry.seq}, "looked at")]
+    item = Item(
+        id=item_id(entry.id, KIND, key), kind=KIND, key=key, content=key, entry_id=entry.id,
+        recorded_at=entry.recorded_at, updated_at=entry.recorded_at, importance=DEFAULT_IMPORTANCE[KIND],
+        status="archived", data={MARK: entry.seq}, **view.scope_fields(),
+    )  # fmt: skip
+    return [item], []
+
+
+def spoken_of(view: LaneView, seq: int) -> set[str]:
+    """Give the events that feedback after entry ``seq`` groups anew, and those of feedback taken back since."""
+    given, back = _feedback_since(view, seq)
+    return {one for entry in (*given, *back) for one in entry.payload.get(SPOKEN) or ()}
+
+
+def returning(view: LaneView, seq: int) -> list[str]:
+    """Give the patterns that were to be merged into others, by feedback that was taken back after entry ``seq``."""
+    _, back = _feedback_since(view, seq)
+    return sorted({one for entry in back if entry.payload.get("kind") == MERGE for one in entry.payload["value"]})
+
+
+def _feedback_since(view: LaneView, seq: int) -> tuple[list[Entry], list[Entry]]:
+    """Give the feedback after an entry, and the feedback, of any time, that a later entry took back."""
+    log = view.log or view.unit
+    rows = [row for verb in (FEEDBACK, ROLLBACK) for row in entries_of_verb(log, view.lane_id, verb, after=seq)]
+    found = load_listed(log, view.lane, [row.entry_id for row in rows]) if rows else {}
+    given = [entry for entry in found.values() if entry.verb == FEEDBACK]
+    back, waiting = list[Entry](), [entry for entry in found.values() if entry.verb == ROLLBACK]
+    while waiting:  # a rollback may be of a rollback
+        targets = {_entry_of(view, entry.payload.get("target_id")) for entry in waiting}
+        taken = load_listed(log, view.lane, sorted(one for one in targets if one is not None))
+        back += [entry for entry in taken.values() if entry.verb == FEEDBACK]
+        waiting = [entry for entry in taken.values() if entry.verb == ROLLBACK]
+    return given, back
+
+
+def _entry_of(view: LaneView, target: str | None) -> str | None:
+    """Give the entry that a rollback takes back, or of which it takes one change back."""
+    delta = None if target is None else view.delta(target)
+    return target if delta is None else delta.entry_id

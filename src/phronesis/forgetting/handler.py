@@ -1,0 +1,186 @@
+"""The verb ``forget``: what nobody needs any more is put away, and ends at last (EMB-16; decisions 25 and 30).
+
+The entry says which kinds, by which figures, and what was shown since the last time; so applying it is pure, and a dry
+run is the same plan.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from phronesis.core.changes import Changes, Patch
+from phronesis.core.entries import Entry, is_erased
+from phronesis.core.items import Item
+from phronesis.core.scope import LaneName
+from phronesis.core.timestamps import from_micros
+from phronesis.engine.handler import FAILED_ROLE, Handler, Outcomes
+from phronesis.engine.writer import Writer
+from phronesis.errors import InputError
+from phronesis.experience.laws.records import Forgotten
+from phronesis.forgetting.laws import FORGETTABLE, FORGETTING, USE, WEIGHT, Fading, Law, brought_back, used
+from phronesis.forgetting.planning import Step, planned
+from phronesis.recall.browse import Browser
+from phronesis.store.database import Database
+from phronesis.store.lane_view import LaneView
+from phronesis.store.lanes import Lane, find_lane
+from phronesis.store.usage import Usage, used_since
+
+FORGET: Final = "forget"
+
+KEEP: Final = "keep"
+"""The action of a row about what has faded, and is kept."""
+
+_ASIDE: Final = frozenset({"action", "at", "why", "protected_by"})
+"""Members of what an item says of its forgetting that are no figures."""
+
+
+def apply_forget(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
+    """Carry the plan out, and note what was of use."""
+    if is_erased(entry.payload):
+        return Changes()
+    shown = entry.payload.get("used") or {}
+    patches = []
+    for step in planned(view, entry.payload, entry.recorded_at).steps:
+        one, count = step.item, (step.item.data.get(USE) or {}).get("count", 0)
+        ended = {"ended": "retired", "ended_by": entry.id, "valid_to": entry.recorded_at}
+        patches.append(Patch(one.id, {**step.fields, **(ended if step.action == "delete" else {})}, step.reason))
+        if step.action == "restore" and brought_back(one):  # else it would be archived again at once
+            patches.append(Patch(one.id, used(count, entry.recorded_at), step.reason))
+    back = {patch.item_id for patch in patches if f"data.{USE}" in patch.fields}
+    for one_id, (count, last) in sorted(shown.items()):
+        when = entry.recorded_at if one_id in back else from_micros(last)
+        patches.append(Patch(one_id, used(count, when), "shown"))
+    return Changes(patches=patches)
+
+
+def forgotten(item: Item | Fading, patch: Mapping[str, Sequence[Any]], reason: str) -> Forgotten | None:
+    """Give the row of an item that was, or would be, patched so ({field: [before, after]}); None: not forgetting's."""
+    told = patch.get(f"data.{FORGETTING}")
+    if told is None:
+        return None
+    before, after = told
+    shown = {"status": (item.status, "status"), "ended": (item.ended, "ended"),
+             "weight": (item.data.get(WEIGHT), f"data.{WEIGHT}")}  # fmt: skip
+    sides = {name: patch.get(key, [value, value]) for name, (value, key) in shown.items()}
+    action = "restore" if after is None else after["action"]
+    if after is None:
+        by_hand = before["action"] == "archive" and "status" not in patch
+        after = {"why": "brought back" if by_hand else "of use again"}
+    return Forgotten(
+        item.id, item.kind, action, reason, {name: value for name, value in after.items() if name not in _ASIDE},
+        before={name: _told(name, values[0]) for name, values in sides.items()},
+        after={name: _told(name, values[1]) for name, values in sides.items()},
+        why=after["why"], protected_by=after.get("protected_by"),
+    )  # fmt: skip
+
+
+def _told(name: str, value: Any) -> Any:
+    return 1.0 if name == "weight" and value is None else value
+
+
+def foreseen(view: LaneView, payload: Mapping[str, Any], at: datetime) -> tuple[list[Forgotten], list[Forgotten]]:
+    """Give the rows of what forgetting would do at a time, and of what it keeps though it has faded."""
+    plan = planned(view, payload, at)
+    return [row for step in plan.steps if (row := _foreseen(step)) is not None], [_kept(step) for step in plan.kept]
+
+
+def _foreseen(step: Step) -> Forgotten | None:
+    patch = {name: [_before(step.item, name), value] for name, value in step.fields.items()}
+    if step.action == "delete":
+        patch["ended"] = [None, "retired"]
+    return forgotten(step.item, patch, step.reason)
+
+
+def _kept(step: Step) -> Forgotten:
+    item = step.item
+    stands = {"status": item.status, "ended": None, "weight": _told("weight", item.data.get(WEIGHT))}
+    figures = {name: value for name, value in step.told.items() if name not in _ASIDE}
+    return Forgotten(item.id, item.kind, KEEP, step.reason, figures, before=stands, after=stands,
+                     why=step.told["why"], protected_by=step.protected_by)  # fmt: skip
+
+
+def _before(item: Item | Fading, name: str) -> Any:
+    return item.data.get(name.removeprefix("data.")) if name.startswith("data.") else getattr(item, name)
+
+
+HANDLERS: Final = (Handler(verb=FORGET, apply=apply_forget),)
+
+
+# What callers ask around ``forget``: what an entry says, what it would do, what it did, and when it is due.
+
+ACTOR: Final = "worker"
+
+
+@dataclass(frozen=True, slots=True)
+class Forgetter:
+    """Says by which figures a lane forgets, and reads what that came to. With ``background``, a worker forgets too."""
+
+    database: Database
+    usage: Usage
+    law: Law
+    background: bool = False
+    hours: float = 168.0
+    _looked: dict[tuple[str, int], datetime] = field(default_factory=dict)
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds that have a rule, in the order in which they are forgotten."""
+        return [kind for kind in FORGETTABLE if kind in self.law.rules]
+
+    def payload(
+        self, tenant: str, name: LaneName, kinds: object = None, narrowing: Mapping[str, str] | None = None
+    ) -> dict[str, Any]:
+        """Give what an entry says: kinds, figures, what reads showed since the last time. InputError: no such kind."""
+        wanted = self._wanted(kinds)
+        self.usage.settle(tenant)
+        with self.database.transaction(tenant, "read") as unit:
+            lane = find_lane(unit, name)
+            used = {} if lane is None else used_since(unit, lane.lane_id)
+        rules = Law(rules={kind: self.law.rules[kind] for kind in wanted}, most=self.law.most)
+        shown = {one: list(figures) for one, figures in used.items()}
+        return {"kinds": wanted, "law": rules.to_payload(), "used": shown, **(narrowing or {})}
+
+    def _wanted(self, kinds: object) -> list[str]:
+        known = self.kinds
+        if kinds is None:
+            return known
+        listed = kinds if isinstance(kinds, Sequence) and not isinstance(kinds, str) else ()
+        if not listed or any(kind not in known for kind in listed):
+            raise InputError(f"kinds must be a list of kinds that are forgotten ({', '.join(known)})", field="kinds")
+        return [kind for kind in known if kind in listed]
+
+    def would_do(
+        self, tenant: str, name: LaneName, payload: Mapping[str, Any], at: datetime
+    ) -> tuple[list[Forgotten], list[Forgotten]]:
+        """Give what an entry with this payload would do at a time, and what it would keep though it has faded."""
+        with self.database.transaction(tenant, "read") as unit:
+            lane = find_lane(unit, name)
+            return ([], []) if lane is None else foreseen(LaneView(unit, lane), payload, at)
+
+    def did(self, browser: Browser, tenant: str, entry: Entry) -> list[Forgotten]:
+        """Give what an entry did."""
+        rows = (forgotten(item, delta.patch, delta.reason) for delta, item in browser.changed_by(tenant, entry))
+        return [row for row in rows if row is not None]
+
+    def visit(self, writer: Writer, tenant: str, lane: Lane, now: datetime) -> bool:
+        """Forget in a lane where it was not looked at for so long; tell whether there was anything to be done.
+
+        What was shown is taken up then too. Where nothing is to be moved, no entry is written.
+        """
+        if lane.name is None:
+            return False
+        with self.database.transaction(tenant, "read") as unit:
+            view = LaneView(unit, lane)
+            last = view.last_recorded(FORGET, before=lane.head_seq + 1, without=FAILED_ROLE)
+        looked = max([one for one in (last, self._looked.get((tenant, lane.lane_id))) if one is not None], default=None)
+        if looked is not None and now - looked < timedelta(hours=self.hours):
+            return False
+        self._looked[tenant, lane.lane_id] = now
+        name = LaneName(lane.kind, lane.name)
+        payload = self.payload(tenant, name)
+        with self.database.transaction(tenant, "read") as unit:
+            due = bool(planned(LaneView(unit, lane), payload, now).steps)
+        if due:
+            writer.write(tenant, name, verb=FORGET, payload=payload, actor=ACTOR)
+        return due

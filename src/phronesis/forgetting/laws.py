@@ -1,0 +1,300 @@
+"""What is forgotten: how well something is retained, and what is done about it (EMB-16; decisions 25 and 30).
+
+Retention falls exponentially with the time since something was last of use (Ebbinghaus 1885), the slower the more often
+it was used, the more important it is, the more useful it was said to be, and the more its source is trusted; what
+speaks against it lowers it at once. What is retained badly is downweighted where ranking can use that, then archived;
+so is what was to be done by a time that is over. What has been archived for long is deleted: it ends, and stays
+readable by id and in history.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from datetime import datetime, timedelta
+from math import isfinite, log2
+from typing import Any, Final, Literal
+
+from phronesis.core.items import Item, Trust
+from phronesis.core.prospective import DUE, PROSPECTIVE
+from phronesis.core.serialization import rounded
+from phronesis.core.timestamps import isoformat, parse_moment
+from phronesis.experience.laws.records import L1, PATTERN, PRINCIPLE
+
+FORGETTING: Final = "forgetting"
+"""The member of an item's ``data`` that says what forgetting did to it: ``{action, at, why, …figures}``."""
+
+USE: Final = "use"
+"""The member of an item's ``data`` that says how often, all in all, and when it was last shown: ``{count, last}``."""
+
+WEIGHT: Final = "weight"
+"""The member of an item's ``data`` that ranking multiplies by; absent: 1."""
+
+USEFULNESS: Final = "usefulness"
+"""The member of an item's ``data`` that says how useful it was said to be, where a fold keeps it."""
+
+DOWNWEIGHTED: Final = 0.5
+"""The weight of what is downweighted."""
+
+MACHINE_SHARE: Final = 0.5
+"""How long a machine's word is retained, in terms of a person's."""
+
+POINTS: Final = 2.0
+"""Points of importance that double the half-life (this project's choice: the steps of the scale are two apart)."""
+
+MESSAGE: Final = "message"
+
+EXPERIENCE: Final = (PRINCIPLE, PATTERN, L1)
+"""Kinds of experience, those above first: what goes there keeps nothing below."""
+
+CONVERSATION: Final = (
+    "decision", "task", "intention", "event", "episodic", "preference", "profile", "procedure", "fact", "document",
+    "section", MESSAGE,
+)  # fmt: skip
+"""Kinds of conversation memory; messages last, as they are what the others were taken from."""
+
+FORGETTABLE: Final = (*EXPERIENCE, *CONVERSATION)
+"""Kinds that may be forgotten, in the order in which they are."""
+
+Action = Literal["downweight", "archive", "delete", "restore"]
+Why = Literal["decay", "low use", "contradicted", "expired", "archived", "of use again", "brought back"]
+"""Why something is moved. ``low use``: nothing ever showed it; ``decay``: it was shown, and not for long now."""
+
+FAMILY: Final = ".*"
+"""What the name of a family of keys ends with, as in ``favorite.*``."""
+
+_DAY: Final = timedelta(days=1)
+_MEMBERS: Final = (FORGETTING, USE, WEIGHT, USEFULNESS, DUE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """The policy's figures for one kind: days, and retentions from 0 to 1 (see `phronesis.config.conversation`).
+
+    ``downweight_below`` 0: a kind that ranking does not weigh. ``usual``: the importance for which the half-life is
+    given. ``expired_after_days``: how long after its end something that was to be done is archived; None: never for
+    that. ``keep`` names kinds and keys (``allergy``, ``favorite.*``) that are never forgotten, ``keep_importance`` the
+    importance from which nothing is.
+    """
+
+    half_life_days: float = 180.0
+    downweight_below: float = 0.5
+    archive_below: float = 0.25
+    delete_after_days: float = 365.0
+    expired_after_days: float | None = None
+    usual: int = 5
+    keep_importance: int | None = None
+    keep: frozenset[str] = frozenset()
+    keep_sources: frozenset[str] = frozenset()
+
+    def to_payload(self) -> dict[str, Any]:
+        """Give plain JSON values."""
+        given = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {name: sorted(value) if isinstance(value, frozenset) else value for name, value in given.items()}
+
+    @classmethod
+    def of(cls, payload: Mapping[str, Any]) -> "Rule":
+        """Read what ``to_payload`` gave."""
+        given: dict[str, Any] = {
+            name: frozenset(value) if isinstance(value, list) else value for name, value in payload.items()
+        }
+        return cls(**given)
+
+    @property
+    def youngest_days(self) -> float:
+        """Days before which no item that nothing speaks against is badly retained, whatever else is said of it."""
+        below = max(self.downweight_below, self.archive_below)
+        if below <= 0.0:
+            return float("inf")
+        slowest = Figures(age_days=0.0, usefulness=0.0, human=False, importance=1, usual=self.usual)
+        return self.half_life_days * slowest.slower * -log2(below)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Law:
+    """The rule of each kind that is forgotten, and how many items one entry moves at most."""
+
+    rules: Mapping[str, Rule] = field(default_factory=dict)
+    most: int = 10_000
+
+    def to_payload(self) -> dict[str, Any]:
+        """Give plain JSON values: an entry says by which figures it forgot."""
+        return {"most": self.most, "rules": {kind: rule.to_payload() for kind, rule in self.rules.items()}}
+
+    @classmethod
+    def of(cls, payload: Mapping[str, Any]) -> "Law":
+        """Read what ``to_payload`` gave."""
+        return cls(rules={kind: Rule.of(rule) for kind, rule in payload["rules"].items()}, most=payload["most"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fading:
+    """What forgetting needs to know of an item that has not ended: its words and most else left out."""
+
+    id: str
+    kind: str
+    recorded_at: datetime
+    key: str | None = None
+    importance: int = 5
+    status: str = "active"
+    ended: str | None = None
+    pinned: bool = False
+    trust: Trust = Trust.USER
+    source_type: str | None = None
+    label: str | None = None
+    occurred_at: datetime | None = None
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+    @staticmethod
+    def members(data: Mapping[str, Any] | None) -> dict[str, Any]:
+        """Give those members of an item's ``data`` that matter here."""
+        return {name: data[name] for name in _MEMBERS if name in data} if data else {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figures:
+    """What retention follows from. ``counter``: the share of the evidence that speaks against it, in [0, 1]."""
+
+    age_days: float
+    uses: int = 0
+    usefulness: float = 0.5
+    counter: float = 0.0
+    human: bool = True
+    importance: int = 5
+    usual: int = 5
+
+    @property
+    def slower(self) -> float:
+        """How many times as long as the half-life half of it is retained."""
+        value: float = (1.0 + log2(1.0 + self.uses)) * (0.5 + self.usefulness)
+        value *= 2.0 ** ((self.importance - self.usual) / POINTS)
+        return value if self.human else value * MACHINE_SHARE
+
+    def to_data(self, kept: float) -> dict[str, Any]:
+        """Give plain JSON values."""
+        return {
+            "retention": rounded(kept), "age_days": round(self.age_days, 2), "uses": self.uses,
+            "usefulness": rounded(self.usefulness), "counter": rounded(self.counter),
+            "source": "human" if self.human else "machine", "importance": self.importance,
+        }  # fmt: skip
+
+
+def retention(figures: Figures, half_life_days: float) -> float:
+    """Give how well something is retained, in [0, 1].
+
+    (1 - counter) 2^(-age / h), where h is the half-life · (1 + log2(1 + uses)) · (.5 + usefulness) · 2^((importance -
+    what is usual of the kind) / 2) · (1 for a person's word, .5 for a machine's). So .5 after one half-life of what a
+    person said, of the usual importance, that nobody judged, and nobody used.
+    """
+    value = (1.0 - figures.counter) * 2.0 ** (-max(0.0, figures.age_days) / (half_life_days * figures.slower))
+    return value if isfinite(value) else 0.0
+
+
+def is_forgotten(item: Item | None) -> bool:
+    """Tell whether forgetting put an item away: what it was evidence for goes on holding."""
+    done = {} if item is None else item.data.get(FORGETTING) or {}
+    return item is not None and not item.live and done.get("action") in ("archive", "delete")
+
+
+def is_human(item: Item | Fading) -> bool:
+    """Tell whether a person said it, or what it was learned from."""
+    return item.trust >= Trust.USER
+
+
+def brought_back(item: Item | Fading) -> bool:
+    """Whether somebody took out of the archive what forgetting had put there."""
+    return item.status == "active" and (item.data.get(FORGETTING) or {}).get("action") == "archive"
+
+
+def last_moment(item: Item | Fading, use: datetime | None) -> datetime:
+    """Give the time from which an item's age counts, as far as it says itself; ``use``: when it was last shown.
+
+    What lies ahead does not age: an appointment before it comes, a task before it is due or over.
+    """
+    moments = [item.occurred_at, item.valid_from, use]
+    if item.kind in PROSPECTIVE:
+        due = item.data.get(DUE)
+        moments += [item.valid_to, parse_moment(due, field=DUE) if isinstance(due, str) else None]
+    last = item.recorded_at
+    for moment in moments:
+        if moment is not None and moment > last:
+            last = moment
+    return last
+
+
+def is_expired(item: Item | Fading, rule: Rule, use: datetime | None, at: datetime) -> bool:
+    """Whether the time in which something was to be done has been over for so long; being shown since puts it off."""
+    if rule.expired_after_days is None or item.kind not in PROSPECTIVE or item.valid_to is None:
+        return False
+    since = item.valid_to if use is None else max(item.valid_to, use)
+    return at - since >= rule.expired_after_days * _DAY
+
+
+def protection(item: Item | Fading, rule: Rule) -> str | None:
+    """Say what keeps an item, whatever its retention; None: nothing does."""
+    if item.pinned:
+        return "pinned"
+    if rule.keep_importance is not None and item.importance >= rule.keep_importance:
+        return f"importance {item.importance}"
+    key = item.key or ""
+    for name in sorted(rule.keep):
+        if name in (item.kind, key) or (name.endswith(FAMILY) and key.startswith(name[:-1])):
+            return f"the policy keeps {name}"
+    if item.source_type in rule.keep_sources:
+        return f"the policy keeps what is from {item.source_type}"
+    return None
+
+
+def next_action(
+    item: Item | Fading, kept: float, rule: Rule, at: datetime, *, expired: bool = False
+) -> tuple[Action, Why | None] | None:
+    """Give what is done with an item that is retained so well, and why; None: nothing, which is so after anything.
+
+    No reason for what faded: its figures say it. What somebody brought back by hand is restored. What nobody but
+    forgetting archived waits to be deleted.
+    """
+    done = item.data.get(FORGETTING) or {}
+    action = done.get("action")
+    if item.status == "archived":
+        since = parse_moment(done["at"], field="at") if action == "archive" else at
+        over = action == "archive" and at - since >= rule.delete_after_days * _DAY
+        return ("delete", "archived") if over else None
+    if action == "archive":
+        return "restore", "brought back"
+    if expired:
+        return "archive", "expired"
+    if kept < rule.archive_below:
+        return "archive", None
+    if kept < rule.downweight_below:
+        return None if action == "downweight" else ("downweight", None)
+    return ("restore", "of use again") if action == "downweight" else None
+
+
+def why_faded(figures: Figures, rule: Rule, action: Action) -> Why:
+    """Say what lowered the retention of what is downweighted or archived."""
+    floor = rule.archive_below if action == "archive" else rule.downweight_below
+    unopposed = 0.0 if figures.counter >= 1.0 else retention(figures, rule.half_life_days) / (1.0 - figures.counter)
+    if figures.counter >= 1.0 or (figures.counter > 0.0 and unopposed >= floor):
+        return "contradicted"
+    return "decay" if figures.uses else "low use"
+
+
+def fields_of(
+    action: Action, told: Mapping[str, Any], at: datetime, *, weighed: bool = True
+) -> dict[str, Any]:  # fmt: skip
+    """Give the fields that an action sets; those of a deletion lack what ended the item. ``told``: why, and figures."""
+    if action == "restore":
+        return {f"data.{FORGETTING}": None, f"data.{WEIGHT}": None}
+    out: dict[str, Any] = {f"data.{FORGETTING}": {"action": action, "at": isoformat(at), **told}}
+    if action == "delete":
+        return out
+    return (
+        out
+        | ({f"data.{WEIGHT}": DOWNWEIGHTED} if weighed else {})
+        | ({"status": "archived"} if action == "archive" else {})
+    )
+
+
+def used(count: int, last: datetime) -> dict[str, Any]:
+    """Give the field that says how often, all in all, and when something was last shown."""
+    return {f"data.{USE}": {"count": count, "last": isoformat(last)}}

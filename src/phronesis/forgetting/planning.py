@@ -1,0 +1,333 @@
+"""What forgetting would do at a time: it follows from the lane, the law, and what was shown since the last time."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from phronesis.core.items import Item
+from phronesis.core.relations import EvidenceRow
+from phronesis.core.timestamps import from_micros, parse_moment, to_micros
+from phronesis.experience.aggregation import MIN_MEMBERS
+from phronesis.experience.laws.evidence_fold import sides
+from phronesis.experience.laws.feedback_weights import heard, usefulness
+from phronesis.experience.laws.records import PATTERN, PRINCIPLE
+from phronesis.forgetting.laws import (
+    EXPERIENCE,
+    FORGETTABLE,
+    FORGETTING,
+    MESSAGE,
+    USE,
+    USEFULNESS,
+    Action,
+    Fading,
+    Figures,
+    Law,
+    Rule,
+    Why,
+    brought_back,
+    fields_of,
+    is_expired,
+    is_forgotten,
+    is_human,
+    last_moment,
+    next_action,
+    protection,
+    retention,
+    why_faded,
+)
+from phronesis.store.lane_view import LaneView
+from phronesis.store.retention_queries import Faded, Owner, borne_by, each_fading, read_owners, spoken_of
+from phronesis.store.statements import batches
+
+# What keeps an item that has faded: something that stands on it and lives.
+
+LEAST_SUPPORT: Final[Mapping[str, int]] = {PATTERN: MIN_MEMBERS}
+"""Live items that each kind stands on at least; 1 of all others."""
+
+_Place = tuple[str, str]
+"""An item, and a part of it."""
+
+
+@dataclass(slots=True)
+class Standing:
+    """What stands on each of some items, and how much of what it stands on is left.
+
+    A message is kept for whatever was taken from it: it is the evidence. Anything else is kept for a living principle,
+    and as the last evidence of what lives.
+    """
+
+    above: Mapping[str, list[_Place]]
+    owners: Mapping[str, Owner]
+    left: dict[_Place, int] = field(default_factory=dict)
+    archived: set[str] = field(default_factory=set)
+    deleted: set[str] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, view: LaneView, candidates: Mapping[str, str]) -> "Standing":
+        """Read it for some items, given with their kinds."""
+        above = borne_by(view.unit, view.lane_id, candidates.keys())
+        found = dict.fromkeys(owner for places in above.values() for owner, _ in places)
+        owners = read_owners(view.unit, view.lane, found)
+        counted = {
+            owner for one, places in above.items() if candidates[one] != MESSAGE for owner, _ in places
+            if owner in owners and owners[owner].live
+        }  # fmt: skip
+        # A principle above a pattern keeps the pattern's events too.
+        upper = borne_by(view.unit, view.lane_id, counted - above.keys()) if counted else {}
+        above |= upper
+        new = {owner for places in upper.values() for owner, _ in places} - owners.keys()
+        out = cls(above, {**owners, **read_owners(view.unit, view.lane, sorted(new))})
+        out._count(view, sorted(counted))
+        return out
+
+    def _count(self, view: LaneView, owners: Collection[str]) -> None:
+        rows = [row for of in view.evidence(owners).values() for row in of if row.polarity in ("support", "source")]
+        sources = read_owners(view.unit, view.lane, sorted({row.source_item_id for row in rows if row.source_item_id}))
+        live = {one for one, state in sources.items() if state.live}
+        for row in rows:
+            if row.source_item_id is None or row.source_item_id in live:
+                place = (row.item_id, row.part)
+                self.left[place] = self.left.get(place, 0) + 1
+
+    def kept_for(self, item: Fading, *, ending: bool) -> str | None:
+        """Say for what an item is kept from being archived, or (``ending``) from being deleted; None: nothing is."""
+        if item.kind == MESSAGE:
+            return self._evidence_of(item, ending=ending)
+        for owner, part in sorted(self.above.get(item.id, ())):
+            kind = self._living(owner)
+            if kind is None:
+                continue
+            if kind == PRINCIPLE or self._bears_principle(owner):
+                return f"supports {kind} {owner}"
+            # What is archived already is not among those that are left.
+            least = LEAST_SUPPORT.get(kind, 1) if item.status == "active" else 0
+            if self.left.get((owner, part), 0) <= least:
+                return f"is the last evidence of {kind} {owner}"
+        return None
+
+    def _evidence_of(self, item: Fading, *, ending: bool) -> str | None:
+        gone = self.deleted if ending else self.archived | self.deleted
+        for owner, _ in sorted(self.above.get(item.id, ())):
+            state = self.owners.get(owner)
+            if state is not None and owner not in gone and (state.held if ending else state.live):
+                return f"is evidence of {state.kind} {owner}"
+        return None
+
+    def _living(self, owner: str) -> str | None:
+        """Give the kind of an item that lives; None of one that does not, or no longer."""
+        state = self.owners.get(owner)
+        return state.kind if state is not None and state.live and owner not in self.archived else None
+
+    def _bears_principle(self, owner: str) -> bool:
+        return any(self._living(one) == PRINCIPLE for one, _ in self.above.get(owner, ()))
+
+    def take(self, item: Fading, *, ending: bool) -> None:
+        """Count an item out."""
+        if ending:
+            self.deleted.add(item.id)
+            return
+        self.archived.add(item.id)
+        for place in self.above.get(item.id, ()):
+            self.left[place] = self.left.get(place, 0) - 1
+
+
+MAX_KEPT: Final = 1_000
+"""Items told of that are kept though they have faded; there may be as many as a lane has."""
+
+NARROWING: Final = ("session_id", "agent_id")
+"""Members of a payload that narrow what is forgotten."""
+
+_DAY: Final = timedelta(days=1)
+_LIFTS: Final = frozenset({"support", "useful", "correct"})
+"""Evidence that reinforces: time counts from it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One item that forgetting moves, or (action ``keep``) leaves where it is though it has faded."""
+
+    item: Item | Fading
+    action: Action | str
+    reason: str
+    told: Mapping[str, Any]
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    protected_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What forgetting moves, in order, and the first of what it keeps though it has faded."""
+
+    steps: Sequence[Step]
+    kept: Sequence[Step]
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    item: Fading
+    figures: Figures
+    kept: float
+    action: Action
+    why: Why | None
+
+
+def planned(view: LaneView, payload: Mapping[str, Any], at: datetime) -> Plan:
+    """Say what forgetting does at a time: principles first, messages last, of each kind the worst retained first."""
+    law = Law.of(payload["law"])
+    kinds = [kind for kind in FORGETTABLE if kind in law.rules and kind in (payload.get("kinds") or ())]
+    judged = sorted(_Judging(view, payload, law, at).of(kinds), key=_order)
+    moved = {one.item.id: one.item.kind for one in judged if one.action in ("archive", "delete")}
+    plan = _carried(judged, law, Standing.of(view, moved), at)
+    return replace(plan, steps=[*plan.steps, *_evidence_back(view, plan.steps)])
+
+
+def _order(one: _Judged) -> tuple[int, float, str]:
+    return FORGETTABLE.index(one.item.kind), one.kept, one.item.id
+
+
+def _carried(judged: Iterable[_Judged], law: Law, standing: Standing, at: datetime) -> Plan:
+    steps, kept = list[Step](), list[Step]()
+    for one in judged:
+        if len(steps) >= law.most:
+            break
+        item, rule, action, needed = one.item, law.rules[one.item.kind], one.action, None
+        held = None if action == "restore" else protection(item, rule)
+        ending = action == "delete"
+        if held is None and action in ("archive", "delete"):
+            held = needed = standing.kept_for(item, ending=ending)
+        if needed is not None and _may_be_downweighted(item, rule, action):
+            action, held = "downweight", None
+        step = _step(one, action, rule, at, needed)
+        if held is not None:
+            if len(kept) < MAX_KEPT:
+                kept.append(Step(item, "keep", f"{step.reason}; {held}", step.told, protected_by=held))
+            continue
+        if action in ("archive", "delete"):
+            standing.take(item, ending=ending)
+        steps.append(step)
+    return Plan(steps, kept)
+
+
+def _evidence_back(view: LaneView, steps: Iterable[Step]) -> list[Step]:
+    """Bring back, with what somebody brought back, the messages that it was taken from: its evidence."""
+    back = {step.item.id: step for step in steps if step.action == "restore" and brought_back(step.item)}
+    rows = [row for of in view.evidence(back).values() for row in of if row.polarity in ("source", "support")]
+    messages = view.items(sorted({row.source_item_id for row in rows if row.source_item_id is not None}))
+    told = {row.source_item_id: row.item_id for row in rows}
+    return [
+        Step(one, "restore", f"restore: is evidence of {back[told[one.id]].item.kind} {told[one.id]}", {},
+             {**fields_of("restore", {}, one.recorded_at), "status": "active"})
+        for one in messages.values()
+        if one.kind == MESSAGE and one.ended is None and one.id not in back and is_forgotten(one)
+    ]  # fmt: skip
+
+
+def _may_be_downweighted(item: Fading, rule: Rule, action: Action) -> bool:
+    done = (item.data.get(FORGETTING) or {}).get("action")
+    return action == "archive" and rule.downweight_below > 0.0 and done != "downweight"
+
+
+def _step(one: _Judged, action: Action, rule: Rule, at: datetime, needed: str | None) -> Step:
+    why = one.why or why_faded(one.figures, rule, action)
+    told = {"why": why, **one.figures.to_data(one.kept)}
+    reason = _reason(action, why, one, rule)
+    if needed is not None and action == "downweight":
+        told, reason = {**told, "protected_by": needed}, f"{reason}; {needed}"
+    fields = fields_of(action, told, at, weighed=rule.downweight_below > 0.0)
+    return Step(one.item, action, reason, told, fields, needed if action == "downweight" else None)
+
+
+def _reason(action: Action, why: Why, one: _Judged, rule: Rule) -> str:
+    told, figures = f"retention {one.kept:.2f}", one.figures
+    if action == "restore":
+        return f"restore: {told}"
+    if action == "delete":
+        return f"delete: archived for {rule.delete_after_days:g} days"
+    if why == "expired":
+        return f"{action}: its time was over on {one.item.valid_to:%Y-%m-%d}"
+    below = rule.archive_below if action == "archive" else rule.downweight_below
+    since = f"{figures.age_days:.0f} days without use" if figures.age_days >= 1 else f"{figures.counter:.0%} against it"
+    return f"{action}: {told} below {below:g}, {since}"
+
+
+class _Judging:
+    """Looks at what may have faded, and says what its retention asks for."""
+
+    def __init__(self, view: LaneView, payload: Mapping[str, Any], law: Law, at: datetime) -> None:
+        # By the second: an entry may be recorded some microseconds after the dry run that foresaw it.
+        self._view, self._law, self._at = view, law, at.replace(microsecond=0)
+        used = payload.get("used") or {}
+        self._used: Mapping[str, tuple[int, datetime]] = {
+            one: (count, from_micros(last)) for one, (count, last) in used.items()
+        }
+        self._narrowed = {name: payload.get(name) for name in NARROWING}
+
+    def of(self, kinds: Sequence[str]) -> list[_Judged]:
+        """Give what is to be moved of some kinds, were there nothing that keeps it."""
+        if not kinds:
+            return []
+        known, against = spoken_of(self._view.unit, self._view.lane_id)
+        out, spoken = list[_Judged](), list[Fading]()
+        for item in each_fading(self._view.unit, self._view.lane, self._wanted(kinds, against)):
+            if item.id in known:
+                spoken.append(item)
+            elif (judged := self._judged(item, ())) is not None:
+                out.append(judged)
+        for batch in batches(spoken):
+            rows = self._view.evidence(item.id for item in batch)
+            out += [one for item in batch if (one := self._judged(item, rows.get(item.id, ()))) is not None]
+        return out
+
+    def _wanted(self, kinds: Sequence[str], against: Collection[str]) -> Faded:
+        rules, now = self._law.rules, to_micros(self._at)
+        youngest = {kind: rules[kind].youngest_days for kind in kinds}
+        learned = {kind: now - int(min(days, now / 86_400_000_000) * 86_400_000_000) for kind, days in youngest.items()}
+        return Faded(learned_by=learned, over=now, also=against, **self._narrowed)
+
+    def _judged(self, item: Fading, rows: Sequence[EvidenceRow]) -> _Judged | None:
+        rule = self._law.rules[item.kind]
+        count, last = self._use(item)
+        figures = self._figures(item, rows, count, last)
+        kept = retention(figures, rule.half_life_days)
+        done = next_action(item, kept, rule, self._at, expired=is_expired(item, rule, last, self._at))
+        return None if done is None else _Judged(item, figures, kept, *done)
+
+    def _use(self, item: Fading) -> tuple[int, datetime | None]:
+        if item.id in self._used:
+            return self._used[item.id]
+        use = item.data.get(USE) or {}
+        return use.get("count", 0), parse_moment(use["last"], field="last") if use else None
+
+    def _figures(self, item: Fading, rows: Sequence[EvidenceRow], count: int, last: datetime | None) -> Figures:
+        since = last_moment(item, last)
+        since = max([since, *_reinforced(rows)]) if rows else since
+        since = self._at if brought_back(item) else since
+        useful = item.data.get(USEFULNESS)
+        if useful is None:
+            useful = usefulness(heard(row for row in rows if not row.part)) if rows else 0.5
+        return Figures(
+            age_days=max(0.0, (self._at - since) / _DAY), uses=count, usefulness=useful, counter=_counter(item, rows),
+            human=is_human(item), importance=item.importance, usual=self._law.rules[item.kind].usual,
+        )  # fmt: skip
+
+
+def _reinforced(rows: Iterable[EvidenceRow]) -> Iterable[datetime]:
+    return (row.recorded_at for row in rows if row.part == "" and row.polarity in _LIFTS)
+
+
+def _counter(item: Fading, rows: Sequence[EvidenceRow]) -> float:
+    """Give the share of the evidence that speaks against something, what was said of it included."""
+    if not rows:
+        return 0.0
+    if item.kind == PATTERN:
+        found = sides(item.label, rows)
+        support, contra = (sum(one.weight for one in side) for side in (found.members, found.counter))
+    else:
+        # What a memory was taken from speaks for it; of experience each support is a row of its own.
+        supporting = ("support",) if item.kind in EXPERIENCE else ("support", "source")
+        own = [row for row in rows if row.part == ""]
+        support = sum(row.weight for row in own if row.polarity in supporting)
+        contra = sum(row.weight for row in own if row.polarity == "contra")
+    share = contra / (support + contra) if contra else 0.0
+    return 1.0 - (1.0 - share) * heard(row for row in rows if not row.part).credence

@@ -1,0 +1,5 @@
+"""Importers: exports of other programs become calls of a Memory, each carried out once."""
+
+from phronesis.importers.runner import FORMATS, Importing, ImportSummary
+
+__all__ = ["FORMATS", "ImportSummary", "Importing"]

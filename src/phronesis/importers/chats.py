@@ -1,0 +1,245 @@
+"""ChatGPT's export: ``conversations.json``, a list of conversations, each a tree of messages with a current branch.
+
+One conversation is held at a time. Of the tree the branch that ends in ``current_node`` is taken in: what was asked
+anew or answered again beside it was given up by the person.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from phronesis.core.entries import ROLES
+from phronesis.core.timestamps import isoformat
+from phronesis.importers.import_call import (
+    Format,
+    Given,
+    Member,
+    Skipped,
+    Step,
+    bytes_of,
+    mapping,
+    name_of,
+    objects,
+    read_members,
+)
+from phronesis.log.inputs import EXTERNAL_ID
+
+# What the readers of conversations share: a session's messages cut into turns, each one call.
+
+
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """A conversation: its id with the program's name before it, what it is called, and its messages in order."""
+
+    session_id: str
+    title: str
+    done: int
+    messages: Sequence[Mapping[str, Any]] = field(default=())
+
+
+def named(message: Mapping[str, Any], identity: object) -> Mapping[str, Any]:
+    """Return a message with the id that it has in its program, if it has one, as its ``external_id``."""
+    name = name_of(identity or None)
+    return message if name is None else {**message, EXTERNAL_ID: name}
+
+
+def turns_of(chat: Chat) -> Iterator[Given]:
+    """Give a conversation turn by turn: what a user says, with all that is answered until the user speaks again."""
+    turn: list[Mapping[str, Any]] = []
+    for message in chat.messages:
+        if message["role"] == "user" and any(one["role"] != "user" for one in turn):
+            yield _turn(chat, turn)
+            turn = []
+        turn.append(message)
+    if turn:
+        yield _turn(chat, turn)
+
+
+def _turn(chat: Chat, messages: Sequence[Mapping[str, Any]]) -> Given:
+    events: dict[str, Any] = {"messages": list(messages)}
+    if chat.title:
+        events["session_metadata"] = {"title": chat.title}
+    arguments = {"session_id": chat.session_id, "turn_events": events}
+    return Given("commit_turn", f"{chat.session_id}#{messages[0]['id']}", arguments, done=chat.done)
+
+
+CHATGPT_FILE: Final = r"conversations(-\d+)?\.json"
+SPOKEN: Final = frozenset({"text", "multimodal_text", "code"})
+"""Types of content that somebody wrote or read; the others are the program's own (thoughts, browsing, its memory)."""
+
+LATEST: Final = 253_402_300_800
+"""Seconds of the year 10000, which no time reaches."""
+
+
+def read_chatgpt(path: Path) -> Iterator[Step]:
+    """Give each conversation's turns, and what is passed over; see ``docs/how-to/chatgpt.md``."""
+    for member in read_members(path, inside=CHATGPT_FILE):
+        conversation = member.value
+        if not isinstance(conversation, dict) or not isinstance(conversation.get("mapping"), dict):
+            yield Skipped(member.place, member.fault or "no conversation with a mapping", member.done)
+            continue
+        yield from _chatgpt_conversation(conversation, member)
+
+
+def _chatgpt_conversation(given: Mapping[str, Any], member: Member) -> Iterator[Step]:
+    session_id = f"chatgpt:{given.get('conversation_id') or given.get('id') or member.place}"
+    messages = []
+    at = given.get("create_time")
+    for n, node in enumerate(_branch(given["mapping"], given.get("current_node"))):
+        said = node.get("message")
+        if not isinstance(said, dict):
+            continue  # the root of the tree
+        at = said.get("create_time") or at
+        own = said.get("id") or node.get("id")
+        identity = str(own or n)
+        read = _chatgpt_message(said, identity, at)
+        if isinstance(read, str):
+            yield Skipped(f"{session_id}#{identity}", read, member.done)
+        else:
+            messages.append(named(read, own))
+    if not messages:
+        yield Skipped(session_id, "a conversation without words", member.done)
+    yield from turns_of(Chat(session_id, str(given.get("title") or ""), member.done, messages))
+
+
+def _branch(tree: Mapping[str, Any], current: Any) -> list[Mapping[str, Any]]:
+    """Give the nodes from the root to the current one; without a current one, to the latest leaf."""
+    nodes = {name: node for name, node in tree.items() if isinstance(node, dict)}
+    if not isinstance(current, str) or current not in nodes:
+        leaves = [name for name, node in nodes.items() if not node.get("children")]
+        current = max(leaves, key=lambda name: _at(nodes[name]), default=None)
+    branch: list[Mapping[str, Any]] = []
+    seen: set[str] = set()
+    while isinstance(current, str) and current in nodes and current not in seen:
+        seen.add(current)
+        branch.append(nodes[current])
+        current = nodes[current].get("parent")
+    return branch[::-1]
+
+
+def _at(node: Mapping[str, Any]) -> float:
+    return _time(mapping(node.get("message")).get("create_time")) or 0.0
+
+
+def _time(at: Any) -> float | None:
+    """Give seconds since 1970; None for what is no time."""
+    return float(at) if isinstance(at, int | float) and 0 <= at < LATEST else None
+
+
+def _chatgpt_message(said: Mapping[str, Any], identity: str, at: Any) -> dict[str, Any] | str:
+    """Give a message, or why it is none of those that are kept."""
+    author, content, metadata = (mapping(said.get(name)) for name in ("author", "content", "metadata"))
+    role, form = str(author.get("role")), str(content.get("content_type"))
+    if role not in ROLES:
+        return f"role {role:.40}"
+    if role == "system" or metadata.get("is_visually_hidden_from_conversation"):
+        return "hidden from the conversation"
+    if role == "assistant" and said.get("recipient") not in {None, "", "all"}:
+        return "said to a tool"
+    if form not in SPOKEN:
+        return f"content of type {form:.40}"
+    text = "\n".join(part for part in _parts(content) if part.strip())
+    if not text:
+        return "no text"
+    kept = {"attachments": _attachments(metadata), "model": metadata.get("model_slug")}
+    message: dict[str, Any] = {
+        "role": role,
+        "content": text,
+        "id": identity,
+        "metadata": {k: v for k, v in kept.items() if v},
+    }
+    if author.get("name"):
+        message["name"] = str(author["name"])
+    seconds = _time(at)
+    if seconds is not None:
+        message["created_at"] = isoformat(datetime.fromtimestamp(seconds, UTC))
+    return message
+
+
+def _parts(content: Mapping[str, Any]) -> list[str]:
+    parts = content.get("parts")
+    given = parts if isinstance(parts, list) else [content.get("text")]
+    texts = [
+        part.get("text") if isinstance(part, dict) else part for part in given
+    ]  # a dict: a transcript, or an image
+    return [text for text in texts if isinstance(text, str)]
+
+
+def _attachments(metadata: Mapping[str, Any]) -> list[str]:
+    return [str(one["name"]) for one in objects(metadata.get("attachments")) if one.get("name")]
+
+
+def _total(path: Path) -> int:
+    return bytes_of(path, inside=CHATGPT_FILE)
+
+
+CHATGPT: Final = Format(read_chatgpt, _total)
+
+
+# Claude's export: ``conversations.json``, a list of conversations with ``chat_messages`` in order.
+
+CLAUDE_FILE: Final = r"conversations\.json"
+ROLE_OF: Final = {"human": "user", "assistant": "assistant"}
+
+
+def read_claude(path: Path) -> Iterator[Step]:
+    """Give each conversation's turns, and what is passed over; one conversation is held at a time."""
+    for member in read_members(path, inside=CLAUDE_FILE):
+        conversation = member.value
+        if not isinstance(conversation, dict) or not isinstance(conversation.get("chat_messages"), list):
+            yield Skipped(member.place, member.fault or "no conversation with chat_messages", member.done)
+            continue
+        yield from _claude_conversation(conversation, member)
+
+
+def _claude_conversation(given: Mapping[str, Any], member: Member) -> Iterator[Step]:
+    session_id = f"claude:{given.get('uuid') or member.place}"
+    messages = []
+    for n, said in enumerate(given["chat_messages"], start=1):
+        read = _claude_message(said, n) if isinstance(said, dict) else "not an object"
+        if isinstance(read, str):
+            yield Skipped(f"{session_id}, message {n}", read, member.done)
+        else:
+            messages.append(named(read, said.get("uuid")))
+    if not messages:
+        yield Skipped(session_id, "a conversation without words", member.done)
+    yield from turns_of(Chat(session_id, str(given.get("name") or ""), member.done, messages))
+
+
+def _claude_message(said: Mapping[str, Any], n: int) -> dict[str, Any] | str:
+    """Give a message, or why it is passed over."""
+    role = ROLE_OF.get(str(said.get("sender")))
+    if role is None:
+        return f"sender {said.get('sender')!s:.40}"
+    text = _text(said)
+    if not text.strip():
+        return "no text"
+    named = [*objects(said.get("attachments")), *objects(said.get("files"))]
+    names = [str(one["file_name"]) for one in named if one.get("file_name")]
+    message: dict[str, Any] = {"role": role, "content": text, "id": str(said.get("uuid") or n)}
+    if names:
+        message["metadata"] = {"attachments": names}
+    if said.get("created_at"):
+        message["created_at"] = said["created_at"]
+    return message
+
+
+def _text(said: Mapping[str, Any]) -> str:
+    """Give the words: of the blocks those of text (not what tools were asked and answered), else the text itself.
+
+    A long text that was pasted is an attachment without a name, whose content stands in the file: it is words too.
+    """
+    blocks = objects(said.get("content"))
+    texts = [str(one["text"]) for one in blocks if one.get("type") == "text" and one.get("text")]
+    words = texts or [str(said.get("text") or "")]
+    pasted = [str(one["extracted_content"]) for one in objects(said.get("attachments"))
+              if not one.get("file_name") and one.get("extracted_content")]  # fmt: skip
+    if not any(word.strip() for word in words):  # an attached file is the whole message
+        pasted = [str(one["extracted_content"]) for one in objects(said.get("attachments"))
+                  if one.get("extracted_content")]  # fmt: skip
+    return "\n\n".join(one for one in (*words, *pasted) if one.strip())
+
+
+CLAUDE: Final = Format(read_claude, _total)

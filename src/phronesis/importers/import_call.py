@@ -1,0 +1,159 @@
+"""JSON files of any size, and zip archives of them, read one member of their list at a time."""
+
+import re
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO, Final, Literal
+
+from phronesis.batch.rows import read_pieces
+from phronesis.core.text import check_id
+from phronesis.errors import InputError
+from phronesis.reasoning.laws.block_rules import Unreadable, read_json
+
+# What a reader of a format gives: calls to be made, and what it passes over.
+
+Verb = Literal["commit_turn", "add", "ingest"]
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """One call: the verb of a Memory, its arguments, and ``ref``, which names the thing in the program it comes from.
+
+    ``owner`` is the user whom the export itself names. ``done`` says how far the reader is, in the units of its total.
+    ``identity`` are members of the metadata, such as ``{"mem0": {"id": …}}``, that only this thing's item has.
+
+    An item, a message or an experience that has an id in that program has it as ``external_id`` in its arguments.
+    """
+
+    verb: Verb
+    ref: str
+    arguments: Mapping[str, Any]
+    owner: str | None = None
+    done: int = 0
+    identity: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Something that is not taken in: where it stands, and why."""
+
+    ref: str
+    reason: str
+    done: int = 0
+
+
+Step = Given | Skipped
+Reader = Callable[[Path], Iterator[Step]]
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format: what reads it, and how much there is to read (bytes, or commits)."""
+
+    read: Reader
+    total: Callable[[Path], int]
+    unit: str = field(default="bytes")
+
+
+def name_of(value: object) -> str | None:
+    """Return an id of an export as an ``external_id``; None where there is none, or it cannot be one."""
+    try:
+        return None if value is None else check_id(str(value), field="id")
+    except InputError:
+        return None
+
+
+def mapping(value: Any) -> Mapping[str, Any]:
+    """Give an object of an export; of anything else that stands in its place, an empty one."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def objects(value: Any) -> list[Mapping[str, Any]]:
+    """Give the objects of a list of an export; of anything else that stands in its place, none."""
+    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+
+
+MAX_MEMBER_BYTES: Final = 256 << 20
+"""Bytes of one conversation or memory: it is held whole while it is read."""
+
+_WRAPPED: Final = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"(?:results|memories|items|conversations)"\s*:\s*(?=\[)')
+"""What stands before the list in ``{"results": [ … ]}``."""
+
+_BEHIND: Final = "stands behind the list's end"
+"""The fault of what closes that object, which is none here."""
+
+_HEAD: Final = 1 << 12
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A member of the list: its value, or why it could not be read; ``done`` counts the bytes up to its end."""
+
+    place: str
+    value: Any
+    done: int
+    fault: str | None = None
+
+
+def read_members(path: Path, *, inside: str) -> Iterator[Member]:
+    """Give the members of a file's list, or its JSON lines; of a zip archive those of every file named ``inside``.
+
+    ``inside`` is a pattern. No file is held whole, only one member at a time. InputError: no such file, or nothing of
+    that name in the archive.
+    """
+    done = 0
+    for name, size, stream in _streams(path, inside):
+        with stream:
+            for piece in read_pieces(_unwrapped(stream), most=MAX_MEMBER_BYTES):
+                if piece.fault is not None and _BEHIND in piece.fault:
+                    continue
+                yield _member(f"{name}, line {piece.line}", piece.body, done + piece.end, piece.fault)
+        done += size
+
+
+def bytes_of(path: Path, *, inside: str) -> int:
+    """Give how many bytes `read_members` will read."""
+    if not zipfile.is_zipfile(path):
+        return path.stat().st_size if path.is_file() else 0
+    with zipfile.ZipFile(path) as archive:
+        return sum(info.file_size for info in archive.infolist() if re.fullmatch(inside, Path(info.filename).name))
+
+
+def _streams(path: Path, inside: str) -> Iterator[tuple[str, int, BinaryIO]]:
+    if path.is_dir():
+        name = "conversations.json" if inside.startswith("conversations") else "the .json file"
+        raise InputError(f"path: {path} is a folder; give the zip archive, or {name} in it", field="path")
+    if not path.is_file():
+        raise InputError(f"path: there is no file {path}", field="path")
+    if not path.stat().st_size:
+        raise InputError(f"path: the file {path} is empty", field="path")
+    if not zipfile.is_zipfile(path):
+        yield path.name, path.stat().st_size, path.open("rb")
+        return
+    with zipfile.ZipFile(path) as archive:
+        found = [info for info in archive.infolist() if re.fullmatch(inside, Path(info.filename).name)]
+        if not found:
+            raise InputError(f"{path.name} holds no file named {inside}; is it the export that --format says?",
+                             field="path")  # fmt: skip
+        for info in found:
+            yield info.filename, info.file_size, archive.open(info)  # type: ignore[misc]  # it reads bytes
+
+
+def _unwrapped(stream: BinaryIO) -> BinaryIO:
+    """Pass over what stands before the list, where the file is an object that holds it."""
+    found = _WRAPPED.match(stream.read(_HEAD))
+    stream.seek(0 if found is None else found.end())
+    return stream
+
+
+def _member(place: str, body: bytes, done: int, fault: str | None) -> Member:
+    if fault is not None:
+        return Member(place, None, done, fault)
+    try:
+        return Member(place, read_json(body.decode().strip()), done)
+    except UnicodeDecodeError as error:
+        return Member(place, None, done, f"not UTF-8 ({error.reason})")
+    except Unreadable as error:
+        return Member(place, None, done, f"not JSON ({error})")

@@ -1,0 +1,177 @@
+"""Carrying out the calls that an export comes to, each once."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from phronesis.core.ids import derived_id
+from phronesis.core.scope import make_scope
+from phronesis.core.serialization import Record, digest
+from phronesis.core.text import check_id
+from phronesis.engine.entry_applier import SUPERSEDES
+from phronesis.errors import Conflict, EntryFailed, Erased, InputError, StorageRefused
+from phronesis.importers.chats import CHATGPT, CLAUDE
+from phronesis.importers.git_history import GIT
+from phronesis.importers.import_call import Format, Given, Skipped, Step, name_of
+from phronesis.importers.stores import LANGGRAPH, MEM0
+from phronesis.log.inputs import EXTERNAL_ID
+from phronesis.memory import Memory
+from phronesis.recall.as_of import NamedItems
+
+# The formats that can be taken in, by the name that ``phronesis import --format`` knows.
+
+FORMATS: Final[Mapping[str, Format]] = {
+    "mem0": MEM0, "langgraph": LANGGRAPH, "chatgpt": CHATGPT, "claude": CLAUDE, "git": GIT,
+}  # fmt: skip
+
+
+MAX_TOLD: Final = 20
+"""Things passed over, and failures, that a summary names; it counts all."""
+
+OF_ONE: Final = (InputError, Conflict, EntryFailed, Erased, StorageRefused)
+"""What is wrong with one thing. Anything else (a full disk, a lock) is wrong with all, and ends it."""
+
+
+@dataclass(slots=True)
+class ImportSummary(Record):
+    """What became of an export: how many calls were made, were made before, or would be made (``missing``: a dry run).
+
+    ``skipped`` counts by reason what the format's reader passes over; ``passed_over`` and ``errors`` name the first.
+    """
+
+    format: str
+    dry_run: bool = False
+    recorded: int = 0
+    known: int = 0
+    missing: int = 0
+    failed: int = 0
+    skipped: dict[str, int] = field(default_factory=dict)
+    passed_over: list[Mapping[str, Any]] = field(default_factory=list)
+    errors: list[Mapping[str, Any]] = field(default_factory=list)
+
+    def skip(self, one: Skipped) -> None:
+        """Count something that is passed over."""
+        self.skipped[one.reason] = self.skipped.get(one.reason, 0) + 1
+        if len(self.passed_over) < MAX_TOLD:
+            self.passed_over.append({"ref": one.ref, "reason": one.reason})
+
+    def fail(self, ref: str, error: Exception) -> None:
+        """Count something that could not be taken in."""
+        self.failed += 1
+        if len(self.errors) < MAX_TOLD:
+            code, message = getattr(error, "code", ""), getattr(error, "message", str(error))
+            self.errors.append({"ref": ref, "code": code, "message": message})
+
+
+@dataclass(slots=True)
+class Importing:
+    """Takes an export into one user's lane, else that of the user it names, else a namespace's.
+
+    Each thing is one call with an idempotency key made of what it says: the same file again changes nothing, and one
+    that was interrupted, or has grown since, goes on with what is missing. What was erased or rolled back stays so.
+    What has an id in its program is looked up by it (``external_id``), and what says something else under the same id
+    takes the place of what was imported before.
+    ``on_progress`` is called with how much is done, and of how much.
+    """
+
+    memory: Memory
+    user_id: str | None = None
+    namespace: str | None = None
+    actor: str = "import"
+    on_progress: Callable[[int, int], object] = lambda _done, _total: None
+
+    def run(self, path: str | Path, *, format: str, dry_run: bool = False) -> ImportSummary:  # noqa: A002 - its name
+        """Take in the export at ``path``; gives what became of it. With ``dry_run`` nothing is written.
+
+        ``format``: mem0, langgraph, chatgpt, claude or git. InputError: an unknown format, a path that leads nowhere.
+        """
+        if format not in FORMATS:
+            raise InputError(f"format must be one of {', '.join(FORMATS)}; got {format!r:.40}", field="format")
+        make_scope(user_id=self.user_id, namespace=self.namespace)
+        check_id(self.actor, field="actor")
+        chosen, place = FORMATS[format], Path(path)
+        summary, total = ImportSummary(format, dry_run), chosen.total(place)
+        for step in chosen.read(place):
+            self._step(step, summary)
+            self.on_progress(min(step.done, total), total)
+        return summary
+
+    def _step(self, step: Step, summary: ImportSummary) -> None:
+        if isinstance(step, Skipped):
+            summary.skip(step)
+            return
+        try:
+            self._take(step, summary)
+        except OF_ONE as error:
+            summary.fail(step.ref, error)
+
+    def _take(self, given: Given, summary: ImportSummary) -> None:
+        """Make the call, unless it was made before."""
+        owner: dict[str, Any] = {"user_id": self.user_id or (None if self.namespace else given.owner),
+                                 "namespace": self.namespace}  # fmt: skip
+        owner = {name: value for name, value in owner.items() if value is not None}
+        lane = make_scope(**owner).write_lane
+        # Without names: what was imported before things had them is known too.
+        key = derived_id("import", lane.kind, lane.name, given.ref, digest(_without_names(given.arguments)))
+        if self.memory.stages.writer.recorder.known(self.memory.tenant, key) is not None:
+            summary.known += 1
+        elif summary.dry_run:
+            summary.missing += 1
+        else:
+            verb = getattr(self.memory, given.verb)
+            arguments = self._with_free_names(given, NamedItems(self.memory.stages.database, self.memory.tenant, lane))
+            verb(**arguments, **owner, actor=self.actor, idempotency_key=key)
+            summary.recorded += 1
+
+    def _with_free_names(self, given: Given, names: NamedItems) -> dict[str, Any]:
+        """Return the arguments of a call with no external id that is another thing's.
+
+        A message whose id another conversation has is named by its session and its id. An item that has other words by
+        now takes the place of the one that was imported before.
+        """
+        arguments = dict(given.arguments)
+        if given.verb == "commit_turn":
+            events = arguments["turn_events"]
+            session_id = arguments["session_id"]
+            messages = [_freely_named(one, session_id, names) for one in events["messages"]]
+            return {**arguments, "turn_events": {**events, "messages": messages}}
+        if given.verb == "ingest":
+            nei = arguments["nei"]
+            free = names.find(nei[EXTERNAL_ID]) is None
+            return arguments if free else {**arguments, "nei": _without_names(nei)}
+        held = names.find(arguments[EXTERNAL_ID]) if EXTERNAL_ID in arguments else None
+        if held is None:
+            return arguments
+        same = all(
+            dict(held.metadata.get(member) or {}).get(name) == value
+            for member, expected in given.identity.items() for name, value in expected.items()
+        )  # fmt: skip
+        if not same:
+            return {name: value for name, value in arguments.items() if name != EXTERNAL_ID}
+        return arguments if held.content == arguments["content"] else {**arguments, SUPERSEDES: held.id}
+
+
+def _freely_named(message: Mapping[str, Any], session_id: str, names: NamedItems) -> dict[str, Any]:
+    """Return a message with an external id that no other item has, or without one."""
+    plain = {name: value for name, value in message.items() if name != EXTERNAL_ID}
+    for name in (message.get(EXTERNAL_ID), name_of(f"{session_id}#{message['id']}")):
+        if name is None:
+            continue
+        held = names.find(name)
+        if held is None:
+            return {**plain, EXTERNAL_ID: name}
+        if (held.session_id, held.message_id) == (session_id, message["id"]):
+            return plain  # it is this message, told again
+    return plain
+
+
+def _without_names(value: Any) -> Any:
+    """Return arguments without external ids, those of messages and of an experience too."""
+    if isinstance(value, Mapping):
+        return {name: _without_names(one) if name in _NAMED_PARTS else one
+                for name, one in value.items() if name != EXTERNAL_ID}  # fmt: skip
+    return [_without_names(one) for one in value] if isinstance(value, list) else value
+
+
+_NAMED_PARTS: Final = frozenset({"turn_events", "messages", "nei"})

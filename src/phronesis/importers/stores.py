@@ -1,0 +1,90 @@
+"""Memories of other stores: mem0's ``get_all``, and the items of a LangGraph store, where LangMem keeps its own."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from phronesis.importers.import_call import Format, Given, Skipped, Step, bytes_of, mapping, name_of, read_members
+
+INSIDE: Final = r".*\.jsonl?"
+_MEM0_KEPT: Final = ("id", "hash", "updated_at", "categories", "actor_id", "role", "app_id")
+"""Members of mem0's that are kept in the metadata, under ``mem0``."""
+
+_WORDS: Final = ("content", "memory", "text", "data", "value")
+"""Members of a store's value that hold its words, the first that does; LangMem's hold them in ``content.content``."""
+
+
+def read_mem0(path: Path) -> Iterator[Step]:
+    """Give each memory of ``{"results": […]}``, of a list, or of JSON lines, as a fact of its user."""
+    for member in read_members(path, inside=INSIDE):
+        given = member.value
+        if not isinstance(given, dict) or not isinstance(given.get("memory"), str) or not given["memory"].strip():
+            yield Skipped(member.place, member.fault or "no memory with words", member.done)
+            continue
+        kept = {name: given[name] for name in _MEM0_KEPT if given.get(name) is not None}
+        arguments = {
+            "content": given["memory"], "kind": "fact", "occurred_at": given.get("created_at"),
+            "agent_id": given.get("agent_id"), "run_id": given.get("run_id"), "external_id": name_of(given.get("id")),
+            "metadata": {**mapping(given.get("metadata")), "mem0": kept},
+        }  # fmt: skip
+        ref = f"mem0:{given.get('id') or member.place}"
+        owner = given.get("user_id")
+        yield Given("add", ref, _said(arguments), None if owner is None else str(owner), member.done,
+                    {"mem0": {"id": given.get("id")}})  # fmt: skip
+
+
+def read_langgraph(path: Path) -> Iterator[Step]:
+    """Give each item ``{namespace, key, value, created_at?}`` of a list or of JSON lines as a fact.
+
+    Namespace and key are its ``external_id``, joined by slashes, and stand in the metadata under ``langgraph``; so does
+    the value, where it is more than words.
+    """
+    for member in read_members(path, inside=INSIDE):
+        given = member.value
+        if not isinstance(given, dict) or "value" not in given:
+            yield Skipped(member.place, member.fault or "no item with a value", member.done)
+            continue
+        text = _words(given["value"])
+        if not text:
+            yield Skipped(member.place, "a value without words", member.done)
+            continue
+        namespace = _namespace(given.get("namespace"))
+        about = {"namespace": namespace, "key": given.get("key"), "updated_at": given.get("updated_at")}
+        about["value"] = given["value"] if isinstance(given["value"], dict) and len(given["value"]) > 1 else None
+        name = "/".join([*namespace, str(given.get("key"))])
+        arguments = {"content": text, "kind": "fact", "occurred_at": given.get("created_at"),
+                     "external_id": None if given.get("key") is None else name_of(name),
+                     "metadata": {"langgraph": _said(about)}}  # fmt: skip
+        yield Given("add", f"langgraph:{'/'.join(namespace)}/{given.get('key')}", _said(arguments), done=member.done,
+                    identity={"langgraph": {"namespace": namespace, "key": given.get("key")}})  # fmt: skip
+
+
+def _words(value: Any) -> str:
+    """Give the words of a value; of one that has no member of them, the value as JSON."""
+    if isinstance(value, str):
+        return value.strip()
+    if not isinstance(value, Mapping) or not value:
+        return ""
+    for name in _WORDS:
+        if name in value and (found := _words(value[name])):
+            return found
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+def _namespace(given: Any) -> Sequence[str]:
+    if isinstance(given, str):
+        return given.split(".")
+    return [str(one) for one in given] if isinstance(given, list) else []
+
+
+def _said(given: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _total(path: Path) -> int:
+    return bytes_of(path, inside=INSIDE)
+
+
+MEM0: Final = Format(read_mem0, _total)
+LANGGRAPH: Final = Format(read_langgraph, _total)

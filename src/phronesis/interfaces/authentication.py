@@ -1,0 +1,157 @@
+"""Who comes in, and how often: a token becomes a caller, with the memory of the key's tenant and its role there."""
+
+import hashlib
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from phronesis.core.api_keys import ApiKey, Role
+from phronesis.errors import Forbidden, RateLimited, Unauthenticated
+from phronesis.memory import Memory
+
+# How many calls are taken: a token bucket for each key, or each address without one.
+
+MAX_CALLERS: Final = 10_000
+"""Buckets that are kept; who has not called for longest begins anew with a full one."""
+
+
+@dataclass(slots=True)
+class RateLimit:
+    """Takes ``per_minute`` calls of a caller, and ``burst`` at once. None: any number. Thread-safe."""
+
+    per_minute: int | None
+    burst: int
+    seconds: Callable[[], float] = time.monotonic
+    _buckets: OrderedDict[str, tuple[float, float]] = field(default_factory=OrderedDict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def take(self, caller: str) -> None:
+        """Count one call; RateLimited when there are too many, with the seconds until there is room for one."""
+        if self.per_minute is None:
+            return
+        rate, now = self.per_minute / 60, self.seconds()
+        with self._lock:
+            left, at = self._buckets.pop(caller, (float(self.burst), now))
+            left = min(float(self.burst), left + (now - at) * rate)
+            allowed = left >= 1
+            self._buckets[caller] = (left - 1 if allowed else left, now)
+            if len(self._buckets) > MAX_CALLERS:
+                self._buckets.popitem(last=False)
+        if not allowed:
+            wait = (1 - left) / rate
+            raise RateLimited(
+                f"too many calls: {self.per_minute} a minute are taken; come again in {wait:.0f} s",
+                details={"retry_after": round(wait, 3)},
+            )
+
+
+ANYBODY = "agent"
+"""The actor of those who come in without a key: a program on this machine."""
+
+MOST_RECENT = 10_000
+"""Callers that are remembered; when more come within ``seconds``, all are looked up again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Somebody who was let in. ``memory`` is that of the key's tenant; ``key`` is None where none was asked for."""
+
+    memory: Memory
+    role: Role
+    actor: str
+    key: ApiKey | None = None
+
+    def needs(self, role: Role) -> None:
+        """Raise Forbidden unless the caller's role is ``role`` or above."""
+        if self.role < role:
+            name = role.name.lower()
+            raise Forbidden(
+                f"this needs a key of role {name}, and yours may {self.role.name.lower()};"
+                f" an operator makes one: phronesis keys create --role {name}",
+                field="Authorization",
+                details={"role": name},
+            )
+
+
+@dataclass(slots=True)
+class Admission:
+    """Lets callers in. Thread-safe.
+
+    A key that was taken is taken again for ``seconds`` without a look into the store: so long may one that was revoked
+    still be. With 0 it is refused at the next call.
+
+    Without ``keys_required``, and as long as the server's own tenant never had a key, whoever gives no token is an
+    admin of that tenant: so such a server may only be reached from this machine. Revoking the last key opens nothing.
+    """
+
+    memory: Memory
+    keys_required: bool
+    seconds: float = 0.0
+    clock: Callable[[], float] = time.monotonic
+    limit: RateLimit = field(default_factory=lambda: RateLimit(None, 1))
+    _recent: dict[bytes, tuple[Caller, float]] = field(default_factory=dict)
+    _tenants: dict[str, Memory] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def admit(self, token: str | None) -> Caller:
+        """Give the caller of a token; Unauthenticated when it opens nothing, or none is given where one is needed."""
+        caller = self.recent(token)
+        if caller is None:
+            caller = self._looked_up(token)
+            if self.seconds and token is not None:  # without keys, the first one that is made closes the door at once
+                self._remember(token, caller)
+        return caller
+
+    def count(self, caller: Caller | None, address: str) -> None:
+        """Count a call of a key, or of an address where there is no key or none that is good; RateLimited: too many.
+
+        Every face counts here, so that a bound is one bound for all of them together.
+        """
+        self.limit.take(address if caller is None or caller.key is None else caller.key.id)
+
+    def recent(self, token: str | None) -> Caller | None:
+        """Give the caller of a token that was let in just now; None where the store has to be asked."""
+        known = None if token is None else self._recent.get(_mark(token))
+        return known[0] if known is not None and self.clock() < known[1] else None
+
+    def _remember(self, token: str, caller: Caller) -> None:
+        with self._lock:
+            if len(self._recent) >= MOST_RECENT:
+                self._recent.clear()
+            self._recent[_mark(token)] = (caller, self.clock() + self.seconds)
+
+    def _looked_up(self, token: str | None) -> Caller:
+        if token is None:
+            if self.open_to_anybody():
+                return Caller(self.memory, Role.ADMIN, ANYBODY)
+            raise Unauthenticated(
+                "give an API key in the header 'Authorization: Bearer …'; an operator makes one: phronesis keys create",
+                field="Authorization",
+            )
+        key = self.memory.keys.find(token)
+        if key is None:
+            raise Unauthenticated(
+                "this API key is not known here or was revoked; an operator makes another: phronesis keys create",
+                field="Authorization",
+            )
+        return Caller(self._of(key.tenant), key.role, key.actor, key)
+
+    def open_to_anybody(self) -> bool:
+        """Tell whether who gives no token is let in."""
+        return not self.keys_required and not self.memory.keys.any_made()
+
+    def _of(self, tenant: str) -> Memory:
+        if tenant == self.memory.tenant:
+            return self.memory
+        with self._lock:  # one Memory for each tenant that a key opened
+            if tenant not in self._tenants:
+                self._tenants[tenant] = self.memory.for_tenant(tenant)
+            return self._tenants[tenant]
+
+
+def _mark(token: str) -> bytes:
+    """Give what a token is remembered by: nobody who reads this process's memory finds the token there."""
+    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()

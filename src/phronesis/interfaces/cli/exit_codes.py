@@ -1,0 +1,65 @@
+"""Where a command ends: each thing that went wrong becomes one line on stderr, and all of it an exit code."""
+
+import os
+import sys
+from collections.abc import Sequence
+from io import TextIOWrapper
+from typing import Final
+
+import click
+
+from phronesis.errors import ClaimsRefused, InputError, PhronesisError
+from phronesis.interfaces.cli.commands import cli
+from phronesis.interfaces.cli.output import on_one_line
+from phronesis.interfaces.cli.reasoning import violation_line
+
+PROGRAM: Final = "phronesis"
+FAILED: Final = 1
+USAGE: Final = 2
+INTERRUPTED: Final = 130
+"""What shells report for a program that Ctrl-C ended."""
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; gives its exit code: 0, 1 (it failed), 2 (it was called wrongly) or 130 (interrupted)."""
+    _never_fail_to_print()
+    try:
+        code = cli.main(args=arguments, prog_name=PROGRAM, standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:  # a group without a command: its help, as it is laid out
+        click.echo(error.format_message(), err=True)
+        return USAGE
+    except click.UsageError as error:
+        path = error.ctx.command_path if error.ctx is not None else PROGRAM
+        return _say(f"{path}: {error.format_message()} ({path} --help shows how)", USAGE)
+    except click.Abort:
+        return INTERRUPTED
+    except PhronesisError as error:
+        code = USAGE if isinstance(error, InputError) else FAILED
+        lines = error.details.get("mistakes", (error.message,))  # a policy file may hold several
+        if isinstance(error, ClaimsRefused):
+            lines = [violation_line(violation) for violation in error.violations]
+        for line in lines:
+            _say(f"{PROGRAM}: {line} [{error.code}]", code)
+        return code
+    except OSError as error:  # a closed pipe is click's: it ends quietly
+        if error.filename is None:
+            _forget_stdout()
+        return _say(f"{PROGRAM}: {error.filename or 'input or output'}: {error.strerror or error}", FAILED)
+    return code if isinstance(code, int) else 0
+
+
+def _say(line: str, code: int) -> int:
+    click.echo(on_one_line(line), err=True)
+    return code
+
+
+def _never_fail_to_print() -> None:
+    """Show as escapes what the terminal's encoding, or any (a lone surrogate), cannot hold; in JSON they stay valid."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _forget_stdout() -> None:
+    """Let the interpreter flush into nothing at its end, not again into what took no more, such as a full disk."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

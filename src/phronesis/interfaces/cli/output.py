@@ -1,0 +1,158 @@
+"""Text on a terminal: columns that line up with Chinese in them, and nothing that a memory says moves the cursor."""
+
+import json
+import re
+import shutil
+import sys
+import unicodedata
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from types import TracebackType
+from typing import IO, Any, Final, Self
+
+import click
+
+from phronesis.core.serialization import as_json
+from phronesis.errors import InputError
+
+# Lines, JSON and times on the terminal: what every command prints with.
+
+
+def say(*lines: str) -> None:
+    """Print lines."""
+    for line in lines:
+        click.echo(line)
+
+
+def say_json(value: Any) -> None:
+    """Print any result as JSON."""
+    click.echo(json.dumps(as_json(value), ensure_ascii=False, indent=2))
+
+
+def day(moment: datetime | None) -> str:
+    """Give a date."""
+    return "" if moment is None else moment.date().isoformat()
+
+
+def second(moment: datetime) -> str:
+    """Give a time to the second, in UTC."""
+    return moment.strftime("%Y-%m-%d %H:%M:%SZ")
+
+
+# A progress bar on a terminal, and none in a pipe.
+
+
+@contextmanager
+def waiting(what: str) -> Iterator[None]:
+    """Say on a terminal what is being done, for as long as it takes; for work whose length nobody knows."""
+    shown = sys.stderr.isatty()
+    if shown:
+        click.echo(f"{what} …", err=True, nl=False)
+    try:
+        yield
+    finally:
+        if shown:
+            click.echo("\r\x1b[K", err=True, nl=False)
+
+
+class Progress:
+    """Called with (what is being done, steps done, steps in all), it shows one bar on stderr for each thing done."""
+
+    def __init__(self) -> None:
+        self._hidden = not sys.stderr.isatty()
+        self._label: str | None = None
+        self._bar: Any = None
+
+    def __call__(self, label: str, done: int, total: int) -> None:
+        """Show how far it is."""
+        if self._hidden:
+            return
+        if label != self._label:
+            self._finish()
+            self._label = label
+            self._bar = click.progressbar(length=total, label=label, file=sys.stderr).__enter__()
+        self._bar.update(done - self._bar.pos)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._finish()
+
+    def _finish(self) -> None:
+        if self._bar is not None:
+            self._bar.render_finish()
+            self._bar = None
+
+
+_CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Escape sequences and overrides of direction: remembered text must not paint on the terminal that shows it."""
+
+_WIDE: Final = frozenset("WF")
+_NO_COLUMN: Final = frozenset({"Mn", "Me", "Cf"})
+ELLIPSIS: Final = "…"
+
+
+def clean(text: str) -> str:
+    """Give ``text`` with control characters shown as U+FFFD; line ends and tabs stay."""
+    return _CONTROL.sub("\ufffd", text.replace("\r\n", "\n"))
+
+
+def on_one_line(text: str) -> str:
+    """Give ``text`` cleaned, its white space folded."""
+    return " ".join(clean(text).split())
+
+
+def read_text(file: IO[str]) -> str:
+    """Give what a file or standard input holds; InputError when it is no UTF-8."""
+    try:
+        return file.read()
+    except UnicodeDecodeError as error:
+        raise InputError(f"the input is not UTF-8 text ({error.reason})", field="content") from error
+
+
+def columns(text: str) -> int:
+    """Give how many columns a terminal takes for ``text``: two for a wide character, none for a combining one."""
+    if text.isascii():
+        return len(text)
+    return sum(_columns(character) for character in text)
+
+
+def cut(text: str, limit: int | None) -> str:
+    """Give ``text`` in at most ``limit`` columns, with an ellipsis where it was cut; None leaves it whole."""
+    if limit is None or columns(text) <= limit:
+        return text
+    room = max(0, limit - 1)
+    for place, character in enumerate(text):
+        room -= _columns(character)
+        if room < 0:
+            return text[:place].rstrip() + ELLIPSIS
+    return text
+
+
+def pad(text: str, size: int) -> str:
+    """Give ``text`` with blanks behind it up to ``size`` columns."""
+    return text + " " * (size - columns(text))
+
+
+def table(rows: Sequence[Sequence[object]], *, head: Sequence[str] = (), indent: str = "") -> list[str]:
+    """Give rows as lines with aligned columns, two blanks apart; the last column may run on."""
+    lines = [[on_one_line(str(cell)) for cell in row] for row in ([head, *rows] if head else rows)]
+    sizes = [max(columns(cell) for cell in column) for column in zip(*lines, strict=True)]
+    out = []
+    for *cells, last in lines:
+        padded = [pad(cell, size) for cell, size in zip(cells, sizes, strict=False)]
+        out.append(indent + "  ".join([*padded, last]).rstrip())
+    return out
+
+
+def terminal_columns() -> int | None:
+    """Give the width of the terminal, or None when the output goes elsewhere and is not to be cut."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def _columns(character: str) -> int:
+    if unicodedata.category(character) in _NO_COLUMN:
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in _WIDE else 1

@@ -1,0 +1,316 @@
+"""Experience as a person reads it. The records are imported by whoever has one: not for ``--help``."""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from phronesis.core.reports import Jobs
+from phronesis.core.results import (
+    DoctorReport,
+    ErasureCertificate,
+    ExportResult,
+    ImportResult,
+    RebuildResult,
+    RederiveResult,
+    ReembedResult,
+)
+from phronesis.interfaces.cli.output import cut, day, on_one_line, say, say_json, second, table, terminal_columns
+
+if TYPE_CHECKING:
+    from phronesis.core.results import Evidence
+    from phronesis.core.retrieval_plan import RetrievalPlan, SubPlan
+    from phronesis.experience.laws.answers import Advice, Answer, LearnedEvidence, Reference
+    from phronesis.experience.laws.records import (
+        Aggregation,
+        EventSource,
+        FeedbackResult,
+        IngestMeta,
+        L1Event,
+        Pattern,
+        Principle,
+    )
+
+
+# A retrieval plan as a person reads it. The record is imported by whoever has one: not for ``--help``.
+
+
+def say_plan(plan: "RetrievalPlan") -> None:
+    """Print a plan: what it is after, when, of whom, and what each retriever is asked."""
+    width = terminal_columns()
+    say(*(cut(line, width) for line in _lines(plan)))
+
+
+def _lines(plan: "RetrievalPlan") -> Iterator[str]:
+    yield f"{plan.intent}, {'resources are needed' if plan.resources_needed else 'no resources'}  ({plan.made_by})"
+    if plan.time is not None:
+        yield f"time: from {day(plan.time.since)} until {day(plan.time.until)} ({on_one_line(plan.time.words)})"
+    if plan.entities:
+        yield f"names: {', '.join(map(on_one_line, plan.entities))}"
+    yield f"why: {'; '.join(map(on_one_line, plan.reasons))}"
+    for role in plan.degraded:
+        yield f"{role.by} instead of {role.instead_of}: {role.reason}"
+    for sub in (plan.memory, plan.resources):
+        if sub is not None:
+            yield ""
+            yield from _sub_lines(sub)
+
+
+def _sub_lines(sub: "SubPlan") -> Iterator[str]:
+    yield f"{sub.store}, up to {sub.limit}:"
+    for query in sub.queries:
+        yield f"    {query.weight:.1f} {query.origin}: {on_one_line(query.text)}"
+
+
+# Results of the commands that keep a store in order, as a person reads them.
+
+
+def say_rebuilt(result: RebuildResult) -> None:
+    """Print whether the log gives the live state."""
+    verdict = "equal to the live state" if result.equal else "NOT equal to the live state"
+    say(f"{result.entries} entries replayed: {verdict}" + (", now in its place" if result.applied else ""))
+    say(f"    live      {result.live_hash}", f"    replayed  {result.replayed_hash}")
+    say(*(f"    differs: {on_one_line(difference)}" for difference in result.differences))
+
+
+def say_rederived(result: RederiveResult) -> None:
+    """Print which items changed."""
+    for name in ("added", "changed", "vanished"):
+        ids = getattr(result, name)
+        say(f"{name}: {len(ids)}", *(f"    mem:{identity}" for identity in ids))
+    say(f"to take it back: phronesis rollback {result.entry_id}")
+
+
+def say_erased(certificate: ErasureCertificate) -> None:
+    """Print what was erased, and what the scan for it found."""
+    say(
+        f"erased: {certificate.parts_erased} texts of {certificate.entries_touched} entries,"
+        f" {certificate.items_erased} memories made of them",
+        f"scanned: {certificate.rows_scanned} rows, {certificate.files_scanned} files: "
+        + ("TRACES LEFT" if certificate.residue else "no trace"),
+    )
+    say(*(f"    trace: {on_one_line(place)}" for place in certificate.residue))
+    say(*(f"    STILL TO GO: {on_one_line(place)}" for place in certificate.outstanding))
+    say(*(f"    not scanned: {on_one_line(place)}" for place in certificate.not_scanned))
+
+
+def say_exported(result: ExportResult) -> None:
+    """Print where the log is now."""
+    say(f"{result.entries} entries of {result.lanes} lanes are in {on_one_line(result.path)}")
+
+
+def say_imported(result: ImportResult) -> None:
+    """Print how much was new."""
+    say(f"{result.entries_added} entries taken in, {result.entries_known} known already, {result.lanes} lanes")
+
+
+def say_report(report: DoctorReport) -> None:
+    """Print every check, and under each that failed what to do; then the policy, a field a line."""
+    for check, line in zip(
+        report.checks,
+        table(
+            [
+                ("ok" if check.ok else (check.level or "error").upper(), check.code or check.name, check.detail)
+                for check in report.checks
+            ]
+        ),
+        strict=True,
+    ):
+        say(line)
+        if check.remedy is not None:
+            say(f"         {on_one_line(check.remedy)}")
+        if check.command is not None:
+            say(f"         $ {on_one_line(check.command)}")
+    if report.policy:
+        say("", "The policy in force:")
+        rows = [(one.path, one.source, json.dumps(one.value, ensure_ascii=False)) for one in report.policy]
+        say(*table(rows, head=("field", "from", "value")))
+
+
+def say_reembedded(result: ReembedResult) -> None:
+    """Print what searches use now."""
+    say(f"{result.vectors} vectors made; searches use {result.model}, {result.dimension} dimensions")
+
+
+def say_worked(result: Mapping[str, Any]) -> None:
+    """Print what a worker did, and which lanes it could not bring up to date."""
+    say(f"{result['done']} entries and vectors done")
+    say(*(f"    lane {lane} cannot be brought up to date: {code}" for lane, code in result["faults"].items()))
+
+
+def say_jobs(found: Jobs) -> None:
+    """Print what is still to be done, a job a line, and what there is of each sort."""
+    rows = [
+        (job.state, job.work, job.user_id or job.namespace or "", "" if job.since is None else second(job.since),
+         job.entry_id or "", job.message or "")
+        for job in found
+    ]  # fmt: skip
+    if rows:
+        say(*table(rows, head=("state", "work", "of", "since", "entry", "why")))
+    say(f"{found.pending} entries wait, {found.failed} failed, {found.without_vector} documents have no vector yet")
+
+
+def say_upgraded(result: Mapping[str, Any]) -> None:
+    """Print the schema."""
+    before = "no schema" if result["before"] is None else f"schema {result['before']}"
+    say(f"{before} before, schema {result['after']} now")
+
+
+def say_ingested(told: "Sequence[tuple[L1Event, IngestMeta]]") -> None:
+    """Print the events of some sources: label, what decided it, what was tried, and where it stands."""
+    if not told:
+        say("no attempt was found there")
+        return
+    rows = [
+        (event.label or "", event.family or "", event.attempt, meta.source_ref, event.citation) for event, meta in told
+    ]
+    width = terminal_columns()
+    say(*(cut(line, width) for line in table([tuple(map(_short, row)) for row in rows],
+                                             head=("label", "family", "attempt", "source", ""))))  # fmt: skip
+    counts = Counter(event.label or "unknown" for event, _ in told)
+    say("", f"{len(told)} events: " + ", ".join(f"{count} {label}" for label, count in sorted(counts.items())))
+
+
+def say_patterns(found: "Aggregation") -> None:
+    """Print what an aggregation changed, the largest patterns first."""
+    _say_moved(found, "nothing new to group", _pattern)
+
+
+def say_principles(found: "Aggregation") -> None:
+    """Print what an abstraction changed."""
+    _say_moved(found, "no principle is new, and none changed", _principle)
+
+
+def _say_moved(found: "Aggregation", nothing: str, lines_of: Callable[[str, Any], Iterator[str]]) -> None:
+    if found.pending:
+        say(f"recorded as entry {found.entry_id}; it will be interpreted later")
+        return
+    groups = (("new", found.new), ("changed", found.changed), ("retired", found.retired))
+    if not any(items for _, items in groups):
+        say(nothing)
+        return
+    width = terminal_columns()
+    for title, items in groups:
+        for one in sorted(items, key=_weight):
+            say(*(cut(line, width) for line in lines_of(title, one)))
+    say("", f"to take it back: phronesis rollback {found.entry_id}")
+
+
+def _weight(one: Any) -> tuple[int, str]:
+    return (-len(one.members if one.kind == "pattern" else one.patterns), one.id)
+
+
+def _pattern(title: str, pattern: "Pattern") -> Iterator[str]:
+    known = f"  {standing(pattern)}" if standing(pattern) else ""
+    alike = f"{len(pattern.members)} events, alike in {pattern.view}"
+    yield f"{title}: {pattern.outcome}, {alike}{known}  {pattern.citation}"
+    yield f"    {on_one_line(pattern.summary)}"
+    yield from (f"    {on_one_line(line)}" for line in pattern.recommendation.splitlines())
+    for one in pattern.counterexamples:
+        yield f"    against it: {_short(one['attempt'])}  {one['source_ref']}"
+
+
+def _principle(title: str, one: "Principle") -> Iterator[str]:
+    yield f"{title}: confidence {one.confidence:.2f}, from {len(one.patterns)} patterns  {one.citation}"
+    yield from (f"    {line}" for line in said(one))
+
+
+def said(one: "Principle") -> Iterator[str]:
+    """Give what a principle says, a part a line."""
+    parts = (("if", one.condition), ("then", one.action), ("because", one.because), ("watch out", one.watch_out),
+             ("cost", one.cost), ("risk", one.risk))  # fmt: skip
+    yield from (f"{name}: {on_one_line(text)}" for name, text in parts if text)
+
+
+def say_answer(answer: "Answer") -> None:
+    """Print an answer: events first, then what was learned of them, what to do and not, and what says otherwise."""
+    if answer.abstained:
+        say("nothing known is about that; what came nearest:" if answer.l1_evidence else "nothing known is about that")
+    _section("events", [_event(one) for one in answer.l1_evidence])
+    _section(
+        "patterns",
+        [line for one in answer.l2_patterns for line in _learned(one, list(_told(cast("Pattern", one.item))))],
+    )
+    _section("principles", [line for one in answer.l3_principles
+                            for line in _learned(one, list(said(cast("Principle", one.item))))])  # fmt: skip
+    _section("try", [line for one in answer.recommended_attempts for line in _advice(one)])
+    _section("avoid", [line for one in answer.avoid for line in _advice(one)])
+    _section("left out", [f"{_short(one.attempt)}: {on_one_line(one.reason)}" for one in answer.excluded])
+    _section("in conflict", [f"{on_one_line(one.about)}: {_refs(one.side)} against {_refs(one.against)}"
+                             for one in answer.conflicts])  # fmt: skip
+
+
+def _section(title: str, lines: Sequence[str]) -> None:
+    if lines:
+        width = terminal_columns()
+        say("", title, *(cut(f"    {line}", width) for line in lines))
+
+
+def _event(found: "Evidence") -> str:
+    source = found.sources[0].source_ref if found.sources else ""
+    return f"{found.score:.2f}  {found.item.label}  {source}  {_short(found.item.content)}  {found.item.citation}"
+
+
+def _learned(found: "LearnedEvidence", told: Sequence[str]) -> Iterator[str]:
+    mark = "  needs validation" if found.needs_validation else ""
+    yield f"{found.score:.2f}  {on_one_line(told[0])}  {found.item.citation}{mark}"
+    yield from (f"      {line}" for line in told[1:])
+    yield from (f"      from {source.source_ref}" for source in found.sources[:3] if source.source_ref)
+
+
+def _told(pattern: "Pattern") -> Iterator[str]:
+    known = f", {standing(pattern)}" if standing(pattern) else ""
+    yield f"{pattern.outcome}: {pattern.summary} ({len(pattern.members)} events{known})"
+    yield from map(on_one_line, pattern.recommendation.splitlines())
+
+
+def _advice(one: "Advice") -> Iterator[str]:
+    yield f"{_short(one.attempt)}  ({on_one_line(one.why)})"
+    if one.lesson:
+        yield f"      lesson: {on_one_line(one.lesson)}"
+    if one.evidence:
+        yield f"      from {_refs(one.evidence)}"
+
+
+def _refs(found: "Sequence[Reference]") -> str:
+    shown = ", ".join(one.source_ref or f"mem:{one.id}" for one in found[:3])
+    return shown + (f" and {len(found) - 3} more" if len(found) > 3 else "")  # noqa: PLR2004 - as many as a line holds
+
+
+def say_source(found: "EventSource", *, whole: bool = False) -> None:
+    """Print what an event was taken from: where it stands, the words of its lines, and what came with it."""
+    say(f"{found.source_ref}  {found.source_type}  {second(found.recorded_at)} by {found.actor}")
+    if found.erased:
+        say("its words were erased")
+    elif found.text:
+        first = 1 if whole or found.lines is None else found.lines[0]
+        words = found.text if whole or found.lines is None else found.excerpt
+        say(*(f"{n:>6}  {line}" for n, line in enumerate(words.split("\n"), first)))
+    for name, value in (("payload", found.payload), ("observations", found.observations), ("hints", found.hints)):
+        if value not in (None, {}):
+            say("", name)
+            say_json(value)
+
+
+def say_feedback(result: "FeedbackResult") -> None:
+    """Print what feedback changed, and what waits."""
+    if result.pending:
+        say(f"recorded as entry {result.entry_id}; it will be interpreted later")
+        return
+    for one in result.items:
+        say(f"{one.kind} {one.citation}: confidence {one.confidence:.2f}, {one.label or 'no label'}")
+    if result.scheduled:
+        say("the next 'aggregate' carries it out")
+    say(f"to take it back: phronesis rollback {result.entry_id}")
+
+
+def _short(text: str) -> str:
+    return cut(on_one_line(text), 80)
+
+
+def standing(pattern: "Pattern") -> str:
+    """Give how often what a pattern tells of worked, with its interval."""
+    rate = pattern.success_rate
+    if not rate or rate["rate"] is None:
+        return ""
+    return f"{rate['successes']} of {rate['trials']} worked ({rate['low']:.0%} to {rate['high']:.0%})"

@@ -1,0 +1,114 @@
+"""Keeping a store in order: jobs, quarantine, export."""
+
+import tempfile
+from collections.abc import Iterator
+from http import HTTPStatus
+from pathlib import Path
+from typing import Annotated, Final
+
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import StreamingResponse
+
+from phronesis import __version__
+from phronesis.core.items import Item
+from phronesis.core.reports import Jobs
+from phronesis.core.results import EditResult
+from phronesis.interfaces.http import PREFIX
+from phronesis.interfaces.http.bodies import Held, Verdict
+from phronesis.interfaces.http.dependencies import Administering, Reading, Written
+from phronesis.interfaces.http.observability import MEDIA_TYPE, Labels, Metrics
+from phronesis.interfaces.http.openapi import answer, gives, problems
+from phronesis.memory import Memory
+from phronesis.store.lanes import list_behind
+from phronesis.store.overview import count_by_kind
+
+# Whether the server is there, whether it can work, and what it counted.
+
+health_router = APIRouter(tags=["health"])
+
+
+@health_router.get("/healthz", responses=problems(403))
+async def healthz() -> Response:
+    """Tell that the process answers; it asks nothing else."""
+    return answer({"status": "ok", "version": __version__})
+
+
+@health_router.get("/readyz", responses=problems(403, 500, 503))
+def readyz(request: Request) -> Response:
+    """Tell that the database answers, and how many entries wait for their interpretation."""
+    memory: Memory = request.app.state.admission.memory
+    return answer({"status": "ready", "pending": _pending(memory)})
+
+
+@health_router.get(
+    "/metrics",
+    responses={
+        200: {"description": "In the text form that Prometheus reads.", "content": {"text/plain": {}}},
+        **problems(401, 403, 429, 500, 503),
+    },
+)
+def metrics(request: Request, caller: Reading) -> Response:
+    """Give counts of requests, their latencies, and what the key's tenant holds."""
+    counted: Metrics = request.app.state.metrics
+    with caller.memory.stages.database.transaction(caller.memory.tenant, "read") as unit:
+        kinds = count_by_kind(unit)
+    gauges: dict[str, tuple[str, dict[Labels, int]]] = {
+        "phronesis_pending_entries": ("Entries that wait for their interpretation.", {(): _pending(caller.memory)}),
+        "phronesis_items": ("Items by kind.", {(("kind", kind),): count for kind, count in kinds.items()}),
+    }
+    return Response(counted.text(gauges), HTTPStatus.OK, media_type=MEDIA_TYPE)
+
+
+def _pending(memory: Memory) -> int:
+    with memory.stages.database.transaction(memory.tenant, "read") as unit:
+        return sum(lane.head_seq - lane.applied_seq for lane in list_behind(unit))
+
+
+upkeep_router = APIRouter(prefix=PREFIX, tags=["upkeep"])
+
+NDJSON: Final = "application/x-ndjson"
+_CHUNK: Final = 1 << 16
+
+
+@upkeep_router.get("/jobs", responses=gives(Jobs))
+def jobs(caller: Reading, limit: Annotated[int, Query(ge=1, le=1_000)] = 100) -> Response:
+    """List what failed, waits, or is due."""
+    return answer(caller.memory.jobs(limit=limit))
+
+
+@upkeep_router.get("/quarantine", responses=gives(list[Item]))
+def quarantined(caller: Reading, wanted: Annotated[Held, Query()]) -> Response:
+    """List what reads like an order to a model."""
+    return answer(caller.memory.quarantine_list(**wanted.of(caller)))
+
+
+@upkeep_router.post("/quarantine", responses=gives(EditResult, 404, 409, 415))
+def decide(caller: Administering, body: Verdict, how: Written) -> Response:
+    """Let an item in quarantine go, or end it; an admin's key."""
+    verb = caller.memory.quarantine_release if body.action == "release" else caller.memory.quarantine_reject
+    return answer(verb(body.id, reason=body.reason, **how.by(caller)))
+
+
+@upkeep_router.get(
+    "/export",
+    response_class=StreamingResponse,
+    responses={200: {"description": "The log, a JSON object a line.",
+                     "content": {NDJSON: {"schema": {"type": "string"}}}}},
+)  # fmt: skip
+def export(caller: Administering) -> Response:
+    """Give the whole log as lines of JSON, from which ``import`` makes the same store; an admin's key."""
+    # The file is complete before the first byte goes out: what cannot be exported is a problem, not half an answer.
+    folder = tempfile.TemporaryDirectory(prefix="phronesis-export-")
+    try:
+        path = Path(folder.name) / "export.jsonl"
+        caller.memory.export(path)
+    except BaseException:
+        folder.cleanup()
+        raise
+    return StreamingResponse(_read(path, folder), media_type=NDJSON)
+
+
+def _read(path: Path, folder: "tempfile.TemporaryDirectory[str]") -> Iterator[bytes]:
+    with folder, path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            yield chunk

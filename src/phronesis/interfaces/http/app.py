@@ -1,0 +1,66 @@
+"""The application: the routes, what they pass, and what becomes of errors."""
+
+from typing import Final
+
+from fastapi import FastAPI
+from starlette.middleware.cors import CORSMiddleware
+
+from phronesis import __version__
+from phronesis.config.server import Serving
+from phronesis.interfaces.authentication import Admission, RateLimit
+from phronesis.interfaces.http import admin_routes, engine_routes, memory_routes, openapi
+from phronesis.interfaces.http.middleware import REQUEST_ID, Gate
+from phronesis.interfaces.http.observability import Watch
+from phronesis.interfaces.http.openapi import EVERYWHERE, describe, problems
+from phronesis.interfaces.http.problems import answer_problems
+from phronesis.memory import Memory
+
+ROUTES: Final = (
+    memory_routes.memory_router,
+    memory_routes.conversation_router,
+    engine_routes.experience_router,
+    memory_routes.user_router,
+    engine_routes.run_router,
+    engine_routes.resource_router,
+    admin_routes.upkeep_router,
+)
+"""In the order of the document."""
+
+_ABOUT: Final = """\
+A memory for AI agents: what happened, what was learned from it, and the evidence for every line. Each route is a verb
+of `Memory`; results are its records, errors are problems (RFC 9457) with its codes."""
+
+
+def make_app(memory: Memory, serving: Serving) -> FastAPI:
+    """Give the HTTP API over a Memory.
+
+    ``app.state.admission`` lets callers in; other faces that are mounted in it share that.
+    """
+    app = FastAPI(
+        title="Phronesis", version=__version__, description=_ABOUT, docs_url=None, redoc_url=None,
+        openapi_url="/openapi.json" if serving.docs else None,
+        telemetry={"tracing": False, "metrics": False, "logs": False},  # its spans hold queries, its logs bodies
+    )  # fmt: skip
+    watch = Watch(log=serving.access_log)
+    keys_required = serving.keys_required or serving.reached_by_others
+    app.state.admission = Admission(
+        memory, keys_required=keys_required, seconds=serving.key_seconds,
+        limit=RateLimit(serving.requests_per_minute, serving.burst),
+    )  # fmt: skip
+    app.state.serving = serving
+    app.state.metrics = watch.metrics
+    if serving.cors_origins:
+        app.add_middleware(
+            CORSMiddleware, allow_origins=serving.cors_origins, allow_methods=["GET", "POST", "PATCH", "DELETE"],
+            allow_headers=["Authorization", "Content-Type", "Idempotency-Key", "If-Match", REQUEST_ID],
+            expose_headers=["ETag", "Link", REQUEST_ID, "Retry-After"],
+        )  # fmt: skip
+    app.add_middleware(Gate, serving=serving, watch=watch)
+    answer_problems(app)
+    app.include_router(admin_routes.health_router)
+    if serving.docs:
+        app.include_router(openapi.router)
+    for routes in ROUTES:
+        app.include_router(routes, responses=problems(*EVERYWHERE))
+    describe(app, ROUTES)
+    return app

@@ -1,0 +1,372 @@
+"""What requests carry: forms in which an unknown field is an error. What fields may hold, the verbs say."""
+
+import json
+from typing import Annotated, Any, Literal
+
+import pydantic
+
+from phronesis.core.api_keys import Role
+from phronesis.core.serialization import MAX_DEPTH, plain
+from phronesis.core.timestamps import check_form
+from phronesis.errors import InputError
+from phronesis.interfaces.authentication import Caller
+
+Object = dict[str, Any]
+Time = Annotated[str | int | float, pydantic.BeforeValidator(check_form)]
+"""ISO 8601, or seconds since 1970 (milliseconds above 1e11)."""
+Limit = Annotated[int, pydantic.Field(ge=1, le=10_000)]
+
+
+class Form(pydantic.BaseModel):
+    """Fields of a request, each under the name of the verb's argument."""
+
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+    def given(self) -> dict[str, Any]:
+        """Give what the caller said, as arguments of a verb."""
+        return {name: value for name in self.model_fields_set if (value := getattr(self, name)) is not None}
+
+
+class Body(Form):
+    """A JSON body: a number in quotes is no number."""
+
+    model_config = pydantic.ConfigDict(strict=True)
+
+
+class Owner(Body):
+    """Whose memory: a user's, or a shared namespace."""
+
+    user_id: str | None = None
+    namespace: str | None = None
+
+
+class NewMemory(Owner):
+    """What to remember: a text, messages, or with ``kind`` one item."""
+
+    content: str | list[Object]
+    agent_id: str | None = None
+    session_id: str | None = None
+    run_id: str | None = None
+    metadata: Object | None = None
+    occurred_at: Time | None = None
+    infer: bool = True
+    kind: str | None = None
+    supersedes: str | list[str] | None = None
+    external_id: str | None = None
+    importance: int | None = None
+    subject: str | None = None
+    key: str | None = None
+    value: Any = None
+    due: Time | None = None
+    expires: Time | None = None
+    time_zone: str | None = None
+
+
+class Change(Body):
+    """What an item is given; the header If-Match says of which version."""
+
+    content: str | None = None
+    value: Any = None
+    metadata: Object | None = None
+    valid_to: Time | None = None
+    external_id: str | None = None
+    reason: str | None = None
+
+
+class Because(Body):
+    """Why something is done."""
+
+    reason: str | None = None
+
+
+class Undo(Body):
+    """What is taken back: one delta, or all that an entry changed."""
+
+    id: str
+    cascade: bool = False
+
+
+class NewTurn(Owner):
+    """One turn of a session, as ``commit_turn`` takes it."""
+
+    session_id: str
+    turn_events: Object
+    agent_id: str | None = None
+    context_id: str | None = None
+    time_zone: str | None = None
+
+
+class ContextWanted(Owner):
+    """What a context is composed for; ``explain``: with every record behind it, not only what is shown of them."""
+
+    session_id: str
+    user_message: str
+    agent_state: Object | None = None
+    agent_id: str | None = None
+    token_budget: int | None = None
+    plan: Object | None = None
+    dry_run: bool = False
+    time_zone: str | None = None
+    explain: bool = False
+    as_of: Time | None = None
+    valid_at: Time | None = None
+
+
+class NewExperience(Owner):
+    """Attempts: ``nei``, one or several, or the ``text`` of a source that is read for them."""
+
+    nei: Object | list[Object] | None = None
+    text: str | None = None
+    source_type: str | None = None
+    source_ref: str | None = None
+    occurred_at: Time | None = None
+
+
+class Taken(Form):
+    """Of which event, or which reference, the source is asked for."""
+
+    id: str
+    user_id: str | None = None
+    namespace: str | None = None
+
+
+class Grouping(Owner):
+    """Where events are grouped; ``full`` groups all of them anew."""
+
+    full: bool = False
+
+
+class Question(Owner):
+    """What is asked of the experience base."""
+
+    situation: str = ""
+    goal: str = ""
+    constraints: list[str | Object] = []
+    preferences: list[str | Object] = []
+    artifacts: list[str | Object] | None = None
+    label: str | None = None
+    source_type: str | None = None
+    since: str | None = None
+    until: str | None = None
+    as_of: Time | None = None
+    valid_at: Time | None = None
+    limit: Limit = 10
+    min_score: float | None = None
+    explain: bool = False
+    token_budget: int | None = None
+
+
+class Word(Body):
+    """Feedback on an item."""
+
+    target_id: str
+    kind: str
+    value: Any = None
+    reason: str | None = None
+
+
+class Forgetting(Owner):
+    """Where to forget, and whether to say only what would be."""
+
+    session_id: str | None = None
+    agent_id: str | None = None
+    kinds: list[str] | None = None
+    dry_run: bool = False
+
+
+class Reflecting(Body):
+    """Whether to reflect although nothing asks for it, or because a session ended."""
+
+    force: bool = False
+    session_ended: bool = False
+
+
+class TraitChange(Body):
+    """What a trait is given; the header If-Match says of which version."""
+
+    content: str | None = None
+    context: str | None = None
+    facet: str | None = None
+    reason: str | None = None
+
+
+class NewReasoning(Owner):
+    """A block of claims."""
+
+    content: str
+
+
+class NewRun(Owner):
+    """A run to record."""
+
+    run: Object
+
+
+class RunWord(Owner):
+    """What came of a run."""
+
+    feedback: Object
+
+
+class Learning(Owner):
+    """Which model learns; none: the policy's, or rules."""
+
+    model: str | None = None
+
+
+class NewResource(Owner):
+    """A document: its text, or the page at ``url`` where the policy allows it."""
+
+    text: str | None = None
+    url: str | None = None
+    uri: str | None = None
+    title: str | None = None
+    type: str | None = None
+    media_type: str | None = None
+    metadata: Object | None = None
+    occurred_at: Time | None = None
+    agent_id: str | None = None
+
+
+class PlanWanted(Owner):
+    """The message that a plan is made for."""
+
+    message: str
+    session_id: str | None = None
+    agent_id: str | None = None
+    agent_state: Object | None = None
+    as_of: Time | None = None
+    valid_at: Time | None = None
+    limit: Annotated[int, pydantic.Field(ge=1, le=1_000)] | None = None
+    time_zone: str | None = None
+
+
+class Verdict(Body):
+    """What becomes of an item in quarantine."""
+
+    id: str
+    action: Literal["release", "reject"]
+    reason: str | None = None
+
+
+class Sight(Form):
+    """What a read sees, as parameters of a URL."""
+
+    user_id: str | None = None
+    namespace: str | None = None
+
+
+class Then(Form):
+    """What was known, and what held, at a time."""
+
+    as_of: Time | None = None
+    valid_at: Time | None = None
+
+
+class WideSight(Sight):
+    """What a read sees; ``across=tenant`` sees every user's memory, and needs an admin's key."""
+
+    agent_id: str | None = None
+    session_id: str | None = None
+    run_id: str | None = None
+    across: Literal["tenant"] | None = None
+
+    def of(self, caller: Caller) -> dict[str, Any]:
+        """Give what was said, as arguments; Forbidden when the caller may not look that far."""
+        if self.across is not None:
+            caller.needs(Role.ADMIN)
+        return self.given()
+
+
+class Listing(WideSight):
+    """A page of what is held, or with ``query`` a search."""
+
+    query: str | None = pydantic.Field(default=None, description="Search for this; without it, browse, newest first.")
+    kind: list[str] | None = pydantic.Field(default=None, description="Only these kinds; may be repeated.")
+    filters: str | None = pydantic.Field(default=None, description='As mem0\'s, in JSON: {"importance": {"gte": 7}}.')
+    external_id: str | None = pydantic.Field(default=None, description="Only the item of this name, as add gave it.")
+    limit: Limit = 20
+    cursor: str | None = pydantic.Field(default=None, description="next_cursor of the page before.")
+    offset: str | None = pydantic.Field(default=None, description="Not taken: pages go by cursor.")
+    explain: bool = pydantic.Field(default=False, description="Say what each channel gave; searches only.")
+    min_score: float | None = pydantic.Field(default=None, description="Leave out what scores less; searches only.")
+    exclude_session: str | None = pydantic.Field(default=None, description="Leave a session out; searches only.")
+    time_zone: str | None = pydantic.Field(default=None, description="Days are those of it; searches only.")
+    as_of: Time | None = None
+    valid_at: Time | None = None
+
+    def of(self, caller: Caller) -> dict[str, Any]:
+        """Give what was said, as arguments of ``search`` or ``get_all``."""
+        given = {**super().of(caller), "limit": self.limit}
+        if "kind" in given:
+            given["kinds"] = given.pop("kind")
+        if self.filters is not None:
+            given["filters"] = _object(self.filters)
+        if given.pop("external_id", None) is not None:
+            given["filters"] = {"AND": [given.get("filters", {}), {"external_id": self.external_id}]}
+        return given
+
+
+class Page(Sight):
+    """A page of a list."""
+
+    limit: Annotated[int, pydantic.Field(ge=1, le=100)] = 20
+    cursor: str | None = None
+
+    def named(self) -> dict[str, Any]:
+        """Give what was said, with the page's size."""
+        return {**self.given(), "limit": self.limit}
+
+
+class Held(WideSight):
+    """What is in quarantine."""
+
+    limit: Limit = 100
+
+
+class Removal(Form):
+    """How a memory goes: archived, or erased for good."""
+
+    erase: bool = False
+    reason: str | None = None
+    wait: bool = True
+
+
+class TraitsWanted(Then):
+    """Which traits of a user."""
+
+    min_stage: str = "emerging"
+    subtype: str | None = None
+    context: str | None = None
+
+
+class Sessions(Sight):
+    """Whose sessions."""
+
+    across: Literal["tenant"] | None = None
+    as_of: Time | None = None
+
+
+class Turns(Sight):
+    """Which session's turns."""
+
+    session_id: str
+    as_of: Time | None = None
+    last: int | None = None
+    before: int | None = None
+
+
+class Look(Sight):
+    """How a review looks: ``refresh`` asks the public source again."""
+
+    refresh: bool = False
+
+
+def _object(text: str) -> Any:
+    try:
+        given = json.loads(text)
+    except ValueError as error:
+        raise InputError("filters must be an object in JSON", field="filters") from error
+    except RecursionError as error:
+        raise InputError(f"filters is nested more than {MAX_DEPTH} levels deep", field="filters") from error
+    return plain(given, field="filters")  # as deep as a body may be

@@ -1,0 +1,178 @@
+"""Who calls a route: what it declares as ``Reading``, ``Writing`` or ``Administering`` lets only those in."""
+
+import re
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
+from urllib.parse import unquote
+
+from fastapi import Depends, Header, Query, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.security import HTTPBearer
+from starlette.convertors import Convertor, register_url_convertor
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from phronesis.core.api_keys import Role
+from phronesis.errors import InputError, Unauthenticated
+from phronesis.interfaces.authentication import Admission, Caller
+from phronesis.interfaces.http import PREFIX
+
+BEARER: Final = HTTPBearer(
+    auto_error=False, bearerFormat="phr_…", description="An API key, as `phronesis keys create` prints it."
+)
+"""Says in the OpenAPI document how a caller names itself; the header is read here, with our own errors."""
+
+
+def bearer(header: str | None) -> str | None:
+    """Give the token of an ``Authorization`` header; Unauthenticated for another scheme."""
+    if header is None:
+        return None
+    scheme, _, token = header.partition(" ")
+    if scheme.lower() != "bearer" or not token.strip():
+        raise Unauthenticated("Authorization must be 'Bearer' and an API key", field="Authorization")
+    return token.strip()
+
+
+def address_of(request: Request) -> str:
+    """Give whom calls without a key are counted under."""
+    return request.client.host if request.client is not None else "nowhere"
+
+
+async def admit(request: Request) -> Caller:
+    """Give the caller of a request; what it calls too often is refused, and so is whoever tries keys that are none.
+
+    A thread is only taken where the store has to be asked: that costs as much as many a call.
+    """
+    admission: Admission = request.app.state.admission
+    try:
+        token = bearer(request.headers.get("authorization"))
+        caller = admission.recent(token)
+        if caller is None:
+            caller = await run_in_threadpool(admission.admit, token)
+    except Unauthenticated:
+        admission.count(None, address_of(request))
+        raise
+    admission.count(caller, address_of(request))
+    request.state.caller = caller
+    return caller
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """An application at ``path`` that only those reach who are let in and do not call too often, whatever they ask."""
+
+    path: str
+    app: ASGIApp
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        scope["route"] = self  # what the log and the counts name, of those who are refused too
+        await admit(Request(scope, receive))
+        await self.app(scope, receive, send)
+
+
+async def _reading(request: Request, _: Annotated[object, Depends(BEARER)]) -> Caller:
+    return await _with(request, Role.READ)
+
+
+async def _writing(request: Request, _: Annotated[object, Depends(BEARER)]) -> Caller:
+    return await _with(request, Role.WRITE)
+
+
+async def _administering(request: Request, _: Annotated[object, Depends(BEARER)]) -> Caller:
+    return await _with(request, Role.ADMIN)
+
+
+async def _with(request: Request, role: Role) -> Caller:
+    caller = await admit(request)
+    caller.needs(role)
+    return caller
+
+
+Reading = Annotated[Caller, Depends(_reading)]
+Writing = Annotated[Caller, Depends(_writing)]
+Administering = Annotated[Caller, Depends(_administering)]
+
+
+# Paths with ids in them: an id may hold a slash, written ``%2F``, and is one segment of the path all the same.
+
+
+class Segment(Convertor[str]):
+    """One segment of a path, as whoever called wrote it."""
+
+    regex = "[^/]+"
+
+    def convert(self, value: str) -> str:
+        """Give the text that a segment stands for."""
+        return value.replace("%2F", "/").replace("%25", "%")
+
+    def to_string(self, value: str) -> str:
+        """Give the segment that stands for a text."""
+        return value.replace("%", "%25").replace("/", "%2F")
+
+
+_SEGMENT: Final = Segment()
+register_url_convertor("segment", _SEGMENT)
+
+RUN: Final = "/runs/{run_id:segment}"
+USER: Final = "/users/{user_id:segment}"
+
+
+def segmented(scope: Scope) -> str:
+    """Give the path of a request, in which slashes part segments and nothing else."""
+    path: str = scope["path"]
+    raw: bytes = scope.get("raw_path") or b""
+    if not path.startswith(f"{PREFIX}/"):
+        return path
+    segments = [unquote(one) for one in raw.decode("latin-1").split("/")]
+    if "/".join(segments) != path:  # none was given, or a layer before this one made another path of it
+        segments = path.split("/")
+    return "/".join(map(_SEGMENT.to_string, segments))
+
+
+# What every write takes beside its body: the key that makes it repeatable, whether to wait, and for which version.
+
+Key = Annotated[
+    str | None,
+    Header(alias="Idempotency-Key", max_length=256, description="The same key and body again: the same result, once."),
+]
+Match = Annotated[
+    str | None, Header(alias="If-Match", max_length=64, description="The item's ETag; another version is a 412.")
+]
+_TAG: Final = re.compile(r'"?(\d{1,9})"?')
+
+
+@dataclass(frozen=True, slots=True)
+class How:
+    """How a write is to be done."""
+
+    idempotency_key: str | None
+    wait: bool
+
+    def by(self, caller: Caller) -> dict[str, Any]:
+        """Give the arguments that every verb that writes takes."""
+        return {"actor": caller.actor, "idempotency_key": self.idempotency_key, "wait": self.wait}
+
+
+async def _how(
+    idempotency_key: Key = None,
+    wait: Annotated[bool, Query(description="false: stored at once, interpreted later.")] = True,
+) -> How:
+    return How(idempotency_key, wait)
+
+
+Written = Annotated[How, Depends(_how)]
+
+
+def version_of(tag: str | None) -> int | None:
+    """Give the version that an If-Match header names; None for none, or for any (``*``)."""
+    if tag is None or tag.strip() == "*":
+        return None
+    found = _TAG.fullmatch(tag.strip().removeprefix("W/"))
+    if found is None:
+        raise InputError('If-Match must be an ETag as it came, such as "3"', field="If-Match")
+    return int(found[1])
+
+
+def etag(version: int) -> dict[str, str]:
+    """Give the header that names an item's version."""
+    return {"ETag": f'"{version}"'}

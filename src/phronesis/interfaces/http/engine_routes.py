@@ -1,0 +1,246 @@
+"""Experience: attempts, what they have in common, what follows from it, and what people say of it."""
+
+import tempfile
+from http import HTTPStatus
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Form, Query, Request, Response, UploadFile
+
+from phronesis.core import reports
+from phronesis.core.api_keys import Role
+from phronesis.core.evidence_pack import EvidencePack
+from phronesis.core.results import EditResult
+from phronesis.core.retrieval_plan import RetrievalPlan, plan_of
+from phronesis.errors import InputError
+from phronesis.experience.laws.answers import Answer
+from phronesis.experience.laws.records import (
+    L1,
+    PATTERN,
+    PRINCIPLE,
+    Aggregation,
+    EventSource,
+    FeedbackResult,
+    ForgetResult,
+    Ingested,
+    L1Event,
+    Pattern,
+    Principle,
+)
+from phronesis.interfaces.authentication import Caller
+from phronesis.interfaces.http import PREFIX
+from phronesis.interfaces.http.bodies import (
+    Forgetting,
+    Grouping,
+    Learning,
+    Look,
+    NewExperience,
+    NewReasoning,
+    NewResource,
+    NewRun,
+    Owner,
+    Page,
+    PlanWanted,
+    Question,
+    RunWord,
+    Sight,
+    Taken,
+    Word,
+)
+from phronesis.interfaces.http.dependencies import RUN, Reading, Writing, Written
+from phronesis.interfaces.http.openapi import answer, gives, listed
+from phronesis.interfaces.uploads import stored_name
+from phronesis.reasoning.laws.item_records import LearnResult, ReasoningItem, RunRecord
+from phronesis.reasoning.laws.records import Review
+from phronesis.resources.laws.records import IngestedResource
+
+experience_router = APIRouter(prefix=PREFIX, tags=["experience"])
+
+
+@experience_router.post(
+    "/experiences", status_code=HTTPStatus.CREATED, responses=gives(Ingested, 409, 415, 502, status=201)
+)
+def ingest(caller: Writing, body: NewExperience, how: Written) -> Response:
+    """Take attempts in: ``nei``, or the ``text`` of a source of some ``source_type``."""
+    given = body.given()
+    if ("nei" in given) == ("text" in given):
+        raise InputError("give nei, or text with source_type", field="nei")
+    if "nei" in given:
+        stray = sorted(given.keys() & {"source_type", "source_ref", "occurred_at"})
+        if stray:
+            raise InputError(f"{stray[0]} goes with text; each nei has its own", field=stray[0])
+        return answer(caller.memory.ingest(**given, **how.by(caller)), HTTPStatus.CREATED)
+    if "source_type" not in given:
+        raise InputError("source_type says what the text is: lean, math_proof, chat, log, manual, run",
+                         field="source_type")  # fmt: skip
+    return answer(caller.memory.ingest_source(**given, **how.by(caller)), HTTPStatus.CREATED)
+
+
+@experience_router.get("/experiences", responses=gives(reports.Page[L1Event]))
+def experiences(request: Request, caller: Reading, page: Annotated[Page, Query()]) -> Response:
+    """List attempts, newest first."""
+    return listed(request, _records(caller, L1, page))
+
+
+@experience_router.get("/experiences/source", responses=gives(EventSource, 404))
+def source(caller: Reading, asked: Annotated[Taken, Query()]) -> Response:
+    """Give what an event was taken from, by the event's id or a ``source_ref``: text and lines, payload, hints."""
+    return answer(caller.memory.get_source(**asked.given()))
+
+
+@experience_router.get("/patterns", responses=gives(reports.Page[Pattern]))
+def patterns(request: Request, caller: Reading, page: Annotated[Page, Query()]) -> Response:
+    """List what attempts have in common."""
+    return listed(request, _records(caller, PATTERN, page))
+
+
+@experience_router.get("/principles", responses=gives(reports.Page[Principle]))
+def principles(request: Request, caller: Reading, page: Annotated[Page, Query()]) -> Response:
+    """List what follows from patterns."""
+    return listed(request, _records(caller, PRINCIPLE, page))
+
+
+@experience_router.post("/aggregate", responses=gives(Aggregation, 409, 415))
+def aggregate(caller: Writing, body: Grouping, how: Written) -> Response:
+    """Group attempts into patterns."""
+    return answer(caller.memory.aggregate(**body.given(), **how.by(caller)))
+
+
+@experience_router.post("/abstract", responses=gives(Aggregation, 409, 415, 502))
+def abstract(caller: Writing, body: Owner, how: Written) -> Response:
+    """Draw principles from patterns."""
+    return answer(caller.memory.abstract(**body.given(), **how.by(caller)))
+
+
+@experience_router.post("/query", responses=gives(Answer, 415))
+def query(caller: Reading, body: Question) -> Response:
+    """Ask what worked, and what did not."""
+    return answer(caller.memory.query(**body.given()))
+
+
+@experience_router.post("/feedback", responses=gives(FeedbackResult, 404, 409, 415))
+def feedback(caller: Writing, body: Word, how: Written) -> Response:
+    """Say of an item that it was useful or not, right or wrong, or what else it is."""
+    return answer(caller.memory.feedback(**body.given(), **how.by(caller)))
+
+
+@experience_router.post("/forget", responses=gives(ForgetResult, 409, 415))
+def forget(caller: Writing, body: Forgetting, how: Written) -> Response:
+    """Put away what nobody needs, or with ``dry_run`` say what would be."""
+    return answer(caller.memory.forget(**body.given(), **how.by(caller)))
+
+
+def _records(caller: Caller, kind: str, page: Page) -> reports.Page[Any]:
+    found = caller.memory.get_all(kinds=[kind], **page.named())
+    return reports.Page(tuple(caller.memory.get(item.id) for item in found), found.next_cursor)
+
+
+# Reasoning and runs: claims, what was tried, what came of it, what was learned.
+
+run_router = APIRouter(prefix=PREFIX, tags=["runs"])
+
+
+@run_router.post("/reasoning", status_code=HTTPStatus.CREATED, responses=gives(ReasoningItem, 409, 415, status=201))
+def add_reasoning(caller: Writing, body: NewReasoning, how: Written) -> Response:
+    """Store a block of claims that keeps the rules; one that does not is refused with every mistake."""
+    return answer(caller.memory.add_reasoning(**body.given(), **how.by(caller)), HTTPStatus.CREATED)
+
+
+@run_router.post("/runs", status_code=HTTPStatus.CREATED, responses=gives(dict[str, str], 409, 415, status=201))
+def record_run(caller: Writing, body: NewRun, how: Written) -> Response:
+    """Record a run; gives its ``run_id``."""
+    return answer({"run_id": caller.memory.record_run(**body.given(), **how.by(caller))}, HTTPStatus.CREATED)
+
+
+@run_router.get("/runs", responses=gives(reports.Page[RunRecord]))
+def runs(request: Request, caller: Reading, page: Annotated[Page, Query()]) -> Response:
+    """List runs, newest first."""
+    return listed(request, caller.memory.list_runs(**page.named()))
+
+
+@run_router.post(RUN + "/feedback", responses=gives(EditResult, 404, 409, 415))
+def run_feedback(caller: Writing, run_id: str, body: RunWord, how: Written) -> Response:
+    """Say what came of a run: products, pros, cons."""
+    return answer(caller.memory.run_feedback(run_id, **body.given(), **how.by(caller)))
+
+
+@run_router.post(RUN + "/learn", responses=gives(LearnResult, 404, 409, 415, 502))
+def learn(caller: Writing, run_id: str, body: Learning, how: Written) -> Response:
+    """Learn from a run: verdicts on claims, new ones; ``entry_id`` rolls it back."""
+    return answer(caller.memory.learn(run_id, **body.given(), **how.by(caller)))
+
+
+@run_router.get(RUN + "/review", responses=gives(Review, 404, 502))
+def review(caller: Reading, run_id: str, look: Annotated[Look, Query()]) -> Response:
+    """Give what a public source says of a run's modifier."""
+    return answer(caller.memory.review_run(run_id, **look.given()))
+
+
+@run_router.get(RUN, responses=gives(RunRecord, 404))
+def run(caller: Reading, run_id: str, owner: Annotated[Sight, Query()]) -> Response:
+    """Give a run with its FACTS."""
+    return answer(caller.memory.get_run(run_id, **owner.given()))
+
+
+# Resources and plans: documents, what to look for, and carrying it out, for another server too.
+
+resource_router = APIRouter(prefix=PREFIX, tags=["resources"])
+
+
+@resource_router.post(
+    "/resources", status_code=HTTPStatus.CREATED, responses=gives(IngestedResource, 409, 415, 502, status=201)
+)
+def ingest_resource(caller: Writing, body: NewResource, how: Written) -> Response:
+    """Take a document in: its ``text``, or the page at ``url`` where the policy allows it."""
+    return answer(caller.memory.ingest_resource(**body.given(), **how.by(caller)), HTTPStatus.CREATED)
+
+
+@resource_router.post(
+    "/resources/upload", status_code=HTTPStatus.CREATED, responses=gives(IngestedResource, 409, 415, 502, status=201)
+)
+def upload_resource(
+    caller: Writing,
+    file: UploadFile,
+    how: Written,
+    *,
+    uri: Annotated[str | None, Form()] = None,
+    title: Annotated[str | None, Form()] = None,
+    user_id: Annotated[str | None, Form()] = None,
+    namespace: Annotated[str | None, Form()] = None,
+) -> Response:
+    """Take a file in: text, Markdown, HTML, code; PDF and Office files where the server has their readers.
+
+    ``uri`` says which document it is; default: the file's name.
+    """
+    name = Path(file.filename or "").name
+    if not name:
+        raise InputError("the file needs a name: its ending says how it is read", field="file")
+    given: dict[str, Any] = {
+        "uri": uri or f"upload:{name}",
+        "title": title or name,
+        "user_id": user_id,
+        "namespace": namespace,
+    }
+    with tempfile.TemporaryDirectory(prefix="phronesis-upload-") as folder:
+        kept = Path(folder, stored_name(name))
+        kept.write_bytes(file.file.read())
+        return answer(caller.memory.ingest_resource(path=kept, **given, **how.by(caller)), HTTPStatus.CREATED)
+
+
+@resource_router.post("/plan", responses=gives(RetrievalPlan, 415, 502))
+def plan(caller: Reading, body: PlanWanted) -> Response:
+    """Say what is to be looked for to answer a message."""
+    return answer(caller.memory.plan(**body.given()))
+
+
+@resource_router.post("/retrieve", responses=gives(EvidencePack, 415, 502))
+def retrieve(
+    caller: Reading,
+    body: Annotated[dict[str, Any], Body(description="A plan, as /plan gives it, perhaps changed.")],
+    min_score: Annotated[float | None, Query(description="Leave out what scores less.")] = None,
+) -> Response:
+    """Carry a plan out; so another Phronesis uses this one as its resources."""
+    wanted = plan_of(body)
+    if wanted.scope.across_tenant:
+        caller.needs(Role.ADMIN)
+    return answer(caller.memory.retrieve(wanted, min_score=min_score))

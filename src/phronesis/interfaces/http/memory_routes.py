@@ -1,0 +1,243 @@
+"""Memories: remember, list and search, look at one, change it, take it back."""
+
+from functools import reduce
+from http import HTTPStatus
+from operator import or_
+from typing import Annotated, Any, Final, Literal
+
+from fastapi import APIRouter, Query, Request, Response
+
+from phronesis.core.api_keys import Role
+from phronesis.core.context import ContextPackage
+from phronesis.core.items import Item
+from phronesis.core.reports import Page
+from phronesis.core.results import (
+    AddResult,
+    CommitResult,
+    EditResult,
+    ErasureCertificate,
+    Explanation,
+    HistoryEvent,
+    SearchResult,
+    SessionInfo,
+    Turn,
+)
+from phronesis.errors import NotFound
+from phronesis.interfaces.authentication import Caller
+from phronesis.interfaces.context_summary import ContextSummary, summary_of
+from phronesis.interfaces.http import PREFIX
+from phronesis.interfaces.http.bodies import (
+    Because,
+    Change,
+    ContextWanted,
+    Listing,
+    NewMemory,
+    NewTurn,
+    Reflecting,
+    Removal,
+    Sessions,
+    Then,
+    TraitChange,
+    TraitsWanted,
+    Turns,
+    Undo,
+)
+from phronesis.interfaces.http.dependencies import (
+    USER,
+    Administering,
+    Key,
+    Match,
+    Reading,
+    Writing,
+    Written,
+    etag,
+    version_of,
+)
+from phronesis.interfaces.http.openapi import answer, gives, listed
+from phronesis.traits.laws.records import ReflectionCycle, Trait
+from phronesis.traits.laws.strength import TRAIT, Due
+from phronesis.wire import RECORD_OF_KIND
+
+# Conversations: turns, sessions, and the context for the next answer.
+
+conversation_router = APIRouter(prefix=PREFIX, tags=["conversations"])
+
+
+@conversation_router.post("/turns", status_code=HTTPStatus.CREATED, responses=gives(CommitResult, 409, 415, status=201))
+def commit_turn(caller: Writing, body: NewTurn, how: Written) -> Response:
+    """Record one turn of a session: messages, tool calls, references."""
+    return answer(caller.memory.commit_turn(**body.given(), **how.by(caller)), HTTPStatus.CREATED)
+
+
+@conversation_router.get("/turns", responses=gives(list[Turn], 404))
+def turns(caller: Reading, wanted: Annotated[Turns, Query()]) -> Response:
+    """Give a session's turns as they were recorded."""
+    return answer(caller.memory.get_turns(**wanted.given()))
+
+
+@conversation_router.get("/sessions", responses=gives(list[SessionInfo]))
+def sessions(caller: Reading, wanted: Annotated[Sessions, Query()]) -> Response:
+    """Give the sessions a scope sees, latest first."""
+    if wanted.across is not None:
+        caller.needs(Role.ADMIN)
+    return answer(caller.memory.list_sessions(**wanted.given()))
+
+
+@conversation_router.post("/context", responses=gives(ContextSummary | ContextPackage, 415, 502))
+def context(caller: Reading, body: ContextWanted) -> Response:
+    """Compose the context for a message, within its token budget. Nothing is stored but what was shown.
+
+    With `explain` also every record behind it, what each slot used and what was dropped: some thirty times the tokens.
+    """
+    given = body.given()
+    explain = given.pop("explain", False)
+    package = caller.memory.compose_context(**given)
+    return answer(package if explain else summary_of(package))
+
+
+memory_router = APIRouter(prefix=PREFIX, tags=["memories"])
+
+ANY_ITEM: Final[Any] = reduce(or_, RECORD_OF_KIND.values(), Item)
+_TAGGED: Final = {"ETag": "The item's version, for If-Match."}
+
+
+@memory_router.post("/memories", status_code=HTTPStatus.CREATED, responses=gives(AddResult, 409, 415, status=201))
+def add(caller: Writing, body: NewMemory, how: Written) -> Response:
+    """Remember a text, messages, or with ``kind`` one item."""
+    return answer(caller.memory.add(**body.given(), **how.by(caller)), HTTPStatus.CREATED)
+
+
+@memory_router.get("/memories", responses=gives(Page[Item] | SearchResult, headers={"Link": "The next page."}))
+def list_memories(request: Request, caller: Reading, wanted: Annotated[Listing, Query()]) -> Response:
+    """Browse what the scope sees, newest first, page by page; with ``query``, search it."""
+    given = wanted.of(caller)
+    if wanted.query is not None:
+        return answer(caller.memory.search(**given))
+    for name in ("explain", "offset", "min_score", "exclude_session", "time_zone"):
+        given.pop(name, None)
+    return listed(request, caller.memory.get_all(**given))
+
+
+@memory_router.get("/memories/{id}", responses=gives(ANY_ITEM, 404, headers=_TAGGED))
+def get(caller: Reading, id: str, then: Annotated[Then, Query()]) -> Response:  # noqa: A002 - the contract's name
+    """Give a memory as the record of its kind, whatever its status."""
+    item = caller.memory.get(id, **then.given())
+    return answer(item, headers=etag(item.version))
+
+
+@memory_router.patch("/memories/{id}", responses=gives(EditResult, 404, 409, 412, 415, headers=_TAGGED))
+def change(caller: Writing, id: str, body: Change, how: Written, *, if_match: Match = None) -> Response:  # noqa: A002
+    """Give a memory other words, metadata, or an end; its history keeps the old."""
+    result = caller.memory.update(id, **body.given(), expected_version=version_of(if_match), **how.by(caller))
+    return edited(result)
+
+
+@memory_router.delete("/memories/{id}", responses=gives(EditResult | ErasureCertificate, 404, 409, 412))
+def remove(
+    caller: Writing,
+    id: str,  # noqa: A002 - the contract's name
+    way: Annotated[Removal, Query()],
+    *,
+    key: Key = None,
+    if_match: Match = None,
+) -> Response:
+    """Archive a memory; with ``erase`` remove its words for good, which needs an admin's key."""
+    if way.erase:
+        caller.needs(Role.ADMIN)
+    given: dict[str, Any] = {"expected_version": version_of(if_match), "reason": way.reason, "actor": caller.actor}
+    if way.erase:
+        return answer(caller.memory.erase(id=id, **given))
+    return edited(caller.memory.delete(id, **given, idempotency_key=key, wait=way.wait))
+
+
+@memory_router.post("/memories/{id}/{edit}", responses=gives(EditResult, 404, 409, 412, 415, headers=_TAGGED))
+def edit(
+    caller: Writing,
+    id: str,  # noqa: A002 - the contract's name
+    edit: Literal["archive", "unarchive", "pin", "unpin", "retract"],
+    how: Written,
+    body: Because | None = None,
+    *,
+    if_match: Match = None,
+) -> Response:
+    """Archive a memory, bring it back, pin or unpin it, or say that it was wrong."""
+    given = {} if body is None else body.given()
+    verb = getattr(caller.memory, edit)
+    return edited(verb(id, **given, expected_version=version_of(if_match), **how.by(caller)))
+
+
+@memory_router.get("/memories/{id}/history", responses=gives(list[HistoryEvent], 404))
+def history(caller: Reading, id: str, then: Annotated[Then, Query()]) -> Response:  # noqa: A002
+    """Give a memory's changes, oldest first; each can be rolled back."""
+    return answer(caller.memory.history(id, **then.given()))
+
+
+@memory_router.get("/memories/{id}/explain", responses=gives(Explanation, 404))
+def explain(caller: Reading, id: str, then: Annotated[Then, Query()]) -> Response:  # noqa: A002
+    """Give why a memory is held: entry, source, quotation, evidence, edges, history."""
+    return answer(caller.memory.explain(id, **then.given()))
+
+
+@memory_router.post("/rollback", responses=gives(EditResult, 404, 409, 415))
+def rollback(caller: Writing, body: Undo, how: Written) -> Response:
+    """Take back one delta, or all that an entry changed."""
+    return answer(caller.memory.rollback(body.id, cascade=body.cascade, **how.by(caller)))
+
+
+def edited(result: EditResult) -> Response:
+    """Give the answer to an edit, with the version that the item has now."""
+    item = result.items[0] if result.items else None
+    return answer(result, headers=etag(item.version) if item is not None else None)
+
+
+# Users: what was inferred about them, and their right to have it corrected or erased.
+
+user_router = APIRouter(prefix=PREFIX, tags=["users"])
+
+
+@user_router.get(USER + "/traits", responses=gives(list[Trait], 404))
+def traits(caller: Reading, user_id: str, wanted: Annotated[TraitsWanted, Query()]) -> Response:
+    """Give a user's traits of a stage and above."""
+    return answer(caller.memory.get_user_traits(user_id, **wanted.given()))
+
+
+@user_router.get(USER + "/should-reflect", responses=gives(Due, 404))
+def should_reflect(caller: Reading, user_id: str) -> Response:
+    """Tell whether a reflection on a user is due, and why."""
+    return answer(caller.memory.should_reflect(user_id))
+
+
+@user_router.post(USER + "/reflect", responses=gives(ReflectionCycle, 404, 409, 415, 502))
+def reflect(caller: Writing, user_id: str, how: Written, body: Reflecting | None = None) -> Response:
+    """Reflect on a user, if it is due."""
+    given = {} if body is None else body.given()
+    return answer(caller.memory.reflect(user_id, **given, **how.by(caller)))
+
+
+@user_router.patch(USER + "/traits/{trait_id}", responses=gives(EditResult, 404, 409, 412, 415))
+def correct_trait(
+    caller: Writing, user_id: str, trait_id: str, body: TraitChange, how: Written, *, if_match: Match = None
+) -> Response:
+    """Correct a trait: the user's own word."""
+    _check_trait(caller, user_id, trait_id)
+    given = {**body.given(), **how.by(caller), "expected_version": version_of(if_match)}
+    return edited(caller.memory.correct_trait(trait_id, **given))
+
+
+@user_router.delete(USER + "/traits/{trait_id}", responses=gives(EditResult, 404, 409, 412))
+def remove_trait(caller: Writing, user_id: str, trait_id: str, how: Written, *, if_match: Match = None) -> Response:
+    """Say that a trait is wrong: it ends, and keeps its history."""
+    _check_trait(caller, user_id, trait_id)
+    return edited(caller.memory.retract(trait_id, expected_version=version_of(if_match), **how.by(caller)))
+
+
+@user_router.delete(USER, responses=gives(ErasureCertificate, 404, 409))
+def erase_user(caller: Administering, user_id: str, reason: str | None = None) -> Response:
+    """Erase all that was said by and learned of a user, for good; an admin's key."""
+    return answer(caller.memory.erase(user_id=user_id, reason=reason, actor=caller.actor))
+
+
+def _check_trait(caller: Caller, user_id: str, trait_id: str) -> None:
+    found = caller.memory.get(trait_id)
+    if found.kind != TRAIT or found.user_id != user_id:
+        raise NotFound("this user has no such trait; GET …/traits lists them", field="trait_id")

@@ -1,0 +1,231 @@
+"""What every request passes before a route sees it: a request id, and the refusals that need no route."""
+
+import re
+import time
+from dataclasses import dataclass
+from http import HTTPStatus
+from itertools import accumulate
+from typing import Final
+from urllib.parse import urlsplit
+
+from fastapi import Request, Response
+from fastapi.concurrency import run_in_threadpool
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from phronesis.config.server import Serving
+from phronesis.errors import AccessRefused, PhronesisError, TooLarge
+from phronesis.interfaces.http import PREFIX, UPLOAD, problems
+from phronesis.interfaces.http.dependencies import segmented
+from phronesis.interfaces.http.observability import Watch
+from phronesis.uuid7 import new_id
+
+# How much a JSON body holds, found in its bytes before it is parsed.
+
+_STRING: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
+_OPENING: Final = b"[{"
+_CLOSING: Final = b"]}"
+_OTHERS: Final = bytes(sorted(set(range(256)) - set(_OPENING + _CLOSING)))
+_STEP: Final = tuple((code in _OPENING) - (code in _CLOSING) for code in range(256))
+_QUOTES_OF_MEMBER: Final = 4
+"""A member has at most two strings: its name and its value."""
+
+
+def check_extent(body: bytes, serving: Serving) -> None:
+    """Refuse a body with more members than the server takes, or nested deeper. TooLarge names the setting.
+
+    Members are those of all its objects and lists together. The time is linear in the bytes. What is no JSON passes:
+    whoever parses it refuses it.
+    """
+    if _members(body) > serving.max_members or _deepest(body, serving.max_depth) > serving.max_depth:
+        # There are no more strings than quotation marks that no backslash precedes.
+        if body.count(b'"') - body.count(b'\\"') > _QUOTES_OF_MEMBER * serving.max_members:
+            raise _too_many(serving)
+        structure = _STRING.sub(b"", body)
+        if _members(structure) > serving.max_members:
+            raise _too_many(serving)
+        if _deepest(structure, serving.max_depth) > serving.max_depth:
+            raise TooLarge(
+                f"the body is nested more than {serving.max_depth} levels deep (server.max_depth); flatten it",
+                field="body",
+            )
+
+
+def _members(structure: bytes) -> int:
+    """Give a bound of the members: one more than the commas in each object or list."""
+    return structure.count(b",") + structure.count(b"[") + structure.count(b"{")
+
+
+def _deepest(structure: bytes, enough: int) -> int:
+    """Give how deep brackets are nested; not above ``enough`` where there are too few of them, or more that close."""
+    opened = structure.count(b"[") + structure.count(b"{")
+    if opened <= enough or structure.count(b"]") + structure.count(b"}") > opened:
+        return min(opened, enough)
+    return max(accumulate(map(_STEP.__getitem__, structure.translate(None, _OTHERS))))
+
+
+def _too_many(serving: Serving) -> TooLarge:
+    return TooLarge(
+        f"the body has more than {serving.max_members:,} members (server.max_members); send it in several parts, or"
+        " keep data in a file and refer to it",
+        field="body",
+    )
+
+
+REQUEST_ID: Final = "X-Request-ID"
+_GIVEN_ID: Final = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+"""A caller's own request id; any other text is not taken over: it stands in logs and in a header."""
+
+_AT_ONCE: Final = 100_000
+"""Bytes of a body that are looked at without a thread: a millisecond."""
+
+_SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """ASGI middleware. Any exception of what is within becomes a problem, as long as nothing was sent."""
+
+    app: ASGIApp
+    serving: Serving
+    watch: Watch
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        headers, started, status = Headers(scope=scope), time.perf_counter(), 0
+        scope["path"] = segmented(scope)
+        request_id = _request_id(headers)
+        scope.setdefault("state", {})["request_id"] = request_id
+
+        async def sending(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                sent = MutableHeaders(scope=message)
+                sent[REQUEST_ID] = request_id
+                sent["X-Content-Type-Options"] = "nosniff"
+                sent.setdefault("Cache-Control", "no-store")
+            await send(message)
+
+        with self.watch.span(scope, headers) as span:
+            request = Request(scope, receive)
+            try:
+                self._check(scope, headers)
+                if _unreadable(scope, headers):
+                    await _media_type(request)(scope, receive, sending)
+                    return
+                bounded = _bounded(receive, self.serving.max_body)
+                if _is_json(headers):
+                    bounded = await _checked(bounded, self.serving)
+                await self.app(scope, bounded, sending)
+            except HTTPException as error:  # the body grew too large
+                await problems.of_framework(request, error)(scope, receive, sending)
+            except PhronesisError as error:
+                await problems.of_error(request, error)(scope, receive, sending)
+            except Exception as error:
+                if status:
+                    raise
+                await problems.of_surprise(request, error)(scope, receive, sending)
+            finally:
+                self.watch.seen(scope, span, status, time.perf_counter() - started)
+
+    def _check(self, scope: Scope, headers: Headers) -> None:
+        """Refuse a name that is not this server's (DNS rebinding), writes of another site's page, too much at once."""
+        hosts = self.serving.answers_to
+        if hosts and _name(headers.get("host", "")) not in hosts:
+            raise AccessRefused(
+                "this server does not go by the name in the header Host; name it in server.allowed_hosts, or"
+                " phronesis serve --allow-host",
+                field="Host",
+            )
+        length = headers.get("content-length", "")
+        if length.isdecimal() and int(length) > self.serving.max_body:
+            raise TooLarge(
+                f"the body has {int(length):,} bytes; this server takes {self.serving.max_body:,}", field="body"
+            )
+        if scope["method"] in _SAFE or "authorization" in headers:
+            return  # nothing is changed, or the page had to know a key: the browser adds none by itself
+        origin = headers.get("origin")
+        foreign = origin is not None and origin.lower() not in self.serving.cors_origins and not _same(origin, headers)
+        if foreign or (origin is None and headers.get("sec-fetch-site") in {"cross-site", "same-site"}):
+            raise AccessRefused("a page of another site may not send this; call the server itself", field="Origin")
+
+
+def _bounded(receive: Receive, most: int) -> Receive:
+    """Give a ``receive`` that refuses a body that grows too large without having said how large it is."""
+    taken = 0
+
+    async def bounded() -> Message:
+        nonlocal taken
+        message = await receive()
+        if message["type"] == "http.request":
+            taken += len(message.get("body", b""))
+            if taken > most:
+                raise HTTPException(413)  # the framework passes this one on; any other reads as a broken body
+        return message
+
+    return bounded
+
+
+def _is_json(headers: Headers) -> bool:
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    return kind == "application/json" or kind.endswith("+json")
+
+
+async def _checked(receive: Receive, serving: Serving) -> Receive:
+    """Give a ``receive`` that hands over the same body, when it holds no more than the server takes."""
+    pieces: list[bytes] = []
+    while (message := await receive())["type"] == "http.request":
+        pieces.append(message.get("body", b""))
+        if not message.get("more_body", False):
+            break
+    body = b"".join(pieces)
+    await run_in_threadpool(check_extent, body, serving) if len(body) > _AT_ONCE else check_extent(body, serving)
+    waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+    if message["type"] != "http.request":
+        waiting = [message]
+
+    async def again() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return again
+
+
+def _unreadable(scope: Scope, headers: Headers) -> bool:
+    """Tell whether a request of the API has a body that is no JSON: a page of another site may send some of those."""
+    if scope["method"] in _SAFE or not scope["path"].startswith(PREFIX):
+        return False
+    if headers.get("content-length", "0") == "0" and "transfer-encoding" not in headers:
+        return False
+    given = headers.get("content-type", "").partition(";")[0].strip().lower()
+    wanted = "multipart/form-data" if scope["path"] == UPLOAD else "application/json"
+    return given != wanted
+
+
+def _media_type(request: Request) -> Response:
+    wanted = "multipart/form-data" if request.url.path == UPLOAD else "application/json"
+    return problems.problem(
+        request, HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "http.media_type", f"give the body as {wanted}",
+        field="Content-Type",
+    )  # fmt: skip
+
+
+def _request_id(headers: Headers) -> str:
+    given = headers.get(REQUEST_ID, "")
+    return given if _GIVEN_ID.fullmatch(given) else new_id()
+
+
+def _name(host: str) -> str:
+    """Give a Host header's name without its port, and an IPv6 address without brackets."""
+    try:
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return ""
+
+
+def _same(origin: str, headers: Headers) -> bool:
+    return origin.partition("://")[2].lower() == headers.get("host", "").lower()

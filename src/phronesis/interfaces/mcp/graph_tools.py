@@ -1,0 +1,207 @@
+"""The nine tools of the reference memory server: its names, its input, its output."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
+
+from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase
+from pydantic import BaseModel, Field
+
+from phronesis.core.serialization import Record, as_json
+from phronesis.interfaces.mcp.graph import KnowledgeGraph
+from phronesis.interfaces.mcp.request_context import Caller, Options
+from phronesis.interfaces.mcp.tool_calls import Verb
+
+QUERY_MOST: Final = 2_048
+"""Characters of a query (source: the reference server's schema)."""
+
+
+class GivenEntity(BaseModel):
+    """An entity."""
+
+    name: str = Field(description="The name of the entity", min_length=1)
+    entityType: str = Field(description="The type of the entity")  # noqa: N815
+    observations: list[str] = Field(description="An array of observation contents associated with the entity")
+
+
+class GivenRelation(BaseModel):
+    """A relation."""
+
+    source: str = Field(alias="from", description="The name of the entity where the relation starts")
+    target: str = Field(alias="to", description="The name of the entity where the relation ends")
+    relationType: str = Field(description="The type of the relation")  # noqa: N815
+
+
+class GivenObservations(BaseModel):
+    """What is new of an entity."""
+
+    entityName: str = Field(description="The name of the entity to add the observations to")  # noqa: N815
+    contents: list[str] = Field(description="An array of observation contents to add")
+
+
+class GivenDeletion(BaseModel):
+    """What is no more to be held of an entity."""
+
+    entityName: str = Field(description="The name of the entity containing the observations")  # noqa: N815
+    observations: list[str] = Field(description="An array of observations to delete")
+
+
+class CreateEntities(ArgModelBase):
+    """``create_entities``."""
+
+    entities: list[GivenEntity]
+
+
+class SomeRelations(ArgModelBase):
+    """``create_relations`` and ``delete_relations``."""
+
+    relations: list[GivenRelation]
+
+
+class AddObservations(ArgModelBase):
+    """``add_observations``."""
+
+    observations: list[GivenObservations]
+
+
+class DeleteEntities(ArgModelBase):
+    """``delete_entities``."""
+
+    entityNames: list[str] = Field(description="An array of entity names to delete")  # noqa: N815
+
+
+class DeleteObservations(ArgModelBase):
+    """``delete_observations``."""
+
+    deletions: list[GivenDeletion]
+
+
+class ReadGraph(ArgModelBase):
+    """``read_graph``."""
+
+
+class SearchNodes(ArgModelBase):
+    """``search_nodes``."""
+
+    query: Annotated[str, Field(max_length=QUERY_MOST)] = Field(
+        description="The search query to match against entity names, types, and observation content"
+    )
+
+
+class OpenNodes(ArgModelBase):
+    """``open_nodes``."""
+
+    names: list[str] = Field(description="An array of entity names to retrieve")
+
+
+class EntityShape(BaseModel):
+    """An entity, as it goes out."""
+
+    name: str
+    entityType: str  # noqa: N815
+    observations: list[str]
+
+
+class RelationShape(BaseModel):
+    """A relation, as it goes out."""
+
+    source: str = Field(alias="from")
+    target: str = Field(alias="to")
+    relationType: str  # noqa: N815
+
+
+class EntitiesShape(BaseModel):
+    """What ``create_entities`` gives."""
+
+    entities: list[EntityShape]
+
+
+class RelationsShape(BaseModel):
+    """What ``create_relations`` gives."""
+
+    relations: list[RelationShape]
+
+
+class AddedShape(BaseModel):
+    """What was new of one entity."""
+
+    entityName: str  # noqa: N815
+    addedObservations: list[str]  # noqa: N815
+
+
+class ResultsShape(BaseModel):
+    """What ``add_observations`` gives."""
+
+    results: list[AddedShape]
+
+
+class GraphShape(BaseModel):
+    """What the reading tools give."""
+
+    entities: list[EntityShape]
+    relations: list[RelationShape]
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted(Record):
+    """What the deleting tools give."""
+
+    success: bool
+    message: str
+
+
+Act = Callable[[KnowledgeGraph, dict[str, Any]], Any]
+
+
+def graph_verbs(options: Options) -> Sequence[Verb]:
+    """Give the nine tools over the graph of the default scope."""
+
+    def verb(name: str, description: str, takes: type[ArgModelBase], gives: Any, act: Act, **hints: bool) -> Verb:
+        def call(caller: Caller, given: dict[str, Any]) -> Any:
+            return act(KnowledgeGraph(caller, options), given)
+
+        title = name.replace("_", " ").title()
+        return Verb(name, title, description, takes, gives, call, _said, **hints)
+
+    adds = {"writes": True, "idempotent": True}
+    deletes = {"writes": True, "destructive": True, "idempotent": True}
+    return (
+        verb("create_entities", "Create multiple new entities in the knowledge graph; names that exist are ignored.",
+             CreateEntities, EntitiesShape,
+             lambda graph, given: {"entities": graph.create_entities(given["entities"])}, **adds),
+        verb("create_relations", "Create multiple new relations between entities in the knowledge graph, in active"
+             " voice; relations that exist are ignored.", SomeRelations, RelationsShape,
+             lambda graph, given: {"relations": graph.create_relations(given["relations"])}, **adds),
+        verb("add_observations", "Add new observations to existing entities in the knowledge graph.",
+             AddObservations, ResultsShape,
+             lambda graph, given: {"results": graph.add_observations(given["observations"])}, **adds),
+        verb("delete_entities", "Delete multiple entities and their relations from the knowledge graph.",
+             DeleteEntities, Deleted,
+             lambda graph, given: _deleted("Entities", graph.delete_entities(given["entityNames"])), **deletes),
+        verb("delete_observations", "Delete specific observations from entities in the knowledge graph.",
+             DeleteObservations, Deleted,
+             lambda graph, given: _deleted("Observations", graph.delete_observations(given["deletions"])), **deletes),
+        verb("delete_relations", "Delete multiple relations from the knowledge graph.", SomeRelations, Deleted,
+             lambda graph, given: _deleted("Relations", graph.delete_relations(given["relations"])), **deletes),
+        verb("read_graph", "Read the entire knowledge graph.", ReadGraph, GraphShape,
+             lambda graph, _given: graph.read()),
+        verb("search_nodes", "Search for nodes in the knowledge graph whose name, type or observations hold a text.",
+             SearchNodes, GraphShape, lambda graph, given: graph.search(given["query"])),
+        verb("open_nodes", "Open specific nodes in the knowledge graph by their names.", OpenNodes, GraphShape,
+             lambda graph, given: graph.open(given["names"])),
+    )  # fmt: skip
+
+
+def _deleted(what: str, _memories: int) -> Deleted:
+    """Say so whether or not anything was there, as the reference server does."""
+    return Deleted(success=True, message=f"{what} deleted successfully")
+
+
+def _said(result: Any) -> str:
+    """Give the text that the reference server gives beside: the message, or the JSON of what is in it."""
+    if isinstance(result, Deleted):
+        return result.message
+    told = as_json(result)
+    inner = next(iter(told.values())) if len(told) == 1 else told
+    return json.dumps(inner, ensure_ascii=False, indent=2)

@@ -1,0 +1,387 @@
+"""A tool of ours as the SDK runs it: arguments checked, a verb called in a worker thread, its result in a budget."""
+
+import json
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.tools import Tool
+from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase, FuncMetadata
+from mcp.types import CallToolResult, TextContent, ToolAnnotations
+from pydantic import BaseModel, ValidationError
+
+from phronesis.core.serialization import as_json
+from phronesis.errors import BudgetTooSmall, PhronesisError
+from phronesis.interfaces.mcp.request_context import Caller, Options, Reception
+from phronesis.interfaces.mcp.result_budget import Count, ResultText, record_within
+from phronesis.interfaces.mcp.result_text import ROLLBACK, context_tail
+
+if TYPE_CHECKING:
+    from phronesis.core.context import ContextPackage
+    from phronesis.memory.service import Stages
+
+
+# What went wrong, as a caller of a tool or a resource is told: code, field, remedy, and never a traceback.
+
+META: Final = "phronesis/error"
+"""The member of ``_meta`` that holds ``{code, message, field, details}``: a refusal has no structured content, since
+that would have to be of the tool's output schema."""
+
+
+def refused(error: PhronesisError) -> CallToolResult:
+    """Give the result that says which of our errors was raised."""
+    return _refusal(error.to_dict())
+
+
+def not_allowed(role: str) -> CallToolResult:
+    """Give the result for a caller whose role does not reach."""
+    message = f"this needs the role {role}, which you do not have; ask the operator of this memory for it"
+    return _refusal({"code": "access.role", "message": message, "field": None, "details": {"role": role}})
+
+
+def wrong_arguments(error: ValidationError, arguments: Mapping[str, Any]) -> CallToolResult:
+    """Return the result for arguments that are not of the tool's schema; it names the first that is wrong.
+
+    Where an argument may be of several types, it names the member that is wrong in the one it comes nearest to.
+    """
+    faults = [(_path(fault, arguments), fault) for fault in error.errors(include_url=False, include_context=False)]
+    first = faults[0][0][:1]
+    path = max((path for path, _ in faults if path[:1] == first), key=len)
+    told = dict.fromkeys(str(fault["msg"]).removeprefix("Value error, ") for at, fault in faults if at == path)
+    field = ".".join(map(str, path)) or "arguments"
+    message = f"{field}: {', or '.join(told)}; the tool's input schema says what it takes"
+    return _refusal({"code": "input.invalid", "message": message, "field": field, "details": {}})
+
+
+def _path(fault: Mapping[str, Any], arguments: Any) -> tuple[str | int, ...]:
+    """Return where a fault is in the arguments, without the names of types that the schema's unions add."""
+    path: list[str | int] = []
+    value, parts = arguments, fault["loc"]
+    for n, part in enumerate(parts):
+        inside = isinstance(value, Mapping) and part in value
+        inside |= isinstance(value, list) and isinstance(part, int) and part < len(value)
+        if inside:
+            value = value[part]
+            path.append(part)
+        elif fault["type"] == "missing" and n == len(parts) - 1:
+            path.append(part)
+    return tuple(path)
+
+
+def _refusal(error: Mapping[str, Any]) -> CallToolResult:
+    field = f" (field {error['field']})" if error["field"] else ""
+    text = f"{error['code']}: {error['message']}{field}"
+    return CallToolResult(content=[TextContent(text=text)], is_error=True, _meta={META: dict(error)})
+
+
+# A context as the result of a tool: its text, its id and its citations within the budget that was asked for.
+
+TRIES: Final = 4
+"""Times that a context is composed anew, smaller, where its record was longer than expected."""
+
+
+def compose_within(
+    call: Callable[[dict[str, Any]], "ContextPackage"], given: dict[str, Any], budget: int, stages: "Stages", *,
+    records: bool,
+) -> tuple[str, dict[str, Any]]:  # fmt: skip
+    """Give a context's text and its record, whose ``text`` is the same: some clients show a model one, some the other.
+
+    Where the record is given too, both are counted, so that the context itself gets less than half of ``budget``.
+
+    Args:
+        call: composes, given the arguments of ``Memory.compose_context``.
+        given: the arguments but the budget.
+        budget: tokens of everything; 0: those of the policy.
+        stages: whose policy and token counter count.
+        records: whether the record goes out as well.
+
+    Raises:
+        BudgetTooSmall: the message alone takes more; it names the least budget of the tool that would do.
+    """
+    count, total = stages.count_tokens, budget or stages.budget.total
+    around = count(context_tail("ctx_" + "0" * 36, total)) + 2
+    room = total - around
+    if records:
+        room = room * 2 // 5 - around
+    for _ in range(TRIES):
+        try:
+            package = call({**given, "token_budget": max(1, room)})
+        except BudgetTooSmall as error:
+            raise _too_small(error, total, around, records=records) from error
+        text, record = _told(package)
+        size = count(text) + (count(json.dumps(record, ensure_ascii=False)) if records else 0)
+        if size <= total:
+            break
+        room = min(room - 1, room * total // size - 1)
+    return text, record
+
+
+def _too_small(error: BudgetTooSmall, total: int, around: int, *, records: bool) -> BudgetTooSmall:
+    """Give the error in terms of the tool's budget, which also holds what stands around a context."""
+    least = error.details["minimum"] + around
+    least = least * 3 if records else least
+    return BudgetTooSmall(
+        f"token_budget: {total} tokens cannot hold the user's message, which is never cut; give at least {least}",
+        field="token_budget", details={**error.details, "token_budget": total, "minimum": least},
+    )  # fmt: skip
+
+
+def _told(package: "ContextPackage") -> tuple[str, dict[str, Any]]:
+    text = package.text + context_tail(package.context_id, package.token_count)
+    record = {"context_id": package.context_id, "token_count": package.token_count, "text": text}
+    citations = getattr(package, "citations", None)
+    return text, record if not citations else {**record, "citations": as_json(citations)}
+
+
+# The JSON Schemas of tools: a client puts them all into each prompt, so they say what a model needs and no more.
+
+
+def output_schema(gives: Any) -> dict[str, Any]:
+    """Give the JSON Schema of what a tool gives; it is always that of an object. Of records only the members' names."""
+    if not isinstance(gives, Mapping):
+        from phronesis.wire import schema_of  # noqa: PLC0415 - all records: not for the tools that everybody has
+
+        return {**brief(schema_of(gives), leaving_out=("title", "default")), "type": "object"}
+    return {"type": "object", "properties": {name: {"type": kind} for name, kind in gives.items()}}
+
+
+def brief(schema: Any, *, leaving_out: Collection[str]) -> Any:
+    """Give a schema without some of its keywords: a client is sent all schemas at once, and may put them in a prompt.
+
+    Titles only repeat names; what a member is by default says nothing where each is always there. A property's name is
+    no keyword and stays.
+    """
+    if isinstance(schema, list):
+        return [brief(one, leaving_out=leaving_out) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        name: {key: brief(part, leaving_out=leaving_out) for key, part in one.items()}
+        if name in _NAMED and isinstance(one, dict)
+        else brief(one, leaving_out=leaving_out)
+        for name, one in schema.items()
+        if name not in leaving_out
+    }
+
+
+_NAMED: Final = frozenset({"properties", "$defs"})
+"""Keywords whose members are named by whoever wrote the schema."""
+
+
+FOR_PROGRAMS: Final = frozenset(
+    {"wait", "idempotency_key", "explain", "namespace", "agent_id", "run_id", "session_metadata"}
+)
+"""Arguments that a tool takes, and that a model is not told of."""
+
+PARTS_FOR_PROGRAMS: Final = frozenset(
+    {"metadata", "id", "external_id", "created_at", "additionalProperties", "description"}
+)
+"""Members of the parts of a turn, and keywords of their schemas, of which a model is not told."""
+
+
+def input_schema(takes: type[BaseModel], *, whole: bool) -> dict[str, Any]:
+    """Give the JSON Schema of a tool's arguments; ``whole``: also of those that only programs give."""
+    schema: dict[str, Any] = _optional(brief(takes.model_json_schema(), leaving_out=("title", "maxLength")))
+    schema.pop("description", None)  # of the model's class: what the tool does, its own description says
+    if whole:
+        return schema
+    parts = schema.get("$defs", {}).values()
+    for part in (schema, *parts):
+        first = dict.fromkeys(part.get("required", ()))
+        members = {name: part["properties"][name] for name in first | part["properties"]}
+        part["properties"] = {name: one for name, one in members.items() if name not in FOR_PROGRAMS}
+    for part in parts:
+        for name in PARTS_FOR_PROGRAMS:
+            part.pop(name, None)
+            part["properties"].pop(name, None)
+    return schema
+
+
+def _optional(schema: Any) -> Any:
+    """Give a schema in which what may be left out does not say that it may be null too: that is taken, and no news."""
+    if isinstance(schema, list):
+        return [_optional(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    plain = {name: _optional(one) for name, one in schema.items()}
+    if plain.get("additionalProperties") is True:
+        del plain["additionalProperties"]
+    if "default" in plain and plain["default"] is None:
+        del plain["default"]
+    choices = [one for one in plain.get("anyOf", ()) if one != {"type": "null"}]
+    if len(choices) == 1:
+        del plain["anyOf"]
+        plain = {**choices[0], **plain}
+    elif choices:
+        plain["anyOf"] = choices
+    return plain
+
+
+BUDGET: Final = "token_budget"
+
+CONTEXT_META: Final = "phronesis/context"
+"""The member of ``_meta`` that holds what programs need of a context: id, tokens, and what its citations name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """A tool as the tables say it.
+
+    Attributes:
+        name: the tool's name.
+        title: what people see.
+        description: tells a model when to call it.
+        takes: the model of its arguments.
+        gives: the members of its record and their JSON types; or the type of a result that goes out whole.
+        call: what does it: gets the caller and the arguments that were given.
+        say: puts the result into lines for a model; of a result that goes out whole, into a text.
+        budget: tokens of its result where the call names none.
+        writes: whether it stores or changes anything.
+        destructive: whether it may take the place of what is there; only of one that writes.
+        idempotent: whether the same call again changes nothing more.
+        composes: whether its verb keeps the budget itself.
+    """
+
+    name: str
+    title: str
+    description: str
+    takes: type[ArgModelBase]
+    gives: Any
+    call: Callable[[Caller, dict[str, Any]], Any]
+    say: Callable[[Any], ResultText | str]
+    budget: int = 0
+    writes: bool = False
+    destructive: bool = False
+    idempotent: bool = True
+    composes: bool = False
+
+    @property
+    def whole(self) -> bool:
+        """Whether the result goes out as it is, under the schema of its type: the reference server's tools."""
+        return not isinstance(self.gives, Mapping)
+
+    def hints(self) -> ToolAnnotations:
+        """Give the annotations: a memory is a closed world."""
+        return ToolAnnotations(
+            read_only_hint=not self.writes, destructive_hint=self.destructive, idempotent_hint=self.idempotent,
+            open_world_hint=False,
+        )  # fmt: skip
+
+
+class LenientJson(FuncMetadata):
+    """Reads an argument that came as JSON within a string, as some clients send it, but only where it must be.
+
+    The SDK reads every such string; then a text to remember that happens to be JSON would not arrive as a text.
+    """
+
+    def pre_parse_json(self, data: dict[str, Any]) -> dict[str, Any]:
+        """Give the arguments as they are to be checked."""
+        try:
+            self.arg_model.model_validate(data)
+        except ValidationError:
+            return super().pre_parse_json(data)
+        return data
+
+
+class VerbTool(Tool):
+    """A tool whose wrong arguments are refused with code and field, as all else is."""
+
+    async def run(self, arguments: dict[str, Any], context: Context[Any, Any], convert_result: bool = False) -> Any:
+        """Run it; our errors are results with ``isError``, and what nobody foresaw is the SDK's to log and hide."""
+        try:
+            self.fn_metadata.validate_arguments(arguments)
+        except ValidationError as error:
+            return wrong_arguments(error, arguments)
+        return await super().run(arguments, context, convert_result)
+
+
+def tool_of(verb: Verb, reception: Reception) -> VerbTool:
+    """Give the tool of a verb; an output schema stands where it gives a record."""
+    records = verb.whole or reception.options.records
+    return VerbTool(
+        fn=partial(_carried_out, verb, reception), name=verb.name, title=verb.title, description=verb.description,
+        parameters=input_schema(verb.takes, whole=records), context_kwarg=None, is_async=False,
+        annotations=verb.hints(),
+        fn_metadata=LenientJson(arg_model=verb.takes, output_schema=output_schema(verb.gives) if records else None),
+    )  # fmt: skip
+
+
+def _carried_out(verb: Verb, reception: Reception, **arguments: Any) -> CallToolResult:
+    try:
+        caller = reception.caller()
+        if verb.writes and not caller.may("write"):
+            return not_allowed("write")
+        given = _given(arguments, reception.options.defaults(arguments, writes=verb.writes))
+        if verb.whole:
+            return _whole(verb, verb.call(caller, given))
+        return _within(verb, caller, given, reception.options)
+    except PhronesisError as error:
+        return refused(error)
+
+
+def _whole(verb: Verb, result: Any) -> CallToolResult:
+    """Give a result as it is, text and record."""
+    return CallToolResult(content=[TextContent(text=str(verb.say(result)))], structured_content=dict(as_json(result)))
+
+
+def _within(verb: Verb, caller: Caller, given: dict[str, Any], options: Options) -> CallToolResult:
+    """Give a result whose text, and record where one is given, are no more tokens together than the call's budget."""
+    budget, records = given.pop(BUDGET, verb.budget), options.records
+    if verb.composes:
+        return _context(verb, caller, given, budget, records=records)
+    result = verb.call(caller, given)
+    count: Count = caller.memory.stages.count_tokens
+    text, record, shown = _cut(verb, result, options, count, budget)
+    if hasattr(result, "next_cursor") and shown < len(result):
+        # A cursor goes on after the whole page: what does not fit in belongs to the next one.
+        result = verb.call(caller, {**given, "limit": max(1, shown)})
+        text, record, _ = _cut(verb, result, options, count, budget)
+    return CallToolResult(content=[TextContent(text=text)], structured_content=record)
+
+
+def _cut(
+    verb: Verb, result: Any, options: Options, count: Count, budget: int
+) -> tuple[str, dict[str, Any] | None, int]:
+    """Give a result as a text, and as a record where one is asked for, and how many of its lines are in both."""
+    said = verb.say(result)
+    if isinstance(said, str):
+        said = ResultText(said)
+    if ROLLBACK in said.tail and ROLLBACK not in options.offered():
+        said = replace(said, tail="")
+    text, shown = said.within(budget // 2 if options.records else budget, count)
+    if not options.records:
+        return text, None, shown
+    told = as_json(result)
+    lists = [name for name, kind in verb.gives.items() if kind == "array"]
+    record = record_within(
+        told if isinstance(told, Mapping) else {"result": told}, budget - count(text), count, lists=lists
+    )
+    return text, record, min([shown, *(len(record.get(name, ())) for name in lists)])
+
+
+def _context(verb: Verb, caller: Caller, given: dict[str, Any], budget: int, *, records: bool) -> CallToolResult:
+    """Give a context; what programs need of it stands in ``_meta``, which no model is shown."""
+    text, record = compose_within(partial(verb.call, caller), given, budget, caller.memory.stages, records=records)
+    meta = {name: value for name, value in record.items() if name != "text"}
+    return CallToolResult(
+        content=[TextContent(text=text)], structured_content=record if records else None, _meta={CONTEXT_META: meta}
+    )
+
+
+def _given(arguments: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the arguments that were given, as plain values, and the server's defaults for those that were not."""
+    filled = {**arguments, **defaults}
+    return {name: _plain(value) for name, value in filled.items() if value is not None and not _shared(name, value)}
+
+
+def _shared(name: str, value: Any) -> bool:
+    """Tell whether an empty user is meant: nobody's own, but what is shared."""
+    return name == "user_id" and value == ""
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, BaseModel):
+        return value.model_dump(exclude_unset=True, by_alias=True)
+    return [_plain(one) for one in value] if isinstance(value, list) else value

@@ -1,0 +1,318 @@
+"""The tools of the contract: each is a verb of ``Memory`` under the name that models know it by.
+
+Nothing here imports ``Memory``: a server tells its tools before its store is opened.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from phronesis.core.ids import parse_id
+from phronesis.core.items import statement
+from phronesis.core.serialization import Record
+from phronesis.errors import InputError
+from phronesis.interfaces.mcp import arguments, result_text
+from phronesis.interfaces.mcp.request_context import Caller
+from phronesis.interfaces.mcp.tool_calls import Verb
+
+if TYPE_CHECKING:
+    from phronesis.core.items import Item
+    from phronesis.experience.laws.records import Ingested
+    from phronesis.traits.laws.records import ReflectionCycle, Trait
+
+
+# ``forget``: what a user asks to be forgotten is found, shown, and archived when the memories are named.
+
+MOST_FOUND: Final = 20
+"""Memories that one query names at most."""
+
+CLOSE: Final = 0.5
+"""Share of the best score that a memory needs to be named beside it."""
+
+REQUEST: Final = "forget_request"
+"""The key of a task that says what a user asked to have forgotten."""
+
+DERIVED: Final = (
+    "fact", "preference", "profile", "decision", "event", "intention", "procedure", "episodic",
+)  # fmt: skip
+"""What is taken from what a user says, and can be forgotten with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten(Record):
+    """The memories that were archived, or with ``dry_run`` would be.
+
+    ``abstained``: none of them clearly is what the query means; then nothing is archived by a query alone.
+    ``entry_ids`` are what ``rollback`` takes back.
+    """
+
+    items: "Sequence[Item]"
+    dry_run: bool
+    abstained: bool = False
+    entry_ids: Sequence[str] = ()
+    pending: bool = False
+
+
+def forget(caller: "Caller", given: dict[str, Any]) -> Forgotten:
+    """Archive the memories of ``ids``, or those that a ``query`` finds; list them where ``dry_run`` asks for that.
+
+    With them goes what says the same: what was derived from them, what they were taken from, and equal items of other
+    kinds. A query without ``dry_run`` given is a dry run: what it finds is shown before anything is archived.
+
+    Raises:
+        InputError: neither ids nor a query. NotFound: one of the ids is no memory; nothing is archived then.
+    """
+    ids = [parse_id(one, field=f"ids[{n}]") for n, one in enumerate(given.get("ids") or ())]
+    query, name = given.get("query"), given.get("external_id")
+    owner: dict[str, Any] = {name: given[name] for name in ("user_id", "namespace") if name in given}
+    if name is not None:
+        ids.append(caller.memory.get(external_id=name, **owner).id)
+    if not ids and not query:
+        raise InputError("give a query (what is to be forgotten), ids of memories or an external_id", field="query")
+    if ids:
+        items, abstained = list({item.id: item for item in map(caller.memory.get, ids)}.values()), False
+    else:
+        items, abstained = _found(caller, str(query), owner)
+    if not abstained:
+        browser, tenant = caller.memory.stages.browser, caller.memory.tenant
+        items = [*items, *browser.going_with(tenant, items, None if ids else query)]
+    if given.get("dry_run", not ids) or abstained or not items:
+        return Forgotten(items, dry_run=True, abstained=abstained)
+    return _archived(caller, [item for item in items if item.status != "archived"], given)
+
+
+def _found(caller: "Caller", query: str, owner: dict[str, Any]) -> "tuple[list[Item], bool]":
+    """Give the user's own memories that a query names, and whether that is doubtful.
+
+    Messages are sought apart: a search for both gives a message or what was taken from it, and both are to go. So are
+    tasks, since an open request to forget says the query's words, and would hide what it is about. An open
+    request to forget is named where nothing else is: what it asks for ends it, and so does archiving it.
+    """
+    from phronesis.index.tokens import question_terms  # noqa: PLC0415 - not before something is forgotten
+
+    search = partial(caller.memory.search, query, **owner, limit=MOST_FOUND)
+    results = [search(kinds=DERIVED), search(kinds=["task"]), search(kinds=["message"])]
+    own = [[one for one in result if one.item.user_id == owner.get("user_id")] for result in results]
+    requests = {one.item.entry_id: one.item for found in own for one in found if one.item.key == REQUEST}
+    asked = set(question_terms(query))
+    others = [
+        [
+            one for one in found if one.item.entry_id not in requests
+            # What stands beside a message that says it is found too, and by words alone has none of them.
+            and ("dense" in result.channels or asked & set(question_terms(f"{one.item.content} {statement(one.item)}")))
+        ]
+        for result, found in zip(results, own, strict=True)
+    ]  # fmt: skip
+    abstained = all(result.abstained or not found for result, found in zip(results, others, strict=True))
+    near: dict[str, Item] = {}
+    for result, every, found in zip(results, own, others, strict=True):
+        best = max((one.score for one in every), default=0.0)
+        least = max(best - (1 - CLOSE) * abs(best), getattr(result, "threshold", None) or -abs(best))
+        clear = found if abstained else [one for one in found if one.score >= least and not result.abstained]
+        near |= {one.item.id: one.item for one in clear}
+    if near and not abstained:  # the message that asks for it says it too
+        near |= {one.item.id: one.item for one in own[-1] if one.item.entry_id in requests}
+    return (list(near.values()) or list(requests.values()))[:MOST_FOUND], abstained
+
+
+def _archived(caller: "Caller", items: "Sequence[Item]", given: dict[str, Any]) -> Forgotten:
+    how = {"wait": given.get("wait", True), "reason": given.get("reason") or "the user asked to forget it"}
+    key = given.get("idempotency_key")
+    done = [
+        caller.memory.delete(
+            item.id, **how, actor=caller.actor, idempotency_key=None if key is None else f"{key}:{item.id}"
+        )
+        for item in items
+    ]
+    gone = {found.id: found for item, one in zip(items, done, strict=True) for found in one.items or [item]}
+    return Forgotten(
+        [*gone.values()], dry_run=False,
+        entry_ids=[one.entry_id for one in done], pending=any(one.pending for one in done),
+    )  # fmt: skip
+
+
+Call = Callable[[Caller, dict[str, Any]], Any]
+
+WRITE_ARGUMENTS: Final = ("idempotency_key", "wait")
+
+SHORT: Final = 1_000
+"""Tokens of the result of a write: its items, and how to take it back."""
+LISTED: Final = 1_500
+"""Tokens of a listing: ten memories of a line or two, each with its citation."""
+WHOLE: Final = 3_000
+"""Tokens of one memory with its sources or its history."""
+
+ITEMS: Final = {"items": "array", "entry_id": "string"}
+FOUND: Final = {"evidence": "array", "abstained": "boolean"}
+ITEM: Final = {"id": "string", "kind": "string", "content": "string"}
+RESULT: Final = {"result": "array"}
+
+
+def _read(verb: str) -> Call:
+    return lambda caller, given: getattr(caller.memory, verb)(**given)
+
+
+def _write(verb: str) -> Call:
+    return lambda caller, given: getattr(caller.memory, verb)(**given, actor=caller.actor)
+
+
+def _get(caller: Caller, given: dict[str, Any]) -> "Item":
+    if "id" in given:  # it needs no owner, and one may be the server's default
+        given = {name: value for name, value in given.items() if name not in {"user_id", "namespace"}}
+    return caller.memory.get(**given)
+
+
+def _record_experience(caller: Caller, given: dict[str, Any]) -> "Ingested":
+    apart = ("user_id", "namespace", *WRITE_ARGUMENTS)
+    how = {name: given.pop(name) for name in apart if name in given}
+    return caller.memory.ingest(given, **how, actor=caller.actor)
+
+
+def _traits(caller: Caller, given: dict[str, Any]) -> "list[Trait]":
+    return caller.memory.get_user_traits(**_of_a_user(given))
+
+
+def _reflect(caller: Caller, given: dict[str, Any]) -> "ReflectionCycle":
+    return caller.memory.reflect(**_of_a_user(given), actor=caller.actor)
+
+
+def _of_a_user(given: dict[str, Any]) -> dict[str, Any]:
+    if "user_id" not in given:
+        raise InputError("user_id is missing: say which user, or start the server with --user", field="user_id")
+    return given
+
+
+_TABLE: Final = (
+    Verb(
+        "add_memory", "Remember this",
+        "Call it when the user says to remember something, or states what matters later: about themselves, a"
+        " preference, a decision, a plan, a fact of the project. No secrets, nothing of this moment only. With kind,"
+        " key and value a new value replaces the old.",
+        arguments.AddMemory, ITEMS, _write("add"), result_text.added, SHORT, writes=True, idempotent=False,
+    ),
+    Verb(
+        "search_memories", "Search memories",
+        "Call it before you answer what may depend on the user or on earlier conversations or decisions. Cite what"
+        " you use as [mem:<id>]. When nothing supports an answer, say so.",
+        arguments.SearchMemories, FOUND, _read("search"), result_text.found, LISTED,
+    ),
+    Verb(
+        "update_memory", "Correct a memory",
+        "Call it when the user corrects something remembered: new words, a new value, or when it stopped being true."
+        " The history keeps the old version.",
+        arguments.UpdateMemory, ITEMS, _write("update"), result_text.edited, SHORT, writes=True, destructive=True,
+    ),
+    Verb(
+        "forget", "Forget this",
+        "Call it when the user asks to forget something. First with query: it lists what would go. Then, when those"
+        " are the ones, with their ids: they are archived, and no read shows them any more.",
+        arguments.Forget, {"items": "array", "dry_run": "boolean"}, forget, result_text.forgotten, LISTED, writes=True,
+        destructive=True,
+    ),
+    Verb(
+        "compose_context", "Compose a context",
+        "Call it once at the start of a turn, instead of several searches: profile, preferences, what is due, a"
+        " summary, recent turns and cited evidence in one text within token_budget.",
+        arguments.ComposeContext, {"context_id": "string", "token_count": "integer", "text": "string"},
+        _read("compose_context"),
+        str, composes=True,
+    ),
+    Verb(
+        "commit_turn", "Record a turn",
+        "Call it once at the end of each turn, with the context_id it was answered with: messages, tool calls and"
+        " references are recorded, and what they state is learned.",
+        arguments.CommitTurn, {"entry_id": "string", "stored": "array"},
+        _write("commit_turn"), result_text.committed, SHORT,
+        writes=True, idempotent=False,
+    ),
+    Verb(
+        "record_experience", "Record an attempt",
+        "Call it after an attempt at a task whose outcome you know, success or failure, so that it is not tried in"
+        " vain again.",
+        arguments.RecordExperience, {"entry_id": "string", "events": "array"},
+        _record_experience, result_text.recorded, SHORT,
+        writes=True, idempotent=False,
+    ),
+    Verb(
+        "query_experience", "Ask what worked",
+        "Call it before you start a task and after something failed: what worked and what failed before in a"
+        " situation like this, with its events.",
+        arguments.QueryExperience,
+        {"recommended_attempts": "array", "avoid": "array", "l1_evidence": "array", "l2_patterns": "array",
+         "l3_principles": "array", "abstained": "boolean"},
+        _read("query"), result_text.answer, LISTED,
+    ),
+    Verb(
+        "get_memory", "Read a memory",
+        "Read one memory in full by its id, citation or external_id, whatever its state. Call it when a search result"
+        " is cut or you need its fields.",
+        arguments.GetMemory, ITEM, _get, result_text.item, WHOLE,
+    ),
+    Verb(
+        "list_memories", "List memories",
+        "List what is remembered, newest first, page by page. Call it to look over everything of a user, kind or"
+        " session; to answer a question, search instead.",
+        arguments.ListMemories, {"items": "array"}, _read("get_all"), result_text.page, LISTED,
+    ),
+    Verb(
+        "delete_memory", "Archive a memory",
+        "Take one memory out of all ordinary reads. Call it when something should never have been stored. It is"
+        " archived, and can be brought back; erasing for good is for the operator.",
+        arguments.DeleteMemory, ITEMS, _write("delete"), result_text.edited, SHORT, writes=True, destructive=True,
+    ),
+    Verb(
+        "memory_history", "History of a memory",
+        "List every change of a memory, oldest first: who, when, what it was before. Call it when the user asks how"
+        " or since when something is known, or to find the delta to roll back.",
+        arguments.MemoryHistory, RESULT, _read("history"), result_text.history, LISTED,
+    ),
+    Verb(
+        "rollback_memory", "Take a change back",
+        "Undo one change (delta_id), or all that one write changed (entry_id). Call it when a write turns out to have"
+        " been wrong. It is itself a change, and can be taken back.",
+        arguments.RollbackMemory, ITEMS, _write("rollback"), result_text.edited, SHORT, writes=True, destructive=True,
+        idempotent=False,
+    ),
+    Verb(
+        "explain_memory", "Why a memory is held",
+        "Show why something is believed: the sources with their exact words, the evidence for and against, the"
+        " history. Call it when the user asks where you know something from, or memories contradict each other.",
+        arguments.ExplainMemory, {"item": "object", "sources": "array"},
+        _read("explain"), result_text.explanation, WHOLE,
+    ),
+    Verb(
+        "give_feedback", "Give feedback",
+        "Say that a memory was useful or not, correct or incorrect. Call it after you used what a search or"
+        " query_experience gave and know whether it helped, or when the user judges it.",
+        arguments.GiveFeedback, ITEMS, _write("feedback"), result_text.judged, SHORT, writes=True,
+    ),
+    Verb(
+        "get_user_traits", "What a user is like",
+        "List what was learned about how a user works and what they prefer, the surest first, with stage and"
+        " confidence. Call it to adapt tone and approach; these are inferences, not statements of the user.",
+        arguments.GetUserTraits, RESULT, _traits, result_text.traits, LISTED,
+    ),
+    Verb(
+        "reflect", "Reflect on a user",
+        "Look at what was learned of a user since the last time, and draw traits from it. Call it when a conversation"
+        " ends; it does nothing when nothing is due.",
+        arguments.Reflect, {"status": "string"}, _reflect, result_text.reflected, SHORT, writes=True, destructive=True,
+        idempotent=False,
+    ),
+    Verb(
+        "mem_search", "Search claims",
+        "Search the bank of reasoning claims: what runs have supported or refuted, each claim with its status. Call"
+        " it in a run before you propose something, and give your run_id.",
+        arguments.MemSearch, FOUND, _read("mem_search"), result_text.claims, LISTED,
+    ),
+    Verb(
+        "mem_get", "Read a reasoning item",
+        "Read one item of the reasoning bank with all its claims, facts, inferences, limits and evidence. Call it"
+        " when mem_search found a claim you want to rely on, and give your run_id.",
+        arguments.MemGet, ITEM, _read("mem_get"), result_text.item, WHOLE,
+    ),
+)  # fmt: skip
+
+VERBS: Final[Mapping[str, Verb]] = {verb.name: verb for verb in _TABLE}
+"""The tools by name, those of `access.DEFAULT_TOOLS` first."""

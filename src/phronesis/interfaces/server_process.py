@@ -1,0 +1,216 @@
+"""The server: one application that the faces are mounted in."""
+
+import asyncio
+import contextlib
+import importlib.util
+import signal
+import socket
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from phronesis.config.server import Serving
+from phronesis.errors import InputError, MissingExtra
+from phronesis.memory import Memory
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+    from starlette.applications import Starlette
+    from starlette.types import Receive, Scope, Send
+
+    from phronesis.interfaces.mcp import Options
+
+
+# An application that is made when somebody first asks for it, because importing it takes long.
+
+
+@dataclass(slots=True)
+class _Held:
+    """An application within its own lifespan, which one task enters and leaves, as a task group in it demands."""
+
+    app: "asyncio.Future[Starlette]"
+    keeper: "asyncio.Task[None]"
+
+
+@dataclass(slots=True)
+class Later:
+    """Answers with the application that ``make`` gives; the first requests wait until it is made.
+
+    ``make`` is called in a thread beside the server's loop, so that others are answered meanwhile. When it raises,
+    those requests fail, and the next one tries again.
+    """
+
+    make: Callable[[], "Starlette"]
+    _stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    _held: _Held | None = None
+
+    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+        """Answer a request, within ``lasting``."""
+        held = self._held
+        if held is None or (held.keeper.done() and not self._stopping.is_set()):
+            app: asyncio.Future[Starlette] = asyncio.get_running_loop().create_future()
+            held = self._held = _Held(app, asyncio.create_task(self._keep(app)))
+        await asyncio.wait((held.app, held.keeper), return_when=asyncio.FIRST_COMPLETED)
+        if not held.app.done():
+            held.keeper.result()  # raises what it failed with
+        await held.app.result()(scope, receive, send)
+
+    @contextlib.asynccontextmanager
+    async def lasting(self) -> AsyncIterator[None]:
+        """Hold the application, once it is made, until the server stops. A server may be started again."""
+        self._stopping = asyncio.Event()
+        try:
+            yield
+        finally:
+            self._stopping.set()
+            held, self._held = self._held, None
+            if held is not None and not held.app.done():
+                held.keeper.cancel()
+                await asyncio.wait((held.keeper,))
+            elif held is not None:
+                await held.keeper
+
+    async def _keep(self, promised: "asyncio.Future[Starlette]") -> None:
+        app = await asyncio.to_thread(self.make)
+        async with app.router.lifespan_context(app):
+            promised.set_result(app)
+            await self._stopping.wait()
+
+
+# The process that serves an application: a socket that listens, and a loop that ends when a signal asks.
+
+
+def listen(serving: Serving) -> socket.socket:
+    """Give a socket that listens where the server shall."""
+    family = socket.AF_INET6 if ":" in serving.host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((serving.host.strip("[]"), serving.port))
+    except OSError as error:
+        listening.close()
+        raise InputError(
+            f"cannot listen at {serving.host}:{serving.port}: {error.strerror or error}; give another --port, or --port"
+            " 0 for one that is free",
+            field="port",
+        ) from error
+    return listening
+
+
+def run(app: Any, serving: Serving, listening: socket.socket, say: Callable[[str], None]) -> None:
+    """Run the application on a socket until a signal asks it to stop."""
+    import uvicorn  # noqa: PLC0415 - an optional package
+
+    class Told(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            name = f"[{serving.host}]" if ":" in serving.host else serving.host
+            say(f"http://{name}:{listening.getsockname()[1]}")
+
+        @contextlib.contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            # Uvicorn's own raises the signal again at its end, and then nothing of what comes after is done.
+            before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
+            try:
+                yield
+            finally:
+                for number, handler in before.items():
+                    signal.signal(number, handler)
+
+    config = uvicorn.Config(
+        app, log_config=None, access_log=False, server_header=False, lifespan="on",
+        timeout_graceful_shutdown=serving.shutdown_seconds,
+    )  # fmt: skip
+    Told(config).run(sockets=[listening])
+
+
+MCP: Final = "/mcp"
+"""Where models find their tools."""
+
+Mount = Callable[["FastAPI", Memory, Serving], None]
+"""Adds a face to the application; ``app.state.admission`` says who comes in."""
+
+
+def _pages(app: "FastAPI", _memory: Memory, _serving: Serving) -> None:
+    from phronesis.interfaces.web.mounting import mount  # noqa: PLC0415 - an optional package
+
+    mount(app, app.state.admission)
+
+
+def _tools(app: "FastAPI", _memory: Memory, serving: Serving) -> None:
+    """Answer models, where the SDK is installed; who calls, and what it may do, its key says.
+
+    The SDK sees, and keeps a session for, nobody who was not let in.
+    """
+    if importlib.util.find_spec("mcp") is None:
+        return
+    from starlette.routing import Route  # noqa: PLC0415 - an optional package
+
+    from phronesis.interfaces.http.dependencies import Admitted  # noqa: PLC0415 - the same
+    from phronesis.interfaces.mcp import Options  # noqa: PLC0415 - the same
+
+    tools = Later(partial(_mcp, app, Options(tools=serving.mcp_tools)))
+    entered = app.router.lifespan_context
+
+    @contextlib.asynccontextmanager
+    async def both(given: Any) -> AsyncIterator[Any]:
+        async with entered(given) as state, tools.lasting():
+            yield state
+
+    app.router.routes.append(Route(MCP, Admitted(MCP, tools)))
+    app.router.lifespan_context = both
+
+
+def _mcp(app: "FastAPI", options: "Options") -> "Starlette":
+    from phronesis.interfaces import mcp  # noqa: PLC0415 - an optional package, and a second's import
+
+    def caller(context: Any) -> mcp.Caller:
+        admitted = app.state.admission.admit(mcp.bearer(context))
+        return mcp.Caller(admitted.memory, role=admitted.role.name.lower(), actor=admitted.actor)
+
+    return mcp.mcp_app(mcp.make_mcp(caller, options), hosts=None, path=MCP)  # the gate before it looks at the name
+
+
+MOUNTS: Final[Sequence[Mount]] = (_pages, _tools)
+"""The faces beside HTTP."""
+
+
+def make_server_app(memory: Memory, serving: Serving) -> "FastAPI":
+    """Give the application with every face; MissingExtra when the packages of a server are not installed."""
+    try:
+        from phronesis.interfaces.http.app import make_app  # noqa: PLC0415 - an optional package
+    except ImportError as error:
+        raise MissingExtra("the server needs: pip install 'phronesis[server]'") from error
+    app = make_app(memory, serving)
+    for mount in MOUNTS:
+        mount(app, memory, serving)
+    return app
+
+
+def check_reach(memory: Memory, serving: Serving) -> None:
+    """Refuse to be reached by others without keys; InputError says how to make one."""
+    if not serving.reached_by_others or memory.keys.any_active():
+        return
+    make = "there is no API key; make one (phronesis keys create --role write --label …)"
+    if not serving.on_loopback:
+        raise InputError(
+            f"host {serving.host} can be reached by others, and {make}, or listen at 127.0.0.1", field="host"
+        )
+    raise InputError(
+        f"allowed_hosts names {', '.join(serving.allowed_hosts)}, by which others reach this server, and {make}, or"
+        " name none but this machine's",
+        field="allowed_hosts",
+    )
+
+
+def serve(memory: Memory, serving: Serving, *, say: Callable[[str], None]) -> None:
+    """Serve until SIGINT or SIGTERM; then finish what runs, interpret what is pending, and return.
+
+    ``say`` is told once where the server listens. InputError when that cannot be listened at.
+    """
+    check_reach(memory, serving)
+    app = make_server_app(memory, serving)
+    with contextlib.closing(listen(serving)) as listening:
+        run(app, serving, listening, say)
+    memory.flush()

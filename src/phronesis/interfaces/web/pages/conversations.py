@@ -1,0 +1,251 @@
+"""What was said: the sessions, and one of them as a conversation with what was learned from it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Annotated, Any, Final
+
+from fastapi import Form, Response
+
+from phronesis.core.api_keys import Role
+from phronesis.core.context import SLOTS, Block, ContextPackage
+from phronesis.core.ids import CITATION_PREFIX, item_id
+from phronesis.core.items import Item
+from phronesis.core.results import Turn
+from phronesis.core.timestamps import parse_moment
+from phronesis.errors import InputError, NotFound
+from phronesis.interfaces.web.rendering import address, page
+from phronesis.interfaces.web.routing import make_router
+from phronesis.interfaces.web.session import Looking, Visiting, Visitor
+
+PAGE: Final = 30
+"""Sessions of a page."""
+
+TURNS: Final = 40
+"""Turns of a page: the newest, and a link to those before."""
+
+ITEMS: Final = 1_000
+"""Items of a session that its page looks at, the newest: messages, and what was learned from them."""
+
+MESSAGE: Final = "message"
+"""The kind of what was said; all others were learned from it."""
+
+ASKS_NOTHING: Final = {"message": "-", "memory": None, "resources": None}
+"""A plan of which no retriever is asked: a context of it holds what is there without a search."""
+
+router = make_router()
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One message as it was recorded. ``item`` is the memory of it, None where it is no item or was erased."""
+
+    anchor: str
+    message: Mapping[str, Any]
+    at: datetime
+    item: Item | None
+
+    @property
+    def role(self) -> str:
+        """Who speaks: user, assistant, tool or another."""
+        return str(self.message.get("role", ""))
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A turn with its messages, and what was learned from it."""
+
+    turn: Turn
+    said: Sequence[Said]
+    learned: Sequence[Item]
+
+
+@router.get("/sessions")
+def sessions(visitor: Visiting, start: int = 0) -> Response:
+    """List the sessions of a scope, the latest first."""
+    found = visitor.memory.list_sessions(**visitor.looking.scope)
+    first = max(0, start)
+    more = first + PAGE if len(found) > first + PAGE else None
+    further = address("/sessions", start=more, **visitor.looking.named)
+    return page(
+        visitor, "sessions.html", listed=found[first : first + PAGE], count=len(found), more=more, further=further
+    )
+
+
+@router.get("/sessions/view")
+def session(visitor: Visiting, id: str, before: int = 0) -> Response:  # noqa: A002 - the query's name
+    """Show a session as a conversation: its last turns, or those before the turn ``before``."""
+    latest = visitor.memory.get_turns(id, **visitor.looking.owner, last=1)
+    if not latest:
+        raise NotFound(f"id: there is no session {id} of this user or namespace; /sessions lists them", field="id")
+    found = visitor.memory.get_turns(id, **visitor.looking.owner, last=TURNS + 1, before=before or None)
+    shown = found[-TURNS:]
+    named = {"id": id, **visitor.looking.named}
+    return page(
+        visitor, "session.html", session_id=id, latest=latest[-1], exchanges=_exchanges(visitor, id, shown),
+        before=address("/sessions/view", before=shown[0].number, **named) if len(found) > len(shown) else None,
+        newest=address("/sessions/view", **named) if before else None, summary_at=address("/sessions/summary", **named),
+        composer=address("/composer", session=id, **visitor.looking.named),
+    )  # fmt: skip
+
+
+@router.get("/sessions/summary")
+def summary(visitor: Visiting, id: str) -> Response:  # noqa: A002 - the query's name
+    """Show the running summary of a session, as contexts carry it: a part of its page."""
+    package = visitor.memory.compose_context(id, "-", **visitor.looking.owner, plan=ASKS_NOTHING, dry_run=True)
+    return page(visitor, "session_summary.html", lines=package.working_summary, made_by=package.explain["summary"])
+
+
+def _exchanges(visitor: Visitor, session_id: str, turns: Sequence[Turn]) -> list[Exchange]:
+    """Join turns with the items of their entries."""
+    owner = visitor.looking.owner
+    held = visitor.memory.quarantine_list(**owner, session_id=session_id, limit=ITEMS)
+    found = [*visitor.memory.get_all(**owner, session_id=session_id, limit=ITEMS), *held]
+    messages = {item.id: item for item in found if item.kind == MESSAGE}
+    learned: dict[str, list[Item]] = {}
+    for item in found:
+        if item.kind != MESSAGE:
+            learned.setdefault(item.entry_id, []).append(item)
+    return [
+        Exchange(
+            turn,
+            [_said(turn, n, message, messages) for n, message in enumerate(turn.messages)],
+            learned.get(turn.entry_id, [])[::-1],
+        )
+        for turn in turns
+    ]
+
+
+def _said(turn: Turn, n: int, message: Mapping[str, Any], items: Mapping[str, Item]) -> Said:
+    item = items.get(item_id(turn.entry_id, MESSAGE, str(n)))
+    anchor = message.get("id") or (item.id if item is not None else f"{turn.number}-{n}")
+    return Said(f"m-{anchor}", message, _moment(message.get("created_at")) or turn.recorded_at, item)
+
+
+def _moment(given: object) -> datetime | None:
+    try:
+        return parse_moment(given, field="created_at") if given else None
+    except InputError:  # recorded before times were checked, or brought by an import
+        return None
+
+
+# The composer as a playground: type a message, and see the context that a model would get, and how it came about.
+
+TRIAL: Final = "composer"
+"""The session of a message that names none: nothing was said in it, and nothing will be noted of it."""
+
+DROPPED: Final = 40
+"""Candidates that are named with their words, of those that are not shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One slot of a context: the tokens that it used, was given and borrowed, and its blocks. Evidence has none."""
+
+    name: str
+    used: int
+    share: int
+    borrowed: int
+    blocks: Sequence[Block]
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """What is not shown, and why; ``item`` where it is a memory that is still there."""
+
+    slot: str
+    citation: str | None
+    reason: str
+    item: Item | None
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """A package as its page shows it."""
+
+    package: ContextPackage
+    slots: Sequence[Slot]
+    dropped: Sequence[Dropped]
+    frame: int
+    """Tokens of the message, the titles and the paragraph about fences: what no slot uses."""
+
+    @property
+    def explain(self) -> Mapping[str, Any]:
+        """How the package came about."""
+        return self.package.explain
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the form holds."""
+
+    message: str = ""
+    session: str = ""
+    budget: str = ""
+
+
+@router.get("/composer")
+def composer(visitor: Visiting, session: str = "") -> Response:
+    """Show the form, for a session where one is named."""
+    return page(visitor, "composer.html", asked=Asked(session=session), composed=None, wrong=None)
+
+
+@router.post("/composer")
+def compose(
+    visitor: Visiting,
+    token: Annotated[str, Form()],
+    message: Annotated[str, Form()] = "",
+    *,
+    session: Annotated[str, Form()] = "",
+    budget: Annotated[str, Form()] = "",
+    user: Annotated[str, Form()] = "",
+    namespace: Annotated[str, Form()] = "",
+) -> Response:
+    """Show the context of a message. A form, for messages are long and private: it changes nothing."""
+    visitor.check(token, Role.READ)
+    asked = Asked(message.strip(), session.strip(), budget.strip())
+    here = replace(visitor, looking=Looking(user.strip() or None, namespace.strip() or None))
+    template = "composed.html" if visitor.partial else "composer.html"
+    try:
+        composed = _composed(here, asked)
+    except InputError as error:  # htmx shows no page of an error: this part says it
+        status = 200 if visitor.partial else 400
+        return page(here, template, status=status, asked=asked, composed=None, wrong=error.message)
+    return page(here, template, asked=asked, composed=composed, wrong=None)
+
+
+def _composed(visitor: Visitor, asked: Asked) -> Composed:
+    # A dry run: no session was shown these memories, so that who says them later is still a witness (law 7), and a look
+    # keeps no memory from being forgotten. The session is the real one, for its turns and summary belong to it.
+    package = visitor.memory.compose_context(
+        asked.session or TRIAL, asked.message, **visitor.looking.owner, token_budget=_budget(asked.budget), dry_run=True
+    )
+    spent = package.explain["budget"]
+    slots = [
+        Slot(name, told["used"], told["share"], told["borrowed"], _blocks(package, name))
+        for name, told in ((name, spent["slots"][name]) for name in SLOTS if name in spent["slots"])
+    ]
+    dropped = [_dropped(visitor, row) for row in package.explain["dropped"][:DROPPED]]
+    return Composed(package, slots, dropped, max(0, package.token_count - sum(slot.used for slot in slots)))
+
+
+def _budget(given: str) -> int | None:
+    if not given:
+        return None
+    if not given.isdecimal():
+        raise InputError("token_budget: give a whole number of tokens, or nothing", field="token_budget")
+    return int(given)
+
+
+def _blocks(package: ContextPackage, slot: str) -> Sequence[Block]:
+    return () if slot == "evidence" else getattr(package, slot)
+
+
+def _dropped(visitor: Visitor, row: Mapping[str, Any]) -> Dropped:
+    citation, item = row.get("citation"), None
+    if citation and str(citation).startswith(CITATION_PREFIX):
+        try:
+            item = visitor.memory.get(citation)
+        except (NotFound, InputError):  # erased meanwhile, or of another server
+            item = None
+    return Dropped(row["slot"], citation, row["reason"], item)

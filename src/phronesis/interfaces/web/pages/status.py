@@ -1,0 +1,114 @@
+"""How the store is: what it holds, what is wrong with it and what to do, and the policy in force."""
+
+import platform
+from collections.abc import Sequence
+from datetime import timedelta
+from itertools import groupby
+from typing import Annotated, Any, Final
+
+from fastapi import Form, Response
+
+from phronesis.core.api_keys import Role
+from phronesis.core.reports import RECORDED_KINDS
+from phronesis.core.results import PolicyValue
+from phronesis.errors import EntryFailed
+from phronesis.interfaces.web.rendering import page
+from phronesis.interfaces.web.routing import back, make_router
+from phronesis.interfaces.web.session import Visiting, Visitor
+
+# The first page: what was learned lately, what contradicts what, what waits for a person.
+
+SPANS: Final = {"day": timedelta(days=1), "week": timedelta(days=7), "month": timedelta(days=30)}
+"""Since when the page tells what was learned."""
+
+SHOWN: Final = 12
+"""Items of each list."""
+
+router = make_router()
+
+
+@router.get("/")
+def home(visitor: Visiting, span: str = "day") -> Response:
+    """Show a scope at a glance."""
+    chosen = span if span in SPANS else "day"
+    since = visitor.memory.stages.clock() - SPANS[chosen]
+    seen = visitor.memory.overview(**visitor.looking.scope, since=since, limit=SHOWN)
+    learned = {kind: count for kind, count in seen.counts.items() if kind not in RECORDED_KINDS}
+    recorded = {kind: count for kind, count in seen.counts.items() if kind in RECORDED_KINDS}
+    return page(visitor, "home.html", seen=seen, learned=learned, recorded=recorded, span=chosen, spans=tuple(SPANS))
+
+
+# What is still to be done: entries that failed or wait, and reflections that are due.
+
+JOBS_SHOWN: Final = 100
+"""Pieces of work of a page."""
+
+ANY: Final = 1
+"""Pieces of work that the first page asks for: the counts tell it enough."""
+
+
+@router.get("/jobs")
+def jobs(visitor: Visiting, done: str = "") -> Response:
+    """Show a tenant's work, what failed first."""
+    return page(visitor, "jobs.html", jobs=visitor.memory.jobs(limit=JOBS_SHOWN), done=done)
+
+
+@router.get("/jobs/waiting")
+def waiting(visitor: Visiting) -> Response:
+    """Show what the first page says of it: a part of that page, so that it need not wait for it."""
+    return page(visitor, "jobs_waiting.html", jobs=visitor.memory.jobs(limit=ANY))
+
+
+@router.post("/jobs/retry")
+def retry(
+    visitor: Visiting,
+    token: Annotated[str, Form()],
+    id: Annotated[str, Form()],  # noqa: A002 - the form's name
+) -> Response:
+    """Interpret an entry again that failed, once its cause is mended."""
+    visitor.check(token)
+    try:
+        visitor.memory.retry(id, actor=visitor.actor)
+    except EntryFailed:  # recorded as a failure of its own: the page names it
+        return back("/jobs", done="again")
+    return back("/jobs", done="retried")
+
+
+NO_LIST: Final = 1
+"""Members of the lists that the page does not show: it asks an overview for its counts."""
+
+
+@router.get("/health")
+def health(visitor: Visiting) -> Response:
+    """Show what a tenant holds; the checks, which may take a while, are asked for by the page."""
+    return page(visitor, "health.html", report=None, **_held(visitor))
+
+
+@router.get("/health/checks")
+def checks(visitor: Visiting) -> Response:
+    """Examine the store: a part of the page, or the whole of it for who came without scripts.
+
+    For admins: it writes a row to see whether it can, asks every model for an answer, and tells what the server is made
+    of.
+    """
+    visitor.caller.needs(Role.ADMIN)
+    report = visitor.memory.doctor()
+    parts = [(name, tuple(fields)) for name, fields in groupby(report.policy, _section)]
+    if visitor.partial:
+        return page(visitor, "health_checks.html", report=report, sections=parts)
+    return page(visitor, "health.html", report=report, sections=parts, **_held(visitor))
+
+
+def _held(visitor: Visitor) -> dict[str, Any]:
+    stages, seen = visitor.memory.stages, visitor.memory.overview(**visitor.looking.scope, limit=NO_LIST)
+    encoder = stages.doctor.embedders.default
+    facts: Sequence[tuple[str, str]] = (
+        ("database", stages.database.dialect),
+        ("encoder", "" if encoder is None else encoder.name),
+        ("python", platform.python_version()),
+    )
+    return {"counts": seen.counts, "quarantined": seen.quarantined, "facts": facts}
+
+
+def _section(value: PolicyValue) -> str:
+    return value.path.partition(".")[0]

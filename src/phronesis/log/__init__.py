@@ -1,0 +1,1 @@
+"""The append-only log: entries, their chain, payload parts, redaction, export and import."""

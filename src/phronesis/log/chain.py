@@ -1,0 +1,163 @@
+"""A payload in parts, each under its own salted commitment, so that one message can be erased and the chain holds."""
+
+import hashlib
+import hmac
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from phronesis.core.entries import ERASED, is_erased
+from phronesis.core.serialization import decode, encode
+from phronesis.errors import InputError
+from phronesis.store.lanes import GENESIS, Lane
+from phronesis.store.log import EntryRow, PartRow
+
+MEMBERS: Final[Mapping[str, str]] = {"messages": "message", "events": "l1"}
+"""The lists of a payload whose members become an item each, and of what kind: the item's natural key is its place."""
+
+SPLIT: Final = (*MEMBERS, "tool_calls", "refs")
+"""The lists of mappings of a payload whose members are parts of their own. What stays is the envelope, part 0."""
+
+SALT_BYTES: Final = 16
+COMMITMENT_BYTES: Final = 32
+ENVELOPE: Final = 0
+"""The number of the part that holds what is in no part of its own. Its path is empty."""
+
+METADATA: Final = "metadata"
+"""The path of metadata given for all messages of a payload: it goes when the last of them is erased."""
+
+_ENVELOPE_PATH: Final = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part: its path in the payload (``messages/3``; the envelope's is empty) and its canonical body."""
+
+    path: str
+    body: bytes
+
+
+def split(payload: Mapping[str, Any]) -> list[Part]:
+    """Cut a payload into the envelope, the members of its ``SPLIT`` lists, and the metadata of its messages.
+
+    Only what `join` puts together again as it was is cut: anything else of such a name stays in the envelope.
+    """
+    lists = [name for name in SPLIT if _is_cut(payload.get(name))]
+    apart = {*lists, METADATA} if "messages" in lists and payload.get(METADATA) else set(lists)
+    envelope = {name: value for name, value in payload.items() if name not in apart}
+    parts = [Part(_ENVELOPE_PATH, encode(envelope))]
+    for name in lists:
+        parts += [Part(f"{name}/{n}", encode(member)) for n, member in enumerate(payload[name])]
+    if METADATA in apart:
+        parts.append(Part(METADATA, encode(payload[METADATA])))
+    return parts
+
+
+def join(paths: Sequence[str], bodies: Mapping[int, bytes]) -> dict[str, Any]:
+    """Put a payload together again; a part without a body was erased, and ``ERASED`` stands in its place.
+
+    An erased envelope gives a payload that is itself marked: ``{"$erased": True, …}``. Erased metadata is left out.
+    """
+    envelope = decode(bodies[ENVELOPE]) if ENVELOPE in bodies else dict(ERASED)
+    payload: dict[str, Any] = dict(envelope)
+    for n, path in enumerate(paths):
+        if path == METADATA:
+            payload |= {METADATA: decode(bodies[n])} if n in bodies else {}
+        elif path != _ENVELOPE_PATH:
+            member = decode(bodies[n]) if n in bodies else dict(ERASED)
+            payload.setdefault(path.partition("/")[0], []).append(member)
+    return payload
+
+
+def as_read(payload: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[Part]]:
+    """Give a payload as it comes back from its parts, which is what a replay sees, and the parts.
+
+    JSON joins the two halves of a character that came as two surrogates, and sorts keys, which decides between two
+    that differ in a character that no database holds. InputError for one that carries the mark of the erased: it would
+    be read as erased.
+    """
+    if is_erased(payload) or any(is_erased(member) for name in SPLIT if _is_cut(payload.get(name))
+                                 for member in payload[name]):  # fmt: skip
+        raise InputError("this call carries the mark of an erased part, '$erased'; leave it out", field="$erased")
+    parts = split(payload)
+    if not any(b"\\u" in part.body for part in parts):
+        return payload, parts
+    return join([part.path for part in parts], {n: part.body for n, part in enumerate(parts)}), parts
+
+
+def _is_cut(value: object) -> bool:
+    """Whether a member of a payload is a list of mappings; an empty one would leave no part to put together."""
+    if not isinstance(value, (list, tuple)) or not value:
+        return False
+    return all(isinstance(member, (dict, Mapping)) for member in value)
+
+
+def commitment(part: Part, salt: bytes) -> bytes:
+    """Give SHA-256 over salt, path and body: without the salt, a short sentence cannot be guessed from it."""
+    return hashlib.sha256(salt + len(part.path).to_bytes(4, "big") + part.path.encode() + part.body).digest()
+
+
+def keyed(secret: bytes, purpose: str, data: bytes) -> str:
+    """Give a keyed hash (HMAC-SHA-256): blob addresses and idempotency keys mean nothing outside their tenant."""
+    return hmac.new(secret, purpose.encode() + b"\0" + data, hashlib.sha256).hexdigest()
+
+
+# The integrity chain: each entry's hash covers the one before it.
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """A place where the log does not verify."""
+
+    lane_id: int
+    seq: int
+    entry_id: str
+    problem: str
+
+
+def link(previous: str, facts: Mapping[str, Any], commitments: bytes) -> str:
+    """Give the hash of an entry: over the one before, its columns, and the commitments of its parts."""
+    return hashlib.sha256(previous.encode() + encode(facts) + commitments).hexdigest()
+
+
+def facts_of(row: EntryRow) -> dict[str, Any]:
+    """Give the columns that the chain covers."""
+    return {
+        "lane": row.lane_id, "seq": row.seq, "entry": row.entry_id, "verb": row.verb, "version": row.handler_version,
+        "actor": row.actor, "at": row.recorded_at, "parent": row.parent_id, "paths": list(row.paths),
+    }  # fmt: skip
+
+
+def problems(row: EntryRow, parts: Sequence[tuple[PartRow, bytes]], *, previous: str, expected: int) -> list[str]:
+    """Say what is wrong with one entry, given the hash before it and the seq it must have; nothing when all is well.
+
+    Finds gaps in ``seq``, altered columns, altered or foreign parts. Parts that were erased are not there to be
+    checked; their commitments are.
+    """
+    found: list[str] = []
+    if row.seq != expected:
+        found.append(f"seq {expected} is missing")
+    if link(previous, facts_of(row), row.commitments) != row.hash:
+        found.append("the entry was altered, or the one before it")
+    for part, body in parts:
+        kept = row.commitments[part.n * COMMITMENT_BYTES : (part.n + 1) * COMMITMENT_BYTES]
+        if part.n >= len(row.paths) or commitment(Part(row.paths[part.n], body), part.salt) != kept:
+            found.append(f"part {part.n} of the payload was altered")
+    return found
+
+
+def verify(
+    lane: Lane, rows: Iterable[tuple[EntryRow, Sequence[tuple[PartRow, bytes]]]], *, previous: str = GENESIS
+) -> list[Break]:
+    """Check a lane's entries in order, with the parts that are left and their bodies; and that the head is the last."""
+    found: list[Break] = []
+    expected = 1
+    for row, parts in rows:
+        found += [
+            Break(lane.lane_id, row.seq, row.entry_id, problem)
+            for problem in problems(row, parts, previous=previous, expected=expected)
+        ]
+        previous, expected = row.hash, row.seq + 1
+    if expected - 1 != lane.head_seq or previous != lane.head_hash:
+        found.append(Break(lane.lane_id, lane.head_seq, "", "the lane's head is not its last entry"))
+    return found

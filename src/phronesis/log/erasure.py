@@ -1,0 +1,154 @@
+"""Erasing from the log: what an entry still holds, the words in it, and removing parts with their salts.
+
+Entries stay, with their commitments: the chain verifies before and after, and says nothing about what was there.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from phronesis.core.entries import ERASED
+from phronesis.core.ids import item_id
+from phronesis.core.serialization import decode
+from phronesis.errors import IntegrityError
+from phronesis.log.chain import ENVELOPE, MEMBERS, METADATA
+from phronesis.log.reader import body_of
+from phronesis.store.database import Unit
+from phronesis.store.lanes import Lane
+from phronesis.store.log import EntryRow, PartRow, delete_parts, read_blob, read_entries, read_parts
+from phronesis.store.statements import batches
+
+Cut = Mapping[str, Collection[int]]
+"""Parts to be erased, by entry."""
+
+PAGE: Final = 200
+"""Entries read at a time."""
+
+_UUID: Final = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+_MOMENT: Final = r"\d{4}-\d{2}-\d{2}T[\d:.]+(?:Z|[+-]\d\d:\d\d)"
+_OUR_WORDS: Final = frozenset({"role", "kind", "type"})
+"""Fields whose values are ours to choose from."""
+
+_TELLS_NOTHING: Final = re.compile(f"(?:mem:)?{_UUID}|{_MOMENT}")
+
+
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """An entry as an erasure sees it: the parts that are left, and its envelope (the erased mark when it is gone)."""
+
+    entry_id: str
+    verb: str
+    parent_id: str | None
+    paths: tuple[str, ...]
+    left: frozenset[int]
+    envelope: Mapping[str, Any]
+
+    def members(self) -> dict[str, int]:
+        """Give the part of each message or event that is left, by the id of the item that it became."""
+        out: dict[str, int] = {}
+        for n in self.left:
+            name, _, place = self.paths[n].partition("/")
+            if place and name in MEMBERS:
+                out[item_id(self.entry_id, MEMBERS[name], place)] = n
+        return out
+
+    def part_of_message(self, n: int) -> int | None:
+        """Give the part of the ``n``-th message, unless it is gone."""
+        path = f"messages/{n}"
+        number = self.paths.index(path) if path in self.paths else None
+        return number if number in self.left else None
+
+    def with_last_member(self, numbers: Collection[int]) -> frozenset[int]:
+        """Give the parts that go when these messages or events do.
+
+        Metadata given for all of the messages goes with the last of them. The envelope stays in a session, where it
+        holds the turn's place; elsewhere nothing but words is in it once no message, event, call or ref is left.
+        """
+        going = frozenset(numbers) & self.left
+        if any(self.paths[n].partition("/")[0] in MEMBERS for n in self.left - going):
+            return going
+        going |= {n for n in self.left if self.paths[n] == METADATA}
+        if self.envelope.get("session_id") is None and self.left - going == {ENVELOPE}:
+            going |= {ENVELOPE}
+        return going
+
+
+def read_logged(unit: Unit, lane: Lane, *, until: int | None = None) -> Iterator[Logged]:
+    """Give every entry of a lane, in order, or those up to a seq."""
+    after, end = 0, lane.head_seq if until is None else until
+    while page := read_entries(unit, lane.lane_id, after=after, until=end, limit=PAGE):
+        parts = read_parts(unit, [row.entry_id for row in page])
+        yield from (_logged(unit, row, parts[row.entry_id]) for row in page)
+        after = page[-1].seq
+
+
+def _logged(unit: Unit, row: EntryRow, parts: list[PartRow]) -> Logged:
+    body = next((_body_of(unit, part) for part in parts if part.n == ENVELOPE), None)
+    envelope = decode(body) if body is not None else ERASED
+    return Logged(row.entry_id, row.verb, row.parent_id, tuple(row.paths), frozenset(p.n for p in parts), envelope)
+
+
+def _body_of(unit: Unit, part: PartRow) -> bytes | None:
+    """Give a part's body; None when it is damaged, which is no reason to keep it."""
+    try:
+        return body_of(unit, part)
+    except IntegrityError:
+        return None
+
+
+def words_of(unit: Unit, cut: Cut) -> tuple[list[str], list[bytes]]:
+    """Give the texts in some parts, and the compressed bodies of those that are blobs.
+
+    Ids and times that look like ours are left out: they say nothing, and rightly stand in many places.
+    """
+    texts: dict[str, None] = {}
+    compressed: list[bytes] = []
+    for batch in batches(cut):
+        for entry_id, parts in read_parts(unit, batch).items():
+            for part in parts:
+                if part.n not in cut[entry_id]:
+                    continue
+                body = _body_of(unit, part)
+                texts.update(dict.fromkeys(_texts(decode(body), depth=0) if body is not None else ()))
+                blob = read_blob(unit, part.blob_id) if part.blob_id is not None else None
+                compressed += [blob] if blob is not None else []
+    return [text for text in texts if not _TELLS_NOTHING.fullmatch(text)], compressed
+
+
+def _texts(value: Any, *, depth: int) -> Iterator[str]:
+    """Every string in a part, and the keys that a caller chose: those below the part's own fields."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            if depth:
+                yield key
+            if depth or key not in _OUR_WORDS:
+                yield from _texts(inner, depth=depth + 1)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _texts(inner, depth=depth)
+
+
+def cut_out(unit: Unit, cut: Cut) -> int:
+    """Delete parts with their salts, and blobs that nothing else holds; gives how many were still there."""
+    gone = 0
+    for batch in batches(cut):
+        for entry_id, parts in read_parts(unit, batch).items():
+            numbers = [part.n for part in parts if part.n in cut[entry_id]]
+            if numbers:
+                delete_parts(unit, entry_id, numbers)
+                gone += len(numbers)
+    return gone
+
+
+def left_of(unit: Unit, cut: Cut) -> list[str]:
+    """Name the parts that should be gone and are not."""
+    return [
+        f"payload_parts/{entry_id}/{part.n}"
+        for batch in batches(cut)
+        for entry_id, parts in read_parts(unit, batch).items()
+        for part in parts
+        if part.n in cut[entry_id]
+    ]

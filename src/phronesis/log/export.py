@@ -1,0 +1,350 @@
+"""Reading an export: line by line, each checked before anything trusts it."""
+
+import base64
+import errno
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, BinaryIO, Final, TypeVar
+
+from phronesis.core.entries import NOTHING
+from phronesis.core.ids import is_id
+from phronesis.core.results import ExportResult
+from phronesis.core.scope import LaneKind, LaneName
+from phronesis.core.serialization import encode
+from phronesis.core.timestamps import isoformat
+from phronesis.errors import InputError, IntegrityError, SchemaTooNew, StorageFull
+from phronesis.log.chain import problems
+from phronesis.log.reader import body_of
+from phronesis.store.database import Database, Unit
+from phronesis.store.lanes import GENESIS, Lane, list_lanes
+from phronesis.store.log import EntryRow, PartRow, failures_of, read_entries, read_outcomes, read_parts, tenant_secret
+
+# Writing the log of a tenant to a file: JSON lines, from which ``import_`` makes the same store anywhere.
+
+FORMAT: Final = "phronesis-export"
+VERSION: Final = 1
+PAGE: Final = 200
+"""Entries read at a time: what is held in memory is one page and the entry being written."""
+
+_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""What the system says where there is no more room: no other path of the same disk would help."""
+
+ENTRY_FIELDS: Final = ("seq", "entry_id", "verb", "handler_version", "actor", "recorded_at", "parent_id",
+                       "idempotency", "paths", "hash")  # fmt: skip
+"""Columns of an entry that stand in the file as they are; the commitments are bytes."""
+
+
+def write_export(database: Database, tenant: str, path: str | os.PathLike[str], now: datetime) -> ExportResult:
+    """Write the tenant's log as of one moment; the file is complete or not there.
+
+    Only its owner may read it. IntegrityError when the log does not verify: such a file could not be imported.
+    """
+    target = Path(path)
+    counts = {"lane": 0, "entry": 0}
+    try:
+        with tempfile.NamedTemporaryFile(
+            dir=target.parent, prefix=f".{target.name}.", suffix=".part", delete=False
+        ) as file:
+            partial = Path(file.name)
+            try:
+                with database.transaction(tenant, "read") as unit:
+                    for name, line in export_lines(unit, now):
+                        counts[name] = counts.get(name, 0) + 1
+                        file.write(line)
+                file.flush()
+                os.fsync(file.fileno())
+                partial.replace(target)
+            except BaseException:
+                partial.unlink(missing_ok=True)
+                raise
+    except FileNotFoundError as error:
+        raise InputError(f"path: the folder {target.parent} does not exist; make it first", field="path") from error
+    except (PermissionError, IsADirectoryError, NotADirectoryError) as error:
+        raise InputError(f"path: {target} cannot be written ({type(error).__name__})", field="path") from error
+    except OSError as error:
+        if error.errno in _FULL:
+            raise StorageFull(f"the export could not be written ({error.strerror}); nothing was left behind") from error
+        raise InputError(f"path: {target} cannot be written ({error.strerror}); give another", field="path") from error
+    return ExportResult(str(target), lanes=counts["lane"], entries=counts["entry"])
+
+
+def export_lines(unit: Unit, now: datetime) -> Iterator[tuple[str, bytes]]:
+    """Give the file's lines in order, each with the name of what it is."""
+    header = {"format": FORMAT, "version": VERSION, "tenant": unit.tenant, "created_at": isoformat(now)}
+    yield "header", encode(header) + b"\n"
+    total = hashlib.sha256()
+    counts = {"lanes": 0, "entries": 0}
+    for name, record in _records(unit):
+        line = encode({name: record}) + b"\n"
+        total.update(line)
+        counts["lanes"] += name == "lane"
+        counts["entries"] += name == "entry"
+        yield name, line
+    yield "end", encode({"end": {**counts, "sha256": total.hexdigest()}}) + b"\n"
+
+
+def _records(unit: Unit) -> Iterator[tuple[str, dict[str, Any]]]:
+    secret = tenant_secret(unit)
+    if secret is not None:
+        yield "tenant", {"secret": base64.b64encode(secret).decode()}
+    for lane in list_lanes(unit):
+        if lane.head_seq:  # a lane without entries is one whose import was never finished
+            yield "lane", {
+                "lane_id": lane.lane_id, "kind": lane.kind, "name": lane.name, "head_seq": lane.head_seq,
+                "head_hash": lane.head_hash, "last_recorded_at": lane.last_recorded_at,
+            }  # fmt: skip
+            yield from (("entry", entry) for entry in _entries(unit, lane))
+
+
+def _entries(unit: Unit, lane: Lane) -> Iterator[dict[str, Any]]:
+    after, previous = 0, GENESIS
+    while after < lane.head_seq:
+        page = read_entries(unit, lane.lane_id, after=after, until=lane.head_seq, limit=PAGE)
+        ids = [row.entry_id for row in page]
+        parts, outcomes, failed = read_parts(unit, ids), read_outcomes(unit, ids), failures_of(unit, ids)
+        for row in page:
+            bodies = [(part, body_of(unit, part)) for part in parts[row.entry_id]]
+            wrong = problems(row, bodies, previous=previous, expected=after + 1)
+            if wrong:
+                raise _broken(lane, row, wrong[0])
+            yield {
+                **{name: getattr(row, name) for name in ENTRY_FIELDS},
+                "paths": list(row.paths),
+                "commitments": base64.b64encode(row.commitments).decode(),
+                "parts": [
+                    {"n": part.n, "salt": base64.b64encode(part.salt).decode(), "body": body.decode()}
+                    for part, body in bodies
+                ],
+                "outcomes": [_outcome(found) for found in outcomes[row.entry_id] or _nothing(row, lane)],
+                "failure": failed.get(row.entry_id),
+            }
+            after, previous = row.seq, row.hash
+        if not page:
+            raise _broken(lane, None, f"seq {after + 1} is missing")
+
+
+def _nothing(row: EntryRow, lane: Lane) -> list[dict[str, Any]]:
+    if row.seq > lane.applied_seq:
+        return []
+    return [{"role": NOTHING.role, "n": NOTHING.n, "made_by": NOTHING.made_by, "body": encode(NOTHING.body)}]
+
+
+def _outcome(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {"role": row["role"], "n": row["n"], "made_by": row["made_by"], "body": bytes(row["body"]).decode()}
+
+
+def _broken(lane: Lane, row: EntryRow | None, problem: str) -> IntegrityError:
+    where = "" if row is None else f" at entry {row.entry_id}"
+    return IntegrityError(
+        f"lane {lane.lane_id} does not verify{where}: {problem}; run doctor, and restore the database from a copy",
+        details={"lane_id": lane.lane_id, "seq": None if row is None else row.seq},
+    )
+
+
+REMEDY: Final = "the file is damaged: export again, or take another copy"
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class LaneRecord:
+    """A lane as the file has it."""
+
+    lane_id: int
+    kind: LaneKind
+    name: str | None
+    head_seq: int
+    head_hash: str
+    last_recorded_at: int
+
+    @property
+    def lane_name(self) -> LaneName | None:
+        """What callers call it; None when it was cut from its person."""
+        return None if self.name is None else LaneName(self.kind, self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class EntryRecord:
+    """An entry as the file has it, with the parts that are left, its outcomes and its failed tries."""
+
+    row: EntryRow
+    parts: Sequence[tuple[PartRow, bytes]]
+    outcomes: Sequence[Mapping[str, Any]]
+    failure: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class SecretRecord:
+    """The secret of the tenant that was exported."""
+
+    secret: bytes
+
+
+Record = SecretRecord | LaneRecord | EntryRecord
+
+
+def read_export(file: BinaryIO) -> Iterator[Record]:
+    """Give the file's records in order, chain and all checked; complete only when it ends without an error.
+
+    Raises:
+        InputError: it is no export, or damaged; the message names the line. SchemaTooNew: a newer Phronesis wrote it.
+        IntegrityError: its chain does not verify.
+    """
+    _check_header(file.readline())
+    total = hashlib.sha256()
+    counts = {"lanes": 0, "entries": 0}
+    lane: LaneRecord | None = None
+    seq, previous = 0, GENESIS
+    for number, line in enumerate(file, start=2):
+        name, body = _parsed(line, number)
+        if name == "end":
+            _check_finished(lane, seq, previous, number)
+            _check_end(body, {**counts, "sha256": total.hexdigest()}, file, number)
+            return
+        total.update(line)
+        if name == "entry":
+            record = _entry(body, lane, number)
+            found = problems(record.row, record.parts, previous=previous, expected=seq + 1)
+            if found:
+                raise _broken_line(number, found[0])
+            seq, previous = record.row.seq, record.row.hash
+            counts["entries"] += 1
+            yield record
+        elif name == "lane":
+            _check_finished(lane, seq, previous, number)
+            lane, seq, previous = _lane(body, number), 0, GENESIS
+            counts["lanes"] += 1
+            yield lane
+        else:
+            yield SecretRecord(_bytes(body, "secret", number))
+    raise InputError(f"path: the file ends without its last line; {REMEDY}", field="path")
+
+
+def _check_header(line: bytes) -> None:
+    try:
+        header = json.loads(line)
+    except ValueError:
+        header = None
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise InputError("path: line 1 is not the header of an export of Phronesis; check path", field="path")
+    version = _field(header, "version", int, 1)
+    if version > VERSION:
+        raise SchemaTooNew(
+            f"the export is of version {version}, this Phronesis reads up to {VERSION}; use the one that wrote it",
+            details={"version": version, "known": VERSION},
+        )
+
+
+def _check_finished(lane: LaneRecord | None, seq: int, head: str, number: int) -> None:
+    if lane is not None and (lane.head_seq, lane.head_hash) != (seq, head):
+        raise _broken_line(number, f"lane {lane.lane_id} should end with entry {lane.head_seq}, and ends with {seq}")
+
+
+def _check_end(body: Mapping[str, Any], counted: Mapping[str, Any], file: BinaryIO, number: int) -> None:
+    if any(body.get(name) != value for name, value in counted.items()):
+        raise _damaged(number, "the lines before it are not those that were written")
+    if file.read(1):
+        raise _damaged(number + 1, "something follows the last line")
+
+
+def _parsed(line: bytes, number: int) -> tuple[str, Mapping[str, Any]]:
+    try:
+        value = json.loads(line)
+    except ValueError as error:
+        raise _damaged(number, "it is not JSON") from error
+    if not isinstance(value, dict) or len(value) != 1:
+        raise _damaged(number, "it is not one record")
+    name, body = next(iter(value.items()))
+    if name not in {"tenant", "lane", "entry", "end"} or not isinstance(body, dict):
+        raise _damaged(number, "it is no record of this format")
+    return name, body
+
+
+def _lane(body: Mapping[str, Any], number: int) -> LaneRecord:
+    kind: LaneKind
+    match body.get("kind"):
+        case "user":
+            kind = "user"
+        case "shared":
+            kind = "shared"
+        case _:
+            raise _damaged(number, "kind is neither user nor shared")
+    return LaneRecord(
+        lane_id=_field(body, "lane_id", int, number),
+        kind=kind,
+        name=_optional(body, "name", str, number),
+        head_seq=_field(body, "head_seq", int, number),
+        head_hash=_field(body, "head_hash", str, number),
+        last_recorded_at=_field(body, "last_recorded_at", int, number),
+    )
+
+
+def _entry(body: Mapping[str, Any], lane: LaneRecord | None, number: int) -> EntryRecord:
+    if lane is None:
+        raise _damaged(number, "an entry stands before its lane")
+    kinds: dict[str, type] = {"seq": int, "handler_version": int, "recorded_at": int, "paths": list}
+    values: dict[str, Any] = {}
+    for name in ENTRY_FIELDS:
+        read: Callable[..., Any] = _optional if name in {"parent_id", "idempotency"} else _field
+        values[name] = read(body, name, kinds.get(name, str), number)
+    if not is_id(values["entry_id"]):  # the ids of what it makes are made of it
+        raise _damaged(number, "entry_id is no UUID")
+    row = EntryRow(lane_id=lane.lane_id, commitments=_bytes(body, "commitments", number), **values)
+    parts: list[tuple[PartRow, bytes]] = []
+    for part in _mappings(body, "parts", number):
+        text = _field(part, "body", str, number).encode()
+        n, salt = _field(part, "n", int, number), _bytes(part, "salt", number)
+        parts.append((PartRow(entry_id=row.entry_id, n=n, salt=salt, body=text, blob_id=None), text))
+    outcomes = [
+        {"role": _field(o, "role", str, number), "n": _field(o, "n", int, number),
+         "made_by": _field(o, "made_by", str, number), "body": _field(o, "body", str, number).encode()}
+        for o in _mappings(body, "outcomes", number)
+    ]  # fmt: skip
+    failure = _optional(body, "failure", dict, number)
+    if failure is not None:
+        types = {"attempts": int, "code": str, "message": str, "at": int}
+        failure = {name: _field(failure, name, kind, number) for name, kind in types.items()}
+    return EntryRecord(row, parts, outcomes, failure)
+
+
+def _field(body: Mapping[str, Any], name: str, kind: type[_T], number: int) -> _T:
+    value = body.get(name)
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise _damaged(number, f"{name} is missing or no {kind.__name__}")
+    return value
+
+
+def _optional(body: Mapping[str, Any], name: str, kind: type[_T], number: int) -> _T | None:
+    return None if body.get(name) is None else _field(body, name, kind, number)
+
+
+def _mappings(body: Mapping[str, Any], name: str, number: int) -> list[Mapping[str, Any]]:
+    members: list[Any] = _field(body, name, list, number)
+    if not all(isinstance(member, dict) for member in members):
+        raise _damaged(number, f"{name} has a member that is no record")
+    return members
+
+
+def _bytes(body: Mapping[str, Any], name: str, number: int) -> bytes:
+    try:
+        return base64.b64decode(_field(body, name, str, number), validate=True)
+    except ValueError as error:
+        raise _damaged(number, f"{name} is not base64") from error
+
+
+def _damaged(number: int, problem: str) -> InputError:
+    return InputError(f"path: line {number}: {problem}; {REMEDY}", field="path", details={"line": number})
+
+
+def _broken_line(number: int, problem: str) -> IntegrityError:
+    return IntegrityError(
+        f"line {number} of the file: {problem}; the file was altered or damaged: export again, or take another copy",
+        field="path",
+        details={"line": number},
+    )

@@ -1,0 +1,267 @@
+"""Appending to the log: one entry, durable before anything interprets it."""
+
+import secrets
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, Final
+
+from phronesis.core.entries import Entry
+from phronesis.core.scope import LaneName
+from phronesis.core.timestamps import from_micros, to_micros
+from phronesis.errors import Erased, IdempotencyConflict, InputError
+from phronesis.log.chain import SALT_BYTES, Part, as_read, commitment, facts_of, keyed, link, split
+from phronesis.log.reader import body_of
+from phronesis.store.database import Database, Unit
+from phronesis.store.lanes import (
+    Lane,
+    advance_head,
+    ensure_tenant,
+    find_lane,
+    find_secret,
+    get_lane,
+    lock_lane,
+    lock_lane_named,
+)
+from phronesis.store.log import EntryRow, PartRow, find_idempotent, insert_blob, insert_entry, read_parts
+from phronesis.uuid7 import new_id
+
+BLOB_BYTES: Final = 65_536
+"""A part's body above this goes to a blob, compressed: rows stay small enough for a page cache."""
+
+MAX_PAYLOAD_BYTES: Final = 64 << 20
+"""Bytes of one call's canonical JSON: twice the largest single text in Chinese, and small beside what a process has."""
+
+_LANE_NUMBERS: Final = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What appending gave: the entry, its lane as it was before, and whether it was there already.
+
+    ``repeated``: the entry was recorded by an earlier call with the same idempotency key.
+    """
+
+    entry: Entry
+    lane: Lane
+    repeated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NewEntry:
+    """What a call asks to have recorded."""
+
+    verb: str
+    version: int
+    payload: Mapping[str, Any]
+    actor: str
+    idempotency_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Foreseen:
+    """An entry as it will be recorded if nothing comes to its lane before it, and the lane before it."""
+
+    entry: Entry
+    lane: Lane
+
+    def holds(self, lane: Lane) -> bool:
+        """Tell whether the lane has not moved since."""
+        return (lane.lane_id, lane.head_hash, lane.applied_seq, lane.epoch) == (
+            self.lane.lane_id, self.lane.head_hash, self.lane.applied_seq, self.lane.epoch,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An entry to be written: its id, verb, the handler's version, the parts of its payload, and its actor."""
+
+    entry_id: str
+    verb: str
+    version: int
+    parts: Sequence[Part]
+    actor: str
+    parent_id: str | None = None
+    idempotency: str | None = None
+    recorded_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Recorder:
+    """Appends entries. ``clock`` gives the time; order within a lane is ``seq``, whatever the clock does."""
+
+    database: Database
+    clock: Callable[[], datetime]
+    _secrets: dict[str, bytes] = field(default_factory=dict)
+
+    def foresee(self, tenant: str, lane: LaneName | int, new: NewEntry) -> Foreseen | None:
+        """Return the entry that ``append`` would record now, so that it can be prepared outside the transaction.
+
+        None when its lane is new or has entries that were not interpreted, or when its idempotency key is known.
+        """
+        payload, _ = _checked(new.payload)
+        with self.database.transaction(tenant, "read") as unit:
+            found = find_lane(unit, lane) if isinstance(lane, LaneName) else get_lane(unit, lane)
+            if found is None or found.applied_seq != found.head_seq:
+                return None
+            if new.idempotency_key is not None:
+                secret = find_secret(unit)
+                if secret is None or find_idempotent(unit, _commitment_of(secret, new.idempotency_key)) is not None:
+                    return None
+        entry = Entry(
+            id=new_id(), lane_id=found.lane_id, seq=found.head_seq + 1, verb=new.verb,
+            handler_version=new.version, actor=new.actor, recorded_at=from_micros(self._moment_after(found)),
+            payload=payload, user_id=found.user_id, namespace=found.namespace,
+        )  # fmt: skip
+        return Foreseen(entry, found)
+
+    def append(
+        self,
+        tenant: str,
+        lane: LaneName | int,
+        new: NewEntry,
+        *,
+        foreseen: Foreseen | None = None,
+        then: Callable[[Unit, Lane, Entry], object] | None = None,
+    ) -> Recorded:
+        """Append one entry in a transaction, synced to disk before this returns.
+
+        ``lane`` is a name, whose lane is made when it is new, or the number of a lane that exists.
+        With an idempotency key that was used before, gives the entry recorded then; IdempotencyConflict if that
+        entry had another verb, lane or payload, Erased if its payload is gone. InputError for a payload that is too
+        large; what it holds was checked before.
+        ``foreseen`` is recorded as it is when it still holds; else the entry gets an id and a time of its own.
+        ``then`` is called with a new entry in the same transaction, and with its lane as it was before.
+        """
+        payload, parts = _checked(new.payload)
+        with self.database.transaction(tenant, "append") as unit:
+            secret = self.tenant_secret(unit)
+            locked = (
+                lock_lane_named(unit, lane, new_id=_new_lane_number) if isinstance(lane, LaneName)
+                else lock_lane(unit, lane)
+            )  # fmt: skip
+            keyed_key = None
+            if new.idempotency_key is not None:
+                keyed_key = _commitment_of(secret, new.idempotency_key)
+                known = find_idempotent(unit, keyed_key)
+                if known is not None:
+                    _check_same(unit, known, locked, verb=new.verb, parts=parts)
+                    return Recorded(_entry(known, locked, payload), locked, repeated=True)
+            draft = Draft(new_id(), new.verb, new.version, parts, new.actor, idempotency=keyed_key)
+            if foreseen is not None and foreseen.holds(locked):
+                at = to_micros(foreseen.entry.recorded_at)
+                draft = replace(draft, entry_id=foreseen.entry.id, recorded_at=at)
+            entry = _entry(self.write(unit, locked, draft), locked, payload)
+            if then is not None:
+                then(unit, locked, entry)
+        self._secrets[tenant] = secret  # only now is a new tenant's secret committed
+        return Recorded(entry, locked, repeated=False)
+
+    def known(self, tenant: str, idempotency_key: str) -> str | None:
+        """Give the id of the entry that a key names, or None. Writes nothing."""
+        with self.database.transaction(tenant, "read") as unit:
+            secret = find_secret(unit)
+            found = None if secret is None else find_idempotent(unit, _commitment_of(secret, idempotency_key))
+            return None if found is None else found.entry_id
+
+    def tenant_secret(self, unit: Unit) -> bytes:
+        """Give the tenant's secret, making the tenant when it is new."""
+        known = self._secrets.get(unit.tenant)
+        if known is not None:
+            return known
+        return ensure_tenant(unit, secret=secrets.token_bytes(32), created_at=to_micros(self.clock()))
+
+    def write_new(
+        self, unit: Unit, lane: Lane, *, verb: str, version: int, payload: Mapping[str, Any], actor: str
+    ) -> EntryRow:
+        """Write an entry under a fresh id after the head of a locked lane, within the caller's transaction."""
+        return self.write(unit, lane, Draft(new_id(), verb, version, split(payload), actor))
+
+    def write(self, unit: Unit, lane: Lane, draft: Draft) -> EntryRow:
+        """Write an entry after the head of a locked lane, within the caller's transaction."""
+        parts = draft.parts
+        salt = secrets.token_bytes(SALT_BYTES * len(parts))
+        salts = [salt[start : start + SALT_BYTES] for start in range(0, len(salt), SALT_BYTES)]
+        commitments = b"".join(commitment(part, salt) for part, salt in zip(parts, salts, strict=True))
+        unlinked = EntryRow(
+            lane_id=lane.lane_id,
+            seq=lane.head_seq + 1,
+            entry_id=draft.entry_id,
+            verb=draft.verb,
+            handler_version=draft.version,
+            actor=draft.actor,
+            recorded_at=self._moment_after(lane) if draft.recorded_at is None else draft.recorded_at,
+            parent_id=draft.parent_id,
+            idempotency=draft.idempotency,
+            paths=[part.path for part in parts],
+            commitments=commitments,
+            hash="",
+        )
+        row = replace(unlinked, hash=link(lane.head_hash, facts_of(unlinked), commitments))
+        secret = self.tenant_secret(unit)
+        stored = [
+            part_row(unit, secret, PartRow(entry_id=row.entry_id, n=n, salt=salts[n], body=part.body, blob_id=None))
+            for n, part in enumerate(parts)
+        ]
+        insert_entry(unit, row, stored)
+        advance_head(unit, lane.lane_id, seq=row.seq, entry_hash=row.hash, recorded_at=row.recorded_at)
+        return row
+
+    def _moment_after(self, lane: Lane) -> int:
+        """Return the time of a lane's next entry: later than the one before, so that every instant names one state."""
+        return max(to_micros(self.clock()), lane.last_recorded_at + 1)
+
+
+def _checked(payload: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[Part]]:
+    """Return a payload as it will be read and its parts; InputError when it is too large."""
+    payload, parts = as_read(payload)
+    size = sum(len(part.body) for part in parts)
+    if size > MAX_PAYLOAD_BYTES:
+        raise InputError(
+            f"this call holds {size:,} bytes as JSON; at most {MAX_PAYLOAD_BYTES:,} are recorded in one."
+            " Split it into several calls, or keep the data in a file and refer to it",
+            field="payload",
+        )
+    return payload, parts
+
+
+def part_row(unit: Unit, secret: bytes, row: PartRow) -> PartRow:
+    """Give a part as it is stored: a large body goes to a blob."""
+    if row.body is None or len(row.body) <= BLOB_BYTES:
+        return row
+    blob_id = keyed(secret, "blob", row.body)
+    insert_blob(unit, blob_id, zlib.compress(row.body))
+    return replace(row, body=None, blob_id=blob_id)
+
+
+def _commitment_of(secret: bytes, idempotency_key: str) -> str:
+    return keyed(secret, "idempotency", idempotency_key.encode("utf-8", "surrogatepass"))
+
+
+def _new_lane_number() -> int:
+    return secrets.randbelow(_LANE_NUMBERS) + 1
+
+
+def _check_same(unit: Unit, known: EntryRow, lane: Lane, *, verb: str, parts: list[Part]) -> None:
+    kept = {row.n: row for row in read_parts(unit, [known.entry_id])[known.entry_id]}
+    if len(kept) != len(known.paths):
+        raise Erased("what this idempotency_key recorded has been erased; it is not recorded again",
+                     field="idempotency_key")  # fmt: skip
+    same = (
+        (known.verb, known.lane_id, list(known.paths)) == (verb, lane.lane_id, [part.path for part in parts])
+    ) and all(body_of(unit, kept[n]) == part.body for n, part in enumerate(parts))
+    if not same:
+        raise IdempotencyConflict(
+            "this idempotency_key was used for another call; use a new key for a new payload",
+            field="idempotency_key",
+            details={"entry_id": known.entry_id},
+        )
+
+
+def _entry(row: EntryRow, lane: Lane, payload: Mapping[str, Any]) -> Entry:
+    return Entry(
+        id=row.entry_id, lane_id=row.lane_id, seq=row.seq, verb=row.verb, handler_version=row.handler_version,
+        actor=row.actor, recorded_at=from_micros(row.recorded_at), payload=payload, parent_id=row.parent_id,
+        user_id=lane.user_id, namespace=lane.namespace,
+    )  # fmt: skip

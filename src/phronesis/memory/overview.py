@@ -1,0 +1,94 @@
+"""A scope at a glance, and the users of a tenant: read in one transaction, and nothing is changed."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from phronesis.core.items import KINDS, Item
+from phronesis.core.reports import RECORDED_KINDS, Dispute, Overview, UserInfo
+from phronesis.core.scope import Scope
+from phronesis.core.timestamps import from_micros, isoformat
+from phronesis.experience.laws.records import PRINCIPLE, Principle
+from phronesis.experience.query_answer import as_records
+from phronesis.recall.as_of import visible_lanes
+from phronesis.store.database import Database, Unit
+from phronesis.store.eligible import Place, Wanted, newest_items
+from phronesis.store.items import read_items
+from phronesis.store.lanes import Lane, list_lanes
+from phronesis.store.overview import count_quarantined, counts_by_lane
+from phronesis.store.relations import contradicting
+from phronesis.traits.laws.strength import recalled
+
+LEARNED_KINDS: Final = tuple(kind for kind in KINDS if kind not in RECORDED_KINDS)
+
+
+@dataclass(frozen=True, slots=True)
+class OverviewBook:
+    """Reads what there is at a glance."""
+
+    database: Database
+
+    def overview(self, tenant: str, scope: Scope, since: datetime, *, limit: int) -> Overview:
+        """Give a scope at a glance, at most ``limit`` of each list."""
+        with self.database.transaction(tenant, "read") as unit:
+            lanes = visible_lanes(unit, scope)
+            # Of a whole tenant by one statement: it may have thousands of lanes.
+            asked = [None] if scope.across_tenant else [lane.lane_id for lane in lanes]
+            held = dict(pair for one in asked for pair in counts_by_lane(unit, one).items())
+            counts: Counter[str] = Counter()
+            for kinds in held.values():
+                counts.update(kinds)
+            proving = [lane for lane in lanes if held.get(lane.lane_id, {}).get(PRINCIPLE)]
+            return Overview(
+                since=since,
+                counts=dict(sorted(counts.items())),
+                learned=_learned(unit, lanes, since, limit),
+                disputes=_disputes(unit, lanes, limit),
+                quarantined=sum(count_quarantined(unit, one) for one in asked),
+                unproven=_unproven(unit, proving, limit),
+            )
+
+    def users(self, tenant: str) -> list[UserInfo]:
+        """Give the users whose lanes the tenant has, the last active first."""
+        with self.database.transaction(tenant, "read") as unit:
+            held = counts_by_lane(unit)
+            found = [
+                UserInfo(lane.name, from_micros(lane.last_recorded_at), held.get(lane.lane_id, {}))
+                for lane in list_lanes(unit)
+                if lane.kind == "user" and lane.name is not None
+            ]
+        return sorted(found, key=lambda one: (one.last_recorded_at, one.user_id), reverse=True)
+
+
+def _learned(unit: Unit, lanes: Sequence[Lane], since: datetime, limit: int) -> list[Item]:
+    """Give what was learned last: lanes are asked in the order in which they were last written to, as far as needed."""
+    wanted = Wanted(kinds=LEARNED_KINDS, filters={"recorded_at": {"gte": isoformat(since)}})
+    found: list[Item] = []
+    for lane in sorted(lanes, key=lambda one: -one.last_recorded_at):
+        written = from_micros(lane.last_recorded_at)
+        if written < since or (len(found) >= limit and written < found[limit - 1].recorded_at):
+            break
+        found = sorted([*found, *newest_items(unit, lane, wanted, limit=limit)], key=Place.of, reverse=True)[:limit]
+    return found
+
+
+def _disputes(unit: Unit, lanes: Sequence[Lane], limit: int) -> list[Dispute]:
+    """Give the pairs of live items that contradict each other, each pair once, the latest first."""
+    out: list[Dispute] = []
+    for lane in lanes:
+        pairs = {frozenset((one, other)) for one, other, _ in contradicting(unit, lane.lane_id) if one != other}
+        named = sorted({one for pair in pairs for one in pair})
+        live = {item.id: item for item in read_items(unit, lane, named).values() if item.live and recalled(item)}
+        for pair in pairs:
+            both = sorted((live[one] for one in pair if one in live), key=Place.of, reverse=True)
+            if len(both) == 2:  # noqa: PLR2004 - a pair
+                out.append(Dispute(*both))
+    return sorted(out, key=lambda one: (Place.of(one.one), one.other.id), reverse=True)[:limit]
+
+
+def _unproven(unit: Unit, lanes: Sequence[Lane], limit: int) -> Sequence[Item]:
+    wanted = Wanted(kinds=(PRINCIPLE,))
+    records = [one for lane in lanes for one in as_records(unit, newest_items(unit, lane, wanted, limit=None))]
+    return [one for one in records if isinstance(one, Principle) and one.needs_validation][:limit]

@@ -1,0 +1,109 @@
+"""The verb that plans: what a message asks for, and where it is looked for."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from phronesis.compose.assembly import RECENT
+from phronesis.compose.session_history import recent_turns
+from phronesis.core.evidence_pack import EvidencePack
+from phronesis.core.retrieval_plan import RetrievalPlan, plan_of
+from phronesis.core.scope import Scope, make_scope
+from phronesis.core.text import check_id, check_text, storable
+from phronesis.core.timestamps import Moment, optional_moment
+from phronesis.log import inputs
+from phronesis.log.inputs import share
+from phronesis.log.reader import fit
+from phronesis.memory.service import Inside
+from phronesis.recall.as_of import visible_lanes
+from phronesis.recall.planning.planner import PlanRequest
+from phronesis.recall.prospective import asked_at
+from phronesis.recall.scoring.weights import at_least
+from phronesis.store.eligible import Wanted
+from phronesis.traits.laws.strength import TRAIT
+
+MAX_EVIDENCE: Final = 1_000
+"""Pieces of evidence of one plan."""
+
+
+class Planning(Inside):
+    """plan."""
+
+    def plan(
+        self,
+        message: str,
+        *,
+        session_id: str | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        namespace: str | None = None,
+        agent_state: Mapping[str, Any] | None = None,
+        as_of: Moment | None = None,
+        valid_at: Moment | None = None,
+        limit: int | None = None,
+        time_zone: str | None = None,
+    ) -> RetrievalPlan:
+        """Give what is to be looked for to answer a message: intent, queries, names, time, and whether resources are.
+
+        By rules, or by the model of the role ``plan``. ``session_id`` lets "it" and 那个 mean what that session said
+        last; the words under ``goal``, ``task`` and ``topic`` of ``agent_state`` become a query. "Yesterday" counts
+        from ``valid_at``, else ``as_of``, else the clock, in ``time_zone`` (an IANA name; default: the policy's).
+        ``limit`` is how many pieces of evidence are wanted in all; default: the policy's.
+        ``RetrievalPlan.from_dict`` reads a plan of a caller's own. Nothing is stored.
+
+        InputError names a field that is wrong.
+        """
+        text = storable(check_text(message, field="message"))
+        scope = make_scope(user_id=user_id, namespace=namespace, agent_id=agent_id)
+        session = None if session_id is None else check_id(session_id, field="session_id")
+        wanted = self._wanted(as_of=as_of, valid_at=valid_at)
+        stages = self._open_stages()
+        asked = PlanRequest(
+            message=text, scope=scope, recent=self._said_before(scope, session, wanted),
+            agent_state=fit(inputs.metadata(agent_state, field="agent_state")),
+            limit=None if limit is None else inputs.limit(limit, most=MAX_EVIDENCE),
+            as_of=optional_moment(wanted.as_of), valid_at=optional_moment(wanted.valid_at),
+            now=asked_at(wanted, stages.clock()).astimezone(self._zone(time_zone)),
+        )  # fmt: skip
+        return stages.planner.plan(self._tenant, asked)
+
+    def _said_before(self, scope: Scope, session_id: str | None, wanted: Wanted) -> tuple[str, ...]:
+        """Give the last texts of a session, oldest first."""
+        if session_id is None:
+            return ()
+        with self._stages.database.transaction(self._tenant, "read") as unit:
+            lanes = visible_lanes(unit, scope)
+            turns = recent_turns(unit, lanes, session_id, last=RECENT, as_of=wanted.as_of)
+        return tuple(block.text for block in turns.blocks if not block.fenced)
+
+
+# The verb that carries out a plan.
+
+
+class CarryingOut(Inside):
+    """retrieve."""
+
+    def retrieve(self, plan: RetrievalPlan | Mapping[str, Any], *, min_score: float | None = None) -> EvidencePack:
+        """Carry out a plan: evidence of conversation memory and of resources as one list, best first.
+
+        ``plan`` is what ``plan`` gave, perhaps changed, or the same as a mapping; whose memory is read is its
+        ``scope``. Each result's ``score`` is its relevance from 0 to 1, or the reranker's score, and ``why`` holds its
+        signals by name. ``ignored_fields`` says what of the plan a retriever could not use, ``explain`` what became of
+        every candidate, ``degraded`` which model or server was away. It abstains when no retriever found support; the
+        best score is then below the pack's ``threshold``. ``min_score`` leaves out what scores less.
+
+        InputError names the field of the plan that is wrong.
+        """
+        checked = plan_of(plan)
+        least = None if min_score is None else share(min_score, field="min_score")
+        stages = self._open_stages()
+        pack = stages.retrieving.retrieve(self._tenant, checked)
+        if least is not None:
+            kept = at_least(pack.evidence, least)
+            pack = replace(pack, evidence=kept, abstained=pack.abstained or not kept)
+        traits = [one.item.id for one in pack if one.item.kind == TRAIT]
+        if traits and checked.scope.user_id is not None:  # the next reflection takes it up, as after a search
+            stages.shown.note_search(self._tenant, checked.scope.write_lane, item_ids=traits)
+            self._notes.wake(pressing=True)
+        self._used([one.item.id for one in pack])
+        return pack

@@ -1,0 +1,327 @@
+"""What every verb of a Memory stands on: the stages, and the few steps that writes and reads share."""
+
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, tzinfo
+from functools import partial
+from typing import Any
+
+from phronesis.compose.assembly import Assembler
+from phronesis.core.changes import Delta
+from phronesis.core.context import Budget
+from phronesis.core.ids import parse_id
+from phronesis.core.items import KINDS, Item
+from phronesis.core.proposals import Gated
+from phronesis.core.results import ClaimMatch, Degraded, EditResult, Evidence, Referred, SearchResult
+from phronesis.core.text import check_id, check_text
+from phronesis.core.timestamps import parse_moment, parse_zone, to_micros
+from phronesis.engine.background import Background
+from phronesis.engine.doctor import Doctor
+from phronesis.engine.edits import Call, Editor
+from phronesis.engine.erasure import Eraser
+from phronesis.engine.replay import Replayer
+from phronesis.engine.writer import Writer, Written
+from phronesis.errors import Closed, PhronesisError
+from phronesis.experience.maintenance_schedule import Keeper
+from phronesis.experience.query import ExperienceSearch
+from phronesis.experience.query_answer import ExperienceBook
+from phronesis.experience.sources.port import Sources
+from phronesis.forgetting.handler import Forgetter
+from phronesis.index.reindexing import Reindexer
+from phronesis.index.vectorizer import Vectorizer
+from phronesis.log.inputs import flag
+from phronesis.memory.overview import OverviewBook
+from phronesis.models.model_registry import Roster
+from phronesis.reasoning.catalysis.review import ModifierReviews
+from phronesis.reasoning.documents import CLAIM
+from phronesis.reasoning.external_mirror import Mirror
+from phronesis.reasoning.laws.claim_status import status_of
+from phronesis.reasoning.migration import Migrator
+from phronesis.reasoning.run_reader import RunBook
+from phronesis.recall.browse import Browser, gated_in
+from phronesis.recall.planning.planner import Planner
+from phronesis.recall.reranking import Search
+from phronesis.recall.retrieval import Retrieving
+from phronesis.recall.search import Query
+from phronesis.resources.ingestion import TakingIn
+from phronesis.resources.references import referred_in
+from phronesis.resources.search import ResourceBook
+from phronesis.store.context_impressions import ShownContexts
+from phronesis.store.database import Database
+from phronesis.store.eligible import Wanted, check_kinds
+from phronesis.store.filters import compile_filters, scoped_filters
+from phronesis.store.lanes import list_behind
+from phronesis.store.model_calls import StoredLedger
+from phronesis.store.usage import Usage, UsedMemories
+from phronesis.traits.reflector import Reflector
+from phronesis.traits.search import TraitBook
+
+
+@dataclass(frozen=True, slots=True)
+class Stages:
+    """What a Memory delegates to; ``wiring`` joins them."""
+
+    database: Database
+    writer: Writer
+    editor: Editor
+    browser: Browser
+    overviews: OverviewBook
+    searcher: Search
+    retrieving: Retrieving
+    assembler: Assembler
+    planner: Planner
+    budget: Budget
+    replayer: Replayer
+    eraser: Eraser
+    shown: ShownContexts
+    used: UsedMemories
+    usage: Usage
+    runs: RunBook
+    reviews: ModifierReviews
+    doctor: Doctor
+    vectorizer: Vectorizer
+    reindexer: Reindexer
+    mirror: Mirror | None
+    migrator: Migrator
+    reflector: Reflector
+    traits: TraitBook
+    sources: Sources
+    documents: TakingIn
+    resources: ResourceBook
+    experience: ExperienceBook
+    asking: ExperienceSearch
+    forgetter: Forgetter
+    keeper: Keeper
+    roster: Roster
+    ledger: StoredLedger
+    clock: Callable[[], datetime]
+    zone: tzinfo
+
+    def count_tokens(self, text: str) -> int:
+        """Give the tokens of a text, by the policy's counter."""
+        return self.assembler.counter().count(text)
+
+
+class Inside:
+    """The state of a Memory and the steps its verbs share."""
+
+    def __init__(self, stages: Stages, tenant: str, *, host: "Inside | None" = None) -> None:
+        self._stages = stages
+        self._tenant = tenant
+        self._host = host
+        self._closed = False
+        self._guests = weakref.WeakSet[Inside]()
+        self._coming = threading.Lock()
+        self._background = Background(self._work, name=f"phronesis-{tenant}")
+        self._counts_due = False
+        self._notes = Background(self._settle, name=f"phronesis-{tenant}-notes")
+        if host is None:
+            stages.ledger.wake = partial(self._notes.wake, pressing=True)
+
+    @property
+    def stages(self) -> Stages:
+        """What this Memory delegates to, for the worker and the interfaces; Closed when it was closed."""
+        return self._open_stages()
+
+    def close(self) -> None:
+        """Stop the background thread and close the connections.
+
+        What was not embedded yet waits for a write, a flush or a worker.
+        """
+        if not self._closed:
+            self._closed = True
+            if self._host is None:
+                self._stages.roster.close()  # or the thread would wait for a model's answer
+                self._stages.reviews.close()
+                self._stages.retrieving.close()
+            self._background.stop()
+            self._notes.stop()
+            self._stages.shown.settle(self._tenant, patient=False)
+            with self._coming:
+                guests = list(self._guests)
+            for guest in guests:
+                guest.close()
+            if self._host is None:
+                self._stages.shown.close()  # what those showed that nobody holds any more
+                if self._stages.mirror is not None:
+                    self._stages.mirror.index.close()
+                self._stages.usage.close()
+                self._stages.ledger.settle()
+                self._stages.database.close()
+
+    def _take_in(self, guest: "Inside") -> None:
+        """Remember one that is closed with this one, for as long as somebody holds it."""
+        with self._coming:
+            self._open_stages()  # closed meanwhile, it would close nobody any more
+            self._guests.add(guest)
+
+    def _open_stages(self) -> Stages:
+        if self._closed:
+            raise Closed("this Memory was closed; open it again")
+        return self._stages
+
+    def _settle(self, _stopped: Callable[[], bool]) -> None:
+        """Write what readers left behind: they do not wait for that."""
+        if not self._stages.ledger.settle(patient=False):
+            self._notes.wake()  # somebody else is writing: again in a moment
+        self._stages.shown.settle(self._tenant, patient=False)
+        if self._counts_due:
+            self._counts_due = False
+            self._stages.usage.settle(self._tenant, patient=False)
+
+    def _used(self, item_ids: Iterable[str]) -> None:
+        """Count what a read showed; the counts are written now and then, which no reader waits for."""
+        if self._stages.usage.note(self._tenant, item_ids, self._stages.clock()):
+            self._counts_due = True
+            self._notes.wake(pressing=True)
+
+    def _search_claims(self, asked: Query) -> SearchResult:
+        """Search reasoning items by their claims: the one way in which they are searched alone (RB-11, RB-12)."""
+        narrowed = replace(asked, wanted=replace(asked.wanted, parts=CLAIM))
+        found = self._open_stages().searcher.search(self._tenant, narrowed)
+        return replace(found, evidence=tuple(_by_claims(one) for one in found.evidence))
+
+    def _call(self, actor: str, idempotency_key: str | None, wait: bool) -> Call:
+        key = None if idempotency_key is None else check_id(idempotency_key, field="idempotency_key")
+        return Call(self._tenant, check_id(actor, field="actor"), key, flag(wait, field="wait"))
+
+    def _write(self, call: Call, lane: Any, verb: str, payload: Mapping[str, Any]) -> Written:
+        given = {name: value for name, value in payload.items() if value not in (None, {}, [])}
+        self._open_stages().shown.settle(self._tenant)
+        written = self._stages.writer.write(
+            self._tenant, lane, verb=verb, payload=given, actor=call.actor, idempotency_key=call.idempotency_key,
+            wait=call.wait,
+        )  # fmt: skip
+        # What an entry asks for besides itself is done later, by who has the time.
+        more = written.pending or (written.applied is not None and bool(written.applied.children))
+        self._wake(pending=more, everywhere=False)
+        return written
+
+    def _edit(
+        self,
+        item_id: str,
+        verb: str,
+        payload: Mapping[str, Any],
+        reason: str | None,
+        call: Call,
+    ) -> EditResult:
+        given = {**payload, "reason": None if reason is None else check_text(reason, field="reason")}
+        given = {name: value for name, value in given.items() if value is not None}
+        result = self._open_stages().editor.edit(call, parse_id(item_id, field="id"), verb, given)
+        self._wake(pending=result.pending, everywhere=False)
+        return result
+
+    def _wake(self, *, pending: bool, everywhere: bool = True) -> None:
+        """Have what is left to do done soon; not ``everywhere``: it is in lanes that the writer told of."""
+        if everywhere:
+            self._stages.vectorizer.written.note_all(self._tenant)
+        if pending or self._stages.vectorizer.serves(self._tenant):
+            self._background.wake(pressing=pending)
+
+    def _learned(self, written: Written) -> tuple[tuple[Item, ...], tuple[Item, ...]]:
+        """Give the items that an entry made, or said more fully, and those that it ended."""
+        if written.pending:
+            return (), ()
+        if written.applied is None:
+            changes = self._stages.browser.changed_by(self._tenant, written.entry)
+        else:
+            settled = written.applied.settled
+            items = {item.id: item for item in (*settled.created, *settled.updated)}
+            changes = [(delta, items[delta.item_id]) for delta in settled.deltas]
+        stated = "messages" not in written.entry.payload
+        ended = [item for delta, item in changes if delta.op == "update" and delta.patch.get("ended", (None,))[-1]]
+        gone = {item.id for item in ended}
+        made = [
+            item for delta, item in changes
+            if delta.op == "create" or "content" in delta.patch or (stated and _said_again(delta))
+        ]  # fmt: skip
+        return tuple(item for item in made if item.id not in gone), tuple(ended)
+
+    def _gated(self, written: Written) -> tuple[Gated, ...]:
+        """Give what was taken out before it was recorded, and what made no item."""
+        if written.pending:
+            return written.redacted
+        if written.applied is None:
+            return (*written.redacted, *self._stages.browser.gated_by(self._tenant, written.entry))
+        settled = written.applied.settled
+        rows = settled.changes.conversation.messages if settled.changes.conversation is not None else ()
+        made = {item.id for item in settled.created}
+        return (*written.redacted, *gated_in(written.entry, rows, made, written.applied.refusals))
+
+    def _degraded(self, written: Written) -> tuple[Degraded, ...]:
+        if written.pending:
+            return ()
+        if written.applied is not None:
+            return tuple(written.applied.degraded)
+        return self._stages.writer.interpreter.degraded(self._tenant, written.entry.id)
+
+    def _referred(self, written: Written) -> tuple[Referred, ...]:
+        return () if written.pending else referred_in(self._stages.database, self._tenant, written.entry)
+
+    def _zone(self, name: str | None) -> tzinfo:
+        """Return the time zone of a call: the one it names, else the policy's."""
+        return self._stages.zone if name is None else parse_zone(name)
+
+    def _wanted(self, **given: Any) -> Wanted:
+        times = {
+            name: None if given.get(name) is None else to_micros(parse_moment(given[name], field=name))
+            for name in ("as_of", "valid_at")
+        }
+        asks_now = times["as_of"] is None and times["valid_at"] is None
+        filters = given.get("filters")
+        if filters is not None and given.get("scope") is not None:
+            filters = scoped_filters(filters, given["scope"].named)
+        compile_filters(filters)  # what is wrong with them is said before any lane is looked at
+        return Wanted(
+            kinds=check_kinds(given.get("kinds"), KINDS), attributes=given.get("attributes") or {},
+            filters=filters, as_of=times["as_of"], valid_at=times["valid_at"],
+            now=to_micros(self._stages.clock()) if asks_now else None,
+        )  # fmt: skip
+
+    def _drain(self, *, give_way: Callable[[], bool] = lambda: False) -> None:
+        """Bring every lane up to date; one that cannot be does not keep the others back, and is told of at the end.
+
+        ``give_way`` is called between two batches, and ends it when it tells to stop.
+        """
+        stages = self._stages
+        with stages.database.transaction(self._tenant, "read") as unit:
+            behind = list_behind(unit)
+        stuck: list[PhronesisError] = []
+        for lane in behind:
+            if give_way():
+                break
+            try:
+                stages.writer.interpreter.drain(self._tenant, lane.lane_id, give_way=give_way)
+            except PhronesisError as error:
+                stuck.append(error)
+            finally:
+                stages.vectorizer.written.note(self._tenant, lane.lane_id)
+        if stuck:
+            raise stuck[0]
+
+    def _work(self, stopped: Callable[[], bool]) -> None:
+        try:
+            self._drain(give_way=self._background.give_way)
+        finally:
+            self._stages.vectorizer.catch_up(self._tenant, stopped=stopped)
+            if self._stages.mirror is not None and not stopped():
+                self._stages.mirror.follow(self._tenant)
+
+
+def _said_again(delta: Delta) -> bool:
+    """Whether a change counts one more saying of an item."""
+    return any(row["polarity"] == "support" for row in delta.evidence_added)
+
+
+def _by_claims(found: Evidence) -> Evidence:
+    item = found.item
+    claims = []
+    for match in found.matched:
+        claim_id = match.part.partition(":")[2]
+        claims.append(
+            ClaimMatch(match.id, match.part, match.snippet, match.distance, item.id, claim_id,
+                       status_of(item, claim_id))
+        )  # fmt: skip
+    return replace(found, matched=tuple(claims))

@@ -1,0 +1,244 @@
+"""What may be spent on models, and what was: the budgets of a call and of a day, and the ledger."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final, Protocol, TypeVar
+
+from phronesis.core.reports import OK, ModelCall, Price, Spent, day_of
+from phronesis.errors import MissingExtra, ModelBudgetSpent, ModelCancelled, ModelError, ModelUnavailable
+from phronesis.uuid7 import new_id
+
+# What every call to a model server shares: how long it may take, how much it may bring, and who may end it.
+
+
+def never() -> bool:
+    """Say that nobody has cancelled."""
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The bounds of one call, retries included.
+
+    ``ends`` is a time of ``clock`` (seconds, monotonic), after which no byte is waited for; ``cancelled`` is asked
+    between bytes and before every try; more than ``max_bytes`` of an answer are not read.
+    """
+
+    clock: Callable[[], float]
+    ends: float
+    cancelled: Callable[[], bool] = never
+    max_bytes: int = 8 << 20
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left, at least 0."""
+        return max(0.0, self.ends - self.clock())
+
+    def check(self) -> None:
+        """Raise ModelCancelled when nobody waits any more, ModelUnavailable when the time is up."""
+        if self.cancelled():
+            raise ModelCancelled("the call to the model was cancelled")
+        if self.left <= 0.0:
+            raise ModelUnavailable("the model took too long; raise the gateway's timeout, or choose a faster model")
+
+
+# How calls to one server are made: so many at once, each within its time, and again when that may help.
+
+T = TypeVar("T")
+
+FIRST_WAIT_SECONDS: Final = 0.25
+LONGEST_WAIT_SECONDS: Final = 10.0
+"""Between tries, doubling, with jitter as wide as the first wait (AWS, 'Exponential backoff and jitter')."""
+
+TURN_SECONDS: Final = 0.05
+"""How often whoever waits for a place looks whether it was cancelled."""
+
+
+class Conduct:
+    """The manners towards one server, shared by all roles that ask it. Thread-safe.
+
+    ``timeout`` bounds a call in seconds, waiting for a place and retries included; ``tries`` how often one is made;
+    ``concurrency`` how many are under way at once.
+    """
+
+    def __init__(self, *, timeout: float, tries: int, concurrency: int, cancelled: Callable[[], bool] = never) -> None:
+        self._timeout = timeout
+        self._tries = tries
+        self._places = threading.BoundedSemaphore(concurrency)
+        self._cancelled = cancelled
+
+    def limits(self) -> Limits:
+        """Give the bounds of a call that begins now."""
+        return Limits(time.monotonic, time.monotonic() + self._timeout, self._cancelled)
+
+    def run(self, call: Callable[[Limits], T], limits: Limits) -> T:
+        """Make a call within ``limits``, again after a ModelUnavailable while there is time.
+
+        A server that says when to come back is believed, unless that is later than the call may last.
+        """
+        stamina = _stamina()
+        with _quiet():
+            for attempt in stamina.retry_context(
+                on=lambda error: _pause(error, limits),
+                attempts=self._tries,
+                timeout=limits.left,
+                wait_initial=FIRST_WAIT_SECONDS,
+                wait_max=LONGEST_WAIT_SECONDS,
+                wait_jitter=FIRST_WAIT_SECONDS,
+            ):
+                with attempt:
+                    limits.check()
+                    with self._place(limits):
+                        return call(limits)
+        raise AssertionError  # pragma: no cover - the last attempt raises what it met
+
+    @contextmanager
+    def _place(self, limits: Limits) -> Iterator[None]:
+        while not self._places.acquire(timeout=min(TURN_SECONDS, limits.left)):
+            limits.check()
+        try:
+            yield
+        finally:
+            self._places.release()
+
+
+def _pause(error: Exception, limits: Limits) -> bool | float:
+    if not isinstance(error, ModelUnavailable) or limits.left <= 0.0 or limits.cancelled():
+        return False
+    wanted = error.details.get("retry_after")
+    if wanted is None:
+        return True
+    return float(wanted) if wanted < limits.left else False
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep stamina from warning of every new try in this thread: the ledger has them, and whoever asked is told."""
+    logger, thread = logging.getLogger("stamina"), threading.get_ident()
+
+    def elsewhere(record: logging.LogRecord) -> bool:
+        return record.thread != thread
+
+    logger.addFilter(elsewhere)
+    try:
+        yield
+    finally:
+        logger.removeFilter(elsewhere)
+
+
+def _stamina() -> Any:
+    try:
+        import stamina  # noqa: PLC0415 - comes with the extra
+    except ImportError as error:
+        raise MissingExtra('roles that ask a server need: pip install "phronesis[models]"') from error
+    return stamina
+
+
+class Ledger(Protocol):
+    """Where calls are written down."""
+
+    def record(self, tenant: str, call: ModelCall) -> None:
+        """Write a call down, at once or a moment later. It never fails and never waits."""
+        ...
+
+    def spent(self, tenant: str, *, since: datetime, role: str | None = None) -> Spent:
+        """Give what a tenant's calls have taken since a moment, whether they are written down yet or not."""
+        ...
+
+
+@dataclass(slots=True)
+class Tally:
+    """The tokens of one try: as counted here before it, until the server says otherwise."""
+
+    prompt_tokens: int
+    completion_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What may be spent; None is no bound."""
+
+    tokens_per_call: int | None = None
+    tokens_per_day: int | None = None
+    cost_per_day: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Purse:
+    """Says whether a call may be made, and writes down what it took. Days are those of UTC, and of one tenant.
+
+    Calls that are under way at the same time are each allowed on what was written down before: a day's budget may be
+    passed by as many calls as go at once.
+    """
+
+    ledger: Ledger
+    clock: Callable[[], datetime]
+    allowance: Allowance = field(default_factory=Allowance)
+    prices: Mapping[str, Price] = field(default_factory=dict)
+
+    def allow(self, tenant: str, *, model: str, prompt_tokens: int, max_tokens: int) -> None:
+        """Raise ModelBudgetSpent when a call of at most so many tokens is more than is left."""
+        most, allowed = prompt_tokens + max_tokens, self.allowance
+        if allowed.tokens_per_call is not None and most > allowed.tokens_per_call:
+            raise ModelBudgetSpent(
+                f"the call may take {most:,} tokens, limits.tokens_per_call is {allowed.tokens_per_call:,};"
+                " raise it, or lower the role's max_tokens",
+                field="limits.tokens_per_call",
+            )
+        if allowed.tokens_per_day is None and allowed.cost_per_day is None:
+            return
+        spent = self.today(tenant)
+        if allowed.tokens_per_day is not None and spent.tokens + most > allowed.tokens_per_day:
+            raise ModelBudgetSpent(
+                f"{spent.tokens:,} tokens were spent today and the call may take {most:,};"
+                f" limits.tokens_per_day is {allowed.tokens_per_day:,}"
+            )
+        cost = self._price(model).of(prompt_tokens, max_tokens)
+        if allowed.cost_per_day is not None and spent.cost + cost > allowed.cost_per_day:
+            raise ModelBudgetSpent(
+                f"{spent.cost:.4f} were spent today and the call may cost {cost:.4f};"
+                f" limits.cost_per_day is {allowed.cost_per_day}"
+            )
+
+    @contextmanager
+    def recorded(self, tenant: str, *, role: str, model: str, prompt_tokens: int) -> Iterator[Tally]:
+        """Write one try down when the block ends, however it ends; the block may correct the tokens."""
+        tally, began, status = Tally(prompt_tokens), time.monotonic(), ModelError.code
+        try:
+            yield tally
+            status = OK
+        except ModelError as error:
+            status = error.code
+            raise
+        finally:
+            call = ModelCall(
+                call_id=new_id(), at=self.clock(), role=role, model=model, status=status,
+                prompt_tokens=tally.prompt_tokens, completion_tokens=tally.completion_tokens,
+                cost=self._price(model).of(tally.prompt_tokens, tally.completion_tokens),
+                milliseconds=round((time.monotonic() - began) * 1000),
+            )  # fmt: skip
+            self.ledger.record(tenant, call)
+
+    def spent(self, model: str, tallies: Sequence[Tally]) -> Spent:
+        """Give what some tries at a model have taken together."""
+        prompt, completion = (
+            sum(getattr(one, f"{name}_tokens") for one in tallies) for name in ("prompt", "completion")
+        )
+        return Spent(len(tallies), prompt + completion, self._price(model).of(prompt, completion))
+
+    def today(self, tenant: str) -> Spent:
+        """Give what a tenant's calls have taken today."""
+        return self.ledger.spent(tenant, since=day_of(self.clock()))
+
+    def is_free(self, model: str) -> bool:
+        """Tell whether a model has no price, though money is bounded: its calls would never end a day's budget."""
+        return self.allowance.cost_per_day is not None and not {model, model.partition("/")[2]} & set(self.prices)
+
+    def _price(self, model: str) -> Price:
+        """A model's price stands under its own name or under gateway and name."""
+        return self.prices.get(model) or self.prices.get(model.partition("/")[2]) or Price()

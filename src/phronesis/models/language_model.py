@@ -1,0 +1,73 @@
+"""The port of language models."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, Protocol
+
+from phronesis.models.call_policy import Limits
+
+Constraint = Literal["schema", "json", "text"]
+"""How the server is told the form of the answer: by the schema itself, or only that it be JSON, or not at all."""
+
+FINISHED: Final = "stop"
+"""The ``finish_reason`` of an answer that the model ended itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a prompt."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerSchema:
+    """The form of an answer: a name that a server may show, and a JSON schema of an object, every size bounded."""
+
+    name: str
+    schema: Mapping[str, Any]
+
+
+PLAIN: Final = AnswerSchema("text", {"type": "string"})
+"""What an answer in plain words is asked for with, under the constraint ``text``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completion:
+    """What one call brought back, whatever it is worth.
+
+    ``finish_reason`` is the server's own: ``stop``, ``length``, ``content_filter`` …; ``refusal`` holds the words of a
+    model that refuses. Tokens are None where the server does not count.
+    """
+
+    text: str
+    finish_reason: str
+    refusal: str | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+
+class LanguageModel(Protocol):
+    """A model that completes a conversation. Thread-safe."""
+
+    @property
+    def name(self) -> str:
+        """Gateway and model, ``local/qwen3:4b``: what an outcome is said to be made by."""
+        ...
+
+    def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        answer: AnswerSchema,
+        constraint: Constraint,
+        max_tokens: int,
+        limits: Limits,
+    ) -> Completion:
+        """Ask once: no retries. ModelUnavailable, ModelRefused, AnswerRejected (not even a completion), ModelCancelled.
+
+        ``max_tokens`` bounds the answer. A ModelUnavailable that a server asked to wait for carries
+        ``details["retry_after"]`` in seconds.
+        """
+        ...

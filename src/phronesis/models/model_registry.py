@@ -1,0 +1,239 @@
+"""Who does what: the models that a policy chooses for its roles, joined to their servers."""
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Final, cast
+
+import pydantic
+
+from phronesis.config.model_roles import RULES, ChatName, Gateway, RerankRole
+from phronesis.config.policy import ROLES, Policy
+from phronesis.core.reports import Price, Spent
+from phronesis.errors import InputError
+from phronesis.models.call_policy import Allowance, Conduct, Ledger, Purse
+from phronesis.models.embedder import Embedder
+from phronesis.models.embedders import ROLE as EMBED
+from phronesis.models.embedders import MeteredEmbedder
+from phronesis.models.fastembed_models import FastEmbedEmbedder, FastEmbedReranker
+from phronesis.models.openai_chat import OpenAIChat
+from phronesis.models.openai_embedder import OpenAIEmbedder
+from phronesis.models.rerankers import ROLE as RERANK
+from phronesis.models.rerankers import ChatReranker, HttpReranker, Judge, Reranker
+from phronesis.models.sentence_transformers_models import CrossEncoderReranker, SentenceTransformerEmbedder
+from phronesis.models.structured_client import Asker, Task
+from phronesis.models.token_counter import TokenCounter
+from phronesis.models.transport import Gateway as Server
+
+USED: Final = (
+    "extract",
+    "plan",
+    "summarise",
+    "reflect",
+    "special_reflection",
+    "questions",
+    "abstract",
+    "learn",
+    "migrate",
+    "chat",
+    "rerank",
+    "embed",
+)
+"""The roles that something asks today. The others may be configured, and wait for what will ask them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effective:
+    """Who does what a role is for: a model by gateway and name, or ``rules``; and whether anything asks it yet."""
+
+    role: str
+    by: str
+    used: bool
+
+
+class Roster:
+    """The models of one policy. Each is made when it is first asked for; ``close`` ends what is under way."""
+
+    def __init__(
+        self,
+        policy: Policy,
+        keys: Mapping[str, pydantic.SecretStr | None],
+        *,
+        tenant: str,
+        ledger: Ledger,
+        clock: Callable[[], datetime],
+        counter: Callable[[], TokenCounter],
+    ) -> None:
+        self._policy = policy
+        self._keys = keys
+        self._tenant = tenant
+        self._counter = counter
+        self._stop = threading.Event()
+        limits = policy.limits
+        self._purse = Purse(
+            ledger,
+            clock,
+            Allowance(limits.tokens_per_call, limits.tokens_per_day, limits.cost_per_day),
+            {name: Price(price.input, price.output) for name, price in policy.prices.items()},
+        )
+        self._conducts = {name: self._conduct(gateway) for name, gateway in policy.gateways.items()}
+        self._closing: list[Callable[[], None]] = []
+        self._making = threading.Lock()
+        self._askers: dict[tuple[str, str], Asker] = {}
+        self._judge: Judge | None = None
+        self._embedder: Embedder | None = None
+
+    def effective(self) -> list[Effective]:
+        """Give who does what, in the order of the roles."""
+        asked = self._policy.asked()
+        return [
+            Effective(role, f"{asked[role].gateway}/{asked[role].model}" if role in asked else "rules", role in USED)
+            for role in ROLES
+        ]
+
+    def spent(self, tenant: str) -> Spent:
+        """Give what a tenant's calls have taken today, in UTC."""
+        return self._purse.today(tenant)
+
+    def without_price(self) -> list[str]:
+        """Give the models in use that no price is known of, though the policy bounds what a day may cost."""
+        served = [name for name, gateway in self._policy.gateways.items() if not gateway.in_process]
+        return sorted({
+            one.by for one in self.effective()
+            if one.used and one.by.partition("/")[0] in served and self._purse.is_free(one.by)
+        })  # fmt: skip
+
+    def asker(self, role: ChatName, reference: str | None = None) -> Asker | None:
+        """Give the language model of a role, or the one that ``reference`` names for once; None: rules do its work.
+
+        InputError when nothing here is meant by the reference: see `reference`.
+        """
+        chosen = self._policy.role(role) if reference is None else self._policy.named(role, reference)
+        if chosen is None:
+            return None
+        name = f"{chosen.gateway}/{chosen.model}"
+        with self._making:
+            if (role, name) not in self._askers:
+                model = OpenAIChat(self._server(chosen.gateway), chosen.model, temperature=chosen.temperature)
+                self._closing.append(model.close)
+                self._askers[role, name] = Asker(
+                    role=role, model=model, conduct=self._conducts[chosen.gateway], purse=self._purse,
+                    counter=self._counter(), max_tokens=chosen.max_tokens,
+                )  # fmt: skip
+            return self._askers[role, name]
+
+    def reference(self, role: ChatName, given: str) -> str:
+        """Give what a caller calls a model as ``gateway/model``, or ``rules``.
+
+        InputError when the policy has no such gateway, or the variable of its key is not set.
+        """
+        chosen = self._policy.named(role, given)
+        if chosen is None:
+            return RULES
+        variable = self._policy.gateways[chosen.gateway].api_key_env
+        if variable is not None and self._keys.get(chosen.gateway) is None:
+            raise InputError(
+                f"model: gateway {chosen.gateway!r} takes its key from the environment variable {variable}, which is"
+                " not set",
+                field="model",
+            )
+        return f"{chosen.gateway}/{chosen.model}"
+
+    def judge(self) -> Judge | None:
+        """Give the reranker, or None when the fused order stays."""
+        chosen = self._policy.role("rerank")
+        if chosen is None:
+            return None
+        with self._making:
+            if self._judge is None:
+                reranker = self._reranker(chosen)
+                self._judge = Judge(
+                    reranker=reranker, conduct=self._conducts[chosen.gateway], purse=self._purse,
+                    counter=self._counter(), candidates=chosen.candidates,
+                )  # fmt: skip
+            return self._judge
+
+    def embedder(self) -> Embedder | None:
+        """Give the encoder of the role, or None when the policy's embedder serves."""
+        chosen = self._policy.role("embed")
+        if chosen is None:
+            return None
+        with self._making:
+            kind = self._policy.gateways[chosen.gateway].kind
+            if self._embedder is None and kind == "fastembed":
+                self._embedder = FastEmbedEmbedder(chosen.model)
+            elif self._embedder is None and kind == "sentence-transformers":
+                self._embedder = SentenceTransformerEmbedder(chosen.model)
+            elif self._embedder is None:
+                conduct = self._conducts[chosen.gateway]
+                made = OpenAIEmbedder(
+                    self._server(chosen.gateway), chosen.model, dimension=chosen.dimension,
+                    prefix_scheme=chosen.prefix_scheme, limits_for=conduct.limits,
+                )  # fmt: skip
+                self._closing.append(made.close)
+                self._embedder = MeteredEmbedder(
+                    made, model=f"{chosen.gateway}/{chosen.model}", conduct=conduct, purse=self._purse,
+                    counter=self._counter, tenant=self._tenant,
+                )  # fmt: skip
+            return self._embedder
+
+    def close(self) -> None:
+        """End the calls that are under way, and close the connections."""
+        self._stop.set()
+        with self._making:
+            while self._closing:
+                self._closing.pop()()
+
+    def _reranker(self, chosen: RerankRole) -> Reranker:
+        kind = self._policy.gateways[chosen.gateway].kind
+        if kind == "fastembed":
+            return FastEmbedReranker(chosen.model)
+        if kind == "sentence-transformers":
+            return CrossEncoderReranker(chosen.model)
+        # Ollama has no way to rerank; a reranking model there says yes or no.
+        asked = ChatReranker if kind == "ollama" else HttpReranker
+        reranker = asked(self._server(chosen.gateway), chosen.model)
+        self._closing.append(reranker.close)
+        return reranker
+
+    def _server(self, name: str) -> Server:
+        gateway = self._policy.gateways[name]
+        key = self._keys.get(name)
+        secret = None if key is None else key.get_secret_value()
+        return Server(name=name, base_url=gateway.base_url or "", api_key=secret)
+
+    def _conduct(self, gateway: Gateway) -> Conduct:
+        return Conduct(
+            timeout=gateway.timeout, tries=gateway.tries, concurrency=gateway.concurrency, cancelled=self._stop.is_set
+        )
+
+
+# Trying a role's model with the smallest question there is: what ``doctor`` does.
+
+_TEXTS: Final = ("Tea is served at four.", "The train leaves at nine.")
+
+
+class Ready(pydantic.BaseModel):
+    """The answer asked for."""
+
+    model_config = pydantic.ConfigDict(extra="forbid")
+
+    word: Annotated[str, pydantic.Field(max_length=40)]
+
+
+def try_role(roster: Roster, role: str, tenant: str) -> None:
+    """Ask a role's model something; ModelError or MissingExtra when it does not answer. Nothing for rules."""
+    if role == EMBED:
+        embedder = roster.embedder()
+        if embedder is not None:
+            embedder.embed_query(_TEXTS[0])
+    elif role == RERANK:
+        judge = roster.judge()
+        if judge is not None:
+            judge.judge(tenant, "When is tea?", _TEXTS)
+    else:
+        asker = roster.asker(cast("ChatName", role))
+        answer = None if asker is None else asker.ask(tenant, Task("Answer with the word ready.", "Go.", Ready))
+        if answer is not None and answer.error is not None:
+            raise answer.error

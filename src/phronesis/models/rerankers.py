@@ -1,0 +1,279 @@
+"""Rerankers behind ``/rerank``: vLLM's, llama.cpp's, Jina's, Cohere's, text-embeddings-inference's."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, Protocol
+
+from phronesis.models.call_policy import Conduct, Limits, Purse
+from phronesis.models.embedder import encodable
+from phronesis.models.openai_chat import without_thoughts
+from phronesis.models.token_counter import TokenCounter
+from phronesis.models.transport import Gateway, ModelHttp, unreadable
+
+# The port of rerankers: how well each of some texts answers a question.
+
+
+class Reranker(Protocol):
+    """Scores texts against a question. Thread-safe."""
+
+    @property
+    def name(self) -> str:
+        """Gateway and model, ``local/qwen3-reranker``."""
+        ...
+
+    def rerank(self, query: str, texts: Sequence[str], *, limits: Limits) -> list[float]:
+        """Give a score from 0 to 1 for each text, in the order of ``texts``; higher is better.
+
+        ModelUnavailable, ModelRefused, AnswerRejected (a score missing or not a number), ModelCancelled.
+        """
+        ...
+
+
+# Asking a reranker: within the budget, with the manners of its server, and every try written down.
+
+ROLE: Final = "rerank"
+"""The role's name in the policy and the ledger."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judge:
+    """A reranker in its role; ``candidates`` is how many texts it is shown. Thread-safe."""
+
+    reranker: Reranker
+    conduct: Conduct
+    purse: Purse
+    counter: TokenCounter
+    candidates: int
+
+    @property
+    def name(self) -> str:
+        """Gateway and model."""
+        return self.reranker.name
+
+    def judge(self, tenant: str, query: str, texts: Sequence[str]) -> list[float]:
+        """Give a score from 0 to 1 for each text; ModelError when there is none."""
+        # A reranker reads the question once with every text.
+        read = self.counter.count(query) * len(texts) + sum(self.counter.count(text) for text in texts)
+        self.purse.allow(tenant, model=self.name, prompt_tokens=read, max_tokens=0)
+
+        def once(limits: Limits) -> list[float]:
+            with self.purse.recorded(tenant, role=ROLE, model=self.name, prompt_tokens=read):
+                return self.reranker.rerank(query, texts, limits=limits)
+
+        return self.conduct.run(once, self.conduct.limits())
+
+
+RerankDialect = Literal["documents", "texts"]
+"""What the texts are called in a request: ``texts`` for text-embeddings-inference, ``documents`` for all others."""
+
+TEXT_CHARACTERS: Final = 4000
+"""Characters of one text, and of the question: rerankers read 512 to 8192 tokens, and some servers refuse more."""
+_ENTRIES: Final = ("results", "data")
+"""Where the scores stand (Voyage says ``data``)."""
+_SCORES: Final = ("relevance_score", "score")
+"""What a score is called (text-embeddings-inference says ``score``)."""
+
+
+class HttpReranker:
+    """A reranker at a server. Thread-safe; close it when done.
+
+    ``http`` shares connections with other roles of the gateway, and is then closed by whoever opened it.
+    """
+
+    def __init__(
+        self,
+        gateway: Gateway,
+        model: str,
+        *,
+        dialect: RerankDialect = "documents",
+        characters: int = TEXT_CHARACTERS,
+        http: ModelHttp | None = None,
+    ) -> None:
+        self._gateway = gateway
+        self._model = model
+        self._dialect = dialect
+        self._characters = characters
+        self._http = ModelHttp(gateway) if http is None else http
+        self._shared = http is not None
+
+    @property
+    def name(self) -> str:
+        """Gateway and model, ``local/qwen3-reranker``."""
+        return f"{self._gateway.name}/{self._model}"
+
+    def rerank(self, query: str, texts: Sequence[str], *, limits: Limits) -> list[float]:
+        """Give a score from 0 to 1 for each text, in the order of ``texts``; 0 where the server gives none.
+
+        A text without content is not sent and scores 0. ModelUnavailable, ModelRefused, AnswerRejected (a score that
+        is not a number, or for no text of these), ModelCancelled.
+        """
+        question = encodable(query, characters=self._characters)
+        clean = [encodable(text, characters=self._characters) for text in texts]
+        filled = [row for row, text in enumerate(clean) if text]
+        scores = [0.0] * len(clean)
+        if not question or not filled:
+            return scores
+        answer = self._http.post("/rerank", self._request(question, [clean[row] for row in filled]), limits=limits)
+        for index, score in _as_probabilities(self._scores(answer, len(filled))).items():
+            scores[filled[index]] = score
+        return scores
+
+    def close(self) -> None:
+        """Close the connections, unless they are shared."""
+        if not self._shared:
+            self._http.close()
+
+    def _request(self, question: str, texts: list[str]) -> dict[str, Any]:
+        if self._dialect == "texts":
+            return {"model": self._model, "query": question, "texts": texts, "truncate": True}
+        return {"model": self._model, "query": question, "documents": texts, "top_n": len(texts)}
+
+    def _scores(self, answer: Any, count: int) -> dict[int, float]:
+        entries = answer
+        if isinstance(answer, dict):
+            entries = next((answer[name] for name in _ENTRIES if name in answer), None)
+        if not isinstance(entries, list) or not entries or not all(isinstance(entry, dict) for entry in entries):
+            raise unreadable(self._gateway.name, "holds no scores")
+        by_position = len(entries) == count and all("index" not in entry for entry in entries)
+        found: dict[int, float] = {}
+        for position, entry in enumerate(entries):
+            index = position if by_position else entry.get("index")
+            if type(index) is not int or not 0 <= index < count or index in found:
+                raise unreadable(self._gateway.name, "has a score for no text, or two for one")
+            score = _number(next((entry[name] for name in _SCORES if name in entry), None))
+            if score is None:
+                raise unreadable(self._gateway.name, "has a score that is not a number")
+            found[index] = score
+        return found
+
+
+def _number(value: Any) -> float | None:
+    if type(value) not in {int, float}:
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _as_probabilities(scores: dict[int, float]) -> dict[int, float]:
+    """Give scores from 0 to 1. One outside means that all are logits, as llama.cpp's are."""
+    if all(0.0 <= score <= 1.0 for score in scores.values()):
+        return scores
+    return {index: _sigmoid(score) for index, score in scores.items()}
+
+
+def _sigmoid(logit: float) -> float:
+    if logit >= 0.0:
+        return 1.0 / (1.0 + math.exp(-logit))
+    grown = math.exp(logit)
+    return grown / (1.0 + grown)
+
+
+# Reranking by a language model that says yes or no: for servers, such as Ollama, that have no ``/rerank``.
+
+INSTRUCTIONS: Final = (
+    "Judge whether the Document meets the requirements based on the Query and the Instruct provided."
+    ' Note that the answer can only be "yes" or "no".'
+)
+"""The words that Qwen3-Reranker was trained with (source: its model card)."""
+
+TASK: Final = "Given a question, retrieve passages that answer it"
+"""What the model is told to look for."""
+
+MAX_TOKENS: Final = 16
+"""Tokens of an answer: the word, and the empty thoughts that some templates put before it."""
+
+ALTERNATIVES: Final = 20
+"""Tokens whose probability is asked for beside the chosen one: the most that servers of this kind give."""
+
+_ANSWERS: Final = ("yes", "no")
+
+
+class ChatReranker:
+    """A language model as a `Reranker`. Thread-safe; close it when done.
+
+    Where the server gives no probabilities, the word alone decides: 1 or 0.
+    """
+
+    def __init__(self, gateway: Gateway, model: str, *, characters: int = TEXT_CHARACTERS) -> None:
+        self._gateway = gateway
+        self._model = model
+        self._characters = characters
+        self._http = ModelHttp(gateway)
+
+    @property
+    def name(self) -> str:
+        """Gateway and model, ``local/qwen3-reranker``."""
+        return f"{self._gateway.name}/{self._model}"
+
+    def rerank(self, query: str, texts: Sequence[str], *, limits: Limits) -> list[float]:
+        """Give a score from 0 to 1 for each text, in the order of ``texts``; a text without content scores 0.
+
+        ModelUnavailable, ModelRefused, AnswerRejected (an answer that is neither yes nor no), ModelCancelled.
+        """
+        question = encodable(query, characters=self._characters)
+        clean = [encodable(text, characters=self._characters) for text in texts]
+        return [self._score(question, text, limits) if question and text else 0.0 for text in clean]
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    def _score(self, question: str, text: str, limits: Limits) -> float:
+        body = {
+            "model": self._model,
+            "messages": [
+                {"role": "system", "content": INSTRUCTIONS},
+                {"role": "user", "content": f"<Instruct>: {TASK}\n<Query>: {question}\n<Document>: {text}"},
+            ],
+            "max_tokens": MAX_TOKENS,
+            "temperature": 0.0,
+            "logprobs": True,
+            "top_logprobs": ALTERNATIVES,
+        }
+        answer = self._http.post("/chat/completions", body, limits=limits)
+        choices = answer.get("choices") if isinstance(answer, dict) else None
+        choice = choices[0] if isinstance(choices, list) and choices else None
+        if not isinstance(choice, dict):
+            raise unreadable(self._gateway.name, "holds no completion")
+        score = _by_probability(choice)
+        if score is None:
+            score = _by_word(choice)
+        if score is None:
+            raise unreadable(self._gateway.name, "says neither yes nor no")
+        return score
+
+
+def _by_probability(choice: Mapping[str, Any]) -> float | None:
+    """Give p(yes) / (p(yes) + p(no)) at the first token that is one of them; None when there are no probabilities."""
+    for token in _members(choice.get("logprobs"), "content"):
+        if _word(token.get("token")) not in _ANSWERS:
+            continue
+        mass = dict.fromkeys(_ANSWERS, 0.0)
+        for other in _members(token, "top_logprobs"):
+            word, logprob = _word(other.get("token")), other.get("logprob")
+            if word in mass and isinstance(logprob, (int, float)) and math.isfinite(logprob):
+                mass[word] += math.exp(min(float(logprob), 0.0))
+        total = sum(mass.values())
+        return mass["yes"] / total if total > 0.0 else None
+    return None
+
+
+def _by_word(choice: Mapping[str, Any]) -> float | None:
+    message = choice.get("message")
+    said = message.get("content") if isinstance(message, dict) else None
+    words = without_thoughts(said).split() if isinstance(said, str) else []
+    word = _word(words[0]) if words else ""
+    return None if word not in _ANSWERS else float(word == "yes")
+
+
+def _members(holder: object, name: str) -> Iterator[Mapping[str, Any]]:
+    members = holder.get(name) if isinstance(holder, dict) else None
+    yield from (one for one in members or () if isinstance(one, dict)) if isinstance(members, list) else ()
+
+
+def _word(token: object) -> str:
+    return token.strip(" \n\t.,!\"'*").casefold() if isinstance(token, str) else ""

@@ -1,0 +1,238 @@
+"""Getting an answer of a given form out of a model: strict schema, then JSON mode, then one repair, then no.
+
+Every answer is looked at before it is believed: that the model finished by itself, that the text is one JSON object,
+that it is of the form, sizes included. Nothing that was rejected is used, and all of it is kept to be recorded.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, Final, Generic, TypeVar
+
+import pydantic
+
+from phronesis.core.reports import Spent
+from phronesis.errors import AnswerRejected, ModelError, ModelRefused
+from phronesis.models.call_policy import Conduct, Limits, Purse, Tally
+from phronesis.models.language_model import (
+    FINISHED,
+    PLAIN,
+    AnswerSchema,
+    Completion,
+    Constraint,
+    LanguageModel,
+    Message,
+)
+from phronesis.models.token_counter import MESSAGE_OVERHEAD, PRIMING_OVERHEAD, TokenCounter
+
+KEPT_CHARACTERS: Final = 20_000
+"""Characters kept of an answer: what a role's schema allows is shorter, and garbage without end is not evidence."""
+
+TOLD_PROBLEMS: Final = 5
+"""Problems told to the model in a repair turn: more only lengthen the prompt."""
+
+_FORM = TypeVar("_FORM", bound=pydantic.BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class Task(Generic[_FORM]):
+    """What is asked of a model: what it is to do, the data it is to do it with (fenced), and the form of the answer."""
+
+    instructions: str
+    data: str
+    form: type[_FORM]
+
+    @property
+    def answer(self) -> AnswerSchema:
+        """The form as a JSON schema."""
+        return _schema_of(self.form)
+
+
+# Making a schema takes longer than all else of a call but the model; there are as many as there are forms in the code.
+@cache
+def _schema_of(form: type[pydantic.BaseModel]) -> AnswerSchema:
+    return AnswerSchema(form.__name__.lower(), form.model_json_schema())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One answer, and what was wrong with it; None: nothing."""
+
+    constraint: Constraint
+    text: str
+    finish_reason: str
+    problem: str | None
+
+
+Say = Callable[[Sequence[Message], Constraint], Completion]
+"""Asks once, retries of the connection included."""
+
+
+def climb(task: Task[_FORM], say: Say, attempts: list[Attempt]) -> _FORM | None:
+    """Give the answer, or None when none was fit; every attempt is added to ``attempts``.
+
+    ModelError when the server gave no answer.
+    A server that refuses the schema is asked for JSON, with the schema in words. An answer that is not of the form is
+    sent back once, with what is wrong with it. A model that refuses to answer is not asked again.
+    """
+    messages = [Message("system", task.instructions), Message("user", task.data)]
+    constraint: Constraint = "schema"
+    try:
+        completion = say(messages, constraint)
+    except ModelRefused as refusal:
+        if refusal.details.get("status") not in _MAY_BE_THE_SCHEMA:
+            raise
+        constraint = "json"
+        messages[0] = Message("system", f"{task.instructions}\n\n{_in_words(task)}")
+        completion = say(messages, constraint)
+    value, attempt, final = _look(task, completion, constraint)
+    attempts.append(attempt)
+    if value is None and not final:
+        asked = [
+            Message("system", f"{task.instructions}\n\n{_in_words(task)}"),
+            Message("user", task.data),
+            Message("assistant", completion.text[:KEPT_CHARACTERS]),
+            Message("user", f"That was not of the form asked for: {attempt.problem}. Answer again, with JSON alone."),
+        ]
+        value, attempt, _ = _look(task, say(asked, "json"), "json")
+        attempts.append(attempt)
+    return value
+
+
+def rejected(attempts: Sequence[Attempt]) -> AnswerRejected:
+    """Give the error that says what was wrong with the last answer; it quotes nothing of it."""
+    return AnswerRejected(f"the model's answer was rejected: {attempts[-1].problem if attempts else 'there was none'}")
+
+
+_MAY_BE_THE_SCHEMA: Final = frozenset({400, 415, 422, 501})
+"""HTTP statuses with which servers say that they do not take a ``response_format``."""
+
+
+def _look(task: Task[_FORM], completion: Completion, constraint: Constraint) -> tuple[_FORM | None, Attempt, bool]:
+    """Give what an answer is worth, the attempt, and whether asking again is no use."""
+    value: _FORM | None = None
+    problem: str | None = None
+    final = False
+    if completion.refusal is not None:
+        problem, final = "the model refused", True
+    elif completion.finish_reason != FINISHED:
+        problem = f"it did not finish by itself ({completion.finish_reason[:40]})"
+        final = completion.finish_reason == "content_filter"
+    else:
+        value, problem = _read(task.form, completion.text)
+    text = completion.text if completion.refusal is None else completion.refusal
+    kept = Attempt(
+        constraint=constraint, text=text[:KEPT_CHARACTERS], finish_reason=completion.finish_reason[:40],
+        problem=problem,
+    )  # fmt: skip
+    return value, kept, final
+
+
+def _read(form: type[_FORM], text: str) -> tuple[_FORM | None, str | None]:
+    body = text.strip()
+    if body.startswith("```"):  # small models fence their JSON, whatever they are told
+        body = body.partition("\n")[2].rpartition("```")[0]
+    try:
+        found: Any = json.loads(body)
+    except (ValueError, RecursionError):
+        return None, "it is not JSON"
+    try:
+        return form.model_validate(found), None
+    except pydantic.ValidationError as error:
+        told = error.errors(include_input=False, include_url=False)
+        return None, "; ".join(_place(one["loc"], one["type"]) for one in told[:TOLD_PROBLEMS])
+
+
+def _place(where: Sequence[int | str], what: str) -> str:
+    """Name a place in an answer. The name of an unknown field is the model's own word, and is not repeated."""
+    known = where[:-1] if what == "extra_forbidden" else where
+    return f"{'.'.join(map(str, known)) or 'it'}: {what}"
+
+
+def _in_words(task: Task[_FORM]) -> str:
+    schema = json.dumps(task.answer.schema)
+    return f"Answer with one JSON object and nothing else. It must be of this JSON schema:\n{schema}"
+
+
+# Asking a model for a role: within the budget, with the manners of its server, and every try written down.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer(Generic[_FORM]):
+    """What asking came to: the value, or the error that says why there is none; what was said, and what it took."""
+
+    value: _FORM | None
+    error: ModelError | None
+    attempts: Sequence[Attempt]
+    spent: Spent = field(default_factory=Spent)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asker:
+    """A language model in a role. Thread-safe."""
+
+    role: str
+    model: LanguageModel
+    conduct: Conduct
+    purse: Purse
+    counter: TokenCounter
+    max_tokens: int
+
+    @property
+    def name(self) -> str:
+        """Gateway and model."""
+        return self.model.name
+
+    def ask(self, tenant: str, task: Task[_FORM]) -> Answer[_FORM]:
+        """Give an answer of the task's form, or why there is none. It raises nothing that a model or server causes."""
+        limits = self.conduct.limits()
+        attempts: list[Attempt] = []
+        tallies: list[Tally] = []
+
+        def say(messages: Sequence[Message], constraint: Constraint) -> Completion:
+            return self._say(tenant, task.answer, messages, constraint, limits, tallies=tallies)
+
+        value, problem = None, None
+        try:
+            value = climb(task, say, attempts)
+        except ModelError as error:
+            problem = error
+        if value is None and problem is None:
+            problem = rejected(attempts)
+        return Answer(value=value, error=problem, attempts=attempts, spent=self.purse.spent(self.name, tallies))
+
+    def talk(self, tenant: str, messages: Sequence[Message]) -> str:
+        """Give the model's answer to a conversation, in plain words; ModelError when there is none."""
+        completion = self._say(tenant, PLAIN, messages, "text", self.conduct.limits(), tallies=[])
+        said = completion.text.strip()
+        if completion.refusal is not None or not said:
+            raise AnswerRejected(f"the model gave no answer ({completion.finish_reason[:40]})")
+        return said
+
+    def _say(
+        self,
+        tenant: str,
+        answer: AnswerSchema,
+        messages: Sequence[Message],
+        constraint: Constraint,
+        limits: Limits,
+        *,
+        tallies: list[Tally],
+    ) -> Completion:
+        asked = sum(self.counter.count(one.content) + MESSAGE_OVERHEAD for one in messages) + PRIMING_OVERHEAD
+        self.purse.allow(tenant, model=self.name, prompt_tokens=asked, max_tokens=self.max_tokens)
+
+        def once(limits: Limits) -> Completion:
+            with self.purse.recorded(tenant, role=self.role, model=self.name, prompt_tokens=asked) as tally:
+                tallies.append(tally)
+                completion = self.model.complete(
+                    messages, answer=answer, constraint=constraint, max_tokens=self.max_tokens, limits=limits
+                )
+                if completion.prompt_tokens is not None:
+                    tally.prompt_tokens = completion.prompt_tokens
+                said = completion.completion_tokens
+                tally.completion_tokens = self.counter.count(completion.text) if said is None else said
+                return completion
+
+        return self.conduct.run(once, limits)

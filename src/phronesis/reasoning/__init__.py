@@ -1,0 +1,1 @@
+"""The reasoning bank: claims that runs confirm or refute."""

@@ -1,0 +1,335 @@
+"""PubChem's PUG REST: which compounds a name means, with SMILES and InChIKey (requirement RB-21).
+
+A plain name stands in the URL, as in PUG REST's own examples; one with a slash or letters of another script goes out in
+the body of a POST and arrives as it is. Nothing that comes back is believed unseen: a server that speaks no PUG REST
+gives no answer, not "there is no such compound".
+"""
+
+import json
+import re
+import threading
+import time
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, Final
+from urllib.parse import quote
+
+from phronesis.errors import AnswerRejected, Closed, InputError, MissingExtra, ModelError
+from phronesis.models.call_policy import Limits
+from phronesis.models.transport import Gateway, ModelHttp, Reply, retry_after
+from phronesis.reasoning.laws.records import ReviewReason
+
+# How fast a server may be asked: so many requests a second from all threads of this process, fewer when it says so.
+
+PER_SECOND: Final = 5.0
+"""Requests a second that PubChem allows a program (its usage policy, "Programmatic Access")."""
+
+LONGEST_HOLD: Final = 900.0
+"""Seconds that a server's word is heeded at most: a wrong date must not keep it from being asked for ever."""
+
+_STATES: Final = {"red": 1.0, "black": 10.0}
+"""Seconds until the next request, by the worst state that ``X-Throttling-Control`` tells: red is above 75 % of what is
+allowed, black is blocked (PubChem, "Dynamic Request Throttling")."""
+
+_STATE: Final = re.compile(r"status:\s{0,3}(\w{1,10})", re.IGNORECASE)
+_LOOKED_AT: Final = 400
+_PULSE: Final = 0.1
+
+
+class Pace:
+    """Hands out the moments at which requests may begin. Thread-safe."""
+
+    def __init__(
+        self,
+        per_second: float = PER_SECOND,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._gap = 1.0 / per_second
+        self._clock = clock
+        self._sleep = sleep
+        self._next = 0.0
+        self._lock = threading.Lock()
+
+    def take(self, limits: Limits) -> bool:
+        """Wait for this thread's turn; False, at once, when it would come too late. ModelCancelled while waiting."""
+        with self._lock:
+            now = self._clock()
+            turn = max(self._next, now)
+            if turn - now >= limits.left:
+                return False
+            self._next = turn + self._gap
+        while (left := turn - self._clock()) > 0:
+            limits.check()
+            self._sleep(min(left, _PULSE))
+        limits.check()
+        return True
+
+    def hold(self, seconds: float) -> None:
+        """Let no request begin for some seconds."""
+        with self._lock:
+            self._next = max(self._next, self._clock() + min(seconds, LONGEST_HOLD))
+
+    def heed(self, headers: Mapping[str, str]) -> None:
+        """Slow down as a server's answer asks to: by ``Retry-After`` and ``X-Throttling-Control``."""
+        states = _STATE.findall(headers.get("x-throttling-control", "")[:_LOOKED_AT])
+        self.hold(max([retry_after(headers) or 0.0, *(_STATES.get(state.lower(), 0.0) for state in states)]))
+
+
+_PACES: Final[dict[str, Pace]] = {}
+_MAKING: Final = threading.Lock()
+
+
+def pace_of(base_url: str) -> Pace:
+    """Give the pace of a server: one for the whole process, however many stores are open in it."""
+    with _MAKING:
+        return _PACES.setdefault(base_url, Pace())
+
+
+PATIENCE_SECONDS: Final = 30.0
+"""How long one look-up may take, its tries and waits included: PubChem's own time-out (its "Programmatic Access")."""
+
+MAX_NAME: Final = 500
+"""Characters of a name that is asked for. Systematic names of small molecules are below 300."""
+
+MAX_COMPOUNDS: Final = 10
+"""Compounds of one name that are looked at, PubChem's best first."""
+
+MAX_BYTES: Final = 1 << 20
+"""Bytes of one answer: a property row takes about 200, a list of a thousand CIDs 10,000."""
+
+TRIES: Final = 3
+WAIT_SECONDS: Final = 1.0
+"""Before the second try, and twice as long before the third; longer when the server says so."""
+MAX_POLLS: Final = 8
+"""How often a request that was only accepted (HTTP 202, a ``ListKey``) is asked after."""
+
+_PROPERTIES: Final = ("SMILES,ConnectivitySMILES,InChIKey,Title", "IsomericSMILES,CanonicalSMILES,InChIKey")
+"""The properties by the names of 2025, and by those of older servers; answers may use either, whatever was asked."""
+_SMILES: Final = ("ConnectivitySMILES", "CanonicalSMILES", "SMILES", "IsomericSMILES")
+_PASSING: Final[Mapping[int, ReviewReason]] = {
+    408: "timeout",
+    429: "busy",
+    500: "busy",
+    502: "busy",
+    503: "busy",
+    504: "timeout",
+}
+"""Statuses after which the same request may succeed, by the reason that is told."""
+
+_CID: Final = re.compile(r"(?:pubchem ?)?cid ?[:#]? ?([1-9][0-9]{0,9})", re.IGNORECASE)
+_INCHIKEY: Final = re.compile(r"[A-Z]{14}-[A-Z]{10}-[A-Z]")
+_PLAIN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ,.()'\[\]-]{0,199}")
+"""What can stand in a URL's path, percent-encoded, through any server and proxy."""
+_LISTKEY: Final = re.compile(r"[0-9]{1,30}")
+_DASHES: Final = str.maketrans(dict.fromkeys("‐‑‒–—―−", "-") | dict.fromkeys("‘’′", "'"))
+_GREEK: Final = {
+    letter: unicodedata.name(letter).rpartition(" ")[2].lower().replace("lamda", "lambda")
+    for letter in "αβγδεζηθικλμνξοπρστυφχψω"
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Compound:
+    """A row of PubChem's; what it does not say is None."""
+
+    cid: int
+    name: str | None = None
+    smiles: str | None = None
+    inchikey: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Compounds:
+    """The compounds of a name: how many there are, and the first of them."""
+
+    total: int
+    listed: tuple[Compound, ...] = ()
+
+
+class LookupFailed(Exception):
+    """PubChem gave no answer; ``reason`` says why. It says nothing about the compound."""
+
+    def __init__(self, reason: ReviewReason) -> None:
+        super().__init__(reason)
+        self.reason: ReviewReason = reason
+
+
+class PubChem:
+    """Looks compounds up at one server. Thread-safe; connects when it is first asked; close it when done."""
+
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        pace: Pace | None = None,
+        patience: float = PATIENCE_SECONDS,
+        wait: float | None = None,
+    ) -> None:
+        self.base_url = base_url.rstrip("/")
+        self._pace = pace or pace_of(self.base_url)
+        self.patience = patience
+        self._wait = WAIT_SECONDS if wait is None else wait
+        self._making = threading.Lock()
+        self._http: ModelHttp | None = None
+        self._closed = False
+
+    def look_up(self, name: str, *, cancelled: Callable[[], bool]) -> Compounds:
+        """Give the compounds of a name, a CID or an InChIKey, none when PubChem knows it not; LookupFailed.
+
+        A name with Greek letters that PubChem does not know is asked for once more with them spelled out, as it lists
+        most of them.
+        """
+        limits = Limits(time.monotonic, time.monotonic() + self.patience, cancelled, MAX_BYTES)
+        try:
+            for namespace, identifier in _questions(name):
+                found = self._compounds(namespace, identifier, limits)
+                if found.total:
+                    return found
+        except AnswerRejected:
+            raise LookupFailed("unreadable_answer") from None
+        except MissingExtra:
+            raise LookupFailed("no_http_client") from None
+        except (ModelError, InputError, Closed):  # their words are about models
+            raise LookupFailed("unreachable" if limits.left > 0.0 else "timeout") from None
+        return Compounds(0)
+
+    def close(self) -> None:
+        """Close the connections; a look-up under way fails."""
+        with self._making:
+            self._closed = True
+            if self._http is not None:
+                self._http.close()
+
+    def _connected(self) -> ModelHttp:
+        with self._making:
+            if self._closed:
+                raise LookupFailed("unreachable")
+            if self._http is None:
+                self._http = ModelHttp(Gateway("pubchem", self.base_url))
+            return self._http
+
+    def _compounds(self, namespace: str, identifier: str, limits: Limits) -> Compounds:
+        if namespace == "cid":
+            listed = self._properties([int(identifier)], limits)
+            return Compounds(len(listed), listed)
+        cids = self._cids(namespace, identifier, limits)
+        return Compounds(len(cids), self._properties(cids[:MAX_COMPOUNDS], limits) if cids else ())
+
+    def _cids(self, namespace: str, identifier: str, limits: Limits) -> list[int]:
+        if _PLAIN.fullmatch(identifier):
+            body = self._asked(f"/compound/{namespace}/{quote(identifier, safe='')}/cids/JSON", None, limits)
+        else:
+            body = self._asked(f"/compound/{namespace}/cids/JSON", {namespace: identifier}, limits)
+        for _ in range(MAX_POLLS):
+            waiting = body.get("Waiting") if isinstance(body, dict) else None
+            if not isinstance(waiting, dict):
+                break
+            key = str(waiting.get("ListKey"))
+            if _LISTKEY.fullmatch(key) is None:
+                raise LookupFailed("unreadable_answer")
+            self._pace.hold(self._wait)
+            body = self._asked(f"/compound/listkey/{key}/cids/JSON", None, limits)
+        else:
+            raise LookupFailed("timeout")
+        if body is None:
+            return []
+        cids = _member(body, "IdentifierList", "CID")
+        if not all(isinstance(cid, int) and not isinstance(cid, bool) and cid >= 0 for cid in cids):
+            raise LookupFailed("unreadable_answer")
+        return [cid for cid in dict.fromkeys(cids) if cid]  # 0 stands for "none" in some answers
+
+    def _properties(self, cids: Sequence[int], limits: Limits) -> tuple[Compound, ...]:
+        asked = ",".join(map(str, cids))
+        body: Any = None
+        for n, names in enumerate(_PROPERTIES):
+            try:
+                body = self._asked(f"/compound/cid/{asked}/property/{names}/JSON", None, limits)
+            except LookupFailed as failed:
+                if failed.reason != "refused" or n + 1 == len(_PROPERTIES):
+                    raise
+            else:
+                break
+        if body is None:
+            return ()
+        rows = {row.cid: row for row in map(_compound, _member(body, "PropertyTable", "Properties"))}
+        return tuple(rows[cid] for cid in cids if cid in rows)
+
+    def _asked(self, path: str, form: Mapping[str, str] | None, limits: Limits) -> Any:
+        """Give the JSON of an answer, None when PubChem says that there is no such thing."""
+        http = self._connected()
+        for tried in range(1, TRIES + 1):
+            if not self._pace.take(limits):
+                raise LookupFailed("busy")
+            reply = http.exchange(path, form, limits=limits)
+            self._pace.heed(reply.headers)
+            if reply.status in (HTTPStatus.OK, HTTPStatus.ACCEPTED):
+                return _parsed(reply)
+            if reply.status == HTTPStatus.NOT_FOUND:
+                if _fault(reply) == "PUGREST.NotFound":
+                    return None
+                raise LookupFailed("unreadable_answer")
+            reason = _PASSING.get(reply.status, "refused")
+            if reason == "refused" or tried == TRIES:
+                raise LookupFailed(reason)
+            self._pace.hold(self._wait * 2 ** (tried - 1))
+        raise AssertionError  # pragma: no cover - the last try returns or raises
+
+
+def normal_name(written: str) -> str | None:
+    """Give a name as it is asked for: without odd widths, dashes and spaces; None for what can be no name."""
+    if len(written) > 2 * MAX_NAME:
+        return None
+    name = " ".join(unicodedata.normalize("NFKC", written.translate(_DASHES)).translate(_DASHES).split())
+    return name if 0 < len(name) <= MAX_NAME and name.isprintable() else None
+
+
+def _questions(name: str) -> Iterator[tuple[str, str]]:
+    """Give what to ask, one after the other until something is found: (namespace, identifier)."""
+    cid = _CID.fullmatch(name)
+    if cid is not None:
+        yield "cid", cid[1]
+        return
+    if _INCHIKEY.fullmatch(name):
+        yield "inchikey", name
+        return
+    yield "name", name
+    spelled = "".join(_GREEK.get(letter, letter) for letter in name)
+    if spelled != name:
+        yield "name", spelled
+
+
+def _parsed(reply: Reply) -> Any:
+    try:
+        return json.loads(reply.body)
+    except (ValueError, RecursionError):
+        raise LookupFailed("unreadable_answer") from None
+
+
+def _fault(reply: Reply) -> str | None:
+    """Give the code of a refusal, ``{"Fault": {"Code": …}}``; a proxy's page has none."""
+    try:
+        fault = _parsed(reply)["Fault"]["Code"]
+    except (LookupFailed, KeyError, TypeError, IndexError):
+        return None
+    return fault if isinstance(fault, str) else None
+
+
+def _member(body: Any, outer: str, inner: str) -> list[Any]:
+    inside = body.get(outer) if isinstance(body, dict) else None
+    found = inside.get(inner) if isinstance(inside, dict) else None
+    if not isinstance(found, list):
+        raise LookupFailed("unreadable_answer")
+    return found
+
+
+def _compound(row: Any) -> Compound:
+    cid = row.get("CID") if isinstance(row, dict) else None
+    if not isinstance(cid, int) or isinstance(cid, bool) or cid <= 0:
+        raise LookupFailed("unreadable_answer")
+    texts = {name: value for name, value in row.items() if isinstance(value, str) and value}
+    smiles = next((texts[name] for name in _SMILES if name in texts), None)
+    return Compound(cid, texts.get("Title"), smiles, texts.get("InChIKey"))

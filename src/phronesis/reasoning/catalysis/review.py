@@ -1,0 +1,333 @@
+"""Reviews of modifiers: from what PubChem said before, from PubChem now, or soon on a thread beside the Memory."""
+
+import re
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, Final, Literal
+
+from phronesis.core.scope import LaneName
+from phronesis.core.timestamps import from_micros, to_micros
+from phronesis.engine.background import Background
+from phronesis.errors import MissingExtra, StorageError
+from phronesis.reasoning.catalysis.molecules import CarboxylGroups, carboxyl_groups
+from phronesis.reasoning.catalysis.pubchem import Compound, Compounds, LookupFailed, PubChem, normal_name
+from phronesis.reasoning.catalysis.run_facts import modifier_of
+from phronesis.reasoning.handlers import find_run
+from phronesis.reasoning.laws.facts import excerpt
+from phronesis.reasoning.laws.records import Candidate, Review, ReviewReason, Run, folded_name
+from phronesis.store.database import Database
+from phronesis.store.lane_view import LaneView
+from phronesis.store.lanes import find_lane, lock_lane
+from phronesis.store.lookups import Lookup, keep_lookup, lookup_number, read_lookup
+
+# What PubChem's answer makes of a modifier: one compound or several, its carboxyl groups, and what to suggest.
+
+SKELETON: Final = 14
+"""Characters of an InChIKey that stand for the skeleton: the same for stereoisomers, isotopes and zwitterions (IUPAC's
+InChI, technical manual)."""
+
+MAX_SHOWN: Final = 60
+"""Characters of a modifier's name in a suggestion."""
+
+_LOOKED_AT: Final = 20_000
+_NONE: Final = frozenset(
+    {
+        *("none", "n/a", "nil", "null", "unmodified", "without", "-", "/"),
+        *("无", "無", "没有", "不加", "未加", "未修饰", "空白"),
+    }
+)
+"""What people write where there was no modifier. PubChem knows compounds by some of these names."""
+_HAN: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
+_LATIN: Final = re.compile("[A-Za-z]")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is to be looked up of a run: the modifier as it was written, and the name to ask for.
+
+    ``name`` is None where there is nothing to ask: no modifier, or none that can be a name.
+    """
+
+    run_id: str
+    modifier: str | None
+    name: str | None
+    chinese: bool = False
+
+
+def asked_of(run: Run) -> Asked:
+    """Give what is to be looked up of a run."""
+    written = modifier_of(run)
+    if written is None or (isinstance(written, str) and folded_name(written) in _NONE):
+        return Asked(run.run_id, None, None)
+    text = written if isinstance(written, str) else str(written)
+    name = normal_name(text) if isinstance(written, str) else None
+    return Asked(run.run_id, text, name, _is_chinese(run))
+
+
+def without_answer(asked: Asked) -> Review:
+    """Give the review of a run of whose modifier nothing can be asked."""
+    reason: ReviewReason = "no_modifier" if asked.modifier is None else "unreadable_modifier"
+    return Review(run_id=asked.run_id, modifier=asked.modifier, status="unresolved", reason=reason)
+
+
+def reviewed(asked: Asked, found: Compounds) -> Review:
+    """Give the review that PubChem's answer makes, without the time."""
+    review = Review(run_id=asked.run_id, modifier=asked.modifier, status="unresolved")
+    if not found.listed:
+        return replace(review, reason="no_structure" if found.total else "not_found")
+    groups, has_rdkit = _groups(found.listed)
+    candidates = tuple(map(_candidate, found.listed, groups))
+    review = replace(review, candidates=candidates)
+    if not _is_one(found):
+        return replace(review, reason="ambiguous")
+    best, group = found.listed[0], groups[0]
+    named = replace(review, cid=best.cid, name=best.name, smiles=best.smiles, inchikey=best.inchikey)
+    if best.smiles is None:
+        return replace(named, reason="no_structure")
+    if not has_rdkit:
+        return replace(named, reason="no_rdkit")
+    if group is None:
+        return replace(named, reason="bad_smiles")
+    if len({(one.has_cooh, one.has_carboxylate) for one in candidates}) > 1:
+        return replace(review, reason="ambiguous")  # an acid and its zwitterion share one InChIKey
+    done = replace(
+        named, status="resolved", has_cooh=bool(group.acid), has_carboxylate=bool(group.carboxylate),
+        matched={"acid": group.acid, "carboxylate": group.carboxylate, "ester": group.ester},
+    )  # fmt: skip
+    return done if group.acid else replace(done, suggestion=_suggestion(asked, best, group))
+
+
+def _groups(compounds: Sequence[Compound]) -> tuple[list[CarboxylGroups | None], bool]:
+    try:
+        return [None if one.smiles is None else carboxyl_groups(one.smiles) for one in compounds], True
+    except MissingExtra:
+        return [None] * len(compounds), False
+
+
+def _candidate(compound: Compound, group: CarboxylGroups | None) -> Candidate:
+    return Candidate(
+        cid=compound.cid, name=compound.name, smiles=compound.smiles, inchikey=compound.inchikey,
+        has_cooh=None if group is None else bool(group.acid),
+        has_carboxylate=None if group is None else bool(group.carboxylate),
+    )  # fmt: skip
+
+
+def _is_one(found: Compounds) -> bool:
+    """Whether all compounds of a name are one but for stereochemistry, isotopes and where protons sit."""
+    if found.total == 1:
+        return True
+    skeletons = {(compound.inchikey or "")[:SKELETON] for compound in found.listed}
+    return found.total == len(found.listed) and len(skeletons) == 1 and "" not in skeletons
+
+
+def _suggestion(asked: Asked, compound: Compound, group: CarboxylGroups) -> str:
+    name = excerpt(" ".join((asked.modifier or "").split()), MAX_SHOWN)
+    if asked.chinese:
+        instead = "它是羧酸盐（–COO⁻），" if group.carboxylate else "它是酯，" if group.ester else ""
+        return f"修饰剂 {name}（PubChem CID {compound.cid}）没有游离羧基（–COOH）：{instead}建议打回或重新生成。"
+    instead = "it is a carboxylate (–COO⁻)" if group.carboxylate else "it is an ester" if group.ester else ""
+    why = f": {instead}" if instead else ""
+    return (
+        f"The modifier {name} (PubChem CID {compound.cid}) has no free carboxyl group –COOH{why}."
+        " Consider sending the run back, or generating it anew."
+    )
+
+
+def _is_chinese(run: Run) -> bool:
+    """Whether a run is written in Chinese: more than a fifth of its letters are Han, a word having two or five."""
+    text = run.raw[:_LOOKED_AT] or " ".join(value for value in run.fields().values() if isinstance(value, str))
+    han = len(_HAN.findall(text[:_LOOKED_AT]))
+    return han * 4 > len(_LATIN.findall(text[:_LOOKED_AT]))
+
+
+FOUND_DAYS: Final = 30
+"""How long an answer counts. PubChem's structures change seldom; which compound a name leads to does now and then."""
+
+ABSENT_DAYS: Final = 7
+"""How long "no such compound" counts: names are added every day."""
+
+SULK_SECONDS: Final = 60.0
+"""After a failure a name is asked for in the background no sooner; who asks and waits is not held back."""
+
+MAX_WAITING: Final = 1_000
+"""Names that wait to be looked up; of more, the oldest are left to whoever asks for the review."""
+
+CLOSING_SECONDS: Final = 2.0
+"""How long closing waits for the thread: the system's look-up of a server's name cannot be cut short."""
+
+_AWAY: Final = frozenset({"unreachable", "busy", "no_http_client"})
+"""Failures after which the other names that wait are not asked for either."""
+
+_FORM: Final = "pubchem/1"
+"""The form of a kept answer; another form has another number, so that neither is read as the other."""
+
+Mode = Literal["never", "on_request", "background"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    tenant: str
+    lane: LaneName
+    asked: Asked
+    refresh: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.asked.name or ""
+
+
+class ModifierReviews:
+    """Reviews the modifiers of runs. Thread-safe; close it before the database."""
+
+    def __init__(self, database: Database, pubchem: PubChem, *, mode: Mode, clock: Callable[[], datetime]) -> None:
+        self._database = database
+        self._pubchem = pubchem
+        self._mode = mode
+        self._clock = clock
+        self._closed = threading.Event()
+        self._lock = threading.Lock()
+        self._turns: dict[tuple[str, str], threading.Lock] = {}
+        self._waiting: dict[tuple[str, str], _Wanted] = {}
+        self._failed: dict[tuple[str, str], tuple[ReviewReason, float]] = {}
+        self._background = Background(self._work, name="phronesis-reviews")
+
+    def recorded(self, tenant: str, lane: LaneName, run: Run) -> None:
+        """Have a run's modifier looked up soon, where the policy wants it. Never fails and never waits."""
+        if self._mode == "background":
+            asked = asked_of(run)
+            if asked.name is not None:
+                self._soon(_Wanted(tenant, lane, asked))
+
+    def known(self, tenant: str, run: Run) -> Review | None:
+        """Give the review that answers of before make, None where there are none; asks nobody."""
+        asked = asked_of(run)
+        kept = None if asked.name is None else self._read(tenant, asked.name)
+        return None if kept is None else _from(asked, kept)
+
+    def review(self, tenant: str, lane: LaneName, run: Run, *, refresh: bool, wait: bool) -> Review:
+        """Give the review of a run. Without ``wait`` it is what is known now, and the rest is looked up meanwhile."""
+        asked = asked_of(run)
+        if asked.name is None:
+            return without_answer(asked)
+        kept = None if refresh and self._mode != "never" else self._read(tenant, asked.name)
+        if kept is not None:
+            return _from(asked, kept)
+        if self._mode == "never":
+            return _unresolved(asked, "never_asked")
+        wanted = _Wanted(tenant, lane, asked, refresh)
+        if wait:
+            return self._now(wanted)
+        reason = self._failure(self._key(wanted))
+        if reason is not None:
+            return _unresolved(asked, reason)
+        self._soon(wanted)
+        return replace(_unresolved(asked, "looking_up"), status="pending")
+
+    def close(self) -> None:
+        """End what is under way. What waits to be looked up is asked for by whoever wants the review."""
+        self._closed.set()
+        self._pubchem.close()
+        self._background.stop(within=CLOSING_SECONDS)
+
+    def _soon(self, wanted: _Wanted) -> None:
+        key = self._key(wanted)
+        with self._lock:
+            if key in self._waiting and not wanted.refresh:
+                return
+            self._waiting[key] = wanted
+            if len(self._waiting) > MAX_WAITING:
+                del self._waiting[next(iter(self._waiting))]
+        self._background.wake(pressing=True)
+
+    def _work(self, stopped: Callable[[], bool]) -> None:
+        while not stopped():
+            with self._lock:
+                if not self._waiting:
+                    return
+                key, wanted = next(iter(self._waiting.items()))
+            is_away = self._failure(key) is None and self._now(wanted).reason in _AWAY
+            with self._lock:
+                if self._waiting.get(key) is wanted:
+                    del self._waiting[key]
+                if is_away:
+                    self._waiting.clear()
+
+    def _now(self, wanted: _Wanted) -> Review:
+        """Ask PubChem; whoever asks for the same name meanwhile finds the answer of who was first."""
+        asked, key = wanted.asked, self._key(wanted)
+        with self._lock:
+            turn = self._turns.setdefault(key, threading.Lock())
+        if not turn.acquire(timeout=self._pubchem.patience):
+            return replace(_unresolved(asked, "looking_up"), status="pending")
+        try:
+            kept = None if wanted.refresh else self._read(wanted.tenant, wanted.name)
+            if kept is None:
+                kept = self._look_up(wanted)
+            return _from(asked, kept)
+        except LookupFailed as failed:
+            self._note(key, failed.reason)
+            return _unresolved(asked, failed.reason)
+        finally:
+            turn.release()
+            with self._lock:
+                self._turns.pop(key, None)
+
+    def _look_up(self, wanted: _Wanted) -> Lookup:
+        asked_at = self._clock()
+        found = self._pubchem.look_up(wanted.name, cancelled=self._closed.is_set)
+        days = FOUND_DAYS if found.total else ABSENT_DAYS
+        lookup = Lookup(to_micros(asked_at), to_micros(asked_at + timedelta(days=days)), _answer(found))
+        if not self._closed.is_set():
+            self._keep(wanted, lookup)
+        return lookup
+
+    def _number(self, name: str) -> str:
+        return lookup_number(f"{_FORM} {self._pubchem.base_url}", name)
+
+    def _key(self, wanted: _Wanted) -> tuple[str, str]:
+        return wanted.tenant, self._number(wanted.name)
+
+    def _read(self, tenant: str, name: str) -> Lookup | None:
+        with self._database.transaction(tenant, "read") as unit:
+            return read_lookup(unit, self._number(name), now=to_micros(self._clock()))
+
+    def _keep(self, wanted: _Wanted, lookup: Lookup) -> None:
+        """Keep an answer, unless its run was erased meanwhile: the lane's lock tells. A store may be read-only."""
+        try:
+            with self._database.transaction(wanted.tenant, "derive") as unit:
+                lane = find_lane(unit, wanted.lane)
+                if lane is None:
+                    return
+                locked = lock_lane(unit, lane.lane_id)
+                if find_run(LaneView(unit, locked), wanted.asked.run_id) is not None:
+                    keep_lookup(unit, self._number(wanted.name), lookup)
+        except StorageError:
+            return
+
+    def _note(self, key: tuple[str, str], reason: ReviewReason) -> None:
+        with self._lock:
+            if len(self._failed) >= MAX_WAITING:
+                self._failed.clear()
+            self._failed[key] = (reason, time.monotonic() + SULK_SECONDS)
+
+    def _failure(self, key: tuple[str, str]) -> ReviewReason | None:
+        with self._lock:
+            reason, until = self._failed.get(key, ("", 0.0))
+        return reason if time.monotonic() < until else None
+
+
+def _unresolved(asked: Asked, reason: ReviewReason) -> Review:
+    return Review(run_id=asked.run_id, modifier=asked.modifier, status="unresolved", reason=reason)
+
+
+def _answer(found: Compounds) -> dict[str, Any]:
+    return {"total": found.total, "listed": [asdict(compound) for compound in found.listed]}
+
+
+def _from(asked: Asked, lookup: Lookup) -> Review:
+    answer: Mapping[str, Any] = lookup.answer
+    found = Compounds(answer["total"], tuple(Compound(**row) for row in answer["listed"]))
+    return replace(reviewed(asked, found), asked_at=from_micros(lookup.asked_at))

@@ -1,0 +1,283 @@
+"""What the run of a learn does to one item: evidence, edges, words, limitations and deletions. Pure (RB-18, RB-19)."""
+
+from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Final
+
+from phronesis.core.changes import Changes, Patch
+from phronesis.core.confidence import DEMOTION_CONTRA, Judgement
+from phronesis.core.entries import Entry
+from phronesis.core.items import Item
+from phronesis.core.relations import Edge, EvidenceRow, Polarity
+from phronesis.core.serialization import digest
+from phronesis.reasoning.claim_gate import offends
+from phronesis.reasoning.comparisons import read_comparison
+from phronesis.reasoning.laws.claim_status import (
+    current_block,
+    limitation_from,
+    rewritten,
+    standings,
+    status_of,
+    verdict,
+    written_block,
+    written_of,
+)
+from phronesis.reasoning.laws.facts import ALIASES, RATIO, FactsView
+from phronesis.reasoning.laws.records import Claim, ReasoningBlock, folded_name
+
+# How a run bears on claims, by arithmetic on its FACTS, and what is written when one falls (RB-18, RB-19).
+
+BY_RULE: Final = "rule"
+
+_Sorted = Mapping[tuple[str, ...], Sequence[FactsView]]
+
+BARE: Final = ("Contradicted by the runs that are counted.", "与所计的运行相矛盾。")
+"""What is written where the words of the runs themselves may not stand in a claim: English, Chinese."""
+
+
+def test_of(claim: Claim) -> Mapping[str, Any] | None:
+    """Give the test that a claim is judged by: its own, else what its words state; None where they state none."""
+    return claim.test if claim.test is not None else read_comparison(claim.inference, claim.conditions)
+
+
+@dataclass
+class Scales:
+    """Weighs claims with one run. ``read_earlier`` gives the runs before it, and is asked only when a claim compares.
+
+    A run without feedback bears on nothing. ``kept`` holds what claims' words were read as, by their digest.
+    """
+
+    run: FactsView
+    has_feedback: bool
+    read_earlier: Callable[[], Sequence[FactsView]]
+    kept: MutableMapping[Any, Any] = field(default_factory=dict)
+    _sorted: dict[Sequence[str], _Sorted] = field(default_factory=dict, init=False)
+
+    @cached_property
+    def _earlier(self) -> Sequence[FactsView]:
+        return self.read_earlier()
+
+    def weigh(self, claim: Claim) -> Judgement:
+        """Tell how the run bears on a claim; irrelevant where nothing decides."""
+        test = self.test_of(claim) if self.has_feedback else None
+        if test is None:
+            return "irrelevant"
+        versus = test.get("versus")
+        return verdict(test, self.run, self._among(versus) if versus is not None else ())
+
+    def test_of(self, claim: Claim) -> Mapping[str, Any] | None:
+        """Give what `test_of` gives; words are read once."""
+        if claim.test is not None:
+            return claim.test
+        key = digest([claim.inference, claim.conditions])
+        if key not in self.kept:
+            self.kept[key] = test_of(claim)
+        test: Mapping[str, Any] | None = self.kept[key]
+        return test
+
+    def _among(self, versus: Mapping[str, Any]) -> Sequence[FactsView]:
+        """Give the earlier runs that have the names by which those meant are told; their ratio is not looked at."""
+        wanted = sorted((ALIASES.get(name, name), folded_name(text)) for name, text in versus.items() if name != RATIO)
+        names = tuple(name for name, _ in wanted)
+        if names not in self._sorted:
+            self._sorted[names] = _by_names(self._earlier, names)
+        return self._sorted[names].get(tuple(text for _, text in wanted), ())
+
+
+def _by_names(runs: Sequence[FactsView], names: Sequence[str]) -> _Sorted:
+    """Give the runs by what they have under some names; those that lack one are left out."""
+    folded: dict[tuple[str | None, ...], tuple[str, ...]] = {}  # few, and each of many runs
+    found: dict[tuple[str, ...], list[FactsView]] = {}
+    for one in runs:
+        texts = tuple(map(one.named.get, names))
+        if texts not in folded:
+            folded[texts] = tuple(folded_name(text) for text in texts if text is not None)
+        found.setdefault(folded[texts], []).append(one)
+    return {texts: these for texts, these in found.items() if len(texts) == len(names)}
+
+
+def limitation_for(claim: Claim, contradicting: Sequence[FactsView], test: Mapping[str, Any] | None) -> str:
+    """Give the limitation that a claim gains when it falls, judged by ``test``: what the gate lets stand in it."""
+    nameless = [replace(view, label="") for view in contradicting]
+    for views in (contradicting, nameless):
+        text = limitation_from(claim, views, test)
+        if not offends(text, "limitations"):
+            return text
+    chinese = limitation_from(claim, nameless[:1], None).startswith("在")
+    return BARE[1] if chinese else BARE[0]
+
+
+def limited(block: ReasoningBlock, claim_id: str, text: str) -> ReasoningBlock:
+    """Give a block in which a claim has one more limitation, unless it has it already."""
+    claims = tuple(
+        replace(claim, limitations=(*claim.limitations, text))
+        if claim.claim_id == claim_id and text not in claim.limitations
+        else claim
+        for claim in block.claims
+    )
+    return replace(block, claims=claims)
+
+
+def contradicting_runs(item: Item, claim_id: str, run_id: str) -> list[str]:
+    """Give the runs that count against a claim, in learn order, up to this one."""
+    known = list(((item.data.get("standing") or {}).get(claim_id) or {}).get("contra", {}).get("run_ids", ()))
+    return [*known[: known.index(run_id)], run_id] if run_id in known else [*known, run_id]
+
+
+def may_fall(item: Item, claim_id: str, run_id: str) -> bool:
+    """Tell whether a claim that the run contradicts may fall, or fell by it: the learn may be prepared anew."""
+    return status_of(item, claim_id) == "conclusion" or run_id in contradicting_runs(item, claim_id, "")[:-1]
+
+
+BY_MODEL: Final = "model"
+"""Who judged a claim that no test decides."""
+
+EDGE_OF: Final[Mapping[str, str]] = {"support": "supports", "contra": "contradicts"}
+"""The edge from an item to a run that counts so."""
+
+_COUNTED: Final[Mapping[str, Polarity]] = {"support": "support", "contra": "contra"}
+
+
+@dataclass(frozen=True, slots=True)
+class Bearing:
+    """The run of a learn and one item; ``claims`` are the rows of its outcome `VERDICTS`.
+
+    ``edges`` are those that reach the run already, by item and type.
+    """
+
+    entry: Entry
+    run: Item
+    item: Item
+    claims: Sequence[Mapping[str, Any]]
+    edges: Mapping[tuple[str, str], Edge]
+
+    def on_new(self) -> Changes:
+        """Give the item that was proposed, with where it comes from and what the run says of it."""
+        rows = self._rows(written_block(self.item.data), ())
+        source = replace(
+            self._row("", "source"), source_entry_id=self.run.data.get("feedback_entry") or self.run.entry_id,
+            source_item_id=None,
+        )  # fmt: skip
+        return Changes(
+            items=[self.item],
+            patches=[Patch(self.item.id, {}, self._reason)],
+            edges=[self._edge("derived_from"), *self._edges(rows)],
+            evidence=[source, *rows],
+        )
+
+    def on_held(self, proposed: ReasoningBlock | None, evidence: Sequence[EvidenceRow]) -> Changes:
+        """Give what changes of an item that is there: words that were proposed, evidence, limitations, deletions."""
+        before = written_block(self.item.data)
+        rows = self._rows(before, evidence)
+        ordered = sorted([*evidence, *rows], key=lambda row: (row.recorded_at, row.identity))
+        gone = self._gone(proposed, ordered)
+        fields = {} if proposed is None else rewritten(self.item, self._with_kept(proposed, gone))
+        block = written_block(self.item.with_fields(fields).data) if fields else before
+        rows += self._rows(block, [*evidence, *rows])
+        written = block
+        for claim_id in self._fallen(before, block, ordered):
+            block = limited(block, claim_id, self._limitations()[claim_id])
+        block = replace(block, claims=tuple(claim for claim in block.claims if claim.claim_id not in gone))
+        if block != written:
+            fields = fields | {"data.claims": written_of(block)["claims"]}
+        if not fields and not rows:
+            return Changes()
+        return Changes(patches=[Patch(self.item.id, fields, self._reason)], edges=self._edges(rows), evidence=rows)
+
+    def _gone(self, proposed: ReasoningBlock | None, evidence: Sequence[EvidenceRow]) -> set[str]:
+        """Give the claims that are plainly wrong, or left out by a proposal, and that enough runs contradict.
+
+        An erasure may have taken a run since this was prepared.
+        """
+        wrong = {row["claim_id"] for row in self.claims if "delete" in row}
+        if proposed is not None:
+            wrong |= {claim.claim_id for claim in current_block(self.item).claims} - _ids(proposed)
+        standing = standings(written_block(self.item.data).claims, evidence) if wrong else {}
+        return {
+            claim_id for claim_id in wrong & standing.keys()
+            if standing[claim_id]["contra"]["count"] >= DEMOTION_CONTRA
+            and self.run.run_id in standing[claim_id]["contra"]["run_ids"]
+        }  # fmt: skip
+
+    def _with_kept(self, proposed: ReasoningBlock, gone: Collection[str]) -> ReasoningBlock:
+        """Give a proposed block with the claims that it has no right to leave out."""
+        there = _ids(proposed) | set(gone)
+        kept = [claim for claim in current_block(self.item).claims if claim.claim_id not in there]
+        return replace(proposed, claims=(*kept, *proposed.claims))
+
+    @property
+    def _reason(self) -> str:
+        return f"learned from run {self.run.run_id}"
+
+    def _rows(self, block: ReasoningBlock, evidence: Sequence[EvidenceRow]) -> list[EvidenceRow]:
+        """Give a row for each claim on which the run bears and for which it does not count yet."""
+        counted = {row.part for row in evidence if row.source_key == self.run.run_id and row.polarity in _COUNTED}
+        named = {claim.claim_id: {*claim.support.run_ids, *claim.contra.run_ids} for claim in block.claims}
+        return [
+            self._row(row["claim_id"], _COUNTED[row["verdict"]])
+            for row in self.claims
+            if row["verdict"] in _COUNTED
+            and row["claim_id"] not in counted
+            and row["claim_id"] in named
+            and self.run.run_id not in named[row["claim_id"]]
+        ]
+
+    def _fallen(self, written: ReasoningBlock, block: ReasoningBlock, evidence: Sequence[EvidenceRow]) -> list[str]:
+        """Give the claims that were conclusions and are none any more, and that nobody said more of.
+
+        ``written`` is what was written before, ``block`` what is now.
+        """
+        limitations = self._limitations()
+        if not limitations:
+            return []
+        standing = standings(block.claims, evidence)
+        before = {claim.claim_id: claim for claim in written.claims}
+        return [
+            claim.claim_id
+            for claim in block.claims
+            if claim.claim_id in limitations
+            and (old := before.get(claim.claim_id)) is not None
+            and (status_of(self.item, claim.claim_id) or old.status) == "conclusion"
+            and standing[claim.claim_id]["status"] == "hypothesis"
+            and (old.conditions, old.limitations) == (claim.conditions, claim.limitations)
+        ]
+
+    def _limitations(self) -> dict[str, str]:
+        return {row["claim_id"]: row["limitation"] for row in self.claims if "limitation" in row}
+
+    def _row(self, claim_id: str, polarity: Polarity) -> EvidenceRow:
+        run_id = str(self.run.run_id)
+        return EvidenceRow(
+            item_id=self.item.id, part=claim_id, polarity=polarity, source_key=run_id, entry_id=self.entry.id,
+            recorded_at=self.entry.recorded_at, source_entry_id=self.run.entry_id, source_item_id=self.run.id,
+            source_ref=run_id, occurred_at=self.run.occurred_at,
+            origin="model" if claim_id in self._shown else "rule",
+        )  # fmt: skip
+
+    def _edges(self, rows: Sequence[EvidenceRow]) -> list[Edge]:
+        """Give an edge to the run for each way in which it counts, with what a model showed for it (`_shown`)."""
+        out = []
+        for polarity in dict.fromkeys(row.polarity for row in rows):
+            edge = self._edge(EDGE_OF[polarity])
+            known = self.edges.get((self.item.id, edge.type))
+            before = {} if known is None else known.data.get("claims", {})
+            said = before | {row.part: self._shown[row.part] for row in rows
+                             if row.polarity == polarity and row.part in self._shown}  # fmt: skip
+            out.append(replace(edge, data={"claims": said}, origin="model") if said else edge)
+        return out
+
+    @property
+    def _shown(self) -> dict[str, dict[str, str]]:
+        """By claim, the words and the reason with which a model classed it, and which model it was."""
+        kept = ("model", "quote", "reason")
+        return {row["claim_id"]: {name: row[name] for name in kept if name in row}
+                for row in self.claims if row["by"] == BY_MODEL}  # fmt: skip
+
+    def _edge(self, kind: str) -> Edge:
+        return Edge(type=kind, from_kind="item", from_id=self.item.id, to_kind="item", to_id=self.run.id,
+                    entry_id=self.entry.id)  # fmt: skip
+
+
+def _ids(block: ReasoningBlock) -> set[str]:
+    return {claim.claim_id for claim in block.claims}

@@ -1,0 +1,89 @@
+"""What an outside index holds of reasoning items (RB-09): one document of the item, one of each claim."""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from phronesis.core.items import Item
+from phronesis.index.external_index import OutsideDocument
+from phronesis.index.projections import PROSE, Part, in_words, match_id, part_name
+from phronesis.reasoning.laws.block_format import claim_text, prose_of
+from phronesis.reasoning.laws.claim_status import status_of, written_block
+from phronesis.store.columns import Vector
+from phronesis.store.database import Unit
+from phronesis.store.documents import DocumentRow, documents_of_items, read_vectors
+from phronesis.store.lanes import Lane
+
+# A reasoning item as search documents: one of the whole in words, and one of each claim (RB-09).
+
+CLAIM: Final = "claim"
+"""The name of a claim's part: ``claim:<claim_id>``."""
+
+
+PROJECTED: Final = ("topic", "claims")
+"""The members of ``data`` that the parts are made of: what was written, which verdicts leave as it is."""
+
+
+def project_reasoning(item: Item) -> list[Part]:
+    """Project a reasoning item as its prose and, each a part of its own, as its claims."""
+    block = written_block(item.data)
+    claims = [Part(f"{CLAIM}:{claim.claim_id}", claim_text(claim), dated=False) for claim in block.claims]
+    return [*in_words(prose_of(block), dated=False), *claims]
+
+
+SEPARATOR: Final = "::"
+"""What stands between the parts of a claim's id."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mirrored:
+    """The documents of some items; ``ids`` are all that were ever theirs. ``whole``: none waits for its vector."""
+
+    documents: Sequence[OutsideDocument]
+    ids: Collection[str]
+    whole: bool
+
+
+def documents_of(unit: Unit, lane: Lane, items: Iterable[Item], *, store: str, model: str) -> Mirrored:
+    """Give what an outside index is to hold of some items of a lane; nothing of those that ordinary reads do not see.
+
+    The item's document has the vector of its words. A text without content has a vector of zeros, near to nothing: it
+    is left out.
+    """
+    by_id = {item.id: item for item in items}
+    rows = documents_of_items(unit, lane.lane_id, list(by_id))
+    current = [row for row in rows if row.current_to is None and by_id[row.item_id].live]
+    found = read_vectors(unit, lane.lane_id, model, [row.id for row in current])
+    vectors = {row.document_id: row.embedding for row in found}
+    common = {"tenant": unit.tenant, "store": store, "lane": str(lane.lane_id)}
+    out = []
+    for row in current:
+        vector = vectors.get(row.id)
+        if vector is not None and np.any(vector) and _is_mirrored(row.part):
+            out.append(_document(by_id[row.item_id], row, vector, common))
+    ids = {match_id(row.item_id, row.part) for row in rows if _is_mirrored(row.part)} | by_id.keys()
+    return Mirrored(out, ids, whole=len(vectors) == len(current))
+
+
+def parent_of(document_id: str) -> str:
+    """Give the id of the item that a document's id is made of."""
+    return document_id.partition(SEPARATOR)[0]
+
+
+def _is_mirrored(part: str) -> bool:
+    """Claims, and of a text in chunks the first: it stands for the item."""
+    return part_name(part) == CLAIM or part in (PROSE, f"{PROSE}:0")
+
+
+def _document(item: Item, row: DocumentRow, vector: Vector, common: dict[str, Any]) -> OutsideDocument:
+    facts = {**common, "kind": item.kind, "version": item.version, "document_id": row.id}
+    if item.label is not None:
+        facts["scope"] = item.label
+    if part_name(row.part) != CLAIM:
+        return OutsideDocument(item.id, item.content, {**facts, "doc_type": "item"}, vector)
+    claim_id = row.part.partition(":")[2]
+    facts |= {"doc_type": "claim", "parent_mem_id": item.id, "claim_id": claim_id,
+              "claim_status": status_of(item, claim_id)}  # fmt: skip
+    return OutsideDocument(match_id(item.id, row.part), row.text or "", facts, vector)

@@ -1,0 +1,308 @@
+"""Keeping an index outside the database in step with it: told what changed before each search, and repaired whole.
+
+It lies outside every transaction, so it is never asked what is true. What it is to be told waits in the database
+(``store.index_marks``) for whoever comes next: a search, a flush, the background, a worker.
+"""
+
+import hashlib
+import threading
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from phronesis.core.items import Item
+from phronesis.errors import StorageError
+from phronesis.index.external_index import OutsideDocument, OutsideIndex, Space, Where
+from phronesis.index.vectorizer import Vectorizer
+from phronesis.reasoning.documents import Mirrored, documents_of, parent_of
+from phronesis.reasoning.laws.records import REASONING
+from phronesis.store.database import Database, Unit
+from phronesis.store.embedding_models import active_model
+from phronesis.store.index_marks import (
+    Mark,
+    changed_items,
+    drop_marks,
+    followed_spaces,
+    move_mark,
+    read_mark,
+    reset_marks,
+)
+from phronesis.store.items import items_of_kind, read_items
+from phronesis.store.lanes import Lane, get_lane, list_lanes
+from phronesis.store.log import tenant_secret
+
+MAX_TRIES: Final = 5
+"""How often a lane is looked at again when others move it meanwhile; the next to come goes on."""
+
+PAGE: Final = 500
+"""Items read at a time."""
+
+CLOSE: Final = 1e-3
+"""How far a stored vector may be off in any number: rounding to halves and back moves 5e-4 at most below 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How an outside index stands: documents it should hold, lanes that it has not followed to their end.
+
+    ``missing`` are not there or not as they should be; ``strange`` are there and should not be.
+    """
+
+    documents: int = 0
+    behind: int = 0
+    missing: int = 0
+    strange: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What an outside index is to be told of a lane, as of one moment."""
+
+    lane: Lane
+    mark: Mark
+    put: Sequence[OutsideDocument]
+    remove: Sequence[str]
+    touched: Collection[str]
+    whole: bool
+
+    @property
+    def nothing(self) -> bool:
+        return not (self.put or self.remove)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tenant:
+    """Whose documents, and where they go."""
+
+    name: str
+    store: str
+    model: str
+    space: Space
+
+    def of(self, lane_id: int | None = None) -> Where:
+        """Say which documents are the tenant's, or a lane's."""
+        own = {"store": [self.store]}
+        return own if lane_id is None else {**own, "lane": [str(lane_id)]}
+
+
+@dataclass(slots=True)
+class Mirror:
+    """Keeps one outside index in step. Any number may run at once, in any number of processes."""
+
+    database: Database
+    vectorizer: Vectorizer
+    index: OutsideIndex
+    _seen: dict[tuple[str, int], tuple[str, int, int]] = field(default_factory=dict)
+    _locks: dict[tuple[str, int], threading.Lock] = field(default_factory=dict)
+
+    def follow(self, tenant: str, lane_ids: Collection[int] | None = None) -> int:
+        """Tell it what changed in some lanes, or in all; gives how many documents moved.
+
+        Documents that have no vector yet get one. With all lanes, spaces of former encoders lose what they hold.
+        IndexUnavailable when the index is not reached, ModelError when the encoder is not; nothing is lost either way.
+        """
+        whose, moved = self._tenant(tenant), 0
+        for lane_id in self._unseen(tenant, whose, lane_ids):
+            self.vectorizer.embed(tenant, lane_id, REASONING)
+            whose = whose or self._tenant(tenant)
+            if whose is not None:
+                moved += self._follow(whose, lane_id)
+        if whose is not None and lane_ids is None and self._has_others(whose):
+            self._sweep(tenant, whose)
+        return moved
+
+    def repair(self, tenant: str) -> int:
+        """Make it wholly what the database says, whatever it holds; gives how many documents were wrong.
+
+        Spaces of other encoders lose what they hold of the tenant.
+        """
+        for lane_id in self._unseen(tenant, None, None):
+            self.vectorizer.embed(tenant, lane_id, REASONING)
+        whose = self._tenant(tenant)
+        self._sweep(tenant, whose)
+        if whose is None:
+            return 0
+        known = self._unseen(tenant, None, None)
+        wrong = sum(self._follow(whose, lane_id, anew=True) for lane_id in known)
+        return wrong + self._remove_strays(whose, known)
+
+    def after_erasure(self, tenant: str, lane_ids: Collection[int]) -> int:
+        """Take away what was erased, in spaces of other encoders too; gives how many documents of it are left.
+
+        No encoder is asked. IndexUnavailable: what was erased waits to be taken away.
+        """
+        whose = self._tenant(tenant)
+        self._sweep(tenant, whose)
+        if whose is None:
+            return 0
+        for lane_id in lane_ids:
+            self._follow(whose, lane_id)
+        return self._compared(whose, lane_ids).strange
+
+    def standing(self, tenant: str) -> Standing:
+        """Compare without changing anything."""
+        whose = self._tenant(tenant)
+        return Standing() if whose is None else self._compared(whose, None)
+
+    def space_of(self, tenant: str, model: str) -> tuple[Space, str] | None:
+        """Give where a model's vectors are, and the mark of the tenant's documents there; None when it has others."""
+        whose = self._tenant(tenant)
+        return None if whose is None or whose.model != model else (whose.space, whose.store)
+
+    def _tenant(self, tenant: str) -> _Tenant | None:
+        with self.database.transaction(tenant, "read") as unit:
+            secret, active = tenant_secret(unit), active_model(unit)
+        if secret is None or active is None:
+            return None
+        return _Tenant(tenant, _store(secret), active[0], self.index.space(*active))
+
+    def _unseen(self, tenant: str, whose: _Tenant | None, lane_ids: Collection[int] | None) -> list[int]:
+        """Give those of the lanes, by default all, that moved since this process last saw them."""
+        with self.database.transaction(tenant, "read") as unit:
+            lanes = list_lanes(unit) if lane_ids is None else [get_lane(unit, lane_id) for lane_id in lane_ids]
+        return [lane.lane_id for lane in lanes if whose is None or not self._is_seen(whose, lane)]
+
+    def _is_seen(self, whose: _Tenant, lane: Lane) -> bool:
+        return self._seen.get((whose.name, lane.lane_id)) == (whose.space.id, lane.epoch, lane.applied_seq)
+
+    def _see(self, whose: _Tenant, lane: Lane) -> None:
+        self._seen[whose.name, lane.lane_id] = (whose.space.id, lane.epoch, lane.applied_seq)
+
+    def _compared(self, whose: _Tenant, lane_ids: Collection[int] | None) -> Standing:
+        expected: dict[str, OutsideDocument] = {}
+        behind = 0
+        with self.database.transaction(whose.name, "read") as unit:
+            lanes = list_lanes(unit) if lane_ids is None else [get_lane(unit, lane_id) for lane_id in lane_ids]
+            for lane in lanes:
+                found = self._everything(unit, lane, whose)
+                expected.update({document.id: document for document in found.documents})
+                mark = read_mark(unit, whose.space.id, lane.lane_id)
+                late = mark.epoch != lane.epoch or bool(changed_items(unit, lane.lane_id, REASONING, after=mark.seq))
+                behind += late and bool(found.ids or lane.epoch)
+        wheres = [whose.of()] if lane_ids is None else [whose.of(lane_id) for lane_id in lane_ids]
+        held = {document.id: document for where in wheres for document in whose.space.held(where)}
+        missing = sum(_differs(document, held.get(one)) for one, document in expected.items())
+        return Standing(len(expected), behind, missing, len(held.keys() - expected.keys()))
+
+    def _follow(self, whose: _Tenant, lane_id: int, *, anew: bool = False) -> int:
+        """Bring one lane up to date; gives how many documents were put or taken away.
+
+        Whoever tells the index something moves the lane's mark afterwards. Where another one moved it first, their news
+        may have been overtaken by ours, which were older: then ours are told again as they are now.
+        """
+        moved = 0
+        again: set[str] = set()
+        with self._locks.setdefault((whose.name, lane_id), threading.Lock()):
+            for _ in range(MAX_TRIES):
+                told = self._told(whose, lane_id, again, anew=anew)
+                if told is None:
+                    return moved
+                whose.space.put(told.put)
+                whose.space.remove(told.remove)
+                moved += len(told.put) + len(told.remove)
+                again |= set(told.touched)
+                if self._marked(whose, told):
+                    return moved
+                anew = False
+        return moved
+
+    def _told(self, whose: _Tenant, lane_id: int, again: Collection[str], *, anew: bool) -> _Told | None:
+        """Give what the index is to be told of a lane; None when it is up to date."""
+        with self.database.transaction(whose.name, "read") as unit:
+            lane = get_lane(unit, lane_id)
+            if not again and not anew and self._is_seen(whose, lane):
+                return None
+            mark = read_mark(unit, whose.space.id, lane_id)
+            if mark.epoch == lane.epoch and not anew:
+                ids = changed_items(unit, lane_id, REASONING, after=mark.seq) | set(again)
+                found = documents_of(
+                    unit, lane, read_items(unit, lane, ids).values(), store=whose.store, model=whose.model
+                )
+                kept = {document.id for document in found.documents}
+                return _Told(lane, mark, found.documents, sorted({*found.ids} - kept), ids, found.whole)
+            found = self._everything(unit, lane, whose)
+        if mark.stamp == 0 and not found.ids and lane.epoch == 0 and not anew:
+            self._see(whose, lane)  # nothing was ever there
+            return None
+        held = {document.id: document for document in whose.space.held(whose.of(lane_id), vectors=anew)}
+        right = {document.id: document for document in found.documents}
+        put = [document for one, document in right.items() if _differs(document, held.get(one))]
+        gone = sorted(held.keys() - right.keys())
+        return _Told(lane, mark, put, gone, {parent_of(one) for one in [*right, *gone]}, found.whole)
+
+    def _everything(self, unit: Unit, lane: Lane, whose: _Tenant) -> Mirrored:
+        documents: list[OutsideDocument] = []
+        ids: set[str] = set()
+        whole = True
+        for page in _pages(unit, lane):
+            found = documents_of(unit, lane, page, store=whose.store, model=whose.model)
+            documents += found.documents
+            ids.update(found.ids)
+            whole = whole and found.whole
+        return Mirrored(documents, ids, whole)
+
+    def _marked(self, whose: _Tenant, told: _Told) -> bool:
+        """Move the lane's mark; False when somebody else has meanwhile, so that what was told must be told again.
+
+        While documents wait for their vectors the mark stays where it was, and what follows it is told again. Where
+        nothing was told nobody is waited for: the mark then only spares others a look.
+        """
+        lane, mark = told.lane, told.mark
+        seq = lane.applied_seq if told.whole else mark.seq if mark.epoch == lane.epoch else 0
+        if not (told.nothing and (lane.epoch, seq) == (mark.epoch, mark.seq)):
+            try:
+                with self.database.transaction(whose.name, "derive", patient=not told.nothing) as unit:
+                    moved = move_mark(unit, whose.space.id, lane.lane_id, mark, epoch=lane.epoch, seq=seq)
+            except StorageError:
+                moved = True  # the next to come tells it again
+            if not moved and not told.nothing:
+                return False
+        if told.whole:
+            self._see(whose, lane)
+        return True
+
+    def _has_others(self, whose: _Tenant) -> bool:
+        with self.database.transaction(whose.name, "read") as unit:
+            return bool(followed_spaces(unit) - {whose.space.id})
+
+    def _sweep(self, tenant: str, whose: _Tenant | None) -> None:
+        with self.database.transaction(tenant, "read") as unit:
+            secret = tenant_secret(unit)
+        if secret is None:
+            return
+        for space in self.index.spaces():
+            if whose is None or space.id != whose.space.id:
+                with self.database.transaction(tenant, "derive") as unit:
+                    reset_marks(unit, space.id)  # should the rest fail, it is done again, and filled anew if it is used
+                space.clear({"store": [_store(secret)]})
+                with self.database.transaction(tenant, "derive") as unit:
+                    drop_marks(unit, space.id)
+
+    def _remove_strays(self, whose: _Tenant, known: Sequence[int]) -> int:
+        """Remove documents of lanes that the tenant has not."""
+        lanes = {str(lane_id) for lane_id in known}
+        strays = [one.id for one in whose.space.held(whose.of()) if one.facts.get("lane") not in lanes]
+        whose.space.remove(strays)
+        return len(strays)
+
+
+def _store(secret: bytes) -> str:
+    """Give the mark of a tenant's documents: no other tenant's, in whatever database, and it tells nothing."""
+    return hashlib.sha256(b"outside index\0" + secret).hexdigest()[:32]
+
+
+def _pages(unit: Unit, lane: Lane) -> Iterator[Sequence[Item]]:
+    after = ""
+    while page := items_of_kind(unit, lane, REASONING, after=after, limit=PAGE):
+        yield page
+        after = page[-1].id
+
+
+def _differs(right: OutsideDocument, held: OutsideDocument | None) -> bool:
+    if held is None or held.text != right.text or dict(held.facts) != dict(right.facts):
+        return True
+    if held.vector is None or right.vector is None:
+        return False
+    return held.vector.shape != right.vector.shape or not np.allclose(held.vector, right.vector, atol=CLOSE)

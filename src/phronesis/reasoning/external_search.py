@@ -1,0 +1,192 @@
+"""Searching claims in an index outside the database: it names candidates, and the database decides everything else."""
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+import numpy as np
+
+from phronesis.core.items import Item
+from phronesis.core.results import Degraded, Evidence, Match, SearchResult, Source
+from phronesis.errors import IndexUnavailable, ModelError
+from phronesis.index.projections import match_id, part_name
+from phronesis.index.tokens import tokenize
+from phronesis.models.embedder import Embedder
+from phronesis.models.embedders import Embedders
+from phronesis.reasoning.documents import CLAIM, parent_of
+from phronesis.reasoning.external_mirror import Mirror
+from phronesis.recall.as_of import visible_lanes
+from phronesis.recall.evidence import Asked, snippet, sources_of, with_related
+from phronesis.recall.reranking import Search
+from phronesis.recall.scoring.weights import on_scale
+from phronesis.recall.search import Query
+from phronesis.store.columns import Vector
+from phronesis.store.database import Database, Unit
+from phronesis.store.documents import DocumentRow, documents_of_items, read_vectors
+from phronesis.store.eligible import eligible_items
+from phronesis.store.embedding_models import active_model
+from phronesis.store.lanes import Lane
+
+ROLE: Final = "index"
+NATIVE: Final = "native"
+"""Who answers when the index outside does not: the database itself."""
+
+NO_ENCODER: Final = "index.no_encoder"
+"""Why it is not asked where there are no vectors."""
+
+CLAIMS_EACH: Final = 4
+"""Candidates asked for each result: an item has ten claims at most, and seldom meets a question with more than four."""
+
+FEWEST: Final = 40
+"""Candidates asked for at least, so that what is dropped of them leaves enough."""
+
+MORE: Final = 4
+"""How many times more are asked for when too few were left; not again where there are no more."""
+
+PAUSE_SECONDS: Final = 10.0
+"""How long an index that was not reached is left alone: searches answer meanwhile without waiting for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A claim that was found, as the database has it."""
+
+    item: Item
+    lane: Lane
+    row: DocumentRow
+    cosine: float
+
+
+@dataclass(slots=True)
+class MirroredSearch:
+    """A search of claims by an index outside; whatever it cannot answer, and all other searches, ``native`` does."""
+
+    native: Search
+    mirror: Mirror
+    database: Database
+    embedders: Embedders
+    seconds: Callable[[], float] = time.monotonic
+    _away_until: float = float("-inf")
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def search(self, tenant: str, query: Query) -> SearchResult:
+        """Give the evidence for a query, best first; ``score`` is the cosine of the best claim."""
+        if query.wanted.parts != CLAIM or query.wanted.past:
+            return self.native.search(tenant, query)
+        reason = IndexUnavailable.code
+        if self.seconds() >= self._away_until:
+            try:
+                found = self._answer(tenant, query)
+            except (IndexUnavailable, ModelError) as error:
+                reason = error.code
+                if isinstance(error, IndexUnavailable):
+                    with self._lock:
+                        self._away_until = self.seconds() + PAUSE_SECONDS
+            else:
+                if found is not None:
+                    return found
+                reason = NO_ENCODER
+        answered = self.native.search(tenant, query)
+        away = Degraded(ROLE, reason, NATIVE, self.mirror.index.name)
+        return replace(answered, degraded=(*answered.degraded, away))
+
+    def _answer(self, tenant: str, query: Query) -> SearchResult | None:
+        """Give the result; None where no vector of the question can be had."""
+        with self.database.transaction(tenant, "read") as unit:
+            lanes = visible_lanes(unit, query.scope)
+            encoder = self._encoder(unit)
+        if encoder is None:
+            return None
+        self.mirror.follow(tenant, [lane.lane_id for lane in lanes])
+        where = self.mirror.space_of(tenant, encoder.name)
+        if where is None:  # nothing was ever embedded, or all was embedded anew meanwhile
+            return self.native.search(tenant, query)
+        space, store = where
+        vector = self.embedders.question(encoder, query.text)
+        if not np.any(vector):
+            return None
+        asked = {"store": [store], "doc_type": [CLAIM]}
+        if not query.scope.across_tenant:
+            asked["lane"] = [str(lane.lane_id) for lane in lanes]
+        if "label" in query.wanted.attributes:
+            asked["scope"] = [query.wanted.attributes["label"]]
+        limit = max(FEWEST, CLAIMS_EACH * query.limit)
+        while lanes:
+            ids = space.nearest(vector, asked, limit=limit)
+            with self.database.transaction(tenant, "read") as unit:
+                model = active_model(unit)
+                if model is None or model[0] != encoder.name:
+                    return self.native.search(tenant, query)  # embedded anew meanwhile
+                lanes = visible_lanes(unit, query.scope)
+                found = [one for lane in lanes for one in _true(unit, lane, query, ids, (model[0], vector))]
+                if len({one.item.id for one in found}) >= query.limit or len(ids) < limit:
+                    return self._result(unit, lanes, query, found)
+            limit *= MORE
+        return SearchResult((), abstained=True)
+
+    def _encoder(self, unit: Unit) -> Embedder | None:
+        active = active_model(unit)
+        return self.embedders.default if active is None else self.embedders.named(active[0])
+
+    def _result(self, unit: Unit, lanes: Sequence[Lane], query: Query, found: Sequence[_Found]) -> SearchResult:
+        ranked = sorted(found, key=lambda one: (-one.cosine, -one.item.recorded_at.timestamp(), one.row.id))
+        groups: dict[str, list[_Found]] = {}
+        for one in ranked:
+            groups.setdefault(one.item.id, []).append(one)
+        best = list(groups.values())[: query.limit]
+        sources: dict[str, Sequence[Source]] = {}
+        for lane in lanes:
+            own = [claims[0].item for claims in best if claims[0].lane.lane_id == lane.lane_id]
+            sources.update(sources_of(unit, lane.lane_id, own))
+        words = [word for word in tokenize(query.text) if len(word) > 1]
+        usual = float(np.mean([one.cosine for one in ranked])) if ranked else 0.0
+        out = []
+        for claims in best:
+            met = [claims[0], *(one for one in claims[1:] if _met(one, words, usual))]
+            matched = tuple(_match(one, words) for one in met)
+            cosine = round(claims[0].cosine, 6)
+            why, score = ({"dense": cosine} if query.explain else None), max(0.0, cosine)
+            out.append(Evidence(claims[0].item, score, matched, tuple(sources[claims[0].item.id]), why=why))
+        related = with_related(unit, lanes, out, Asked(query.text, query.wanted, query.limit))
+        explained = self._explained() if query.explain else None
+        return SearchResult(on_scale(related, abstained=not related), abstained=not related, explain=explained)
+
+    def _explained(self) -> Mapping[str, object]:
+        return {"channels": ["dense"], "index": self.mirror.index.name}
+
+
+def _true(unit: Unit, lane: Lane, query: Query, ids: Sequence[str], asked: tuple[str, Vector]) -> list[_Found]:
+    """Give the claims among ``ids`` that this lane holds, that may be shown and are as the item has them now.
+
+    How near they are is reckoned from the vectors in the database.
+    """
+    shown = {item.id: item for item in eligible_items(unit, lane, query.wanted, {parent_of(one) for one in ids})}
+    wanted = set(ids)
+    rows = [
+        row for row in documents_of_items(unit, lane.lane_id, list(shown))
+        if row.current_to is None and part_name(row.part) == CLAIM and match_id(row.item_id, row.part) in wanted
+    ]  # fmt: skip
+    model, vector = asked
+    found = {
+        one.document_id: one.embedding for one in read_vectors(unit, lane.lane_id, model, [row.id for row in rows])
+    }
+    return [_Found(shown[row.item_id], lane, row, _cosine(vector, found[row.id])) for row in rows if row.id in found]
+
+
+def _cosine(one: Vector, other: Vector) -> float:
+    lengths = float(np.linalg.norm(one) * np.linalg.norm(other))
+    return float(one @ other) / lengths if lengths else 0.0
+
+
+def _met(claim: _Found, words: Sequence[str], usual: float) -> bool:
+    """Tell whether a further claim of an item met the question: by a word, or nearer than what is found usually is."""
+    return claim.cosine > usual or not set(words).isdisjoint(tokenize(claim.row.text or ""))
+
+
+def _match(found: _Found, words: Sequence[str]) -> Match:
+    return Match(
+        id=match_id(found.item.id, found.row.part), part=found.row.part,
+        snippet=snippet(found.row.text or "", words), distance=round(1.0 - found.cosine, 6),
+    )  # fmt: skip

@@ -1,0 +1,38 @@
+"""Which field of work a run is of, by what its output names."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from phronesis.reasoning.catalysis.run_facts import MODIFIER, CatalysisFacts
+from phronesis.reasoning.laws.facts import Facts, FactsBuilder, FactsView, GenericFacts
+from phronesis.reasoning.laws.records import Feedback, Run
+
+_CATALYST: Final = frozenset({"M1", "M2", "atomic_ratio", *MODIFIER})
+
+
+class OwnFacts:
+    """FACTS of each run by its own field: a catalyst's where the output names a metal, ratio or modifier."""
+
+    name: Final = "auto"
+
+    def facts(self, run: Run, feedback: Feedback) -> Facts:
+        """Give what is written into claims and shown to a model."""
+        return _builder(run.fields()).facts(run, feedback)
+
+    def view(self, run: Run, feedback: Feedback) -> FactsView:
+        """Give what tests are computed on."""
+        return _builder(run.fields()).view(run, feedback)
+
+    def summary(self, facts: Facts) -> str:
+        """Give the text that candidate claims are searched by."""
+        return _builder(facts.run_output).summary(facts)
+
+
+BUILDERS: Final[Mapping[str, FactsBuilder]] = {
+    builder.name: builder for builder in (OwnFacts(), GenericFacts(), CatalysisFacts())
+}
+"""The builders by the names that the policy calls them by."""
+
+
+def _builder(fields: Mapping[str, Any]) -> FactsBuilder:
+    return CatalysisFacts() if _CATALYST & fields.keys() else GenericFacts()

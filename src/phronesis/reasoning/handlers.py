@@ -1,0 +1,300 @@
+"""Reasoning items: blocks of claims, how they are edited, and the verdicts of runs on their claims.
+
+What is written is checked before it is recorded, and recorded as what was read of it: a rule that is made stricter
+later never stands in the way of a replay.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from phronesis.core.changes import Changes, Fold, Patch
+from phronesis.core.confidence import JUDGEMENTS
+from phronesis.core.entries import Entry, is_erased
+from phronesis.core.ids import derived_id, item_id, parse_id
+from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
+from phronesis.core.relations import EvidenceRow, Polarity
+from phronesis.core.scope import LaneName
+from phronesis.core.serialization import dumps
+from phronesis.core.text import check_id
+from phronesis.engine.edits import Call, Form, edited_fields, is_stale
+from phronesis.engine.handler import Handler, Outcomes
+from phronesis.engine.writer import Writer, Written
+from phronesis.errors import ClaimsRefused, InputError, Violation
+from phronesis.log.reader import fit
+from phronesis.reasoning.claim_gate import gate
+from phronesis.reasoning.laws.block_format import block_of
+from phronesis.reasoning.laws.block_rules import read_draft
+from phronesis.reasoning.laws.claim_status import CLAIMS_FOLD, WRITTEN, rewritten, written_block, written_of
+from phronesis.reasoning.laws.facts import GenericFacts
+from phronesis.reasoning.laws.records import REASONING, Feedback, Run, checked_feedback, checked_run
+from phronesis.store.lane_view import LaneView
+
+ADD: Final = "reasoning"
+UPDATE: Final = "update_reasoning"
+VERDICT: Final = "verdict"
+
+_POLARITY_OF: Final[Mapping[str, Polarity]] = {"support": "support", "contra": "contra"}
+
+
+def check_block(content: object, status: object = "active") -> list[Violation]:
+    """Give every rule that a block breaks, in the order of the rules; none when it may be stored."""
+    if not isinstance(content, str):
+        raise InputError(f"content must be a string, not {type(content).__name__}", field="content")
+    return gate(content, status)
+
+
+def reasoning_payload(content: object) -> dict[str, Any]:
+    """Give what is recorded of a block, or raise ClaimsRefused with every rule that it breaks."""
+    violations = check_block(content)
+    if violations:
+        raise ClaimsRefused.of(violations)
+    return _said(written_of(block_of(read_draft(str(content)))))
+
+
+def verdict_payload(run_id: object, judgements: object) -> dict[str, Any]:
+    """Check a run's judgements ``{item_id, claim_id, judgement}``, at most one on a claim."""
+    if not isinstance(judgements, Sequence) or isinstance(judgements, str | bytes):
+        raise InputError(f"judgements must be a list, not {type(judgements).__name__}", field="judgements")
+    checked = [_judgement(member, field=f"judgements[{n}]") for n, member in enumerate(judgements)]
+    claims = [(row["item_id"], row["claim_id"]) for row in checked]
+    if len(set(claims)) != len(claims):
+        raise InputError("judgements judge a claim twice; a run has one verdict on a claim", field="judgements")
+    return {"run_id": check_id(run_id, field="run_id"), "judgements": checked}
+
+
+def record_verdict(
+    writer: Writer, call: Call, lane: LaneName | int, *, run_id: str, judgements: Sequence[Mapping[str, Any]]
+) -> Written:
+    """Record what a run says of claims: support, contra or irrelevant. Repeating it changes nothing."""
+    return writer.write(
+        call.tenant, lane, verb=VERDICT, payload=verdict_payload(run_id, judgements), actor=call.actor,
+        idempotency_key=call.idempotency_key, wait=call.wait,
+    )  # fmt: skip
+
+
+def made_id(entry: Entry) -> str:
+    """Give the id of the item that an entry of verb ``reasoning`` makes, before it is interpreted too."""
+    return item_id(entry.id, REASONING, "")
+
+
+def apply_reasoning(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
+    """Make the item; its content is the fold's."""
+    payload = entry.payload
+    if is_erased(payload):
+        return Changes()
+    item = Item(
+        id=made_id(entry),
+        kind=REASONING,
+        content="",
+        entry_id=entry.id,
+        recorded_at=entry.recorded_at,
+        updated_at=entry.recorded_at,
+        importance=DEFAULT_IMPORTANCE[REASONING],
+        trust=Trust.USER,
+        source_type="manual",
+        occurred_at=entry.recorded_at,
+        valid_from=entry.recorded_at,
+        data={name: payload[name] for name in WRITTEN if name in payload},
+        **view.scope_fields(),
+    )
+    return Changes(items=[item])
+
+
+def apply_update(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
+    """Take a new block, and what else an update may change with it."""
+    payload = entry.payload
+    item = None if is_erased(payload) else view.item(payload["item_id"])
+    if item is None or is_stale(item, payload, outcomes):
+        return Changes()
+    fields = edited_fields(item, payload) | rewritten(item, written_block(payload))
+    return Changes(patches=[Patch(item.id, fields, payload.get("reason") or "updated")])
+
+
+def apply_verdict(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
+    """Add a row of evidence for each claim that the run supports or contradicts, unless it has judged it before."""
+    payload = entry.payload
+    if is_erased(payload):
+        return Changes()
+    run_id = payload["run_id"]
+    judged = [row["item_id"] for row in payload["judgements"]]
+    items = {found.id: found for found in view.items(judged).values() if found.kind == REASONING}
+    counted = {(row.item_id, row.part) for rows in view.evidence(items).values() for row in rows
+               if row.source_key == run_id}  # fmt: skip
+    rows = [
+        _evidence(entry, row, _POLARITY_OF[row["judgement"]])
+        for row in payload["judgements"]
+        if row["judgement"] in _POLARITY_OF
+        and row["item_id"] in items
+        and _may_count(items[row["item_id"]], row["claim_id"], run_id)
+        and (row["item_id"], row["claim_id"]) not in counted
+    ]
+    reasons = [Patch(found, {}, f"judged by run {run_id}") for found in dict.fromkeys(row.item_id for row in rows)]
+    return Changes(patches=reasons, evidence=rows)
+
+
+def _may_count(item: Item, claim_id: str, run_id: str) -> bool:
+    """Whether the item has the claim, and the claim does not name the run in what was written of it."""
+    return any(
+        claim.claim_id == claim_id and run_id not in (*claim.support.run_ids, *claim.contra.run_ids)
+        for claim in written_block(item.data).claims
+    )
+
+
+def _said(written: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in written.items() if value is not None}
+
+
+def _evidence(entry: Entry, judgement: Mapping[str, Any], polarity: Polarity) -> EvidenceRow:
+    run_id = entry.payload["run_id"]
+    return EvidenceRow(
+        item_id=judgement["item_id"], part=judgement["claim_id"], polarity=polarity, source_key=run_id,
+        entry_id=entry.id, recorded_at=entry.recorded_at, source_entry_id=entry.id, source_ref=run_id,
+        occurred_at=entry.recorded_at,
+    )  # fmt: skip
+
+
+def _judgement(member: object, *, field: str) -> dict[str, str]:
+    if not isinstance(member, Mapping):
+        raise InputError(f"{field} must be a mapping, not {type(member).__name__}", field=field)
+    if member.get("judgement") not in JUDGEMENTS:
+        raise InputError(f"{field}.judgement must be one of {', '.join(JUDGEMENTS)}", field=f"{field}.judgement")
+    return {
+        "item_id": parse_id(member.get("item_id"), field=f"{field}.item_id"),
+        "claim_id": check_id(member.get("claim_id"), field=f"{field}.claim_id"),
+        "judgement": str(member["judgement"]),
+    }
+
+
+REASONING_HANDLERS: Final = (
+    Handler(verb=ADD, apply=apply_reasoning),
+    Handler(verb=UPDATE, apply=apply_update),
+    Handler(verb=VERDICT, apply=apply_verdict),
+)
+FOLDS: Final[Mapping[str, Fold]] = {REASONING: CLAIMS_FOLD}
+FORMS: Final[Mapping[str, Form]] = {REASONING: Form(UPDATE, reasoning_payload)}
+
+
+# Runs and what came back of them, as items: a run is recorded once, its feedback may be given again.
+
+RUN: Final = "run"
+"""The kind of item that a run is, and the verb that records one."""
+
+FEEDBACK: Final = "run_feedback"
+
+_EXTRA: Final = "extra"
+
+_MEMBERS: Final = ("output", "raw", "trace", "memory_ids", _EXTRA)
+
+
+def run_payload(run: object) -> dict[str, Any]:
+    """Give what is recorded of a run, or raise InputError naming the field.
+
+    Members that nothing here knows stand together under ``extra``: whatever they are called, they name nothing of ours.
+    Those that are None count as left out, like all others.
+    """
+    checked = checked_run(run)
+    extra = {name: value for name, value in checked.extra.items() if value is not None}
+    known = _filled(replace(checked, extra={}).to_json())
+    return {**known, _EXTRA: extra} if extra else known
+
+
+def recorded_run(payload: Mapping[str, Any]) -> Run:
+    """Give the run that a payload describes."""
+    known = {name: value for name, value in payload.items() if name != _EXTRA}
+    return replace(checked_run(known), extra=payload.get(_EXTRA, {}))
+
+
+def feedback_payload(feedback: object) -> dict[str, Any]:
+    """Give what is recorded of a feedback, or raise InputError naming the field."""
+    return checked_feedback(feedback).to_json()
+
+
+def run_id_of(entry: Entry) -> str:
+    """Give the id of the run that an entry records: the one given, else one that follows from the entry."""
+    return str(entry.payload.get("run_id") or derived_id("run", entry.id))
+
+
+def find_run(view: LaneView, run_id: str) -> Item | None:
+    """Give the lane's run of this id, archived or not; None when there is none that was not taken back."""
+    found = [item for item in view.find(kinds=(RUN,), run_id=run_id, live=False) if item.ended is None]
+    return found[-1] if found else None
+
+
+def run_of(item: Item) -> Run:
+    """Give the run that an item of this kind is."""
+    data = item.data
+    return Run(
+        run_id=item.run_id or "", output=data.get("output") or {}, raw=data.get("raw") or "", trace=data.get("trace"),
+        memory_ids=tuple(data.get("memory_ids") or ()), extra=data.get("extra") or {},
+    )  # fmt: skip
+
+
+def feedback_of(item: Item) -> Feedback | None:
+    """Give the feedback of a run's item; None when there is none yet."""
+    given = item.data.get("feedback")
+    return None if given is None else checked_feedback(given)
+
+
+def same_run(item: Item, payload: Mapping[str, Any]) -> bool:
+    """Tell whether an item is the run that a payload describes."""
+    return dumps(_run_fields(run_of(item))) == dumps(_run_fields(recorded_run(fit(payload))))
+
+
+def apply_run(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
+    """Make the run's item, unless the lane has a run of its id."""
+    payload = entry.payload
+    if is_erased(payload):
+        return Changes()
+    run_id = run_id_of(entry)
+    if find_run(view, run_id) is not None:
+        return Changes()
+    run = recorded_run({**payload, "run_id": run_id})
+    said = _run_fields(run)
+    item = Item(
+        id=item_id(entry.id, RUN, run_id),
+        kind=RUN,
+        content=_summary(run),
+        entry_id=entry.id,
+        recorded_at=entry.recorded_at,
+        updated_at=entry.recorded_at,
+        importance=DEFAULT_IMPORTANCE[RUN],
+        trust=Trust.TOOL,
+        source_type=RUN,
+        source_ref=run_id,
+        run_id=run_id,
+        occurred_at=entry.recorded_at,
+        valid_from=entry.recorded_at,
+        data={name: said[name] for name in _MEMBERS if said.get(name) not in (None, "", {}, [])},
+        **view.scope_fields(),
+    )
+    return Changes(items=[item])
+
+
+def apply_feedback(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
+    """Put the feedback beside its run, in the place of one that was given before."""
+    payload = entry.payload
+    run = None if is_erased(payload) else view.item(payload["item_id"])
+    if run is None or run.kind != RUN:
+        return Changes()
+    if run.data.get("feedback") == payload["feedback"]:
+        return Changes()
+    fields = {"data.feedback": payload["feedback"], "data.feedback_entry": entry.id}
+    return Changes(patches=[Patch(run.id, fields, "feedback")])
+
+
+def _run_fields(run: Run) -> dict[str, Any]:
+    return {**run.to_json(), "extra": dict(run.extra)}
+
+
+def _filled(run: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in run.items() if value not in (None, "", {}, [])}
+
+
+def _summary(run: Run) -> str:
+    """Give a run in words, whatever its field of work: the same on every machine, whatever the policy."""
+    builder = GenericFacts()
+    return builder.summary(builder.facts(run, Feedback())) or run.run_id
+
+
+RUN_HANDLERS: Final = (Handler(verb=RUN, apply=apply_run), Handler(verb=FEEDBACK, apply=apply_feedback))

@@ -1,0 +1,179 @@
+"""Reading and writing ``RBMEM_CLAIMS_V1``: what is read is written again without loss (RB-01).
+
+::
+
+    RBMEM_CLAIMS_V1
+    TOPIC=Cu:Ti ratio and formate
+    SCOPE=tio2_expert
+    CLAIMS_JSON=[{"claim_id":"c1","status":"hypothesis","facts":{"source_run_ids":["r1"]},"inference":"…"}]
+
+Read are also a byte order mark, CRLF and blank lines, spaces within the JSON, members left out or null. Written is one
+form: LF, TOPIC always, JSON minified with every member of a claim in its order, letters as they are.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from typing import Any, Final
+
+from phronesis.errors import ClaimsRefused, Violation
+from phronesis.reasoning.laws.block_rules import PROTOCOL, Draft, read_draft, structure_violations
+from phronesis.reasoning.laws.records import CLAIMS, HEADER, MEMBERS, SCOPE, TOPIC, Claim, ReasoningBlock, Tally
+
+_KNOWN: Final = frozenset(MEMBERS)
+_COUNTED: Final = frozenset({"count", "run_ids"})
+# Line ends to readers that know more of them than we do; within JSON an escape says the same.
+_LINE_ENDS: Final = {"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+_JSON: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def parse(text: str) -> ReasoningBlock:
+    """Give what a block says, or raise ClaimsRefused, which lists every mistake; the rules are those of structure.
+
+    What the claims' words say is another question (``reasoning``).
+    """
+    draft = read_draft(text)
+    violations = structure_violations(draft)
+    if violations:
+        raise ClaimsRefused.of(violations)
+    return block_of(draft)
+
+
+def block_of(draft: Draft) -> ReasoningBlock:
+    """Give the records of a draft in which the rules of structure found nothing."""
+    return ReasoningBlock(
+        topic=draft.values.get(TOPIC, ""),
+        scope=draft.values.get(SCOPE),
+        claims=tuple(claim_of(member) for _, member in draft.claims()),
+        extra=draft.extra,
+    )
+
+
+def render(block: ReasoningBlock) -> str:
+    """Give the text of a block, or raise ClaimsRefused when reading it would not give the block again."""
+    try:
+        text = text_of(block)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ClaimsRefused.of([_unwritable(f"{CLAIMS} cannot be written: {error}")]) from error
+    if parse(text) != block:
+        raise ClaimsRefused.of([_unwritable("a value does not come back as it was: a line break at its end, a key of"
+                                            " this protocol among the extra ones, or no plain JSON")])  # fmt: skip
+    return text
+
+
+def text_of(block: ReasoningBlock) -> str:
+    """Give the text of a block that was once read, whatever the rules ask today."""
+    claims = _JSON.encode([member_of(claim) for claim in block.claims])
+    for end, escaped in _LINE_ENDS.items():  # ten times as fast as a translation, which looks every letter up
+        claims = claims.replace(end, escaped)
+    scope = [] if block.scope is None else [(SCOPE, block.scope)]
+    lines = [(TOPIC, block.topic), *scope, *block.extra, (CLAIMS, claims)]
+    return "\n".join([HEADER, *(f"{key}={value}" for key, value in lines)])
+
+
+def claim_of(member: Mapping[str, Any]) -> Claim:
+    """Give the record of a claim's JSON in which the rules of structure found nothing."""
+    return Claim(
+        claim_id=member["claim_id"],
+        status=member["status"],
+        facts=member["facts"],
+        inference=member.get("inference") or "",
+        constraint=member.get("constraint") or "",
+        allow_positive=bool(member.get("allow_positive")),
+        exception_reason=member.get("exception_reason") or "",
+        conditions=tuple(member.get("conditions") or ()),
+        limitations=tuple(member.get("limitations") or ()),
+        support=_tally(member.get("support")),
+        contra=_tally(member.get("contra")),
+        test=member.get("test"),
+        extra=_others(member, _KNOWN),
+    )
+
+
+def _tally(written: Mapping[str, Any] | None) -> Tally:
+    if written is None:
+        return Tally()
+    return Tally(count=written["count"], run_ids=tuple(written.get("run_ids") or ()), extra=_others(written, _COUNTED))
+
+
+def _others(written: Mapping[str, Any], known: AbstractSet[str]) -> dict[str, Any]:
+    """Give the members that nothing here knows; most have none, and claims are read by the hundred."""
+    return {} if written.keys() <= known else {name: value for name, value in written.items() if name not in known}
+
+
+def member_of(claim: Claim) -> dict[str, Any]:
+    """Give a claim's JSON as it is written: its members in their order, then those that nothing here knows."""
+    members: dict[str, Any] = {
+        "claim_id": claim.claim_id,
+        "status": claim.status,
+        "facts": claim.facts,
+        "inference": claim.inference,
+        "constraint": claim.constraint,
+    }
+    if claim.allow_positive:
+        members["allow_positive"] = True
+    if claim.exception_reason:
+        members["exception_reason"] = claim.exception_reason
+    members |= {"conditions": list(claim.conditions), "limitations": list(claim.limitations)}
+    for name, tally in (("support", claim.support), ("contra", claim.contra)):
+        members[name] = {"count": tally.count, "run_ids": list(tally.run_ids), **tally.extra}
+    if claim.test is not None:
+        members["test"] = claim.test
+    return {**members, **claim.extra}
+
+
+def _unwritable(message: str) -> Violation:
+    return Violation(rule=PROTOCOL, message=message)
+
+
+# A block in words: what is searched of a claim and of the whole, without JSON and without FACTS (RB-09).
+
+MAX_SENTENCE: Final = 400
+MAX_CONDITIONS: Final = 200
+"""Characters of a claim's core sentence and of its conditions: together about 150 tokens, short to any encoder."""
+
+# Looked back from behind the full stop: before it, every character of a text would be looked back from.
+_SENTENCE_END: Final = re.compile(
+    r"[。！？\n]|[!?](?=\s|$)"
+    r"|\.(?=\s|$)(?<!\b(?i:e\.g|i\.e)\.)(?<!\b(?i:ca|cf|vs)\.)(?<!\b(?i:fig|etc)\.)(?<!\b(?i:approx)\.)"
+)
+
+
+def claim_text(claim: Claim) -> str:
+    """Give what is searched of a claim: its core sentence, and its conditions in short.
+
+    The core sentence is the first of the inference, or without one of the constraint.
+    """
+    sentence = core_sentence(claim.inference) or core_sentence(claim.constraint)
+    return "\n".join(part for part in (sentence, _cut("; ".join(claim.conditions), MAX_CONDITIONS)) if part)
+
+
+def core_sentence(text: str) -> str:
+    """Give the first sentence of a text, Chinese or Western, or as much of it as a claim's text holds."""
+    stripped = text.strip()
+    end = _SENTENCE_END.search(stripped[:MAX_SENTENCE])
+    return _cut(stripped if end is None else stripped[: end.end()].strip(), MAX_SENTENCE)
+
+
+def prose_of(block: ReasoningBlock) -> str:
+    """Give what is searched of the whole: its topic, and what its claims infer and constrain."""
+    said = [part for claim in block.claims for part in (claim.inference, claim.constraint)]
+    return "\n".join(part.strip() for part in (block.topic, *said) if part.strip())
+
+
+def told(block: ReasoningBlock) -> str:
+    """Give what a reader is shown of the whole, a line for each claim: where it stands, what it says, and when."""
+    return "\n".join([*filter(None, [block.topic.strip()]), *map(_told_claim, block.claims)])
+
+
+def _told_claim(claim: Claim) -> str:
+    standing = f"{claim.status}, {claim.support.count} for and {claim.contra.count} against"
+    said = " ".join(part.strip() for part in (claim.inference, claim.constraint) if part.strip())
+    named = (("conditions", claim.conditions), ("limitations", claim.limitations))
+    more = "".join(f" ({name}: {'; '.join(texts)})" for name, texts in named if texts)
+    return f"{claim.claim_id} ({standing}): {said}{more}"
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1].rstrip() + "…"

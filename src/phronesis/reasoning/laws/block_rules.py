@@ -1,0 +1,375 @@
+"""What each claim of a block must be, as rules of their own. A rule looks at one draft and gives what breaks it."""
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Final
+
+from phronesis.core.confidence import CLAIM_STATUSES
+from phronesis.core.serialization import MAX_DEPTH
+from phronesis.core.text import check_id, is_storable
+from phronesis.errors import InputError, Violation
+from phronesis.reasoning.laws.facts import mistakes_of_test
+from phronesis.reasoning.laws.records import CLAIMS, HEADER, KEYS
+
+# JSON read so that nothing is lost or guessed: no member twice, no NaN, nothing too deep, nothing unstorable.
+
+# Possessive, and the closing mark may be missing: however it is broken, each character is looked at once.
+STRING: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
+_BRACKET: Final = re.compile(r"[\[\]{}]")
+_LARGEST: Final = 1 << 63
+
+
+class Unreadable(ValueError):
+    """Not JSON as it is kept here; the message says what and where."""
+
+
+def read_json(text: str) -> Any:
+    """Give the value of a JSON text, or raise Unreadable.
+
+    Python's reader would take NaN, keep the last of two members of a name, and recurse as deep as the text says.
+    """
+    _check_depth(text)
+    try:
+        value = json.loads(text, object_pairs_hook=_distinct, parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        raise Unreadable(f"no JSON at character {error.pos + 1}: {error.msg}") from error
+    except Unreadable:
+        raise
+    except ValueError as error:  # an integer of thousands of digits
+        raise Unreadable(f"no JSON: {error}") from error
+    for inner in leaves(value):
+        _check_leaf(inner)
+    return value
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    """Give every string, number, truth value and null in a JSON value, and the names of members, in their order."""
+    waiting = [value]
+    while waiting:
+        inner = waiting.pop()
+        if isinstance(inner, dict):
+            for name, member in reversed(inner.items()):
+                waiting += (member, name)
+        elif isinstance(inner, list):
+            waiting += reversed(inner)
+        else:
+            yield inner
+
+
+def _check_depth(text: str) -> None:
+    depth = 0
+    for bracket in _BRACKET.finditer(STRING.sub('""', text)):
+        depth += 1 if bracket[0] in "[{" else -1
+        if depth > MAX_DEPTH:
+            raise Unreadable(f"nested more than {MAX_DEPTH} levels deep")
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        counted = Counter(name for name, _ in pairs)
+        twice = max(counted, key=counted.__getitem__)
+        raise Unreadable(f"an object has the member {twice!r:.80} twice")
+    return value
+
+
+def _no_constant(name: str) -> float:
+    raise Unreadable(f"{name} is no JSON number")
+
+
+def _check_leaf(value: Any) -> None:
+    if isinstance(value, str):
+        if not is_storable(value):
+            raise Unreadable(f"a text holds NUL or half a surrogate pair: {value!r:.60}")
+    elif isinstance(value, float):
+        if not math.isfinite(value):
+            raise Unreadable("a number is too large for a double")
+    elif isinstance(value, int) and abs(value) >= _LARGEST:
+        raise Unreadable("an integer has more than 64 bits; write it as a string")
+
+
+# The lines of a block, read as far as they can be: what the rules judge, lawful or not.
+
+PROTOCOL: Final = "protocol"
+"""The rule of the form: first line, ``KEY=VALUE`` lines, one line of JSON."""
+
+MAX_BLOCK: Final = 1_000_000
+"""Characters of a block: ten claims of 100,000 each, far more than FACTS that code shortens ever hold."""
+
+MAX_VIOLATIONS: Final = 100
+"""Mistakes that are listed of one block; a text of a million wrong lines would give as many."""
+
+MAX_KEY: Final = 64
+"""Characters of a key."""
+
+_KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+_BREAKING: Final = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+_SHOWN: Final = 40
+
+
+@dataclass(slots=True)
+class Draft:
+    """A block as it was found. ``members`` are the claims, of any JSON type; None when they could not be read.
+
+    ``loose`` are the numbers of lines behind the claims that are no ``KEY=VALUE``: JSON over several lines, mostly.
+    """
+
+    text: str
+    values: dict[str, str] = field(default_factory=dict)
+    lines: dict[str, int] = field(default_factory=dict)
+    members: Sequence[Any] | None = None
+    mistakes: list[Violation] = field(default_factory=list)
+    loose: list[int] = field(default_factory=list)
+
+    @property
+    def extra(self) -> tuple[tuple[str, str], ...]:
+        """The keys that nothing here knows, with their values, in the order of the lines."""
+        return tuple((key, value) for key, value in self.values.items() if key not in KEYS)
+
+    def claims(self) -> Iterator[tuple[int, Mapping[str, Any]]]:
+        """Give the claims that are objects, each with its place from 0."""
+        for n, member in enumerate(self.members or ()):
+            if isinstance(member, Mapping):
+                yield n, member
+
+    def mistake(self, rule: str, message: str, member: Mapping[str, Any] | None = None) -> Violation:
+        """Give a violation in the claims' line, of this claim."""
+        claim_id = None if member is None else member.get("claim_id")
+        known = claim_id if isinstance(claim_id, str) else None
+        return Violation(rule=rule, message=message, line=self.lines.get(CLAIMS), key=CLAIMS, claim_id=known)
+
+
+def read_draft(text: str) -> Draft:
+    """Read a block as far as it can be read; what is wrong with its form stands in ``mistakes``. Never raises.
+
+    A byte order mark before the first line, CR at the ends of lines and blank lines after the first are passed over.
+    """
+    draft = Draft(text)
+    if len(text) > MAX_BLOCK:
+        draft.mistakes.append(_wrong(f"the block has {len(text):,} characters; at most {MAX_BLOCK:,} are read"))
+        return draft
+    lines = [line.removesuffix("\r") for line in text.removeprefix("\ufeff").split("\n")]
+    if lines[0] != HEADER:
+        draft.mistakes.append(_wrong(f"the first line must be {HEADER}, not {lines[0][:_SHOWN]!r}", 1))
+    # A block whose first line is forgotten still has its keys there.
+    for number, line in enumerate(lines, 1):
+        if len(draft.mistakes) == MAX_VIOLATIONS:
+            return draft
+        if line.strip() and (number > 1 or line.startswith(tuple(f"{key}=" for key in KEYS))):
+            _read_line(draft, number, line)
+    if CLAIMS in draft.values:
+        _read_claims(draft)
+    elif not any(mistake.key == CLAIMS for mistake in draft.mistakes):
+        draft.mistakes.append(_wrong(f"there is no line {CLAIMS}=[…]", key=CLAIMS))
+    return draft
+
+
+def _read_line(draft: Draft, number: int, line: str) -> None:
+    key, equals, value = line.partition("=")
+    wrong = _near_miss(key)
+    known: str | None = next((name for name in KEYS if name == key.partition("＝")[0].strip().upper()), None)
+    if wrong is None and not (equals and len(key) <= MAX_KEY and _KEY.fullmatch(key)):
+        if CLAIMS in draft.values:
+            draft.loose.append(number)
+            return
+        wrong = f"{key[:_SHOWN]!r} is no KEY=VALUE line: a key is letters, digits, '_', '.' and '-', a letter first"
+    if wrong is None and key in draft.values:
+        known, wrong = key, f"{key} stands twice; it was on line {draft.lines[key]}"
+    if wrong is None:
+        draft.values[key], draft.lines[key] = value, number
+        bad = None if key == CLAIMS else _BREAKING.search(value)  # JSON says itself what it cannot hold
+        if bad is None:
+            return
+        known, wrong = key, f"{key} holds the control character {bad[0]!r}; a value is one line of text"
+    draft.mistakes.append(_wrong(wrong, number, known))
+
+
+def _near_miss(key: str) -> str | None:
+    if "＝" in key:
+        return f"{key[:_SHOWN]!r}: the sign ＝ is full-width; write ="
+    if key not in KEYS and key.strip().upper() in KEYS:
+        return f"{key[:_SHOWN]!r}: write {key.strip().upper()}= in capitals, without spaces"
+    return None
+
+
+def _read_claims(draft: Draft) -> None:
+    if draft.loose:
+        where = f"line {draft.loose[0]} is" if len(draft.loose) == 1 else f"lines from {draft.loose[0]} on are"
+        message = f"{CLAIMS} must be one line; {where} no KEY=VALUE"
+        draft.mistakes.append(Violation(rule=PROTOCOL, message=message, line=draft.loose[0], key=CLAIMS))
+    try:
+        value = read_json(draft.values[CLAIMS])
+    except Unreadable as error:
+        draft.mistakes.append(draft.mistake(PROTOCOL, f"{CLAIMS}: {error}"))
+        return
+    if isinstance(value, list):
+        draft.members = value
+        return
+    draft.mistakes.append(draft.mistake(PROTOCOL, f"{CLAIMS} must be an array of claims, not {type(value).__name__}"))
+
+
+def _wrong(message: str, line: int | None = None, key: str | None = None) -> Violation:
+    return Violation(rule=PROTOCOL, message=message, line=line, key=key)
+
+
+MAX_CLAIMS: Final = 10
+"""Claims in one item (RB-04)."""
+
+SOURCES: Final = "source_run_ids"
+"""The member of ``facts`` that names the runs they come from."""
+
+_TEXTS: Final = ("inference", "constraint", "exception_reason")
+_LISTS: Final = ("conditions", "limitations")
+_TALLIES: Final = ("support", "contra")
+
+
+@dataclass(frozen=True, slots=True)
+class StructureRule:
+    """A rule with its name, what it asks, and the function that finds what breaks it."""
+
+    name: str
+    asks: str
+    check: Callable[[Draft], Iterator[Violation]]
+
+
+def protocol(draft: Draft) -> Iterator[Violation]:
+    """The first line, ``KEY=VALUE`` lines, each key once, one line of strict JSON."""
+    yield from draft.mistakes
+
+
+def claims_limit(draft: Draft) -> Iterator[Violation]:
+    """At most ten claims (RB-04). None at all is lawful: a claim shown wrong is deleted, the last one too."""
+    count = len(draft.members or ())
+    if count > MAX_CLAIMS:
+        yield draft.mistake("claims_limit", f"{count} claims; an item has at most {MAX_CLAIMS}: split it")
+
+
+def claim_id_unique(draft: Draft) -> Iterator[Violation]:
+    """No id twice: what is verified moves, it is not copied (RB-08)."""
+    first: dict[str, int] = {}
+    for n, claim in draft.claims():
+        claim_id = claim.get("claim_id")
+        if not isinstance(claim_id, str):
+            continue
+        if claim_id in first:
+            yield draft.mistake("claim_id_unique", f"claims[{n}].claim_id repeats that of claims[{first[claim_id]}]; a"
+                                                   " claim that changes keeps its place and its id", claim)  # fmt: skip
+        first.setdefault(claim_id, n)
+
+
+def claim_status(draft: Draft) -> Iterator[Violation]:
+    """One of three statuses, in small letters (RB-02, RB-03)."""
+    for n, claim in draft.claims():
+        status = claim.get("status")
+        if status not in CLAIM_STATUSES:
+            allowed = ", ".join(CLAIM_STATUSES)
+            yield draft.mistake(
+                "claim_status", f"claims[{n}].status must be one of {allowed}, not {status!r:.40}", claim
+            )
+
+
+def facts_missing(draft: Draft) -> Iterator[Violation]:
+    """``facts`` is an object that names the runs it comes from, one at least (RB-02)."""
+    for n, claim in draft.claims():
+        facts = claim.get("facts")
+        if not isinstance(facts, Mapping):
+            found = "is missing" if facts is None else f"must be an object, not {type(facts).__name__}"
+            yield draft.mistake("facts_missing", f"claims[{n}].facts {found}", claim)
+            continue
+        runs = facts.get(SOURCES)
+        if not isinstance(runs, list) or not runs or not all(_is_id(run) for run in runs):
+            message = f"claims[{n}].facts.{SOURCES} must list the ids of the runs it comes from, one at least"
+            yield draft.mistake("facts_missing", message, claim)
+
+
+def claim_fields(draft: Draft) -> Iterator[Violation]:
+    """Members have their types; a claim says something: an inference or a constraint."""
+    for n, member in enumerate(draft.members or ()):
+        if not isinstance(member, Mapping):
+            yield draft.mistake("claim_fields", f"claims[{n}] must be an object, not {type(member).__name__}")
+            continue
+        for message in _field_mistakes(member):
+            yield draft.mistake("claim_fields", f"claims[{n}]{message}", member)
+
+
+def tallies(draft: Draft) -> Iterator[Violation]:
+    """``support`` and ``contra`` count at least the runs they name. They are kept as written."""
+    for n, claim in draft.claims():
+        for name in _TALLIES:
+            message = _tally_mistake(claim.get(name))
+            if message is not None:
+                yield draft.mistake("tallies", f"claims[{n}].{name}{message}", claim)
+
+
+def claim_test(draft: Draft) -> Iterator[Violation]:
+    """A ``test`` is one by which a run can be judged."""
+    for n, claim in draft.claims():
+        if claim.get("test") is not None:
+            for message in mistakes_of_test(claim["test"]):
+                yield draft.mistake("claim_test", f"claims[{n}].test{message}", claim)
+
+
+STRUCTURE: Final = (
+    StructureRule(PROTOCOL, "the form of RBMEM_CLAIMS_V1", protocol),
+    StructureRule("claims_limit", "at most ten claims", claims_limit),
+    StructureRule("claim_status", "fact, hypothesis or conclusion", claim_status),
+    StructureRule("claim_id_unique", "no claim id twice", claim_id_unique),
+    StructureRule("facts_missing", "facts with the ids of their runs", facts_missing),
+    StructureRule("claim_fields", "members of the right type, and something said", claim_fields),
+    StructureRule("tallies", "support and contra count the runs they name", tallies),
+    StructureRule("claim_test", "a test that can judge a run", claim_test),
+)  # fmt: skip
+"""In the order in which violations are listed."""
+
+
+def structure_violations(draft: Draft) -> list[Violation]:
+    """Give what breaks the rules of structure, rule by rule, the first hundred."""
+    return list(islice((found for rule in STRUCTURE for found in rule.check(draft)), MAX_VIOLATIONS))
+
+
+def _field_mistakes(claim: Mapping[str, Any]) -> Iterator[str]:
+    if not _is_id(claim.get("claim_id")):
+        yield f".claim_id must be a short text, not {claim.get('claim_id')!r:.40}"
+    for name in _TEXTS:
+        if not isinstance(claim.get(name), str | None):
+            yield f".{name} must be a text, not {type(claim[name]).__name__}"
+    for name in _LISTS:
+        texts = claim.get(name)
+        if texts is not None and not (isinstance(texts, list) and all(_is_said(text) for text in texts)):
+            yield f".{name} must be a list of texts, none of them empty"
+    if not isinstance(claim.get("allow_positive"), bool | None):
+        yield f".allow_positive must be true or false, not {claim['allow_positive']!r:.40}"
+    if not _is_said(claim.get("inference")) and not _is_said(claim.get("constraint")):
+        yield " says nothing: it has neither an inference nor a constraint"
+
+
+def _tally_mistake(tally: object) -> str | None:
+    if tally is None:
+        return None
+    if not isinstance(tally, Mapping):
+        return f" must be an object {{count, run_ids}}, not {type(tally).__name__}"
+    runs = tally.get("run_ids")
+    runs = [] if runs is None else runs
+    if not isinstance(runs, list) or not all(_is_id(run) for run in runs) or len(set(runs)) < len(runs):
+        return ".run_ids must list ids of runs, each once"
+    count = tally.get("count")
+    if not isinstance(count, int) or isinstance(count, bool) or count < len(runs):
+        return f".count must be a whole number, at least that of its run_ids ({len(runs)}), not {count!r:.40}"
+    return None
+
+
+def _is_id(value: object) -> bool:
+    try:
+        check_id(value, field="id")
+    except InputError:
+        return False
+    return True
+
+
+def _is_said(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip())

@@ -1,0 +1,301 @@
+"""A reasoning item: what was written, where verdicts have brought it, and the block that says both (RB-08, RB-18).
+
+``data`` keeps what was written, ``topic``, ``scope``, ``extra`` and ``claims``: the start of each claim. It changes by
+editing alone. ``data.standing`` and ``content`` follow from it and from the verdicts of runs, so that a verdict that is
+taken back never takes an edit with it, and ``content`` is always the block as it stands now. ``label`` is the scope: a
+column that a search can ask for.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from phronesis.core.changes import Fold
+from phronesis.core.confidence import ClaimState, Judgement, Verdict, claim_state
+from phronesis.core.items import Item
+from phronesis.core.relations import EvidenceRow
+from phronesis.reasoning.laws.block_format import claim_of, member_of, text_of
+from phronesis.reasoning.laws.facts import ALIASES, RATIO, FactsView, Metric, Operator, excerpt
+from phronesis.reasoning.laws.records import Claim, ReasoningBlock, Tally, folded_name
+
+# How a run bears on a claim: support, contra or irrelevant, by arithmetic on its FACTS (requirement RB-18).
+
+TOLERANCE: Final = 1e-9
+"""Numbers this close, relative to the larger, count as equal: sums of decimal fractions differ from the decimal by
+some units of the 16th digit (0.1 + 0.2), and nobody measures nine digits."""
+
+
+def verdict(test: Mapping[str, Any], view: FactsView, earlier: Sequence[FactsView] = ()) -> Judgement:
+    """Tell whether a run supports a claim's test or contradicts it.
+
+    ``test`` is lawful (`claim_test.mistakes_of_test`). ``earlier`` are the runs recorded before this one that have
+    feedback: ``versus`` is compared with their mean, over those that it describes and that were measured so. It is
+    irrelevant when the run is not one of those meant, or something needed is not known.
+    """
+    if not described(test.get("given") or {}, view):
+        return "irrelevant"
+    metric, product = test["metric"], test.get("product")
+    found = measured(view, metric, product)
+    versus = test.get("versus")
+    wanted = test.get("value") if versus is None else _mean(versus, view, earlier, metric, product)
+    if found is None or wanted is None:
+        return "irrelevant"
+    return "support" if holds(found, test["op"], wanted) else "contra"
+
+
+def described(given: Mapping[str, Any], view: FactsView) -> bool:
+    """Tell whether a run is one that ``given`` describes; M1 and M2 in this order, names without case and width.
+
+    What the run does not tell it does not have.
+    """
+    for name, wanted in given.items():
+        if name == RATIO:
+            number = view.numbers.get(name)
+            if number is None or not holds(number, wanted["op"], wanted["value"]):
+                return False
+        else:
+            named = view.named.get(ALIASES.get(name, name))
+            if named is None or folded_name(named) != folded_name(wanted):
+                return False
+    return True
+
+
+def measured(view: FactsView, metric: Metric, product: str | None = None) -> float | None:
+    """Give a metric of a run: the sum of all values, or a product's own value or fraction; None where it is unknown."""
+    if metric == "activity":
+        values = [one.value for one in view.products if one.value is not None]
+        return math.fsum(values) if values else None
+    name = folded_name(product or "")
+    found = next((one for one in view.products if folded_name(one.name) == name), None)
+    if found is None:
+        return None
+    return found.fraction if metric == "fraction" else found.value
+
+
+def holds(left: float, op: Operator, right: float) -> bool:
+    """Compare two numbers, those within `TOLERANCE` being equal."""
+    if equal(left, right):
+        return op in ("<=", ">=", "==")
+    return op == "!=" or (op in ("<", "<=") if left < right else op in (">", ">="))
+
+
+def equal(left: float, right: float) -> bool:
+    """Tell whether two numbers are within `TOLERANCE` of each other."""
+    return math.isclose(left, right, rel_tol=TOLERANCE, abs_tol=0.0)
+
+
+def written_state(claim: Claim) -> ClaimState:
+    """Give where a claim stands as it was written: its status, the runs it names, and how many more it counts."""
+    return ClaimState(
+        status=claim.status,
+        support=claim.support.run_ids,
+        contra=claim.contra.run_ids,
+        unnamed_support=claim.support.count - len(claim.support.run_ids),
+        unnamed_contra=claim.contra.count - len(claim.contra.run_ids),
+    )
+
+
+def _mean(
+    versus: Mapping[str, Any], view: FactsView, earlier: Sequence[FactsView], metric: Metric, product: str | None
+) -> float | None:
+    known = [measured(one, metric, product) for one in earlier if one.run_id != view.run_id and described(versus, one)]
+    numbers = [number for number in known if number is not None]
+    return math.fsum(numbers) / len(numbers) if numbers else None
+
+
+# The limitation that code writes when a conclusion falls back and nobody said why (requirement RB-19).
+
+MAX_RUNS: Final = 3
+"""Contradicting runs that are told, the latest; of more there is the number."""
+
+MAX_NAME: Final = 60
+"""Characters of a run's label, a product's or a run's name."""
+
+_HAN: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
+# An alias such as [C12] must not come in by a name, and a name is one line.
+_ROUND: Final = str.maketrans("[]【】［］〔〕\n\r\t", "()()()()   ")
+
+
+def limitation_from(claim: Claim, contradicting: Sequence[FactsView], test: Mapping[str, Any] | None = None) -> str:
+    """Say in which runs a claim did not hold, in its own language, Chinese or English: what was, no advice.
+
+    ``contradicting`` are in learn order, one at least; ``test`` is what they were judged by, None where a model did.
+    The names of runs, modifiers and products are as people gave them; where the gate takes offence at one,
+    `plain_limitation` has none.
+    """
+    test = test if test is not None else claim.test
+    chinese = _is_chinese(claim)
+    say, joint, end = (_in_chinese, "；", "。") if chinese else (_in_english, "; ", ".")
+    shown = contradicting[-MAX_RUNS:]
+    parts = [say(_name(view.run_id), _name(view.label), _measure(view, test)) for view in shown]
+    more = len(contradicting) - len(shown)
+    if more:
+        parts.append(f"另有 {more} 次运行" if chinese else f"and in {more} more")
+    text = joint.join(parts) + end
+    return text if chinese else f"Not held {text}"
+
+
+def plain_limitation(claim: Claim, runs: int) -> str:
+    """Say in how many runs a claim did not hold, without a name that somebody gave: lawful whatever the names are."""
+    if _is_chinese(claim):
+        return f"在 {runs} 次运行中不成立。"
+    return f"Not held in {runs} {'run' if runs == 1 else 'runs'}."
+
+
+def _is_chinese(claim: Claim) -> bool:
+    return _HAN.search("".join((claim.inference, claim.constraint, *claim.conditions))) is not None
+
+
+def _in_english(run_id: str, label: str, measure: tuple[str, str | None, str] | None) -> str:
+    where = f"in run {run_id}" + (f" ({label})" if label else "")
+    if measure is None:
+        return where
+    metric, product, number = measure
+    return f"{where}: {metric} of {product} {number}" if product else f"{where}: total activity {number}"
+
+
+def _in_chinese(run_id: str, label: str, measure: tuple[str, str | None, str] | None) -> str:
+    where = f"在运行 {run_id}" + (f"（{label.replace(', ', '，')}）" if label else " ") + "中不成立"
+    if measure is None:
+        return where
+    metric, product, number = measure
+    if product is None:
+        return f"{where}：总活性为 {number}"
+    gap = " " if product[-1:].isascii() else ""
+    return f"{where}：{product}{gap}的{'占比' if metric == 'fraction' else '数值'}为 {number}"
+
+
+def _measure(view: FactsView, test: Mapping[str, Any] | None) -> tuple[str, str | None, str] | None:
+    if test is None:
+        return None
+    number = measured(view, test["metric"], test.get("product"))
+    if number is None:
+        return None
+    product = test.get("product")
+    return test["metric"], None if product is None else _name(product), f"{number:.6g}"
+
+
+def _name(text: str) -> str:
+    return excerpt(text.translate(_ROUND), MAX_NAME)
+
+
+STANDING: Final = "data.standing"
+"""Where the fold keeps each claim's status and counts."""
+
+WRITTEN: Final = ("topic", "scope", "extra", "claims")
+"""The members of ``data`` that hold what was written; None where nothing was."""
+
+_JUDGEMENT_OF: Final[Mapping[str, Judgement]] = {"support": "support", "contra": "contra"}
+
+
+def written_of(block: ReasoningBlock) -> dict[str, Any]:
+    """Give what is kept of a block, by the names of `WRITTEN`."""
+    return {
+        "topic": block.topic or None,
+        "scope": block.scope,
+        "extra": [list(pair) for pair in block.extra] or None,
+        "claims": [member_of(claim) for claim in block.claims],
+    }
+
+
+def written_block(data: Mapping[str, Any]) -> ReasoningBlock:
+    """Give the block that an item's ``data`` was made of, each claim at its start."""
+    return ReasoningBlock(
+        topic=data.get("topic") or "",
+        scope=data.get("scope"),
+        extra=tuple((key, value) for key, value in data.get("extra") or ()),
+        claims=tuple(claim_of(member) for member in data.get("claims") or ()),
+    )
+
+
+def current_block(item: Item) -> ReasoningBlock:
+    """Give a reasoning item's block as it stands: what ``content`` says, as records."""
+    standing = item.data.get("standing") or {}
+    block = written_block(item.data)
+    return replace(block, claims=tuple(_moved(claim, standing.get(claim.claim_id)) for claim in block.claims))
+
+
+def status_of(item: Item, claim_id: str) -> str:
+    """Give where a claim stands; empty when the item has no such claim."""
+    return str(((item.data.get("standing") or {}).get(claim_id) or {}).get("status", ""))
+
+
+def rewritten(item: Item, block: ReasoningBlock) -> dict[str, Any]:
+    """Give the fields ``data.…`` by which an item comes to say what a block says; those that stay are left out.
+
+    A claim whose status and counts are those that ``content`` shows keeps the start that it had, and with it what
+    verdicts made of it; one that shows others starts from these. A claim that the block leaves out is gone.
+    """
+    shown = {claim.claim_id: claim for claim in current_block(item).claims}
+    kept = {claim.claim_id: claim for claim in written_block(item.data).claims}
+    claims = tuple(
+        _started(claim, kept[claim.claim_id]) if _same_standing(claim, shown.get(claim.claim_id)) else claim
+        for claim in block.claims
+    )
+    after = written_of(replace(block, claims=claims))
+    before = written_of(written_block(item.data))
+    return {f"data.{name}": after[name] for name in WRITTEN if after[name] != before[name]}
+
+
+def standings(claims: Iterable[Claim], evidence: Sequence[EvidenceRow]) -> dict[str, dict[str, Any]]:
+    """Fold verdicts, in learn order, into where each claim stands. Verdicts on claims that are gone are idle."""
+    verdicts: dict[str, list[Verdict]] = {}
+    for row in evidence:
+        judgement = _JUDGEMENT_OF.get(row.polarity)
+        if judgement is not None:
+            verdicts.setdefault(row.part, []).append(Verdict(row.source_key, judgement))
+    return {claim.claim_id: _standing(claim, verdicts.get(claim.claim_id, ())) for claim in claims}
+
+
+def standing_of(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str, Any]:
+    """Give where each claim stands by the verdicts, in learn order, and the block that says so."""
+    # Objects come back in another order from a log or a database: the text must not depend on it.
+    block = written_block({**item.data, "claims": _ordered(item.data.get("claims") or [])})
+    standing = standings(block.claims, evidence)
+    moved = replace(block, claims=tuple(_moved(claim, standing[claim.claim_id]) for claim in block.claims))
+    return {STANDING: standing, "content": text_of(moved), "label": block.scope}
+
+
+CLAIMS_FOLD: Final = Fold(frozenset({STANDING, "content", "label"}), standing_of)
+
+
+def _standing(claim: Claim, verdicts: Iterable[Verdict]) -> dict[str, Any]:
+    """Where a claim is brought from its start; a run that its start names counts there and nowhere else."""
+    state = claim_state(verdicts, start=written_state(claim))
+    return {
+        "status": state.status,
+        "support": {"count": state.support_count, "run_ids": list(state.support)},
+        "contra": {"count": state.contra_count, "run_ids": list(state.contra)},
+    }
+
+
+def _moved(claim: Claim, standing: Mapping[str, Any] | None) -> Claim:
+    if standing is None:
+        return claim
+    support, contra = _recounted(claim.support, standing["support"]), _recounted(claim.contra, standing["contra"])
+    if (claim.status, claim.support, claim.contra) == (standing["status"], support, contra):
+        return claim
+    return replace(claim, status=standing["status"], support=support, contra=contra)
+
+
+def _recounted(start: Tally, counted: Mapping[str, Any]) -> Tally:
+    return Tally(count=counted["count"], run_ids=tuple(counted["run_ids"]), extra=start.extra)
+
+
+def _same_standing(claim: Claim, shown: Claim | None) -> bool:
+    return shown is not None and all(
+        getattr(claim, name) == getattr(shown, name) for name in ("status", "support", "contra")
+    )
+
+
+def _started(claim: Claim, start: Claim) -> Claim:
+    return replace(claim, status=start.status, support=start.support, contra=start.contra)
+
+
+def _ordered(value: Any) -> Any:
+    """Give JSON with the members of its objects in the order of their names."""
+    if isinstance(value, Mapping):
+        return {name: _ordered(value[name]) for name in sorted(value)}
+    return [_ordered(inner) for inner in value] if isinstance(value, list) else value

@@ -1,0 +1,245 @@
+"""FACTS: what code says of a run, for claims to stand on and to be judged by (requirement RB-15).
+
+A field of work brings its own `FactsBuilder`; `GenericFacts` serves any agent's runs.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, Protocol, get_args
+
+from phronesis.reasoning.laws.records import Feedback, Product, Run, folded_name
+
+TOP_PRODUCTS: Final = 8
+"""Products that FACTS list, the largest values first. The sum counts all of them."""
+
+MAX_NOTE: Final = 500
+"""Characters that FACTS keep of each of pros, cons and other."""
+
+MAX_RAW: Final = 1_000
+"""Characters that FACTS keep of a run's raw text."""
+
+MAX_FIELD: Final = 200
+"""Characters that FACTS keep of a field of the output."""
+
+MAX_FIELDS: Final = 20
+"""Fields of the output that `GenericFacts` keeps."""
+
+MAX_SUMMARY: Final = 1_000
+"""Characters of the text that claims are searched by."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """The FACTS of a run. ``run_output`` is as its field of work has it; ``activity_total_value`` sums all products."""
+
+    run_id: str
+    run_output: Mapping[str, Any]
+    feedback_products: tuple[Product, ...] = ()
+    activity_total_value: float | None = None
+    feedback_text: Mapping[str, str] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Give what is written as a claim's ``facts``."""
+        return {
+            "run_id": self.run_id,
+            "run_output": dict(self.run_output),
+            "feedback_products": [
+                {"name": product.name, "value": product.value, "fraction": product.fraction}
+                for product in self.feedback_products
+            ],
+            "activity_total_value": self.activity_total_value,
+            "feedback_text": dict(self.feedback_text),
+            "source_run_ids": [self.run_id],
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactsView:
+    """A run as tests are computed on: flat, and with all its products.
+
+    ``named`` holds what a test's ``given`` names by a text (M1, M2, modifier), ``numbers`` what it bounds (ratio);
+    what is unknown is absent. ``label`` says in a few words what was run: "Cu–Zn 3:1, imidazole".
+    """
+
+    run_id: str
+    label: str = ""
+    named: Mapping[str, str] = field(default_factory=dict)
+    numbers: Mapping[str, float] = field(default_factory=dict)
+    products: tuple[Product, ...] = ()
+
+
+class FactsBuilder(Protocol):
+    """Makes FACTS of the runs of one field of work. Pure: the same run gives the same FACTS. Nothing here raises."""
+
+    @property
+    def name(self) -> str:
+        """What the policy calls it."""
+        ...
+
+    def facts(self, run: Run, feedback: Feedback) -> Facts:
+        """Give what is written into claims and shown to a model."""
+        ...
+
+    def view(self, run: Run, feedback: Feedback) -> FactsView:
+        """Give what tests are computed on."""
+        ...
+
+    def summary(self, facts: Facts) -> str:
+        """Give the text that candidate claims are searched by."""
+        ...
+
+
+def facts_of(run: Run, feedback: Feedback, run_output: Mapping[str, Any]) -> Facts:
+    """Give the FACTS of a run around its ``run_output``: what is the same in every field of work."""
+    return Facts(
+        run_id=run.run_id,
+        run_output=run_output,
+        feedback_products=top_products(feedback.products),
+        activity_total_value=feedback.total(),
+        feedback_text={name: excerpt(getattr(feedback, name), MAX_NOTE) for name in ("pros", "cons", "other")},
+    )
+
+
+def top_products(products: Sequence[Product], limit: int = TOP_PRODUCTS) -> tuple[Product, ...]:
+    """Give the products of the largest values, those without a value last; of equal ones by name."""
+
+    def rank(product: Product) -> tuple[bool, float, float, str]:
+        return product.value is None, -(product.value or 0.0), -(product.fraction or 0.0), folded_name(product.name)
+
+    return tuple(sorted(products, key=rank)[:limit])
+
+
+def excerpt(text: str, limit: int) -> str:
+    """Give a text of at most ``limit`` characters; "…" is the last one where more was cut off."""
+    stripped = text.strip()
+    return stripped if len(stripped) <= limit else f"{stripped[: limit - 1].rstrip()}…"
+
+
+def summary_of(facts: Facts, label: str) -> str:
+    """Give a run in a few lines: what it was, what came of it, what people noted."""
+    shown = [_amounts(product) for product in facts.feedback_products]
+    total = facts.activity_total_value
+    lines = [
+        label,
+        ", ".join(shown),
+        f"total activity {total:.6g}" if total is not None else "",
+        *(facts.feedback_text.get(name, "") for name in ("pros", "cons", "other")),
+    ]
+    return excerpt("\n".join(line for line in lines if line), MAX_SUMMARY)
+
+
+def _amounts(product: Product) -> str:
+    value = f" {product.value:.6g}" if product.value is not None else ""
+    share = f" (fraction {product.fraction:.6g})" if product.fraction is not None else ""
+    return f"{product.name}{value}{share}"
+
+
+class GenericFacts:
+    """FACTS of any agent's run: the plain fields of its output, by their own names."""
+
+    name: Final = "generic"
+
+    def facts(self, run: Run, feedback: Feedback) -> Facts:
+        """Give FACTS with the texts, numbers and truth values of the output, the first twenty, and the raw excerpt."""
+        fields = {name: excerpt(value, MAX_FIELD) if isinstance(value, str) else value
+                  for name, value in _plain_fields(run).items()}  # fmt: skip
+        raw = {"raw": excerpt(run.raw, MAX_RAW)} if run.raw.strip() else {}
+        return facts_of(run, feedback, {**fields, **raw})
+
+    def view(self, run: Run, feedback: Feedback) -> FactsView:
+        """Give the texts of the output as what is named, its numbers as what is bounded."""
+        fields = _plain_fields(run)
+        named = {name: value.strip() for name, value in fields.items() if isinstance(value, str) and value.strip()}
+        numbers = {name: float(value) for name, value in fields.items()
+                   if isinstance(value, int | float) and not isinstance(value, bool)}  # fmt: skip
+        label = ", ".join(f"{name} {value}" for name, value in named.items())
+        return FactsView(run_id=run.run_id, label=excerpt(label, MAX_FIELD), named=named, numbers=numbers,
+                         products=feedback.products)  # fmt: skip
+
+    def summary(self, facts: Facts) -> str:
+        """Give the fields of the output, and what came of it."""
+        fields = ", ".join(f"{name} {value}" for name, value in facts.run_output.items() if name != "raw")
+        raw = facts.run_output.get("raw", "") if not fields else ""
+        return summary_of(facts, fields or str(raw))
+
+
+def _plain_fields(run: Run) -> dict[str, str | int | float | bool]:
+    plain = [(name, value) for name, value in run.fields().items()
+             if isinstance(value, str | int | float | bool) and name != "raw"]  # fmt: skip
+    return dict(plain[:MAX_FIELDS])
+
+
+# A claim's ``test``: how the FACTS of a run decide by arithmetic whether they support it or contradict it.
+
+Metric = Literal["activity", "fraction", "value"]
+METRICS: Final[tuple[Metric, ...]] = get_args(Metric)
+Operator = Literal["<", "<=", ">", ">=", "==", "!="]
+OPERATORS: Final[tuple[Operator, ...]] = get_args(Operator)
+
+NAMED: Final = ("M1", "M2", "modifier")
+"""What ``given`` names by a text."""
+
+ALIASES: Final[Mapping[str, str]] = {"small_molecule_modifier": "modifier"}
+"""Other names for them (RB-15: the two are the same field)."""
+
+RATIO: Final = "ratio"
+"""What ``given`` bounds by ``{op, value}``: M1:M2 as a number."""
+
+
+def mistakes_of_test(test: object) -> Iterator[str]:
+    """Give what is wrong with a test, in words; nothing when a run can be judged by it. Unknown members are kept."""
+    if not isinstance(test, Mapping):
+        yield f"must be an object, not {type(test).__name__}"
+        return
+    metric = test.get("metric")
+    if metric not in METRICS:
+        yield f".metric must be one of {', '.join(METRICS)}, not {metric!r:.40}"
+    product = test.get("product")
+    if metric == "activity":
+        if product is not None:
+            yield ".product: activity is the sum over all products; leave it out, or name another metric"
+    elif not _is_name(product):
+        yield f".product must name a product, as {metric!r:.40} is one product's"
+    yield from _comparison_mistakes(test)
+    for name in ("given", "versus"):
+        if test.get(name) is not None:
+            yield from _given_mistakes(test[name], name)
+    if test.get("versus") is not None and not test["versus"]:
+        yield ".versus must say which runs are compared with; it is empty"
+
+
+def _comparison_mistakes(test: Mapping[str, Any]) -> Iterator[str]:
+    if test.get("op") not in OPERATORS:
+        yield f".op must be one of {' '.join(OPERATORS)}, not {test.get('op')!r:.40}"
+    value, versus = test.get("value"), test.get("versus")
+    if (value is None) == (versus is None):
+        yield " must have a value or versus, one of them"
+    elif value is not None and not _is_number(value):
+        yield f".value must be a number, not {value!r:.40}"
+
+
+def _given_mistakes(given: object, name: str) -> Iterator[str]:
+    if not isinstance(given, Mapping):
+        yield f".{name} must be an object, not {type(given).__name__}"
+        return
+    for key, wanted in given.items():
+        if key in NAMED or key in ALIASES:
+            if ALIASES.get(key) in given:
+                yield f".{name} has {key} and {ALIASES[key]}, which are the same; keep one"
+            if not _is_name(wanted):
+                yield f".{name}.{key} must be a text, not {wanted!r:.40}"
+        elif key != RATIO:
+            # Passed over, it would let the test judge runs that it was not meant for.
+            yield f".{name} knows {', '.join((*NAMED, RATIO))}, not {key!r:.40}"
+        elif (
+            not isinstance(wanted, Mapping) or wanted.get("op") not in OPERATORS or not _is_number(wanted.get("value"))
+        ):
+            yield f".{name}.{RATIO} must be {{op, value}}: an operator of {' '.join(OPERATORS)} and a number"
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,0 +1,173 @@
+"""Runs as callers see them, and what learning from one came to."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+from typing import Any, Final, Literal
+
+from phronesis.core.confidence import Judgement
+from phronesis.core.items import Item
+from phronesis.core.results import Degraded
+from phronesis.core.serialization import Record, as_json
+from phronesis.reasoning.laws.claim_status import current_block
+from phronesis.reasoning.laws.records import REASONING, Claim, ReasoningBlock, Review
+
+# A reasoning item as callers see it, and the claims of it that met a query.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReasoningItem(Item):
+    """An item of the reasoning bank: an item, and what its block says, each claim as it stands now.
+
+    ``status`` is the item's life, active or archived; what is known stands on the claims. ``entry_id`` is the entry
+    that made it. While it is ``pending``, recorded and not interpreted yet, it has no content.
+    """
+
+    topic: str = ""
+    scope: str | None = None
+    claims: Sequence[Claim] = ()
+    pending: bool = False
+
+    @property
+    def item(self) -> Item | None:
+        """The item as any other; None while it is pending."""
+        return None if self.pending else Item(**{name: getattr(self, name) for name in _ITEM})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain JSON values."""
+        return {**Item.to_dict(self), **{name: as_json(getattr(self, name)) for name in _OWN}}
+
+
+_ITEM: Final = tuple(f.name for f in fields(Item))
+_OWN: Final = ("topic", "scope", "claims", "pending")
+
+
+def reasoning_item(item: Item) -> ReasoningItem:
+    """Give an item of kind reasoning as one."""
+    block = current_block(item)
+    own = {name: getattr(item, name) for name in _ITEM}
+    return ReasoningItem(**own, topic=block.topic, scope=block.scope, claims=block.claims)
+
+
+def pending_item(item_id: str, block: ReasoningBlock, *, entry_id: str, at: datetime) -> ReasoningItem:
+    """Give what is known of an item whose entry waits to be interpreted."""
+    return ReasoningItem(
+        id=item_id, kind=REASONING, content="", entry_id=entry_id, recorded_at=at, updated_at=at, topic=block.topic,
+        scope=block.scope, claims=block.claims, pending=True,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimSeen(Record):
+    """A claim that a search showed to a run: its words as they stand now (empty when it is gone), and the distance."""
+
+    claim_id: str
+    snippet: str
+    distance: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryUse(Record):
+    """An item that a run read: ``via`` mem_get or mem_search, there with the claims that met the query."""
+
+    item_id: str
+    via: str
+    matched_claims: Sequence[ClaimSeen] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRecord(Record):
+    """A run as it was recorded, and what came of it.
+
+    ``trace`` is what was given (a mapping; anything else under ``steps``), with ``memories``: what the run read, as
+    `MemoryUse`. ``feedback`` is None until there is some. ``facts`` are what code says of the run today (RB-15);
+    ``learned`` the entries of the learns, oldest first, those that were rolled back too. ``review`` is what is known
+    of its modifier so far; ``list_runs`` leaves it out.
+    """
+
+    run_id: str
+    output: Mapping[str, Any]
+    raw: str
+    trace: Mapping[str, Any]
+    memory_ids: Sequence[str]
+    feedback: Mapping[str, Any] | None
+    facts: Mapping[str, Any]
+    learned: Sequence[str]
+    item_id: str
+    entry_id: str
+    recorded_at: datetime
+    status: str
+    user_id: str | None = None
+    namespace: str | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    review: Review | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged(Record):
+    """How a run bears on a claim, and what that made of it.
+
+    ``verdict`` is what the FACTS say; ``counted`` how the run counts for the claim since: a run counts once, by its
+    first verdict. ``before`` and ``after`` are the claim's status around this learn, ``support`` and ``contra`` its
+    counts afterwards. ``by`` is rule or model; with the ``model`` go the ``quote`` of the FACTS or the ``reason`` it
+    gave. ``deleted`` says why the claim left its item as plainly wrong (``after`` is empty then); None: it did not.
+    """
+
+    item_id: str
+    claim_id: str
+    verdict: Judgement
+    by: Literal["rule", "model"]
+    before: str
+    after: str
+    counted: Judgement | None
+    support: int
+    contra: int
+    model: str | None = None
+    quote: str = ""
+    reason: str = ""
+    deleted: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefusedClass(Record):
+    """What a model said of a claim (support, contra, irrelevant, delete), by which rule it does not count, and why."""
+
+    item_id: str | None
+    claim_id: str
+    said: str
+    rule: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dropped(Record):
+    """A proposal that was not taken: ``violations`` are the rules that it breaks ``{rule, message, …}``."""
+
+    action: str
+    item_id: str | None
+    content: str
+    violations: Sequence[Mapping[str, Any]]
+    made_by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearnResult(Record):
+    """What learning from a run came to.
+
+    ``entry_id`` is the entry that rolls it back: this call's or, when nothing changed any more, that of the learn that
+    did it. ``added`` and ``updated`` are items that proposals made or rewrote; ``judged`` every claim of every
+    candidate. ``model`` is the model that was asked, None where none was; ``refused`` what it said of claims and what
+    does not count; ``degraded`` where rules stood in for it. ``pending``: recorded, and not interpreted yet.
+    """
+
+    entry_id: str
+    run_id: str
+    added: Sequence[ReasoningItem] = ()
+    updated: Sequence[ReasoningItem] = ()
+    judged: Sequence[Judged] = ()
+    dropped: Sequence[Dropped] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    model: str | None = None
+    refused: Sequence[RefusedClass] = ()
+    degraded: Sequence[Degraded] = ()
+    pending: bool = False

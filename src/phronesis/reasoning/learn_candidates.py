@@ -1,0 +1,266 @@
+"""Which items a learn may judge and update (RB-17): what the run used or cited, and what is found by its FACTS."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
+
+from phronesis.core.entries import Entry
+from phronesis.core.ids import parse_id
+from phronesis.core.items import Item
+from phronesis.core.scope import DEFAULT_NAMESPACE, Scope
+from phronesis.core.text import storable
+from phronesis.engine.handler import items_before
+from phronesis.errors import InputError
+from phronesis.reasoning.claim_gate import without_aliases
+from phronesis.reasoning.comparison_terms import sentences
+from phronesis.reasoning.comparisons import MAX_READ, read_comparison
+from phronesis.reasoning.documents import CLAIM
+from phronesis.reasoning.handlers import RUN, feedback_of, run_of
+from phronesis.reasoning.laws.block_format import text_of
+from phronesis.reasoning.laws.facts import NAMED, TOP_PRODUCTS, FactsBuilder, FactsView, excerpt, top_products
+from phronesis.reasoning.laws.records import REASONING, Claim, Feedback, ReasoningBlock, Run, folded_name
+from phronesis.recall.reranking import Search
+from phronesis.recall.search import Query
+from phronesis.store.eligible import Wanted
+from phronesis.store.lane_view import LaneView
+from phronesis.store.lanes import Lane
+
+# What a run tells: its FACTS as they are written into claims, and the run as tests are computed on.
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """Reads runs with the FACTS builder of their field of work; FACTS list ``products`` products."""
+
+    builder: FactsBuilder
+    products: int = TOP_PRODUCTS
+
+    def facts(self, item: Item) -> dict[str, Any]:
+        """Give the FACTS of a run as JSON, without the aliases that people wrote into it (RB-05, RB-15)."""
+        return self.facts_of(run_of(item), feedback_of(item) or Feedback())
+
+    def facts_of(self, run: Run, feedback: Feedback) -> dict[str, Any]:
+        """Give the same of a run and what it came to, recorded or not."""
+        return dict(_clean(self._facts(run, feedback).to_json()))
+
+    def summary(self, item: Item) -> str:
+        """Give the text that candidates are searched by."""
+        return self.builder.summary(self._facts(run_of(item), feedback_of(item) or Feedback()))
+
+    def view(self, item: Item) -> FactsView:
+        """Give a run as tests are computed on."""
+        return self.builder.view(run_of(item), feedback_of(item) or Feedback())
+
+    def earlier(self, view: LaneView, item: Item, kept: MutableMapping[Any, Any]) -> list[FactsView]:
+        """Give the lane's runs that were recorded before this one and have feedback, oldest first.
+
+        ``kept`` holds those that were read before, by item and version.
+        """
+        before = view.versions(RUN, before=item)
+        unread = [key[0] for key in before if key not in kept]
+        for found in view.items(unread).values() if unread else ():
+            kept[found.id, found.version] = None if found.data.get("feedback") is None else self.view(found)
+        return [seen for key in before if (seen := kept.get(key)) is not None]
+
+    def _facts(self, run: Run, feedback: Feedback) -> Any:
+        facts = self.builder.facts(run, feedback)
+        return replace(facts, feedback_products=top_products(feedback.products, self.products))
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, str):
+        return without_aliases(value)
+    if isinstance(value, Mapping):
+        return {without_aliases(str(name)): _clean(inner) for name, inner in value.items()}
+    return [_clean(inner) for inner in value] if isinstance(value, list) else value
+
+
+# What may be written into the bank because of a run: proposals, and those that rules make of people's sentences.
+
+RULES: Final = "learn-rules/1"
+"""Who made what rules made of a run. Rises when they change."""
+
+MAX_PROPOSED: Final = 5
+"""Items that rules propose of one run."""
+
+MAX_TOPIC: Final = 120
+"""Characters of a topic."""
+
+Action = Literal["add", "update"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """A block to be stored as a new item, or in the place of what the item ``item_id`` says."""
+
+    action: Action
+    content: str
+    made_by: str
+    item_id: str | None = None
+
+
+def propose_by_rules(feedback: Feedback, view: FactsView, known: Iterable[Claim]) -> list[Proposal]:
+    """Propose an item for each sentence of a feedback that states a comparison, of the runs that are made the same way.
+
+    None for what a claim of ``known`` says already. The claim is a hypothesis about runs of the same M1, M2 and
+    modifier, as far as the sentence does not say which it means.
+    """
+    said = {_folded(claim) for claim in known}
+    proposals: list[Proposal] = []
+    for sentence in _said(feedback):
+        claim = _claim(sentence, view)
+        if claim is None or _folded(claim) in said:
+            continue
+        said.add(_folded(claim))
+        block = ReasoningBlock(topic=_topic(view), claims=(claim,))
+        proposals.append(Proposal(action="add", content=text_of(block), made_by=RULES))
+        if len(proposals) == MAX_PROPOSED:
+            break
+    return proposals
+
+
+def _said(feedback: Feedback) -> Iterator[str]:
+    for text in (feedback.pros, feedback.cons, feedback.other):
+        yield from sentences(without_aliases(text[: MAX_READ * 4]))
+
+
+def _claim(sentence: str, view: FactsView) -> Claim | None:
+    test = read_comparison(sentence)
+    if test is None:
+        return None
+    conditions: Sequence[str] = ()
+    if not test.get("given"):
+        given = {name: view.named[name] for name in NAMED if name in view.named}
+        if given:
+            test = {**test, "given": given}
+            conditions = _conditions(given)
+    facts = {"source_run_ids": [view.run_id]}
+    return Claim(claim_id="c1", status="hypothesis", facts=facts, inference=sentence, test=test,
+                 conditions=tuple(conditions))  # fmt: skip
+
+
+def _conditions(given: Mapping[str, Any]) -> list[str]:
+    metals = "–".join(without_aliases(given[name]) for name in ("M1", "M2") if name in given)
+    modifier = [f"modifier {without_aliases(given['modifier'])}"] if "modifier" in given else []
+    return [part for part in (metals, *modifier) if part.strip()]
+
+
+def _topic(view: FactsView) -> str:
+    label = " ".join(without_aliases(view.label).split())
+    return excerpt(label or f"run {view.run_id}", MAX_TOPIC)
+
+
+def _folded(claim: Claim) -> tuple[str, ...]:
+    return tuple(folded_name(text) for text in (claim.inference, *claim.conditions))
+
+
+MAX_CANDIDATES: Final = 24
+"""Items that a learn looks at (RB-17)."""
+
+SEARCHED: Final = 1_000_000
+"""Characters of a run's raw text in which citations are looked for, and as many of its output and trace."""
+
+_UUID: Final = r"([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})"
+_CITED: Final = re.compile(f"mem:{_UUID}")
+_NAMED: Final = re.compile(f"(?<![0-9a-fA-F-]){_UUID}(?![0-9a-fA-F-])")
+
+_TOOL_MEMBERS: Final = ("tool", "tool_name", "name", "action", "function")
+"""Members by which a step of a trace says which tool it called: its name, or a mapping with its ``name``."""
+
+_READS: Final = re.compile(r"(?<![a-zA-Z0-9])mem_(?:get|search)(?![a-zA-Z0-9_])")
+"""The tools that read memories, alone or behind the name of a server."""
+
+_TOOL_NAME: Final = 200
+"""Characters of a tool's name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """How candidates are chosen: at most ``cap`` items, of which a search gives ``top`` at most."""
+
+    search: Search
+    cap: int = MAX_CANDIDATES
+    top: int = MAX_CANDIDATES
+
+    def found(self, tenant: str, lane: Lane, summary: str) -> list[str]:
+        """Give the items whose claims are nearest to a run's FACTS, best first."""
+        text = storable(summary).strip()
+        if not text or self.top == 0 or lane.name is None:
+            return []
+        scope = Scope(user_id=lane.user_id, namespace=lane.namespace or DEFAULT_NAMESPACE)
+        query = Query(text, scope, Wanted(kinds=[REASONING], parts=CLAIM), self.top)
+        return [evidence.item.id for evidence in self.search.search(tenant, query)]
+
+    def chosen(
+        self, view: LaneView, used: Iterable[str], found: Sequence[str], *, entry: Entry
+    ) -> tuple[list[Item], dict[str, str]]:
+        """Give the candidates in order, and how each came in: ``used`` or ``found``.
+
+        Those of another lane are none: a learn writes to its own alone. Nor are those that were recorded later than
+        ``entry``, or by the learn itself: it may be prepared anew. They are as they stood before it.
+        """
+        ways: dict[str, str] = dict.fromkeys(used, "used")
+        for item_id in found:
+            ways.setdefault(item_id, "found")
+        held = {item.id: item for item in items_before(view, view.items(ways).values(), entry)}
+        live = [
+            item for one in ways if (item := held.get(one)) is not None
+            and item.live and item.kind == REASONING and item.recorded_at < entry.recorded_at
+        ]  # fmt: skip
+        return live[: self.cap], {item.id: ways[item.id] for item in live[: self.cap]}
+
+
+def used_ids(run: Run, read: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Give the ids of the memories that a run lists, cites in its text, output or trace, or was shown, each once.
+
+    It was shown what it read here, and what the steps of its trace that call ``mem_get`` or ``mem_search`` name.
+    """
+    said = run.fields().get("memory_ids")
+    listed: list[Any] = [*run.memory_ids, *(said if isinstance(said, list) else ())]
+    listed += [found[1] for found in _CITED.finditer(run.raw[:SEARCHED])]
+    texts = list(_first(_texts([run.output, run.trace]), SEARCHED))
+    listed += [found[1] for text, _ in texts for found in _CITED.finditer(text)]
+    listed += [row["item_id"] for row in read]
+    listed += [found[1] for text, of_read in texts if of_read for found in _NAMED.finditer(text)]
+    return list(dict.fromkeys(_ids(listed)))
+
+
+def _texts(value: Any, *, of_read: bool = False) -> Iterator[tuple[str, bool]]:
+    """Give every text of a run's output or trace, and whether it is of a step that read memories."""
+    if isinstance(value, str):
+        yield value, of_read
+    elif isinstance(value, Mapping):
+        inside = of_read or _reads(value)
+        for name in sorted(value):  # as the log has them, whoever gave the run
+            yield from _texts(value[name], of_read=inside)
+    elif isinstance(value, Sequence):
+        for one in value:
+            yield from _texts(one, of_read=of_read)
+
+
+def _reads(step: Mapping[str, Any]) -> bool:
+    """Tell whether a mapping is a call of a tool that reads memories, or what it gave."""
+    for member in _TOOL_MEMBERS:
+        said = step.get(member)
+        name = said.get("name") if isinstance(said, Mapping) else said
+        if isinstance(name, str) and _READS.search(name[:_TOOL_NAME]):
+            return True
+    return False
+
+
+def _first(texts: Iterable[tuple[str, bool]], characters: int) -> Iterator[tuple[str, bool]]:
+    left = characters
+    for text, of_read in texts:
+        if left <= 0:
+            return
+        yield text[:left], of_read
+        left -= len(text) + 1  # so that very many empty ones come to an end too
+
+
+def _ids(listed: Iterable[Any]) -> Iterator[str]:
+    for one in listed:
+        try:
+            yield parse_id(one, field="memory_ids")
+        except InputError:
+            continue  # a memory of another system: nothing here knows it

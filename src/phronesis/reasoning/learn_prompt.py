@@ -1,0 +1,217 @@
+"""What a model is shown of a run and of the bank: data between fences, each item with a number of its own."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, Literal, Protocol
+
+import pydantic
+
+from phronesis.core.confidence import ClaimStatus
+from phronesis.core.data_delimiters import choose_boundary
+from phronesis.core.text import MAX_ID_LENGTH
+from phronesis.errors import Violation
+from phronesis.models.structured_client import Answer, Task
+from phronesis.reasoning.laws.block_rules import MAX_CLAIMS
+from phronesis.reasoning.laws.facts import excerpt
+from phronesis.reasoning.laws.records import MEMBERS, Claim, ReasoningBlock
+from phronesis.reasoning.learn_candidates import MAX_PROPOSED, MAX_TOPIC
+
+MAX_SHOWN: Final = 30_000
+"""Characters of candidates that are shown, the first that fit. A claim that is not shown is judged by rules alone."""
+
+MAX_CLASSES: Final = 240
+"""Claims that are shown: 24 items of 10. A list of 2,000 is more than llama.cpp makes a grammar of."""
+
+MAX_TEXT: Final = 600
+MAX_LISTED: Final = 200
+"""Characters shown of what a claim infers and constrains; and of each condition, each limitation and the topic."""
+
+SHOWN_OF_LIST: Final = 3
+"""Conditions shown of a claim, and limitations: so that the longest item still fits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The data of one question: ``ids`` are the items by their numbers, ``facts`` the FACTS as text."""
+
+    data: str
+    ids: Sequence[str]
+    facts: str
+
+
+def shown(entry_id: str, facts: Mapping[str, Any], known: Mapping[str, ReasoningBlock]) -> Shown:
+    """Show FACTS and as many items as fit."""
+    told = _json(facts)
+    texts: dict[str, str] = {}
+    room, claims = MAX_SHOWN, MAX_CLASSES
+    for item_id, block in known.items():
+        text = _json({"topic": excerpt(block.topic, MAX_LISTED), "claims": [_claim(claim) for claim in block.claims]})
+        if len(text) <= room and len(block.claims) <= claims:
+            room -= len(text)
+            claims -= len(block.claims)
+            texts[item_id] = text
+    boundary = choose_boundary(entry_id, [told, *texts.values()])
+    lines = ["FACTS of the run:", boundary.turn('role="facts"', told), "Items of the bank:"]
+    lines += [boundary.turn(f'item="{n}"', text) for n, text in enumerate(texts.values())] or ["(none)"]
+    return Shown("\n".join(lines), list(texts), told)
+
+
+def shown_to_rewrite(entry_id: str, block: ReasoningBlock, violations: Iterable[Violation]) -> str:
+    """Show the words of a block's claims, and the rules that they break."""
+    texts = [_json(words_of(claim)) for claim in block.claims]
+    broken = [f"{one.rule}: {one.message}" for one in violations]
+    boundary = choose_boundary(entry_id, [block.topic, *texts, *broken])
+    lines = [boundary.turn('role="topic"', block.topic)]
+    lines += [boundary.turn(f'n="{n}"', text) for n, text in enumerate(texts)]
+    return "\n".join([*lines, "The rules that are broken:", boundary.turn('role="rules"', "\n".join(broken))])
+
+
+def words_of(claim: Claim) -> dict[str, Any]:
+    """Give what a claim says in words."""
+    return {"inference": claim.inference, "constraint": claim.constraint, "conditions": list(claim.conditions),
+            "limitations": list(claim.limitations)}  # fmt: skip
+
+
+def in_short(text: str) -> str:
+    """Give what is shown of an inference or a constraint."""
+    return excerpt(text, MAX_TEXT)
+
+
+def listed_in_short(text: str) -> str:
+    """Give what is shown of a condition or a limitation."""
+    return excerpt(text, MAX_LISTED)
+
+
+def stands_in(quote: str, facts: Mapping[str, Any], told: str) -> bool:
+    """Tell whether words stand in FACTS, without regard to case and spaces: as they were shown, or as they are."""
+    wanted = _folded(quote)
+    return wanted in _folded(told) or any(wanted in _folded(text) for text in _texts(facts))
+
+
+def _claim(claim: Claim) -> dict[str, Any]:
+    said = {
+        name: in_short(text) if isinstance(text, str) else [listed_in_short(one) for one in text[:SHOWN_OF_LIST]]
+        for name, text in words_of(claim).items()
+        if text
+    }
+    counts = {"for": claim.support.count, "against": claim.contra.count}
+    return {"claim_id": claim.claim_id, "status": claim.status, **said, **counts}
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for inner in value.values():
+            yield from _texts(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _texts(inner)
+
+
+# The form of what a model answers about a run: classes of claims, proposals, and claims put right in form.
+
+MAX_SAID: Final = 300
+"""Characters of a quotation, and of a reason."""
+
+_CODES_OWN: Final = frozenset(MEMBERS) - {
+    "claim_id", "status", "inference", "constraint", "conditions", "limitations",
+}  # fmt: skip
+"""The members of a claim that no model writes: FACTS, counts, the test, and leave for a positive constraint."""
+
+_Said = Annotated[str, pydantic.Field(max_length=MAX_SAID)]
+_Inference = Annotated[str, pydantic.Field(max_length=1_200)]
+_Constraint = Annotated[str, pydantic.Field(max_length=600)]
+_Listed = Annotated[list[Annotated[str, pydantic.Field(min_length=1, max_length=400)]], pydantic.Field(max_length=8)]
+_ClaimId = Annotated[str, pydantic.Field(min_length=1, max_length=MAX_ID_LENGTH)]
+_Topic = Annotated[str, pydantic.Field(max_length=MAX_TOPIC)]
+
+
+class Form(pydantic.BaseModel):
+    """A part of an answer: nothing beside its fields, and no other types."""
+
+    model_config = pydantic.ConfigDict(extra="forbid", strict=True)
+
+
+class ClaimClass(Form):
+    """How the run bears on one claim, with what shows it."""
+
+    item: Annotated[int, pydantic.Field(ge=0, le=10_000)]
+    claim_id: _ClaimId
+    says: Literal["support", "contra", "irrelevant"]
+    quote: _Said
+    reason: _Said
+    delete: bool
+
+
+class ProposedClaim(Form):
+    """A claim in words. What code writes is passed over where a model gives it, as one does that copies a claim."""
+
+    claim_id: _ClaimId | None
+    status: ClaimStatus
+    inference: _Inference
+    constraint: _Constraint
+    conditions: _Listed
+    limitations: _Listed
+
+    @pydantic.model_validator(mode="before")
+    @classmethod
+    def _without_what_code_writes(cls, given: Any) -> Any:
+        if not isinstance(given, Mapping):
+            return given
+        return {name: value for name, value in given.items() if name not in _CODES_OWN}
+
+
+class ProposedItem(Form):
+    """A new item, or claims of one that is there."""
+
+    action: Literal["add", "update"]
+    item: Annotated[int, pydantic.Field(ge=0, le=10_000)] | None
+    topic: _Topic
+    claims: Annotated[list[ProposedClaim], pydantic.Field(min_length=1, max_length=MAX_CLAIMS)]
+
+
+class Lesson(Form):
+    """What a model makes of a run."""
+
+    classes: Annotated[list[ClaimClass], pydantic.Field(max_length=MAX_CLASSES)]
+    proposals: Annotated[list[ProposedItem], pydantic.Field(max_length=MAX_PROPOSED)]
+
+
+class RewrittenClaim(Form):
+    """The texts of a claim, put right."""
+
+    n: Annotated[int, pydantic.Field(ge=0, le=MAX_CLAIMS)]
+    inference: _Inference
+    constraint: _Constraint
+    conditions: _Listed
+    limitations: _Listed
+
+
+class Rewritten(Form):
+    """The claims of one proposal that were put right."""
+
+    topic: _Topic
+    claims: Annotated[list[RewrittenClaim], pydantic.Field(max_length=MAX_CLAIMS)]
+
+
+class LearnAsker(Protocol):
+    """Who can be asked about a run (``models.asker.Asker``)."""
+
+    @property
+    def name(self) -> str:
+        """Gateway and model."""
+        ...
+
+    def ask(self, tenant: str, task: Task[Any]) -> Answer[Any]:
+        """Give an answer of the task's form, or why there is none."""
+        ...

@@ -1,0 +1,311 @@
+"""The verb ``learn``: what a run says of the bank's claims, in one entry that can be taken back whole (RB-17 … RB-20).
+
+Preparing assembles FACTS, gathers candidates, perhaps asks a model, sifts proposals and weighs claims; all of it
+stands in outcomes, so that a replay asks nobody. Applying adds a row of evidence for each claim on which the run bears,
+at most one of a run; counts and statuses are the fold's. A conclusion that falls gains a limitation; a claim that is
+plainly wrong, by two runs at least, leaves the block.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, NamedTuple
+
+from phronesis.core.changes import Changes
+from phronesis.core.entries import Entry, Outcome, is_erased
+from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
+from phronesis.core.relations import Edge
+from phronesis.engine.handler import Bench, Handler, Outcomes, Prepare, evidence_before, items_before
+from phronesis.errors import InputError, Violation
+from phronesis.reasoning.claim_effects import (
+    BY_RULE,
+    EDGE_OF,
+    Bearing,
+    Scales,
+    contradicting_runs,
+    limitation_for,
+    may_fall,
+)
+from phronesis.reasoning.handlers import RUN, feedback_of, find_run, run_of
+from phronesis.reasoning.laws.claim_status import WRITTEN, current_block, written_block, written_of
+from phronesis.reasoning.laws.records import REASONING, Claim, Feedback, ReasoningBlock, Run
+from phronesis.reasoning.learn_candidates import RULES, Candidates, Proposal, Telling, propose_by_rules, used_ids
+from phronesis.reasoning.learn_prompt import LearnAsker
+from phronesis.reasoning.llm_verdicts import Classes, Question, Taught, classes_of, may_go, teach, unknown_model
+from phronesis.reasoning.proposal_filter import Rewrite, Sieve, Taken, by_form
+from phronesis.store.lane_view import LaneView
+
+# What learns worked out of a lane and need again: runs as tests see them, and what claims' words compare.
+
+MAX_LANES: Final = 8
+"""Lanes of which something is kept, those used last."""
+
+MAX_KEPT: Final = 50_000
+"""Entries kept of a lane, about a kilobyte each; when there are more, all are worked out anew."""
+
+
+@dataclass(slots=True)
+class Kept:
+    """Values by lane, as long as its epoch stands: an erasure or a rebuild makes it forget. Thread-safe.
+
+    A value must follow from its key alone, within an epoch.
+    """
+
+    lanes: int = MAX_LANES
+    limit: int = MAX_KEPT
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _kept: "OrderedDict[tuple[str, int], tuple[int, dict[Any, Any]]]" = field(default_factory=OrderedDict)
+
+    def of(self, view: LaneView) -> dict[Any, Any]:
+        """Give what is kept of a lane, for the caller to read and to add to."""
+        name, epoch = (view.unit.tenant, view.lane_id), view.lane.epoch
+        with self._lock:
+            known = self._kept.pop(name, None)
+            values = known[1] if known is not None and known[0] == epoch and len(known[1]) <= self.limit else {}
+            self._kept[name] = (epoch, values)
+            while len(self._kept) > self.lanes:
+                self._kept.popitem(last=False)
+        return values
+
+
+LEARN: Final = "learn"
+
+FACTS: Final = "facts"
+CANDIDATES: Final = "candidates"
+VERDICTS: Final = "verdicts"
+PROPOSED: Final = "proposed"
+DROPPED: Final = "dropped"
+REFUSED: Final = "refused"
+"""The roles of a learn's outcomes: one of FACTS, one of candidates, and one for each item, proposal or refused class.
+
+Those of the model that was asked stand in `teaching`.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidacy:
+    """The candidates of a learn by id, in order, and how each came in: ``used`` or ``found``."""
+
+    items: Mapping[str, Item]
+    ways: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Learning:
+    """Prepares learns: by rules, or with the model that ``asker`` gives for a reference (None: that of the role)."""
+
+    telling: Telling
+    candidates: Candidates
+    asker: Callable[[str | None], LearnAsker | None] = lambda _reference: None
+    kept: Kept = field(default_factory=Kept)
+
+    def __call__(self, bench: Bench, entry: Entry) -> Sequence[Outcome]:
+        """Give what applying needs: FACTS, candidates, proposals taken and dropped, and a verdict on every claim."""
+        payload = entry.payload
+        with bench.view() as view:
+            lane, item = view.lane, view.item(payload["item_id"])
+            if item is None or item.kind != RUN:
+                return ()
+            [run] = items_before(view, [item], entry)
+            used = self._used(view, entry, run)
+            seen = self._seen(view, entry, used, ())
+        # What the run used comes first: where that is enough, nothing more is sought or read.
+        if len(seen.items) < self.candidates.cap:
+            found = self.candidates.found(bench.tenant, lane, self.telling.summary(run))
+            with bench.view() as view:
+                seen = self._seen(view, entry, used, found)
+        known = {item.id: current_block(item) for item in seen.items.values()}
+        question = Question(entry=entry, run_id=run.run_id or "", facts=self.telling.facts(run), known=known)
+        taught = self._taught(bench, run, question)
+        lesson = taught if taught is not None and taught.answered else None
+        with bench.view() as view:
+            outcomes = self._outcomes(view, run, seen, question, lesson)
+        return outcomes if taught is None else [*outcomes, *taught.outcomes]
+
+    def _used(self, view: LaneView, entry: Entry, run: Item) -> list[str]:
+        """Give what the run used, and what an earlier learn of it made."""
+        made = [edge.from_id for edge in view.edges_to([run.id], "derived_from") if edge.from_kind == "item"]
+        return [*used_ids(run_of(run), entry.payload.get("read", ())), *sorted(made)]
+
+    def _seen(self, view: LaneView, entry: Entry, used: Iterable[str], found: Sequence[str]) -> Candidacy:
+        chosen, ways = self.candidates.chosen(view, used, found, entry=entry)
+        return Candidacy({item.id: item for item in chosen}, ways)
+
+    def _taught(self, bench: Bench, run: Item, question: Question) -> Taught | None:
+        """Ask the model, if one is to be asked. A run without feedback bears on nothing: there is nothing to ask."""
+        if feedback_of(run) is None:
+            return None
+        reference = question.entry.payload.get("model")
+        try:
+            asker = self.asker(reference)
+        except InputError:  # the policy has changed since
+            return unknown_model(str(reference))
+        if asker is None:
+            return None
+        with bench.view() as view:
+            evidence = evidence_before(view, question.known, question.entry)
+        used = {item_id: frozenset(row.part for row in rows) for item_id, rows in evidence.items()}
+        return teach(asker, bench.tenant, replace(question, used=used))
+
+    def _outcomes(
+        self, view: LaneView, run: Item, seen: Candidacy, question: Question, lesson: Taught | None
+    ) -> list[Outcome]:
+        feedback, told, known = feedback_of(run), self.telling.view(run), question.known
+        kept = self.kept.of(view)
+        scales = Scales(told, feedback is not None, lambda: self.telling.earlier(view, run, kept), kept)
+        classes = Classes() if lesson is None else classes_of(lesson, question.facts, known)
+        bearing = {item_id: [classes.row(scales, item_id, claim) for claim in block.claims]
+                   for item_id, block in known.items()}  # fmt: skip
+        sieve = Sieve(
+            entry_id=question.entry.id, facts=question.facts, candidates=seen.items,
+            agree=lambda claim: scales.weigh(claim) != "contra", rewrite=_rewrite(lesson),
+            may_go=lambda item_id, claim: may_go(claim, bearing[item_id], told.run_id),
+        )  # fmt: skip
+        proposals = lesson.proposals if lesson is not None else self._proposals(feedback, run, known.values())
+        taken, dropped = sieve.sift(proposals)
+        blocks = {**known, **{one.item_id: one.block for one in taken}}
+        classes.spare_reworded(bearing, known, blocks)
+        rows = []
+        for item_id, block in blocks.items():
+            claims = [*bearing.get(item_id, ()), *_new(scales, block, known.get(item_id))]
+            self._limit(view, scales, seen.items.get(item_id), block, claims)
+            rows.append({"item_id": item_id, "claims": claims})
+        made_by = RULES if lesson is None else lesson.made_by
+        bodies: list[tuple[str, str, Sequence[Mapping[str, Any]]]] = [
+            (FACTS, RULES, [{"facts": question.facts}]),
+            (CANDIDATES, RULES, [{"items": [{"item_id": one, "by": seen.ways[one]} for one in seen.items]}]),
+            (PROPOSED, made_by, [_taken(one) for one in taken]),
+            (DROPPED, made_by, [one.to_json() for one in dropped]),
+            (VERDICTS, made_by, rows),
+            (REFUSED, made_by, classes.refused),
+        ]
+        return [Outcome(role=role, made_by=by, body=body, n=n)
+                for role, by, listed in bodies for n, body in enumerate(listed)]  # fmt: skip
+
+    def _proposals(self, feedback: Feedback | None, run: Item, known: Iterable[ReasoningBlock]) -> list[Proposal]:
+        if feedback is None:
+            return []
+        return propose_by_rules(feedback, self.telling.view(run), (claim for block in known for claim in block.claims))
+
+    def _limit(
+        self, view: LaneView, scales: Scales, item: Item | None, block: ReasoningBlock, rows: Sequence[dict[str, Any]]
+    ) -> None:
+        """Note, for each claim that the run contradicts and that may fall by it, the limitation that it then gains."""
+        claims = {claim.claim_id: claim for claim in block.claims}
+        for row in rows if item is not None else ():
+            claim = claims.get(row["claim_id"])
+            if claim is None or item is None or row["verdict"] != "contra":
+                continue
+            if may_fall(item, claim.claim_id, scales.run.run_id):
+                row["limitation"] = self._limitation(view, scales, item, claim)
+
+    def _limitation(self, view: LaneView, scales: Scales, item: Item, claim: Claim) -> str:
+        runs = contradicting_runs(item, claim.claim_id, scales.run.run_id)
+        earlier = [found for one in runs[:-1] if (found := find_run(view, one)) is not None]
+        views = [*(self.telling.view(one) for one in earlier), scales.run]
+        return limitation_for(claim, views, scales.test_of(claim))
+
+
+def _new(scales: Scales, block: ReasoningBlock, before: ReasoningBlock | None) -> list[dict[str, Any]]:
+    """Weigh the claims of a proposal that are new. Those that are there are weighed as they are."""
+    there = {claim.claim_id for claim in before.claims} if before is not None else set()
+    return [
+        {"claim_id": claim.claim_id, "verdict": scales.weigh(claim), "by": BY_RULE}
+        for claim in block.claims if claim.claim_id not in there
+    ]  # fmt: skip
+
+
+def _rewrite(lesson: Taught | None) -> Rewrite:
+    """Give the rewrite of form: the model's where it made one, else that of rules."""
+    if lesson is None:
+        return by_form
+
+    def rewrite(content: str, violations: Sequence[Violation]) -> str | None:
+        return lesson.rewrites.get(content) or by_form(content, violations)
+
+    return rewrite
+
+
+def _taken(one: Taken) -> dict[str, Any]:
+    written = {name: value for name, value in written_of(one.block).items() if value is not None}
+    return {"action": one.proposal.action, "item_id": one.item_id, "written": written, "made_by": one.proposal.made_by}
+
+
+def apply_learn(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
+    """Store what was taken, count what the run says, and note what it contradicts."""
+    payload = entry.payload
+    run = None if is_erased(payload) else view.item(payload["item_id"])
+    if run is None or run.kind != RUN or run.run_id is None:
+        return Changes()
+    judged = {outcome.body["item_id"]: outcome.body["claims"] for outcome in outcomes.get(VERDICTS, ())}
+    taken = {outcome.body["item_id"]: outcome.body for outcome in outcomes.get(PROPOSED, ())}
+    present = view.items(judged)
+    evidence = view.evidence(present)
+    edges = {(edge.from_id, edge.type): edge for edge in view.edges_to([run.id], *EDGE_OF.values())}
+    learned = Edge(type="derived_from", from_kind="entry", from_id=entry.id, to_kind="item", to_id=run.id,
+                   entry_id=entry.id)  # fmt: skip
+    parts = [Changes(edges=[learned])]
+    for item_id, claims in judged.items():
+        proposed = taken.get(item_id)
+        item = present.get(item_id)
+        if item is not None and item.live and item.kind == REASONING:
+            block = written_block(proposed["written"]) if proposed is not None else None
+            parts.append(Bearing(entry, run, item, claims, edges).on_held(block, evidence.get(item_id, ())))
+        elif item is None and proposed is not None and proposed["action"] == "add":
+            made = _made(view, entry, run, proposed)
+            parts.append(Bearing(entry, run, made, claims, edges).on_new())
+    return Changes(
+        items=[item for part in parts for item in part.items],
+        patches=[patch for part in parts for patch in part.patches],
+        edges=[edge for part in parts for edge in part.edges],
+        evidence=[row for part in parts for row in part.evidence],
+    )
+
+
+def _made(view: LaneView, entry: Entry, run: Item, proposed: Mapping[str, Any]) -> Item:
+    written = proposed["written"]
+    return Item(
+        id=proposed["item_id"],
+        kind=REASONING,
+        content="",
+        entry_id=entry.id,
+        recorded_at=entry.recorded_at,
+        updated_at=entry.recorded_at,
+        importance=DEFAULT_IMPORTANCE[REASONING],
+        trust=Trust.USER if proposed["made_by"] == RULES else Trust.ASSISTANT,
+        source_type=RUN,
+        source_ref=run.run_id,
+        occurred_at=entry.recorded_at,
+        valid_from=entry.recorded_at,
+        data={**{name: written[name] for name in WRITTEN if name in written}, "made_by": proposed["made_by"]},
+        **view.scope_fields(),
+    )
+
+
+def handlers(prepare: Prepare | None) -> tuple[Handler, ...]:
+    """Give the handler of ``learn``, prepared so."""
+    return (Handler(verb=LEARN, apply=apply_learn, prepare=prepare),)
+
+
+# What a learn would propose of a run that nobody recorded yet: for those who want to know beforehand.
+
+
+class Foretold(NamedTuple):
+    """How many proposals of the rules would pass the gate, and how many would not."""
+
+    added: int
+    dropped: int
+
+
+def foretell(telling: Telling, run: Run, feedback: Feedback) -> Foretold:
+    """Count what rules propose of a run's feedback, sifted by the gate and the run's own FACTS.
+
+    What the bank says already is not looked at, and no model is asked.
+    """
+    view = telling.builder.view(run, feedback)
+    scales = Scales(view, has_feedback=True, read_earlier=tuple)
+    sieve = Sieve(entry_id="", facts=telling.facts_of(run, feedback), candidates={},
+                  agree=lambda claim: scales.weigh(claim) != "contra")  # fmt: skip
+    taken, dropped = sieve.sift(propose_by_rules(feedback, view, ()))
+    return Foretold(len(taken), len(dropped))

@@ -1,0 +1,283 @@
+"""Asking a model about a run, once: classes of claims, and proposals; and once more for the form of a refused one.
+
+What it says is recorded whole, so that a replay asks nobody. Where it gives nothing that can be used, the rules do all
+of it, and an outcome ``degraded`` says so.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from phronesis.core.confidence import DEMOTION_CONTRA
+from phronesis.core.entries import Entry, Outcome
+from phronesis.engine.handler import DEGRADED_ROLE
+from phronesis.engine.prompt_injection import find_order
+from phronesis.errors import ModelUnavailable
+from phronesis.log.reader import fit
+from phronesis.models.prompts import prompt
+from phronesis.models.structured_client import Answer, Attempt, Task
+from phronesis.reasoning.claim_effects import BY_MODEL, BY_RULE, Scales
+from phronesis.reasoning.claim_gate import KB_ALIAS, NEXT_STEP, POSITIVE_CONSTRAINT, gate
+from phronesis.reasoning.laws.block_format import text_of
+from phronesis.reasoning.laws.records import Claim, ReasoningBlock
+from phronesis.reasoning.learn_candidates import RULES, Proposal
+from phronesis.reasoning.learn_prompt import (
+    ClaimClass,
+    LearnAsker,
+    Lesson,
+    ProposedItem,
+    Rewritten,
+    shown,
+    shown_to_rewrite,
+    stands_in,
+    words_of,
+)
+from phronesis.reasoning.proposal_filter import ORDER, OUTSIDE, block_of_proposal, rewritten_block
+
+ROLE: Final = "learn"
+ASKED: Final = "asked"
+ANSWERS: Final = "answer"
+"""The roles of outcomes: which model was asked and about which items, and what it said."""
+
+PROMPT_VERSION: Final = "learn/1"
+"""Rises when ``prompts/learn.md`` or ``prompts/learn_rewrite.md`` changes: it stands with every outcome."""
+
+REPAIR: Final = "claims-repair/1"
+"""What puts the form right where no model does."""
+
+_WORDING: Final = frozenset({KB_ALIAS, NEXT_STEP, POSITIVE_CONSTRAINT})
+"""The rules that another wording can keep. Eleven claims, or a claim that says nothing, stay so in any words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A run as a model is asked about it: FACTS, and the candidates as they stand.
+
+    ``used`` are, by item, the ids of claims that a new claim must not have.
+    """
+
+    entry: Entry
+    run_id: str
+    facts: Mapping[str, Any]
+    known: Mapping[str, ReasoningBlock]
+    used: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taught:
+    """What a model said of a run. Without an answer ``answered`` is false, and rules are to do the work.
+
+    ``rewrites`` are, by the text of a block, the same block put right in form; ``ids`` the items by the numbers under
+    which they were shown, ``told`` the FACTS as they were.
+    """
+
+    model: str
+    outcomes: Sequence[Outcome]
+    answered: bool = False
+    proposals: Sequence[Proposal] = ()
+    rewrites: Mapping[str, str] = field(default_factory=dict)
+    classes: Sequence[ClaimClass] = ()
+    ids: Sequence[str] = ()
+    told: str = ""
+
+    @property
+    def made_by(self) -> str:
+        """Gateway, model and the version of what it was asked."""
+        return f"{self.model} {PROMPT_VERSION}"
+
+
+def unknown_model(reference: str) -> Taught:
+    """Give what comes of a model whose gateway is no longer there: nothing, and it is said."""
+    return Taught(model=reference, outcomes=[_degraded(reference, ModelUnavailable.code, RULES, 0)])
+
+
+def teach(asker: LearnAsker, tenant: str, question: Question) -> Taught:
+    """Ask about a run. It raises nothing that a model or server causes; no transaction may be open meanwhile."""
+    seen = shown(question.entry.id, question.facts, question.known)
+    answer: Answer[Lesson] = asker.ask(tenant, Task(prompt("learn"), seen.data, Lesson))
+    body = {"model": asker.name, "shown": list(seen.ids), "left_out": len(question.known) - len(seen.ids)}
+    outcomes = [Outcome(role=ASKED, made_by=f"{asker.name} {PROMPT_VERSION}", body=body)]
+    outcomes += _said(asker.name, answer.attempts, 0)
+    if answer.value is None:
+        outcomes.append(_degraded(asker.name, _code(answer), RULES, 0))
+        return Taught(model=asker.name, outcomes=outcomes, ids=seen.ids, told=seen.facts)
+    asking = _Asking(asker, tenant, question, outcomes)
+    meant = [_proposal(asker.name, one, question, seen.ids) for one in answer.value.proposals]
+    rewrites = {made.content: right for made, block in meant if (right := asking.put_right(made, block)) is not None}
+    return Taught(
+        model=asker.name, outcomes=outcomes, answered=True, proposals=[made for made, _ in meant], rewrites=rewrites,
+        classes=answer.value.classes, ids=seen.ids, told=seen.facts,
+    )  # fmt: skip
+
+
+def _proposal(model: str, one: ProposedItem, question: Question, ids: Sequence[str]) -> tuple[Proposal, ReasoningBlock]:
+    item_id = ids[one.item] if one.action == "update" and one.item is not None and one.item < len(ids) else None
+    current = None if item_id is None else question.known[item_id]
+    used = question.used.get(item_id or "", frozenset())
+    block = block_of_proposal(one, current, question.run_id, used)
+    made_by = f"{model} {PROMPT_VERSION}"
+    return Proposal(action=one.action, content=text_of(block), made_by=made_by, item_id=item_id), block
+
+
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """A model that is asked again about the form of its proposals; what it says is added to ``outcomes``."""
+
+    asker: LearnAsker
+    tenant: str
+    question: Question
+    outcomes: list[Outcome]
+
+    def put_right(self, made: Proposal, block: ReasoningBlock) -> str | None:
+        """Ask once for another wording of a block that its wording alone keeps out; None where none is lawful."""
+        violations = gate(made.content)
+        outside = made.action == "update" and made.item_id is None
+        if outside or not violations or not _WORDING.issuperset(one.rule for one in violations):
+            return None
+        data = shown_to_rewrite(self.question.entry.id, block, violations)
+        answer: Answer[Rewritten] = self.asker.ask(self.tenant, Task(prompt("learn_rewrite"), data, Rewritten))
+        self.outcomes.extend(_said(self.asker.name, answer.attempts, _count(self.outcomes, ANSWERS)))
+        if answer.value is None:
+            n = _count(self.outcomes, DEGRADED_ROLE)
+            self.outcomes.append(_degraded(self.asker.name, _code(answer), REPAIR, n))
+            return None
+        right = rewritten_block(block, answer.value, [one.claim_id for one in violations])
+        return None if right is None or gate(text_of(right)) else text_of(right)
+
+
+def _said(model: str, attempts: Sequence[Attempt], first: int) -> list[Outcome]:
+    return [
+        Outcome(role=ANSWERS, n=first + n, made_by=model, body={
+            "role": ROLE, "constraint": attempt.constraint, "text": fit(attempt.text),
+            "finish_reason": attempt.finish_reason, "problem": attempt.problem,
+        })
+        for n, attempt in enumerate(attempts)
+    ]  # fmt: skip
+
+
+def _degraded(model: str, reason: str, by: str, n: int) -> Outcome:
+    body = {"role": ROLE, "reason": reason, "by": by, "instead_of": model}
+    return Outcome(role=DEGRADED_ROLE, n=n, made_by=model, body=body)
+
+
+def _code(answer: Answer[Any]) -> str:
+    return answer.error.code if answer.error is not None else "model.error"
+
+
+def _count(outcomes: Sequence[Outcome], role: str) -> int:
+    return sum(one.role == role for one in outcomes)
+
+
+# How a run bears on claims, put together: arithmetic where a test decides, else what a model said and showed (RB-18).
+
+UNKNOWN: Final = "unknown_claim"
+TWICE: Final = "classed_twice"
+UNSHOWN: Final = "nothing_shown"
+OWN_RUN: Final = "own_run"
+OVERRULED: Final = "decided_by_rule"
+NOT_WRONG: Final = "not_plainly_wrong"
+REWORDED: Final = "worded_anew"
+"""Rules of this place."""
+
+
+@dataclass(slots=True)
+class Classes:
+    """Classes that a model gave, by item and claim, and those that do not count."""
+
+    model: str = ""
+    given: dict[tuple[str, str], ClaimClass] = field(default_factory=dict)
+    refused: list[dict[str, Any]] = field(default_factory=list)
+
+    def row(self, scales: Scales, item_id: str, claim: Claim) -> dict[str, Any]:
+        """Give what is recorded of the run's bearing on a claim."""
+        verdict = scales.weigh(claim)
+        row: dict[str, Any] = {"claim_id": claim.claim_id, "verdict": verdict, "by": BY_RULE}
+        one = self.given.get((item_id, claim.claim_id))
+        if one is None:
+            return row
+        if scales.test_of(claim) is not None:
+            if one.says != verdict:
+                self.refuse(item_id, claim.claim_id, one.says, OVERRULED, f"its test says {verdict}")
+        elif one.says != "irrelevant" and list(claim.facts.get("source_run_ids", ())) == [scales.run.run_id]:
+            self.refuse(item_id, claim.claim_id, one.says, OWN_RUN, "the claim was made of this run alone")
+        else:
+            said = {name: text for name, text in (("quote", one.quote), ("reason", one.reason)) if text}
+            row |= {"verdict": one.says, "by": BY_MODEL, "model": self.model, **said}
+        if one.delete:
+            self._delete(scales, item_id, claim, one, row)
+        return row
+
+    def refuse(self, item_id: str | None, claim_id: str, said: str, rule: str, reason: str) -> None:
+        """Note something that a model said and that does not count."""
+        self.refused.append({"item_id": item_id, "claim_id": claim_id, "said": said, "rule": rule, "reason": reason})
+
+    def spare_reworded(
+        self,
+        bearing: Mapping[str, Sequence[dict[str, Any]]],
+        known: Mapping[str, ReasoningBlock],
+        blocks: Mapping[str, ReasoningBlock],
+    ) -> None:
+        """Take back the deletion of claims that the same learn words anew: what was wrong is no longer said."""
+        for item_id, rows in bearing.items():
+            before, after = _words(known[item_id]), _words(blocks[item_id])
+            for row in rows:
+                claim_id = row["claim_id"]
+                if "delete" in row and claim_id in after and after[claim_id] != before[claim_id]:
+                    del row["delete"]
+                    self.refuse(item_id, claim_id, "delete", REWORDED, "a proposal words the claim anew")
+
+    def _delete(self, scales: Scales, item_id: str, claim: Claim, one: ClaimClass, row: dict[str, Any]) -> None:
+        if one.reason and against(claim, row["verdict"], scales.run.run_id) >= DEMOTION_CONTRA:
+            row |= {"delete": one.reason, "model": self.model}
+            return
+        why = f"fewer than {DEMOTION_CONTRA} runs contradict it, this one among them" if one.reason else "no reason"
+        self.refuse(item_id, claim.claim_id, "delete", NOT_WRONG, why)
+
+
+def against(claim: Claim, verdict: str, run_id: str) -> int:
+    """Give how many runs contradict a claim once this one is counted; 0 where this one is not among them.
+
+    ``claim`` is as it stands; a run counts by its first verdict.
+    """
+    if run_id in claim.contra.run_ids:
+        return claim.contra.count
+    return claim.contra.count + 1 if verdict == "contra" and run_id not in claim.support.run_ids else 0
+
+
+def may_go(claim: Claim, rows: Sequence[Mapping[str, Any]], run_id: str) -> bool:
+    """Tell whether enough runs contradict a claim for it to be deleted; ``rows`` are those of its item."""
+    verdict = next((row["verdict"] for row in rows if row["claim_id"] == claim.claim_id), "irrelevant")
+    return against(claim, verdict, run_id) >= DEMOTION_CONTRA
+
+
+def _words(block: ReasoningBlock) -> dict[str, dict[str, Any]]:
+    return {claim.claim_id: words_of(claim) for claim in block.claims}
+
+
+def classes_of(taught: Taught, facts: Mapping[str, Any], known: Mapping[str, ReasoningBlock]) -> Classes:
+    """Part the classes that may count from those of claims that were not shown, or that nothing shows."""
+    classes = Classes(taught.model)
+    for one in taught.classes:
+        claim_id = fit(one.claim_id)
+        item_id = taught.ids[one.item] if one.item < len(taught.ids) else None
+        if item_id is None:
+            classes.refuse(None, claim_id, one.says, OUTSIDE, f"no item was shown as {one.item}")
+        elif all(claim.claim_id != one.claim_id for claim in known[item_id].claims):
+            classes.refuse(item_id, claim_id, one.says, UNKNOWN, "the item has no such claim")
+        elif (item_id, one.claim_id) in classes.given:
+            classes.refuse(item_id, claim_id, one.says, TWICE, "its first class counts")
+        else:
+            _take(classes, one, item_id, facts, taught.told)
+    return classes
+
+
+def _take(classes: Classes, one: ClaimClass, item_id: str, facts: Mapping[str, Any], told: str) -> None:
+    quote, reason = (" ".join(fit(text).split()) for text in (one.quote, one.reason))
+    if quote and not stands_in(quote, facts, told):
+        quote = ""
+    if find_order(f"{quote}\n{reason}") is not None:
+        classes.refuse(item_id, one.claim_id, one.says, ORDER, "what should show it reads like an order")
+    elif one.says != "irrelevant" and not quote and not reason:
+        classes.refuse(item_id, one.claim_id, one.says, UNSHOWN, "it quotes nothing of the FACTS and gives no reason")
+    else:
+        classes.given[item_id, one.claim_id] = one.model_copy(update={"quote": quote, "reason": reason})

@@ -1,0 +1,312 @@
+"""The verb ``migrate``: one old memory becomes claims, in one entry that ``rollback`` takes back (RB-23).
+
+The memory is an item of the lane, or stands in the payload, where it came from a file: then it is kept as an item too,
+archived from the start. Preparing rewrites it; applying makes the items of claims, archives the old one and joins them:
+an edge ``supersedes``, and a source that quotes the old text whole. A memory that cannot be rewritten changes nothing.
+"""
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Final
+
+from phronesis.core.changes import Changes, Patch
+from phronesis.core.entries import Entry, Outcome, is_erased
+from phronesis.core.ids import citation, derived_id, item_id
+from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
+from phronesis.core.relations import Edge, EvidenceRow
+from phronesis.core.results import Degraded
+from phronesis.core.scope import LaneName
+from phronesis.core.serialization import decode, dumps
+from phronesis.core.timestamps import parse_moment
+from phronesis.engine.edits import Call
+from phronesis.engine.handler import DEGRADED_ROLE, Bench, Handler, Outcomes, Prepare
+from phronesis.engine.writer import Writer, Written
+from phronesis.errors import Erased, IdempotencyConflict, Violation
+from phronesis.log.reader import load_entry
+from phronesis.reasoning.laws.block_format import text_of
+from phronesis.reasoning.laws.claim_status import WRITTEN, written_block, written_of
+from phronesis.reasoning.laws.records import REASONING, MigratedSource, MigrationStatus, TakenOut
+from phronesis.reasoning.migration_rewriting import (
+    PROMPT_VERSION,
+    RULES,
+    MemoryAsker,
+    OldMemory,
+    Rewriting,
+    ask,
+    rewrite_by_rules,
+)
+from phronesis.reasoning.migration_sources import OldRow
+from phronesis.store.database import Database
+from phronesis.store.deltas import deltas_of_entry
+from phronesis.store.lane_view import LaneView
+from phronesis.store.log import read_outcomes
+
+MIGRATE: Final = "migrate"
+
+WRITTEN_ROLE: Final = "rewritten"
+TAKEN_OUT: Final = "taken_out"
+REFUSED: Final = "refused"
+"""The roles of outcomes: one for each block, what was taken out, and why a memory stays as it is."""
+
+SOURCE_TYPE: Final = "migration"
+REASON: Final = "rewritten as claims"
+_TITLES: Final = ("title", "topic")
+
+
+@dataclass(frozen=True, slots=True)
+class Rewriter:
+    """Rewrites old memories: by a model where there is one, and by rules where it gives nothing fit."""
+
+    asker: MemoryAsker | None = None
+
+    @property
+    def how(self) -> str:
+        """Who rewrites, in which version: what a refusal depends on."""
+        return RULES if self.asker is None else f"{self.asker.name} {PROMPT_VERSION} {RULES}"
+
+    def rewrite(self, tenant: str, old: OldMemory) -> tuple[Rewriting, list[Outcome]]:
+        """Give what a memory becomes, and the outcomes that say what a model said."""
+        asked = None if self.asker is None else ask(self.asker, tenant, old)
+        said = [] if asked is None else list(asked.outcomes)
+        if asked is not None and asked.made is not None:
+            return asked.made, said
+        return rewrite_by_rules(old), said
+
+    def __call__(self, bench: Bench, entry: Entry) -> Sequence[Outcome]:
+        """Prepare an entry: nothing where the item that it names is gone."""
+        with bench.view() as view:
+            item = view.item(entry.payload["item_id"]) if "item_id" in entry.payload else None
+        if item is None and "content" not in entry.payload:
+            return ()
+        old = memory_of(entry.payload, item, entry_id=entry.id)
+        made, said = self.rewrite(bench.tenant, old)
+        bodies: list[tuple[str, Mapping[str, Any]]] = [
+            (WRITTEN_ROLE, {"written": {name: value for name, value in written_of(block).items() if value is not None}})
+            for block in made.blocks
+        ]
+        bodies += [(TAKEN_OUT, one.to_dict()) for one in made.taken_out]
+        bodies += [
+            (REFUSED, {"how": self.how, **{name: value for name, value in asdict(one).items() if value is not None}})
+            for one in made.violations
+        ]
+        numbers: dict[str, int] = {}
+        out = list(said)
+        for role, body in bodies:
+            n = numbers.get(role, 0)
+            numbers[role] = n + 1
+            out.append(Outcome(role=role, made_by=made.made_by, body=body, n=n))
+        return out
+
+
+def memory_of(payload: Mapping[str, Any], item: Item | None, *, entry_id: str) -> OldMemory:
+    """Give the memory that an entry is about: an item of the lane, or the one in its payload."""
+    if item is None:
+        origin = payload.get("source_ref") or citation(old_id(entry_id))
+        return OldMemory(
+            text=payload["content"], origin=origin, title=payload.get("title") or "", scope=payload.get("scope"),
+            run_ids=payload.get("run_ids", ()),
+        )  # fmt: skip
+    title = next((value for name in _TITLES if isinstance(value := item.metadata.get(name), str)), "")
+    listed = item.metadata.get("run_ids")
+    runs = [item.run_id, item.metadata.get("run_id"), *(listed if isinstance(listed, list) else ())]
+    known = tuple(dict.fromkeys(run for run in runs if isinstance(run, str) and run))
+    return OldMemory(text=item.content, origin=item.citation, title=title, scope=payload.get("scope"), run_ids=known)
+
+
+def old_id(entry_id: str) -> str:
+    """Give the id of the item that keeps the old text of an entry whose memory came from a file."""
+    return item_id(entry_id, "old memory", "")
+
+
+def apply_migrate(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
+    """Make the items of claims and put the old memory away; nothing when there are none, or it is away already."""
+    payload = entry.payload
+    prepared = outcomes.get(WRITTEN_ROLE, ())
+    if is_erased(payload) or not prepared:
+        return Changes()
+    kept = [] if "item_id" in payload else [_old(view, entry)]
+    old = kept[0] if kept else view.item(payload["item_id"])
+    if old is None or not (kept or old.live):
+        return Changes()
+    made = [_made(view, entry, old, outcome) for outcome in prepared]
+    return Changes(
+        items=[*kept, *made],
+        patches=[*([] if kept else [Patch(old.id, {"status": "archived", "pinned": False}, REASON)]),
+                 *(Patch(item.id, {}, REASON) for item in made)],
+        edges=[Edge(type="supersedes", from_kind="item", from_id=item.id, to_kind="item", to_id=old.id,
+                    entry_id=entry.id) for item in made],
+        evidence=[_quoted(entry, item, old) for item in made],
+    )  # fmt: skip
+
+
+def _old(view: LaneView, entry: Entry) -> Item:
+    """The old memory of a file, as the item that keeps its text."""
+    payload = entry.payload
+    at = parse_moment(payload["occurred_at"], field="occurred_at") if "occurred_at" in payload else entry.recorded_at
+    kind = payload.get("kind", "procedure")
+    return Item(
+        id=old_id(entry.id), kind=kind, content=payload["content"], entry_id=entry.id, recorded_at=entry.recorded_at,
+        updated_at=entry.recorded_at, metadata=payload.get("metadata") or {}, importance=DEFAULT_IMPORTANCE[kind],
+        status="archived", trust=Trust.USER, source_type=SOURCE_TYPE, source_ref=payload.get("source_ref"),
+        occurred_at=at, valid_from=at, **view.scope_fields(),
+    )  # fmt: skip
+
+
+def _made(view: LaneView, entry: Entry, old: Item, outcome: Outcome) -> Item:
+    written = outcome.body["written"]
+    by_model = outcome.made_by != RULES
+    return Item(
+        id=item_id(entry.id, REASONING, str(outcome.n)), kind=REASONING, content="", entry_id=entry.id,
+        recorded_at=entry.recorded_at, updated_at=entry.recorded_at, metadata=old.metadata,
+        importance=DEFAULT_IMPORTANCE[REASONING],
+        trust=min(old.trust, Trust.ASSISTANT if by_model else Trust.USER), pinned=old.pinned,
+        source_type=SOURCE_TYPE, source_ref=old.source_ref, agent_id=old.agent_id, occurred_at=old.occurred_at,
+        valid_from=old.valid_from,
+        data={**{name: written[name] for name in WRITTEN if name in written}, "made_by": outcome.made_by},
+        **view.scope_fields(),
+    )  # fmt: skip
+
+
+def _quoted(entry: Entry, item: Item, old: Item) -> EvidenceRow:
+    return EvidenceRow(
+        item_id=item.id, polarity="source", source_key=old.id, entry_id=entry.id, recorded_at=entry.recorded_at,
+        source_entry_id=old.entry_id, source_item_id=old.id, source_ref=old.source_ref, span_start=0,
+        span_end=len(old.content), occurred_at=old.occurred_at,
+    )  # fmt: skip
+
+
+def handlers(prepare: Prepare | None) -> tuple[Handler, ...]:
+    """Give the handler of ``migrate``, prepared so."""
+    return (Handler(verb=MIGRATE, apply=apply_migrate, prepare=prepare),)
+
+
+# Migrating memory by memory: an entry each, under a key of its own, so that a call that was killed goes on.
+
+_DIFF_CONTEXT: Final = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """An old memory on its way: how it is told of, its words, where its entry goes and what that says."""
+
+    name: str
+    text: str
+    lane: LaneName | int
+    payload: Mapping[str, Any]
+    key: str
+    item: Item | None = None
+
+    @classmethod
+    def of_item(cls, item: Item, lane: LaneName | int, scope: str | None) -> "Source":
+        """Give an item of a lane; of another version it is another source, so that what was taken back comes anew."""
+        payload = {"item_id": item.id} | ({} if scope is None else {"scope": scope})
+        return cls(item.citation, item.content, lane, payload, f"{item.id}:{item.version}", item)
+
+    @classmethod
+    def of_row(cls, row: OldRow, lane: LaneName) -> "Source":
+        """Give a row of a file."""
+        return cls(row.name, str(row.payload["content"]), lane, row.payload, f"{lane}\n{row.natural_key}")
+
+
+@dataclass(frozen=True, slots=True)
+class Migrator:
+    """Rewrites old memories, or shows what it would make of them."""
+
+    database: Database
+    writer: Writer
+    rewriter: Rewriter
+
+    def preview(self, tenant: str, source: Source) -> MigratedSource:
+        """Give what would become of a memory. A model is asked, and nothing is written."""
+        made, said = self.rewriter.rewrite(tenant, memory_of(source.payload, source.item, entry_id=""))
+        return self._told(
+            source, "refused" if made.violations else "would_migrate",
+            blocks=[text_of(block) for block in made.blocks], by=made.made_by, taken_out=tuple(made.taken_out),
+            violations=tuple(made.violations),
+            degraded=tuple(Degraded(**one.body) for one in said if one.role == DEGRADED_ROLE),
+        )  # fmt: skip
+
+    def migrate(self, call: Call, source: Source) -> MigratedSource:
+        """Record the migration of a memory and give what came of it; again the same where it was done before.
+
+        One that was refused is tried again when somebody else rewrites now: another model, newer rules. One whose words
+        were erased since stays so.
+        """
+        try:
+            return self._migrated(call, source)
+        except Erased:
+            return self._told(source, "erased", blocks=())
+
+    def _migrated(self, call: Call, source: Source) -> MigratedSource:
+        key = derived_id(MIGRATE, source.key)
+        try:
+            found, how = self._outcome(call, source, self._write(call, source, key))
+        except IdempotencyConflict as conflict:  # the same memory, told of otherwise
+            found, how = self._earlier(call, source, str(conflict.details["entry_id"])), None
+        if found.status == "refused" and how != self.rewriter.how:
+            anew = derived_id(key, self.rewriter.how, dumps(source.payload))
+            found, _ = self._outcome(call, source, self._write(call, source, anew))
+        return found
+
+    def _earlier(self, call: Call, source: Source, entry_id: str) -> MigratedSource:
+        with self.database.transaction(call.tenant, "read") as unit:
+            entry = load_entry(unit, entry_id)
+        return self._outcome(call, source, Written(entry, None, repeated=True, pending=False))[0]
+
+    def _write(self, call: Call, source: Source, key: str) -> Written:
+        return self.writer.write(
+            call.tenant, source.lane, verb=MIGRATE, payload=source.payload, actor=call.actor, idempotency_key=key,
+            wait=call.wait,
+        )  # fmt: skip
+
+    def _outcome(self, call: Call, source: Source, written: Written) -> tuple[MigratedSource, str | None]:
+        """Give what came of an entry, and of a refused one who refused it."""
+        entry = written.entry
+        if written.pending:
+            return MigratedSource(source.name, "pending", entry_id=entry.id), None
+        with self.database.transaction(call.tenant, "read") as unit:
+            rows: dict[str, list[Mapping[str, Any]]] = {}
+            for row in read_outcomes(unit, [entry.id])[entry.id]:
+                rows.setdefault(row["role"], []).append({"made_by": row["made_by"], **decode(row["body"])})
+            deltas = deltas_of_entry(unit, entry.lane_id, entry.id)
+        refused = rows.get(REFUSED, [])
+        prepared = rows.get(WRITTEN_ROLE, [])
+        status: MigrationStatus = "migrated"
+        if refused or not prepared:
+            status = "refused"
+        elif written.repeated or not deltas:
+            status = "already"
+        made = [delta.item_id for delta in deltas if delta.op == "create" and delta.evidence_added]
+        told = self._told(
+            source, status, blocks=[text_of(written_block(row["written"])) for row in prepared],
+            by=next((str(row["made_by"]) for row in (*prepared, *refused)), ""),
+            taken_out=tuple(TakenOut(row["why"], row["text"]) for row in rows.get(TAKEN_OUT, ())),
+            violations=tuple(_violation(row) for row in refused),
+            degraded=tuple(_degraded(row) for row in rows.get(DEGRADED_ROLE, ())),
+        )  # fmt: skip
+        how = next((str(row["how"]) for row in refused), None)
+        return replace(told, entry_id=entry.id, item_ids=tuple(made)), how
+
+    def _told(self, source: Source, status: MigrationStatus, *, blocks: Sequence[str], **more: Any) -> MigratedSource:
+        return MigratedSource(source.name, status, blocks=tuple(blocks), diff=_diff(source, blocks), **more)
+
+
+def _diff(source: Source, blocks: Sequence[str]) -> str:
+    """Give the old text and the new blocks as a unified diff; nothing where nothing would be written."""
+    if not blocks:
+        return ""
+    after = [line for block in blocks for line in block.split("\n")]
+    lines = difflib.unified_diff(
+        source.text.splitlines(), after, fromfile=source.name, tofile=f"{source.name} as claims", n=_DIFF_CONTEXT,
+        lineterm="",
+    )  # fmt: skip
+    return "\n".join(lines)
+
+
+def _violation(row: Mapping[str, Any]) -> Violation:
+    return Violation(**{name: value for name, value in row.items() if name not in ("made_by", "how")})
+
+
+def _degraded(row: Mapping[str, Any]) -> Degraded:
+    return Degraded(**{name: row[name] for name in ("role", "reason", "by", "instead_of")})

@@ -1,0 +1,378 @@
+"""An old memory as blocks of claims, by rules: what is said of it, and what may not stand in a bank taken out (RB-23).
+
+A statement becomes a claim with its own words as inference; one that says what to avoid has a constraint ``avoid[…]``
+too. Whatever is made is judged by the gate of every write; where a claim breaks a rule that no rule here knows to mend,
+the memory is refused whole.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, Final, Literal, Protocol
+
+import pydantic
+
+from phronesis.core.confidence import ClaimStatus
+from phronesis.core.data_delimiters import choose_boundary
+from phronesis.core.entries import Outcome
+from phronesis.core.text import check_id, storable
+from phronesis.engine.handler import DEGRADED_ROLE
+from phronesis.engine.prompt_injection import find_order
+from phronesis.errors import InputError, Violation
+from phronesis.log.reader import fit
+from phronesis.models.prompts import prompt
+from phronesis.models.structured_client import Answer, Attempt, Task
+from phronesis.reasoning import migration_patterns
+from phronesis.reasoning.claim_gate import (
+    KB_ALIAS,
+    NEXT_STEP,
+    POSITIVE_CONSTRAINT,
+    broken,
+    fold,
+    gate,
+    unquoted,
+    without_aliases,
+)
+from phronesis.reasoning.claim_repair import repair
+from phronesis.reasoning.laws.block_format import block_of, core_sentence, text_of
+from phronesis.reasoning.laws.block_rules import MAX_CLAIMS, read_draft
+from phronesis.reasoning.laws.facts import excerpt
+from phronesis.reasoning.laws.records import HEADER, Claim, ReasoningBlock, TakenOut
+from phronesis.reasoning.migration_sources import Statement, read_statements, says_something
+
+RULES: Final = "migrate-rules/1"
+"""Who rewrote what rules rewrote. Rises when they change."""
+
+MAX_TEXT: Final = 100_000
+"""Characters of an old memory that is rewritten: 25 pages. A longer text is a document."""
+
+MAX_TOPIC: Final = 80
+"""Characters of a topic that code takes from the text."""
+
+ORDER: Final = "instruction"
+NO_CLAIM: Final = "no_claim"
+TOO_LONG: Final = "too_long"
+QUESTION: Final = "question"
+REPEATED: Final = "repeated"
+"""Reasons of this place, beside the rules of the gate."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OldMemory:
+    """A memory in free text. ``origin`` names it (``mem:…``, a file's id); ``run_ids`` are known to be its runs."""
+
+    text: str
+    origin: str
+    title: str = ""
+    scope: str | None = None
+    run_ids: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rewriting:
+    """What a memory would become, or why it stays as it is (``violations``)."""
+
+    made_by: str
+    blocks: Sequence[ReasoningBlock] = ()
+    taken_out: Sequence[TakenOut] = ()
+    violations: Sequence[Violation] = ()
+
+
+@dataclass(slots=True)
+class _Making:
+    """The claims of a memory while they are made."""
+
+    old: OldMemory
+    claims: list[Claim] = field(default_factory=list)
+    taken_out: list[TakenOut] = field(default_factory=list)
+    everywhere: dict[str, list[str]] = field(default_factory=lambda: {"conditions": [], "limitations": []})
+    said: set[str] = field(default_factory=set)
+
+
+def rewrite_by_rules(old: OldMemory) -> Rewriting:
+    """Give what the rules make of a memory."""
+    refused = refusal_of(old.text)
+    if refused is not None:
+        return Rewriting(made_by=RULES, violations=[refused])
+    if old.text.lstrip("\ufeff \t\n").startswith(HEADER):
+        return _as_it_is(old)
+    told = read_statements(storable(old.text))
+    making = _Making(old)
+    for statement in told.statements:
+        _take(making, statement)
+    claims = [_everywhere(claim, making.everywhere) for claim in making.claims]
+    return lawful(old, told.title or old.title, claims, made_by=RULES, taken_out=making.taken_out)
+
+
+def _as_it_is(old: OldMemory) -> Rewriting:
+    """Give a memory that is a block of claims already, put right in form where that is all it lacks."""
+    violations, text = gate(old.text), old.text
+    repaired = repair(text) if violations else None
+    if repaired is not None:
+        violations, text = gate(repaired.text), repaired.text
+    blocks = () if violations else (block_of(read_draft(text)),)
+    return Rewriting(made_by=RULES, blocks=blocks, violations=violations)
+
+
+def refusal_of(text: str) -> Violation | None:
+    """Give why a text is not even read: it is too long, or an order to a model."""
+    if len(text) > MAX_TEXT:
+        return Violation(rule=TOO_LONG, message=f"{len(text):,} characters; at most {MAX_TEXT:,} are rewritten")
+    order = find_order(text)
+    return None if order is None else Violation(rule=ORDER, message=f"reads like an order to a model: {order.rule}")
+
+
+def lawful(
+    old: OldMemory, title: str, claims: Sequence[Claim], *, made_by: str, taken_out: Sequence[TakenOut] = ()
+) -> Rewriting:
+    """Give the blocks of these claims, ten a block, each numbered anew, or every rule that one of them breaks."""
+    if not claims:
+        message = "nothing in it can be written as a claim: it holds instructions, questions or names of one run alone"
+        return Rewriting(made_by=made_by, taken_out=taken_out, violations=[Violation(rule=NO_CLAIM, message=message)])
+    topic = topic_of(old, title, claims)
+    parts = [claims[n : n + MAX_CLAIMS] for n in range(0, len(claims), MAX_CLAIMS)]
+    blocks = [
+        ReasoningBlock(
+            topic=topic if len(parts) == 1 else f"{topic} ({n}/{len(parts)})",
+            scope=old.scope,
+            claims=tuple(replace(claim, claim_id=f"c{place}") for place, claim in enumerate(part, start=1)),
+        )
+        for n, part in enumerate(parts, start=1)
+    ]
+    violations = [found for block in blocks for found in gate(text_of(block))]
+    return Rewriting(made_by=made_by, blocks=() if violations else blocks, taken_out=taken_out, violations=violations)
+
+
+def facts_of(old: OldMemory, text: str) -> tuple[Mapping[str, Any], bool]:
+    """Give the FACTS of a statement, and whether it states the result of a run that is named.
+
+    Where no run is known, the memory itself stands in the place of one: ``migrated:<origin>``.
+    """
+    named = [run for run in migration_patterns.runs_named(text, old.run_ids) if _is_id(run)]
+    runs = named or [run for run in old.run_ids if _is_id(run)] or [f"migrated:{old.origin}"]
+    return {"migrated_from": old.origin, "source_run_ids": runs}, bool(named) and migration_patterns.is_result(text)
+
+
+def topic_of(old: OldMemory, title: str, claims: Sequence[Claim]) -> str:
+    """Give a topic that the gate lets pass: the title, the first words that are claimed, or the memory's name."""
+    first = core_sentence(claims[0].inference or claims[0].constraint)
+    for text in (title, first):
+        topic = excerpt(" ".join(migration_patterns.tidied(without_aliases(text)).split()), MAX_TOPIC)
+        if topic and not gate(text_of(ReasoningBlock(topic=topic))):
+            return topic
+    return f"Migrated memory {old.origin}"
+
+
+def _take(making: _Making, statement: Statement) -> None:
+    """Take one statement up: as a claim, as a condition or limitation of others, or out."""
+    text = without_aliases(statement.text)
+    if text != statement.text:
+        making.taken_out.append(TakenOut(KB_ALIAS, statement.text))
+        text = migration_patterns.tidied(text)
+        if not says_something(text):
+            return
+    label = statement.label
+    if text.endswith(("?", "？")):
+        making.taken_out.append(TakenOut(QUESTION, text))
+    elif label in ("conditions", "limitations"):
+        making.everywhere[label] += _lawful_pieces(making, text)
+    elif fold(text) in making.said:
+        making.taken_out.append(TakenOut(REPEATED, text))
+    else:
+        making.said.add(fold(text))
+        _claim(making, text, label)
+
+
+def _claim(making: _Making, text: str, label: str | None) -> None:
+    avoided = migration_patterns.to_avoid(text, under=label == "avoid")
+    if avoided is not None:
+        constrained = _made(making.old, text, constraint=f"avoid[{avoided}]")
+        for claim in (constrained, replace(constrained, inference="")):
+            if not _breaks(claim):
+                making.claims.append(claim)
+                return
+    said = unquoted(fold(text))
+    ordered = broken(NEXT_STEP, said, "inference") is not None
+    advice = broken(POSITIVE_CONSTRAINT, said, "inference") is not None or (
+        ordered and migration_patterns.is_standing_advice(text)
+    )
+    if label == "next" or (ordered and not advice):
+        making.taken_out.append(TakenOut(NEXT_STEP, text))
+    elif making.claims and migration_patterns.is_limitation(text):
+        making.claims[-1] = _with(making.claims[-1], "limitations", text)
+    elif making.claims and migration_patterns.is_condition(text):
+        making.claims[-1] = _with(making.claims[-1], "conditions", text)
+    elif advice:
+        making.claims.append(_made(making.old, migration_patterns.reported(text)))
+    else:
+        making.claims.append(_conditioned(_made(making.old, text), text))
+
+
+def _made(old: OldMemory, inference: str, *, constraint: str = "") -> Claim:
+    facts, stated = facts_of(old, inference)
+    status: ClaimStatus = "fact" if stated and not constraint else "hypothesis"
+    return Claim(claim_id="c1", status=status, facts=facts, inference=inference, constraint=constraint)
+
+
+def _conditioned(claim: Claim, text: str) -> Claim:
+    condition = migration_patterns.leading_condition(text)
+    found = claim if condition is None else replace(claim, conditions=(condition,))
+    return claim if _breaks(found) else found
+
+
+def _with(claim: Claim, name: str, text: str) -> Claim:
+    changed: dict[str, Any] = {name: (*getattr(claim, name), text)}
+    return replace(claim, **changed)
+
+
+def _everywhere(claim: Claim, shared: Mapping[str, Sequence[str]]) -> Claim:
+    for name, texts in shared.items():
+        for text in texts:
+            if text not in getattr(claim, name):
+                claim = _with(claim, name, text)
+    return claim
+
+
+def _lawful_pieces(making: _Making, text: str) -> Iterator[str]:
+    """Give what stands under a heading of conditions or limitations, without what orders something."""
+    if broken(NEXT_STEP, unquoted(fold(text)), "conditions") is not None:
+        making.taken_out.append(TakenOut(NEXT_STEP, text))
+    else:
+        yield text
+
+
+def _breaks(claim: Claim) -> bool:
+    return bool(gate(text_of(ReasoningBlock(topic="", claims=(claim,)))))
+
+
+def _is_id(text: str) -> bool:
+    try:
+        check_id(text, field="run_ids")
+    except InputError:
+        return False
+    return True
+
+
+# An old memory as claims by a model: it words them, code gives FACTS, ids and counts, and the gate decides.
+
+ROLE: Final = "migrate"
+ANSWERS: Final = "migrate_answer"
+"""The role of outcomes that hold what the model said."""
+
+PROMPT_VERSION: Final = "migrate/1"
+"""Rises when ``prompts/migrate.md`` changes: it stands with every outcome."""
+
+MADE_UP: Final = "not_in_the_memory"
+"""The rule that a number of a claim must stand in the memory that it was made of."""
+
+MAX_SHOWN: Final = 12_000
+"""Characters of a memory that a model is shown. A longer one is left to the rules, which take it whole."""
+
+_NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
+
+_Text = Annotated[str, pydantic.Field(max_length=2_000)]
+_Texts = Annotated[list[Annotated[str, pydantic.Field(min_length=1, max_length=400)]], pydantic.Field(max_length=10)]
+
+
+class ProposedClaim(pydantic.BaseModel):
+    """A claim as a model gives it."""
+
+    model_config = pydantic.ConfigDict(extra="forbid", strict=True)
+
+    status: Literal["fact", "hypothesis"]
+    inference: _Text
+    constraint: _Text
+    conditions: _Texts
+    limitations: _Texts
+
+
+class RewrittenMemory(pydantic.BaseModel):
+    """The answer asked for."""
+
+    model_config = pydantic.ConfigDict(extra="forbid", strict=True)
+
+    topic: Annotated[str, pydantic.Field(max_length=200)]
+    claims: Annotated[list[ProposedClaim], pydantic.Field(max_length=40)]
+
+
+class MemoryAsker(Protocol):
+    """Who can be asked for claims (``models.asker.Asker``)."""
+
+    @property
+    def name(self) -> str:
+        """Gateway and model."""
+        ...
+
+    def ask(self, tenant: str, task: Task[RewrittenMemory]) -> Answer[RewrittenMemory]:
+        """Give an answer, or why there is none."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What asking came to: a rewriting, or None and why; and the outcomes that say what the model said."""
+
+    made: Rewriting | None
+    outcomes: Sequence[Outcome]
+
+
+def ask(asker: MemoryAsker, tenant: str, old: OldMemory) -> Asked:
+    """Ask for the claims of a memory. None made: the model gave nothing that may be written."""
+    if len(old.text) > MAX_SHOWN or refusal_of(old.text) is not None:
+        return Asked(None, ())
+    boundary = choose_boundary(old.origin, [old.text, old.title])
+    shown = f"{old.title}\n{old.text}" if old.title else old.text
+    answer = asker.ask(tenant, Task(prompt(ROLE), boundary.memory(storable(shown)), RewrittenMemory))
+    outcomes = [_said(n, asker.name, attempt) for n, attempt in enumerate(answer.attempts)]
+    made = None if answer.value is None else _rewriting(asker.name, old, answer.value)
+    if made is not None and not made.violations:
+        return Asked(made, outcomes)
+    code = answer.error.code if answer.error is not None else "model.answer"
+    reason = code if made is None else f"gate.{made.violations[0].rule}"
+    away = {"role": ROLE, "reason": reason, "by": RULES, "instead_of": asker.name}
+    return Asked(None, [*outcomes, Outcome(role=DEGRADED_ROLE, made_by=asker.name, body=away)])
+
+
+def _rewriting(name: str, old: OldMemory, answer: RewrittenMemory) -> Rewriting:
+    claims = [_checked_claim(old, one) for one in answer.claims]
+    made_by = f"{name} {PROMPT_VERSION}"
+    made = lawful(old, old.title or _plain(answer.topic), claims, made_by=made_by)
+    found = [*made.violations, *_made_up(old, made)]
+    return made if not found else Rewriting(made_by=made_by, violations=found)
+
+
+def _checked_claim(old: OldMemory, one: ProposedClaim) -> Claim:
+    inference, constraint = _plain(one.inference), _plain(one.constraint)
+    facts, stated = facts_of(old, inference)
+    return Claim(
+        claim_id="c1", status="fact" if one.status == "fact" and stated else "hypothesis", facts=facts,
+        inference=inference, constraint=constraint,
+        conditions=tuple(filter(None, map(_plain, one.conditions))),
+        limitations=tuple(filter(None, map(_plain, one.limitations))),
+    )  # fmt: skip
+
+
+def _made_up(old: OldMemory, made: Rewriting) -> list[Violation]:
+    """Give what no gate sees: numbers that the memory does not hold, and orders to a model."""
+    known = set(_NUMBER.findall(f"{old.title} {old.text}"))
+    out = []
+    for block in made.blocks:
+        for claim in block.claims:
+            words = "\n".join((claim.inference, claim.constraint, *claim.conditions, *claim.limitations))
+            strange = next((number for number in _NUMBER.findall(words) if number not in known), None)
+            if strange is not None:
+                out.append(Violation(rule=MADE_UP, message=f"{strange} is not in the memory", claim_id=claim.claim_id))
+        order = find_order(text_of(block))
+        if order is not None:
+            out.append(Violation(rule=ORDER, message=f"reads like an order to a model: {order.rule}"))
+    return out
+
+
+def _plain(text: str) -> str:
+    return " ".join(fit(text).split())
+
+
+def _said(n: int, made_by: str, attempt: Attempt) -> Outcome:
+    body: dict[str, Any] = {"role": ROLE, "constraint": attempt.constraint, "text": fit(attempt.text),
+                            "finish_reason": attempt.finish_reason, "problem": attempt.problem}  # fmt: skip
+    return Outcome(role=ANSWERS, made_by=made_by, body=body, n=n)

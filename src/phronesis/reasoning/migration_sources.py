@@ -1,0 +1,219 @@
+"""Where old memories come from: items of a lane, and rows of a file, each checked before anything is written."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final, Literal
+
+from phronesis.core.items import Item
+from phronesis.core.scope import LaneName
+from phronesis.core.serialization import digest
+from phronesis.core.text import UNSPACED, check_id, check_text, storable
+from phronesis.core.timestamps import isoformat, parse_past
+from phronesis.errors import InputError
+from phronesis.log import inputs
+from phronesis.store.database import Unit
+from phronesis.store.eligible import Wanted, items_before
+from phronesis.store.lanes import find_lane
+
+MIGRATED_KINDS: Final = (
+    "message", "fact", "episodic", "profile", "preference", "task", "decision", "event", "intention", "procedure",
+)  # fmt: skip
+"""Kinds whose words are free text. The others are made by engines, in forms of their own."""
+
+MARKED: Final[Mapping[str, Any]] = {"metadata.kind": "reasoning"}
+"""What is migrated where a caller says nothing: items that were stored as reasoning before there were claims."""
+
+MAX_ROWS: Final = 1_000_000
+_MAX_NAME: Final = 200
+"""Characters of an old id: it becomes part of the name of a run that stands for it."""
+
+_TEXTS: Final = ("content", "memory", "text")
+_IDS: Final = ("id", "mem_id", "memory_id")
+_KNOWN: Final = frozenset({*_TEXTS, *_IDS, "title", "metadata", "created_at", "run_ids", "run_id", "kind"})
+
+
+@dataclass(frozen=True, slots=True)
+class OldRow:
+    """An old memory of a file: how it is told of, and the payload of its entry."""
+
+    name: str
+    payload: Mapping[str, Any]
+
+    @property
+    def natural_key(self) -> str:
+        """What makes it itself: its id and its words. The same row again is the same memory."""
+        return digest([self.payload["source_ref"], self.payload["content"]])
+
+
+def rows_of(memories: Iterable[object], *, scope: str | None, now: datetime) -> list[OldRow]:
+    """Check the rows of a file, all before the first is written; InputError names the one that is wrong."""
+    if isinstance(memories, str | bytes | Mapping):
+        raise InputError("memories must be a list of texts or mappings, not one of them", field="memories")
+    rows = [_row(member, n, scope, now) for n, member in enumerate(memories, start=1)]
+    if len(rows) > MAX_ROWS:
+        raise InputError(f"memories holds {len(rows):,} rows; migrate {MAX_ROWS:,} at a time", field="memories")
+    return rows
+
+
+def held(unit: Unit, name: LaneName, wanted: Wanted) -> list[Item]:
+    """Give the items of one lane that are wanted, oldest first."""
+    lane = find_lane(unit, name)
+    found = [] if lane is None else items_before(unit, lane, wanted, None, limit=None)
+    return found[::-1]
+
+
+def _row(member: object, n: int, scope: str | None, now: datetime) -> OldRow:
+    place = f"memories[{n - 1}]"
+    row: Mapping[str, Any] = {"content": member} if isinstance(member, str) else _mapping(member, place)
+    text = check_text(next((row[name] for name in _TEXTS if row.get(name) is not None), None), field=f"{place}.content")
+    given = next((row[name] for name in _IDS if row.get(name) is not None), None)
+    name = f"memory-{digest(text)[:16]}" if given is None else _name(given, f"{place}.id")
+    known = inputs.metadata(row.get("metadata"), field=f"{place}.metadata")
+    others = inputs.metadata({key: value for key, value in row.items() if key not in _KNOWN}, field=place)
+    kind = row.get("kind")
+    payload: dict[str, Any] = {"content": storable(text), "source_ref": name, "metadata": {**others, **known}}
+    if kind is not None and kind not in MIGRATED_KINDS:
+        raise InputError(f"{place}.kind must be one of {', '.join(MIGRATED_KINDS)}, not {kind!r:.40}",
+                         field=f"{place}.kind")  # fmt: skip
+    if row.get("created_at") is not None:
+        payload["occurred_at"] = isoformat(parse_past(row["created_at"], field=f"{place}.created_at", now=now))
+    title = next((one for one in (row.get("title"), known.get("title"), known.get("topic")) if one), None)
+    if title is not None:
+        payload["title"] = storable(check_text(title, field=f"{place}.title"))
+    runs = _runs(row, known, f"{place}.run_ids")
+    optional = {"kind": kind, "scope": scope, "run_ids": runs}
+    payload |= {key: value for key, value in optional.items() if value}
+    return OldRow(name if given is not None else f"number {n}", {key: value for key, value in payload.items() if value})
+
+
+def _mapping(member: object, place: str) -> Mapping[str, Any]:
+    if not isinstance(member, Mapping):
+        raise InputError(f"{place} must be a text or a mapping, not {type(member).__name__}", field=place)
+    return member
+
+
+def _name(given: object, field: str) -> str:
+    name = check_id(str(given) if isinstance(given, int) and not isinstance(given, bool) else given, field=field)
+    if len(name) > _MAX_NAME:
+        raise InputError(f"{field} has {len(name)} characters; at most {_MAX_NAME} are kept", field=field)
+    return name
+
+
+def _runs(row: Mapping[str, Any], known: Mapping[str, Any], field: str) -> Sequence[str]:
+    found: list[Any] = [row.get("run_id"), known.get("run_id")]
+    for listed in (row.get("run_ids"), known.get("run_ids")):
+        if listed is not None and not isinstance(listed, list | tuple):
+            raise InputError(f"{field} must be a list of ids, not {type(listed).__name__}", field=field)
+        found += listed or ()
+    return list(dict.fromkeys(check_id(run, field=field) for run in found if run is not None))
+
+
+# A free text taken apart: its title, and its statements with the headings that they stand under.
+
+Label = Literal["title", "conditions", "limitations", "avoid", "next", "neutral"]
+"""What a heading says of what stands under it."""
+
+_WORDS: Final[dict[Label, str]] = {
+    "title": r"title|topic|subject|标题|主题|题目",
+    "conditions": r"(?:applicable )?conditions?|applies (?:to|when|if)|applicable (?:to|when)|when to use"
+    r"|适用条件|适用范围|适用于|适用场景|条件|前提",
+    "limitations": r"limitations?|limits|caveats?|known issues|uncertaint(?:y|ies)|局限性?|限制|不足|不确定性",
+    "avoid": r"avoid|do not|don't|constraints?|避免|禁止|约束|不要|禁忌",
+    "next": r"next|next (?:steps?|runs?|experiments?)|to ?dos?|follow[- ]?ups?|future work|plan"
+    r"|下一?步(?:计划|建议|实验)?|后续(?:工作|计划|实验)?|待办|未来工作",
+    "neutral": r"content|description|summary|insights?|findings?|lessons?(?: learned)?|memory|memory item(?: \d{1,4})?"
+    r"|notes?|results?|conclusions?|experience|facts?|inferences?|observations?|claims?|references?|refs?|sources?|evidence"
+    r"|内容|描述|总结|说明|经验|经验总结|教训|事实|推断|发现|观察|结果|结论|记忆|备注|参考(?:文献|资料)?|来源|引用|证据",
+}
+_LABELS: Final = {name: re.compile(words, re.IGNORECASE) for name, words in _WORDS.items()}
+_LABELLED: Final = re.compile(r"([^:：]{1,32})(?:：|:(?!\d))\s{0,4}(.{0,200000})", re.DOTALL)
+_BULLET: Final = re.compile(
+    r"(?:[-*•·‣▪>]\s{1,4}|\(?\d{1,3}[.)]\s{1,4}|[（(]?\d{1,3}）\s{0,4}|\(\d{1,3}\)\s{0,4}|\d{1,3}、\s{0,4}|[一二三四五六七八九十]{1,3}、\s{0,4})"
+)
+_HEADING: Final = re.compile(r"#{1,6}\s{1,4}(.{1,400})")
+_EMPHASIS: Final = re.compile(r"\*\*|__|`")
+_END: Final = re.compile(
+    r"[。！？；]|[!?;](?=\s|$)|(?<!\bca)(?<!\bcf)(?<!\bvs)(?<!\bfig)(?<!approx)(?<!\be\.g)(?<!\bi\.e)(?<!\betc)(?<!\bno)"
+    r"\.(?=\s|$)",
+    re.IGNORECASE,
+)
+_SAID: Final = re.compile(rf"[{UNSPACED}]|[^\W_].{{0,40}}[^\W_]", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One sentence, or one member of a list, without its full stop; what heading it stands under, None for none."""
+
+    text: str
+    label: Label | None = None
+
+
+@dataclass(slots=True)
+class Told:
+    """What a text says. ``title`` is empty where it names none."""
+
+    title: str = ""
+    statements: list[Statement] = field(default_factory=list)
+
+
+def read_statements(text: str) -> Told:
+    """Give a text's title and statements, in their order."""
+    told = Told()
+    under: Label | None = None
+    for raw in text.splitlines():
+        line = _EMPHASIS.sub("", raw).strip()
+        heading = _HEADING.match(line)
+        line = _unbulleted(heading[1] if heading else line)
+        label, rest = _labelled(line, loose=heading is not None)
+        if heading is not None and label is None:
+            under = None
+            if not told.title:
+                told.title = line.strip(" :：")
+                continue
+        if label == "title":
+            told.title, under = told.title or rest, None
+        elif label is not None:
+            under = label if not rest else None
+        if label != "title" or rest != told.title:
+            told.statements += [_statement(one, label or under) for one in _sentences(rest) if says_something(one)]
+    return told
+
+
+def _statement(sentence: str, under: Label | None) -> Statement:
+    """Give a sentence without the number or label that it begins with in the middle of a line."""
+    label, text = _labelled(_unbulleted(sentence))
+    return Statement(text, label) if label is not None and text else Statement(_unbulleted(sentence), under)
+
+
+def says_something(text: str) -> bool:
+    """Tell whether a text has two letters or digits at least, or a Chinese character."""
+    return _SAID.search(text) is not None
+
+
+def _unbulleted(line: str) -> str:
+    bullet = _BULLET.match(line)
+    return line if bullet is None else line[bullet.end() :].strip()
+
+
+def _labelled(line: str, *, loose: bool = False) -> tuple[Label | None, str]:
+    """Give the label that a line begins with and the rest of it; ``loose``: no colon need stand behind it."""
+    found = _LABELLED.fullmatch(line)
+    name, rest = (found[1], found[2]) if found is not None else (line, "")
+    for label, words in _LABELS.items():
+        if words.fullmatch(name.strip()):
+            return label, rest.strip()
+        first, _, others = line.partition(" ")
+        if loose and others and not words.fullmatch(line) and words.fullmatch(first):
+            return label, others.strip()
+    return None, line
+
+
+def _sentences(line: str) -> Iterator[str]:
+    start = 0
+    for end in _END.finditer(line):
+        mark = end[0] if end[0] in "?？" else ""
+        yield line[start : end.start()].strip() + mark
+        start = end.end()
+    yield line[start:].strip()

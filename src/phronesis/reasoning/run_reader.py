@@ -1,0 +1,270 @@
+"""Runs and learns as they are told of: from the log, the lane and what was noted of reads."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from phronesis.core.changes import Delta
+from phronesis.core.confidence import Judgement
+from phronesis.core.entries import Entry
+from phronesis.core.items import Item
+from phronesis.core.reports import Page
+from phronesis.core.results import Degraded
+from phronesis.core.scope import LaneName
+from phronesis.core.serialization import decode
+from phronesis.core.timestamps import to_micros
+from phronesis.engine.entry_applier import Applied
+from phronesis.engine.handler import DEGRADED_ROLE
+from phronesis.errors import NotFound
+from phronesis.log.reader import load_entry
+from phronesis.reasoning.handlers import RUN, find_run, run_of
+from phronesis.reasoning.laws.block_format import claim_text
+from phronesis.reasoning.laws.claim_status import status_of, written_block
+from phronesis.reasoning.laws.item_records import (
+    ClaimSeen,
+    Dropped,
+    Judged,
+    LearnResult,
+    MemoryUse,
+    RefusedClass,
+    RunRecord,
+    reasoning_item,
+)
+from phronesis.reasoning.laws.records import REASONING
+from phronesis.reasoning.learn_candidates import Telling
+from phronesis.reasoning.learning import DROPPED, FACTS, PROPOSED, REFUSED, VERDICTS
+from phronesis.reasoning.llm_verdicts import ASKED
+from phronesis.recall.as_of import known_at
+from phronesis.recall.browse import Asked, find_item, page_of
+from phronesis.recall.evidence import snippet
+from phronesis.store.database import Database, Unit
+from phronesis.store.deltas import deltas_of_entry
+from phronesis.store.eligible import Wanted
+from phronesis.store.items import read_items
+from phronesis.store.lane_view import LaneView
+from phronesis.store.lanes import Lane, find_lane, get_lane
+from phronesis.store.log import find_entry, read_outcomes, seqs_of_entries
+from phronesis.store.relations import read_edges
+from phronesis.store.usage import WHOLE_ITEM, Use, used_by
+
+
+@dataclass(frozen=True, slots=True)
+class RunBook:
+    """Reads runs of the lane that a call names, and what learns came to."""
+
+    database: Database
+    telling: Telling
+
+    def find(self, tenant: str, name: LaneName, run_id: str) -> Item | None:
+        """Give a run's item, or None."""
+        with self.database.transaction(tenant, "read") as unit:
+            lane = find_lane(unit, name)
+            return None if lane is None else find_run(LaneView(unit, lane), run_id)
+
+    def need(self, tenant: str, name: LaneName, run_id: str) -> Item:
+        """Give a run's item; NotFound when the lane has none of that id."""
+        found = self.find(tenant, name, run_id)
+        if found is None:
+            raise NotFound(f"there is no run {run_id!r:.80} for {name}; record_run makes one", field="run_id")
+        return found
+
+    def get(self, tenant: str, name: LaneName, run_id: str) -> RunRecord:
+        """Give a run; NotFound when the lane has none of that id."""
+        item = self.need(tenant, name, run_id)
+        with self.database.transaction(tenant, "read") as unit:
+            return self._record(unit, _lane(unit, name), name, item)
+
+    def listed(self, tenant: str, name: LaneName, *, limit: int, cursor: str | None = None) -> Page[RunRecord]:
+        """Give a lane's runs that are not archived, newest first: the page after ``cursor``, or the first."""
+        asked = Asked({"list": "runs", "lane": str(name)}, limit, cursor)
+        with self.database.transaction(tenant, "read") as unit:
+            lane = find_lane(unit, name)
+            page = page_of(unit, [] if lane is None else [lane], Wanted(kinds=[RUN]), asked)
+            runs = () if lane is None else tuple(self._record(unit, lane, name, item) for item in page)
+            return Page(runs, page.next_cursor)
+
+    def read_by(self, tenant: str, name: LaneName, run_id: str) -> list[dict[str, Any]]:
+        """Give what a run read as a learn's payload holds it: ids and distances, no words."""
+        with self.database.transaction(tenant, "read") as unit:
+            return [
+                {"item_id": item_id, "via": rows[0].via,
+                 "claims": [{"claim_id": row.part, "distance": row.distance} for row in rows if row.part != WHOLE_ITEM]}
+                for item_id, rows in _by_item(used_by(unit, name, run_id)).items()
+            ]  # fmt: skip
+
+    def behind(self, tenant: str, name: LaneName) -> int | None:
+        """Give a lane's number when it has entries that wait to be interpreted; None when it has none."""
+        with self.database.transaction(tenant, "read") as unit:
+            lane = find_lane(unit, name)
+            return lane.lane_id if lane is not None and lane.applied_seq < lane.head_seq else None
+
+    def waits(self, tenant: str, entry: Entry) -> bool:
+        """Tell whether an entry is not interpreted yet."""
+        with self.database.transaction(tenant, "read") as unit:
+            return get_lane(unit, entry.lane_id).applied_seq < entry.seq
+
+    def entry(self, tenant: str, entry_id: str) -> Entry:
+        """Give an entry of the log."""
+        with self.database.transaction(tenant, "read") as unit:
+            return load_entry(unit, entry_id)
+
+    def learned(self, tenant: str, entry_id: str) -> LearnResult:
+        """Give what a learn came to, as it left the lane."""
+        with self.database.transaction(tenant, "read") as unit:
+            entry = load_entry(unit, entry_id)
+            outcomes: dict[str, list[Mapping[str, Any]]] = {}
+            for row in read_outcomes(unit, [entry.id])[entry.id]:
+                outcomes.setdefault(row["role"], []).append(decode(row["body"]))
+            deltas = {delta.item_id: delta for delta in deltas_of_entry(unit, entry.lane_id, entry.id)}
+            return _result(unit, _Done(entry, outcomes, deltas, {}))
+
+    def just_learned(self, tenant: str, entry: Entry, applied: Applied) -> LearnResult:
+        """Give the same of a learn that this call applied: what it read and wrote need not be read again."""
+        settled = applied.settled
+        outcomes = {role: [outcome.body for outcome in listed] for role, listed in applied.outcomes.items()}
+        deltas = {delta.item_id: delta for delta in settled.deltas}
+        moved = {item.id: item for item in (*settled.created, *settled.updated)}
+        with self.database.transaction(tenant, "read") as unit:
+            return _result(unit, _Done(entry, outcomes, deltas, moved))
+
+    def _record(self, unit: Unit, lane: Lane, name: LaneName, item: Item) -> RunRecord:
+        run = run_of(item)
+        uses = _uses(unit, name, item.run_id or "")
+        given = run.trace
+        trace = dict(given) if isinstance(given, Mapping) else {} if given is None else {"steps": given}
+        return RunRecord(
+            run_id=item.run_id or "", output=run.output, raw=run.raw,
+            trace={**trace, "memories": uses} if uses else trace, memory_ids=run.memory_ids,
+            feedback=item.data.get("feedback"), facts=self.telling.facts(item), learned=_learns(unit, lane, item),
+            item_id=item.id, entry_id=item.entry_id, recorded_at=item.recorded_at, status=item.status,
+            user_id=item.user_id, namespace=item.namespace, extra=run.extra,
+        )  # fmt: skip
+
+
+def _lane(unit: Unit, name: LaneName) -> Lane:
+    lane = find_lane(unit, name)
+    if lane is None:
+        raise NotFound(f"nothing was ever stored for {name}", field="run_id")
+    return lane
+
+
+def _learns(unit: Unit, lane: Lane, run: Item) -> tuple[str, ...]:
+    edges = read_edges(unit, lane.lane_id, [run.id], incoming=True, types=("derived_from",))
+    seqs = seqs_of_entries(unit, [edge.from_id for edge in edges if edge.from_kind == "entry"])
+    return tuple(sorted(seqs, key=lambda entry_id: seqs[entry_id]))
+
+
+def _by_item(uses: Sequence[Use]) -> dict[str, list[Use]]:
+    out: dict[str, list[Use]] = {}
+    for use in uses:
+        out.setdefault(use.item_id, []).append(use)
+    return out
+
+
+def _uses(unit: Unit, name: LaneName, run_id: str) -> tuple[MemoryUse, ...]:
+    """Give what a run read, each claim with its words as they stand now: what was shown is kept without words."""
+    by_item = _by_item(used_by(unit, name, run_id))
+    words = _claims_of(unit, by_item)
+    return tuple(
+        MemoryUse(
+            item_id, rows[0].via,
+            tuple(ClaimSeen(row.part, words.get((item_id, row.part), ""), row.distance)
+                  for row in rows if row.part != WHOLE_ITEM),
+        )
+        for item_id, rows in by_item.items()
+    )  # fmt: skip
+
+
+def _claims_of(unit: Unit, item_ids: Mapping[str, Any]) -> dict[tuple[str, str], str]:
+    """Give what the claims of items say in short, whatever lane of the tenant they are in."""
+    out: dict[tuple[str, str], str] = {}
+    for item in _read_anywhere(unit, item_ids):
+        for claim in written_block(item.data).claims:
+            out[item.id, claim.claim_id] = snippet(claim_text(claim))
+    return out
+
+
+def _read_anywhere(unit: Unit, item_ids: Mapping[str, Any]) -> list[Item]:
+    """Give reasoning items by id, of whatever lane of the tenant."""
+    out = []
+    for item_id in item_ids:
+        try:
+            out.append(find_item(unit, item_id)[1])
+        except NotFound:
+            continue
+    return [item for item in out if item.kind == REASONING]
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """A learn with its outcomes by role, its deltas by item, and items that are known to be as it left them."""
+
+    entry: Entry
+    outcomes: Mapping[str, Sequence[Mapping[str, Any]]]
+    deltas: Mapping[str, Delta]
+    left: Mapping[str, Item]
+
+
+def _result(unit: Unit, done: _Done) -> LearnResult:
+    entry, outcomes, deltas = done.entry, done.outcomes, done.deltas
+    lane = get_lane(unit, entry.lane_id)
+    rows = outcomes.get(VERDICTS, ())
+    run_id = str(entry.payload.get("run_id", ""))
+    held = read_items(unit, lane, [row["item_id"] for row in rows if row["item_id"] not in done.left]).values()
+    known = known_at(unit, lane.lane_id, held, to_micros(entry.recorded_at))
+    left = {**done.left, **{item.id: item for item in known}}
+    judged = []
+    for row in rows:
+        item = left.get(row["item_id"])
+        if item is not None:
+            moved = deltas.get(item.id)
+            before = moved.patch.get("data.standing", (None,))[0] if moved is not None else None
+            judged += [
+                _judged(item, claim, before or item.data.get("standing") or {}, run_id) for claim in row["claims"]
+            ]
+    proposed = {body["item_id"]: body["action"] for body in outcomes.get(PROPOSED, ())}
+    made = {action: tuple(reasoning_item(left[item_id]) for item_id, one in proposed.items()
+                          if one == action and item_id in left and item_id in deltas)
+            for action in ("add", "update")}  # fmt: skip
+    facts: Mapping[str, Any] = next((body["facts"] for body in outcomes.get(FACTS, ())), {})
+    return LearnResult(
+        entry_id=entry.id if deltas else _last_that_did(unit, lane, entry) or entry.id, run_id=run_id,
+        added=made["add"], updated=made["update"], judged=tuple(judged),
+        dropped=tuple(Dropped(**body) for body in outcomes.get(DROPPED, ())), facts=facts,
+        model=next((body["model"] for body in outcomes.get(ASKED, ())), None),
+        refused=tuple(RefusedClass(**body) for body in outcomes.get(REFUSED, ())),
+        degraded=tuple(Degraded(**body) for body in outcomes.get(DEGRADED_ROLE, ())),
+    )  # fmt: skip
+
+
+def _judged(item: Item, claim: Mapping[str, Any], before: Mapping[str, Any], run_id: str) -> Judged:
+    """Tell of a claim; ``before`` is where the item's claims stood when the learn came to it."""
+    claim_id = claim["claim_id"]
+    after = status_of(item, claim_id)
+    deleted = None if after else claim.get("delete", "left out")
+    standing = (item.data.get("standing") or {}).get(claim_id) or before.get(claim_id) or {}
+    support, contra = (dict(standing.get(name) or {}) for name in ("support", "contra"))
+    if deleted is not None and run_id not in contra.get("run_ids", ()):  # it left with the count of this run
+        contra = {"count": int(contra.get("count", 0)) + 1, "run_ids": [*contra.get("run_ids", ()), run_id]}
+    counted: Judgement | None = None
+    if run_id in support.get("run_ids", ()):
+        counted = "support"
+    elif run_id in contra.get("run_ids", ()):
+        counted = "contra"
+    was = (before.get(claim_id) or {}).get("status") or after
+    return Judged(
+        item_id=item.id, claim_id=claim_id, verdict=claim["verdict"], by=claim["by"], before=was, after=after,
+        counted=counted, support=int(support.get("count", 0)), contra=int(contra.get("count", 0)), deleted=deleted,
+        **{name: claim[name] for name in ("model", "quote", "reason") if name in claim},
+    )  # fmt: skip
+
+
+def _last_that_did(unit: Unit, lane: Lane, entry: Entry) -> str | None:
+    """Give the last learn of the run, up to this one, that changed something."""
+    run = read_items(unit, lane, [entry.payload.get("item_id", "")]).values()
+    for item in run:
+        for entry_id in reversed(_learns(unit, lane, item)):
+            row = find_entry(unit, entry_id)
+            if row is not None and row.seq < entry.seq and deltas_of_entry(unit, lane.lane_id, entry_id):
+                return entry_id
+    return None

@@ -1,0 +1,205 @@
+"""Items, edges and evidence as they were known at an earlier time."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, Protocol, TypeVar
+
+from phronesis.core.changes import as_of
+from phronesis.core.items import Item
+from phronesis.core.relations import Edge, EvidenceRow
+from phronesis.core.scope import LaneName, Scope
+from phronesis.core.timestamps import to_micros
+from phronesis.store.database import Database, Unit
+from phronesis.store.deltas import deltas_of_items
+from phronesis.store.embedding_models import active_model
+from phronesis.store.items import read_items, read_named
+from phronesis.store.lanes import ActiveModel, Lane, find_lane, find_lanes, list_lanes
+from phronesis.store.log import find_entries
+from phronesis.store.named_items import EVERY, Asked, NamedRow, heads_between, row_named, rows_between
+from phronesis.store.relations import read_evidence
+from phronesis.traits.laws.records import RANKS
+
+
+class Drawn(Protocol):
+    """What an entry drew."""
+
+    @property
+    def entry_id(self) -> str:
+        """The entry."""
+        ...
+
+
+AnyDrawn = TypeVar("AnyDrawn", bound=Drawn)
+
+
+def known_at(unit: Unit, lane_id: int, items: Iterable[Item], moment: int) -> list[Item]:
+    """Give the items as of ``moment`` (microseconds), leaving out those that nobody knew of yet."""
+    present = [item for item in items if to_micros(item.recorded_at) <= moment]
+    histories = deltas_of_items(unit, lane_id, [item.id for item in present if to_micros(item.updated_at) > moment])
+    out: list[Item] = []
+    for item in present:
+        deltas = histories.get(item.id, ())
+        later = [delta for delta in deltas if to_micros(delta.recorded_at) > moment]
+        version = as_of(item, later[::-1])
+        if later:  # bookkeeping stands in no patch: the change before says when this version came to be
+            earlier = deltas[: len(deltas) - len(later)]
+            version = replace(version, updated_at=earlier[-1].recorded_at if earlier else item.recorded_at)
+        out.append(version)
+    return out
+
+
+def live_at(unit: Unit, lane: Lane, ids: Iterable[str], moment: int | None) -> dict[str, Item]:
+    """Give those of some items that ordinary reads show, or showed at ``moment``; for None they are as they are.
+
+    What is in quarantine today is not among them, however it was seen then.
+    """
+    found = [item for item in read_items(unit, lane, sorted(set(ids))).values() if item.quarantine is None]
+    if moment is not None:
+        found = known_at(unit, lane.lane_id, found, moment)
+    return {item.id: item for item in found if item.live}
+
+
+def drawn_by(unit: Unit, lane_id: int, edges: Sequence[AnyDrawn], moment: int | None) -> list[AnyDrawn]:
+    """Give the edges that an entry recorded by ``moment`` drew; all for None.
+
+    What was taken away since, or drawn anew, is not brought back.
+    """
+    if moment is None or not edges:
+        return list(edges)
+    rows = find_entries(unit, lane_id, sorted({edge.entry_id for edge in edges}))
+    drawn = {row.entry_id for row in rows if row.recorded_at <= moment}
+    return [edge for edge in edges if edge.entry_id in drawn]
+
+
+def edges_at(unit: Unit, lane: Lane, edges: Sequence[Edge], moment: int | None) -> list[Edge]:
+    """Give the edges that were there at ``moment``, between what was known by then; all for None."""
+    found = drawn_by(unit, lane.lane_id, edges, moment)
+    if moment is None or not found:
+        return found
+    ends = {(edge.from_kind, edge.from_id) for edge in found} | {(edge.to_kind, edge.to_id) for edge in found}
+    items = read_items(unit, lane, sorted(identity for kind, identity in ends if kind == "item"))
+    # An entry that was retried gave its items later than it was recorded.
+    later = {item.id for item in items.values() if to_micros(item.recorded_at) > moment}
+    return [edge for edge in found if not {edge.from_id, edge.to_id} & later]
+
+
+def held_at(item: Item, moment: int) -> bool:
+    """Tell whether what an item says held at ``moment``."""
+    starts = item.valid_from is None or to_micros(item.valid_from) <= moment
+    ends = item.valid_to is not None and to_micros(item.valid_to) <= moment
+    return starts and not ends and item.ended not in ("retracted", "dissolved")
+
+
+def evidence_at(unit: Unit, lane_id: int, item_ids: Sequence[str], moment: int | None) -> dict[str, list[EvidenceRow]]:
+    """Give the evidence of items, by item, as it was at ``moment`` (microseconds); as it is for None."""
+    rows = read_evidence(unit, lane_id, item_ids)
+    if moment is None:
+        return rows
+    histories = deltas_of_items(unit, lane_id, item_ids)
+    out: dict[str, list[EvidenceRow]] = {}
+    for item_id in item_ids:
+        held = {row.identity: row for row in rows.get(item_id, ())}
+        for delta in reversed(histories.get(item_id, ())):
+            if to_micros(delta.recorded_at) <= moment:
+                break
+            for gone in map(EvidenceRow.from_row, delta.evidence_added):
+                held.pop(gone.identity, None)
+            held |= {row.identity: row for row in map(EvidenceRow.from_row, delta.evidence_removed)}
+        out[item_id] = [held[identity] for identity in sorted(held)]
+    return out
+
+
+# From a scope to the lanes that it sees.
+
+
+def visible_lanes(unit: Unit, scope: Scope) -> list[Lane]:
+    """Give the lanes a read sees: a user's own and the shared namespace, or every lane of the tenant if asked for."""
+    return list_lanes(unit) if scope.across_tenant else find_lanes(unit, scope.read_lanes)[0]
+
+
+def searched_lanes(unit: Unit, scope: Scope) -> tuple[list[Lane], ActiveModel | None]:
+    """Give the lanes a read sees, and the model whose vectors searches use; without a lane none is looked for."""
+    if scope.across_tenant:
+        return list_lanes(unit), active_model(unit)
+    return find_lanes(unit, scope.read_lanes)
+
+
+# What happened to an item, in one word, read off a change of it (requirement NM-14).
+
+Fields = Mapping[str, Sequence[Any]]
+
+_FOUND: Final = (("support", "reinforced"), ("contra", "contradicted"))
+
+
+def happening(op: str, fields: Fields, added: Iterable[Mapping[str, Any]], removed: Sequence[Mapping[str, Any]]) -> str:
+    """Give what a change came to, the weightiest of all that it did.
+
+    ``created``; how it ended (``dissolved``, ``superseded``, ``retracted``, ``retired``) or ``revived``; ``archived``
+    or ``restored``; ``quarantined`` or ``released``; ``modified``: it says something else; ``promoted`` or ``demoted``;
+    ``reinforced`` or ``contradicted`` by new evidence; ``unsupported``: evidence was taken from it; else ``changed``.
+    """
+    if op == "create":
+        return "created"
+    return _ended(fields) or _moved(fields) or _weighed(added, removed)
+
+
+def _ended(fields: Fields) -> str | None:
+    for name, back in (("ended", "revived"), ("quarantine", "released")):
+        if name in fields:
+            after = fields[name][1]
+            return back if after is None else str(after) if name == "ended" else "quarantined"
+    if "status" in fields:
+        return "archived" if fields["status"][1] == "archived" else "restored"
+    return None
+
+
+def _moved(fields: Fields) -> str | None:
+    if "content" in fields:
+        return "modified"
+    before, after = fields.get("stage", (None, None))
+    if before in RANKS and after in RANKS:
+        return "promoted" if RANKS.index(after) > RANKS.index(before) else "demoted"
+    return None
+
+
+def _weighed(added: Iterable[Mapping[str, Any]], removed: Sequence[Mapping[str, Any]]) -> str:
+    polarities = {row.get("polarity") for row in added}
+    found = next((word for polarity, word in _FOUND if polarity in polarities), None)
+    return found or ("unsupported" if removed else "changed")
+
+
+# Reading the items of one lane by a caller's own names for them.
+
+
+@dataclass(frozen=True, slots=True)
+class NamedItems:
+    """The items of a lane that have an ``external_id``; nothing where the lane is not there yet."""
+
+    database: Database
+    tenant: str
+    lane: LaneName
+
+    def find(self, external_id: str) -> Item | None:
+        """Give the item that a name stands for, or None."""
+        with self.database.transaction(self.tenant, "read") as unit:
+            lane = find_lane(unit, self.lane)
+            found = [] if lane is None else read_named(unit, lane, external_id)
+        return next((item for item in reversed(found) if item.keeps_name), None)
+
+    def row(self, external_id: str) -> NamedRow | None:
+        """Give what is to be shown of the item that a name stands for, or None."""
+        with self.database.transaction(self.tenant, "read") as unit:
+            lane = find_lane(unit, self.lane)
+            return None if lane is None else row_named(unit, lane, external_id)
+
+    def heads(self, low: str, high: str, *, until: str) -> set[str]:
+        """Give what stands ahead of the first ``until`` in the names from ``low`` up to ``high``."""
+        with self.database.transaction(self.tenant, "read") as unit:
+            lane = find_lane(unit, self.lane)
+            return set() if lane is None else heads_between(unit, lane, low, high, until=until)
+
+    def rows(self, low: str, high: str, asked: Asked = EVERY) -> list[NamedRow]:
+        """Give what is to be shown of the items of these names, those first that changed last."""
+        with self.database.transaction(self.tenant, "read") as unit:
+            lane = find_lane(unit, self.lane)
+            return [] if lane is None else rows_between(unit, lane, low, high, asked)

@@ -1,0 +1,376 @@
+"""Each thing once: of two results that are one, or that say the same, the better stays."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Literal
+from urllib.parse import urlsplit
+
+from phronesis.core.documents import SECTION
+from phronesis.core.results import Evidence
+from phronesis.core.retrieval_plan import Store
+from phronesis.core.shingles import Shown
+
+# How relevant each result of a source is, on one scale for all sources, from 0 to 1.
+
+COVERED: Final = "covered"
+OUTLYING: Final = "outlying"
+TIMED: Final = "timed"
+MENTIONED: Final = "mentioned"
+SIGNALS: Final = (COVERED, OUTLYING, TIMED, MENTIONED)
+"""The members of ``why`` that relevance is made of; they are no shares of the score."""
+
+USUAL: Final = 1.0
+CERTAIN: Final = 5.0
+"""Standard deviations of a cosine. A sixth of any scope lies above one. Among a hundred thousand numbers of a normal
+distribution the largest is expected near 4.4: five is hardly ever chance."""
+
+BY_TIME: Final = 0.5
+BY_NAME: Final = 0.3
+"""The most that a fitting time and a name bring alone: of what was said on a day about half is not what is meant, and
+of what mentions a person most is not."""
+
+
+def relevance(found: Sequence[Evidence]) -> list[float]:
+    """Give the relevance of a source's results, best first, from 0 to 1: it never rises along the list."""
+    return falling([support(one.why or {}) for one in found])
+
+
+def support(why: Mapping[str, float]) -> float:
+    """Give what the signals of one result say together, from 0 to 1; what is not there says nothing."""
+    meaning = (why.get(OUTLYING, 0.0) - USUAL) / (CERTAIN - USUAL)
+    reasons = (
+        _share(why.get(COVERED, 0.0)),
+        _share(meaning),
+        BY_TIME * _share(why.get(TIMED, 0.0)),
+        BY_NAME * _share(why.get(MENTIONED, 0.0)),
+    )
+    doubt = 1.0
+    for reason in reasons:
+        doubt *= 1.0 - reason
+    return 1.0 - doubt
+
+
+def falling(values: Sequence[float]) -> list[float]:
+    """Give the sequence nearest to ``values`` by least squares that never rises."""
+    pools: list[tuple[float, int]] = []
+    for value in values:
+        total, count = value, 1
+        while pools and pools[-1][0] * count < total * pools[-1][1]:
+            before = pools.pop()
+            total, count = total + before[0], count + before[1]
+        pools.append((total, count))
+    return [total / count for total, count in pools for _ in range(count)]
+
+
+def _share(value: float) -> float:
+    return min(1.0, max(0.0, value))
+
+
+# A candidate for a place in the list, and what became of it.
+
+JUDGED: Final = "rerank"
+"""The member of ``why`` that is a reranker's score."""
+
+What = Literal["kept", "duplicate", "document", "domain", "ratio", "limit"]
+"""What became of a candidate: it has a place; it is another one's duplicate; its document, or its host or folder, has
+all that it may have; a worse one of the other side has the place, for the ratio; or the list was full."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one retriever found, best first by its own score. ``abstained``: it says that nothing supports an answer."""
+
+    name: str
+    store: Store
+    evidence: Sequence[Evidence]
+    abstained: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A result on its way: who found it at which rank (from 1), and its relevance from 0 to 1.
+
+    ``judged`` is a reranker's score, which then stands in its stead. ``supported`` is false where the one who found it
+    says that nothing there supports an answer.
+    """
+
+    evidence: Evidence
+    retriever: str
+    store: Store
+    rank: int
+    relevance: float
+    supported: bool = True
+    judged: float | None = None
+
+    @property
+    def score(self) -> float:
+        """What it is compared by."""
+        return self.relevance if self.judged is None else self.judged
+
+    @property
+    def order(self) -> tuple[bool, float, int, str, str]:
+        """What sorts candidates, best first: judged ones, the higher score, the better rank; then names alone."""
+        return (self.judged is None, -self.score, self.rank, self.retriever, self.evidence.item.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Fate:
+    """What became of a candidate. ``of`` is the citation, document or site that decided; ``place`` counts from 1."""
+
+    candidate: Candidate
+    what: What
+    place: int | None = None
+    of: str | None = None
+    why: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain JSON values, without what it has not."""
+        one = self.candidate
+        out = {
+            "citation": one.evidence.item.citation, "retriever": one.retriever, "rank": one.rank,
+            "score": one.evidence.score, "relevance": round(one.relevance, 6), "fate": self.what,
+        }  # fmt: skip
+        more = {"rerank": one.judged, "place": self.place, "of": self.of}
+        return out | {name: value for name, value in more.items() if value is not None} | dict(self.why)
+
+
+def candidates_of(parts: Sequence[Part]) -> list[Candidate]:
+    """Give the results of all retrievers, best first."""
+    out: list[Candidate] = []
+    for part in parts:
+        values = relevance(part.evidence)
+        out += [
+            Candidate(found, part.name, part.store, n + 1, value, not part.abstained)
+            for n, (found, value) in enumerate(zip(part.evidence, values, strict=True))
+        ]
+    return sorted(out, key=lambda one: one.order)
+
+
+def judged(candidates: Sequence[Candidate], scores: Sequence[float]) -> list[Candidate]:
+    """Give the candidates in a reranker's order: the first as many as it scored, the others after them.
+
+    What it scored counts as supported or not by its score alone: it has read the texts.
+    """
+    read = [replace(one, judged=score, supported=True) for one, score in zip(candidates, scores, strict=False)]
+    return sorted([*read, *candidates[len(read) :]], key=lambda one: one.order)
+
+
+# What a result is: by which keys it is known, which document it is of, and whose site or folder that is.
+
+CHUNK: Final = "chunk"
+"""How the name of a part begins that is a piece of a longer text."""
+
+MESSAGE: Final = "message"
+
+_MAX_URI: Final = 2_000
+"""Characters of an address that are looked at."""
+
+Key = tuple[str, ...]
+
+
+def is_resource(found: Evidence) -> bool:
+    """Tell whether a result is of a document."""
+    return found.item.kind == SECTION
+
+
+def key_of(found: Evidence) -> Key:
+    """Give the key of the thing that was found (source, 7.2): two results of one key are one.
+
+    A resource: ``document_id`` and section, with the chunk where one was found. A memory: its turn and message, where
+    it is one, else its own id.
+    """
+    item = found.item
+    if is_resource(found):
+        part = found.matched[0].part if found.matched else ""
+        chunk = (part,) if part.startswith(CHUNK) else ()
+        return ("section", document_of(found) or "", item.id, *chunk)
+    if item.kind == MESSAGE and item.message_id is not None:
+        return (MESSAGE, item.entry_id, item.message_id)
+    return ("item", item.id)
+
+
+def messages_of(found: Evidence) -> frozenset[Key]:
+    """Give the keys of the messages that a memory was taken from, itself if it is one; of a resource none."""
+    if is_resource(found):
+        return frozenset()
+    return frozenset(
+        (MESSAGE, source.entry_id, source.message_id) for source in found.sources if source.message_id is not None
+    )
+
+
+def document_of(found: Evidence) -> str | None:
+    """Give the id of the document that a result is of; None for a memory."""
+    if not is_resource(found):
+        return None
+    named = found.item.data.get("document_id")
+    return named if isinstance(named, str) and named else found.item.id
+
+
+def uri_of(found: Evidence) -> str | None:
+    """Give where a result can be looked up: its own reference, or the first that its sources have."""
+    refs = (found.item.source_ref, *(source.source_ref for source in found.sources))
+    return next((ref for ref in refs if ref), None)
+
+
+def domain_of(found: Evidence) -> str | None:
+    """Give whose a document is: the host of its address, the folder of its file; None for a memory and for neither."""
+    uri = uri_of(found) if is_resource(found) else None
+    return None if uri is None else site_of(uri)
+
+
+def site_of(uri: str) -> str | None:
+    """Give the host of an address, without ``www.``, or the folder of a file; None where it names neither."""
+    try:
+        parts = urlsplit(uri[:_MAX_URI])
+        host = parts.hostname
+    except ValueError:
+        return None
+    if host and parts.scheme != "file":
+        return host.removeprefix("www.")
+    named = parts.path if parts.scheme == "file" or not host else ""
+    folder = named.replace("\\", "/").rpartition("/")[0]
+    return folder or None
+
+
+# Which texts say the same: the same words in two documents, or a section quoted in a message.
+
+MAX_COMPARED: Final = 4_000
+"""Characters of a text that are compared: a chunk and a half."""
+
+PROBE: Final = 12
+PROBES: Final = 5
+"""Pieces of a text, and their characters, of which one must stand in another before both are taken apart word by word:
+looking for a piece is a thousand times as fast, and who repeats most of a text repeats one of five pieces of it."""
+
+LITERAL: Final = 40
+"""Characters from which a text that stands in another as it is repeats it, whatever its words are."""
+
+_SELF: Final = ""
+
+
+@dataclass(slots=True)
+class Text:
+    """A text that is compared with others; what that takes is made when it is first needed."""
+
+    words: str
+    _flat: str = field(init=False)
+    _shown: Shown | None = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        """Fold it: blanks and capitals say nothing."""
+        self.words = self.words[:MAX_COMPARED]
+        self._flat = " ".join(self.words.split()).casefold()
+
+    def repeats(self, other: "Text") -> bool:
+        """Tell whether this text is mostly made of the other's words, and says nothing that the other does not."""
+        if not self._flat or not other.holds_any(self.probes()):
+            return False
+        if len(self._flat) >= LITERAL and other.holds_any([self._flat]):
+            return True
+        return bool(other.shown().repeated_by(self.words))
+
+    def probes(self) -> list[str]:
+        """Give pieces of the text, evenly spread."""
+        room = max(0, len(self._flat) - PROBE)
+        return [self._flat[(start := room * n // (PROBES - 1)) : start + PROBE] for n in range(PROBES)]
+
+    def holds_any(self, pieces: list[str]) -> bool:
+        """Tell whether one of the pieces stands in the text."""
+        return any(piece in self._flat for piece in pieces)
+
+    def shown(self) -> Shown:
+        """Give the text as others are compared with it."""
+        if self._shown is None:
+            self._shown = Shown.of({_SELF: self.words})
+        return self._shown
+
+
+SAME_KEY: Final = "same key"
+SAME_MESSAGE: Final = "same message"
+SAME_WORDS: Final = "same words"
+
+
+@dataclass(slots=True)
+class _Kept:
+    candidate: Candidate
+    text: Text
+    key: Key
+    messages: frozenset[Key]
+
+    @classmethod
+    def of(cls, one: Candidate, text: Text) -> "_Kept":
+        return cls(one, text, key_of(one.evidence), messages_of(one.evidence))
+
+
+def without_duplicates(ranked: Sequence[Candidate]) -> tuple[list[Candidate], list[Fate]]:
+    """Give the candidates (best first) each once, and what was dropped, with what it is a duplicate of.
+
+    By key (``identity.key_of``) and by message the first stays: a memory adds nothing whose messages another one was
+    taken from. A text that says nothing but what one before it says is dropped, if one of the two is of a document:
+    people say the same thing twice at two times, and both times may be asked for. When both say the same and the later
+    one can be looked up and the earlier cannot (a section, and the message that quotes it), the later takes its place.
+    """
+    kept: list[_Kept] = []
+    dropped: list[Fate] = []
+    for one in ranked:
+        known = _known(one, kept)
+        if known is not None:
+            dropped.append(_duplicate(one, known[0].candidate, known[1]))
+            continue
+        text = Text(_words(one))
+        n = _echoed(one, text, kept)
+        if n is None:
+            kept.append(_Kept.of(one, text))
+            continue
+        other = kept[n].candidate
+        if _sourced(one) > _sourced(other):
+            better = replace(one, relevance=max(one.relevance, other.relevance), judged=_better(one, other))
+            dropped.append(_duplicate(other, one, SAME_WORDS))
+            kept[n] = _Kept.of(better, text)
+        else:
+            dropped.append(_duplicate(one, other, SAME_WORDS))
+    return [one.candidate for one in kept], dropped
+
+
+def _known(one: Candidate, kept: Sequence[_Kept]) -> tuple[_Kept, str] | None:
+    key, messages = key_of(one.evidence), messages_of(one.evidence)
+    for other in kept:
+        if other.key == key:
+            return other, SAME_KEY
+        if messages and messages <= other.messages:
+            return other, SAME_MESSAGE
+    return None
+
+
+def _echoed(one: Candidate, text: Text, kept: Sequence[_Kept]) -> int | None:
+    for n, other in enumerate(kept):
+        if not (is_resource(one.evidence) or is_resource(other.candidate.evidence)):
+            continue
+        if not text.repeats(other.text):
+            continue
+        # A section whose words stand in a message among others is where they can be looked up: both stay.
+        if _sourced(one) <= _sourced(other.candidate) or other.text.repeats(text):
+            return n
+    return None
+
+
+def _sourced(one: Candidate) -> int:
+    """How well it can be looked up: a document with an address, any document, what was said."""
+    if not is_resource(one.evidence):
+        return 0
+    return 1 if uri_of(one.evidence) is None else 2
+
+
+def _better(one: Candidate, other: Candidate) -> float | None:
+    scores = [score for score in (one.judged, other.judged) if score is not None]
+    return max(scores, default=None)
+
+
+def _words(one: Candidate) -> str:
+    """Give its words: where there are none of its own (a title alone), what was matched."""
+    matched = one.evidence.matched
+    return one.evidence.item.content or (matched[0].snippet if matched else "")
+
+
+def _duplicate(one: Candidate, of: Candidate, how: str) -> Fate:
+    return Fate(one, "duplicate", of=of.evidence.item.citation, why={"because": how})

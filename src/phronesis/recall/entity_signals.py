@@ -1,0 +1,110 @@
+"""The relational channel: what mentions the people, files and addresses that a question names."""
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from phronesis.core.relations import Entity, normal_name
+from phronesis.core.text import UNSPACED, storable
+from phronesis.recall.scope_index import Laid, LaneIndex, subject_code
+from phronesis.recall.scoring.lane_arrays import Floats, Mask
+from phronesis.recall.scoring.packed_features import FROM_ASSISTANT, FROM_USER, SAID
+from phronesis.recall.scoring.signals import Voice
+from phronesis.store.database import Unit
+from phronesis.store.relations import find_entities, read_families, read_mentions
+
+MAX_WORDS: Final = 4
+"""Words of a name: titles and double surnames fit."""
+
+MAX_QUERY_WORDS: Final = 64
+"""Words of a question that are looked up as names."""
+
+_WORD: Final = re.compile(rf"https?://\S+|(?:[^\W{UNSPACED}]|[@./~+-])+")
+_POSSESSIVE: Final = re.compile(r"['’]s\b")
+
+
+def names_in(text: str) -> set[str]:
+    """Give every run of one to four words of a question in normal form: what might be a name.
+
+    Chinese has no spaces: there, runs of two to four characters are candidates too.
+    """
+    held = storable(text)  # as the names that are stored; an address may hold what no database takes
+    words = [word.strip(".,;:!?-") for word in _WORD.findall(_POSSESSIVE.sub(" ", held))][:MAX_QUERY_WORDS]
+    out: set[str] = set()
+    for start in range(len(words)):
+        for end in range(start + 1, min(start + MAX_WORDS, len(words)) + 1):
+            out.add(normal_name(" ".join(words[start:end])))
+    for run in re.findall(r"[一-鿿]{2,}", text[:500]):
+        out |= {run[i : i + n] for n in range(2, MAX_WORDS + 1) for i in range(len(run) - n + 1)}
+    return out - {""}
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """One that a question names: its entities by id, and every name that it goes by, in normal form."""
+
+    entity_ids: frozenset[str]
+    names: frozenset[str]
+
+
+def named_in(unit: Unit, lane_id: int, names: set[str]) -> list[Named]:
+    """Give whom and what these names mean in a lane, each with all its aliases."""
+    found = find_entities(unit, lane_id, sorted(names)) if names else []
+    families: dict[str, list[Entity]] = {}
+    for entity in read_families(unit, lane_id, sorted({entity.canonical_id or entity.id for entity in found})):
+        families.setdefault(entity.canonical_id or entity.id, []).append(entity)
+    return [
+        Named(frozenset(entity.id for entity in family), frozenset(entity.normal for entity in family))
+        for family in families.values()
+    ]
+
+
+def mentioned_items(unit: Unit, lane_id: int, named: Iterable[Named]) -> set[str]:
+    """Give the ids of items that mention any of what is named, under any of its names."""
+    ids = {entity_id for one in named for entity_id in one.entity_ids}
+    return {mention.item_id for mention in read_mentions(unit, lane_id, sorted(ids))}
+
+
+# Whose words a question is after, as a mark on every place of a lane.
+
+SELF: Final = "user"
+"""The subject of what is held about the person whose memory it is (docs/memory-types.md)."""
+
+
+def speaker_of(
+    index: LaneIndex, laid: Laid, named: Sequence[Named], speaking: Collection[str], voice: Voice | None
+) -> tuple[Floats | None, bool]:
+    """Give 1 for what is by or about whom the question is after, and whether that is so by name.
+
+    One speaker is named, by any name: what that speaker said, and what is held about them. None is: what the user said
+    and what is held, or what the assistant said, whichever the question's "I" and "you" are after. Several are: silent.
+    """
+    families = [one.names for one in named if any(name in index.speakers for name in one.names)]
+    known = {name for family in families for name in family}
+    families += [frozenset({name}) for name in speaking if name in index.speakers and name not in known]
+    if len(families) > 1:
+        return None, False
+    about = _about(index, laid, [name for one in named for name in one.names])
+    if families:
+        [names] = families
+        said = np.isin(laid.speakers, [index.speakers[name] for name in names if name in index.speakers])
+        said &= laid.properties.flags & SAID > 0
+        if np.any(laid.properties.flags[said] & FROM_USER):
+            about |= _about(index, laid, [SELF])
+        return (said | about).astype(np.float32), True
+    if speaking:
+        return None, False  # somebody of another lane
+    if voice is None:
+        return (about.astype(np.float32), True) if about.any() else (None, False)
+    said = laid.properties.flags & SAID > 0
+    meant = laid.properties.flags & (FROM_ASSISTANT if voice == "assistant" else FROM_USER) > 0
+    held = about if voice == "assistant" else np.ones_like(about)
+    return np.where(said, meant, held).astype(np.float32), False
+
+
+def _about(index: LaneIndex, laid: Laid, names: Collection[str]) -> Mask:
+    codes = [subject_code(index.subjects[name]) for name in names if name in index.subjects]
+    return np.isin(laid.speakers, codes) if codes else np.zeros(len(laid.speakers), dtype=np.bool_)

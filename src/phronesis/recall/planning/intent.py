@@ -1,0 +1,356 @@
+"""What a message is after, and whether a document is needed to answer it: by what its sentences show.
+
+The rules say what a careful person would: a question about a document, a tool, an instrument, a product, a procedure
+or an error needs one, and so does counsel on technical means, and a command that works on a file. What the user said
+or did, private matters, notes, reminders and small talk need none. A sentence in which both meet needs a document
+only where it is consulted ("in the manual", 手册里). A question that speaks of nobody is taken for one about the world.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final
+
+from phronesis.core.name_detection import find_mentions
+from phronesis.core.retrieval_plan import Intent
+from phronesis.core.text import UNSPACED
+from phronesis.recall.planning.tables import shows, without
+
+# A message as the planner reads it: its sentences and clauses, and what each of them shows.
+
+MAX_READ: Final = 4_000
+"""Characters of a message that are read, half of them its beginning and half its end."""
+
+FEW_WORDS: Final = 3
+"""Words of a sentence that says little of its own."""
+
+MAX_SENTENCES: Final = 40
+MAX_SENTENCE: Final = 500
+"""Sentences that are read, and characters of each: what is longer is no sentence."""
+
+_BREAK: Final = re.compile(r"(?<=[.!?;])(?=\s)|(?<=[。！？；])|\n")
+_FOR_ME: Final = re.compile("(?:帮|给|替|教|请|让|麻烦)(?:一下)?[我咱](?:们)?")
+_CLAUSE: Final = re.compile(r"(?<=[，,；;：:])(?:\s|(?<=[，；：]))|\s[-–—]{1,2}\s")
+_FENCED: Final = re.compile(r"```.{0,4000}?(?:```|\Z)", re.DOTALL)
+_CODE: Final = re.compile(
+    r"^\s{0,40}(?:def|class|async def|import|from\s\S+\simport|return|function|const|let|var|public|private|static"
+    r"|fn|func|impl|struct|enum|template|#include|package|using|namespace|lemma|theorem|example|instance|by$|select|insert\sinto"
+    r"|update\s\S+\sset|create\stable|if\s?\(|for\s?\(|while\s?\(|@\w+)\b|[{};]\s*$|^\s{0,40}[)\]}]|^\s{2,40}\S+\s?=\s|=>|:=",
+    re.IGNORECASE | re.MULTILINE,
+)
+_IDENTIFIER: Final = re.compile(
+    r"`[^`\n]{2,80}`"
+    r"|(?<![\w/])/(?:[\w.{}:-]{1,40}/){0,6}[\w.{}:-]{2,40}"  # /api/orders
+    r"|(?<![\w.])[A-Za-z_]\w{1,40}(?:\.[A-Za-z_]\w{1,40}){1,4}(?![\w@])(?:\(\))?"  # pandas.merge
+    r"|(?<![\w-])--[a-z][\w-]{1,40}"  # --no-cache
+    r"|(?<!\w)[A-Za-z]{1,30}_\w{1,40}(?!\w)"  # retry_limit
+    r"|(?<!\w)(?:[A-Z][a-z0-9]{1,20}){2,5}[A-Z]{0,4}(?!\w)|(?<!\w)[A-Z][a-z0-9]{1,20}[A-Z]{2,4}(?!\w)"  # InfluxDB
+    r"|(?<!\w)[a-z]{2,20}[A-Z]\w{1,30}(?!\w)"  # useState
+    r"|(?<!\w)\w{1,30}\(\)",
+    re.ASCII,  # what is beside them may be Chinese
+)
+_FILE: Final = re.compile(
+    r"https?://\S{3,300}|\bwww\.\S{3,200}|(?<![\w/])(?:[\w.~-]{1,60}/){1,10}[\w.-]{1,60}\.[A-Za-z]\w{0,5}(?!\w)"
+    r"|(?<![\w.])[\w\u4e00-\u9fff-]{1,60}\.(?:md|txt|pdf|docx?|xlsx?|pptx?|csv|tsv|json|jsonl|ya?ml|toml|ini|cfg|conf|env|log|html?|xml|rst"
+    r"|tex|bib|ipynb|py|pyi|js|jsx|ts|tsx|java|kt|go|rs|c|h|cc|cpp|hpp|cs|rb|php|sh|ps1|bat|sql|lean|v|thy|r|jl|m|swift"
+    r"|scala|vue|css|scss|tf|gradle|lock|proto|cif|vasp|xyz|pdb|fasta|eml|zip|gz|tar)(?![\w])"
+    r"|(?<!\w)(?:Dockerfile|Makefile|README|CHANGELOG|LICENSE|CONTRIBUTING|docker-compose)(?!\w)",
+    re.ASCII,
+)
+_CURRENCY: Final = re.compile(r"\b(?:e\.g|i\.e|a\.m|p\.m|u\.s|u\.k|node\.js)\b", re.IGNORECASE)
+_MARKS: Final = " \t.,;:!?~…。，！？、～)("
+_HAN: Final = re.compile("[\u4e00-\u9fff]")
+_LATIN: Final = re.compile(rf"[^\W\d_{UNSPACED}]+")
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One sentence; what it shows is looked up when it is asked for, once."""
+
+    text: str
+    _shown: dict[str, bool] = field(default_factory=dict, compare=False, repr=False)
+
+    @cached_property
+    def low(self) -> str:
+        """Its words in small letters, as the tables want them."""
+        return " ".join(self.text.casefold().split())
+
+    def shows(self, name: str) -> bool:
+        """Tell whether it shows a feature of the tables."""
+        if name not in self._shown:
+            text = self.low
+            if name in ("mine", "recall"):  # 帮我看看 is about nobody
+                text = _FOR_ME.sub(" ", text)
+            if name == "mine":
+                text = without("impersonal", text)
+            elif name == "chat":
+                text = text.strip(_MARKS)
+            self._shown[name] = shows(name, text)
+        return self._shown[name]
+
+    @cached_property
+    def file(self) -> bool:
+        """Whether it names a file or an address."""
+        return _FILE.search(self.text) is not None
+
+    @cached_property
+    def file_alone(self) -> bool:
+        """Whether it is a file or an address and hardly a word beside it."""
+        return self.file and Sentence(_FILE.sub(" ", self.text)).words <= FEW_WORDS
+
+    @cached_property
+    def identifier(self) -> bool:
+        """Whether it holds a name of code, an option or a path of an interface."""
+        return _IDENTIFIER.search(_CURRENCY.sub(" ", self.text)) is not None
+
+    @cached_property
+    def names_somebody(self) -> bool:
+        """Whether it holds a capitalised name, of a person as likely as not."""
+        return any(one.kind in ("name", "handle") for one in find_mentions(self.text))
+
+    @cached_property
+    def words(self) -> int:
+        """How many words it has: spaced ones, and two Chinese characters for one."""
+        return len(_LATIN.findall(self.text)) + (len(_HAN.findall(self.text)) + 1) // 2
+
+    @cached_property
+    def clauses(self) -> Sequence["Sentence"]:
+        """Its parts between commas."""
+        found = [part.strip() for part in _CLAUSE.split(self.text) if part.strip()]
+        return [Sentence(part) for part in found] if len(found) > 1 else [self]
+
+
+@dataclass(frozen=True)
+class Message:
+    """What was read of a message, without its code."""
+
+    text: str
+    sentences: Sequence[Sentence]
+    code: bool
+
+    @property
+    def whole(self) -> Sentence:
+        """Give all that was read as one."""
+        return Sentence(self.text[:MAX_READ])
+
+
+def read_message(text: str) -> Message:
+    """Part a message into its sentences. Blocks of code are left out of them; ``code``: it holds nothing else."""
+    read = excerpt(text)
+    plain = _FENCED.sub("\n", read) if "```" in read else read
+    lines = [line for line in plain.split("\n") if line.strip()]
+    # One line that looks like code may be prose about it; of several, those that look so are code.
+    said = [line for line in lines if len(lines) == 1 or _CODE.search(line) is None]
+    parts = [part.strip() for line in said for part in _BREAK.split(line) if part.strip(_MARKS)]
+    half = MAX_SENTENCES // 2
+    sentences = [Sentence(part[:MAX_SENTENCE]) for part in (*parts[:half], *parts[half:][-half:])]
+    coded = bool(read.strip()) and (not sentences or (len(lines) == 1 and _is_code(lines[0])))
+    return Message(read, sentences, coded)
+
+
+def _is_code(line: str) -> bool:
+    return _CODE.search(line) is not None and not shows("question", line.casefold()) and _HAN.search(line) is None
+
+
+def identifiers(text: str) -> list[tuple[int, str]]:
+    """Give names of code, options and paths of interfaces, with their places."""
+    return [(match.start(), match[0].strip("`")) for match in _IDENTIFIER.finditer(_CURRENCY.sub(_blank, text))]
+
+
+def _blank(match: re.Match[str]) -> str:
+    return " " * len(match[0])
+
+
+def excerpt(text: str, most: int = MAX_READ) -> str:
+    """Give a text whole, or its beginning and its end where it is longer than ``most``."""
+    return text if len(text) <= most else f"{text[: most // 2]}\n{text[-(most // 2) :]}"
+
+
+def language_of(text: str) -> str:
+    """Give ``zh``, ``en`` or ``und``: by which of the tables a message is read for the most part.
+
+    Chinese is where there are at least as many Han characters as spaced words: names of tools stay Latin in Chinese
+    text. All else in Latin letters counts as English.
+    """
+    read = excerpt(text)
+    han, words = len(_HAN.findall(read)), len(_LATIN.findall(read))
+    return "zh" if han and han >= words else "en" if words else "und"
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What a sentence is after, whether a document is needed for it, and why."""
+
+    sentence: Sentence
+    intent: Intent
+    needs: bool
+    reason: str
+
+    @property
+    def asked(self) -> bool:
+        """Whether anything is looked for."""
+        return self.intent != "chat"
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """The same of a whole message, with its sentences."""
+
+    intent: Intent
+    needs: bool
+    reasons: Sequence[str]
+    sentences: Sequence[Judged]
+
+
+def decide(message: Message) -> Decided:
+    """Judge a message: documents are needed where one of its sentences needs them; its intent is the weightiest one."""
+    if message.code:
+        error = Sentence(message.text[:2000])
+        if error.shows("error"):
+            return Decided("how_to", True, ("an error: what it means stands in documents",), ())
+        return Decided("chat", False, ("code without a word: nothing is asked",), ())
+    judged = [judge(sentence) for sentence in message.sentences]
+    judged = _in_company(judged)
+    needing = [one for one in judged if one.needs]
+    asked = needing or [one for one in judged if one.asked]
+    intent = _weightiest(asked)
+    reasons = list(dict.fromkeys(one.reason for one in (asked or judged)))
+    return Decided(intent, bool(needing), tuple(reasons[:4]) or ("nothing is asked",), judged)
+
+
+def _weightiest(judged: Sequence[Judged]) -> Intent:
+    """Give the intent of the last sentence that asks: what stands before it leads up to it."""
+    return judged[-1].intent if judged else "chat"
+
+
+def _in_company(judged: Sequence[Judged]) -> list[Judged]:
+    """See a sentence with those beside it: behind an order to translate stands the text; a fault alone is asked."""
+    out = list(judged)
+    asks = any(one.asked for one in judged)
+    for n, one in enumerate(judged):
+        if one.intent == "act" and not one.needs and one.sentence.shows("act_text") and n == 0:
+            return [one]  # the rest is the text that is worked on
+        if not one.asked and not asks and one.sentence.shows("fault") and _is_of_a_thing(one.sentence):
+            out[n] = Judged(one.sentence, "how_to", True, "something does not work")
+    return out
+
+
+def judge(one: Sentence) -> Judged:
+    """Judge one sentence."""
+    for rule in (_error, _command, _small_talk, _personal, _document, _technical, _private):
+        found = rule(one)
+        if found is not None:
+            return found
+    if one.shows("question") and one.words > FEW_WORDS + 2 * one.shows("follow"):  # "and that one?"
+        return Judged(one, _wanted(one, "lookup"), True, "a question that is about nobody here")
+    if one.shows("question"):
+        return Judged(one, "recall", False, "a short question about what was said before")
+    return Judged(one, "chat", False, "nothing is asked")
+
+
+def _is_of_a_thing(one: Sentence) -> bool:
+    return one.shows("tech") or one.identifier or one.file
+
+
+def _consults(one: Sentence) -> bool:
+    """Whether a document is what answers: it is consulted, or a file or address is named in a question."""
+    return one.shows("doc_in") or (one.file and not one.shows("doc_thing"))
+
+
+def _error(one: Sentence) -> Judged | None:
+    if not one.shows("error") or (one.shows("recall") and not one.identifier):
+        return None
+    plain = one.shows("question") and not one.shows("how_to") and _asks_meaning(one)
+    return Judged(one, "lookup" if plain else "how_to", True, "an error: what it means stands in documents")
+
+
+def _asks_meaning(one: Sentence) -> bool:
+    return "mean" in one.low or "意思" in one.low or "含义" in one.low
+
+
+def _command(one: Sentence) -> Judged | None:
+    if one.shows("act_text") and one.shows("quoted") and not one.file:
+        return Judged(one, "act", False, "the text to work on stands in the message")
+    if one.shows("act_own") and not (
+        one.shows("recall") and one.shows("question") and not one.low.startswith("remember")
+    ):
+        if one.shows("question") and one.low.endswith(("?", "？")) and not one.low.startswith(("can you", "could you")):
+            return None
+        return Judged(one, "act", False, "something to note or to do")
+    if not one.shows("act_make") or one.shows("how_to") or one.low.endswith(("?", "？")):
+        return None
+    if one.shows("recall") and not _consults(one):
+        return Judged(one, "act", False, "it is made from what was said")
+    if (
+        one.file
+        or _consults(one)
+        or (one.shows("modify") and (_is_of_a_thing(one) or one.shows("doc") or one.shows("code")))
+    ):
+        return Judged(one, "act", True, "what is to be worked on stands in a file or document")
+    return Judged(one, "act", False, "something to make, from what is said")
+
+
+def _small_talk(one: Sentence) -> Judged | None:
+    if one.shows("chat") and not _consults(one) and not one.shows("how_to"):
+        return Judged(one, "chat", False, "small talk")
+    if not one.shows("question") and not one.shows("how_to") and not one.shows("advise"):
+        if one.shows("gist") and not one.shows("mine") and (one.shows("doc") or one.file):
+            return Judged(one, "lookup", True, "what a document says is asked for")
+        if one.file_alone:
+            return Judged(one, "lookup", True, "a file or address is given")
+        return Judged(one, "chat", False, "something is told")
+    return None
+
+
+def _personal(one: Sentence) -> Judged | None:
+    """What was said or done between the two: a document is needed where it is consulted beside that."""
+    if not one.shows("recall"):
+        return None
+    if one.shows("doc_in") and not (one.shows("doc_thing") and not one.file):
+        return Judged(one, _wanted(one, "lookup"), True, "a document is asked beside what was said")
+    if one.shows("how_to") and (one.shows("tech") or one.shows("rule")) and not one.shows("mine"):
+        return None
+    return Judged(one, _wanted(one, "recall"), False, "it asks what was said or done")
+
+
+def _document(one: Sentence) -> Judged | None:
+    if _consults(one):
+        return Judged(one, _wanted(one, "lookup"), True, "a document, file or address is asked")
+    if one.shows("doc") and not one.shows("doc_thing"):
+        return Judged(one, _wanted(one, "lookup"), True, "a document is named")
+    return None
+
+
+def _technical(one: Sentence) -> Judged | None:
+    """Tools, instruments, products, procedures: what is known of them stands in documents, whoever asks."""
+    of_things = one.shows("tech") or one.identifier
+    if one.shows("life") and not of_things:
+        return None
+    if of_things and (not one.shows("mine") or one.shows("how_to") or one.shows("fault")):
+        return Judged(one, _wanted(one, "lookup"), True, "how a tool, instrument or product works stands in documents")
+    if one.shows("rule") and (not one.shows("mine") or one.shows("how_to")):
+        return Judged(one, _wanted(one, "lookup"), True, "rules and procedures stand in documents")
+    return None
+
+
+def _private(one: Sentence) -> Judged | None:
+    named = one.names_somebody and not one.shows("how_to")
+    if named or one.shows("mine") or one.shows("person") or one.shows("life"):
+        return Judged(one, _wanted(one, "recall"), False, "it is about the user and those around")
+    if one.shows("advise") and not one.shows("how_to"):
+        return Judged(one, "advise", False, "counsel on what is no matter of documents")
+    return None
+
+
+def _wanted(one: Sentence, otherwise: Intent) -> Intent:
+    """Give the intent that the words name, or what is left."""
+    if one.shows("change"):
+        return "change"
+    if one.shows("fault") and otherwise != "recall" and (one.shows("advise") or one.shows("how_to")):
+        return "how_to"
+    if one.shows("advise") and not (otherwise == "recall" and one.shows("behind")):
+        return "advise"
+    if one.shows("how_to") and otherwise != "recall":
+        return "how_to"
+    return otherwise

@@ -1,0 +1,110 @@
+"""Carrying out a plan: every retriever that it names, one list of what they found, and why it is as it is."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from phronesis.config import Policy, remote_key
+from phronesis.core.evidence_pack import EvidencePack
+from phronesis.core.results import Degraded
+from phronesis.core.retrieval_plan import RetrievalPlan, SubPlan
+from phronesis.errors import ModelError
+from phronesis.models.rerankers import ROLE, Judge
+from phronesis.recall.deduplication import Candidate, candidates_of, judged
+from phronesis.recall.fusion import Fused, FusionRules, fuse, placed
+from phronesis.recall.reranking import FUSION, Search, shown_text
+from phronesis.recall.retrievers import MemoryRetriever, RemoteRetriever, ResourceRetriever, Retrieved, Retriever
+from phronesis.recall.scoring.weights import on_scale
+from phronesis.recall.search_options import Encodings
+from phronesis.store.eligible import NO_EXCLUSION, Exclusion
+
+FEWEST: Final = 2
+"""Candidates from which on a reranker is asked: one alone has no order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieving:
+    """Carries plans out over its retrievers; ``judge`` reads the candidates of all of them, once. It never writes."""
+
+    retrievers: Sequence[Retriever]
+    rules: FusionRules = field(default_factory=FusionRules)
+    judge: Judge | None = None
+
+    @property
+    def remote(self) -> bool:
+        """Whether another server is asked for resources."""
+        return any(isinstance(one, RemoteRetriever) for one in self.retrievers)
+
+    def retrieve(
+        self,
+        tenant: str,
+        plan: RetrievalPlan,
+        encodings: Encodings | None = None,
+        *,
+        exclude: Exclusion = NO_EXCLUSION,
+    ) -> EvidencePack:
+        """Give the evidence for a plan, best first, with where it comes from and what became of every candidate.
+
+        What ``exclude`` names is no candidate; another server's resources know nothing of it.
+
+        It abstains when every retriever does that was asked. A model or a server that is away is named in ``degraded``.
+        InputError: a kind or a filter of the plan is wrong.
+        """
+        encodings = Encodings() if encodings is None else encodings
+        asked = [one for one in self.retrievers if _part_of(plan, one) is not None]
+        parts = [one.retrieve(tenant, plan, encodings, exclude) for one in asked]
+        rules = replace(self.rules, memory_share=plan.share)
+        candidates, away = self._judged(tenant, plan, rules, candidates_of([part.part for part in parts]))
+        fused = fuse(candidates, rules, limit=plan.limit)
+        abstained = all(part.abstained for part in parts)
+        return EvidencePack(
+            on_scale(fused.evidence, abstained=abstained),
+            plan,
+            abstained=abstained,
+            ignored_fields={part.name: part.ignored for part in parts if part.ignored},
+            explain=self._explained(parts, rules, fused),
+            degraded=(*dict.fromkeys(one for part in parts for one in part.degraded), *away),
+        )
+
+    def close(self) -> None:
+        """Close the retrievers' connections."""
+        for one in self.retrievers:
+            one.close()
+
+    def _judged(
+        self, tenant: str, plan: RetrievalPlan, rules: FusionRules, candidates: Sequence[Candidate]
+    ) -> tuple[Sequence[Candidate], tuple[Degraded, ...]]:
+        """Let the reranker read as many as it takes, of both sides in their ratio; without it the order stays."""
+        if self.judge is None or len(candidates) < FEWEST:
+            return candidates, ()
+        read, rest = placed(candidates, rules, self.judge.candidates)
+        try:
+            scores = self.judge.judge(tenant, plan.message, [shown_text(one.evidence) for one in read])
+        except ModelError as error:
+            return candidates, (Degraded(ROLE, error.code, FUSION, self.judge.name),)
+        return judged([*read, *rest], scores), ()
+
+    def _explained(self, parts: Sequence[Retrieved], rules: FusionRules, fused: Fused) -> dict[str, Any]:
+        told = {part.name: {**part.explain, "found": len(part.evidence), "abstained": part.abstained} for part in parts}
+        reranker = None if self.judge is None else self.judge.name
+        return {"retrievers": told, "rules": rules.to_dict(), "reranker": reranker, **fused.to_dict()}
+
+
+def _part_of(plan: RetrievalPlan, retriever: Retriever) -> SubPlan | None:
+    return plan.memory if retriever.store == "memory" else plan.resources
+
+
+# Joining the retrievers that a policy names.
+
+
+def make_retrieving(searcher: Search, policy: Policy, judge: Judge | None) -> Retrieving:
+    """Give who carries out plans: this store's memory and resources, and another server where the policy names one.
+
+    ``searcher`` orders by its own score alone: ``judge`` reads what all retrievers found, once. InputError: the
+    variable that holds the server's key is not set.
+    """
+    retrievers: list[Retriever] = [MemoryRetriever(searcher), ResourceRetriever(searcher)]
+    remote, key = policy.resources.remote, remote_key(policy)
+    if remote is not None:
+        retrievers.append(RemoteRetriever(remote.url, None if key is None else key.get_secret_value(), remote.timeout))
+    return Retrieving(retrievers, policy.fusion.rules(), judge)

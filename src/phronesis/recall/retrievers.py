@@ -1,0 +1,344 @@
+"""Resources of another server that speaks the contract: ``POST {url}/api/v1/retrieve`` (SB-08).
+
+The plan goes out without whom it is for and without its part for memory: the key says which store the other side looks
+through. What comes back is bounded, checked field by field and made foreign; whatever is wrong with it, the answer here
+is an empty part that says why.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Protocol
+from urllib.parse import urlsplit
+
+from phronesis.core.documents import SECTION
+from phronesis.core.evidence_pack import EvidencePack
+from phronesis.core.ids import REMOTE_PREFIX, derived_id
+from phronesis.core.items import KINDS, Item, Trust
+from phronesis.core.results import Degraded, Evidence, Match, SearchResult, Source
+from phronesis.core.retrieval_plan import MAX_QUERIES, RetrievalPlan, Store, SubPlan, SubQuery
+from phronesis.core.scope import Scope
+from phronesis.core.text import storable
+from phronesis.core.timestamps import optional_micros
+from phronesis.errors import AnswerRejected, Closed, InputError, MissingExtra, ModelError, ModelRefused
+from phronesis.index.tokens import tokenize
+from phronesis.models.call_policy import Limits
+from phronesis.models.transport import Gateway, ModelHttp
+from phronesis.recall.deduplication import COVERED, OUTLYING, Part
+from phronesis.recall.reranking import Search
+from phronesis.recall.search import Query
+from phronesis.recall.search_options import Encodings, Manner
+from phronesis.store.eligible import NO_EXCLUSION, Exclusion, Wanted, check_kinds
+from phronesis.store.filters import scoped_filters
+
+# The port of retrievers: each is asked what a plan says for its store, and tells what it found and passed over.
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """What one retriever gives: evidence, best first, each with its signals by name in ``why``.
+
+    ``ignored`` are the fields of the plan that it could not use; ``abstained`` says that nothing supports an answer.
+    """
+
+    name: str
+    store: Store
+    evidence: tuple[Evidence, ...] = ()
+    abstained: bool = True
+    ignored: tuple[str, ...] = ()
+    degraded: tuple[Degraded, ...] = ()
+    explain: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def part(self) -> Part:
+        """What is fused."""
+        return Part(self.name, self.store, self.evidence, self.abstained)
+
+
+class Retriever(Protocol):
+    """Finds evidence in one store. Thread-safe; it raises nothing because a model or a server is away."""
+
+    @property
+    def name(self) -> str:
+        """What ``explain`` and ``ignored_fields`` call it."""
+        ...
+
+    @property
+    def store(self) -> Store:
+        """Whose part of a plan it carries out."""
+        ...
+
+    def retrieve(
+        self, tenant: str, plan: RetrievalPlan, encodings: Encodings, exclude: Exclusion = NO_EXCLUSION
+    ) -> Retrieved:
+        """Give what it finds for its part of a plan, nothing when the plan has none for it.
+
+        ``encodings`` holds the vectors of the questions of this call; what ``exclude`` names is not found.
+        InputError: a filter or a kind is wrong.
+        """
+        ...
+
+    def close(self) -> None:
+        """Close its connections, if it has any."""
+        ...
+
+
+# The two retrievers of this store: conversation memory, and resources.
+
+MEMORY: Final = "memory"
+RESOURCES: Final = "resources"
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRetriever:
+    """Looks through conversation memory: words, names, vectors, and the time that is asked about."""
+
+    searcher: Search
+    name: str = MEMORY
+    store: Store = MEMORY
+
+    def retrieve(
+        self, tenant: str, plan: RetrievalPlan, encodings: Encodings, exclude: Exclusion = NO_EXCLUSION
+    ) -> Retrieved:
+        """Give what memory holds for a plan."""
+        sub = plan.memory
+        if sub is None or not sub.queries:
+            return Retrieved(self.name, self.store)
+        query = _query(plan, sub, encodings, exclude)
+        query = replace(query, manner=replace(query.manner, window=plan.time))
+        return _retrieved(self.name, sub, query, self.searcher.search(tenant, query))
+
+    def close(self) -> None:
+        """Do nothing: the database is not this retriever's."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceRetriever:
+    """Looks through the sections of documents. These were not said at a time: the window is passed over."""
+
+    searcher: Search
+    name: str = RESOURCES
+    store: Store = RESOURCES
+
+    def retrieve(
+        self, tenant: str, plan: RetrievalPlan, encodings: Encodings, exclude: Exclusion = NO_EXCLUSION
+    ) -> Retrieved:
+        """Give what the resources hold for a plan."""
+        sub = plan.resources
+        if sub is None or not sub.queries:
+            return Retrieved(self.name, self.store)
+        query = _query(plan, sub, encodings, exclude)
+        others = query.wanted.kinds is not None and list(query.wanted.kinds) != [SECTION]
+        query = replace(query, wanted=replace(query.wanted, kinds=[SECTION]))
+        ignored = [*(["time"] if plan.time is not None else []), *(["kinds"] if others else [])]
+        return _retrieved(self.name, sub, query, self.searcher.search(tenant, query), *ignored)
+
+    def close(self) -> None:
+        """Do nothing, likewise."""
+
+
+def main_query(sub: SubPlan) -> SubQuery:
+    """Give the wording that is searched whole: the weightiest, of equals the first."""
+    return max(sub.queries, key=lambda one: one.weight)
+
+
+def _query(plan: RetrievalPlan, sub: SubPlan, encodings: Encodings, exclude: Exclusion) -> Query:
+    """Give the search of a sub-plan. One wording is searched whole; the others are met by the words of each text.
+
+    To search each of eight whole would take eight times as long and encode eight questions.
+    """
+    main = main_query(sub)
+    others = [one for one in sub.queries[:MAX_QUERIES] if one is not main and one.text != main.text]
+    kinds = sub.kinds if sub.kinds is not None else plan.kinds
+    filters = sub.filters if sub.filters is not None else plan.filters
+    wanted = Wanted(
+        kinds=check_kinds(None if kinds is None else list(kinds), KINDS), attributes=plan.scope.attributes,
+        filters=None if filters is None else scoped_filters(filters, plan.scope.named),
+        as_of=optional_micros(plan.as_of), valid_at=optional_micros(plan.valid_at), exclude=exclude,
+    )  # fmt: skip
+    names = tuple(map(storable, plan.entities))  # a plan may be a caller's own, or a model's
+    manner = Manner(wordings=others, modes=tuple(sub.modes), names=names, signals=True, encodings=encodings)
+    return Query(storable(main.text), plan.scope, wanted, sub.limit, explain=True, store=sub.store, manner=manner)
+
+
+def _retrieved(name: str, sub: SubPlan, query: Query, found: SearchResult, *ignored: str) -> Retrieved:
+    passed: list[str] = list(ignored)
+    if "semantic" in sub.modes and "dense" not in found.channels:
+        passed.append("modes.semantic")
+    if query.manner.names and "relational" not in sub.modes:
+        passed.append("entities")
+    if len(sub.queries) > MAX_QUERIES:
+        passed.append("queries")
+    explain: dict[str, Any] = dict(found.explain or {})
+    return Retrieved(
+        name, sub.store, found.evidence, found.abstained, tuple(passed), found.degraded,
+        {**explain, "query": query.text, "wordings": [one.text for one in query.manner.wordings]},
+    )  # fmt: skip
+
+
+# Evidence of another server, made such that nothing here takes it for its own.
+
+MAX_CONTENT: Final = 20_000
+"""Characters of a remote section: what is shown of it is a snippet."""
+
+MAX_READ: Final = 4_000
+"""Characters in which the question's words are looked for."""
+
+_TEXTS: Final = ("title", "document_id")
+_NUMBERS: Final = ("start", "end")
+_MAX_PATH: Final = 16
+_MAX_NAME: Final = 300
+
+
+def foreign(found: Evidence, *, server: str, asked: Collection[str]) -> Evidence:
+    """Give evidence of ``server`` as ours; ``asked`` are the question's terms.
+
+    How much of the question it holds is counted here: what a server says of its own results is not comparable with what
+    another says. Its cosine's standing, which it alone can know, is taken as it says.
+    """
+    item, theirs = found.item, found.item.data
+    own = {name: theirs[name][:_MAX_NAME] for name in _TEXTS if isinstance(theirs.get(name), str)}
+    document = own.pop("document_id", None)
+    path = theirs.get("path")
+    data: dict[str, Any] = {
+        **own, **{name: theirs[name] for name in _NUMBERS if isinstance(theirs.get(name), int)},
+        "path": [one[:_MAX_NAME] for one in path[:_MAX_PATH] if isinstance(one, str)] if isinstance(path, list) else [],
+        "document_id": _named(server, document or item.source_ref or item.id),
+        "remote": server, "remote_id": item.id,
+    }  # fmt: skip
+    content = item.content[:MAX_CONTENT]
+    matched = tuple(_matched(one, server, item.id) for one in found.matched[:1])
+    ours = Item(
+        id=_named(server, item.id), kind=SECTION, content=content, entry_id=_named(server, item.entry_id),
+        recorded_at=item.recorded_at, updated_at=item.updated_at, version=item.version, trust=Trust.EXTERNAL,
+        confidence=item.confidence, source_ref=item.source_ref, valid_from=item.valid_from, valid_to=item.valid_to,
+        occurred_at=item.occurred_at, data=data,
+    )  # fmt: skip
+    why = {**_plain(found.why), COVERED: _covered([*own.values(), *data["path"], content], asked)}
+    return Evidence(ours, found.score, matched, tuple(_source(one, server) for one in found.sources), why=why)
+
+
+def _named(server: str, identity: str) -> str:
+    return f"{REMOTE_PREFIX}{derived_id('remote', server, identity)}"
+
+
+def _matched(match: Match, server: str, item_id: str) -> Match:
+    part = match.part if match.part == "whole" or match.part.startswith("chunk:") else "whole"
+    mine = _named(server, item_id)
+    which = part.partition(":")[2]
+    return Match(mine if not which else f"{mine}::chunk::{which}", part, match.snippet[:MAX_READ], match.distance)
+
+
+def _source(source: Source, server: str) -> Source:
+    quote = None if source.quote is None else source.quote[:MAX_READ]
+    return Source(_named(server, source.entry_id), source.source_ref, occurred_at=source.occurred_at, quote=quote)
+
+
+def _plain(why: Mapping[str, float] | None) -> dict[str, float]:
+    return {name: value for name, value in (why or {}).items() if name == OUTLYING}
+
+
+def _covered(texts: Collection[str], asked: Collection[str]) -> float:
+    if not asked:
+        return 0.0
+    held = set(tokenize("\n".join(texts)[:MAX_READ]))
+    return round(len(held.intersection(asked)) / len(asked), 6)
+
+
+PATH: Final = "/api/v1/retrieve"
+
+MAX_BYTES: Final = 4 << 20
+"""Bytes of one answer: forty sections of twenty thousand characters, three bytes each, and what is said of them."""
+
+PAUSE_SECONDS: Final = 10.0
+"""How long a server that was not reached is left alone: plans are carried out meanwhile without waiting for it."""
+
+ROLE: Final = "retrieve"
+WITHOUT: Final = "local"
+"""Who answers when it does not: the retrievers of this store."""
+
+UNAVAILABLE: Final = "remote.unavailable"
+REFUSED: Final = "remote.refused"
+UNREADABLE: Final = "remote.answer"
+"""Why a server's part is empty: not reached in time or failing; it refuses the key or the path; its answer is none."""
+
+
+@dataclass(slots=True)
+class RemoteRetriever:
+    """Asks one server. Thread-safe; connects when it is first asked; close it when done."""
+
+    url: str
+    api_key: str | None = field(default=None, repr=False)
+    timeout: float = 5.0
+    seconds: Callable[[], float] = time.monotonic
+    store: Store = RESOURCES
+    _away_until: float = float("-inf")
+    _http: ModelHttp | None = None
+    _closed: bool = False
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def name(self) -> str:
+        """``remote:`` and the server's host and port."""
+        return f"remote:{urlsplit(self.url).netloc}"
+
+    def retrieve(
+        self,
+        tenant: str,  # noqa: ARG002 - the port's
+        plan: RetrievalPlan,
+        encodings: Encodings,  # noqa: ARG002
+        exclude: Exclusion = NO_EXCLUSION,  # noqa: ARG002 - its resources are of no session
+    ) -> Retrieved:
+        """Give what the server finds for a plan."""
+        sub = plan.resources
+        if sub is None or not sub.queries:
+            return Retrieved(self.name, self.store)
+        if self.seconds() < self._away_until:
+            return self._nothing(UNAVAILABLE)
+        try:
+            pack = self._asked(plan, sub)
+        except ModelRefused:
+            return self._nothing(REFUSED)
+        except MissingExtra as error:
+            return self._nothing(error.code)
+        except (AnswerRejected, InputError):  # not JSON, too long, or a field that is wrong
+            return self._nothing(UNREADABLE)
+        except (ModelError, Closed):
+            with self._lock:
+                self._away_until = self.seconds() + PAUSE_SECONDS
+            return self._nothing(UNAVAILABLE)
+        return self._told(pack, sub)
+
+    def close(self) -> None:
+        """Close the connections; a call under way ends."""
+        with self._lock:
+            self._closed = True
+            if self._http is not None:
+                self._http.close()
+
+    def _asked(self, plan: RetrievalPlan, sub: SubPlan) -> EvidencePack:
+        limits = Limits(self.seconds, self.seconds() + self.timeout, max_bytes=MAX_BYTES)
+        outgoing = replace(plan, scope=Scope(), memory=None, kinds=None, limit=sub.limit, share=0.0, degraded=())
+        return EvidencePack.from_dict(self._connected().post(PATH, outgoing.to_dict(), limits=limits), plan=plan)
+
+    def _told(self, pack: EvidencePack, sub: SubPlan) -> Retrieved:
+        asked = set(tokenize(main_query(sub).text))
+        found = tuple(foreign(one, server=self.url, asked=asked) for one in pack.evidence[: sub.limit])
+        ignored = sorted({name for fields in pack.ignored_fields.values() for name in fields})
+        degraded = tuple(replace(one, instead_of=f"{self.name}/{one.instead_of}") for one in pack.degraded)
+        return Retrieved(
+            self.name, self.store, found, pack.abstained or not found, tuple(ignored), degraded, {"url": self.url}
+        )
+
+    def _nothing(self, reason: str) -> Retrieved:
+        away = Degraded(ROLE, reason, WITHOUT, self.name)
+        return Retrieved(self.name, self.store, degraded=(away,), explain={"url": self.url})
+
+    def _connected(self) -> ModelHttp:
+        with self._lock:
+            if self._closed:
+                raise Closed(f"{self.name}: its connections were closed")
+            if self._http is None:
+                self._http = ModelHttp(Gateway(self.name, self.url, self.api_key))
+            return self._http

@@ -1,0 +1,1 @@
+"""Ranking: signals, features, weights and the scale of scores. Pure."""

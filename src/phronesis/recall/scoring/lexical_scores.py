@@ -1,0 +1,264 @@
+"""What the words of a question say of every place's own text: BM25 and coverage."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from phronesis.core.lexical_index import K1, B, ScopeIndex, idf_of
+from phronesis.recall.scoring.lane_arrays import WINDOW_REACH, Bytes, Floats, Layout, Lengths, Mask, Rows
+
+MAX_TERMS: Final = 64
+"""Terms of a question that are looked for: a question has five to ten, and a page pasted in should not cost seconds."""
+
+
+COMMON: Final = 50
+"""A term that stands at more than a fiftieth of a lane's places is reckoned with at all of them: to pick its places out
+takes longer. Measured on 100,000 places; the scores are the same."""
+
+MARGIN: Final = WINDOW_REACH
+"""Places before the first and behind the last of a line, so that it can be shifted."""
+
+MOST: Final = 255
+"""The most that a byte counts."""
+
+
+@dataclass(slots=True)
+class Posting:
+    """Where one term stands in a lane of ``size`` places: its places and, parallel, how often."""
+
+    places: Rows
+    counts: Floats
+    size: int
+    _line: Bytes | None = field(default=None, repr=False)
+
+    @property
+    def common(self) -> bool:
+        """Whether it is cheaper to reckon with every place."""
+        return len(self.places) * COMMON > self.size
+
+    def line(self, shift: int = 0) -> Bytes:
+        """Give its count ``shift`` places further on (``MARGIN`` at most) for every place; ``MOST`` stands for more."""
+        return self._whole()[MARGIN + shift :][: self.size]
+
+    def lines(self) -> Bytes:
+        """Give ``line`` for each shift from ``-MARGIN`` to ``MARGIN``, one under the other."""
+        # The same bytes again and again, each line a byte further on.
+        return np.ndarray((2 * MARGIN + 1, self.size), np.uint8, self._whole(), 0, (1, 1))
+
+    def _whole(self) -> Bytes:
+        if self._line is None:
+            self._line = np.zeros(self.size + 2 * MARGIN, dtype=np.uint8)
+            self._line[self.places + MARGIN] = np.minimum(self.counts, MOST).astype(np.uint8)
+        return self._line
+
+    def exact(self, counted: Bytes) -> Floats:
+        """Give what was counted at every place, with its own counts where a byte is too small for them."""
+        out = counted.astype(np.float32)
+        many = self.counts > MOST
+        if many.any():
+            out[self.places[many]] = self.counts[many]
+        return out
+
+    def everywhere(self) -> Floats:
+        """Give its count at every place."""
+        return self.exact(self.line())
+
+
+@dataclass(frozen=True, slots=True)
+class Frequencies:
+    """Where each distinct term of a question stands in one lane, and how often.
+
+    ``asked`` counts how often the question says each term. ``known`` is the share of the question's idf mass that is of
+    these terms: the rest is of words that nobody in the scope wrote.
+    """
+
+    postings: Sequence[Posting]
+    asked: Floats
+    idf: Floats
+    known: float = 1.0
+
+
+def frequencies(lanes: Sequence[tuple[ScopeIndex, Layout]], terms: Sequence[int]) -> list[Frequencies]:
+    """Look up a question's terms in every lane; idf (``core.lexical.idf_of``) is that of the whole scope.
+
+    Only terms that the scope knows take part: a word nobody wrote tells nothing of any text. Of a long question the
+    ``MAX_TERMS`` rarest do.
+    """
+    asked = Counter(terms)
+    distinct = list(asked)
+    postings = [index.postings(distinct) for index, _ in lanes]
+    documents = sum(index.doc_count for index, _ in lanes)
+    held = [sum(len(found[n][0]) for found in postings) for n in range(len(distinct))]
+    known = sorted((n for n, df in enumerate(held) if df), key=lambda n: (held[n], n))[:MAX_TERMS]
+    idf = np.array([idf_of(documents, held[n]) for n in known], dtype=np.float32)
+    times = np.array([asked[distinct[n]] for n in known], dtype=np.float32)
+    mass = sum(idf_of(documents, df) for df in held)
+    share = min(1.0, float(idf.sum()) / mass) if mass else 1.0
+    tables = []
+    for (_, layout), found in zip(lanes, postings, strict=True):
+        placed = []
+        for n in known:
+            rows, counts = found[n]
+            places = layout.place_of[rows]
+            there = places >= 0
+            if not there.all():
+                places, counts = places[there], counts[there]
+            placed.append(Posting(places, counts.astype(np.float32), len(layout)))
+        tables.append(Frequencies(placed, times, idf, share))
+    return tables
+
+
+def text_scores(lanes: Sequence[tuple[Layout, Frequencies]]) -> list[Floats]:
+    """Give BM25 of each place's own text, one array a lane (Robertson & Zaragoza 2009; k1 1.2, b .75)."""
+    average = mean_length([layout.lengths for layout, _ in lanes])
+    out = []
+    for layout, found in lanes:
+        saturation = saturation_of(layout.lengths, average)
+        scores = np.zeros(len(layout), dtype=np.float32)
+        for one, weight in zip(found.postings, found.asked * found.idf, strict=True):
+            if one.common:
+                scores += weighed(one.everywhere(), saturation, weight)
+            else:  # no place stands there twice
+                scores[one.places] += weighed(one.counts, saturation[one.places], weight)
+        out.append(scores)
+    return out
+
+
+def coverage(layout: Layout, found: Frequencies) -> Floats:
+    """Give the share 0..1 of the question's idf mass that each place holds; 0 when the scope knows no term of it."""
+    mass = float(found.idf.sum())
+    share = np.zeros(len(layout), dtype=np.float32)
+    for one, idf in zip(found.postings, found.idf, strict=True):
+        held = idf / np.float32(mass)
+        if one.common:
+            share += (one.line() > 0) * held
+        else:
+            share[one.places] += held
+    # Rounded shares may add up to a hair above one.
+    return np.minimum(share, np.float32(1.0), out=share)
+
+
+def weighed(counts: Floats, saturation: Floats, weight: np.float32) -> Floats:
+    """Give a term's share of BM25 from its counts: weight x tf / (tf + k1 (1 - b + b length / average))."""
+    out = counts + saturation
+    np.divide(counts, out, out=out)
+    out *= weight
+    return out
+
+
+def saturation_of(lengths: Lengths, average: float) -> Floats:
+    """Give what BM25 adds to a term's count in its denominator, for each place: k1 (1 - b + b length / average)."""
+    slope = K1 * B / average if average else 0.0
+    return lengths.each * np.float32(slope) + np.float32(K1 * (1.0 - B))
+
+
+def mean_length(lengths: Sequence[Lengths]) -> float:
+    """Give the mean length of all lanes' texts together; 0 where there are none."""
+    count = sum(len(one.each) for one in lengths)
+    return sum(one.total for one in lengths) / count if count else 0.0
+
+
+# What the words of a question say of the talk around every place: BM25 of windows and of pairs.
+
+RARE: Final = 300
+RARE_FROM: Final = 30_000
+"""A term is rare where it stands at fewer places than a three-hundredth of those beyond the first 30,000: then it is
+cheaper to look at the stretches around each of them than at all there are. The scores are the same."""
+
+_STEPS: Final = np.arange(-WINDOW_REACH, WINDOW_REACH + 1)[:, None]
+
+_Laid = Sequence[tuple[Layout, Frequencies]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """Which stretches hold one term: ``counts`` of it, at ``places`` (which may repeat) or, None, at every place.
+
+    ``stretches`` is how many hold it at all.
+    """
+
+    places: Rows | None
+    counts: Floats
+    stretches: int
+
+
+def window_scores(lanes: _Laid) -> list[Floats]:
+    """Give BM25 of each place's window, one array a lane."""
+    return _scores(lanes, [layout.windows.lengths for layout, _ in lanes], _in_windows)
+
+
+def pair_scores(lanes: _Laid) -> list[Floats]:
+    """Give BM25 of each place's pair, likewise."""
+    return _scores(lanes, [layout.pairs.lengths for layout, _ in lanes], _in_pairs)
+
+
+def _scores(lanes: _Laid, lengths: Sequence[Lengths], inside: Callable[[Layout, Posting], _Held]) -> list[Floats]:
+    total, average = sum(len(one.each) for one in lengths), mean_length(lengths)
+    tables = [[_alone(one) if layout.apart else inside(layout, one) for one in found.postings]
+              for layout, found in lanes]  # fmt: skip
+    held = (sum(one.stretches for one in term) for term in zip(*tables, strict=True))
+    idf = np.array([idf_of(total, df) for df in held], dtype=np.float32)
+    return [
+        _bm25(table, saturation_of(length, average), found.asked * idf)
+        for table, length, (_, found) in zip(tables, lengths, lanes, strict=True)
+    ]
+
+
+def _bm25(table: Sequence[_Held], saturation: Floats, weights: Floats) -> Floats:
+    out = np.zeros(len(saturation), dtype=np.float32)
+    # Term by term: a line of ten thousand stays in a processor's first caches, a table of all terms does not.
+    for one, weight in zip(table, weights, strict=True):
+        if one.places is None:
+            out += weighed(one.counts, saturation, weight)
+        else:
+            # What repeats has the same count, and is written once: numpy reads all before it writes.
+            out[one.places] += weighed(one.counts, saturation[one.places], weight)
+    return out
+
+
+def _alone(term: Posting) -> _Held:
+    """Give what a term's own texts hold of it, where a stretch is the text itself."""
+    if term.common:
+        return _Held(None, term.everywhere(), len(term.places))
+    return _Held(term.places, term.counts, len(term.places))
+
+
+def _in_windows(layout: Layout, term: Posting) -> _Held:
+    windows = layout.windows
+    if _is_rare(term):
+        near = term.places + _STEPS
+        near = np.clip(near, layout.first[term.places], layout.last[term.places])
+        inside = (near == term.places + _STEPS) & (windows.start[near] <= term.places)
+        return _around(term, near, inside & (term.places < windows.stop[near]))
+    # A window of several places holds fewer terms than a byte counts (``WINDOW_TOKENS``), so that bytes may be added:
+    # that takes a quarter of what running totals do.
+    counts = np.add.reduce(term.lines() & windows.near, axis=0, dtype=np.uint8)
+    return _Held(None, term.exact(counts), int(np.count_nonzero(counts)))
+
+
+def _in_pairs(layout: Layout, term: Posting) -> _Held:
+    joined = layout.pairs.joined
+    if _is_rare(term):
+        after = np.minimum(term.places + 1, len(layout) - 1)
+        near = np.stack((term.places, after))
+        then = (after > term.places) & joined[after].view(np.bool_)
+        return _around(term, near, np.stack((np.ones(len(after), np.bool_), then)))
+    counts = term.line(-1) & joined
+    counts += term.line()
+    return _Held(None, term.exact(counts), int(np.count_nonzero(counts)))
+
+
+def _is_rare(term: Posting) -> bool:
+    """Tell whether to look around its places only."""
+    return len(term.places) * RARE < term.size - RARE_FROM
+
+
+def _around(term: Posting, near: Rows, inside: Mask) -> _Held:
+    """Sum what stands within reach: ``near`` are places about each of its own, ``inside`` those meant."""
+    there = near[inside]
+    places, at = np.unique(there, return_inverse=True)
+    counts = np.bincount(at, np.broadcast_to(term.counts, near.shape)[inside], len(places))
+    return _Held(places, counts.astype(np.float32), len(places))

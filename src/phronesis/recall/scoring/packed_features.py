@@ -1,0 +1,171 @@
+"""What lifts a result whatever the question: how recent it is, how important, how settled a trait (NM-11).
+
+The requirement's formula is ``base · (1 + recency + importance + trait)``. A base is a sum of standard deviations and
+may lie below 0, where a greater factor would lower it. So the bonuses count on its size:
+
+    final = base + |base| · (recency + importance + trait)
+
+which is the requirement's wherever the base is above 0, and ``base · (1 - …)`` below. A bonus never lowers a score; and
+of two results with the same bonuses the one of the better base stays before the other, since they are below 1 together.
+
+What was said word for word gets none for being recent: a question meets a talk of any time, and its date features know
+when it asks for a time (docs/decisions/0021-recall-boosts.md has figures). What is no memory of conversations (claims,
+documents, experience) gets none at all.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from struct import Struct
+from types import MappingProxyType
+from typing import Any, Final
+
+import numpy as np
+
+from phronesis.errors import InputError
+from phronesis.recall.scoring.lane_arrays import Floats, Mask, Rows
+
+# What ranking needs to know of a text beside its words, packed: a search reads no texts.
+
+FROM_USER: Final = 1
+FROM_ASSISTANT: Final = 2
+ASKS: Final = 4
+SHARES_PHOTO: Final = 8
+NAMES_TIME: Final = 16
+SAID: Final = 32
+FROM_TOOL: Final = 64
+WHOLE_TERMS: Final = 128
+"""Bits of ``Marks.flags``. ``SAID``: a message, word for word; without it something made of messages, or stated.
+``WHOLE_TERMS``: its terms hold identifiers whole; those of a document stored by an older version do not."""
+
+NO_DAY: Final = 0
+"""The day of what has none; 1 is the first of January of year 1."""
+
+NO_IMPORTANCE: Final = 0
+"""The importance of what gets no bonus for being recent or important."""
+
+NO_STAGE: Final = 0
+"""The stage of what is no trait, or of one whose stage brings nothing (``bonuses.STAGES``)."""
+
+MAX_DATES: Final = 8
+"""Times of one text that are kept: a message names one or two, and a diary's later ones would add little."""
+
+_HEAD: Final = Struct("<BIBB")
+_HEADS: Final = np.dtype([("flags", "u1"), ("day", "<u4"), ("importance", "u1"), ("stage", "u1")])
+_DATES: Final = Struct("<II")
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """A text's properties: flags, the day it speaks from, and the first and last day of each time it names.
+
+    Days are proleptic Gregorian ordinals (``date.toordinal``). ``importance`` (1 to 10) and ``stage`` are its item's,
+    as far as they bring a bonus (``bonuses``).
+    """
+
+    flags: int = 0
+    day: int = NO_DAY
+    dates: Sequence[tuple[int, int]] = ()
+    importance: int = NO_IMPORTANCE
+    stage: int = NO_STAGE
+
+    def pack(self) -> bytes:
+        """Give 7 bytes, and 8 for each of the first ``MAX_DATES`` times."""
+        dates = b"".join([_DATES.pack(first, last) for first, last in self.dates[:MAX_DATES]])
+        return _HEAD.pack(self.flags, self.day, self.importance, self.stage) + dates
+
+
+@dataclass(frozen=True, slots=True)
+class MarksOfRows:
+    """Marks of many texts, a row each. ``dates`` are (row, first day, last day), by row."""
+
+    flags: Sequence[int]
+    days: Sequence[int]
+    importance: Sequence[int]
+    stages: Sequence[int]
+    dates: Sequence[tuple[int, int, int]]
+
+
+def read_marks(blobs: Sequence[bytes]) -> MarksOfRows:
+    """Read what ``Marks.pack`` gave of each text; InputError for a torn blob."""
+    for blob in blobs:
+        if len(blob) < _HEAD.size or (len(blob) - _HEAD.size) % _DATES.size:
+            raise InputError(f"marks: {len(blob)} bytes are torn; rebuild the search document", field="marks")
+    heads = np.frombuffer(b"".join([blob[: _HEAD.size] for blob in blobs]), _HEADS)
+    dates = [
+        (row, first, last)
+        for row, blob in enumerate(blobs)
+        if len(blob) > _HEAD.size
+        for first, last in _DATES.iter_unpack(blob[_HEAD.size :])
+    ]
+    flags, days, importance, stages = (heads[name].tolist() for name in _HEADS.names or ())
+    return MarksOfRows(flags, days, importance, stages, dates)
+
+
+RECENCY: Final = 0.15
+"""The most that being recent brings (NM-11: 0 to .15): to what is of the day of the question, or later."""
+
+HALF_LIFE_DAYS: Final = 30.0
+"""Days after which half the bonus for being recent is left.
+
+Our choice, the requirement names none: the longer window of a trend (NM-04), which is what "of late" means here. After
+three months an eighth is left (.02), after a year nothing.
+"""
+
+IMPORTANCE: Final = 0.15
+"""The most that being important brings (NM-11: 0 to .15): to importance 10; nothing to 1, evenly in between."""
+
+LEAST_IMPORTANT: Final = 1
+MOST_IMPORTANT: Final = 10
+"""The ends of importance (contract: 1 small talk … 9 life event)."""
+
+TRAIT_BOOSTS: Final[Mapping[str, float]] = MappingProxyType({"emerging": 0.05, "established": 0.15, "core": 0.25})
+"""What a trait's stage brings (NM-11). No other stage brings anything, nor does any other kind."""
+
+STAGES: Final = ("", *TRAIT_BOOSTS)
+"""The stages that bring something, by the number that stands for them in ``Marks.stage``; 0: none of them."""
+
+BONUSES: Final = ("recency", "importance", "trait_boost")
+"""What ``why`` calls the shares."""
+
+_BOOSTS: Final = np.array([0.0, *TRAIT_BOOSTS.values()], dtype=np.float32)
+_IMPORTANCES: Final = np.array(
+    [0.0, *(IMPORTANCE * above / (MOST_IMPORTANT - LEAST_IMPORTANT) for above in range(MOST_IMPORTANT))], np.float32
+)
+
+
+def stage_number(stage: str | None) -> int:
+    """Give the number of a stage that brings something; ``NO_STAGE`` for any other, and for none."""
+    return STAGES.index(stage) if stage in TRAIT_BOOSTS else NO_STAGE
+
+
+def recency(days: Rows, asked_on: int, *, learned: Mask) -> Floats:
+    """Give ``RECENCY`` halved for every ``HALF_LIFE_DAYS`` between a thing's own day and that of the question.
+
+    Days are ordinals. 0 for what is not ``learned``, and where nobody said when the question is asked.
+    """
+    if asked_on == NO_DAY or not learned.any():
+        return np.zeros(len(days), dtype=np.float32)
+    age = np.maximum(asked_on - days, 0)
+    return (RECENCY * np.exp2(-age / HALF_LIFE_DAYS) * learned).astype(np.float32)
+
+
+def importance_bonus(importance: Rows) -> Floats:
+    """Give ``IMPORTANCE`` · (importance - 1) / 9; 0 for what has none (``NO_IMPORTANCE``)."""
+    return _IMPORTANCES[importance]
+
+
+def trait_boost(stages: Rows) -> Floats:
+    """Give what the stages of those numbers bring."""
+    return _BOOSTS[stages]
+
+
+def bonus_shares(base: Floats, bonuses: Mapping[str, Floats]) -> dict[str, Floats]:
+    """Give what each bonus adds to a score: |base| · bonus."""
+    size = np.abs(base)
+    return {name: size * bonus for name, bonus in bonuses.items()}
+
+
+def to_dict() -> dict[str, Any]:
+    """Give the constants as plain JSON values, as ``explain`` shows them beside the formula."""
+    return {"recency": RECENCY, "half_life_days": HALF_LIFE_DAYS, "importance": IMPORTANCE,
+            "trait_boost": dict(TRAIT_BOOSTS)}  # fmt: skip

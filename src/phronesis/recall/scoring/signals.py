@@ -1,0 +1,369 @@
+"""What is known of every place of a lane for one question: the scores that features are made of."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from phronesis.core.lexical_index import ScopeIndex, idf_of
+from phronesis.recall.scoring.lane_arrays import Floats, Layout, Mask, Rows, Spread, spread_of
+from phronesis.recall.scoring.lexical_scores import (
+    MAX_TERMS,
+    coverage,
+    frequencies,
+    mean_length,
+    pair_scores,
+    saturation_of,
+    text_scores,
+    window_scores,
+)
+from phronesis.recall.scoring.packed_features import NO_DAY
+
+# How well a day fits the time that a question names, from 0 to 1.
+
+DAYS_BEFORE: Final = 3
+DAYS_AFTER: Final = 7
+MONTH: Final = 31
+"""People tell of a day up to a week after it, sometimes a month, and a little before it."""
+
+_LONGEST_DAY: Final = 7
+_LONGEST_MONTH: Final = 93
+"""Days of a stretch that counts as a day or week, and as a month or season; a longer one counts as a year."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """The first and last day of a time, as ordinals, both within it."""
+
+    first: int
+    last: int
+
+
+def date_fit(asked: Sequence[Stretch], days: Rows) -> Floats:
+    """Give for each day (an ordinal, ``NO_DAY`` for none) how well it fits the best of the times asked for.
+
+    A day or week: 1 from three days before to a week after, .6 up to 31 days after, .2 else in the same month. A month
+    or season: 1 within, .4 up to 31 days after. A year: .3 within. The figures were fitted by those who found the
+    formula (``formulas``).
+    """
+    best = np.zeros(len(days), dtype=np.float32)
+    for time in asked:
+        best = np.maximum(best, _fit(time, days))
+    return np.where(days == NO_DAY, np.float32(0), best).astype(np.float32)
+
+
+def overlap(asked: Sequence[Stretch], begins: Rows, ends: Rows) -> Floats:
+    """Give how times from ``begins`` to ``ends`` lie to the nearest asked: 1 within it, .5 across its edge, else 0."""
+    best = np.zeros(len(begins), dtype=np.float32)
+    for time in asked:
+        within = (begins >= time.first) & (ends <= time.last)
+        across = (begins <= time.last) & (ends >= time.first)
+        best = np.maximum(best, np.select([within, across], [np.float32(1), np.float32(0.5)], np.float32(0)))
+    return best
+
+
+def _fit(time: Stretch, days: Rows) -> Floats:
+    long = time.last - time.first
+    within = (days >= time.first) & (days <= time.last)
+    soon = (days > time.last) & (days <= time.last + MONTH)
+    if long > _LONGEST_MONTH:
+        return np.where(within, np.float32(0.3), np.float32(0))
+    if long > _LONGEST_DAY:
+        return np.select([within, soon], [np.float32(1), np.float32(0.4)], np.float32(0))
+    near = (days >= time.first - DAYS_BEFORE) & (days <= time.last + DAYS_AFTER)
+    start = date.fromordinal(time.first).replace(day=1).toordinal()
+    same_month = (days >= start) & (days < start + MONTH)
+    return np.select([near, soon, same_month], [np.float32(1), np.float32(0.6), np.float32(0.2)], np.float32(0))
+
+
+# Other wordings of a question: parts of it, other words for it, names. They are met by the words of each text alone.
+
+WORDS: Final = 0.67
+COVERAGE: Final = 2.014
+"""The weights of A12 (``formulas``): of windows and pairs together, and of coverage."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """Hashed terms, and how much they count, over 0 and at most 1."""
+
+    terms: Sequence[int]
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Further:
+    """One lane's scores by place for the wording that each place meets best.
+
+    ``z`` is that wording's BM25 in standard deviations, ``covered`` the share of its idf mass that the text holds,
+    words that nobody wrote counted as missing; both times the wording's weight, 0 where a text holds nothing of any.
+    """
+
+    z: Floats
+    covered: Floats
+
+    @property
+    def scores(self) -> Floats:
+        """What it brings to a text."""
+        return np.float32(WORDS) * self.z + np.float32(COVERAGE) * self.covered
+
+
+def further_scores(lanes: Sequence[tuple[ScopeIndex, Layout]], wordings: Sequence[Wording]) -> list[Further | None]:
+    """Score every place of every lane; None for each lane where there are no wordings."""
+    if not wordings:
+        return [None] * len(lanes)
+    terms = list(dict.fromkeys(term for wording in wordings for term in wording.terms))[:MAX_TERMS]
+    found = [dict(zip(terms, index.postings(terms), strict=True)) for index, _ in lanes]
+    documents = sum(index.doc_count for index, _ in lanes)
+    idf = {term: idf_of(documents, sum(len(one[term][0]) for one in found)) for term in terms}
+    average = mean_length([layout.lengths for _, layout in lanes])
+    parts = [_parts(layout, one, idf, average) for (_, layout), one in zip(lanes, found, strict=True)]
+    sizes = [len(layout) for _, layout in lanes]
+    best = [Further(np.zeros(size, np.float32), np.zeros(size, np.float32)) for size in sizes]
+    for wording in wordings:
+        scored = [_scored(wording, one, idf, size) for one, size in zip(parts, sizes, strict=True)]
+        spread = spread_of([words for words, _ in scored])
+        for lane, (words, covered) in zip(best, scored, strict=True):
+            weight = np.float32(wording.weight)
+            mine = Further(weight * np.where(covered > 0, spread.z(words), np.float32(0)), weight * covered)
+            better = mine.scores > lane.scores
+            lane.z[better], lane.covered[better] = mine.z[better], mine.covered[better]
+    return list(best)
+
+
+_Ints = npt.NDArray[np.int32] | npt.NDArray[np.uint16]
+_Part = tuple[Rows, Floats]
+"""The places that hold a term, and its BM25 there."""
+
+
+def _parts(
+    layout: Layout, found: Mapping[int, tuple[_Ints, _Ints]], idf: Mapping[int, float], average: float
+) -> dict[int, _Part]:
+    saturation = saturation_of(layout.lengths, average)
+    out: dict[int, _Part] = {}
+    for term, (rows, tf) in found.items():
+        places = layout.place_of[rows]
+        there = places >= 0
+        places, counts = places[there], tf[there].astype(np.float32)
+        out[term] = (places, np.float32(idf[term]) * counts / (counts + saturation[places]))
+    return out
+
+
+def _scored(wording: Wording, parts: Mapping[int, _Part], idf: Mapping[int, float], size: int) -> tuple[Floats, Floats]:
+    words, covered = np.zeros(size, np.float32), np.zeros(size, np.float32)
+    terms = [term for term in dict.fromkeys(wording.terms) if term in parts]
+    mass = sum(idf[term] for term in terms)
+    for term in terms:
+        places, part = parts[term]
+        words[places] += part  # a place holds a term once: no place stands there twice
+        covered[places] += np.float32(idf[term] / mass)
+    return words, np.minimum(covered, np.float32(1.0), out=covered)
+
+
+# What a question asks for beside its words: a time, and whose words are meant, in English and Chinese.
+
+MAX_SCANNED: Final = 2_000
+"""Characters of a question that are looked at: what is asked stands in a sentence, not in the page pasted after it."""
+
+_WHEN: Final = re.compile(
+    r"\b(?:when|how long ago|how long|since when|(?:what|which) (?:(?:was|is) the )?(?:exact )?"
+    r"(?:date|day|month|year|time|week|weekend|season))\b"
+    "|什么时候|甚么时候|什麼時候|何时|何時|哪天|哪一天|哪年|哪一年|哪个月|哪個月|几号|幾號|几月|幾月|几点|幾點|多久|哪个季节|星期几|周几|礼拜几",
+    re.IGNORECASE,
+)
+_YOU: Final = re.compile(
+    # "you" as who does something; not as whom it was told to
+    r"(?<!to )(?<!tell )(?<!told )(?<!ask )(?<!asked )(?<!give )(?<!gave )(?<!with )(?<!for )(?<!from )(?<!show )"
+    r"(?<!showed )(?<!sent )(?<!send )(?<!thank )\b(?:you|you['’](?:d|ve|re|ll)|your|yours)\b"
+    r"|\b(?:the |my )?(?:assistant|chatbot|bot|ai)(?:['’]s)?\b"
+    "|(?<![跟给給对對诉訴问問向和同请請让讓])(?:你|您)|助手|助理",
+    re.IGNORECASE,
+)
+_ADVICE: Final = re.compile(
+    r"\b(?:should|shall|may|ought) (?:i|we)\b|\bhow (?:can|could|might|do|would) (?:i|we)\b"
+    "|我们?(?:应该|应当|该|可以|能)?(?:怎么|怎样|如何)(?:办|做|处理|解决|才能|弄|调整)|我们?应?该(?:怎|如何|用|吃|买|选)",
+    re.IGNORECASE,
+)
+_ME: Final = re.compile(r"\b(?:i|i['’](?:m|ve|d|ll)|me|my|mine|myself|we|us|our|ours)\b|[我咱]", re.IGNORECASE)
+
+Voice = Literal["user", "assistant"]
+"""Whose words a question is after that names nobody."""
+
+
+def asks_when(text: str) -> bool:
+    """Tell whether a question asks for a time: when, what day, how long ago, 什么时候, 哪天, 几号."""
+    return _WHEN.search(text[:MAX_SCANNED]) is not None
+
+
+def voice_of(text: str) -> Voice | None:
+    """Give whose words a question is after by its "I" and "you": what the assistant said or advises, or the user's own.
+
+    None where it speaks of neither: then a role says nothing.
+    """
+    asked = text[:MAX_SCANNED]
+    if _YOU.search(asked) is not None or _ADVICE.search(asked) is not None:
+        return "assistant"
+    return "user" if _ME.search(asked) is not None else None
+
+
+GUESSED: Final = 2.0
+"""The most that a text without a vector yet is given for its meaning, by its words, in standard deviations.
+
+A message is searched as soon as it is written, and encoded a little later. Taken for the mean until then, one that
+holds every word of the question would stand behind others that hold none.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked: hashed terms (speakers' names cut out), times named, and whether it asks for a time.
+
+    ``asked_on`` is the day (ordinal) from which it looks back. ``further`` are other wordings of what is asked;
+    ``window`` is a time that the answer is to be of: what is within it is lifted whatever it says. ``others`` counts
+    the terms beside ``times``.
+    """
+
+    terms: Sequence[int]
+    times: Sequence[Stretch] = ()
+    asks_when: bool = False
+    asked_on: int = NO_DAY
+    further: Sequence[Wording] = ()
+    window: Stretch | None = None
+    others: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Properties:
+    """What is known of every place whatever is asked: flags, day, importance and stage (``marks``), and dates it names.
+
+    ``dated`` are the places of those dates, ``begins`` and ``ends`` their first and last days.
+    """
+
+    flags: Rows
+    days: Rows
+    importance: Rows
+    stages: Rows
+    dated: Rows
+    begins: Rows
+    ends: Rows
+
+
+@dataclass(frozen=True, slots=True)
+class LaneInput:
+    """One lane as a question meets it; arrays by place, None where nothing is to be said.
+
+    ``dense`` are cosines with ``embedded`` saying where there is one; ``speaker`` 1 for what the one speaker said who
+    is asked about, ``by_name`` or by role; ``mention`` 1 for what mentions whom or what is named; ``key`` 1 for what
+    is held under the key that the question asks for ("How old am I?"), of whom it asks.
+    """
+
+    index: ScopeIndex
+    layout: Layout
+    properties: Properties
+    dense: Floats | None = None
+    embedded: Mask | None = None
+    speaker: Floats | None = None
+    by_name: bool = False
+    mention: Floats | None = None
+    key: Floats | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Signals:
+    """One lane's scores by place for one question; ``*_spread`` are over all lanes of the scope."""
+
+    lane: LaneInput
+    question: Question
+    words: Floats
+    coverage: Floats
+    window: Floats
+    pair: Floats
+    window_spread: Spread
+    pair_spread: Spread
+    touched: Mask = field(repr=False)
+    """Where the text or its window holds a word of the question."""
+    dense: Floats | None = None
+    """Standardised cosine; where there is no vector yet, z of BM25 within 0..``GUESSED``."""
+    known: float = 1.0
+    """The share of the question's idf mass that is of words the scope knows."""
+    further: Further | None = None
+    within: Floats | None = None
+    """How well its day, or a time that it names, fits the window, 0 to 1."""
+    happened: Floats | None = None
+    """Whether it tells of a time that is asked for: 1, or .5 where that is part of a longer one. None: none is asked
+    for."""
+
+
+def read_signals(lanes: Sequence[LaneInput], question: Question) -> list[Signals]:
+    """Score every place of every lane; what is standardised is so over all lanes together."""
+    found = frequencies([(lane.index, lane.layout) for lane in lanes], question.terms)
+    laid = [(lane.layout, one) for lane, one in zip(lanes, found, strict=True)]
+    texts = text_scores(laid)
+    windows = window_scores(laid)
+    pairs = windows if all(lane.layout.apart for lane in lanes) else pair_scores(laid)
+    spreads = [spread_of(scores) for scores in (texts, windows, pairs)]
+    words = [spreads[0].z(scores) for scores in texts]
+    dense = _standardised(lanes, words)
+    further = further_scores([(lane.index, lane.layout) for lane in lanes], question.further)
+    return [
+        Signals(
+            lane=lane, question=question, words=words[n], coverage=coverage(lane.layout, found[n]),
+            window=windows[n], pair=pairs[n], window_spread=spreads[1], pair_spread=spreads[2],
+            touched=windows[n] > 0, dense=dense[n], known=found[n].known, further=further[n],
+            within=_within(lane, question.window), happened=_happened(lane, question.times),
+        )
+        for n, lane in enumerate(lanes)
+    ]  # fmt: skip
+
+
+def _standardised(lanes: Sequence[LaneInput], words: Sequence[Floats]) -> Sequence[Floats | None]:
+    """Give each lane's cosines as z; ``words`` are z of BM25, which stand in, bounded, where there is no vector yet."""
+    present = [
+        _there(lane.dense, lane.embedded) for lane in lanes if lane.dense is not None and lane.embedded is not None
+    ]
+    if not any(map(len, present)):
+        return [None] * len(lanes)
+    spread = spread_of(present)
+    out: list[Floats | None] = []
+    for lane, z in zip(lanes, words, strict=True):
+        guessed = np.clip(z, np.float32(0), np.float32(GUESSED))
+        if lane.dense is None or lane.embedded is None:
+            out.append(guessed)
+        elif lane.embedded.all():
+            out.append(spread.z(lane.dense))
+        else:
+            out.append(np.where(lane.embedded, spread.z(lane.dense), guessed))
+    return out
+
+
+def _there(values: Floats, mask: Mask) -> Floats:
+    """Give the values that a mask lets through; uncopied where it lets all."""
+    return values if mask.all() else values[mask]
+
+
+def _happened(lane: LaneInput, asked: Sequence[Stretch]) -> Floats | None:
+    """Give ``overlap`` with the times that a text names; with the day it was said where it names none."""
+    if not asked:
+        return None
+    known = lane.properties
+    out = overlap(asked, known.days, known.days)
+    if len(known.dated):
+        named = overlap(asked, known.begins, known.ends)
+        out[known.dated] = 0.0
+        np.maximum.at(out, known.dated, named)
+    return out
+
+
+def _within(lane: LaneInput, window: Stretch | None) -> Floats | None:
+    if window is None:
+        return None
+    known = lane.properties
+    out = date_fit([window], known.days)
+    if len(known.dated):
+        named = np.maximum(date_fit([window], known.begins), date_fit([window], known.ends))
+        np.maximum.at(out, known.dated, named)
+    return out

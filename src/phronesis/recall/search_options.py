@@ -1,0 +1,211 @@
+"""Reading a question: its terms, the times it names, and whose words are asked for."""
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from phronesis.core.calendar import TimeSpan, find_times
+from phronesis.core.relations import normal_name
+from phronesis.core.results import Degraded
+from phronesis.core.retrieval_plan import MODES, Mode, SubQuery, TimeWindow
+from phronesis.core.text import UNSPACED
+from phronesis.errors import ModelError
+from phronesis.index.tokens import question_terms, search_terms, term_hash
+from phronesis.models.embedder import Embedder
+from phronesis.models.embedders import Embedders
+from phronesis.recall.entity_signals import names_in
+from phronesis.recall.scoring.signals import Question, Stretch, Wording, asks_when
+
+# How a question is searched: other wordings of it, names, a window of time, and which ways to look.
+
+Vector = npt.NDArray[np.float32]
+
+Asking = tuple[Vector | None, tuple[str, int] | None]
+"""A question's vector, and the model of the vectors that it is compared with: its name and dimension."""
+
+_DAY: Final = 1
+
+
+@dataclass(slots=True)
+class Encodings:
+    """What became of the questions of one call, by encoder and text.
+
+    Two stores are searched, and one question is encoded, or not to be had: whoever asks in this call is told the same.
+    """
+
+    made: dict[tuple[str, str], tuple[Vector | None, tuple[Degraded, ...]]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How a question is searched. The default is an ordinary search.
+
+    ``wordings`` are searched by their words alone, each counting by its weight. ``names`` are looked up beside those
+    that stand in the question. ``signals`` adds to ``why`` what relevance is made of (``recall.deduplication``).
+    """
+
+    wordings: Sequence[SubQuery] = ()
+    modes: Sequence[Mode] = MODES
+    names: Sequence[str] = ()
+    window: TimeWindow | None = None
+    signals: bool = False
+    encodings: Encodings | None = None
+
+    @property
+    def by_name(self) -> bool:
+        """Whether anything is looked up by name."""
+        return "relational" in self.modes
+
+    def names_of(self, text: str) -> set[str]:
+        """Give the normal forms of what may be names: none when nothing is looked up by name."""
+        if not self.by_name:
+            return set()
+        return names_in(text) | {normal_name(name) for name in self.names} - {""}
+
+    def words_of(self, text: str) -> str:
+        """Give the words that are searched: the question without the time that the window stands for."""
+        if "exact" not in self.modes:
+            return ""
+        if self.window is None or not self.window.words:
+            return text
+        return text.replace(self.window.words, " ")
+
+    def further(self) -> list[Wording]:
+        """Give the other wordings as their terms; none of those that hold no word, or when words are not looked for."""
+        if "exact" not in self.modes:
+            return []
+        found = [Wording([term_hash(term) for term in search_terms(one.text)], one.weight) for one in self.wordings]
+        return [one for one in found if one.terms]
+
+    def stretch(self) -> Stretch | None:
+        """Give the first and the last day of the window."""
+        if self.window is None:
+            return None
+        first, until = self.window.since.toordinal(), self.window.until
+        midnight = not (until.hour or until.minute or until.second or until.microsecond)
+        return Stretch(first, max(first, until.toordinal() - (_DAY if midnight else 0)))
+
+    def encoded(
+        self, embedders: Embedders, encoder: Embedder | None, text: str
+    ) -> tuple[Vector | None, tuple[Degraded, ...]]:
+        """Give the question's vector; without it, and said so, when the encoder's server is away."""
+        if encoder is None or "semantic" not in self.modes:
+            return None, ()
+        known = self.encodings.made if self.encodings is not None else {}
+        if (encoder.name, text) not in known:
+            try:
+                known[encoder.name, text] = embedders.question(encoder, text), ()
+            except ModelError as error:
+                known[encoder.name, text] = None, (Degraded("embed", error.code, "words", encoder.name),)
+        return known[encoder.name, text]
+
+
+MAX_YEARS: Final = 20
+"""Years in which a date without a year is sought, the latest ones that the scope speaks of."""
+
+MAX_DATED: Final = 2_000
+"""Characters of a question that are searched for times."""
+
+_NAMES_LOOKED_AT: Final = 500
+
+ORDINARY: Final = Manner()
+"""How a question is searched that no plan says more of."""
+
+_NAMED: Final = re.compile(
+    r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|spring|summer|autumn|fall|winter|christmas|new\s?year"
+    r"|halloween|valentine)|[0-9一二三四五六七八九十]月|[春夏秋冬]|节|節|元旦|五一|国庆|圣诞",
+    re.IGNORECASE,
+)
+_RECKONED: Final = re.compile(r"\b(?:last|this|next|past|previous|coming)\b|[上下本这這去今明前]", re.IGNORECASE)
+
+
+def read_question(
+    text: str, *, speakers: Collection[str], now: datetime, days: Sequence[int], manner: Manner = ORDINARY
+) -> Question:
+    """Give what a question asks. ``speakers`` are the names it holds of those who speak in the scope.
+
+    A speaker's name says who, not what: the terms leave it out, unless nothing else is left. ``days`` are the first and
+    last day (ordinals) that the scope speaks from, or none: a date without a year is meant in each of its years. Where
+    ``manner`` has a window, that is the time, and no other is read.
+    """
+    words, window = manner.words_of(text), manner.stretch()
+    found = [] if window is not None else find_times(text[:MAX_DATED], now, lean=-1)
+    others = question_terms(without_names(_without_times(words, found), speakers)) if found else []
+    # "Yesterday" in a text is another day than in the question.
+    words = _without_times(words, [time for time in found if time.relative])
+    terms = question_terms(without_names(words, speakers)) or question_terms(words)
+    if found and not others:
+        terms = []  # "What did I do on November 18?" asks for that day, not for texts with an 18
+    return Question(
+        [term_hash(term) for term in terms], _times(text, days, found) if window is None else [window],
+        asks_when(text),
+        now.toordinal(), manner.further(), window, len(others),
+    )  # fmt: skip
+
+
+def _without_times(text: str, times: Sequence[TimeSpan]) -> str:
+    """Cut times out of a text."""
+    for time in reversed(times):
+        text = f"{text[: time.start]} {text[time.end :]}"
+    return text
+
+
+def _times(text: str, days: Sequence[int], found: Sequence[TimeSpan]) -> list[Stretch]:
+    """Give the times a question names, ``found`` as reckoned from today.
+
+    Where all of that lies after the last thing said (a talk brought in years later), they count from that one's day.
+    """
+    asked = text[:MAX_DATED]
+    out: set[Stretch] = set()
+    for time in found:
+        if not (time.relative and _recurs(asked[time.start : time.end])):
+            out.add(_stretch(time))
+    if not days:
+        return sorted(out, key=lambda time: time.first)
+    first, last = date.fromordinal(min(days)), date.fromordinal(max(days))
+    if out and all(time.first > last.toordinal() for time in out):
+        ending = datetime(last.year, last.month, last.day, tzinfo=UTC)
+        out |= {_stretch(time) for time in find_times(asked, ending, lean=-1)
+                if time.relative and not _recurs(asked[time.start : time.end])}  # fmt: skip
+    for year in range(max(first.year, last.year - MAX_YEARS + 1), last.year + 1):
+        ending = datetime(year, 12, 31, tzinfo=UTC)
+        out |= {_stretch(time) for time in find_times(asked, ending, lean=-1)
+                if time.relative and _recurs(asked[time.start : time.end])}  # fmt: skip
+    return sorted(out, key=lambda time: (time.first, time.last))
+
+
+def _stretch(time: TimeSpan) -> Stretch:
+    return Stretch(time.first.toordinal(), time.last.toordinal())
+
+
+def _recurs(words: str) -> bool:
+    """Tell whether words name a time of any year (May 4, 五月), and not one reckoned from today (last May, 上个月)."""
+    return _NAMED.search(words) is not None and _RECKONED.search(words) is None
+
+
+def spoken_names(text: str, names: Collection[str]) -> set[str]:
+    """Give those of ``names`` (normal forms) that a question holds.
+
+    A name in an unspaced script may stand anywhere; another one must not be part of a longer word.
+    """
+    folded = " ".join(text[:MAX_DATED].casefold().split())
+    return {name for name in names if name and name in folded and _pattern(name).search(folded) is not None}
+
+
+def without_names(text: str, names: Collection[str]) -> str:
+    """Cut names (normal forms) out of a text."""
+    for name in sorted(names, key=len, reverse=True)[:_NAMES_LOOKED_AT]:
+        text = _pattern(name).sub(" ", text)
+    return text
+
+
+def _pattern(name: str) -> re.Pattern[str]:
+    word = rf"[^\W{UNSPACED}]"
+    before = rf"(?<!{word})" if re.match(word, name) else ""
+    after = rf"(?!{word})" if re.search(rf"{word}\Z", name) else ""
+    return re.compile(before + r"\s+".join(map(re.escape, name.split())) + rf"(?:['’]s\b)?{after}", re.IGNORECASE)

@@ -1,0 +1,81 @@
+"""Who is the user, of those that memories speak of, and who is near to them: under which names, and which items."""
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Final
+
+from phronesis.core.items import Item
+from phronesis.core.proposals import USER
+from phronesis.core.relations import normal_name
+from phronesis.recall.asked_keys.tables import LANGUAGES, Table, load_table
+from phronesis.recall.browse import items_of
+from phronesis.store.database import Unit
+from phronesis.store.eligible import Wanted
+from phronesis.store.lanes import Lane
+
+NAMES: Final = ("name", "alias", "address_as")
+"""Keys whose values are names of the user: what is about one of them is about the user."""
+
+_MAX_NAMES: Final = 60
+_MAX_NEAR: Final = 200
+
+
+def names_of_user(items: Iterable[Item], lanes: Sequence[Lane]) -> set[str]:
+    """Give the normal names under which memories speak of the user; ``items`` may say further ones."""
+    names = {USER, *(normal_name(lane.user_id) for lane in lanes if lane.user_id is not None)}
+    told = [item for item in items if item.key in NAMES and is_about(item, names)]
+    return names | {normal_name(item.value if isinstance(item.value, str) else item.content) for item in told}
+
+
+def told_names(unit: Unit, lanes: Sequence[Lane], wanted: Wanted) -> set[str]:
+    """Give the normal names under which the lanes' memories speak of the user, at the times asked for.
+
+    Whichever agent was told: attributes narrow what is shown, and not who the user is.
+    """
+    told = dataclasses.replace(wanted, filters={"key": {"in": list(NAMES)}}, kinds=("profile", "preference"),
+                               attributes={})  # fmt: skip
+    return names_of_user(items_of(unit, lanes, told, limit=_MAX_NAMES, weightiest=True), lanes)
+
+
+def is_about(item: Item, names: AbstractSet[str]) -> bool:
+    """Whether an item is about the one of these names, or about nobody."""
+    return item.subject is None or normal_name(item.subject) in names
+
+
+def near_user(
+    unit: Unit, lanes: Sequence[Lane], items: Sequence[Item], names: AbstractSet[str], wanted: Wanted
+) -> set[str]:
+    """Return the ids of those items whose subject stands in a relation to the user of ``names``.
+
+    It is held as a relative, friend, colleague or pet of the user, is named by what it is to them (``mother``, 妈妈),
+    or the item's words say what it is to them ("my neighbour Tim"). What a caller stated of somebody in so many fields
+    counts as well: whom they keep a record of is near.
+    """
+    items = [item for item in items if not is_about(item, names)]
+    if not items:
+        return set()
+    tables = [load_table(code) for code in LANGUAGES]
+    keys = sorted({key for table in tables for key in table.relatives.values()})
+    told = dataclasses.replace(wanted, filters={"key": {"in": keys}}, kinds=("profile", "preference"), attributes={})
+    held = [one for one in items_of(unit, lanes, told, limit=_MAX_NEAR, weightiest=True) if is_about(one, names)]
+    near = {normal_name(one.value) for one in held if isinstance(one.value, str)}
+    return {
+        item.id
+        for item in items
+        if item.subject is not None
+        and (
+            item.source_type != "chat"
+            or normal_name(item.subject) in near
+            or any(_says_near(item.subject, item, table) for table in tables)
+        )
+    }
+
+
+def _says_near(subject: str, item: Item, table: Table) -> bool:
+    """Tell whether a subject, or what its item says before it, is a relation of the user."""
+    if table.relation_in(subject.casefold(), owned=False) is not None:
+        return True
+    before = item.content.casefold().partition(subject.casefold())[0]
+    own = table.own.match(before)
+    return own is not None and table.relation_in(before[own.end() :].strip(), owned=True) is not None

@@ -1,0 +1,1 @@
+"""Resources: documents that are read in sections and followed from version to version."""

@@ -1,0 +1,357 @@
+"""Versions of a document that are older than the one that holds: they enter as history.
+
+A version's place among the others is told by since when it holds. An older one lasts until the next one begins: its
+sections are made ended. Where the one before it had others, those end when it begins.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final
+
+from phronesis.core.changes import Changes, Patch
+from phronesis.core.documents import DOCUMENT, DocumentRow
+from phronesis.core.entries import Entry, is_erased
+from phronesis.core.ids import item_id
+from phronesis.core.items import DEFAULT_IMPORTANCE, Item
+from phronesis.core.relations import EvidenceRow
+from phronesis.engine.handler import Handler, Outcomes, Prepare
+from phronesis.engine.untrusted_content import suspected
+from phronesis.resources.laws.records import Difference, Words, difference
+from phronesis.resources.version import Version, trust_of, uri_of
+from phronesis.store.lane_view import LaneView
+
+# Sections follow their document: into the archive and out of it, and when it is said to be wrong.
+
+
+def with_sections(view: LaneView, _entry: Entry, changes: Changes, held: Mapping[str, Item]) -> Changes:
+    """Give the changes with what they mean for the sections of documents that leave ordinary reads or come back."""
+    moved = [(held[patch.item_id], patch) for patch in changes.patches if _moves(patch, held)]
+    if not moved:
+        return changes
+    taken = {patch.item_id for patch in changes.patches}
+    patches = [
+        one for document, patch in moved for one in _followed(view, document, patch.fields)
+        if one.item_id not in taken
+    ]  # fmt: skip
+    return replace(changes, patches=(*changes.patches, *patches))
+
+
+def _moves(patch: Patch, held: Mapping[str, Item]) -> bool:
+    item = held.get(patch.item_id)
+    if item is None or item.kind != DOCUMENT or "data.sections" in patch.fields:
+        return False  # another version says itself what becomes of its sections
+    return any(name in patch.fields and patch.fields[name] != getattr(item, name) for name in ("status", "ended"))
+
+
+def _followed(view: LaneView, document: Item, fields: Mapping[str, Any]) -> Iterator[Patch]:
+    """Give what becomes of a document's present sections; what had another end of its own keeps it."""
+    sections = view.items(document.data.get("sections", ()))
+    for item in sections.values():
+        now: dict[str, Any] = {}
+        if "status" in fields and item.status == document.status:
+            now["status"] = fields["status"]
+        if "ended" in fields and (item.ended, item.ended_by) == (document.ended, document.ended_by):
+            now |= {"ended": fields["ended"], "ended_by": fields.get("ended_by")}
+            now |= {"valid_to": fields["valid_to"]} if "valid_to" in fields else {}
+        if now:
+            yield Patch(item.id, now, "as its document")
+
+
+DESCRIBED: Final = "the document is described otherwise"
+
+_EARLIER: Final = "an older version of the document has it too"
+_SHORTER: Final = "an older version of the document came in between"
+_OVER: Final = ("superseded", "retired")
+
+
+def stated_at(view: LaneView, document: Item) -> dict[str, datetime]:
+    """Give since when each version of a document holds, by its entry; those that were rolled back are none."""
+    stated = {document.entry_id: document.occurred_at or document.recorded_at}
+    for row in view.evidence([document.id]).get(document.id, ()):
+        if row.polarity == "source" and row.source_entry_id is not None and row.occurred_at is not None:
+            stated[row.source_entry_id] = row.occurred_at
+    return stated
+
+
+def described(version: Version, document: Item, sections: Sequence[Item]) -> list[Patch]:
+    """Give a document and its sections the type and metadata that a version with the same words names, if others."""
+    fields = version.otherwise(document)
+    if "source_type" in fields:
+        fields["data.type"] = fields["source_type"]
+    patches = [Patch(document.id, fields, DESCRIBED)] if fields else []
+    return patches + [Patch(one.id, other, DESCRIBED) for one in sections if (other := version.otherwise(one))]
+
+
+@dataclass(frozen=True, slots=True)
+class _Beside:
+    """A version next to the one that enters: its row (None: the document as it is), sections in order, their words."""
+
+    row: DocumentRow | None
+    words: Mapping[str, Words]
+    items: Mapping[str, Item]
+
+    def says(self, version: Version, ids: Sequence[str]) -> bool:
+        """Tell whether it is made of these sections, under the same title."""
+        return self.row is not None and list(self.words) == list(ids) and self.row.title == version.title
+
+
+_NOTHING: Final = _Beside(None, {}, {})
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """An older version on its way into the lane; ``stated`` says since when each of the others holds."""
+
+    view: LaneView
+    version: Version
+    document: Item
+    stated: Mapping[str, datetime]
+    outcomes: Outcomes
+
+    def changes(self) -> Changes:
+        """Give what the version changes: of what says what the next or the last one says, since when that holds."""
+        version, document = self.version, self.document
+        before, after = self._neighbours()
+        later = difference(after.words, version.words)
+        rest = [n for n in range(len(version.words)) if n not in later.kept]
+        own = {one: words for one, words in before.words.items() if one not in after.words}
+        earlier = difference(own, [version.words[n] for n in rest])
+        kept = {**later.kept, **{rest[n]: one for n, one in earlier.kept.items()}}
+        replaced = {rest[n]: one for n, one in earlier.replaced.items()}
+        made = self._made([n for n in rest if n not in kept], later.replaced, after)
+        ids = [kept[n] if n in kept else made[n].id for n in range(len(version.words))]
+        stayed = [{**before.items, **after.items}[one] for one in kept.values()]
+        evidence = version.evidence([*stayed, document])
+        since = self._since([*(after.items[one] for one in later.kept.values()), document])
+        if before.says(version, ids):
+            return Changes(evidence=evidence)
+        if after.says(version, ids):
+            return Changes(patches=self._with_description(since, after), evidence=evidence)
+        number = 1 + max(row.number for row in self.view.document_versions(document.id))
+        edges = [version.edge("parent_of", document.id, one.id) for one in made.values()]
+        edges += [version.edge("supersedes", later.replaced[n], made[n].id) for n in made if n in later.replaced]
+        edges += [version.edge("supersedes", made[n].id, old) for n, old in replaced.items()]
+        by = {old: made[n] for n, old in replaced.items()}
+        shorter = self._shortened(before, own.keys() - set(kept.values()), by)
+        type_ = version.described(document)["source_type"]
+        return Changes(
+            items=[*made.values()], patches=[*since, *shorter], edges=edges, evidence=evidence,
+            resources=version.rows(document.id, number, ids, type_),
+        )  # fmt: skip
+
+    @property
+    def _next(self) -> tuple[datetime, str]:
+        """Since when the next version holds, and the entry that says so."""
+        return min((at, entry_id) for entry_id, at in self.stated.items() if at > self.version.at)
+
+    def _neighbours(self) -> tuple[_Beside, _Beside]:
+        """Give the version that it follows, and the one that follows it. Of two since one time the last counts."""
+        rows = [row for row in self.view.document_versions(self.document.id) if row.entry_id in self.stated]
+        at = {row.number: self.stated[row.entry_id] for row in rows}
+        before = [row for row in rows if at[row.number] <= self.version.at]
+        after = [row for row in rows if at[row.number] > self.version.at]
+        last = max(before, key=lambda row: (at[row.number], row.number), default=None)
+        following = min(after, key=lambda row: (at[row.number], -row.number), default=None)
+        return (_NOTHING if last is None else self._beside(last)), self._beside(following)
+
+    def _beside(self, row: DocumentRow | None) -> _Beside:
+        """Give a version with its sections; None: what is held was said again later than any version that came."""
+        if row is None or row.number == self.document.data["number"]:
+            items = self.view.items(self.document.data.get("sections", ()))
+            return _Beside(row, {one.id: Words(tuple(one.data["path"]), one.content) for one in items.values()}, items)
+        sections = self.view.sections(self.document.id, row.number)
+        items = self.view.items([one.item_id for one in sections])
+        words = {one.item_id: Words(one.path, items[one.item_id].content) for one in sections if one.item_id in items}
+        return _Beside(row, words, items)
+
+    def _made(self, places: Sequence[int], replaced: Mapping[int, str], after: _Beside) -> dict[int, Item]:
+        """Give the sections that only this version has, ended when the next one begins."""
+        until, by = self._next
+        suspects = suspected(self.outcomes)
+        fields = self.version.described(self.document) | self.view.scope_fields() | {"valid_to": until}
+        out = {}
+        for n in places:
+            over: dict[str, Any] = {"ended": "retired", "ended_by": by if after.row is None else after.row.entry_id}
+            if n in replaced:
+                over = {"ended": "superseded", "ended_by": replaced[n]}
+            out[n] = suspects.held(n, self.version.section(n, self.document.id, fields | over))
+        return out
+
+    def _since(self, items: Sequence[Item]) -> list[Patch]:
+        """Give what holds since this version already."""
+        at = self.version.at
+        return [Patch(one.id, {"valid_from": at}, _EARLIER) for one in items
+                if one.valid_from is not None and one.valid_from > at]  # fmt: skip
+
+    def _shortened(self, before: _Beside, gone: Collection[str], by: Mapping[str, Item]) -> Iterator[Patch]:
+        """Give the sections of the version before that this one has no more: they end when it begins."""
+        for one in before.items.values():
+            if one.id not in gone or one.ended not in _OVER or (one.valid_to or self.version.at) <= self.version.at:
+                continue
+            over = {"ended": "superseded", "ended_by": by[one.id].id} if one.id in by else {
+                "ended": "retired", "ended_by": self.version.entry.id}  # fmt: skip
+            yield Patch(one.id, {**over, "valid_to": self.version.at}, _SHORTER)
+
+    def _with_description(self, since: Sequence[Patch], after: _Beside) -> list[Patch]:
+        """Join what holds since earlier with how it describes the document, where it says what that holds now."""
+        if after.row is None or after.row.number != self.document.data["number"]:
+            return list(since)
+        fields: dict[str, dict[str, Any]] = {}
+        reasons: dict[str, str] = {}
+        for patch in (*since, *described(self.version, self.document, list(after.items.values()))):
+            fields.setdefault(patch.item_id, {}).update(patch.fields)
+            reasons.setdefault(patch.item_id, patch.reason)
+        return [Patch(one, found, reasons[one]) for one, found in fields.items()]
+
+
+# The verb ``resource``: a document becomes sections; a new version of it takes the place of the one before (SB-08).
+
+RESOURCE: Final = "resource"
+
+READ: Final = "read"
+"""The role of the outcome that says what a reader made of a document."""
+
+_ENDED: Final = "the document has it no more"
+_REPLACED: Final = "another version of the document"
+_MOVED: Final = "it stands elsewhere in the document"
+
+
+def apply_resource(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
+    """Make a document and its sections, or what differs from the version that is held."""
+    found = outcomes.get(READ)
+    if is_erased(entry.payload) or not found:
+        return Changes()
+    document = view.document(uri_of(entry))
+    if document is not None and document.ended is not None:
+        document = None  # it was said to be wrong: what comes under its address now is another one
+    version = Version.of(entry, found[0])
+    if document is not None and version.listed and document.data.get("sections"):
+        return Changes(evidence=version.evidence([document]))  # a list of documents says nothing of their words
+    if document is not None and entry.payload.get("occurred_at") is not None:
+        stated = stated_at(view, document)
+        if version.at < max(stated.values()):
+            return History(view, version, document, stated, outcomes).changes()
+    held = _held(view, document)
+    diff = difference({one.id: Words(tuple(one.data["path"]), one.content) for one in held}, version.words)
+    return _Making(view, version, document, held, diff, outcomes).changes()
+
+
+def _held(view: LaneView, document: Item | None) -> list[Item]:
+    """Give the sections of a document that it still has, in reading order."""
+    if document is None:
+        return []
+    found = view.items(document.data.get("sections", ()))
+    return [item for item in found.values() if item.ended is None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Making:
+    """A version on its way into the lane."""
+
+    view: LaneView
+    version: Version
+    document: Item | None
+    held: Sequence[Item]
+    diff: Difference
+    outcomes: Outcomes
+
+    @property
+    def _document_id(self) -> str:
+        if self.document is not None:
+            return self.document.id
+        return item_id(self.version.entry.id, DOCUMENT, self.version.uri)
+
+    def changes(self) -> Changes:
+        """Give what the version changes: of what says what the one before said, how it is described alone."""
+        made = self._made()
+        ids = [made[n].id if n in made else self.diff.kept[n] for n in range(len(self.version.sections))]
+        evidence = self._evidence()
+        if self.document is not None and self._the_same(ids):
+            return Changes(patches=described(self.version, self.document, self.held), evidence=evidence)
+        number = 1 + max((one.number for one in self.view.document_versions(self._document_id)), default=0)
+        fields = self._data(ids, number)
+        edges = [self.version.edge("parent_of", self._document_id, one.id) for one in made.values()]
+        edges += [self.version.edge("supersedes", made[n].id, old) for n, old in self.diff.replaced.items()]
+        item, patch = self._document(fields)
+        return Changes(
+            items=[*item, *made.values()], patches=[*patch, *self._ended(made), *self._moved()], edges=edges,
+            evidence=evidence, resources=self.version.rows(self._document_id, number, ids, fields["type"]),
+        )  # fmt: skip
+
+    def _the_same(self, ids: Sequence[str]) -> bool:
+        """Whether the document that is held says all this: sections, their order, its title."""
+        document = self.document
+        if document is None or list(document.data.get("sections", ())) != list(ids):
+            return False
+        return document.data.get("title") == self.version.title and document.status == "active"
+
+    def _data(self, ids: Sequence[str], number: int) -> dict[str, Any]:
+        version = self.version
+        return {
+            "title": version.title, "media_type": version.media_type,
+            "type": version.described(self.document)["source_type"], "number": number,
+            "characters": len(version.text), "sections": list(ids),
+        }  # fmt: skip
+
+    def _document(self, data: Mapping[str, Any]) -> tuple[list[Item], list[Patch]]:
+        version, entry = self.version, self.version.entry
+        if self.document is not None:
+            fields: dict[str, Any] = {f"data.{name}": value for name, value in data.items()}
+            fields |= {"content": version.title, "status": "active", **version.said}
+            return [], [Patch(self.document.id, fields, f"version {data['number']}")]
+        made = Item(
+            id=self._document_id, kind=DOCUMENT, content=version.title, entry_id=entry.id,
+            recorded_at=entry.recorded_at, updated_at=entry.recorded_at, importance=DEFAULT_IMPORTANCE[DOCUMENT],
+            trust=trust_of(entry), source_ref=version.uri, agent_id=entry.payload.get("agent_id"),
+            occurred_at=version.at, valid_from=version.at, data=data, **version.described(None),
+            **self.view.scope_fields(),
+        )  # fmt: skip
+        return [made], []
+
+    def _made(self) -> dict[int, Item]:
+        """Give the sections that are new, by their places."""
+        suspects, fields = suspected(self.outcomes), self.version.described(self.document) | self.view.scope_fields()
+        return {
+            n: suspects.held(n, self.version.section(n, self._document_id, fields))
+            for n in range(len(self.version.words)) if n not in self.diff.kept
+        }  # fmt: skip
+
+    def _moved(self) -> list[Patch]:
+        """Give the sections that stayed, and stand elsewhere now, under other headings or described otherwise."""
+        by_id, version = {one.id: one for one in self.held}, self.version
+        out = []
+        for n, one in self.diff.kept.items():
+            item = by_id[one]
+            placed = {"path": list(version.sections[n].path), "title": version.title, **version.place(n)}
+            fields: dict[str, Any] = {
+                f"data.{name}": value for name, value in placed.items() if item.data.get(name) != value
+            }
+            if item.source_ref != version.source_ref(n):
+                fields["source_ref"] = version.source_ref(n)
+            if item.status != "active":
+                fields["status"] = "active"
+            reason = _MOVED if fields else DESCRIBED
+            fields |= version.otherwise(item)
+            if fields:
+                out.append(Patch(one, fields, reason))
+        return out
+
+    def _ended(self, made: Mapping[int, Item]) -> list[Patch]:
+        """End the sections that others took the place of, and those that the document has no more."""
+        version = self.version
+        out = [
+            Patch(old, {"ended": "superseded", "ended_by": made[n].id, "valid_to": version.at}, _REPLACED)
+            for n, old in self.diff.replaced.items()
+        ]
+        gone = {"ended": "retired", "ended_by": version.entry.id, "valid_to": version.at}
+        return out + [Patch(old, gone, _ENDED) for old in self.diff.gone]
+
+    def _evidence(self) -> list[EvidenceRow]:
+        stayed = [one for one in self.held if one.id in set(self.diff.kept.values())]
+        return self.version.evidence([*stayed, *([self.document] if self.document is not None else [])])
+
+
+def handlers(read: Prepare | None) -> tuple[Handler, ...]:
+    """Give the handler of documents, read so."""
+    return (Handler(verb=RESOURCE, apply=apply_resource, prepare=read),)

@@ -1,0 +1,1 @@
+"""Pure laws of resources: outlines, chunks, summaries and differences between versions."""

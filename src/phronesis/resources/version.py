@@ -1,0 +1,158 @@
+"""One version of a document: what its entry and its outcome tell, and the sections and rows that are made of it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from phronesis.core.documents import DOCUMENT, SECTION, DocumentRow, ResourceRows, Section, SectionRow
+from phronesis.core.entries import REF_TYPES, Entry, Outcome
+from phronesis.core.ids import item_id
+from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
+from phronesis.core.relations import Edge, EvidenceRow
+from phronesis.core.timestamps import parse_moment
+from phronesis.resources.laws.outline import Lines
+from phronesis.resources.laws.records import Words
+
+LISTED: Final = "metadata"
+"""The mode in which a reference is listed: its words are not taken in, and nothing is said of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One version of a document as its entry and its outcome tell it, with where it is kept.
+
+    ``said`` are the fields of items by which its caller described it: ``source_type`` and ``metadata``, where given.
+    What is left out stays as it was.
+    """
+
+    entry: Entry
+    uri: str
+    title: str
+    said: Mapping[str, Any]
+    media_type: str
+    text: str
+    sections: tuple[Section, ...]
+    words: tuple[Words, ...]
+    lines: tuple[tuple[int, int], ...]
+    lined: bool
+
+    @classmethod
+    def of(cls, entry: Entry, outcome: Outcome) -> "Version":
+        """Read an entry and what a reader made of it."""
+        payload, body = entry.payload, outcome.body
+        text: str = body["text"] if "text" in body else payload["text"]
+        sections = tuple(Section(tuple(path), start, end) for path, start, end in body["sections"])
+        lines = Lines.of(text)
+        return cls(
+            entry=entry, uri=uri_of(entry), title=payload.get("title") or body["title"], said=_said(payload),
+            media_type=body["media_type"], text=text, sections=sections,
+            words=tuple(Words(one.path, text[one.start : one.end].strip()) for one in sections),
+            lines=tuple(lines.between(one.start, one.end) for one in sections),
+            lined=body.get("lined", "text" not in body),
+        )  # fmt: skip
+
+    @property
+    def at(self) -> datetime:
+        """Since when it holds: as the caller says, else since it was recorded."""
+        given = self.entry.payload.get("occurred_at")
+        return self.entry.recorded_at if given is None else parse_moment(given, field="occurred_at")
+
+    @property
+    def listed(self) -> bool:
+        """Whether it only lists a document, whose words nobody looked at."""
+        return self.entry.payload.get("mode") == LISTED
+
+    def described(self, document: Item | None) -> dict[str, Any]:
+        """Give the type and metadata of its items: as it says, else as ``document`` has them, which it is one of."""
+        type_ = self.entry.payload.get("type") or DOCUMENT
+        if document is None:
+            return {"source_type": type_, "metadata": {}, **self.said}
+        return {"source_type": document.source_type or type_, "metadata": document.metadata, **self.said}
+
+    def otherwise(self, item: Item) -> dict[str, Any]:
+        """Give the fields by which it describes an item otherwise than the item has it."""
+        return {name: value for name, value in self.said.items() if getattr(item, name) != value}
+
+    def section(self, n: int, document_id: str, fields: Mapping[str, Any]) -> Item:
+        """Give the item of its ``n``-th section; ``fields`` say whose it is and how it is described."""
+        entry, words = self.entry, self.words[n]
+        return Item(
+            id=item_id(entry.id, SECTION, f"{self.uri}#{n}"), kind=SECTION, content=words.text, entry_id=entry.id,
+            recorded_at=entry.recorded_at, updated_at=entry.recorded_at, importance=DEFAULT_IMPORTANCE[SECTION],
+            trust=trust_of(entry), agent_id=entry.payload.get("agent_id"), occurred_at=self.at, valid_from=self.at,
+            source_ref=self.source_ref(n),
+            data={"document_id": document_id, "uri": self.uri, "title": self.title, "path": list(words.path),
+                  **self.place(n)},
+            **fields,
+        )  # fmt: skip
+
+    def place(self, n: int) -> dict[str, Any]:
+        """Give where its ``n``-th section stands in the text that was read."""
+        one = self.sections[n]
+        return {"start": one.start, "end": one.end, "lines": list(self.lines[n])}
+
+    def source_ref(self, n: int) -> str:
+        """Give where a section can be looked up: its lines where the text is the document's own, else its heading."""
+        if self.lined:
+            first, last = self.lines[n]
+            return f"{self.uri}#L{first}" + (f"-L{last}" if last > first else "")
+        path = self.sections[n].path
+        return f"{self.uri}#{slug(path[-1])}" if path else self.uri
+
+    def rows(self, document_id: str, number: int, ids: Sequence[str], type_: str) -> ResourceRows:
+        """Give what it consists of, as rows: its sections are the items ``ids``."""
+        document = DocumentRow(
+            document_id=document_id, number=number, entry_id=self.entry.id, uri=self.uri, title=self.title,
+            media_type=self.media_type, type=type_, characters=len(self.text), recorded_at=self.entry.recorded_at,
+        )  # fmt: skip
+        sections = [
+            SectionRow(document_id=document_id, number=number, n=n, item_id=ids[n], path=one.path, start=one.start,
+                       end=one.end)
+            for n, one in enumerate(self.sections)
+        ]  # fmt: skip
+        return ResourceRows(documents=(document,), sections=tuple(sections))
+
+    def evidence(self, items: Sequence[Item]) -> list[EvidenceRow]:
+        """Say of items that its entry says them too, so that an erasure of it finds every text that holds it."""
+        out = []
+        for item in items:
+            out += [
+                _source(item, item.entry_id, self.entry, item.occurred_at),
+                _source(item, self.entry.id, self.entry, self.at),
+            ]
+        return out
+
+    def edge(self, type_: str, start: str, end: str) -> Edge:
+        """Give an edge between two items that its entry says."""
+        return Edge(type=type_, from_kind="item", from_id=start, to_kind="item", to_id=end, entry_id=self.entry.id)
+
+
+def uri_of(entry: Entry) -> str:
+    """Give which document an entry brings a version of."""
+    return entry.payload.get("uri") or f"entry:{entry.id}"
+
+
+def trust_of(entry: Entry) -> Trust:
+    """Give how far a document is trusted: anybody may have written it, and what an agent made of it is the agent's."""
+    return Trust.ASSISTANT if entry.payload.get("made_by") == "assistant" else Trust.EXTERNAL
+
+
+def slug(heading: str) -> str:
+    """Give a heading as an address names it: letters and digits of any script, joined by hyphens."""
+    return "-".join("".join(sign if sign.isalnum() else " " for sign in heading.casefold()).split())
+
+
+def _said(payload: Mapping[str, Any]) -> dict[str, Any]:
+    type_ = payload.get("type")
+    if "mode" in payload and type_ in REF_TYPES:
+        type_ = None  # a reference that names no type has that of references, which says nothing of the document
+    said = {"source_type": type_, "metadata": payload.get("metadata")}
+    return {name: value for name, value in said.items() if value}
+
+
+def _source(item: Item, named: str, entry: Entry, at: datetime | None) -> EvidenceRow:
+    return EvidenceRow(
+        item_id=item.id, polarity="source", source_key=named, entry_id=entry.id, recorded_at=entry.recorded_at,
+        source_entry_id=named, source_ref=item.source_ref, occurred_at=at,
+    )  # fmt: skip

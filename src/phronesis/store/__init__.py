@@ -1,0 +1,1 @@
+"""The database: schema, transactions and statements for SQLite and PostgreSQL. All SQL lives here."""

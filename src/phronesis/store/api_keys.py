@@ -1,0 +1,70 @@
+"""Keys of the server's callers: rows, of which the secret is a hash."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from phronesis.core.api_keys import ApiKey, Role
+from phronesis.core.timestamps import from_micros, to_micros
+from phronesis.store.database import Unit
+from phronesis.store.side_tables import api_keys
+from phronesis.store.statements import insert
+
+
+@dataclass(frozen=True, slots=True)
+class KeptKey:
+    """A key with what is kept of its secret."""
+
+    key: ApiKey
+    hash: bytes
+
+
+def keep_key(unit: Unit, kept: KeptKey) -> None:
+    """Store a new key."""
+    key = kept.key
+    row = {
+        "tenant_id": unit.tenant, "key_id": key.id, "hash": kept.hash, "role": key.role.name.lower(),
+        "actor": key.actor, "label": key.label, "created_at": to_micros(key.created_at), "revoked_at": None,
+    }  # fmt: skip
+    insert(unit, api_keys, [row])
+
+
+def find_key(unit: Unit, key_id: str) -> KeptKey | None:
+    """Give a key, revoked ones too; None when there is none of that id."""
+    query = sa.select(api_keys).where(api_keys.c.tenant_id == unit.tenant, api_keys.c.key_id == key_id)
+    row = unit.run(query).one_or_none()
+    return None if row is None else _kept(row)
+
+
+def list_keys(unit: Unit) -> list[ApiKey]:
+    """Give a tenant's keys, oldest first."""
+    query = sa.select(api_keys).where(api_keys.c.tenant_id == unit.tenant)
+    return [_kept(row).key for row in unit.run(query.order_by(api_keys.c.created_at, api_keys.c.key_id))]
+
+
+def has_active_key(unit: Unit) -> bool:
+    """Tell whether a tenant has a key that was not revoked."""
+    query = sa.select(sa.literal(1)).where(api_keys.c.tenant_id == unit.tenant, api_keys.c.revoked_at.is_(None))
+    return unit.run(query.limit(1)).first() is not None
+
+
+def has_key(unit: Unit) -> bool:
+    """Tell whether a tenant ever had a key: those that were revoked stay."""
+    query = sa.select(sa.literal(1)).where(api_keys.c.tenant_id == unit.tenant)
+    return unit.run(query.limit(1)).first() is not None
+
+
+def revoke_key(unit: Unit, key_id: str, *, at: int) -> None:
+    """Note when a key was revoked; the first time counts."""
+    mine = (api_keys.c.tenant_id == unit.tenant) & (api_keys.c.key_id == key_id)
+    unit.run(sa.update(api_keys).where(mine, api_keys.c.revoked_at.is_(None)).values(revoked_at=at))
+
+
+def _kept(row: Any) -> KeptKey:
+    revoked = None if row.revoked_at is None else from_micros(row.revoked_at)
+    key = ApiKey(
+        id=row.key_id, tenant=row.tenant_id, role=Role[row.role.upper()], actor=row.actor, label=row.label,
+        created_at=from_micros(row.created_at), revoked_at=revoked,
+    )  # fmt: skip
+    return KeptKey(key, bytes(row.hash))

@@ -1,0 +1,196 @@
+"""A column of half-precision vectors: ``halfvec`` under PostgreSQL (pgvector), little-endian bytes under SQLite."""
+
+import json
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import sqlalchemy as sa
+from numpy.typing import NDArray
+from pydantic_core import from_json
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
+
+# A column of JSON, kept as the text it was written as.
+
+
+def loads(text: str | bytes) -> Any:
+    """Read what ``core.canonical.dumps`` wrote: just what ``json.loads`` gives.
+
+    The parser that pydantic brings takes half the time: it knows the names of members, of which thousands of rows have
+    the same. What it refuses and JSON's grammar allows (half of a surrogate pair, 200 levels) ``json`` reads.
+    """
+    try:
+        return from_json(text, cache_strings="keys")
+    except (ValueError, TypeError):  # a text that is no UTF-8 is none to it
+        return json.loads(text)
+
+
+class Json(sa.JSON):
+    """JSON: ``json`` under PostgreSQL, ``TEXT`` under SQLite.
+
+    Not ``jsonb``, which turns 1e16 into an integer, and not SQLite's ``JSON``, a column of numeric affinity that turns
+    0.0 into 0: a replay in SQLite would then differ from the live lane.
+    """
+
+    cache_ok = True
+
+    def __init__(self) -> None:
+        super().__init__(none_as_null=True)
+
+
+@compiles(Json, "sqlite")
+def _text(_kind: Json, _compiler: Any, **_options: Any) -> str:
+    return "TEXT"
+
+
+Vector = NDArray[np.float32]
+Halves = NDArray[np.float16]
+
+
+class HalfVector(sa.types.TypeDecorator[Vector]):
+    """Stores a float32 vector as float16; gives float32. The dimension is the model's, not the column's."""
+
+    impl = sa.LargeBinary
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: sa.Dialect) -> Any:
+        """Use pgvector's type where there is one."""
+        if dialect.name == "postgresql":
+            from pgvector.sqlalchemy import HALFVEC  # noqa: PLC0415 - an optional package
+
+            return dialect.type_descriptor(HALFVEC())
+        return dialect.type_descriptor(sa.LargeBinary())
+
+    def process_bind_param(self, value: Vector | None, dialect: sa.Dialect) -> Any:
+        """Give what the driver takes."""
+        if value is None:
+            return None
+        half = np.asarray(value, dtype="<f2")
+        return half.tolist() if dialect.name == "postgresql" else half.tobytes()
+
+    def process_result_value(self, value: Any, dialect: sa.Dialect) -> Any:
+        """Give a float32 vector."""
+        if value is None:
+            return None
+        if dialect.name == "postgresql":
+            return np.asarray(value.to_numpy() if hasattr(value, "to_numpy") else value, dtype=np.float32)
+        return np.frombuffer(value, dtype="<f2").astype(np.float32)
+
+
+class _Sent(sa.types.TypeDecorator[Vector]):
+    """What ``half_bytes`` gives, as a float32 vector."""
+
+    impl = sa.LargeBinary
+    cache_ok = True
+
+    def process_result_value(self, value: Any, dialect: sa.Dialect) -> Any:
+        """Read little-endian halves; PostgreSQL sends the dimension and an unused number, then big-endian ones."""
+        if value is None:
+            return None
+        if dialect.name == "postgresql":
+            return np.frombuffer(value, dtype=">f2", offset=_SENT_BEFORE).astype(np.float32)
+        return np.frombuffer(value, dtype="<f2").astype(np.float32)
+
+
+_SENT_BEFORE = 4
+"""Bytes before the numbers: two int16 (pgvector, ``halfvec_send``)."""
+
+
+class half_bytes(FunctionElement[Any]):  # noqa: N801 - a function of SQL
+    """A column of half vectors as bytes. PostgreSQL would send each as text: reading a text takes ten times as long."""
+
+    type: sa.types.TypeEngine[Any] = _Sent()
+    inherit_cache = True
+
+
+@compiles(half_bytes)
+def _as_stored(element: Any, compiler: Any, **more: Any) -> str:
+    return str(compiler.process(element.clauses.clauses[0], **more))
+
+
+@compiles(half_bytes, "postgresql")
+def _as_sent(element: Any, compiler: Any, **more: Any) -> str:
+    return f"halfvec_send({_as_stored(element, compiler, **more)})"
+
+
+class sent_bytes(half_bytes):  # noqa: N801 - a function of SQL
+    """A column of half vectors as bytes, which many rows together are made of (`halves`)."""
+
+    type = sa.LargeBinary()
+    inherit_cache = True
+
+
+def halves(sent: Sequence[bytes], dialect: str) -> Halves:
+    """Give vectors of one length as rows, from what `sent_bytes` gave of them: as they are stored, in one go."""
+    if not sent:
+        return np.zeros((0, 0), np.float16)
+    rows = np.frombuffer(b"".join(sent), np.uint8).reshape(len(sent), -1)
+    if dialect == "postgresql":
+        return np.ascontiguousarray(rows[:, _SENT_BEFORE:]).view(">f2").astype(np.float16)
+    return rows.view("<f2").astype(np.float16)
+
+
+# The kinds of columns that the tables are made of.
+
+# The same order as SQLite's, on every server; an index does not break when the operating system's collation moves.
+TEXT: Final = sa.Text().with_variant(postgresql.TEXT(collation="C"), "postgresql")
+
+
+def tenant() -> sa.Column[str]:
+    """Give the column that every row and every key begins with."""
+    return sa.Column("tenant_id", TEXT, primary_key=True, nullable=False)
+
+
+def key(name: str, kind: Any = TEXT) -> sa.Column[Any]:
+    """Give a column of the primary key."""
+    return sa.Column(name, kind, primary_key=True, nullable=False, autoincrement=False)
+
+
+SELDOM: Final = "seldom"
+"""What a column's ``info`` says where most rows have nothing in it: inserts of such rows leave it out."""
+
+
+def text(name: str, *, required: bool = False, seldom: bool = False) -> sa.Column[str]:
+    """Give a column of text."""
+    return sa.Column(name, TEXT, nullable=not required, info={SELDOM: seldom})
+
+
+def big(name: str, *, required: bool = False, seldom: bool = False) -> sa.Column[int]:
+    """Give a column of 64-bit integers: times in microseconds, lanes, seqs."""
+    return sa.Column(name, sa.BigInteger, nullable=not required, info={SELDOM: seldom})
+
+
+def number(name: str, *, required: bool = True) -> sa.Column[float]:
+    """Give a column of doubles."""
+    return sa.Column(name, sa.Double, nullable=not required)
+
+
+def json_text(name: str, *, seldom: bool = False) -> sa.Column[Any]:
+    """Give a column of JSON, None when there is nothing."""
+    return sa.Column(name, Json(), nullable=True, info={SELDOM: seldom})
+
+
+def blob(name: str, *, required: bool = False) -> sa.Column[bytes]:
+    """Give a column of bytes."""
+    return sa.Column(name, sa.LargeBinary, nullable=not required)
+
+
+# How tables are made: one collection of them, names of constraints, the tenant in front of every row.
+
+collection: Final = sa.MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+
+def table(name: str, *columns: sa.schema.SchemaItem, small: bool = False) -> sa.Table:
+    """Give a table of every tenant's rows; the rows of a ``small`` one live in the key's own tree."""
+    # A small row lives in the key's own tree; a wide one would make that tree deep. Every tree that a write touches is
+    # a page more to write and to sync: an index must earn its keep.
+    return sa.Table(name, collection, tenant(), *columns, sqlite_with_rowid=not small)

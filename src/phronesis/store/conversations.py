@@ -1,0 +1,161 @@
+"""Sessions, turns, messages, tool calls and refs in the database."""
+
+from collections.abc import Collection, Sequence
+from functools import cache
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from phronesis.core.entries import ConversationRows, MessageRow, SessionRow, SummaryLine, SummaryRow, TurnRow
+from phronesis.core.timestamps import from_micros, optional_micros, optional_moment, to_micros
+from phronesis.store.database import Unit
+from phronesis.store.schema import items, refs, repeated_messages, sessions, summaries, tool_calls, turns
+from phronesis.store.statements import fetch, insert, list_value, listed, upsert
+
+_SESSION: Final = sa.select(
+    sessions.c.session_id, sessions.c.created_at, sessions.c.updated_at, sessions.c.turn_count,
+    sessions.c.message_count, sessions.c.metadata,
+)  # fmt: skip
+_ONE_SESSION: Final = _SESSION.where(
+    sessions.c.tenant_id == sa.bindparam("t"),
+    sessions.c.lane_id == sa.bindparam("l"),
+    sessions.c.session_id == sa.bindparam("s"),
+)
+
+
+def find_session(unit: Unit, lane_id: int, session_id: str) -> SessionRow | None:
+    """Give a session of the lane, or None."""
+    rows = fetch(unit, _ONE_SESSION, {"t": unit.tenant, "l": lane_id, "s": session_id})
+    return _session(rows[0]) if rows else None
+
+
+@cache
+def _session_and_messages(dialect: str) -> sa.Select[Any]:
+    held = sa.exists().where(
+        items.c.tenant_id == sa.bindparam("t"), items.c.lane_id == sa.bindparam("l"),
+        items.c.session_id == sa.bindparam("s"), listed(items.c.message_id, dialect),
+    )  # fmt: skip
+    return _ONE_SESSION.add_columns(held)
+
+
+def find_session_holding(
+    unit: Unit, lane_id: int, session_id: str, message_ids: Sequence[str]
+) -> tuple[SessionRow | None, bool]:
+    """Give a session of the lane, and whether it holds a message of any of these ids: the index alone says so."""
+    bound = {"t": unit.tenant, "l": lane_id, "s": session_id, "ids": list_value(unit.dialect, message_ids)}
+    rows = fetch(unit, _session_and_messages(unit.dialect), bound)
+    return (_session(rows[0][:-1]), rows[0][-1]) if rows else (None, False)
+
+
+def list_sessions(unit: Unit, lane_ids: Sequence[int] | None) -> list[tuple[int, SessionRow]]:
+    """Give the sessions of a few lanes, or of the whole tenant, with their lane's number, latest first."""
+    query = _SESSION.add_columns(sessions.c.lane_id).where(sessions.c.tenant_id == unit.tenant)
+    if lane_ids is not None:
+        query = query.where(sessions.c.lane_id.in_(lane_ids))
+    rows = unit.run(query.order_by(sessions.c.updated_at.desc(), sessions.c.session_id))
+    return [(row.lane_id, _session(row[:-1])) for row in rows]
+
+
+def list_turns(
+    unit: Unit, lane_id: int, session_id: str, *, last: int | None = None, before: int | None = None,
+    as_of: int | None = None,
+) -> list[TurnRow]:  # fmt: skip
+    """Give a session's turns in order: those ``before`` a number, the ``last`` few, as of a time in microseconds."""
+    bound = {"t": unit.tenant, "l": lane_id, "s": session_id, "last": last, "before": before, "as_of": as_of}
+    query = _turns(last=last is not None, before=before is not None, as_of=as_of is not None)
+    found = [
+        TurnRow(entry_id=entry_id, session_id=session, number=number, recorded_at=from_micros(recorded_at))
+        for entry_id, session, number, recorded_at in fetch(unit, query, bound)
+    ]
+    return found if last is None else found[::-1]
+
+
+@cache
+def _turns(*, last: bool, before: bool, as_of: bool) -> sa.Select[Any]:
+    query = sa.select(turns.c.entry_id, turns.c.session_id, turns.c.number, turns.c.recorded_at).where(
+        turns.c.tenant_id == sa.bindparam("t"), turns.c.lane_id == sa.bindparam("l"),
+        turns.c.session_id == sa.bindparam("s"),
+    )  # fmt: skip
+    if before:
+        query = query.where(turns.c.number < sa.bindparam("before"))
+    if as_of:
+        query = query.where(turns.c.recorded_at <= sa.bindparam("as_of"))
+    query = query.order_by(turns.c.number.desc() if last else turns.c.number)
+    return query.limit(sa.bindparam("last", type_=sa.Integer)) if last else query
+
+
+def repeats_of_entries(unit: Unit, entry_ids: Sequence[str]) -> list[MessageRow]:
+    """Give the messages of some entries that became no item of their own, in payload order."""
+    columns = [repeated_messages.c[name] for name in MessageRow.__dataclass_fields__]
+    query = sa.select(*columns).where(
+        repeated_messages.c.tenant_id == unit.tenant, repeated_messages.c.entry_id.in_(entry_ids)
+    )
+    return [
+        MessageRow(**{**row, "occurred_at": optional_moment(row["occurred_at"])})
+        for row in unit.run(query.order_by(repeated_messages.c.entry_id, repeated_messages.c.n)).mappings()
+    ]
+
+
+_SUMMARY: Final = sa.select(
+    summaries.c.entry_id, summaries.c.turn, summaries.c.position, summaries.c.recorded_at, summaries.c.lines
+).where(
+    summaries.c.tenant_id == sa.bindparam("t"),
+    summaries.c.lane_id == sa.bindparam("l"),
+    summaries.c.session_id == sa.bindparam("s"),
+)
+
+
+def find_summary(unit: Unit, lane_id: int, session_id: str) -> SummaryRow | None:
+    """Give what a model made of a session, or None."""
+    rows = fetch(unit, _SUMMARY, {"t": unit.tenant, "l": lane_id, "s": session_id})
+    if not rows:
+        return None
+    entry_id, turn, position, recorded_at, lines = rows[0]
+    return SummaryRow(
+        session_id=session_id, entry_id=entry_id, turn=turn, position=position, recorded_at=from_micros(recorded_at),
+        lines=tuple(SummaryLine(line["text"], tuple(line["of"])) for line in lines),
+    )  # fmt: skip
+
+
+def write_conversation(unit: Unit, lane_id: int, rows: ConversationRows, made: Collection[str]) -> None:
+    """Store what one entry adds; ``made`` are the ids of the items it made."""
+    session = rows.session
+    upsert(unit, sessions, [{
+        "tenant_id": unit.tenant, "lane_id": lane_id, "session_id": session.session_id,
+        "created_at": to_micros(session.created_at), "updated_at": to_micros(session.updated_at),
+        "turn_count": session.turn_count, "message_count": session.message_count,
+        "metadata": dict(session.metadata) or None,
+    }])  # fmt: skip
+    turn = rows.turn
+    insert(unit, turns, [{
+        "tenant_id": unit.tenant, "lane_id": lane_id, "session_id": turn.session_id, "number": turn.number,
+        "entry_id": turn.entry_id, "recorded_at": to_micros(turn.recorded_at),
+    }])  # fmt: skip
+    repeats = [row for row in rows.messages if row.item_id not in made]
+    insert(unit, repeated_messages, [_stored(unit, lane_id, row) for row in repeats])
+    insert(unit, tool_calls, [_stored(unit, lane_id, row) for row in rows.tool_calls])
+    insert(unit, refs, [_stored(unit, lane_id, row) for row in rows.refs])
+    summary = rows.summary
+    if summary is not None:
+        upsert(unit, summaries, [{
+            "tenant_id": unit.tenant, "lane_id": lane_id, "session_id": summary.session_id,
+            "entry_id": summary.entry_id, "turn": summary.turn, "position": summary.position,
+            "recorded_at": to_micros(summary.recorded_at),
+            "lines": [{"text": line.text, "of": list(line.of)} for line in summary.lines],
+        }])  # fmt: skip
+
+
+def _stored(unit: Unit, lane_id: int, record: Any) -> dict[str, Any]:
+    row: dict[str, Any] = {name: getattr(record, name) for name in type(record).__dataclass_fields__}
+    if "occurred_at" in row:
+        row["occurred_at"] = optional_micros(row["occurred_at"])
+    return {"tenant_id": unit.tenant, "lane_id": lane_id, **row}
+
+
+def _session(row: Sequence[Any]) -> SessionRow:
+    """Read a row of ``_SESSION``."""
+    session_id, created_at, updated_at, turn_count, message_count, metadata = row
+    return SessionRow(
+        session_id=session_id, created_at=from_micros(created_at), updated_at=from_micros(updated_at),
+        turn_count=turn_count, message_count=message_count, metadata=metadata or {},
+    )  # fmt: skip

@@ -1,0 +1,359 @@
+"""One database: connections, transactions with the right durability, and the driver's errors in our terms."""
+
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, Final, Literal
+
+import sqlalchemy as sa
+
+from phronesis.core.serialization import dumps
+from phronesis.errors import InputError, MissingExtra, StorageBusy
+from phronesis.store.columns import loads
+from phronesis.store.driver_errors import translated
+from phronesis.store.expressions import LOWER
+
+BUSY_TIMEOUT_MS: Final = 60_000
+"""How long a SQLite writer waits for another process. A write takes milliseconds; a rebuild or an erase, seconds."""
+
+APPLICATION_ROLE: Final = "phronesis_app"
+"""PostgreSQL's role of every transaction here. It owns nothing, so that row-level security binds whoever logs in."""
+
+TENANT_SETTING: Final = "phronesis.tenant_id"
+"""The setting that row-level security compares ``tenant_id`` with."""
+
+SEARCH_PATH: Final = "phronesis, phronesis_resources, public"
+"""PostgreSQL's schemas: memory's, the resources', and the one that the vector extension usually lives in.
+
+No two tables have one name, so that statements need not say in which schema they lie."""
+
+_IMPATIENT: Final = "20ms"
+"""PostgreSQL has no zero here: zero waits for ever."""
+
+_WAL_PAUSES: Final = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
+"""Seconds between tries: the switch takes milliseconds, and only the first processes to open a new file meet."""
+
+Mode = Literal["read", "append", "derive"]
+"""read: a snapshot. append: the log's writes, durable when acknowledged. derive: what the log can give again.
+
+What a crash may not bring back (an erasure) is written in ``append``, though it changes derived rows too.
+"""
+
+_SYNCHRONOUS: Final[dict[str, str]] = {"append": "FULL", "derive": "NORMAL"}
+
+# PostgreSQL. A snapshot for readers; writers take a row lock and must then see what its last holder committed. A
+# derive that a crash takes back takes ``applied_seq`` back with it, and no commit after it survives without it.
+_BEGINNING: Final[dict[str, tuple[str, ...]]] = {
+    "read": ("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY",),
+    "append": ("BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE",),
+    "derive": ("BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE", "SET LOCAL synchronous_commit = off"),
+}
+
+_SERVED: Final = "served"
+"""What a connection's ``info`` says once a transaction began on it: it may have been lost since."""
+
+
+_SQLITE_FORMS: Final[dict[Any, Any]] = {}
+"""Statements as SQLite's driver takes them: alike for every file, so that the next one opened compiles none anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One transaction of one tenant. Everything in ``store`` takes a Unit first."""
+
+    connection: sa.Connection
+    tenant: str
+    dialect: str
+    driver: Any
+    """The driver's own connection."""
+    forms: dict[Any, Any]
+    """Statements as this database's driver takes them (``store.statements``)."""
+
+    def run(self, statement: sa.Executable, rows: Any = None) -> sa.CursorResult[Any]:
+        """Execute a statement; ``rows`` a mapping or a list of mappings of bound values."""
+        return self.connection.execute(statement, rows)
+
+
+@dataclass(slots=True)
+class Database:
+    """An engine with the transactions that Phronesis knows. Thread-safe; close it when done."""
+
+    engine: sa.Engine
+    path: str | None = None
+    _writing: threading.RLock = field(default_factory=threading.RLock)
+    _writer: sa.Connection | None = None
+    _forms: dict[Any, Any] = field(default_factory=dict)
+
+    @property
+    def dialect(self) -> str:
+        """``sqlite`` or ``postgresql``."""
+        return self.engine.dialect.name
+
+    @contextmanager
+    def transaction(self, tenant: str, mode: Mode, *, patient: bool = True) -> Iterator[Unit]:
+        """Open a transaction of ``tenant``; commits at the end, rolls back on any exception.
+
+        Not ``patient``: one that writes waits for no other writer; StorageBusy when there is one.
+        """
+        is_live = False
+        try:
+            with self._connection(tenant, mode, patient=patient) as connection:
+                driver = connection.connection.driver_connection
+                try:
+                    yield Unit(connection, tenant, self.dialect, driver, self._forms)
+                except BaseException:
+                    is_live = not getattr(driver, "closed", False)
+                    _ending(connection, driver).rollback()
+                    raise
+                _ending(connection, driver).commit()
+        except (sa.exc.SQLAlchemyError, self.engine.dialect.loaded_dbapi.Error, UnicodeEncodeError) as error:
+            # A driver's own error comes from the statements that go past SQLAlchemy (storage.prepared); a text that is
+            # no text in UTF-8 is an error of Python's before it is one of the driver's.
+            raise translated(error, is_live=is_live) from error
+
+    @contextmanager
+    def _connection(self, tenant: str, mode: Mode, *, patient: bool) -> Iterator[sa.Connection]:
+        """Give a connection with a transaction begun: one of its own to a reader and on PostgreSQL.
+
+        In one process SQLite's writers queue here rather than at the file's lock, whose waiters poll, and share one
+        connection that stays open. A database in memory is one connection: its readers queue as well.
+        """
+        if self.dialect != "sqlite":
+            with self._begun(tenant, mode, patient=patient) as connection:
+                yield connection
+            return
+        if mode == "read" and self.path is not None:
+            with self.engine.connect() as connection:
+                _begin_sqlite(connection, mode, patient=patient)
+                yield connection
+            return
+        if not self._writing.acquire(blocking=patient):
+            raise StorageBusy("another thread is writing; call again")
+        try:
+            if self._writer is None:
+                self._writer = self.engine.connect()
+            try:
+                _begin_sqlite(self._writer, mode, patient=patient)
+                yield self._writer
+            except BaseException:
+                self._close_writer()
+                raise
+        finally:
+            self._writing.release()
+
+    def _close_writer(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+    def _begun(self, tenant: str, mode: Mode, *, patient: bool) -> sa.Connection:
+        """Give a connection of PostgreSQL's pool on which a transaction began, in one round trip.
+
+        What the transaction is allowed ends with it, so that poolers may share connections between them. A connection
+        that the server closed since it was last used is found out here, and the next one taken: to ask each
+        beforehand would be one round trip more.
+        """
+        text = _beginning(tenant, mode, patient=patient)
+        while True:
+            connection = self.engine.connect()
+            driver: Any = connection.connection.driver_connection
+            try:
+                driver.execute(text, prepare=False)
+            except self.engine.dialect.loaded_dbapi.Error:
+                stale = driver.closed and _SERVED in connection.info
+                if driver.closed:
+                    connection.invalidate()
+                connection.close()
+                if not stale:
+                    raise
+            except BaseException:
+                connection.close()
+                raise
+            else:
+                connection.info[_SERVED] = True
+                return connection
+
+    def close(self) -> None:
+        """Close every connection; a SQLite write-ahead log is folded into the file."""
+        with self._writing:
+            self._close_writer()
+        if self.dialect == "sqlite" and self.path is not None:
+            self.checkpoint()
+        self.engine.dispose()
+
+    def compact(self) -> None:
+        """Write a SQLite file anew, without free pages and gaps, and empty its write-ahead log; nothing elsewhere.
+
+        StorageError when that cannot be done now: another process is writing, or the disk has no room for a copy.
+        """
+        if self.dialect != "sqlite" or self.path is None:
+            return
+        with self._writing:
+            try:
+                with self.engine.connect() as connection:
+                    connection.exec_driver_sql("VACUUM")
+            except sa.exc.SQLAlchemyError as error:
+                raise translated(error) from error
+            self.checkpoint()
+
+    def checkpoint(self) -> None:
+        """Fold SQLite's write-ahead log into the file and empty it; nothing on PostgreSQL or while others read."""
+        if self.dialect != "sqlite":
+            return
+        with self._writing, self.engine.connect() as connection:
+            try:
+                connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+            except sa.exc.OperationalError as error:
+                fault = translated(error)
+                if fault.code not in {"storage.busy", "storage.read_only"}:
+                    raise fault from error
+
+
+def _begin_sqlite(connection: sa.Connection, mode: Mode, *, patient: bool) -> None:
+    # At the driver: these run before every transaction, and SQLAlchemy's context costs more than they do.
+    driver: Any = connection.connection.driver_connection
+    synchronous = _SYNCHRONOUS.get(mode)
+    if synchronous is not None and connection.info.get("synchronous") != synchronous:
+        driver.execute(f"PRAGMA synchronous={synchronous}")
+        connection.info["synchronous"] = synchronous
+    if patient:
+        driver.execute("BEGIN" if mode == "read" else "BEGIN IMMEDIATE")
+        return
+    driver.execute("PRAGMA busy_timeout=0")
+    try:
+        driver.execute("BEGIN IMMEDIATE")
+    finally:
+        driver.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}")
+
+
+def _beginning(tenant: str, mode: Mode, *, patient: bool) -> str:
+    # Citus passes such settings on to its workers when told to, and elsewhere its own setting is a mere name. SET takes
+    # no bound value; a tenant's name holds no quotes (config.check_tenant).
+    settings = (
+        *_BEGINNING[mode],
+        "SET LOCAL citus.propagate_set_commands = 'local'",
+        f"SET LOCAL ROLE {APPLICATION_ROLE}",
+        f"SET LOCAL search_path = {SEARCH_PATH}",
+        f"SET LOCAL {TENANT_SETTING} = '{tenant}'",
+        *(() if patient else (f"SET LOCAL lock_timeout = '{_IMPATIENT}'",)),
+    )
+    return "; ".join(settings)
+
+
+def _ending(connection: sa.Connection, driver: Any) -> Any:
+    """Give who ends a transaction: SQLAlchemy, unless every statement went past it, so that it knows of none."""
+    return connection if connection.in_transaction() else driver
+
+
+def connect(url: str) -> Database:
+    """Give a Database for ``sqlite:///path``, ``sqlite://`` (in memory) or ``postgresql://…``.
+
+    InputError for another kind of URL, MissingExtra when the driver is not installed. Nothing is created yet but
+    the connection pool.
+    """
+    try:
+        parsed = sa.make_url(url)
+    except sa.exc.ArgumentError as error:
+        raise InputError(
+            "url must look like sqlite:///memory.db or postgresql://user@host/database", field="url"
+        ) from error
+    if parsed.get_backend_name() == "sqlite":
+        return _sqlite(parsed)
+    if parsed.get_backend_name() == "postgresql":
+        return _postgres(parsed)
+    raise InputError(f"url must be sqlite or postgresql, not {parsed.get_backend_name()}", field="url")
+
+
+def in_memory() -> Database:
+    """Give a new, empty SQLite database that ends when it is closed; for one writer, which must not wait for another.
+
+    All of them share an engine, and with it SQLAlchemy's compiled statements, whose making takes longer than to open.
+    """
+    return Database(_private(), _forms=_SQLITE_FORMS)
+
+
+@cache
+def _private() -> sa.Engine:
+    return _sqlite_engine(sa.make_url("sqlite://"), poolclass=sa.pool.NullPool)  # a connection is a database here
+
+
+def _sqlite(url: sa.URL) -> Database:
+    if url.database in (None, "", ":memory:"):
+        return Database(_sqlite_engine(url, poolclass=sa.pool.StaticPool), _forms=_SQLITE_FORMS)
+    return Database(_sqlite_engine(url, pool_size=8, max_overflow=32), path=url.database, _forms=_SQLITE_FORMS)
+
+
+def _sqlite_engine(url: sa.URL, **pool: Any) -> sa.Engine:
+    engine = sa.create_engine(
+        url.set(drivername="sqlite+pysqlite"),
+        json_serializer=dumps,
+        json_deserializer=loads,
+        connect_args={"check_same_thread": False, "isolation_level": None, "timeout": BUSY_TIMEOUT_MS / 1000},
+        **pool,
+    )
+
+    @sa.event.listens_for(engine, "connect")
+    def _prepare(connection: Any, _record: Any) -> None:
+        cursor = connection.cursor()
+        # secure_delete from the first page on: what an erase removes is overwritten, not only unlinked.
+        for pragma in (f"busy_timeout={BUSY_TIMEOUT_MS}", "secure_delete=ON", "foreign_keys=ON",
+                       "temp_store=MEMORY", "cache_size=-32768"):  # fmt: skip
+            cursor.execute(f"PRAGMA {pragma}")
+        _use_wal(cursor)
+        cursor.close()
+        connection.create_function(LOWER, 1, _lower, deterministic=True)
+
+    return engine
+
+
+def _use_wal(cursor: Any) -> None:
+    """Switch to write-ahead logging, waiting for others who do the same.
+
+    SQLite does not wait by itself here: the switch needs the file alone, and who holds a read lock while asking for
+    more would wait for ever for another who does. So it says busy at once, whatever the timeout.
+    """
+    for pause in _WAL_PAUSES:
+        try:
+            cursor.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:  # the primary code is in the lowest byte
+                raise
+            time.sleep(pause)
+        else:
+            return
+    cursor.execute("PRAGMA journal_mode=WAL")
+
+
+def _lower(text: Any) -> Any:
+    return text.lower() if isinstance(text, str) else text
+
+
+def _postgres(url: sa.URL) -> Database:
+    try:
+        from psycopg.pq import TransactionStatus  # noqa: PLC0415 - an optional package
+    except ImportError as error:
+        raise MissingExtra("PostgreSQL needs: pip install 'phronesis[postgres]'") from error
+    engine = sa.create_engine(
+        url.set(drivername="postgresql+psycopg"),
+        json_serializer=dumps,
+        json_deserializer=loads,
+        pool_size=8,
+        max_overflow=32,
+    )
+
+    @sa.event.listens_for(engine, "connect")
+    def _prepare(connection: Any, _record: Any) -> None:
+        connection.autocommit = True  # or psycopg sends a BEGIN of its own, a round trip ahead of the first statement
+
+    @sa.event.listens_for(engine, "begin")
+    def _begin(connection: sa.Connection) -> None:
+        driver: Any = connection.connection.driver_connection
+        # A transaction of ours has begun before SQLAlchemy hears of it; any other begins here.
+        if driver.info.transaction_status == TransactionStatus.IDLE:
+            driver.execute("BEGIN")
+
+    return Database(engine)

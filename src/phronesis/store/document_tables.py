@@ -1,0 +1,131 @@
+"""The tables of what is searched: search documents and their vectors, in the shape that every home of them has."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+import sqlalchemy as sa
+
+from phronesis.core.documents import SECTION
+from phronesis.core.retrieval_plan import Store
+from phronesis.store.columns import HalfVector, big, blob, json_text, key, table, text
+
+
+def searched(name: str) -> sa.Table:
+    """Give a table of search documents: parts of versions of items, each while it was current.
+
+    Not in its key's own tree: ids are random, and each document of a session would be on a page of its own.
+    """
+    return table(
+        name,
+        key("item_id"),
+        key("part"),
+        key("version", sa.Integer),
+        text("id", required=True),
+        big("lane_id", required=True),
+        text("kind", required=True),
+        text("session_id"),
+        sa.Column("position", sa.Integer),
+        text("speaker"),
+        text("text", seldom=True),
+        blob("terms", required=True),
+        blob("marks", required=True),
+        big("current_from", required=True),
+        big("current_to", seldom=True),
+        big("changed_seq", required=True),
+        sa.Index(None, "tenant_id", "lane_id", "changed_seq"),
+    )
+
+
+def embedded(name: str) -> sa.Table:
+    """Give a table of search documents' vectors, one for each model."""
+    return table(
+        name,
+        key("lane_id", sa.BigInteger),
+        key("model_id"),
+        key("document_id"),
+        sa.Column("embedding", HalfVector, nullable=False),
+    )
+
+
+search_documents: Final = searched("search_documents")
+vectors: Final = embedded("vectors")
+
+
+# The tables of resources: documents, their sections, and the chunks of these that are searched, with vectors.
+
+# A document's versions, and what each consisted of, are facts of the entries that brought them, as turns are: they stay
+# when an entry is rolled back. Which version counts is said by the item of kind ``document``.
+documents: Final = table(
+    "documents",
+    key("lane_id", sa.BigInteger),
+    key("document_id"),
+    key("number", sa.Integer),
+    text("entry_id", required=True),
+    text("uri", required=True),
+    text("title", required=True),
+    text("media_type", required=True),
+    text("type", required=True),
+    sa.Column("characters", sa.Integer, nullable=False),
+    big("recorded_at", required=True),
+    sa.Index(None, "tenant_id", "lane_id", "uri"),
+)
+
+sections: Final = table(
+    "sections",
+    key("lane_id", sa.BigInteger),
+    key("document_id"),
+    key("number", sa.Integer),
+    key("n", sa.Integer),
+    text("item_id", required=True),
+    json_text("path"),
+    sa.Column("start", sa.Integer, nullable=False),
+    sa.Column("end", sa.Integer, nullable=False),
+    small=True,
+)
+
+chunks: Final = searched("chunks")
+chunk_vectors: Final = embedded("chunk_vectors")
+
+RESOURCE_TABLES: Final = (documents, sections, chunks, chunk_vectors)
+"""What the second schema holds."""
+
+
+# Where search documents live: those of most kinds in memory's own tables, those of resources in the second schema.
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Home:
+    """Tables of search documents and of their vectors; ``store`` is what a search calls them."""
+
+    store: Store
+    documents: sa.Table
+    vectors: sa.Table
+
+
+MEMORY: Final = Home("memory", search_documents, vectors)
+RESOURCES: Final = Home("resources", chunks, chunk_vectors)
+HOMES: Final = (MEMORY, RESOURCES)
+
+_BY_KIND: Final[Mapping[str, Home]] = {SECTION: RESOURCES}
+_BY_STORE: Final = {home.store: home for home in HOMES}
+
+
+def home_of(kind: str) -> Home:
+    """Give where the search documents of a kind of items live."""
+    return _BY_KIND.get(kind, MEMORY)
+
+
+def home_named(store: Store) -> Home:
+    """Give the home of a store's name."""
+    return _BY_STORE[store]
+
+
+def by_home(kinds: Iterable[tuple[str, _T]]) -> Iterator[tuple[Home, list[_T]]]:
+    """Give what comes with its kind by the home of that kind, homes without any left out."""
+    found: dict[Home, list[_T]] = {}
+    for kind, one in kinds:
+        found.setdefault(_BY_KIND.get(kind, MEMORY), []).append(one)
+    yield from found.items()

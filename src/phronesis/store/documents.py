@@ -1,0 +1,362 @@
+"""Search documents and vectors in the database.
+
+What is written, and what is asked for by kind, goes to the home of the kind; where only ids are given, ``home`` says
+which tables are meant.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import sqlalchemy as sa
+
+from phronesis.store.columns import Vector, half_bytes
+from phronesis.store.database import Unit
+from phronesis.store.document_tables import HOMES, MEMORY, Home, by_home, home_of
+from phronesis.store.schema import items
+from phronesis.store.statements import batches, fetch, insert, list_value, listed, run_one, upsert
+
+ASIDE: Final = "~"
+"""What the name of a part begins with that has a vector and no words (`index.projections`)."""
+
+
+class DocumentRow(NamedTuple):
+    """A search document: one part of one version of an item, while it was current.
+
+    ``text`` is None for the whole item: its words are the item's own. ``speaker`` is who said it, or whom or what it is
+    about; ``marks`` are packed ``recall.scoring.packed_features``. A tuple: a rebuild of the index makes and compares
+    as many as there are, and a frozen record takes five times as long to make.
+    """
+
+    id: str
+    item_id: str
+    part: str
+    version: int
+    kind: str
+    session_id: str | None
+    position: int | None
+    speaker: str | None
+    text: str | None
+    terms: bytes
+    marks: bytes
+    current_from: int
+    current_to: int | None
+    changed_seq: int
+
+
+def _columns(documents: sa.Table) -> list[sa.Column[Any]]:
+    return [documents.c[name] for name in DocumentRow._fields]
+
+
+def insert_documents(unit: Unit, lane_id: int, rows: Sequence[DocumentRow]) -> None:
+    """Store new documents."""
+    for home, own in by_home((row.kind, row) for row in rows):
+        insert(unit, home.documents, [
+            {"tenant_id": unit.tenant, "lane_id": lane_id, **row._asdict()} for row in own
+        ])  # fmt: skip
+
+
+def close_documents(
+    unit: Unit, lane_id: int, item_ids: Sequence[str], *, at: int, seq: int, home: Home = MEMORY
+) -> None:
+    """End the interval in which items' current documents were current."""
+    for batch in batches(item_ids):
+        bound = {"t": unit.tenant, "l": lane_id, "ids": list_value(unit.dialect, batch), "at": at, "seq": seq}
+        run_one(unit, _closing(home, unit.dialect), bound)
+
+
+@cache
+def _closing(home: Home, dialect: str) -> sa.Update:
+    documents = home.documents
+    lane = documents.c.lane_id + sa.literal_column("0")  # else SQLite would walk the lane
+    return (
+        sa.update(documents)
+        .where(
+            documents.c.tenant_id == sa.bindparam("t"), lane == sa.bindparam("l"),
+            listed(documents.c.item_id, dialect), documents.c.current_to.is_(None),
+        )
+        .values(current_to=sa.bindparam("at"), changed_seq=sa.bindparam("seq"))
+    )  # fmt: skip
+
+
+def documents_of_items(unit: Unit, lane_id: int, item_ids: Sequence[str], *, home: Home = MEMORY) -> list[DocumentRow]:
+    """Give the documents of some items, those that are no longer current too."""
+    out: list[DocumentRow] = []
+    for batch in batches(item_ids):
+        bound = {"t": unit.tenant, "l": lane_id, "ids": list_value(unit.dialect, batch)}
+        out += map(DocumentRow._make, fetch(unit, _of_items(home, unit.dialect), bound))
+    return out
+
+
+@cache
+def _of_items(home: Home, dialect: str) -> sa.Select[Any]:
+    documents = home.documents
+    # The sum keeps SQLite from walking the whole lane by its index of changes instead of looking the items up.
+    lane = documents.c.lane_id + sa.literal_column("0")
+    return sa.select(*_columns(documents)).where(
+        documents.c.tenant_id == sa.bindparam("t"), lane == sa.bindparam("l"), listed(documents.c.item_id, dialect)
+    )
+
+
+def _none(found: sa.Select[Any]) -> sa.ColumnElement[bool]:
+    """Whether a correlated select of one column finds nothing.
+
+    Not EXISTS: PostgreSQL makes a join of it, and walks all that the lane has for each row, where it knows of none yet.
+    """
+    return found.limit(sa.literal_column("1")).scalar_subquery().is_(None)
+
+
+def stray_documents(unit: Unit, lane_id: int, kind: str) -> list[DocumentRow]:
+    """Give the lane's documents of a kind whose item it does not hold."""
+    documents = home_of(kind).documents
+    held = sa.select(items.c.id).where(
+        items.c.tenant_id == unit.tenant, items.c.lane_id == lane_id, items.c.id == documents.c.item_id
+    )
+    query = sa.select(*_columns(documents)).where(
+        documents.c.tenant_id == unit.tenant, documents.c.lane_id == lane_id, documents.c.kind == kind, _none(held)
+    )
+    return [DocumentRow._make(row) for row in unit.run(query)]
+
+
+def delete_documents(unit: Unit, lane_id: int, rows: Iterable[DocumentRow]) -> None:
+    """Delete some documents of a lane, and their vectors."""
+    for home, own in by_home((row.kind, row) for row in rows):
+        documents = home.documents
+        for batch in batches(own):
+            named = sa.tuple_(documents.c.item_id, documents.c.part, documents.c.version)
+            unit.run(
+                sa.delete(documents).where(
+                    documents.c.tenant_id == unit.tenant, documents.c.lane_id == lane_id,
+                    named.in_([(row.item_id, row.part, row.version) for row in batch]),
+                )
+            )  # fmt: skip
+        delete_vectors(unit, lane_id, [row.id for row in own], home=home)
+
+
+class Changed(NamedTuple):
+    """What an index in memory keeps of a search document; ``DocumentRow`` says what each member is."""
+
+    id: str
+    item_id: str
+    part: str
+    kind: str
+    session_id: str | None
+    position: int | None
+    speaker: str | None
+    terms: bytes
+    marks: bytes
+    current_from: int
+    current_to: int | None
+
+
+def changed_documents(unit: Unit, lane_id: int, *, after: int, home: Home = MEMORY) -> list[Changed]:
+    """Give the lane's documents that changed after entry ``after``: what an index in memory needs to catch up.
+
+    Those that are compared and not searched are not among them.
+    """
+    bound = {"t": unit.tenant, "l": lane_id, "after": after, "aside": ASIDE}
+    return list(map(Changed._make, fetch(unit, _changed(home), bound)))
+
+
+@cache
+def _changed(home: Home) -> sa.Select[Any]:
+    documents = home.documents
+    query = sa.select(*[documents.c[name] for name in Changed._fields]).where(
+        documents.c.tenant_id == sa.bindparam("t"), documents.c.lane_id == sa.bindparam("l"),
+        documents.c.changed_seq > sa.bindparam("after"),
+        sa.func.substr(documents.c.part, sa.literal_column("1"), sa.literal_column("1")) != sa.bindparam("aside"),
+    )  # fmt: skip
+    # In the order in which things were said: ids are random, and equal scores must rank alike in every store.
+    position = sa.func.coalesce(documents.c.position, sa.literal_column("-1"))
+    return query.order_by(documents.c.changed_seq, position, documents.c.part, documents.c.id)
+
+
+def document_texts(unit: Unit, owners: Mapping[str, str], *, home: Home = MEMORY) -> dict[str, str]:
+    """Give the text of documents that have their own; ``owners`` are the items' ids by the documents'."""
+    documents = home.documents
+    out: dict[str, str] = {}
+    for batch in batches(owners):
+        query = sa.select(documents.c.id, documents.c.text).where(
+            documents.c.tenant_id == unit.tenant, documents.c.item_id.in_({owners[one] for one in batch}),
+            documents.c.id.in_(batch), documents.c.text.is_not(None),
+        )  # fmt: skip
+        out.update({row.id: row.text for row in unit.run(query)})
+    return out
+
+
+class Unembedded(NamedTuple):
+    """A document that has no vector yet; ``seq`` is the entry that made it."""
+
+    id: str
+    item_id: str
+    text: str
+    seq: int
+    part: str
+
+
+def documents_without_vector(
+    unit: Unit,
+    lane_id: int,
+    model_id: str,
+    *,
+    limit: int,
+    entries: range,
+    kinds: Sequence[str] = (),
+    part: str | None = None,
+    home: Home = MEMORY,
+) -> list[Unembedded]:
+    """Give current documents that some ``entries`` made, of some kinds, of a part, without a vector of this model.
+
+    The database reads all that these entries made for the first ``limit`` of them, whatever it knows of a lane: who has
+    many to read asks for few entries at a time.
+    """
+    bound = {"t": unit.tenant, "l": lane_id, "m": model_id, "begin": entries.start, "end": entries.stop}
+    named = {f"k{n}": kind for n, kind in enumerate(kinds)}
+    if part is not None:
+        named["part"] = part
+    query = _without_vector(home, limit, len(kinds), of_part=part is not None)
+    return [Unembedded(*row) for row in fetch(unit, query, bound | named)]
+
+
+@cache
+def _without_vector(home: Home, limit: int, kinds: int, *, of_part: bool) -> sa.Select[Any]:
+    documents, vectors = home.documents, home.vectors
+    made = sa.select(vectors.c.document_id).where(
+        vectors.c.tenant_id == sa.bindparam("t"), vectors.c.lane_id == sa.bindparam("l"),
+        vectors.c.model_id == sa.bindparam("m"), vectors.c.document_id == documents.c.id,
+    )  # fmt: skip
+    columns = (documents.c.id, documents.c.item_id, documents.c.text, documents.c.changed_seq, documents.c.part)
+    first = (
+        sa.select(*columns)
+        .where(
+            documents.c.tenant_id == sa.bindparam("t"), documents.c.lane_id == sa.bindparam("l"),
+            documents.c.changed_seq >= sa.bindparam("begin"), documents.c.changed_seq < sa.bindparam("end"),
+            documents.c.current_to.is_(None), _none(made),
+        )
+        .order_by(documents.c.changed_seq, documents.c.id)
+    )  # fmt: skip
+    if kinds:
+        first = first.where(sa.or_(*(documents.c.kind == sa.bindparam(f"k{n}") for n in range(kinds))))
+    if of_part:
+        first = first.where(documents.c.part == sa.bindparam("part"))
+    found = first.limit(sa.literal_column(str(limit))).offset(sa.literal_column("0")).subquery("found")
+    text = sa.func.coalesce(found.c.text, items.c.content)
+    return (
+        sa.select(found.c.id, found.c.item_id, text.label("text"), found.c.changed_seq, found.c.part)
+        .join(items, sa.and_(items.c.tenant_id == sa.bindparam("t"), items.c.id == found.c.item_id))
+        .order_by(found.c.changed_seq, found.c.id)
+    )
+
+
+def existing_documents(unit: Unit, lane_id: int, known: Sequence[Unembedded], *, home: Home = MEMORY) -> set[str]:
+    """Give the ids of those of ``known`` that the lane still holds."""
+    out: set[str] = set()
+    for batch in batches(known):
+        bound = {
+            "t": unit.tenant, "l": lane_id, "ids": list_value(unit.dialect, [one.id for one in batch]),
+            "items": list_value(unit.dialect, [one.item_id for one in batch]),
+        }  # fmt: skip
+        out |= {row[0] for row in fetch(unit, _existing(home, unit.dialect), bound)}
+    return out
+
+
+@cache
+def _existing(home: Home, dialect: str) -> sa.Select[Any]:
+    documents = home.documents
+    lane = documents.c.lane_id + sa.literal_column("0")  # else SQLite would walk the lane
+    return sa.select(documents.c.id).where(
+        documents.c.tenant_id == sa.bindparam("t"), lane == sa.bindparam("l"),
+        listed(documents.c.item_id, dialect, "items"), listed(documents.c.id, dialect),
+    )  # fmt: skip
+
+
+def put_vectors(
+    unit: Unit, lane_id: int, model_id: str, rows: Sequence[tuple[str, Vector]], *, home: Home = MEMORY
+) -> None:
+    """Store vectors; one that is there is replaced."""
+    upsert(unit, home.vectors, [
+        {"tenant_id": unit.tenant, "lane_id": lane_id, "model_id": model_id, "document_id": document_id,
+         "embedding": vector}
+        for document_id, vector in rows
+    ])  # fmt: skip
+
+
+class StoredVector(NamedTuple):
+    """A document's vector, float32."""
+
+    document_id: str
+    embedding: Vector
+
+
+def read_vectors(
+    unit: Unit, lane_id: int, model_id: str, document_ids: Sequence[str] | None = None, *, home: Home = MEMORY
+) -> list[StoredVector]:
+    """Give the vectors of a lane, or of some of its documents."""
+    bound = {"t": unit.tenant, "l": lane_id, "m": model_id}
+    if document_ids is None:
+        return [StoredVector(*row) for row in fetch(unit, _all_vectors(home), bound)]
+    out: list[StoredVector] = []
+    for batch in batches(document_ids):
+        named = {**bound, "ids": list_value(unit.dialect, batch)}
+        out += [StoredVector(*row) for row in fetch(unit, _named_vectors(home, unit.dialect), named)]
+    return out
+
+
+@cache
+def _all_vectors(home: Home) -> sa.Select[Any]:
+    vectors = home.vectors
+    return sa.select(vectors.c.document_id, half_bytes(vectors.c.embedding)).where(
+        vectors.c.tenant_id == sa.bindparam("t"), vectors.c.lane_id == sa.bindparam("l"),
+        vectors.c.model_id == sa.bindparam("m"),
+    )  # fmt: skip
+
+
+@cache
+def _named_vectors(home: Home, dialect: str) -> sa.Select[Any]:
+    return _all_vectors(home).where(listed(home.vectors.c.document_id, dialect))
+
+
+def delete_vectors(unit: Unit, lane_id: int, document_ids: Sequence[str], *, home: Home = MEMORY) -> None:
+    """Delete the vectors of some documents: they are embedded again."""
+    vectors = home.vectors
+    for batch in batches(document_ids):
+        unit.run(
+            sa.delete(vectors).where(
+                vectors.c.tenant_id == unit.tenant, vectors.c.lane_id == lane_id, vectors.c.document_id.in_(batch)
+            )
+        )
+
+
+def delete_stray_vectors(unit: Unit, lane_id: int) -> None:
+    """Delete vectors whose document is gone."""
+    for home in HOMES:
+        documents, vectors = home.documents, home.vectors
+        live = sa.select(documents.c.id).where(documents.c.tenant_id == unit.tenant, documents.c.lane_id == lane_id)
+        unit.run(
+            sa.delete(vectors).where(
+                vectors.c.tenant_id == unit.tenant, vectors.c.lane_id == lane_id, vectors.c.document_id.not_in(live)
+            )
+        )
+
+
+def count_without_vector(unit: Unit, model_id: str) -> int:
+    """Give how many current documents of the tenant have no vector of this model."""
+    return sum(_count_without_vector(unit, model_id, home) for home in HOMES)
+
+
+def _count_without_vector(unit: Unit, model_id: str, home: Home) -> int:
+    documents, vectors = home.documents, home.vectors
+    made = sa.select(vectors.c.document_id).where(
+        vectors.c.tenant_id == unit.tenant, vectors.c.lane_id == documents.c.lane_id,
+        vectors.c.model_id == model_id, vectors.c.document_id == documents.c.id,
+    )  # fmt: skip
+    query = sa.select(sa.func.count()).where(
+        documents.c.tenant_id == unit.tenant, documents.c.current_to.is_(None), _none(made)
+    )
+    return int(unit.run(query).scalar_one())
+
+
+def stacked(rows: Sequence[StoredVector]) -> Vector:
+    """Give the embeddings of rows as one (n, d) float32 matrix."""
+    return np.stack([row.embedding for row in rows]) if rows else np.zeros((0, 0), dtype=np.float32)

@@ -1,0 +1,252 @@
+"""Which items a read may show: scope, attributes, filters and both times, as conditions in the statement."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from phronesis.core.items import Item
+from phronesis.core.prospective import DUE
+from phronesis.core.statements import LASTING
+from phronesis.core.timestamps import from_micros, isoformat, to_micros
+from phronesis.errors import InputError
+from phronesis.store.database import Unit
+from phronesis.store.expressions import key, member_text
+from phronesis.store.filters import compile_filters, mentions_ended
+from phronesis.store.items import COLUMNS, as_item, of_kinds, read_where
+from phronesis.store.lanes import Lane
+from phronesis.store.schema import LIVE, items
+from phronesis.store.statements import batches, fetch
+from phronesis.traits.laws.strength import TRAIT, UNRECALLED_STAGES
+
+# Places in a session are the order of what one entry recorded; an expression, since NULL has no place of its own.
+_POSITION: Final = sa.func.coalesce(items.c.position, sa.literal_column("-1"))
+_PLACE: Final = (items.c.recorded_at, _POSITION, items.c.id)
+NEWEST: Final = tuple(column.desc() for column in _PLACE)
+"""Newest first. None of it ever changes of an item, so that a page ends at a place that stays."""
+
+_LIVE: Final = sa.text(LIVE)
+_SECOND: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Place:
+    """Where an item stands among others, oldest first: when it was recorded, its place in that session, its id."""
+
+    recorded_at: int
+    position: int
+    id: str
+
+    @classmethod
+    def of(cls, item: Item) -> "Place":
+        """Give an item's place."""
+        return cls(to_micros(item.recorded_at), -1 if item.position is None else item.position, item.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusion:
+    """What a search leaves out: items of some sessions, messages of some roles, and single items by id.
+
+    Sessions leave out what was taken from their messages as well. Roles are user, assistant and tool.
+    """
+
+    sessions: frozenset[str] = frozenset()
+    roles: frozenset[str] = frozenset()
+    items: frozenset[str] = frozenset()
+
+
+NO_EXCLUSION: Final = Exclusion()
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a read asks for. Times are microseconds; ``attributes`` are ANDed hot columns.
+
+    ``due_by``: only what may be due up to that time, in a listing; as of a time its history decides.
+    ``parts`` names the only parts that a search looks through (``claim``): each result then tells of every such part
+    that met the question. ``recalled``: traits that may not be recalled (``traits.laws.strength``) are left out; as of
+    a     their history decides. ``exclude`` holds for searches.
+    """
+
+    kinds: Sequence[str] | None = None
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    filters: Mapping[str, Any] | None = None
+    as_of: int | None = None
+    valid_at: int | None = None
+    due_by: int | None = None
+    parts: str | None = None
+    recalled: bool = False
+    now: int | None = None
+    exclude: Exclusion = NO_EXCLUSION
+
+    @property
+    def past(self) -> bool:
+        """Whether it asks for items that ordinary reads leave out."""
+        return self.as_of is not None or self.valid_at is not None or mentions_ended(self.filters)
+
+    @property
+    def narrow(self) -> bool:
+        """Whether the database must say which items are meant; kinds alone an index in memory knows."""
+        return bool(self.attributes or self.filters) or self.past
+
+    @property
+    def scanned(self) -> bool:
+        """Whether no index is nearer to what is asked for than that of all that ordinary reads show."""
+        indexed = {"session_id", "run_id"} & self.attributes.keys()
+        return not self.past and not indexed and (self.kinds is None or "message" in self.kinds)
+
+    def carries(self, item: Item) -> bool:
+        """Whether an item has the attributes that are wanted, and is not left out."""
+        if item.id in self.exclude.items or item.session_id in self.exclude.sessions:
+            return False
+        return all(getattr(item, name) == value for name, value in self.attributes.items())
+
+    def conditions(self) -> list[sa.ColumnElement[bool]]:
+        """Give the conditions on a lane's items.
+
+        With ``as_of``, ended and archived items are let through: what they were then is decided on their history. What
+        is in quarantine today is never shown, whatever is asked and however it was seen then.
+        """
+        out: list[sa.ColumnElement[bool]] = [items.c.quarantine.is_(None)]
+        if self.kinds is not None:
+            out += of_kinds(self.kinds)
+        out += [items.c[name] == value for name, value in self.attributes.items()]
+        compiled = compile_filters(self.filters)
+        if compiled is not None:
+            out.append(compiled)
+        if self.due_by is not None and self.as_of is None:
+            out.append(_due_before(sa.literal(_bound(self.due_by))))
+        if self.recalled and self.as_of is None:
+            guessed = sa.func.coalesce(items.c.stage, "").in_([sa.literal(stage) for stage in UNRECALLED_STAGES])
+            out.append(sa.or_(items.c.kind != TRAIT, sa.and_(items.c.ended.is_(None), sa.not_(guessed))))
+        if self.as_of is not None:
+            out.append(items.c.recorded_at <= self.as_of)
+        elif self.valid_at is not None:
+            out += [items.c.status == "active"]
+            out.append(sa.or_(items.c.ended.is_(None), items.c.ended.in_(("superseded", "retired"))))
+        elif not self.past:
+            out += [items.c.status == "active", items.c.ended.is_(None)]
+            if self.now is not None:
+                other = items.c.kind.not_in([sa.literal(kind) for kind in LASTING])
+                out.append(sa.or_(items.c.valid_to.is_(None), items.c.valid_to > self.now, other))
+        if self.valid_at is not None and self.as_of is None:
+            out.append(sa.or_(items.c.valid_from.is_(None), items.c.valid_from <= self.valid_at))
+            out.append(sa.or_(items.c.valid_to.is_(None), items.c.valid_to > self.valid_at))
+        return out
+
+
+def check_kinds(kinds: object, known: Sequence[str]) -> list[str] | None:
+    """Give the kinds as a list, or None for all; InputError names an unknown one."""
+    if kinds is None:
+        return None
+    listed = [kinds] if isinstance(kinds, str) else list(kinds) if isinstance(kinds, list | tuple | set) else None
+    if listed is None or any(kind not in known for kind in listed):
+        raise InputError(f"kinds must be a list of {', '.join(known)}; got {kinds!r:.80}", field="kinds")
+    return listed
+
+
+def eligible_ids(unit: Unit, lane: Lane, wanted: Wanted) -> set[str]:
+    """Give the ids of the lane's items that may be shown."""
+    query = sa.select(items.c.id).where(
+        items.c.tenant_id == unit.tenant, items.c.lane_id == lane.lane_id, *wanted.conditions()
+    )
+    return set(unit.run(query).scalars().all())  # row by row it takes three times as long
+
+
+def eligible_items(unit: Unit, lane: Lane, wanted: Wanted, ids: Iterable[str]) -> list[Item]:
+    """Give those of ``ids`` that the lane holds and that may be shown."""
+    out: list[Item] = []
+    for batch in batches(dict.fromkeys(ids)):
+        out += read_where(unit, lane, items.c.id.in_(batch), *wanted.conditions())
+    return out
+
+
+def items_in_quarantine(unit: Unit, lane: Lane, attributes: Mapping[str, str], *, limit: int) -> list[Item]:
+    """Give the lane's items that wait for somebody's word, newest first; ``attributes`` are ANDed hot columns."""
+    conditions = [items.c[name] == value for name, value in attributes.items()]
+    return read_where(
+        unit, lane, items.c.quarantine.is_not(None), items.c.status == "active", items.c.ended.is_(None), *conditions,
+        order=NEWEST, limit=limit,
+    )  # fmt: skip
+
+
+def newest_items(unit: Unit, lane: Lane, wanted: Wanted, *, limit: int | None, weightiest: bool = False) -> list[Item]:
+    """Give the lane's items that may be shown, newest first; with ``weightiest`` the most important of all first."""
+    if wanted.filters or wanted.past:
+        return read_where(unit, lane, *wanted.conditions(), order=_order(weightiest=weightiest), limit=limit)
+    # Every context asks this several times: it goes past SQLAlchemy (decision 0005).
+    shape = _Shape(
+        None if wanted.kinds is None else tuple(sorted(wanted.kinds)), tuple(sorted(wanted.attributes)),
+        due=wanted.due_by is not None, recalled=wanted.recalled, now=wanted.now is not None,
+        weightiest=weightiest, limited=limit is not None,
+    )  # fmt: skip
+    attributes = {f"a_{name}": value for name, value in wanted.attributes.items()}
+    bound = {"t": unit.tenant, "l": lane.lane_id, "limit": limit, "now": wanted.now, **attributes}
+    if wanted.due_by is not None:
+        bound["due"] = _bound(wanted.due_by)
+    return [as_item(row, lane) for row in fetch(unit, _newest(shape), bound)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """What of an ordinary listing is the same from call to call."""
+
+    kinds: tuple[str, ...] | None
+    attributes: tuple[str, ...]
+    due: bool
+    recalled: bool
+    now: bool
+    weightiest: bool
+    limited: bool
+
+
+@lru_cache(maxsize=256)
+def _newest(shape: _Shape) -> sa.Select[Any]:
+    attributes: Any = {name: sa.bindparam(f"a_{name}") for name in shape.attributes}
+    now: Any = sa.bindparam("now", type_=sa.BigInteger) if shape.now else None
+    wanted = Wanted(kinds=shape.kinds, attributes=attributes, recalled=shape.recalled, now=now)
+    due = [_due_before(sa.bindparam("due", type_=sa.Text))] if shape.due else []
+    query = sa.select(*COLUMNS).where(
+        items.c.tenant_id == sa.bindparam("t"), items.c.lane_id == sa.bindparam("l"), *wanted.conditions(), *due
+    )
+    query = query.order_by(*_order(weightiest=shape.weightiest))
+    return query.limit(sa.bindparam("limit", type_=sa.Integer)) if shape.limited else query
+
+
+def _order(*, weightiest: bool) -> Sequence[Any]:
+    return (items.c.importance.desc(), *NEWEST) if weightiest else NEWEST
+
+
+def _due_before(bound: sa.ColumnElement[str]) -> sa.ColumnElement[bool]:
+    return member_text(items.c.data, key(DUE)) < bound
+
+
+def _bound(due_by: int) -> str | None:
+    # Times of one form sort as texts but for parts of a second, so that the whole next second is let through.
+    return isoformat(from_micros(due_by // _SECOND * _SECOND + _SECOND))
+
+
+def items_before(unit: Unit, lane: Lane, wanted: Wanted, before: Place | None, *, limit: int | None) -> list[Item]:
+    """Give the lane's next items that may be shown, newest first: ``limit`` of them, all when it is None.
+
+    A kind at a time where kinds are named: so each is read in its index, and no more of it than a page.
+    """
+    apart = wanted.kinds is not None and limit is not None
+    parts = [replace(wanted, kinds=[kind]) for kind in dict.fromkeys(wanted.kinds or ())] if apart else [wanted]
+    found = [
+        item for part in parts for item in read_where(unit, lane, *_after(part, before), order=NEWEST, limit=limit)
+    ]
+    return found if len(parts) == 1 else sorted(found, key=Place.of, reverse=True)[:limit]
+
+
+def _after(wanted: Wanted, before: Place | None) -> list[sa.ColumnElement[bool]]:
+    conditions = wanted.conditions()
+    if wanted.scanned:
+        conditions.append(_LIVE)  # type: ignore[arg-type]
+    if before is not None:
+        bound = (sa.literal(before.recorded_at, sa.BigInteger), sa.literal(before.position), sa.literal(before.id))
+        # Said apart, since PostgreSQL under row-level security enters an index by what cannot leak alone.
+        conditions += [items.c.recorded_at <= bound[0], sa.tuple_(*_PLACE) < sa.tuple_(*bound)]
+    return conditions

@@ -1,0 +1,324 @@
+"""What an erasure asks of the database: who leans on what is to go, and removing it."""
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import sqlalchemy as sa
+
+from phronesis.core.relations import EvidenceRow
+from phronesis.core.text import storable
+from phronesis.store.database import Unit
+from phronesis.store.schema import creations, deltas, edges, evidence, items, repeated_messages
+from phronesis.store.side_tables import entries, failures, lanes, outcomes
+from phronesis.store.statements import batches
+
+# Probes: strings that give an erased text away, and finding many thousands of them in bytes at once.
+
+SHINGLE_BYTES: Final = 32
+"""A longer text is sought in pieces of so many bytes: about five English words, or ten Chinese characters. Shorter
+pieces are common phrases, which say nothing about where they come from."""
+
+STRIDE_BYTES: Final = SHINGLE_BYTES // 2
+"""A piece begins at every so many bytes: any remnant of SHINGLE_BYTES + STRIDE_BYTES - 1 bytes holds a whole one."""
+
+MIN_ASCII_BYTES: Final = 12
+MIN_BYTES: Final = 8
+"""Shorter texts are not sought: "ok" or "Paris" stands in too many places to be a trace of one. Three Chinese
+characters (nine bytes) are a name already."""
+
+MAX_PIECES: Final = 4096
+"""Pieces of one text that are sought, evenly spread: enough to cover 64 KB without a gap."""
+
+_WINDOW: Final = 8
+_TABLE_BITS: Final = 22
+_MIX: Final = np.uint64(0x9E3779B97F4A7C15)  # 2**64 / golden ratio: Knuth's multiplicative hash
+_SHIFT: Final = np.uint64(64 - _TABLE_BITS)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sought:
+    """The pieces of one text: as it is, and in the other forms in which it may stand."""
+
+    plain: frozenset[bytes]
+    others: frozenset[bytes]
+
+
+class Probes:
+    """A set of byte strings to be sought, and the texts they were made from.
+
+    ``too_short`` is how many texts are not sought.
+    """
+
+    def __init__(self, sought: Sequence[_Sought], *, too_short: int = 0, but: AbstractSet[bytes] = frozenset()) -> None:
+        self._sought = sought
+        self.too_short = too_short
+        self._pieces = set[bytes]().union(*(text.plain | text.others for text in sought)) - but
+        self._by_anchor: dict[int, list[bytes]] = {}
+        for piece in sorted(self._pieces):
+            self._by_anchor.setdefault(_anchor(piece), []).append(piece)
+        self._anchors = np.array(sorted(self._by_anchor), dtype=np.uint64)
+        self._table = np.zeros(1 << _TABLE_BITS, dtype=np.bool_)
+        self._table[(self._anchors * _MIX) >> _SHIFT] = True
+
+    @classmethod
+    def of(cls, texts: Iterable[str], raw: Iterable[bytes] = ()) -> "Probes":
+        """Make the probes of some texts, in every form in which they are stored; ``raw`` are bytes to seek as such."""
+        sought: list[_Sought] = []
+        too_short = 0
+        for text in dict.fromkeys(texts):
+            plain, *others = _forms(text)
+            if _distinctive(plain):
+                sought.append(_Sought(_cut(plain), frozenset[bytes]().union(*map(_cut, others))))
+            else:
+                too_short += 1
+        sought += [_Sought(_cut(body), frozenset()) for body in raw if len(body) >= MIN_ASCII_BYTES]
+        return cls(sought, too_short=too_short)
+
+    def __len__(self) -> int:
+        return len(self._pieces)
+
+    @property
+    def texts(self) -> int:
+        """How many texts are sought."""
+        return len(self._sought)
+
+    def without(self, found: AbstractSet[bytes]) -> "Probes":
+        """Give the probes but those, which stand where they may; a text all of which stands there is sought no more."""
+        return Probes([text for text in self._sought if not text.plain <= found], too_short=self.too_short, but=found)
+
+    def only(self, found: AbstractSet[bytes]) -> "Probes":
+        """Give those of the probes."""
+        return Probes([_Sought(text.plain & found, text.others & found) for text in self._sought])
+
+    def find(self, haystack: bytes) -> Iterator[tuple[int, bytes]]:
+        """Give (offset, probe) of each occurrence.
+
+        Every probe has an anchor, eight of its bytes; one look at each position's eight bytes finds the few places
+        that are worth comparing, whatever the number of probes.
+        """
+        if not self._pieces:
+            return
+        for shift in range(_WINDOW):
+            count = (len(haystack) - shift) // _WINDOW
+            if count <= 0:
+                return
+            words: npt.NDArray[np.uint64] = np.frombuffer(haystack, "<u8", count, shift)
+            places = np.flatnonzero(self._table[(words * _MIX) >> _SHIFT])
+            found = words[places]
+            near = np.minimum(np.searchsorted(self._anchors, found), len(self._anchors) - 1)
+            for place in places[self._anchors[near] == found].tolist():
+                yield from self._compare(haystack, place * _WINDOW + shift, int(words[place]))
+
+    def _compare(self, haystack: bytes, at: int, anchor: int) -> Iterator[tuple[int, bytes]]:
+        for piece in self._by_anchor[anchor]:
+            start = at - _anchor_offset(piece)
+            if start >= 0 and haystack.startswith(piece, start):
+                yield start, piece
+
+
+def _forms(text: str) -> dict[bytes, None]:
+    """Give the bytes in which a text may stand: as it is, as derived text keeps it, and within JSON, both ways."""
+    said = (text, storable(text))
+    escaped = [json.dumps(form, ensure_ascii=ascii_only)[1:-1] for form in said for ascii_only in (False, True)]
+    return dict.fromkeys(form.encode("utf-8", "surrogatepass") for form in (*said, *escaped))
+
+
+def _distinctive(form: bytes) -> bool:
+    return len(form) >= (MIN_ASCII_BYTES if form.isascii() else MIN_BYTES)
+
+
+def _cut(form: bytes) -> frozenset[bytes]:
+    if len(form) <= SHINGLE_BYTES:
+        return frozenset([form])
+    starts = list(range(0, len(form) - SHINGLE_BYTES, STRIDE_BYTES))
+    starts = starts[:: -(-len(starts) // MAX_PIECES)]
+    return frozenset(form[start : start + SHINGLE_BYTES] for start in (*starts, len(form) - SHINGLE_BYTES))
+
+
+def _anchor_offset(piece: bytes) -> int:
+    return (len(piece) - _WINDOW) // 2
+
+
+def _anchor(piece: bytes) -> int:
+    start = _anchor_offset(piece)
+    return int.from_bytes(piece[start : start + _WINDOW], "little")
+
+
+_EVIDENCE: Final = [evidence.c[name] for name in EvidenceRow.__dataclass_fields__]
+_FETCHED: Final = 500
+
+
+def items_of_entries(unit: Unit, lane_id: int, entry_ids: Iterable[str]) -> set[str]:
+    """Give the ids of the items that some entries of a lane made."""
+    created: set[str] = set()
+    for batch in batches(entry_ids):
+        query = sa.select(deltas.c.item_id).where(
+            deltas.c.tenant_id == unit.tenant, deltas.c.lane_id == lane_id, deltas.c.entry_id.in_(batch),
+            deltas.c.op == "create",
+        )  # fmt: skip
+        created |= set(unit.run(query).scalars())
+        plain = sa.select(creations.c.item_ids).where(
+            creations.c.tenant_id == unit.tenant, creations.c.lane_id == lane_id, creations.c.entry_id.in_(batch)
+        )
+        created |= {item_id for made in unit.run(plain).scalars() for item_id in made if item_id is not None}
+    return created
+
+
+def items_of_session(unit: Unit, lane_id: int, session_id: str) -> set[str]:
+    """Give the ids of the lane's items that carry a session, whatever their status."""
+    return _ids(unit, items, lane_id, items.c.session_id, [session_id])
+
+
+def count_items(unit: Unit, lane_id: int, item_ids: Iterable[str] | None = None) -> int:
+    """Give how many items a lane holds, or how many of ``item_ids``."""
+    if item_ids is not None:
+        return len(_ids(unit, items, lane_id, items.c.id, item_ids))
+    query = sa.select(sa.func.count()).where(items.c.tenant_id == unit.tenant, items.c.lane_id == lane_id)
+    return int(unit.run(query).scalar_one())
+
+
+def repeats_of(unit: Unit, item_ids: Iterable[str]) -> list[tuple[str, int]]:
+    """Give (entry id, n) of every message that repeats one of these items, beside the one it was made of."""
+    out: list[tuple[str, int]] = []
+    for batch in batches(item_ids):
+        query = sa.select(repeated_messages.c.entry_id, repeated_messages.c.n).where(
+            repeated_messages.c.tenant_id == unit.tenant, repeated_messages.c.item_id.in_(batch)
+        )
+        out += [(row.entry_id, row.n) for row in unit.run(query)]
+    return out
+
+
+def sources_of_item(unit: Unit, lane_id: int, item_id: str) -> list[tuple[str | None, str | None]]:
+    """Give (item id, entry id) of what an item was taken from, as its evidence of polarity ``source`` says."""
+    query = sa.select(evidence.c.source_item_id, evidence.c.source_entry_id).where(
+        evidence.c.tenant_id == unit.tenant, evidence.c.lane_id == lane_id, evidence.c.item_id == item_id,
+        evidence.c.polarity == "source",
+    )  # fmt: skip
+    return [(row.source_item_id, row.source_entry_id) for row in unit.run(query)]
+
+
+def taken_from(unit: Unit, lane_id: int, item_ids: Collection[str]) -> set[str]:
+    """Give the ids of the lane's items whose every source is one of these items."""
+    wanted: set[str] = set()
+    for batch in batches(item_ids):
+        query = sa.select(evidence.c.item_id).where(
+            evidence.c.tenant_id == unit.tenant, evidence.c.lane_id == lane_id, evidence.c.polarity == "source",
+            evidence.c.source_item_id.in_(batch),
+        )  # fmt: skip
+        wanted |= set(unit.run(query).scalars())
+    gone = set(item_ids)
+    return {item for item in wanted if all(source in gone for source, _ in sources_of_item(unit, lane_id, item))}
+
+
+def evidence_from(unit: Unit, lane_id: int, gone: Collection[str]) -> list[EvidenceRow]:
+    """Give the lane's evidence that comes from any of these items or entries.
+
+    A row that names its item comes from that item alone, whatever entry it was in.
+    """
+    found: dict[Any, EvidenceRow] = {}
+    for batch in batches(sorted(gone)):
+        query = sa.select(*_EVIDENCE).where(
+            evidence.c.tenant_id == unit.tenant, evidence.c.lane_id == lane_id, _comes_from(batch)
+        )
+        for row in unit.run(query).mappings():
+            found_row = EvidenceRow.from_row(dict(row))
+            found[found_row.identity] = found_row
+    return [found[identity] for identity in sorted(found)]
+
+
+def leaning_lanes(unit: Unit, gone: Collection[str], *, beside: int) -> dict[int, set[str]]:
+    """Give the tenant's other lanes whose evidence or edges name any of these ids, with the ids that they name."""
+    out: dict[int, set[str]] = {}
+    for batch in batches(sorted(gone)):
+        among = set(batch)
+        named = sa.select(
+            evidence.c.lane_id, evidence.c.source_item_id, evidence.c.source_entry_id, evidence.c.source_key
+        ).where(evidence.c.tenant_id == unit.tenant, evidence.c.lane_id != beside, _comes_from(batch))
+        for row in unit.run(named):
+            ids = (row.source_item_id, row.source_entry_id, row.source_key)
+            out.setdefault(row.lane_id, set()).update(among.intersection(ids))
+        reached = sa.select(edges.c.lane_id, edges.c.to_id).where(
+            edges.c.tenant_id == unit.tenant, edges.c.lane_id != beside, edges.c.to_id.in_(batch)
+        )
+        for row in unit.run(reached):
+            out.setdefault(row.lane_id, set()).add(row.to_id)
+    return out
+
+
+@dataclass(frozen=True, slots=True)
+class OutcomeRow:
+    """An outcome as stored."""
+
+    lane_id: int
+    entry_id: str
+    role: str
+    n: int
+    body: bytes
+
+
+def all_outcomes(unit: Unit) -> Iterator[OutcomeRow]:
+    """Give every outcome of the tenant."""
+    columns = [outcomes.c[name] for name in OutcomeRow.__dataclass_fields__]
+    query = sa.select(*columns).where(outcomes.c.tenant_id == unit.tenant)
+    for row in unit.run(query.execution_options(yield_per=_FETCHED)).mappings():
+        yield OutcomeRow(**{**row, "body": bytes(row["body"])})
+
+
+def drop_outcome(unit: Unit, entry_id: str, role: str, n: int) -> None:
+    """Delete one outcome."""
+    unit.run(
+        sa.delete(outcomes).where(
+            outcomes.c.tenant_id == unit.tenant, outcomes.c.entry_id == entry_id, outcomes.c.role == role,
+            outcomes.c.n == n,
+        )
+    )  # fmt: skip
+
+
+def drop_outcomes(unit: Unit, entry_ids: Iterable[str], *, keep: Collection[str]) -> None:
+    """Delete entries' outcomes, but those of the roles ``keep``, and what is noted of their failures."""
+    for batch in batches(entry_ids):
+        unit.run(
+            sa.delete(outcomes).where(
+                outcomes.c.tenant_id == unit.tenant,
+                outcomes.c.entry_id.in_(batch),
+                outcomes.c.role.not_in(sorted(keep)),
+            )
+        )
+        unit.run(sa.delete(failures).where(failures.c.tenant_id == unit.tenant, failures.c.entry_id.in_(batch)))
+
+
+def entries_of_lane(unit: Unit, lane_id: int, *, before: int) -> list[str]:
+    """Give the ids of a lane's entries below a ``seq``, in order."""
+    query = sa.select(entries.c.entry_id).where(
+        entries.c.tenant_id == unit.tenant, entries.c.lane_id == lane_id, entries.c.seq < before
+    )
+    return list(unit.run(query.order_by(entries.c.seq)).scalars())
+
+
+def is_named(unit: Unit, lane_id: int) -> bool:
+    """Tell whether a lane still says whose it is."""
+    query = sa.select(lanes.c.name).where(lanes.c.tenant_id == unit.tenant, lanes.c.lane_id == lane_id)
+    return unit.run(query).scalar_one_or_none() is not None
+
+
+def _comes_from(ids: Sequence[str]) -> sa.ColumnElement[bool]:
+    return sa.or_(
+        evidence.c.source_item_id.in_(ids),
+        sa.and_(evidence.c.source_item_id.is_(None), evidence.c.source_entry_id.in_(ids)),
+        evidence.c.source_key.in_(ids),
+    )
+
+
+def _ids(unit: Unit, table: sa.Table, lane_id: int, column: sa.Column[Any], values: Iterable[str]) -> set[str]:
+    out: set[str] = set()
+    for batch in batches(values):
+        query = sa.select(table.c.id).where(
+            table.c.tenant_id == unit.tenant, table.c.lane_id == lane_id, column.in_(batch)
+        )
+        out |= set(unit.run(query).scalars())
+    return out

@@ -1,0 +1,208 @@
+"""What asking the experience base reads: the strongest edges at some nodes, the views of events, and names."""
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+import sqlalchemy as sa
+
+from phronesis.experience.laws.records import L1
+from phronesis.store.columns import Halves, halves, sent_bytes
+from phronesis.store.database import Unit
+from phronesis.store.document_tables import Home, home_of
+from phronesis.store.documents import ASIDE
+from phronesis.store.schema import edges, items
+from phronesis.store.statements import batches, fetch, list_value, listed
+
+# What is compared with others of its kind: documents of one part, as they changed, and which items bear a label.
+
+
+class Compared(NamedTuple):
+    """A document that is compared with others of its kind, and when its item came to be (microseconds)."""
+
+    id: str
+    item_id: str
+    terms: bytes
+    current_to: int | None
+    changed_seq: int
+    recorded_at: int
+
+
+def changed_parts(unit: Unit, lane_id: int, kind: str, part: str, *, after: int) -> list[Compared]:
+    """Give the documents of one part of one kind that changed after entry ``after``, in the order of their items."""
+    bound = {"t": unit.tenant, "l": lane_id, "k": kind, "part": part, "after": after}
+    return list(map(Compared._make, fetch(unit, _changed_parts(home_of(kind)), bound)))
+
+
+@cache
+def _changed_parts(home: Home) -> sa.Select[Any]:
+    documents = home.documents
+    return (
+        sa.select(documents.c.id, documents.c.item_id, documents.c.terms, documents.c.current_to,
+                  documents.c.changed_seq, items.c.recorded_at)
+        .join(items, sa.and_(items.c.tenant_id == sa.bindparam("t"), items.c.id == documents.c.item_id))
+        .where(documents.c.tenant_id == sa.bindparam("t"), documents.c.lane_id == sa.bindparam("l"),
+               documents.c.kind == sa.bindparam("k"), documents.c.part == sa.bindparam("part"),
+               documents.c.changed_seq > sa.bindparam("after"))
+        .order_by(items.c.recorded_at, documents.c.item_id)
+    )  # fmt: skip
+
+
+class StoredHalves(NamedTuple):
+    """Vectors of documents, a row for each of ``document_ids``, halves as they are stored."""
+
+    document_ids: Sequence[str]
+    rows: Halves
+
+
+def read_halves(unit: Unit, lane_id: int, kind: str, model_id: str, document_ids: Sequence[str]) -> StoredHalves:
+    """Give the vectors of some documents of items of one kind, those that are stored."""
+    ids, sent = list[str](), list[bytes]()
+    for batch in batches(document_ids):
+        bound = {"t": unit.tenant, "l": lane_id, "m": model_id, "ids": list_value(unit.dialect, batch)}
+        for document_id, vector in fetch(unit, _halves(home_of(kind), unit.dialect), bound):
+            ids.append(document_id)
+            sent.append(vector)
+    return StoredHalves(ids, halves(sent, unit.dialect))
+
+
+@cache
+def _halves(home: Home, dialect: str) -> sa.Select[Any]:
+    vectors = home.vectors
+    return sa.select(vectors.c.document_id, sent_bytes(vectors.c.embedding)).where(
+        vectors.c.tenant_id == sa.bindparam("t"), vectors.c.lane_id == sa.bindparam("l"),
+        vectors.c.model_id == sa.bindparam("m"), listed(vectors.c.document_id, dialect),
+    )  # fmt: skip
+
+
+def labelled_ids(unit: Unit, lane_id: int, kind: str, label: str) -> set[str]:
+    """Give the ids of a lane's items of a kind that bear a label, whatever their status."""
+    return {row[0] for row in fetch(unit, _LABELLED, {"t": unit.tenant, "l": lane_id, "k": kind, "label": label})}
+
+
+_LABELLED: Final = sa.select(items.c.id).where(
+    items.c.tenant_id == sa.bindparam("t"), items.c.lane_id == sa.bindparam("l"),
+    items.c.label == sa.bindparam("label"), items.c.kind == sa.bindparam("k"),
+)  # fmt: skip
+
+
+class EdgeEnd(NamedTuple):
+    """An edge as seen from one of its ends."""
+
+    near: str
+    far: str
+    type: str
+    weight: float
+    grade: str | None
+    entry_id: str
+
+
+_DOCUMENTS: Final = home_of(L1).documents
+
+# Both in full: so the indexes by node serve all four conditions, and SQLite takes them before the primary key.
+_LANE: Final = edges.c.lane_id == sa.bindparam("l")
+
+
+def strongest_edges(unit: Unit, lane_id: int, ids: Iterable[str], types: Sequence[str], *, each: int) -> list[EdgeEnd]:
+    """Give the edges at some items, whichever way they point: at most the ``each`` heaviest of each item, way and type.
+
+    Edges to artifacts are among them where their type is; edges at artifacts are not (`holders`).
+    """
+    out: list[EdgeEnd] = []
+    for batch in batches(dict.fromkeys(ids)):
+        bound = {"t": unit.tenant, "l": lane_id, "each": each, "ids": list_value(unit.dialect, batch),
+                 "types": list_value(unit.dialect, types)}  # fmt: skip
+        for incoming in (False, True):
+            out += [EdgeEnd(*row) for row in fetch(unit, _strongest(unit.dialect, incoming), bound)]
+    return sorted(out, key=_place)
+
+
+@cache
+def _strongest(dialect: str, incoming: bool) -> sa.Select[Any]:
+    ends = (edges.c.from_id, edges.c.to_id)
+    near, far = reversed(ends) if incoming else ends
+    rank = sa.func.row_number().over(partition_by=(near, edges.c.type), order_by=(edges.c.weight.desc(), far))
+    found = (
+        sa.select(near.label("near"), far.label("far"), edges.c.type, edges.c.weight, edges.c.grade, edges.c.entry_id,
+                  rank.label("place"))
+        .where(edges.c.tenant_id == sa.bindparam("t"), _LANE, listed(near, dialect),
+               listed(edges.c.type, dialect, "types"))
+        .subquery()
+    )  # fmt: skip
+    columns = [found.c[name] for name in EdgeEnd._fields]
+    return sa.select(*columns).where(found.c.place <= sa.bindparam("each", type_=sa.Integer))
+
+
+def holders(unit: Unit, lane_id: int, artifact_id: str, type_: str, *, most: int | None) -> list[EdgeEnd]:
+    """Give the edges of a type from items to an artifact; none where there are more than ``most``."""
+    bound = {"t": unit.tenant, "l": lane_id, "a": artifact_id, "y": type_}
+    rows = [EdgeEnd(*row) for row in fetch(unit, _holding(None if most is None else most + 1), bound)]
+    return sorted(rows, key=_place) if most is None or len(rows) <= most else []
+
+
+@cache
+def _holding(limit: int | None) -> sa.Select[Any]:
+    query = sa.select(
+        edges.c.to_id, edges.c.from_id, edges.c.type, edges.c.weight, edges.c.grade, edges.c.entry_id
+    ).where(
+        edges.c.tenant_id == sa.bindparam("t"), _LANE, edges.c.to_id == sa.bindparam("a"),
+        edges.c.type == sa.bindparam("y"),
+    )  # fmt: skip
+    return query if limit is None else query.limit(sa.literal_column(str(limit))).offset(sa.literal_column("0"))
+
+
+def _place(edge: EdgeEnd) -> tuple[str, str, str, float]:
+    return (edge.near, edge.far, edge.type, edge.weight)
+
+
+class View(NamedTuple):
+    """A document that is one view of an item and is compared, not searched."""
+
+    id: str
+    item_id: str
+    part: str
+
+
+def views_of(unit: Unit, lane_id: int, item_ids: Iterable[str]) -> list[View]:
+    """Give the current views of some items."""
+    out: list[View] = []
+    for batch in batches(dict.fromkeys(item_ids)):
+        bound = {"t": unit.tenant, "l": lane_id, "a": ASIDE, "ids": list_value(unit.dialect, batch)}
+        out += [View(*row) for row in fetch(unit, _views(unit.dialect), bound)]
+    return sorted(out)
+
+
+@cache
+def _views(dialect: str) -> sa.Select[Any]:
+    lane = _DOCUMENTS.c.lane_id + sa.literal_column("0")
+    first = sa.func.substr(_DOCUMENTS.c.part, sa.literal_column("1"), sa.literal_column("1"))
+    return sa.select(_DOCUMENTS.c.id, _DOCUMENTS.c.item_id, _DOCUMENTS.c.part).where(
+        _DOCUMENTS.c.tenant_id == sa.bindparam("t"), listed(_DOCUMENTS.c.item_id, dialect), lane == sa.bindparam("l"),
+        first == sa.bindparam("a"), _DOCUMENTS.c.current_to.is_(None),
+    )  # fmt: skip
+
+
+def changed_views(unit: Unit, lane_id: int, kind: str, parts: Sequence[str], *, after: int) -> list[tuple[str, str]]:
+    """Give the item's id and the text of the views of a kind that came after entry ``after``, past ones too."""
+    query = sa.select(_DOCUMENTS.c.item_id, _DOCUMENTS.c.text).where(
+        _DOCUMENTS.c.tenant_id == unit.tenant, _DOCUMENTS.c.lane_id == lane_id, _DOCUMENTS.c.changed_seq > after,
+        _DOCUMENTS.c.kind == kind, _DOCUMENTS.c.part.in_(parts), _DOCUMENTS.c.text.is_not(None),
+    )  # fmt: skip
+    return [(row.item_id, row.text) for row in unit.run(query)]
+
+
+def of_episode(unit: Unit, lane_id: int, kind: str, run_id: str, *, limit: int) -> list[str]:
+    """Give the ids of the items of a kind that belong to an episode, or a run: the last ``limit`` recorded."""
+    bound = {"t": unit.tenant, "l": lane_id, "r": run_id, "k": kind, "n": limit}
+    return [row[0] for row in fetch(unit, _OF_EPISODE, bound)]
+
+
+_OF_EPISODE: Final = (
+    sa.select(items.c.id)
+    .where(
+        items.c.tenant_id == sa.bindparam("t"), items.c.lane_id == sa.bindparam("l"),
+        items.c.run_id == sa.bindparam("r"), items.c.kind == sa.bindparam("k"),
+    )
+    .order_by(items.c.recorded_at.desc(), items.c.id.desc())
+    .limit(sa.bindparam("n", type_=sa.Integer))
+)  # fmt: skip

@@ -1,0 +1,282 @@
+"""Items in the database: reading by id, by lane, by key; writing versions."""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final, NamedTuple, cast
+
+import sqlalchemy as sa
+
+from phronesis.core.items import ROW_FIELDS, Item
+from phronesis.core.timestamps import to_micros
+from phronesis.store.database import Unit
+from phronesis.store.lanes import Lane
+from phronesis.store.schema import items
+from phronesis.store.statements import batches, each, fetch, fetch_together, insert, list_value, listed, run_each
+
+COLUMNS: Final = [items.c[name] for name in ROW_FIELDS]
+_OBJECTS: Final = (ROW_FIELDS.index("metadata"), ROW_FIELDS.index("data"))
+_UPDATE: Final = (
+    sa.update(items)
+    .where(items.c.tenant_id == sa.bindparam("b_tenant"), items.c.id == sa.bindparam("b_id"))
+    .values({name: sa.bindparam(name) for name in ROW_FIELDS if name != "id"})
+)
+_NAMED: Final = (
+    sa.select(*COLUMNS)
+    .where(
+        items.c.tenant_id == sa.bindparam("t"), items.c.lane_id == sa.bindparam("l"),
+        items.c.external_id == sa.bindparam("x"),
+    )
+    .order_by(items.c.updated_at, items.c.id)
+)  # fmt: skip
+_VERSIONS: Final = (
+    sa.select(items.c.id, items.c.version)
+    .where(
+        items.c.tenant_id == sa.bindparam("t"), items.c.lane_id == sa.bindparam("l"), items.c.kind == sa.bindparam("k"),
+        items.c.kind != sa.literal_column("'message'"), items.c.status == sa.bindparam("a"), items.c.ended.is_(None),
+        items.c.quarantine.is_(None),
+        sa.or_(
+            items.c.recorded_at < sa.bindparam("at"),
+            sa.and_(items.c.recorded_at == sa.bindparam("at"), items.c.id < sa.bindparam("id")),
+        ),
+    )
+    .order_by(items.c.recorded_at, items.c.id)
+)  # fmt: skip
+
+
+def read_items(unit: Unit, lane: Lane, ids: Iterable[str]) -> dict[str, Item]:
+    """Give those of ``ids`` that the lane holds."""
+    return {item.id: item for item in each_item(unit, lane, ids)}
+
+
+def each_item(unit: Unit, lane: Lane, ids: Iterable[str]) -> Iterator[Item]:
+    """Give those of ``ids`` that the lane holds, in any order, each read when it is asked for."""
+    for batch in batches(dict.fromkeys(ids)):
+        bound = {"t": unit.tenant, "l": lane.lane_id, "ids": list_value(unit.dialect, batch)}
+        for row in each(unit, _by_ids(unit.dialect), bound):
+            yield as_item(row, lane)
+
+
+def read_named(unit: Unit, lane: Lane, external_id: str) -> list[Item]:
+    """Give a lane's items that have or had an external id, the one that changed last at the end."""
+    bound = {"t": unit.tenant, "l": lane.lane_id, "x": external_id}
+    return [as_item(row, lane) for row in fetch(unit, _NAMED, bound)]
+
+
+@dataclass(frozen=True, slots=True)
+class ItemState:
+    """Whether an item is neither archived nor ended, whether it is in quarantine, and its version; 1: never changed."""
+
+    kept: bool
+    held: bool
+    version: int
+
+    @property
+    def live(self) -> bool:
+        """Whether ordinary reads show it."""
+        return self.kept and not self.held
+
+
+def read_states(unit: Unit, lane: Lane, ids: Iterable[str]) -> dict[str, ItemState]:
+    """Give the state of those of ``ids`` that the lane holds, without reading what they say."""
+    return {
+        one.id: ItemState(one.status == "active" and one.ended is None, one.quarantine is not None, one.version)
+        for one in read_heads(unit, lane.lane_id, ids)
+    }
+
+
+class ItemHead(NamedTuple):
+    """An item without what it says."""
+
+    id: str
+    kind: str
+    status: str
+    label: str | None
+    ended: str | None
+    quarantine: str | None
+    version: int
+
+
+def read_heads(unit: Unit, lane_id: int, ids: Iterable[str]) -> list[ItemHead]:
+    """Give those of ``ids`` that a lane holds without what they say, which takes most of the time to read."""
+    out: list[ItemHead] = []
+    for batch in batches(dict.fromkeys(ids)):
+        bound = {"t": unit.tenant, "l": lane_id, "ids": list_value(unit.dialect, batch)}
+        out += map(ItemHead._make, fetch(unit, _heads(unit.dialect), bound))
+    return out
+
+
+@cache
+def _heads(dialect: str) -> sa.Select[Any]:
+    lane = items.c.lane_id + sa.literal_column("0")
+    return sa.select(*(items.c[name] for name in ItemHead._fields)).where(
+        items.c.tenant_id == sa.bindparam("t"), lane == sa.bindparam("l"), listed(items.c.id, dialect)
+    )
+
+
+def read_versions(unit: Unit, lane: Lane, kind: str, *, before: Item) -> list[tuple[str, int]]:
+    """Give id and version of a lane's items of a kind, not of messages, that ordinary reads show, oldest first.
+
+    Those that were recorded ``before`` an item. Rows as they come: a learn asks for as many as the lane has runs.
+    """
+    bound = {"t": unit.tenant, "l": lane.lane_id, "k": kind, "a": "active", "at": to_micros(before.recorded_at),
+             "id": before.id}  # fmt: skip
+    return cast("list[tuple[str, int]]", fetch(unit, _VERSIONS, bound))
+
+
+def count_changes(unit: Unit, lane: Lane, kinds: Sequence[str]) -> int:
+    """Give how often a lane's items of some kinds, not of messages, were made or changed; within an epoch it grows."""
+    bound = {"t": unit.tenant, "l": lane.lane_id, "ids": list_value(unit.dialect, kinds)}
+    return int(fetch(unit, _changes(unit.dialect), bound)[0][0])
+
+
+@cache
+def _changes(dialect: str) -> sa.Select[Any]:
+    return sa.select(sa.func.coalesce(sa.func.sum(items.c.version), 0)).where(
+        items.c.tenant_id == sa.bindparam("t"), items.c.lane_id == sa.bindparam("l"),
+        items.c.kind != sa.literal_column("'message'"), listed(items.c.kind, dialect),
+    )  # fmt: skip
+
+
+def live_by_stage(unit: Unit, lane: Lane, kind: str, stages: Sequence[str]) -> list[Item]:
+    """Give a lane's items of a kind at any of some stages that ordinary reads show."""
+    bound = {"t": unit.tenant, "l": lane.lane_id, "k": kind, "a": "active", "ids": list_value(unit.dialect, stages)}
+    return [as_item(row, lane) for row in fetch(unit, _by_stage(unit.dialect), bound)]
+
+
+@cache
+def _by_stage(dialect: str) -> sa.Select[Any]:
+    return sa.select(*COLUMNS).where(
+        items.c.tenant_id == sa.bindparam("t"), items.c.lane_id == sa.bindparam("l"),
+        items.c.kind == sa.bindparam("k"), items.c.kind != sa.literal_column("'message'"),
+        items.c.status == sa.bindparam("a"), items.c.ended.is_(None), items.c.quarantine.is_(None),
+        listed(items.c.stage, dialect),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class OfSession:
+    """Which items of a session are meant: the newest ``limit`` of some kinds, of one role or of any."""
+
+    kinds: Sequence[str]
+    limit: int
+    role: str | None = None
+
+
+def live_of_session(unit: Unit, lane: Lane, session_id: str, wanted: Sequence[OfSession]) -> list[list[Item]]:
+    """Give a session's items that ordinary reads show, for each of what is ``wanted``, newest first."""
+    known = {"t": unit.tenant, "l": lane.lane_id, "s": session_id, "a": "active"}
+    asked = [
+        (
+            _of_session(unit.dialect, one.limit, one.role is not None),
+            {**known, "r": one.role, "ids": list_value(unit.dialect, one.kinds)},
+        )
+        for one in wanted
+    ]
+    return [[as_item(row, lane) for row in rows] for rows in fetch_together(unit, asked)]
+
+
+@cache
+def _of_session(dialect: str, limit: int, by_role: bool) -> sa.Select[Any]:
+    found = sa.select(*COLUMNS).where(
+        items.c.tenant_id == sa.bindparam("t"), items.c.lane_id == sa.bindparam("l"),
+        items.c.session_id == sa.bindparam("s"), listed(items.c.kind, dialect), items.c.status == sa.bindparam("a"),
+        items.c.ended.is_(None), items.c.quarantine.is_(None),
+    )  # fmt: skip
+    found = found.where(items.c.role == sa.bindparam("r")) if by_role else found
+    newest = (items.c.position.desc(), items.c.recorded_at.desc(), items.c.id)
+    return found.order_by(*newest).limit(sa.literal_column(str(limit))).offset(sa.literal_column("0"))
+
+
+@cache
+def _by_ids(dialect: str) -> sa.Select[Any]:
+    # The sum keeps SQLite from walking the whole lane by one of its indexes instead of looking the ids up.
+    lane = items.c.lane_id + sa.literal_column("0")
+    return sa.select(*COLUMNS).where(
+        items.c.tenant_id == sa.bindparam("t"), lane == sa.bindparam("l"), listed(items.c.id, dialect)
+    )
+
+
+def of_kinds(kinds: Collection[str]) -> list[sa.ColumnElement[bool]]:
+    """Give the conditions that an item is of one of ``kinds``, so put that the index of kinds serves them."""
+    wanted: list[sa.ColumnElement[bool]] = [items.c.kind.in_([sa.literal(kind) for kind in sorted(kinds)])]
+    if "message" not in kinds:
+        wanted.append(items.c.kind != sa.literal_column("'message'"))  # the index leaves messages out
+    return wanted
+
+
+def read_where(
+    unit: Unit, lane: Lane, *conditions: sa.ColumnElement[bool], order: Sequence[Any] = (), limit: int | None = None
+) -> list[Item]:
+    """Give the lane's items that meet ``conditions``, oldest first unless ordered otherwise."""
+    query = sa.select(*COLUMNS).where(items.c.tenant_id == unit.tenant, items.c.lane_id == lane.lane_id, *conditions)
+    query = query.order_by(*(order or (items.c.recorded_at, items.c.id)))
+    if limit is not None:
+        query = query.limit(limit)
+    return [as_item(row, lane) for row in unit.run(query)]
+
+
+def weigh_kinds(unit: Unit, lane: Lane, kinds: Collection[str], *, since: int) -> tuple[int, int]:
+    """Count the live items of ``kinds`` recorded after ``since`` (microseconds), and add up their importance."""
+    query = sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(items.c.importance), 0)).where(
+        items.c.tenant_id == unit.tenant, items.c.lane_id == lane.lane_id, *of_kinds(kinds), items.c.status == "active",
+        items.c.ended.is_(None), items.c.quarantine.is_(None), items.c.recorded_at > since,
+    )  # fmt: skip
+    ((count, importance),) = map(tuple, unit.run(query))
+    return int(count), int(importance)
+
+
+def items_of_kind(unit: Unit, lane: Lane, kind: str, *, after: str, limit: int) -> list[Item]:
+    """Give a lane's items of a kind, whatever their status, by id: the next ``limit`` with a greater one."""
+    return read_where(unit, lane, items.c.kind == kind, items.c.id > after, order=(items.c.id,), limit=limit)
+
+
+def ids_of_kind(unit: Unit, lane: Lane, kind: str, *, after: str, limit: int) -> dict[str, str]:
+    """Give, of the items that `items_of_kind` gives, the ids and, by them, the entries that made them."""
+    bound = {"t": unit.tenant, "l": lane.lane_id, "k": kind, "after": after}
+    return dict(cast("list[tuple[str, str]]", fetch(unit, _of_kind(limit), bound)))
+
+
+@cache
+def _of_kind(limit: int) -> sa.Select[Any]:
+    found = sa.select(items.c.id, items.c.entry_id).where(
+        items.c.tenant_id == sa.bindparam("t"), items.c.lane_id == sa.bindparam("l"),
+        items.c.kind == sa.bindparam("k"), items.c.id > sa.bindparam("after"),
+    )  # fmt: skip
+    return found.order_by(items.c.id).limit(sa.literal_column(str(limit))).offset(sa.literal_column("0"))
+
+
+def lane_of_item(unit: Unit, item_id: str) -> int | None:
+    """Give the number of the lane that holds an item of this tenant, or None."""
+    query = sa.select(items.c.lane_id).where(items.c.tenant_id == unit.tenant, items.c.id == item_id)
+    return unit.run(query).scalar_one_or_none()
+
+
+def insert_items(unit: Unit, lane_id: int, created: Sequence[Item]) -> None:
+    """Store new items."""
+    insert(unit, items, [{"tenant_id": unit.tenant, "lane_id": lane_id, **_row(item)} for item in created])
+
+
+def update_items(unit: Unit, updated: Sequence[Item]) -> None:
+    """Store new versions."""
+    if updated:
+        rows = []
+        for item in updated:
+            row = _row(item)
+            rows.append({"b_tenant": unit.tenant, "b_id": row.pop("id"), **row})
+        run_each(unit, _UPDATE, rows)
+
+
+def as_item(row: Sequence[Any], lane: Lane) -> Item:
+    """Read a row of ``COLUMNS``."""
+    values = [*row]
+    for n in _OBJECTS:
+        values[n] = values[n] or {}
+    return Item.from_values(values, user_id=lane.user_id, namespace=lane.namespace)
+
+
+def _row(item: Item) -> dict[str, Any]:
+    row = item.to_row()
+    row["metadata"] = dict(row["metadata"]) or None
+    row["data"] = dict(row["data"]) or None
+    return row

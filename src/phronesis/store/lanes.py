@@ -1,0 +1,226 @@
+"""Tenants and lanes: the row that orders a lane's log, and the lock that everyone takes before deriving."""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import sqlalchemy as sa
+
+from phronesis.core.scope import LaneKind, LaneName
+from phronesis.errors import NotFound
+from phronesis.store.database import Unit
+from phronesis.store.schema import embedding_models
+from phronesis.store.side_tables import lanes, tenants
+from phronesis.store.statements import fetch, fetch_together, insert_ignore, run_one
+
+GENESIS: Final = "0" * 64
+"""What the first entry of a lane is chained to."""
+
+MANY: Final = 200
+"""Lanes that are looked up one by one at most; of more, the whole tenant is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """A lane's row. ``head_seq`` is the last entry appended, ``applied_seq`` the last interpreted.
+
+    ``documents_seq`` is the last entry that changed search documents; ``epoch`` counts rebuilds and erasures, after
+    which nothing read before may be trusted.
+    """
+
+    lane_id: int
+    kind: LaneKind
+    name: str | None
+    head_seq: int
+    applied_seq: int
+    documents_seq: int
+    epoch: int
+    last_recorded_at: int
+    head_hash: str
+
+    @property
+    def user_id(self) -> str | None:
+        """The user, when it is a user's."""
+        return self.name if self.kind == "user" else None
+
+    @property
+    def namespace(self) -> str | None:
+        """The namespace, when it is shared."""
+        return self.name if self.kind == "shared" else None
+
+
+class ActiveModel(NamedTuple):
+    """The model whose vectors searches use, and how many numbers each has."""
+
+    model_id: str
+    dimension: int
+
+
+_COLUMNS: Final[list[sa.Column[Any]]] = [lanes.c[name] for name in Lane.__dataclass_fields__]
+_BY_NAME: Final = sa.select(*_COLUMNS).where(
+    lanes.c.tenant_id == sa.bindparam("t"), lanes.c.kind == sa.bindparam("k"), lanes.c.name == sa.bindparam("n")
+)
+_BY_ID: Final = sa.select(*_COLUMNS).where(lanes.c.tenant_id == sa.bindparam("t"), lanes.c.lane_id == sa.bindparam("l"))
+_NAMED: Final = sa.or_(
+    *(sa.and_(lanes.c.kind == sa.bindparam(f"k{n}"), lanes.c.name == sa.bindparam(f"n{n}")) for n in (1, 2))
+)
+_BY_NAMES: Final = (
+    sa.select(*_COLUMNS, embedding_models.c.model_id, embedding_models.c.dimension)
+    .outerjoin(
+        embedding_models,
+        sa.and_(embedding_models.c.tenant_id == sa.bindparam("t"), embedding_models.c.active.is_(True)),
+    )
+    .where(lanes.c.tenant_id == sa.bindparam("t"), _NAMED)
+)
+_LOCKED: Final = _BY_ID.with_for_update()
+_LOCKED_BY_NAME: Final = _BY_NAME.with_for_update()
+_SECRET: Final = sa.select(tenants.c.secret).where(tenants.c.tenant_id == sa.bindparam("t"))
+
+
+def _lane(row: Any) -> Lane:
+    return Lane(*row)
+
+
+def ensure_tenant(unit: Unit, *, secret: bytes, created_at: int) -> bytes:
+    """Give the tenant's secret, making the tenant when it is new."""
+    rows = fetch(unit, _SECRET, {"t": unit.tenant})
+    if not rows:
+        insert_ignore(unit, tenants, [{"tenant_id": unit.tenant, "secret": secret, "created_at": created_at}])
+        rows = fetch(unit, _SECRET, {"t": unit.tenant})
+    return bytes(rows[0][0])
+
+
+def find_secret(unit: Unit) -> bytes | None:
+    """Give the tenant's secret, or None when nothing was ever written for it."""
+    rows = fetch(unit, _SECRET, {"t": unit.tenant})
+    return bytes(rows[0][0]) if rows else None
+
+
+def find_lane(unit: Unit, name: LaneName) -> Lane | None:
+    """Give the lane of that name, or None when nothing was ever written to it."""
+    rows = fetch(unit, _BY_NAME, {"t": unit.tenant, "k": name.kind, "n": name.name})
+    return _lane(rows[0]) if rows else None
+
+
+def find_lanes(unit: Unit, names: Sequence[LaneName]) -> tuple[list[Lane], ActiveModel | None]:
+    """Give those of one or two lanes that were written to, in that order, and the model whose vectors searches use.
+
+    One statement, since every read begins with it. Where there is no lane, no model is looked for.
+    """
+    first, last = names[0], names[-1]
+    bound = {"t": unit.tenant, "k1": first.kind, "n1": first.name, "k2": last.kind, "n2": last.name}
+    rows = fetch(unit, _BY_NAMES, bound)
+    found = {(row[1], row[2]): _lane(row[: len(_COLUMNS)]) for row in rows}
+    model = rows[0][len(_COLUMNS) :] if rows else (None, None)
+    known = [lane for name in names if (lane := found.get((name.kind, name.name))) is not None]
+    return known, None if model[0] is None else ActiveModel(*model)
+
+
+def ensure_lane(unit: Unit, name: LaneName, *, new_id: int) -> Lane:
+    """Give the lane of that name, making it under ``new_id`` when it is new."""
+    lane = find_lane(unit, name)
+    if lane is None:
+        fresh: dict[str, Any] = {
+            "tenant_id": unit.tenant, "lane_id": new_id, "kind": name.kind, "name": name.name, "head_seq": 0,
+            "applied_seq": 0, "documents_seq": 0, "epoch": 0, "last_recorded_at": 0, "head_hash": GENESIS,
+        }  # fmt: skip
+        insert_ignore(unit, lanes, [fresh])
+        lane = find_lane(unit, name)
+    if lane is None:  # the number was taken by another lane: one chance in 2**62
+        raise NotFound(f"lane {name} could not be made; call again")
+    return lane
+
+
+def get_lane(unit: Unit, lane_id: int) -> Lane:
+    """Give a lane by number; NotFound when there is none."""
+    rows = fetch(unit, _BY_ID, {"t": unit.tenant, "l": lane_id})
+    if not rows:
+        raise NotFound("there is no such lane in this tenant")
+    return _lane(rows[0])
+
+
+def lock_lane_named(unit: Unit, name: LaneName, *, new_id: Callable[[], int]) -> Lane:
+    """Give the lane of that name and hold its row, making it when it is new."""
+    rows = fetch(unit, _LOCKED_BY_NAME, {"t": unit.tenant, "k": name.kind, "n": name.name})
+    return _lane(rows[0]) if rows else lock_lane(unit, ensure_lane(unit, name, new_id=new_id()).lane_id)
+
+
+def lock_lane(unit: Unit, lane_id: int) -> Lane:
+    """Give a lane and hold its row until the transaction ends. SQLite's writers hold the whole file already."""
+    rows = fetch(unit, _LOCKED, {"t": unit.tenant, "l": lane_id})
+    if not rows:
+        raise NotFound("there is no such lane in this tenant")
+    return _lane(rows[0])
+
+
+def list_lanes(unit: Unit) -> list[Lane]:
+    """Give the tenant's lanes, by number."""
+    query = sa.select(*_COLUMNS).where(lanes.c.tenant_id == unit.tenant).order_by(lanes.c.lane_id)
+    return [_lane(row) for row in unit.run(query)]
+
+
+class Documented(NamedTuple):
+    """How far the search documents of a lane are, as its row says."""
+
+    lane_id: int
+    epoch: int
+    documents_seq: int
+
+
+_DOCUMENTED: Final = (
+    sa.select(lanes.c.lane_id, lanes.c.epoch, lanes.c.documents_seq)
+    .where(lanes.c.tenant_id == sa.bindparam("t"), lanes.c.documents_seq > 0)
+    .order_by(lanes.c.lane_id)
+)
+_DOCUMENTED_LANE: Final = _DOCUMENTED.where(lanes.c.lane_id == sa.bindparam("l"))
+
+
+def documented_lanes(unit: Unit, lane_ids: Collection[int] | None = None) -> list[Documented]:
+    """Give the tenant's lanes that ever held search documents, or those among some, by number."""
+    if lane_ids is None or len(lane_ids) > MANY:
+        every = [Documented(*row) for row in fetch(unit, _DOCUMENTED, {"t": unit.tenant})]
+        return every if lane_ids is None else [lane for lane in every if lane.lane_id in lane_ids]
+    if not lane_ids:
+        return []
+    asked = [(_DOCUMENTED_LANE, {"t": unit.tenant, "l": lane_id}) for lane_id in sorted(lane_ids)]
+    return [Documented(*row) for rows in fetch_together(unit, asked) for row in rows]
+
+
+def list_behind(unit: Unit) -> list[Lane]:
+    """Give the lanes with entries that were not interpreted yet."""
+    query = sa.select(*_COLUMNS).where(lanes.c.tenant_id == unit.tenant, lanes.c.applied_seq < lanes.c.head_seq)
+    return [_lane(row) for row in unit.run(query.order_by(lanes.c.lane_id))]
+
+
+_UPDATE: Final = sa.update(lanes).where(lanes.c.tenant_id == sa.bindparam("t"), lanes.c.lane_id == sa.bindparam("l"))
+_HEAD: Final = _UPDATE.values(
+    head_seq=sa.bindparam("seq"), head_hash=sa.bindparam("hash"), last_recorded_at=sa.bindparam("at")
+)
+_APPLIED: Final = _UPDATE.values(applied_seq=sa.bindparam("seq"))
+_APPLIED_DOCUMENTS: Final = _UPDATE.values(applied_seq=sa.bindparam("seq"), documents_seq=sa.bindparam("seq"))
+
+
+def advance_head(unit: Unit, lane_id: int, *, seq: int, entry_hash: str, recorded_at: int) -> None:
+    """Record the newest entry of a locked lane."""
+    run_one(unit, _HEAD, {"t": unit.tenant, "l": lane_id, "seq": seq, "hash": entry_hash, "at": recorded_at})
+
+
+def advance_applied(unit: Unit, lane_id: int, *, seq: int, documents_changed: bool) -> None:
+    """Record the last interpreted entry of a locked lane."""
+    statement = _APPLIED_DOCUMENTS if documents_changed else _APPLIED
+    run_one(unit, statement, {"t": unit.tenant, "l": lane_id, "seq": seq})
+
+
+def mark_documents(unit: Unit, lane_id: int, *, seq: int) -> None:
+    """Say that a locked lane's search documents changed with entry ``seq``."""
+    unit.run(
+        sa.update(lanes).where(lanes.c.tenant_id == unit.tenant, lanes.c.lane_id == lane_id).values(documents_seq=seq)
+    )
+
+
+def next_epoch(unit: Unit, lane_id: int, *, forget_name: bool = False) -> None:
+    """Say that derived state was replaced; ``forget_name`` also cuts the lane from the person it belonged to."""
+    values: dict[str, Any] = {"epoch": lanes.c.epoch + 1}
+    if forget_name:
+        values["name"] = None
+    unit.run(sa.update(lanes).where(lanes.c.tenant_id == unit.tenant, lanes.c.lane_id == lane_id).values(**values))

@@ -1,0 +1,317 @@
+"""Entries, payload parts, blobs and outcomes: the rows of truth."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from phronesis.store.database import Unit
+from phronesis.store.lanes import Lane
+from phronesis.store.side_tables import blobs, entries, failures, lanes, outcomes, payload_parts, tenants
+from phronesis.store.statements import (
+    batches,
+    fetch,
+    fetch_together,
+    insert,
+    insert_ignore,
+    list_value,
+    listed,
+    looked_up,
+    upsert,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryRow:
+    """An entry as stored, without its payload."""
+
+    lane_id: int
+    seq: int
+    entry_id: str
+    verb: str
+    handler_version: int
+    actor: str
+    recorded_at: int
+    parent_id: str | None
+    idempotency: str | None
+    paths: Sequence[str]
+    commitments: bytes
+    hash: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartRow:
+    """One part of a payload: its salt and body, or the blob that holds the body."""
+
+    entry_id: str
+    n: int
+    salt: bytes
+    body: bytes | None
+    blob_id: str | None
+
+
+_ENTRY_COLUMNS: Final = [entries.c[name] for name in EntryRow.__dataclass_fields__]
+_PART_COLUMNS: Final = [payload_parts.c[name] for name in PartRow.__dataclass_fields__]
+_BY_SEQ: Final = (
+    sa.select(*_ENTRY_COLUMNS)
+    .where(
+        entries.c.tenant_id == sa.bindparam("t"),
+        entries.c.lane_id == sa.bindparam("l"),
+        entries.c.seq > sa.bindparam("after"),
+        entries.c.seq <= sa.bindparam("until"),
+    )
+    .order_by(entries.c.seq)
+    .limit(sa.bindparam("limit"))
+)
+
+
+def insert_entry(unit: Unit, row: EntryRow, parts: Sequence[PartRow]) -> None:
+    """Store an entry and its parts."""
+    values = {name: getattr(row, name) for name in EntryRow.__dataclass_fields__}
+    insert(unit, entries, [{"tenant_id": unit.tenant, **values, "paths": list(row.paths)}])
+    insert(
+        unit,
+        payload_parts,
+        [
+            {"tenant_id": unit.tenant, "entry_id": part.entry_id, "n": part.n, "salt": part.salt,
+             "body": part.body, "blob_id": part.blob_id}
+            for part in parts
+        ],
+    )  # fmt: skip
+
+
+def insert_blob(unit: Unit, blob_id: str, body: bytes) -> None:
+    """Store a blob; one that is there already is the same."""
+    insert_ignore(unit, blobs, [{"tenant_id": unit.tenant, "blob_id": blob_id, "body": body}])
+
+
+def read_blob(unit: Unit, blob_id: str) -> bytes | None:
+    """Give a blob's body, or None when there is none."""
+    query = sa.select(blobs.c.body).where(blobs.c.tenant_id == unit.tenant, blobs.c.blob_id == blob_id)
+    body = unit.run(query).scalar_one_or_none()
+    return None if body is None else bytes(body)
+
+
+def read_entries(unit: Unit, lane_id: int, *, after: int, until: int, limit: int = 500) -> list[EntryRow]:
+    """Give a lane's entries with ``after`` < seq ≤ ``until``, in order."""
+    bound = {"t": unit.tenant, "l": lane_id, "after": after, "until": until, "limit": limit}
+    return [EntryRow(**row) for row in unit.run(_BY_SEQ, bound).mappings()]
+
+
+def find_entry(unit: Unit, entry_id: str) -> EntryRow | None:
+    """Give an entry by id."""
+    query = sa.select(*_ENTRY_COLUMNS).where(entries.c.tenant_id == unit.tenant, entries.c.entry_id == entry_id)
+    row = unit.run(query).mappings().one_or_none()
+    return None if row is None else EntryRow(**row)
+
+
+def seqs_of_entries(unit: Unit, entry_ids: Iterable[str]) -> dict[str, int]:
+    """Give the places of entries in their lanes' logs, by id."""
+    out: dict[str, int] = {}
+    for batch in batches(entry_ids):
+        bound = {"t": unit.tenant, "ids": list_value(unit.dialect, batch)}
+        out.update((row[0], row[1]) for row in fetch(unit, _seqs(unit.dialect), bound))
+    return out
+
+
+@cache
+def _seqs(dialect: str) -> sa.Select[Any]:
+    return sa.select(entries.c.entry_id, entries.c.seq).where(looked_up(entries.c.entry_id, dialect))
+
+
+def entries_of_verb(
+    unit: Unit, lane_id: int, verb: str, *, after: int = 0, before: int | None = None
+) -> list[EntryRow]:
+    """Give a lane's entries of one verb with ``after`` < seq (< ``before``), in order."""
+    query = sa.select(*_ENTRY_COLUMNS).where(
+        entries.c.tenant_id == unit.tenant, entries.c.lane_id == lane_id, entries.c.seq > after, entries.c.verb == verb
+    )
+    if before is not None:
+        query = query.where(entries.c.seq < before)
+    return [EntryRow(**row) for row in unit.run(query.order_by(entries.c.seq)).mappings()]
+
+
+def find_entries(unit: Unit, lane_id: int, entry_ids: Sequence[str]) -> list[EntryRow]:
+    """Give a lane's entries of these ids, in order."""
+    found: list[Sequence[Any]] = []
+    for batch in batches(entry_ids):
+        bound = {"t": unit.tenant, "l": lane_id, "ids": list_value(unit.dialect, batch)}
+        found += fetch(unit, _entries_by_id(unit.dialect), bound)
+    return _entries_of(found)
+
+
+def find_with_parts(unit: Unit, lane_id: int, entry_ids: Sequence[str]) -> list[tuple[EntryRow, list[PartRow]]]:
+    """Give a lane's entries of these ids, in order, each with what is left of its payload."""
+    found: list[Sequence[Any]] = []
+    parts: dict[str, list[PartRow]] = {}
+    for batch in batches(entry_ids):
+        ids = {"t": unit.tenant, "ids": list_value(unit.dialect, batch)}
+        asked = [(_entries_by_id(unit.dialect), {**ids, "l": lane_id}), (_parts_of(unit.dialect), ids)]
+        rows, left = fetch_together(unit, asked)
+        found += rows
+        _add_parts(parts, left)
+    return [(row, parts.get(row.entry_id, [])) for row in _entries_of(found)]
+
+
+def _entries_of(rows: Iterable[Sequence[Any]]) -> list[EntryRow]:
+    found = [EntryRow(**dict(zip(EntryRow.__dataclass_fields__, row, strict=True))) for row in rows]
+    return sorted(found, key=lambda row: row.seq)
+
+
+def _add_parts(parts: dict[str, list[PartRow]], rows: Iterable[Sequence[Any]]) -> None:
+    for row in rows:
+        part = PartRow(**dict(zip(PartRow.__dataclass_fields__, row, strict=True)))
+        parts.setdefault(part.entry_id, []).append(part)
+
+
+def find_idempotent(unit: Unit, idempotency: str) -> EntryRow | None:
+    """Give the entry that was recorded under an idempotency commitment."""
+    query = sa.select(*_ENTRY_COLUMNS).where(entries.c.tenant_id == unit.tenant, entries.c.idempotency == idempotency)
+    row = unit.run(query).mappings().one_or_none()
+    return None if row is None else EntryRow(**row)
+
+
+def read_parts(unit: Unit, entry_ids: Sequence[str]) -> dict[str, list[PartRow]]:
+    """Give what is left of the payloads, by entry."""
+    out: dict[str, list[PartRow]] = {entry_id: [] for entry_id in entry_ids}
+    for batch in batches(entry_ids):
+        bound = {"t": unit.tenant, "ids": list_value(unit.dialect, batch)}
+        _add_parts(out, fetch(unit, _parts_of(unit.dialect), bound))
+    return out
+
+
+@cache
+def _entries_by_id(dialect: str) -> sa.Select[Any]:
+    # The sum keeps SQLite from walking the whole lane instead of looking the ids up.
+    lane = entries.c.lane_id + sa.literal_column("0")
+    return sa.select(*_ENTRY_COLUMNS).where(looked_up(entries.c.entry_id, dialect), lane == sa.bindparam("l"))
+
+
+@cache
+def _parts_of(dialect: str) -> sa.Select[Any]:
+    query = sa.select(*_PART_COLUMNS).where(
+        payload_parts.c.tenant_id == sa.bindparam("t"), listed(payload_parts.c.entry_id, dialect)
+    )
+    return query.order_by(payload_parts.c.entry_id, payload_parts.c.n)
+
+
+def delete_parts(unit: Unit, entry_id: str, numbers: Sequence[int]) -> None:
+    """Delete parts with their salts, and blobs that no part refers to any more."""
+    condition = sa.and_(
+        payload_parts.c.tenant_id == unit.tenant, payload_parts.c.entry_id == entry_id, payload_parts.c.n.in_(numbers)
+    )
+    held = unit.run(sa.select(payload_parts.c.blob_id).where(condition, payload_parts.c.blob_id.is_not(None)))
+    blob_ids = [row.blob_id for row in held]
+    unit.run(sa.delete(payload_parts).where(condition))
+    for blob_id in blob_ids:
+        users = sa.select(sa.func.count()).where(
+            payload_parts.c.tenant_id == unit.tenant, payload_parts.c.blob_id == blob_id
+        )
+        if not unit.run(users).scalar_one():
+            unit.run(sa.delete(blobs).where(blobs.c.tenant_id == unit.tenant, blobs.c.blob_id == blob_id))
+
+
+def put_outcomes(unit: Unit, lane_id: int, entry_id: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Store outcomes ``{role, n, made_by, body}`` of an entry."""
+    values = [{"tenant_id": unit.tenant, "lane_id": lane_id, "entry_id": entry_id, **row} for row in rows]
+    upsert(unit, outcomes, values)
+
+
+def read_outcomes(unit: Unit, entry_ids: Sequence[str]) -> dict[str, list[Mapping[str, Any]]]:
+    """Give the outcomes by entry, ordered by role and n."""
+    out: dict[str, list[Mapping[str, Any]]] = {entry_id: [] for entry_id in entry_ids}
+    columns = (outcomes.c.entry_id, outcomes.c.role, outcomes.c.n, outcomes.c.made_by, outcomes.c.body)
+    for batch in batches(entry_ids):
+        query = sa.select(*columns).where(outcomes.c.tenant_id == unit.tenant, outcomes.c.entry_id.in_(batch))
+        for row in unit.run(query.order_by(outcomes.c.entry_id, outcomes.c.role, outcomes.c.n)).mappings():
+            out[row["entry_id"]].append(dict(row))
+    return out
+
+
+def delete_outcomes(unit: Unit, entry_ids: Sequence[str]) -> None:
+    """Delete every outcome of some entries."""
+    for batch in batches(entry_ids):
+        unit.run(sa.delete(outcomes).where(outcomes.c.tenant_id == unit.tenant, outcomes.c.entry_id.in_(batch)))
+
+
+def count_failure(unit: Unit, lane_id: int, entry_id: str, *, code: str, message: str, at: int) -> int:
+    """Record one more failed try at an entry; gives how many there were."""
+    query = sa.select(failures.c.attempts).where(failures.c.tenant_id == unit.tenant, failures.c.entry_id == entry_id)
+    attempts = (unit.run(query).scalar_one_or_none() or 0) + 1
+    row = {"tenant_id": unit.tenant, "entry_id": entry_id, "lane_id": lane_id, "attempts": attempts,
+           "code": code, "message": message, "at": at}  # fmt: skip
+    upsert(unit, failures, [row])
+    return attempts
+
+
+def read_failures(unit: Unit) -> list[Mapping[str, Any]]:
+    """Give every recorded failure of the tenant."""
+    query = sa.select(failures).where(failures.c.tenant_id == unit.tenant).order_by(failures.c.entry_id)
+    return [dict(row) for row in unit.run(query).mappings()]
+
+
+def find_failure(unit: Unit, entry_id: str) -> Mapping[str, Any] | None:
+    """Give the failure recorded for an entry."""
+    query = sa.select(failures).where(failures.c.tenant_id == unit.tenant, failures.c.entry_id == entry_id)
+    row = unit.run(query).mappings().one_or_none()
+    return None if row is None else dict(row)
+
+
+# A lane's log on its way between stores: read with all that belongs to its entries, and staged before it counts.
+
+
+def tenant_secret(unit: Unit) -> bytes | None:
+    """Give the tenant's secret, or None for a tenant that never wrote."""
+    known = unit.run(sa.select(tenants.c.secret).where(tenants.c.tenant_id == unit.tenant)).scalar_one_or_none()
+    return None if known is None else bytes(known)
+
+
+def failures_of(unit: Unit, entry_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Give the failed tries recorded for some entries, by entry."""
+    columns = (failures.c.entry_id, failures.c.attempts, failures.c.code, failures.c.message, failures.c.at)
+    out: dict[str, dict[str, Any]] = {}
+    for batch in batches(entry_ids):
+        query = sa.select(*columns).where(failures.c.tenant_id == unit.tenant, failures.c.entry_id.in_(batch))
+        for row in unit.run(query).mappings():
+            out[row["entry_id"]] = {name: value for name, value in row.items() if name != "entry_id"}
+    return out
+
+
+def insert_failure(unit: Unit, lane_id: int, entry_id: str, row: Mapping[str, Any]) -> None:
+    """Store the failed tries of an entry."""
+    insert(unit, failures, [{"tenant_id": unit.tenant, "lane_id": lane_id, "entry_id": entry_id, **row}])
+
+
+def stage_lane(unit: Unit, lane_id: int, kind: str, *, head_hash: str) -> None:
+    """Make an empty lane without a name under the number it has elsewhere; nothing when it is there already."""
+    row = {
+        "tenant_id": unit.tenant, "lane_id": lane_id, "kind": kind, "name": None, "head_seq": 0, "applied_seq": 0,
+        "documents_seq": 0, "epoch": 0, "last_recorded_at": 0, "head_hash": head_hash,
+    }  # fmt: skip
+    insert_ignore(unit, lanes, [row])
+
+
+def last_seq(unit: Unit, lane_id: int) -> int:
+    """Give the seq of the last entry that is stored for a lane, staged ones included; 0 for none."""
+    query = sa.select(sa.func.max(entries.c.seq)).where(
+        entries.c.tenant_id == unit.tenant, entries.c.lane_id == lane_id
+    )
+    return unit.run(query).scalar_one() or 0
+
+
+def find_numbered(unit: Unit, lane_id: int) -> Lane | None:
+    """Give the lane of a number, or None."""
+    columns = [lanes.c[name] for name in Lane.__dataclass_fields__]
+    query = sa.select(*columns).where(lanes.c.tenant_id == unit.tenant, lanes.c.lane_id == lane_id)
+    row = unit.run(query).mappings().one_or_none()
+    return None if row is None else Lane(**row)
+
+
+def publish_lane(
+    unit: Unit, lane_id: int, *, name: str | None, head_seq: int, head_hash: str, last_recorded_at: int
+) -> None:
+    """Let the staged entries of a locked lane count."""
+    values = {"name": name, "head_seq": head_seq, "head_hash": head_hash, "last_recorded_at": last_recorded_at}
+    unit.run(sa.update(lanes).where(lanes.c.tenant_id == unit.tenant, lanes.c.lane_id == lane_id).values(values))

@@ -1,0 +1,52 @@
+"""What a public source answered, kept for a while by a number made of its address and the question, never by words.
+
+An erasure empties a tenant's answers (``engine/erasure_effect``): they may say what was erased in other words, or the
+same.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from phronesis.core.ids import derived_id
+from phronesis.store.database import Unit
+from phronesis.store.side_tables import lookups
+from phronesis.store.statements import upsert
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """An answer, when it was asked for, and until when it counts: microseconds since 1970 UTC."""
+
+    asked_at: int
+    expires_at: int
+    answer: Mapping[str, Any]
+
+
+def lookup_number(source: str, question: str) -> str:
+    """Give the number under which the answer of a source to a question is kept."""
+    return derived_id("looked_up", source, question)
+
+
+def read_lookup(unit: Unit, number: str, *, now: int) -> Lookup | None:
+    """Give an answer that still counts; None when there is none."""
+    query = sa.select(lookups.c.asked_at, lookups.c.expires_at, lookups.c.answer).where(
+        lookups.c.tenant_id == unit.tenant, lookups.c.number == number, lookups.c.expires_at > now
+    )
+    row = unit.run(query).one_or_none()
+    return None if row is None else Lookup(row.asked_at, row.expires_at, row.answer)
+
+
+def keep_lookup(unit: Unit, number: str, lookup: Lookup) -> None:
+    """Keep an answer, in the place of an older one; those that no longer count go."""
+    unit.run(sa.delete(lookups).where(lookups.c.tenant_id == unit.tenant, lookups.c.expires_at <= lookup.asked_at))
+    row = {"tenant_id": unit.tenant, "number": number, "asked_at": lookup.asked_at, "expires_at": lookup.expires_at,
+           "answer": dict(lookup.answer)}  # fmt: skip
+    upsert(unit, lookups, [row])
+
+
+def forget_lookups(unit: Unit) -> None:
+    """Delete all that was answered to a tenant."""
+    unit.run(sa.delete(lookups).where(lookups.c.tenant_id == unit.tenant))

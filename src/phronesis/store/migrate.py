@@ -1,0 +1,186 @@
+"""Bringing a database to this version's schema, and telling when that cannot be.
+
+Opening reads one row. Alembic, whose import takes a tenth of a second, is loaded only when there is work for it.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from phronesis.errors import InputError, PhronesisError, SchemaMissing, SchemaTooNew, StorageError
+from phronesis.store.database import APPLICATION_ROLE, SEARCH_PATH, Database
+from phronesis.store.driver_errors import sqlstate_of, translated
+
+HEAD: Final = "0003"
+"""The newest migration: the schema that this version works with."""
+
+REMEDY: Final = "run `phronesis db upgrade` as the role that owns the database"
+
+_LOCK: Final = 0x7068726F6E65  # "phrone" in ASCII: migrations of one database go one at a time
+_REFUSED: Final = "42501"
+_NO_EXTENSION: Final = frozenset({"0A000", "58P01"})
+"""SQLSTATEs of an extension that is not installed on the server: feature_not_supported, before 17 undefined_file."""
+
+
+def open_schema(database: Database) -> None:
+    """Make sure that the schema is this version's: what every opening does. Closes ``database`` when it is not.
+
+    An empty database is prepared, and an older SQLite file upgraded. An older PostgreSQL database is not: other
+    processes may be using it, so that is the operator's to decide.
+
+    Raises:
+        SchemaMissing: an empty or older database that is not upgraded here. SchemaTooNew: a newer Phronesis wrote it.
+        InputError: the path of a SQLite file leads nowhere. StorageError: the database cannot be read or written.
+    """
+    try:
+        _check_path(database)
+        version = read_version(database)
+        if version != HEAD:
+            _raise_to_head(database, version)
+    except PhronesisError:
+        database.engine.dispose()
+        raise
+
+
+def _raise_to_head(database: Database, version: str | None) -> None:
+    _refuse_newer(version)
+    if database.dialect == "postgresql":
+        if version is not None:
+            raise SchemaMissing(f"the database is at schema {version}, this Phronesis needs {HEAD}; {REMEDY}")
+        if not _may_create(database):
+            raise SchemaMissing(f"the database has no schema yet, and this role may not make it; {REMEDY}")
+    upgrade(database)
+
+
+def check(database: Database) -> None:
+    """Raise SchemaMissing or SchemaTooNew unless the schema is this version's. Changes nothing."""
+    version = read_version(database)
+    _refuse_newer(version)
+    if version != HEAD:
+        held = "no schema yet" if version is None else f"schema {version}"
+        raise SchemaMissing(f"the database has {held}, this Phronesis needs {HEAD}; {REMEDY}")
+
+
+def upgrade(database: Database) -> None:
+    """Run the migrations that are missing, all in one transaction; nothing when there are none.
+
+    Any number of processes may do so at the same time: one works, the others wait.
+    """
+    with _migrating(database) as connection:
+        version = _version(connection)
+        if version == HEAD:
+            return
+        _refuse_newer(version)
+        from alembic import command  # noqa: PLC0415 - see the module's docstring
+        from alembic.config import Config  # noqa: PLC0415
+
+        config = Config()
+        # Config interpolates, and a folder's name may hold a percent sign.
+        folder = str(Path(__file__).with_name("migrations")).replace("%", "%%")
+        config.set_main_option("script_location", folder)
+        config.attributes["connection"] = connection
+        command.upgrade(config, HEAD)
+
+
+def read_version(database: Database) -> str | None:
+    """Give the number of the newest migration that the database has, or None for a database without our tables."""
+    with _connected(database) as connection:
+        return _version(connection)
+
+
+def _version(connection: sa.Connection) -> str | None:
+    if connection.dialect.name == "sqlite":
+        known = connection.exec_driver_sql("SELECT 1 FROM sqlite_master WHERE name = 'alembic_version'").scalar()
+    else:
+        known = connection.exec_driver_sql(
+            "SELECT 1 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace"
+            " WHERE n.nspname = 'phronesis' AND c.relname = 'alembic_version'"
+        ).scalar()
+        if known is not None:
+            _become_application(connection)
+    if known is None:
+        return None
+    version: str | None = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql("SET LOCAL ROLE NONE")
+    return version
+
+
+def _become_application(connection: sa.Connection) -> None:
+    """Do as every transaction will, so that a login that may not is told so when it opens."""
+    try:
+        connection.exec_driver_sql(f"SET LOCAL ROLE {APPLICATION_ROLE}; SET LOCAL search_path = {SEARCH_PATH}")
+    except sa.exc.ProgrammingError as error:
+        if sqlstate_of(error) != _REFUSED:
+            raise
+        raise StorageError(
+            f"this login may not act as {APPLICATION_ROLE}; let the owner of the database run:"
+            f' GRANT {APPLICATION_ROLE} TO "{connection.engine.url.username}"'
+        ) from error
+
+
+@contextmanager
+def _connected(database: Database) -> Iterator[sa.Connection]:
+    try:
+        with database.engine.connect() as connection:
+            yield connection
+    except sa.exc.SQLAlchemyError as error:
+        raise translated(error) from error
+
+
+@contextmanager
+def _migrating(database: Database) -> Iterator[sa.Connection]:
+    """Give a connection in a transaction that holds the database's migration lock; commits at the end."""
+    with _connected(database) as connection:
+        if database.dialect == "sqlite":
+            connection.exec_driver_sql("PRAGMA synchronous=FULL")
+            connection.exec_driver_sql("BEGIN EXCLUSIVE")
+        else:
+            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_LOCK})")
+            _prepare_postgres(connection)
+        try:
+            yield connection
+        except BaseException:
+            connection.rollback()
+            raise
+        connection.commit()
+
+
+def _prepare_postgres(connection: sa.Connection) -> None:
+    """Make what the migrations, and Alembic's own table, stand on."""
+    try:
+        connection.exec_driver_sql("CREATE EXTENSION IF NOT EXISTS vector")
+    except sa.exc.DBAPIError as error:
+        if sqlstate_of(error) in _NO_EXTENSION:
+            raise StorageError("the server lacks the vector extension; install pgvector there") from error
+        raise
+    connection.exec_driver_sql("CREATE SCHEMA IF NOT EXISTS phronesis")
+    connection.exec_driver_sql(f"SET LOCAL search_path = {SEARCH_PATH}")
+
+
+def _may_create(database: Database) -> bool:
+    with _connected(database) as connection:
+        query = "SELECT has_database_privilege(current_database(), 'CREATE')"
+        return bool(connection.exec_driver_sql(query).scalar())
+
+
+def _refuse_newer(version: Any) -> None:
+    if version is not None and not (version.isdigit() and version <= HEAD):
+        raise SchemaTooNew(
+            f"the database is at schema {version}, this Phronesis knows schemas up to {HEAD}; use the newer Phronesis"
+            " that wrote it, or another url",
+            details={"schema": version, "known": HEAD},
+        )
+
+
+def _check_path(database: Database) -> None:
+    if database.path is None:
+        return
+    path = Path(database.path)
+    if path.is_dir():
+        raise InputError(f"url names a folder, {path}; name a file in it, such as {path / 'memory.db'}", field="url")
+    if not path.parent.is_dir():
+        raise InputError(f"the folder {path.parent} of url does not exist; make it first", field="url")

@@ -1,0 +1,153 @@
+"""The ledger of model calls in the database, written beside whoever asks: a search waits for no other writer.
+
+A call waits in this process until it is settled: by a thread beside, a moment later, by ``flush`` or at the close. A
+process that is killed loses what it had not written, a second of calls where nobody else writes. Of a day that is over
+one row is kept for each role and model.
+"""
+
+import threading
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from phronesis.core.reports import FOLDED, ModelCall, Spent, by_day, day_of
+from phronesis.core.timestamps import from_micros, to_micros
+from phronesis.errors import StorageBusy, StorageError
+from phronesis.store.database import Database, Unit
+from phronesis.store.schema import model_calls
+from phronesis.store.statements import batches, insert, insert_ignore
+
+MAX_WAITING: Final = 10_000
+"""Calls of a tenant that wait, one by one, where nothing can be written; then those of a day are folded."""
+
+_COLUMNS: Final = tuple(column for column in model_calls.c if column.name != "tenant_id")
+
+
+@dataclass(slots=True)
+class StoredLedger:
+    """Keeps calls in the store they were made for. Thread-safe.
+
+    ``wake`` is called when calls wait, to have them settled beside the caller.
+    """
+
+    database: Database
+    wake: Callable[[], None] | None = None
+    _waiting: dict[str, list[ModelCall]] = field(default_factory=dict)
+    _moving: dict[str, list[ModelCall]] = field(default_factory=dict)
+    """What is being written: in the database, or not yet."""
+    _folded: dict[str, datetime] = field(default_factory=dict)
+    """The day before which all of a tenant's calls are folded, as far as this process has seen."""
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _writing: threading.Lock = field(default_factory=threading.Lock)
+
+    def record(self, tenant: str, call: ModelCall) -> None:
+        """Keep a call until it is settled. Never fails and never waits."""
+        with self._lock:
+            mine = self._waiting.setdefault(tenant, [])
+            mine.append(call)
+            if len(mine) > MAX_WAITING:
+                self._waiting[tenant] = by_day(mine)
+        if self.wake is not None:
+            with suppress(RuntimeError):  # no thread is to be had: a flush or the close writes it
+                self.wake()
+
+    def settle(self, *, patient: bool = True) -> bool:
+        """Write what waits, of all tenants; False where another writer was in the way, and some of it waits on.
+
+        Where the store cannot be written at all, it waits as well, and counts. ``patient`` waits as a write would.
+        """
+        if not self._writing.acquire(blocking=patient):
+            return False
+        try:
+            with self._lock:
+                tenants = list(self._waiting)
+            done = [self._settled(tenant, patient=patient) for tenant in tenants]
+            return all(done)
+        finally:
+            self._writing.release()
+
+    def spent(self, tenant: str, *, since: datetime, role: str | None = None) -> Spent:
+        """Give what a tenant's calls have taken since a moment, all or those of one role; those that wait, too.
+
+        Of a day that is over all calls count as made at its beginning.
+        """
+        # Taken before the database is asked: what is written meanwhile is found there by its id, and counted once.
+        with self._lock:
+            kept = [*self._moving.get(tenant, ()), *self._waiting.get(tenant, ())]
+        mine = {call.call_id: call for call in kept if call.at >= since and role in {None, call.role}}
+        columns = model_calls.c
+        query = sa.select(
+            sa.func.coalesce(sa.func.sum(columns.calls), 0).label("calls"),
+            sa.func.coalesce(sa.func.sum(columns.prompt_tokens + columns.completion_tokens), 0).label("tokens"),
+            sa.func.coalesce(sa.func.sum(columns.cost), 0.0).label("cost"),
+        ).where(columns.tenant_id == tenant, columns.at >= to_micros(since))
+        if role is not None:
+            query = query.where(columns.role == role)
+        with self.database.transaction(tenant, "read") as unit:
+            row = unit.run(query).mappings().one()
+            written = _written(unit, mine)
+        spent = Spent(int(row["calls"]), int(row["tokens"]), float(row["cost"]))
+        return spent.plus(_sum([call for one, call in mine.items() if one not in written]))
+
+    def _settled(self, tenant: str, *, patient: bool) -> bool:
+        with self._lock:
+            mine = self._moving[tenant] = self._waiting.pop(tenant)
+        busy, left = False, mine
+        try:
+            with self.database.transaction(tenant, "derive", patient=patient) as unit:
+                # A commit whose answer was lost may have been one.
+                insert_ignore(unit, model_calls, [_row(tenant, call) for call in mine])
+                today = max(day_of(call.at) for call in mine)
+                if self._folded.get(tenant) != today:
+                    _fold(unit, before=today)
+            self._folded[tenant] = today
+            left = []
+        except StorageBusy:
+            busy = True
+        except StorageError:
+            pass  # it cannot be written; the day's budget holds in this process all the same
+        finally:
+            with self._lock:
+                del self._moving[tenant]
+                if left:
+                    self._waiting[tenant] = left + self._waiting.get(tenant, [])
+        return not busy
+
+
+def _row(tenant: str, call: ModelCall) -> dict[str, Any]:
+    return {
+        "tenant_id": tenant, "call_id": call.call_id, "at": to_micros(call.at), "role": call.role,
+        "model": call.model, "status": call.status, "prompt_tokens": call.prompt_tokens,
+        "completion_tokens": call.completion_tokens, "cost": call.cost, "milliseconds": call.milliseconds,
+        "calls": call.calls,
+    }  # fmt: skip
+
+
+def _fold(unit: Unit, *, before: datetime) -> None:
+    """Fold the calls of days before this one. Another process that does it too folds other rows: each is taken once."""
+    taken = sa.delete(model_calls).where(
+        model_calls.c.tenant_id == unit.tenant, model_calls.c.at < to_micros(before), model_calls.c.status != FOLDED
+    )
+    rows = unit.run(taken.returning(*_COLUMNS)).mappings().all()
+    calls = [ModelCall(**{**row, "at": from_micros(row["at"])}) for row in rows]
+    insert(unit, model_calls, [_row(unit.tenant, call) for call in by_day(calls)])
+
+
+def _written(unit: Unit, call_ids: Collection[str]) -> set[str]:
+    """Give those of some calls that are in the database."""
+    out: set[str] = set()
+    for batch in batches(call_ids):
+        query = sa.select(model_calls.c.call_id).where(
+            model_calls.c.tenant_id == unit.tenant, model_calls.c.call_id.in_(batch)
+        )
+        out.update(unit.run(query).scalars())
+    return out
+
+
+def _sum(calls: Sequence[ModelCall]) -> Spent:
+    tokens = sum(call.prompt_tokens + call.completion_tokens for call in calls)
+    return Spent(sum(call.calls for call in calls), tokens, sum(call.cost for call in calls))

@@ -1,0 +1,201 @@
+"""Items by a caller's own names (``external_id``), few columns of each: one, those between two names, their heads."""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, lru_cache
+from typing import Any, Final, Literal, NamedTuple
+
+import sqlalchemy as sa
+
+from phronesis.store.database import Unit
+from phronesis.store.expressions import bound_key, contains, has_member, member_number, member_text, parsed
+from phronesis.store.lanes import Lane
+from phronesis.store.schema import items
+from phronesis.store.statements import batches, fetch, list_value, listed
+
+Order = Literal["eq", "lt", "gt"]
+
+HEADS: Final = 500
+"""Heads that are looked up one after the other; were there more, reading every name would be cheaper."""
+
+_LIVE: Final = (items.c.status == sa.literal_column("'active'"), items.c.ended.is_(None), items.c.quarantine.is_(None))
+_IN_LANE: Final = (items.c.tenant_id == sa.bindparam("t"), items.c.lane_id == sa.bindparam("l"), *_LIVE)
+_BETWEEN: Final = (items.c.external_id >= sa.bindparam("low"), items.c.external_id < sa.bindparam("high"))
+_SHOWN: Final = (*_IN_LANE, *_BETWEEN)
+_NEWEST: Final = (items.c.updated_at.desc(), items.c.id.desc())
+
+
+class NamedRow(NamedTuple):
+    """What a listing of named items shows of one; times are microseconds, ``size`` counts the bytes of its words."""
+
+    id: str
+    external_id: str | None
+    metadata: Any
+    recorded_at: int
+    updated_at: int
+    size: int
+
+
+class Compared(NamedTuple):
+    """A comparison with a member of a JSON text; a text is compared by ``eq`` alone."""
+
+    member: str
+    order: Order
+    value: str | float
+
+
+class Inside(NamedTuple):
+    """Comparisons, all of which are to hold, with members of the JSON text that items' metadata have under ``key``.
+
+    They may let more through: a number is held to compare with whatever is no number, and what PostgreSQL may not be
+    able to read is let through.
+    """
+
+    key: str
+    compared: tuple[Compared, ...] = ()
+
+
+class Asked(NamedTuple):
+    """Which of the rows: those ``inside`` which and for which ``meets`` holds, ``limit`` of them after ``offset``."""
+
+    limit: int | None = None
+    offset: int = 0
+    inside: Inside | None = None
+    meets: Callable[[NamedRow], bool] | None = None
+
+
+EVERY: Final = Asked()
+
+
+def row_named(unit: Unit, lane: Lane, external_id: str) -> NamedRow | None:
+    """Give the item of a name that ordinary reads show, or None."""
+    found = fetch(unit, _one(unit.dialect), {"t": unit.tenant, "l": lane.lane_id, "x": external_id})
+    return NamedRow(*found[-1]) if found else None
+
+
+def heads_between(unit: Unit, lane: Lane, low: str, high: str, *, until: str) -> set[str]:
+    """Give what stands ahead of the first ``until`` in the names of the items that ordinary reads show.
+
+    Names from ``low`` up to ``high``, without it; one that lacks ``until`` has no head that counts.
+    """
+    bound = {**_bound(unit, lane, low, high), "until": until, "beyond": f"{until[:-1]}{chr(ord(until[-1]) + 1)}"}
+    names = [row[0] for row in fetch(unit, _first_names(unit.dialect), bound)]
+    heads = {name[: name.find(until)] for name in names if until in name}
+    if len(names) == HEADS:
+        heads |= {row[0] for row in fetch(unit, _heads(unit.dialect), {**bound, "low": names[-1]})}
+    return heads
+
+
+def rows_between(unit: Unit, lane: Lane, low: str, high: str, asked: Asked = EVERY) -> list[NamedRow]:
+    """Give the items of these names, those first that changed last."""
+    bound = _bound(unit, lane, low, high)
+    if asked.inside is None and asked.meets is None and asked.limit is None:
+        return [NamedRow(*row) for row in fetch(unit, _all(unit.dialect), bound)][asked.offset :]
+    # From the index alone where nothing is compared; the rows, which may be long, are read of the page only.
+    compared = asked.inside.compared if asked.inside is not None else ()
+    for n, one in enumerate(compared):
+        bound |= {f"member{n}": one.member, f"value{n}": one.value}
+    if compared and asked.inside is not None:
+        bound["key"] = asked.inside.key
+    kinds = tuple((one.order, isinstance(one.value, str)) for one in compared)
+    last = None if asked.limit is None else asked.offset + asked.limit
+    ids = [row[0] for row in fetch(unit, _ids(unit.dialect, kinds, asked.meets is None and last is not None),
+                                   {**bound, "last": last})]  # fmt: skip
+    out: list[NamedRow] = []
+    for batch in batches(ids if asked.meets is not None else ids[asked.offset :]):
+        if last is not None and len(out) >= last:
+            break
+        named = {"t": unit.tenant, "l": lane.lane_id, "ids": list_value(unit.dialect, batch)}
+        found = {row[0]: NamedRow(*row) for row in fetch(unit, _by_ids(unit.dialect), named)}
+        out += [found[one] for one in batch if asked.meets is None or asked.meets(found[one])]
+    return out if asked.meets is None else out[asked.offset : last]
+
+
+@cache
+def _columns(dialect: str) -> list[Any]:
+    words = items.c.content
+    size = sa.func.octet_length(words) if dialect == "postgresql" else sa.func.length(sa.cast(words, sa.LargeBinary))
+    return [*(items.c[name] for name in NamedRow._fields if name != "size"), sa.type_coerce(size, sa.Integer)]
+
+
+@cache
+def _one(dialect: str) -> sa.Select[Any]:
+    return sa.select(*_columns(dialect)).where(*_IN_LANE, items.c.external_id == sa.bindparam("x"))
+
+
+@cache
+def _all(dialect: str) -> sa.Select[Any]:
+    return sa.select(*_columns(dialect)).where(*_SHOWN).order_by(*_NEWEST)
+
+
+@cache
+def _by_ids(dialect: str) -> sa.Select[Any]:
+    lane = items.c.lane_id + sa.literal_column("0")  # else SQLite would walk the lane
+    return sa.select(*_columns(dialect)).where(
+        items.c.tenant_id == sa.bindparam("t"), lane == sa.bindparam("l"), listed(items.c.id, dialect)
+    )
+
+
+@lru_cache(maxsize=256)
+def _ids(dialect: str, kinds: tuple[tuple[Order, bool], ...], ends: bool) -> sa.Select[Any]:
+    """Give the statement of the ids; ``kinds`` say of each comparison its order, and whether it is with a text."""
+    compared = _compared_in_postgresql if dialect == "postgresql" else _compared_in_sqlite
+    found = sa.select(items.c.id).where(*_SHOWN, *(compared(kinds) if kinds else ())).order_by(*_NEWEST)
+    return found.limit(sa.bindparam("last", type_=sa.Integer)) if ends else found
+
+
+def _compared_in_sqlite(kinds: Sequence[tuple[Order, bool]]) -> Iterator[Any]:
+    """Yield the conditions, each of which reads the JSON once: it orders texts behind all numbers, true is 1."""
+    text = sa.func.json_extract(items.c.metadata, bound_key("key"))
+    for n, (order, words) in enumerate(kinds):
+        member = sa.func.json_extract(text, bound_key(f"member{n}"))
+        value = sa.bindparam(f"value{n}", type_=sa.Text if words else sa.Double)
+        if order == "lt":
+            yield sa.not_(sa.between(member, value, sa.literal_column("9e999")))
+        else:
+            yield member == value if order == "eq" else member > value
+
+
+def _compared_in_postgresql(kinds: Sequence[tuple[Order, bool]]) -> Iterator[Any]:
+    # It may look at a row's JSON before its name, and fails on a text that is none.
+    text = sa.case((sa.and_(*_BETWEEN), member_text(items.c.metadata, bound_key("key"))))
+    found: list[Any] = []
+    for n, (order, words) in enumerate(kinds):
+        json, name = parsed(text), bound_key(f"member{n}")
+        value: Any = sa.bindparam(f"value{n}", type_=sa.Text if words else sa.Double)
+        member: Any = member_text(json, name) if words else member_number(json, name)
+        holds = member == value if order == "eq" else member < value if order == "lt" else member > value
+        found.append(holds if words else sa.func.coalesce(holds, has_member(json, name)))
+    yield sa.or_(contains(text, sa.literal_column(r"'\u'")), sa.and_(*found))
+
+
+@cache
+def _first_names(dialect: str) -> sa.Select[Any]:
+    """Give the statement of one name for each head, in their order: the first behind all names of the head before."""
+    name, until = items.c.external_id, sa.bindparam("until", type_=sa.Text)
+
+    def first(*conditions: Any) -> Any:
+        return sa.select(name).where(*_IN_LANE, *conditions).order_by(name).limit(sa.literal_column("1"))
+
+    walk = sa.select(first(*_BETWEEN).scalar_subquery().label("found")).cte("walk", recursive=True)
+    ahead = _ahead(walk.c.found, until, dialect) + sa.bindparam("beyond", type_=sa.Text)
+    behind = sa.case((contains(walk.c.found, until), ahead), else_=walk.c.found + sa.literal_column("' '"))
+    following = first(name >= behind, _BETWEEN[1]).correlate(walk).scalar_subquery()
+    walk = walk.union_all(sa.select(following).where(walk.c.found.is_not(None)))
+    return sa.select(walk.c.found).where(walk.c.found.is_not(None)).limit(sa.literal_column(str(HEADS)))
+
+
+@cache
+def _heads(dialect: str) -> sa.Select[Any]:
+    name, until = items.c.external_id, sa.bindparam("until", type_=sa.Text)
+    return sa.select(_ahead(name, until, dialect)).where(*_SHOWN, contains(name, until)).distinct()
+
+
+def _ahead(name: Any, until: Any, dialect: str) -> Any:
+    one: sa.ColumnClause[int] = sa.literal_column("1")
+    if dialect == "postgresql":
+        return sa.func.split_part(name, until, one)
+    return sa.func.substr(name, one, sa.func.instr(name, until) - one)
+
+
+def _bound(unit: Unit, lane: Lane, low: str, high: str) -> dict[str, Any]:
+    return {"t": unit.tenant, "l": lane.lane_id, "low": low, "high": high}

@@ -1,0 +1,133 @@
+"""How the database itself is set up: what ``doctor`` looks at below the tables' contents."""
+
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import sqlalchemy as sa
+
+from phronesis.store.database import Database, Mode, Unit
+from phronesis.store.schema import items, metadata
+from phronesis.store.side_tables import entries, lanes, outcomes
+
+# Counts of live items, by lane and kind: one statement for all lanes.
+
+_COUNTS: Final = (
+    sa.select(items.c.lane_id, items.c.kind, sa.func.count())
+    .where(
+        items.c.tenant_id == sa.bindparam("t"),
+        items.c.status == "active",
+        items.c.ended.is_(None),
+        items.c.quarantine.is_(None),
+    )
+    .group_by(items.c.lane_id, items.c.kind)
+    .order_by(items.c.lane_id, items.c.kind)
+)
+_IN_LANE: Final = _COUNTS.where(items.c.lane_id == sa.bindparam("l"))
+_HELD: Final = sa.select(sa.func.count()).where(
+    items.c.tenant_id == sa.bindparam("t"),
+    items.c.quarantine.is_not(None),
+    items.c.status == "active",
+    items.c.ended.is_(None),
+)
+_HELD_IN_LANE: Final = _HELD.where(items.c.lane_id == sa.bindparam("l"))
+
+
+def counts_by_lane(unit: Unit, lane_id: int | None = None) -> dict[int, Mapping[str, int]]:
+    """Give how many live items of each kind each lane of the tenant holds, or one lane alone."""
+    bound = {"t": unit.tenant}
+    query = _COUNTS if lane_id is None else _IN_LANE
+    out: dict[int, dict[str, int]] = {}
+    rows = unit.run(query, bound if lane_id is None else {**bound, "l": lane_id})
+    for number, kind, count in map(tuple, rows):
+        out.setdefault(number, {})[kind] = count
+    return dict(out)
+
+
+def count_quarantined(unit: Unit, lane_id: int | None = None) -> int:
+    """Give how many items of the tenant, or of one lane, wait for somebody's word."""
+    bound = {"t": unit.tenant}
+    if lane_id is None:
+        return int(unit.run(_HELD, bound).scalar_one())
+    return int(unit.run(_HELD_IN_LANE, {**bound, "l": lane_id}).scalar_one())
+
+
+def sqlite_settings(database: Database, tenant: str, mode: Mode) -> dict[str, str]:
+    """Give the pragmas that durability and erasure stand on, as a transaction of that mode has them."""
+    names = ("journal_mode", "synchronous", "secure_delete")
+    with database.transaction(tenant, mode) as unit:
+        return {name: str(unit.connection.exec_driver_sql(f"PRAGMA {name}").scalar_one()).lower() for name in names}
+
+
+def free_bytes(database: Database) -> int | None:
+    """Give the free space beside a SQLite file; None for a server or a database in memory."""
+    if database.path is None:
+        return None
+    return shutil.disk_usage(Path(database.path).absolute().parent).free
+
+
+def may_write(path: str) -> bool:
+    """Say whether this process may write to a SQLite file."""
+    return os.access(path, os.W_OK)
+
+
+def try_writing(database: Database, tenant: str) -> None:
+    """Write a row, and delete it in the same transaction; StorageError when the database cannot be written."""
+    row = {"tenant_id": tenant, "lane_id": 0, "kind": "shared", "name": None, "head_seq": 0, "applied_seq": 0,
+           "documents_seq": 0, "epoch": 0, "last_recorded_at": 0, "head_hash": ""}  # fmt: skip
+    with database.transaction(tenant, "append") as unit:
+        unit.run(sa.insert(lanes), row)
+        unit.run(sa.delete(lanes).where(lanes.c.tenant_id == tenant, lanes.c.lane_id == 0))
+
+
+def bypassing_role(database: Database, tenant: str) -> str | None:
+    """Give the name of the role of PostgreSQL's transactions when row-level security does not bind it."""
+    with database.transaction(tenant, "read") as unit:
+        return unit.run(
+            sa.text("SELECT rolname FROM pg_roles WHERE rolname = current_user AND (rolsuper OR rolbypassrls)")
+        ).scalar_one_or_none()
+
+
+def unprotected_tables(database: Database, tenant: str) -> list[str]:
+    """Give PostgreSQL's tables of ours, with their schema, that are without forced row-level security."""
+    with database.transaction(tenant, "read") as unit:
+        query = sa.text(
+            "SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+            " WHERE n.nspname IN ('phronesis', 'phronesis_resources') AND c.relkind IN ('r', 'p')"
+            " AND NOT (c.relrowsecurity AND c.relforcerowsecurity) ORDER BY c.relname"
+        )
+        ours = {table.name for table in metadata.tables.values()}
+        return [f"{row.nspname}.{row.relname}" for row in unit.run(query) if row.relname in ours]
+
+
+def binding(role: str) -> str:
+    """Give the SQL after which row-level security binds a role."""
+    return f'ALTER ROLE "{role}" NOSUPERUSER NOBYPASSRLS'
+
+
+def forcing(tables: Sequence[str]) -> str:
+    """Give the SQL after which tables force row-level security."""
+    return "; ".join(f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY" for table in tables)
+
+
+def entries_with_outcome(unit: Unit, role: str) -> list[str]:
+    """Give the ids of entries that have an outcome of this role, by lane and in order."""
+    query = (
+        sa.select(entries.c.entry_id)
+        .join(outcomes, sa.and_(outcomes.c.tenant_id == unit.tenant, outcomes.c.entry_id == entries.c.entry_id))
+        .where(entries.c.tenant_id == unit.tenant, outcomes.c.role == role)
+        .order_by(entries.c.lane_id, entries.c.seq)
+    )
+    return list(unit.run(query).scalars())
+
+
+def count_by_kind(unit: Unit) -> dict[str, int]:
+    """Give how many items of each kind a tenant holds, archived and ended ones too."""
+    query = (
+        sa.select(items.c.kind, sa.func.count().label("number"))
+        .where(items.c.tenant_id == unit.tenant)
+        .group_by(items.c.kind)
+    )
+    return {str(row.kind): int(row.number) for row in unit.run(query)}

@@ -1,0 +1,270 @@
+"""Edges, evidence, entities and mentions in the database."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+import sqlalchemy as sa
+
+from phronesis.core.relations import Edge, Entity, EvidenceRow, Mention
+from phronesis.store.database import Unit
+from phronesis.store.schema import edges, entities, evidence, mentions
+from phronesis.store.statements import batches, fetch, insert_ignore, list_value, listed, looked_up, selected, upsert
+
+_EDGE_NAMES: Final = tuple(Edge.__dataclass_fields__)
+_EDGE_COLUMNS: Final = [edges.c[name] for name in _EDGE_NAMES]
+_EVIDENCE_NAMES: Final = tuple(EvidenceRow.__dataclass_fields__)
+_EVIDENCE_COLUMNS: Final = [evidence.c[name] for name in _EVIDENCE_NAMES]
+_ENTITY_COLUMNS: Final = [entities.c[name] for name in Entity.__dataclass_fields__]
+_MENTION_COLUMNS: Final = [mentions.c[name] for name in Mention.__dataclass_fields__]
+
+
+def read_edges(
+    unit: Unit, lane_id: int, node_ids: Iterable[str], *, incoming: bool = False, types: Sequence[str] = ()
+) -> list[Edge]:
+    """Give the lane's edges that leave (or, ``incoming``, reach) any of ``node_ids``, in a fixed order."""
+    statement = _edges_of(unit.dialect, incoming, bool(types))
+    out: list[Edge] = []
+    for batch in batches(dict.fromkeys(node_ids)):
+        bound = {"t": unit.tenant, "l": lane_id, "ids": list_value(unit.dialect, batch),
+                 "types": list_value(unit.dialect, types)}  # fmt: skip
+        rows = fetch(unit, statement, bound)
+        out += [_edge(dict(zip(_EDGE_NAMES, row, strict=True))) for row in rows]
+    return sorted(out, key=lambda edge: edge.identity)
+
+
+@cache
+def _edges_of(dialect: str, incoming: bool, by_type: bool) -> sa.Select[Any]:
+    # SQLite takes a lane for a few edges, and would walk all of it by the table's key. Of columns that an index holds
+    # it takes the index by node, and the empty text keeps it from choosing by type.
+    near = edges if dialect == "postgresql" else edges.alias("near")
+    wanted = [near.c.tenant_id == sa.bindparam("t"), near.c.lane_id == sa.bindparam("l"),
+              listed(near.c.to_id if incoming else near.c.from_id, dialect)]  # fmt: skip
+    if by_type:
+        wanted.append(listed(near.c.type.concat(sa.literal_column("''")), dialect, "types"))
+    if near is not edges:
+        same = [
+            near.c[column.name] == column for column in edges.primary_key.columns if column is not edges.c.tenant_id
+        ]
+        wanted += [edges.c.tenant_id == sa.bindparam("t"), *same]
+    return sa.select(*_EDGE_COLUMNS).where(*wanted)
+
+
+class Contradiction(NamedTuple):
+    """Two items of which one contradicts the other, and the entry that drew the edge."""
+
+    one: str
+    other: str
+    entry_id: str
+
+
+_CONTRADICTING: Final = sa.select(edges.c.from_id, edges.c.to_id, edges.c.entry_id).where(
+    edges.c.tenant_id == sa.bindparam("t"), edges.c.lane_id == sa.bindparam("l"), edges.c.type == sa.bindparam("e"),
+    edges.c.from_kind == sa.bindparam("k"), edges.c.to_kind == sa.bindparam("k"),
+)  # fmt: skip
+
+
+def contradicting(unit: Unit, lane_id: int) -> list[Contradiction]:
+    """Give the pairs of items of which one contradicts the other, in a fixed order: there are few."""
+    bound = {"t": unit.tenant, "l": lane_id, "e": "contradicts", "k": "item"}
+    return sorted(Contradiction(*row) for row in fetch(unit, _CONTRADICTING, bound))
+
+
+def read_evidence(unit: Unit, lane_id: int, item_ids: Iterable[str]) -> dict[str, list[EvidenceRow]]:
+    """Give the evidence of items, by item, ordered by identity."""
+    out: dict[str, list[EvidenceRow]] = {}
+    for batch in batches(dict.fromkeys(item_ids)):
+        bound = {"t": unit.tenant, "l": lane_id, "ids": list_value(unit.dialect, batch)}
+        for values in fetch(unit, _evidence_of(unit.dialect), bound):
+            row = EvidenceRow.from_row(dict(zip(_EVIDENCE_NAMES, values, strict=True)))
+            out.setdefault(row.item_id, []).append(row)
+    return out
+
+
+@cache
+def _evidence_of(dialect: str) -> sa.Select[Any]:
+    # The sum keeps a database from walking the lane by one of its indexes instead of looking the items up.
+    lane = evidence.c.lane_id + sa.literal_column("0")
+    found = sa.select(*_EVIDENCE_COLUMNS).where(
+        evidence.c.tenant_id == sa.bindparam("t"), lane == sa.bindparam("l"), listed(evidence.c.item_id, dialect)
+    )
+    return found.order_by(*list(evidence.primary_key.columns)[1:])
+
+
+@cache
+def _origins(dialect: str) -> sa.Select[Any]:
+    return sa.select(evidence.c.item_id, evidence.c.source_item_id).where(
+        evidence.c.tenant_id == sa.bindparam("t"), listed(evidence.c.item_id, dialect),
+        evidence.c.lane_id + sa.literal_column("0") == sa.bindparam("l"), evidence.c.polarity == sa.bindparam("p"),
+        evidence.c.source_item_id.is_not(None),
+    )  # fmt: skip
+
+
+def origins_of(unit: Unit, lane_id: int, item_ids: Sequence[str]) -> dict[str, list[str]]:
+    """Give the ids of the items that each of some items was taken from, as its evidence of polarity ``source`` says."""
+    out: dict[str, list[str]] = {}
+    for batch in batches(dict.fromkeys(item_ids)):
+        bound = {"t": unit.tenant, "l": lane_id, "p": "source", "ids": list_value(unit.dialect, batch)}
+        for item_id, source in sorted(map(tuple, fetch(unit, _origins(unit.dialect), bound))):
+            out.setdefault(item_id, []).append(source)
+    return out
+
+
+def write_edges(unit: Unit, lane_id: int, added: Sequence[Edge], removed: Sequence[Edge]) -> None:
+    """Store edges, replacing those of the same identity, and delete others."""
+    for edge in removed:
+        type_, from_kind, from_id, to_kind, to_id = edge.identity
+        unit.run(
+            sa.delete(edges).where(
+                edges.c.tenant_id == unit.tenant, edges.c.lane_id == lane_id, edges.c.type == type_,
+                edges.c.from_kind == from_kind, edges.c.from_id == from_id, edges.c.to_kind == to_kind,
+                edges.c.to_id == to_id,
+            )
+        )  # fmt: skip
+    upsert(unit, edges, [{"tenant_id": unit.tenant, "lane_id": lane_id, **_none_for_empty(e.to_row())} for e in added])
+
+
+def write_evidence(unit: Unit, lane_id: int, added: Sequence[EvidenceRow], removed: Sequence[EvidenceRow]) -> None:
+    """Store evidence rows and delete others."""
+    for row in removed:
+        item_id, part, polarity, source_key = row.identity
+        unit.run(
+            sa.delete(evidence).where(
+                evidence.c.tenant_id == unit.tenant, evidence.c.item_id == item_id, evidence.c.part == part,
+                evidence.c.polarity == polarity, evidence.c.source_key == source_key,
+            )
+        )  # fmt: skip
+    upsert(unit, evidence, [{"tenant_id": unit.tenant, "lane_id": lane_id, **row.to_row()} for row in added])
+
+
+def find_entities(unit: Unit, lane_id: int, normals: Iterable[str]) -> list[Entity]:
+    """Give the lane's entities of these normal names."""
+    return _entities_by(unit, lane_id, _BY_NORMAL, normals)
+
+
+def read_families(unit: Unit, lane_id: int, root_ids: Iterable[str]) -> list[Entity]:
+    """Give entities that are nobody's alias, and the entities that point to them."""
+    return _entities_by(unit, lane_id, _OF_ROOTS, root_ids)
+
+
+_BY_NORMAL: Final = "normal"
+_OF_ROOTS: Final = "roots"
+
+
+def _entities_by(unit: Unit, lane_id: int, by: str, values: Iterable[str]) -> list[Entity]:
+    out: list[Entity] = []
+    for batch in batches(dict.fromkeys(values)):
+        bound = {"t": unit.tenant, "l": lane_id, "ids": list_value(unit.dialect, batch)}
+        out += [Entity(**dict(zip(Entity.__dataclass_fields__, row, strict=True)))
+                for row in fetch(unit, _entity_query(by, unit.dialect), bound)]  # fmt: skip
+    return out
+
+
+@cache
+def _entity_query(by: str, dialect: str) -> sa.Select[Any]:
+    # Every search asks this: it goes past SQLAlchemy (decision 0005).
+    # By name, the ids come from the index alone: SQLite would walk the tenant's names rather than look up whole rows.
+    meant = _ids_named(dialect) if by == _BY_NORMAL else _ids_of_families(dialect)
+    lane = entities.c.lane_id + sa.literal_column("0")
+    query = sa.select(*_ENTITY_COLUMNS).where(
+        entities.c.tenant_id == sa.bindparam("t"), lane == sa.bindparam("l"), selected(entities.c.id, meant, dialect)
+    )
+    return query.order_by(entities.c.id)
+
+
+def _ids_named(dialect: str) -> sa.Select[Any]:
+    named = entities.alias("named")
+    return sa.select(named.c.id).where(
+        named.c.tenant_id == sa.bindparam("t"), named.c.lane_id == sa.bindparam("l"),
+        listed(named.c.normal, dialect),
+    )  # fmt: skip
+
+
+def _ids_of_families(dialect: str) -> sa.CompoundSelect[Any]:
+    root, pointing = entities.alias("root"), entities.alias("pointing")
+    return sa.union_all(
+        sa.select(root.c.id).where(looked_up(root.c.id, dialect)),
+        sa.select(pointing.c.id).where(
+            looked_up(pointing.c.canonical_id, dialect), pointing.c.canonical_id.is_not(None)
+        ),
+    )
+
+
+def read_mentions(unit: Unit, lane_id: int, entity_ids: Iterable[str]) -> list[Mention]:
+    """Give where entities are mentioned."""
+    out: list[Mention] = []
+    for batch in batches(dict.fromkeys(entity_ids)):
+        query = sa.select(*_MENTION_COLUMNS).where(
+            mentions.c.tenant_id == unit.tenant, mentions.c.lane_id == lane_id, mentions.c.entity_id.in_(batch)
+        )
+        out += [Mention(**row) for row in unit.run(query.order_by(mentions.c.item_id, mentions.c.start)).mappings()]
+    return out
+
+
+def write_entities(unit: Unit, lane_id: int, found: Sequence[Entity], where: Sequence[Mention]) -> None:
+    """Store entities (a known one takes a new canonical entity only) and mentions."""
+    fresh = [{"tenant_id": unit.tenant, "lane_id": lane_id, **_values(entity)} for entity in found]
+    insert_ignore(unit, entities, fresh)
+    for entity in found:
+        if entity.canonical_id is not None:
+            unit.run(
+                sa.update(entities)
+                .where(entities.c.tenant_id == unit.tenant, entities.c.id == entity.id)
+                .values(canonical_id=entity.canonical_id)
+            )
+    insert_ignore(unit, mentions, [{"tenant_id": unit.tenant, "lane_id": lane_id, **_values(m)} for m in where])
+
+
+def drop_entities(unit: Unit, lane_id: int, entity_ids: Sequence[str], where: Sequence[Mention]) -> None:
+    """Delete entities and mentions."""
+    for batch in batches(entity_ids):
+        unit.run(
+            sa.delete(entities).where(
+                entities.c.tenant_id == unit.tenant, entities.c.lane_id == lane_id, entities.c.id.in_(batch)
+            )
+        )
+    for mention in where:
+        unit.run(
+            sa.delete(mentions).where(
+                mentions.c.tenant_id == unit.tenant, mentions.c.lane_id == lane_id,
+                mentions.c.item_id == mention.item_id, mentions.c.entity_id == mention.entity_id,
+                mentions.c.start == mention.start,
+            )
+        )  # fmt: skip
+
+
+def lane_edges(unit: Unit, lane_id: int) -> list[Edge]:
+    """Give all of a lane's edges."""
+    query = sa.select(*_EDGE_COLUMNS).where(edges.c.tenant_id == unit.tenant, edges.c.lane_id == lane_id)
+    return [_edge(dict(row)) for row in unit.run(query).mappings()]
+
+
+def lane_evidence(unit: Unit, lane_id: int) -> list[EvidenceRow]:
+    """Give all of a lane's evidence."""
+    query = sa.select(*_EVIDENCE_COLUMNS).where(evidence.c.tenant_id == unit.tenant, evidence.c.lane_id == lane_id)
+    return [EvidenceRow.from_row(dict(row)) for row in unit.run(query).mappings()]
+
+
+def lane_entities(unit: Unit, lane_id: int) -> list[Entity]:
+    """Give all of a lane's entities."""
+    query = sa.select(*_ENTITY_COLUMNS).where(entities.c.tenant_id == unit.tenant, entities.c.lane_id == lane_id)
+    return [Entity(**row) for row in unit.run(query).mappings()]
+
+
+def lane_mentions(unit: Unit, lane_id: int) -> list[Mention]:
+    """Give all of a lane's mentions."""
+    query = sa.select(*_MENTION_COLUMNS).where(mentions.c.tenant_id == unit.tenant, mentions.c.lane_id == lane_id)
+    return [Mention(**row) for row in unit.run(query).mappings()]
+
+
+def _values(record: Entity | Mention) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in type(record).__dataclass_fields__}
+
+
+def _none_for_empty(row: dict[str, Any]) -> dict[str, Any]:
+    row["data"] = row["data"] or None
+    return row
+
+
+def _edge(row: Mapping[str, Any]) -> Edge:
+    return Edge(**{**row, "data": row["data"] or {}})

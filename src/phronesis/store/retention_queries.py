@@ -1,0 +1,130 @@
+"""What forgetting asks of a lane: what may have faded, without its words; what it bears; what stands on it.
+
+A lane may hold hundreds of thousands of items, and most of them are not due: the database says which may be, and gives
+them one by one.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from phronesis.core.items import Trust
+from phronesis.core.timestamps import from_micros, optional_moment
+from phronesis.forgetting.laws import FORGETTING, Fading
+from phronesis.store.database import Unit
+from phronesis.store.expressions import has_member, key
+from phronesis.store.items import read_heads
+from phronesis.store.lanes import Lane
+from phronesis.store.schema import evidence, items
+from phronesis.store.statements import batches, fetch
+
+_FETCHED: Final = 2_000
+_COLUMNS: Final = (
+    items.c.id, items.c.kind, items.c.recorded_at, items.c.key, items.c.importance, items.c.status, items.c.pinned,
+    items.c.trust, items.c.source_type, items.c.label, items.c.occurred_at, items.c.valid_from, items.c.valid_to,
+    items.c.data,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Faded:
+    """Which items of a lane may have to be moved: those of kinds, learned at a time or before, by kind.
+
+    Besides those, whatever their age, what is archived, what forgetting moved before, what was over at ``over``, and
+    ``also``. Times are microseconds since 1970 UTC.
+    """
+
+    learned_by: Mapping[str, int]
+    over: int
+    session_id: str | None = None
+    agent_id: str | None = None
+    also: Collection[str] = field(default_factory=frozenset)
+
+
+def each_fading(unit: Unit, lane: Lane, wanted: Faded) -> Iterator[Fading]:
+    """Give the items that have not ended, wait in no quarantine, and may have faded, in no order, each once."""
+    due = sa.or_(
+        *(sa.and_(items.c.kind == kind, items.c.recorded_at <= at) for kind, at in wanted.learned_by.items()),
+        items.c.status == "archived", items.c.valid_to <= wanted.over, has_member(items.c.data, key(FORGETTING)),
+    )  # fmt: skip
+    query = sa.select(*_COLUMNS).where(*_within(unit, lane, wanted), due)
+    seen = set[str]() if wanted.also else None
+    for row in unit.run(query.execution_options(yield_per=_FETCHED)):
+        if seen is not None and row[0] in wanted.also:
+            seen.add(row[0])
+        yield _fading(row)
+    for batch in batches(sorted(set(wanted.also) - (seen or set()))):
+        young = sa.select(*_COLUMNS).where(*_within(unit, lane, wanted), items.c.id.in_(batch))
+        for row in unit.run(young):
+            yield _fading(row)
+
+
+def _within(unit: Unit, lane: Lane, wanted: Faded) -> list[sa.ColumnElement[bool]]:
+    named = {items.c.session_id: wanted.session_id, items.c.agent_id: wanted.agent_id}
+    return [
+        items.c.tenant_id == unit.tenant, items.c.lane_id == lane.lane_id, items.c.ended.is_(None),
+        items.c.quarantine.is_(None), items.c.kind.in_(sorted(wanted.learned_by)),
+        *(column == value for column, value in named.items() if value is not None),
+    ]  # fmt: skip
+
+
+def _fading(row: Any) -> Fading:
+    one, kind, recorded, key_, importance, status, pinned, trust, source, label, occurred, start, end, data = row
+    return Fading(
+        id=one, kind=kind, recorded_at=from_micros(recorded), key=key_, importance=importance, status=status,
+        pinned=bool(pinned), trust=Trust(trust), source_type=source, label=label, occurred_at=optional_moment(occurred),
+        valid_from=optional_moment(start), valid_to=optional_moment(end), data=Fading.members(data),
+    )  # fmt: skip
+
+
+_SPOKEN: Final = sa.select(evidence.c.item_id, evidence.c.polarity).where(
+    evidence.c.tenant_id == sa.bindparam("t"), evidence.c.lane_id == sa.bindparam("l"),
+    evidence.c.polarity != sa.bindparam("p"),
+).distinct()  # fmt: skip
+
+
+def spoken_of(unit: Unit, lane_id: int) -> tuple[set[str], set[str]]:
+    """Give the items of which more is known than where they were taken from, and those that are spoken against."""
+    known, against = set[str](), set[str]()
+    for item_id, polarity in fetch(unit, _SPOKEN, {"t": unit.tenant, "l": lane_id, "p": "source"}):
+        known.add(item_id)
+        if polarity in ("contra", "incorrect"):
+            against.add(item_id)
+    return known, against
+
+
+def borne_by(unit: Unit, lane_id: int, sources: Collection[str]) -> dict[str, list[tuple[str, str]]]:
+    """Give, by item, of which items and parts of them some items are the source, or support them.
+
+    One pass over the lane's evidence: there is no index by source, and one would cost every write.
+    """
+    query = sa.select(evidence.c.source_item_id, evidence.c.item_id, evidence.c.part).where(
+        evidence.c.tenant_id == unit.tenant, evidence.c.lane_id == lane_id,
+        evidence.c.polarity.in_(("source", "support")), evidence.c.source_item_id.is_not(None),
+    )  # fmt: skip
+    out: dict[str, list[tuple[str, str]]] = {}
+    rows: Iterable[Any] = unit.run(query.execution_options(yield_per=_FETCHED)) if sources else ()
+    for source, item_id, part in rows:
+        if source in sources:
+            out.setdefault(source, []).append((item_id, part))
+    return out
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """What forgetting needs to know of an item that stands on others."""
+
+    kind: str
+    live: bool
+    held: bool
+    """Whether it has not ended, be it archived or in quarantine: it may come back."""
+
+
+def read_owners(unit: Unit, lane: Lane, ids: Iterable[str]) -> dict[str, Owner]:
+    """Give those of ``ids`` that the lane holds."""
+    return {
+        one.id: Owner(one.kind, one.status == "active" and one.ended is None and one.quarantine is None,
+                      one.ended is None) for one in read_heads(unit, lane.lane_id, ids)
+    }  # fmt: skip

@@ -1,0 +1,285 @@
+"""The hottest statements, compiled once for a database and run at the driver.
+
+SQLAlchemy spends about ten times what SQLite needs to insert a row on building its execution context. A write runs
+some twenty statements, so the ones that every write runs go past it: same statement, same types, same SQL text.
+``docs/decisions/0005-statements-at-the-driver.md`` holds what was measured.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from operator import itemgetter
+from typing import Any, Final, TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+
+from phronesis.store.columns import SELDOM
+from phronesis.store.database import Unit
+
+_FLOAT8: Final = 701  # pg_type.oid of double precision
+_Make = Callable[[Any], Any]
+
+MAX_FORMS: Final = 1_000
+"""Compiled statements that a database keeps; at 1,001 it begins anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """A statement as one driver takes it: its text, how a row gives its values, and what is made of them."""
+
+    text: str
+    values: Callable[[Mapping[str, Any]], Any]
+    reading: Sequence[tuple[int, _Make]] = ()
+    short: "_Short | None" = None
+    cursor: Mapping[str, bool] = field(default_factory=dict)
+    """What the driver's cursor is made with."""
+
+    def for_rows(self, rows: Sequence[Mapping[str, Any]]) -> "_Form":
+        """Give the form without the columns that are seldom set, where no row sets any of them."""
+        short = self.short
+        return self if short is None or any(short.seldom(row) != short.unset for row in rows) else short.form
+
+    def read(self, row: Sequence[Any]) -> Sequence[Any]:
+        values = list(row)
+        for n, make in self.reading:
+            if values[n] is not None:  # NULL is None, of whatever type
+                values[n] = make(values[n])
+        return values
+
+
+@dataclass(frozen=True, slots=True)
+class _Short:
+    """An insert without its table's columns that are ``seldom`` set: a NULL that is bound costs more than a text."""
+
+    form: _Form
+    seldom: Callable[[Mapping[str, Any]], tuple[Any, ...]]
+    unset: tuple[None, ...]
+
+
+def _form(unit: Unit, statement: Any, columns: tuple[str, ...]) -> _Form:
+    # As many as there are statements in this package, and as many shapes of listings as callers think of.
+    form: _Form | None = unit.forms.get((statement, columns))
+    if form is None:
+        if len(unit.forms) >= MAX_FORMS:
+            unit.forms.clear()
+        form = unit.forms[statement, columns] = _compiled(statement, unit.connection.dialect, columns)
+    return form
+
+
+def _compiled(statement: Any, dialect: sa.Dialect, columns: tuple[str, ...]) -> _Form:
+    compiled = statement.compile(dialect=dialect, column_keys=list(columns) or None)
+    names = compiled.positiontup if compiled.positional else list(compiled.binds)
+    binds = [(name, _making(compiled.binds[name].type, dialect)) for name in names]
+    fixed = {name: bind.effective_value for name, bind in compiled.binds.items() if not bind.required}
+    columns_read = list(enumerate(statement.selected_columns if isinstance(statement, sa.Select) else ()))
+    made = ((n, c.type.dialect_impl(dialect).result_processor(dialect, _code(c.type))) for n, c in columns_read)
+    reading = [(n, make) for n, make in made if make is not None]
+    values = _by_position(binds) if compiled.positional else _by_name(binds)
+    if fixed:
+        values = _with(fixed, values)
+    # PostgreSQL would send bytes as text, two digits each.
+    sends_bytes = dialect.name == "postgresql" and any(_is_bytes(c.type) for _, c in columns_read)
+    cursor = {"binary": True} if sends_bytes else {}
+    return _Form(str(compiled), values, reading, _short(statement, dialect, columns), cursor)
+
+
+def _is_bytes(kind: Any) -> bool:
+    return isinstance(kind.impl if isinstance(kind, sa.types.TypeDecorator) else kind, sa.LargeBinary)
+
+
+def _short(statement: Any, dialect: sa.Dialect, columns: tuple[str, ...]) -> _Short | None:
+    if not isinstance(statement, sa.Insert):
+        return None
+    seldom = [column.name for column in statement.table.c if column.name in columns and column.info.get(SELDOM)]
+    if len(seldom) < 2:  # noqa: PLR2004 - one is found out for as much as it saves
+        return None
+    often = tuple(name for name in columns if name not in seldom)
+    return _Short(_compiled(statement, dialect, often), itemgetter(*seldom), (None,) * len(seldom))
+
+
+def _making(kind: Any, dialect: sa.Dialect) -> _Make | None:
+    if isinstance(kind, sa.LargeBinary):
+        return None  # both drivers take bytes as they are; SQLAlchemy would wrap each
+    make: _Make | None = kind.dialect_impl(dialect).bind_processor(dialect)
+    return make
+
+
+def _by_position(binds: Sequence[tuple[str, _Make | None]]) -> Callable[[Mapping[str, Any]], Any]:
+    names = [name for name, _ in binds]
+    making = [(n, make) for n, (_, make) in enumerate(binds) if make is not None]
+    pick = itemgetter(*names) if len(names) > 1 else lambda row: (row[names[0]],)
+    if not making:
+        return pick
+
+    def values(row: Mapping[str, Any]) -> Any:
+        picked = [*pick(row)]
+        for n, make in making:
+            if picked[n] is not None:  # which is NULL, of whatever type
+                picked[n] = make(picked[n])
+        return picked
+
+    return values
+
+
+def _by_name(binds: Sequence[tuple[str, _Make | None]]) -> Callable[[Mapping[str, Any]], Any]:
+    return lambda row: {name: row[name] if make is None else make(row[name]) for name, make in binds}
+
+
+def _with(fixed: Mapping[str, Any], values: Callable[[Mapping[str, Any]], Any]) -> Callable[[Mapping[str, Any]], Any]:
+    """Add the values that stand in the statement itself."""
+    return lambda row: values({**fixed, **row})
+
+
+def _code(kind: Any) -> int | None:
+    """Give PostgreSQL's type code of a float: SQLAlchemy asks for it to tell what psycopg reads from decimals."""
+    return _FLOAT8 if isinstance(kind, sa.Double) else None
+
+
+def run_many(unit: Unit, statement: Any, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Run an insert for each row; every row has the same keys."""
+    form = _form(unit, statement, tuple(rows[0])).for_rows(rows)
+    if len(rows) == 1:
+        unit.driver.cursor().execute(form.text, form.values(rows[0]))
+    else:
+        unit.driver.cursor().executemany(form.text, [form.values(row) for row in rows])
+
+
+def run_each(unit: Unit, statement: Any, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Run a statement that names its bind parameters, for each row of them."""
+    form = _form(unit, statement, ())
+    unit.driver.cursor().executemany(form.text, [form.values(row) for row in rows])
+
+
+def run_one(unit: Unit, statement: Any, bound: Mapping[str, Any]) -> None:
+    """Run a statement that gives no rows; ``bound`` are its bind parameters."""
+    form = _form(unit, statement, ())
+    unit.driver.cursor().execute(form.text, form.values(bound))
+
+
+def fetch(unit: Unit, statement: Any, bound: Mapping[str, Any]) -> list[Sequence[Any]]:
+    """Run a select; gives its rows."""
+    return list(each(unit, statement, bound))
+
+
+def fetch_together(unit: Unit, asked: Sequence[tuple[Any, Mapping[str, Any]]]) -> list[list[Sequence[Any]]]:
+    """Run selects none of which waits for another, each with what is bound; gives the rows of each.
+
+    PostgreSQL is asked all of them in one round trip.
+    """
+    if unit.dialect != "postgresql":
+        return [fetch(unit, statement, bound) for statement, bound in asked]
+    forms = [_form(unit, statement, ()) for statement, _ in asked]
+    with unit.driver.pipeline():
+        cursors = [
+            unit.driver.cursor(**form.cursor).execute(form.text, form.values(bound))
+            for form, (_, bound) in zip(forms, asked, strict=True)
+        ]
+    return [[form.read(row) for row in cursor.fetchall()] for form, cursor in zip(forms, cursors, strict=True)]
+
+
+def each(unit: Unit, statement: Any, bound: Mapping[str, Any]) -> Iterator[Sequence[Any]]:
+    """Run a select; gives its rows one by one, so that the JSON of one that is done with is not held any longer."""
+    form = _form(unit, statement, ())
+    rows = unit.driver.cursor(**form.cursor).execute(form.text, form.values(bound)).fetchall()
+    return map(form.read, rows) if form.reading else iter(rows)
+
+
+# The few statements whose form differs between the two databases, and reading many ids at once.
+
+_T = TypeVar("_T")
+_TEXTS: Final = postgresql.ARRAY(sa.Text)
+
+BATCH: Final = 500
+"""Ids bound in one statement: SQLite allows 32,766 variables, PostgreSQL 65,535; plans stay cached at one size."""
+
+
+# Building a statement costs more than running it: each is built once for its table, and keeps its cache key.
+@cache
+def _inserting(table: sa.Table) -> sa.Insert:
+    return sa.insert(table)
+
+
+@cache
+def _ignoring(table: sa.Table, dialect: str) -> sa.Insert:
+    return (postgresql.insert if dialect == "postgresql" else sqlite.insert)(table).on_conflict_do_nothing()
+
+
+@cache
+def _replacing(table: sa.Table, dialect: str) -> sa.Insert:
+    statement = (postgresql.insert if dialect == "postgresql" else sqlite.insert)(table)
+    values = {column.name: statement.excluded[column.name] for column in table.columns if not column.primary_key}
+    return statement.on_conflict_do_update(index_elements=list(table.primary_key), set_=values)
+
+
+def insert_ignore(unit: Unit, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert rows, passing over those whose primary or unique key is there already."""
+    if rows:
+        run_many(unit, _ignoring(table, unit.dialect), rows)
+
+
+def upsert(unit: Unit, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert whole rows; where the primary key is there, take the new values of the other columns."""
+    if rows:
+        run_many(unit, _replacing(table, unit.dialect), rows)
+
+
+def insert(unit: Unit, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert rows; nothing for none."""
+    if rows:
+        run_many(unit, _inserting(table), rows)
+
+
+def listed(column: sa.ColumnElement[str], dialect: str, name: str = "ids") -> sa.ColumnElement[bool]:
+    """Give "the column is one of a list" with the whole list bound as one value, so that the statement stays the same.
+
+    PostgreSQL takes an array, SQLite a JSON text: bind with ``list_value``.
+    """
+    if dialect == "postgresql":
+        # Selected, so that its plan does not know how long it is: of a list that it takes for long beside what it
+        # guesses of the tenant, it walks the tenant instead, and it guesses low.
+        given: sa.Select[Any] = sa.select(sa.bindparam(name, type_=_TEXTS))
+        return column == sa.func.any(sa.cast(given.scalar_subquery(), _TEXTS))
+    return column.in_(sa.select(sa.column("value")).select_from(sa.func.json_each(sa.bindparam(name, type_=sa.Text))))
+
+
+def selected(column: sa.ColumnElement[str], values: Any, dialect: str) -> sa.ColumnElement[bool]:
+    """Give "the column is one of what a query of one column selects": of a few values, each looked up.
+
+    PostgreSQL joins with a query, and walks the tenant to do so; it looks an array's values up.
+    """
+    if dialect == "postgresql":
+        return column == sa.func.any(sa.func.array(values.scalar_subquery(), type_=_TEXTS))
+    return column.in_(values)
+
+
+def looked_up(column: sa.Column[str], dialect: str, name: str = "ids") -> sa.ColumnElement[bool]:
+    """Give "a row of the tenant whose column is one of a list", bound as ``t`` and as ``listed`` binds it.
+
+    For a column that an index holds right behind the tenant. Where that is not the table's key, SQLite holds it for
+    cheaper to walk the tenant by the key than to look several values up, unless tenant and value are compared as one.
+    """
+    tenant = column.table.c.tenant_id
+    if dialect == "postgresql":
+        return sa.and_(tenant == sa.bindparam("t"), listed(column, dialect, name))
+    given = sa.func.json_each(sa.bindparam(name, type_=sa.Text))
+    pairs: sa.Select[Any, Any] = sa.select(sa.bindparam("t", type_=sa.Text), sa.column("value")).select_from(given)
+    return sa.tuple_(tenant, column).in_(pairs)
+
+
+def list_value(dialect: str, values: Sequence[str]) -> Any:
+    """Give a list as ``listed`` takes it."""
+    return list(values) if dialect == "postgresql" else json.dumps(list(values))
+
+
+def batches(values: Iterable[_T], size: int = BATCH) -> Iterator[list[_T]]:
+    """Give ``values`` in lists of at most ``size``."""
+    batch: list[_T] = []
+    for value in values:
+        batch.append(value)
+        if len(batch) == size:
+            yield batch
+            batch = []
+    if batch:
+        yield batch

@@ -1,0 +1,229 @@
+"""Looking for what is left of erased texts: in every row of a tenant and, for SQLite, in the bytes of the files.
+
+A text that was erased may rightly stand elsewhere: somebody else said the same words, they name a lane that lives, or a
+public source says them of what others asked. So these are read first: probes that they hold are no traces, and are not
+sought any further.
+"""
+
+import bisect
+import contextlib
+import re
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from phronesis.errors import StorageError
+from phronesis.store.database import Database, Unit
+from phronesis.store.document_tables import HOMES
+from phronesis.store.erasure_queries import SHINGLE_BYTES, Probes
+from phronesis.store.schema import metadata
+from phronesis.store.side_tables import api_keys, blobs, entries, lanes, lookups, payload_parts, tenants
+
+CHUNK_BYTES: Final = 4 << 20
+"""Bytes looked at in one go: they fit a processor's cache with their hashes, and 64 of them make a large store."""
+
+SUFFIXES: Final = ("", "-wal", "-shm", "-journal")
+"""SQLite's files beside the database's own."""
+
+MAX_NAMED: Final = 50
+"""Places named in a result; that there is one is what counts."""
+
+LEFT_IN_FILE: Final = (
+    "it could not be written anew, and its free space holds traces: run VACUUM on it when nobody else writes to it and"
+    " the disk has room for a copy"
+)
+
+_WORDLESS: Final = (payload_parts, blobs, tenants, *(home.vectors for home in HOMES))
+_FETCHED: Final = 500
+_OWN_ID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+Located = tuple[str, bytes]
+"""Where something stands, and its bytes."""
+
+
+@dataclass(slots=True)
+class Scan:
+    """What a scan looked at and found. ``residue`` names places, never their text.
+
+    ``outstanding`` says which files hold traces that could not be written over now, and what is to be done.
+    """
+
+    rows: int = 0
+    files: int = 0
+    held_elsewhere: int = 0
+    residue: list[str] = field(default_factory=list)
+    outstanding: list[str] = field(default_factory=list)
+
+    def note(self, place: str) -> None:
+        """Add a place where a trace is."""
+        if place not in self.residue and len(self.residue) < MAX_NAMED:
+            self.residue.append(place)
+
+
+def scan(database: Database, tenant: str, probes: Probes) -> Scan:
+    """Look for probes in all that this process can reach of the database."""
+    result = Scan()
+    with database.transaction(tenant, "read") as unit:
+        everyone = [tenant] if database.path is None else _tenants(unit)  # one file holds the words of all tenants
+    known: set[bytes] = set()
+    for each in everyone:
+        with database.transaction(each, "read") as unit:
+            known |= {piece for _, piece in _found(probes.without(known), _surviving(unit))}
+    foreign = probes.without(known)
+    result.held_elsewhere = probes.texts - foreign.texts
+    with database.transaction(tenant, "read") as unit:
+        for place, _ in _found(foreign, _counted(_rows(unit), result)):
+            result.note(place)
+    _scan_files(database, everyone, foreign, result)
+    return result
+
+
+def _scan_files(database: Database, tenants: Sequence[str], probes: Probes, result: Scan) -> None:
+    """Look at a SQLite database's files; where they hold a trace, write them anew without free space and look again."""
+    if database.path is None:
+        return
+    for attempt in range(2):
+        found = {path.name: set(_pieces_in(path, probes)) for path in _files(database.path)}
+        result.files = len(found)
+        chance = _joined_by_chance(database, tenants, probes.only(set().union(*found.values())))
+        traces = [name for name, pieces in found.items() if pieces - chance]
+        if traces and attempt == 0 and not result.residue:
+            try:
+                database.compact()
+            except StorageError as error:  # the erasure is done, and its certificate says what is left to do
+                result.outstanding += [f"file {name}: {LEFT_IN_FILE} ({error.code})" for name in traces]
+            else:
+                continue
+        for name in traces:
+            result.note(f"file {name}")
+        return
+
+
+def _files(path: str) -> list[Path]:
+    return [file for file in (Path(path + suffix) for suffix in SUFFIXES) if file.is_file()]
+
+
+def _joined_by_chance(database: Database, tenants: Sequence[str], probes: Probes) -> set[bytes]:
+    """Give the probes that come about where one column of a living row ends and the next begins.
+
+    SQLite stores a row's values without anything between them: "at 1" before an id that begins with "0" reads "at 10".
+    """
+    out: set[bytes] = set()
+    for tenant in tenants if len(probes) else ():
+        with database.transaction(tenant, "read") as unit:
+            joined = (("", b"".join(value for _, value in row)) for row in _rows(unit))
+            out |= {piece for _, piece in _found(probes, joined)}
+    return out
+
+
+def _pieces_in(path: Path, probes: Probes) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        tail = b""
+        while chunk := file.read(CHUNK_BYTES):
+            yield from (piece for _, piece in probes.find(tail + chunk))
+            tail = chunk[-SHINGLE_BYTES:]
+
+
+def _found(probes: Probes, located: Iterable[Located]) -> Iterator[tuple[str, bytes]]:
+    """Give (place, probe) of each trace; many small bodies are looked at as one."""
+    places: list[str] = []
+    starts: list[int] = []
+    gathered = bytearray()
+
+    def look() -> Iterator[tuple[str, bytes]]:
+        for at, piece in probes.find(bytes(gathered)):
+            yield places[bisect.bisect_right(starts, at) - 1], piece
+
+    for place, body in located:
+        places.append(place)
+        starts.append(len(gathered))
+        gathered += body + b"\0"
+        if len(gathered) >= CHUNK_BYTES:
+            yield from look()
+            places, starts, gathered = [], [], bytearray()
+    yield from look()
+
+
+def _counted(rows: Iterable[list[Located]], result: Scan) -> Iterator[Located]:
+    for row in rows:
+        result.rows += 1
+        yield from row
+
+
+def _surviving(unit: Unit) -> Iterator[Located]:
+    """Give the words that may be there: what is left of payloads, and the names of those who are."""
+    parts = sa.select(payload_parts.c.body).where(
+        payload_parts.c.tenant_id == unit.tenant, payload_parts.c.body.is_not(None)
+    )
+    for row in _stream(unit, parts):
+        yield "payload_parts", bytes(row.body)
+    for row in _stream(unit, sa.select(blobs.c.body).where(blobs.c.tenant_id == unit.tenant)):
+        yield "blobs", bytes(row.body)
+        with contextlib.suppress(zlib.error):  # a damaged one says nothing; doctor finds it
+            yield "blobs", zlib.decompress(bytes(row.body))
+    # Erasing empties this table: what stands there now was looked up for others, or for what is left.
+    answers = sa.select(_readable(lookups.c.answer)).where(lookups.c.tenant_id == unit.tenant)
+    for (answer,) in _stream(unit, answers):
+        yield "lookups", _bytes(answer or "")
+    named = (
+        sa.select(lanes.c.name).where(lanes.c.tenant_id == unit.tenant, lanes.c.name.is_not(None)),
+        sa.select(entries.c.actor).where(entries.c.tenant_id == unit.tenant).distinct(),
+        sa.select(api_keys.c.label).where(api_keys.c.tenant_id == unit.tenant),  # an operator wrote it, not a memory
+        sa.select(api_keys.c.actor).where(api_keys.c.tenant_id == unit.tenant),
+    )
+    for query in named:
+        for (name,) in unit.run(query):
+            yield "names", name.encode("utf-8", "surrogatepass")
+    yield "names", unit.tenant.encode()
+    if unit.dialect == "sqlite":
+        for (definition,) in unit.run(sa.text("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")):
+            yield "schema", definition.encode()
+
+
+def _rows(unit: Unit) -> Iterator[list[Located]]:
+    """Give each row of each table with its texts and bytes, but for the log's bodies, which were looked at before."""
+    for table in metadata.sorted_tables:
+        if table in _WORDLESS:
+            continue
+        keys = [column for column in table.primary_key.columns if column.name != "tenant_id"]
+        told = [column for column in table.columns if _may_hold_text(column)]
+        query = sa.select(
+            *(column.label(f"key_{n}") for n, column in enumerate(keys)),
+            *(_readable(column).label(f"value_{n}") for n, column in enumerate(told)),
+        ).where(table.c.tenant_id == unit.tenant)
+        for row in _stream(unit, query):
+            name = "/".join([table.name, *(_named(key) for key in row[: len(keys)])])
+            yield [
+                (f"{name}: {column.name}", _bytes(value))
+                for column, value in zip(told, row[len(keys) :], strict=True)
+                if value is not None
+            ]
+
+
+def _named(key: Any) -> str:
+    """Give a key that is a number or an id of ours; one that a caller chose may be what was erased."""
+    return str(key) if isinstance(key, int) or _OWN_ID.fullmatch(str(key)) else "…"
+
+
+def _may_hold_text(column: sa.Column[Any]) -> bool:
+    return column.name != "tenant_id" and isinstance(column.type, sa.Text | sa.JSON | sa.LargeBinary)
+
+
+def _readable(column: sa.Column[Any]) -> sa.ColumnElement[Any]:
+    return sa.cast(column, sa.Text) if isinstance(column.type, sa.JSON) else column
+
+
+def _bytes(value: Any) -> bytes:
+    return value.encode("utf-8", "surrogatepass") if isinstance(value, str) else bytes(value)
+
+
+def _stream(unit: Unit, query: sa.Select[Any]) -> Iterator[Any]:
+    yield from unit.run(query.execution_options(yield_per=_FETCHED))
+
+
+def _tenants(unit: Unit) -> list[str]:
+    return list(unit.run(sa.select(tenants.c.tenant_id).order_by(tenants.c.tenant_id)).scalars())

@@ -1,0 +1,304 @@
+"""How often reads showed each item, and when last: numbers beside the items, which the next ``forget`` takes up.
+
+Reads count in memory, and a thread beside them writes the counts now and then, when nobody else is writing.
+What a process that is killed had not written is lost, a minute of counts at most.
+"""
+
+import json
+import threading
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cache
+from operator import itemgetter
+from typing import Any, Final, Literal
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+
+from phronesis.core.ids import derived_id
+from phronesis.core.scope import LaneName
+from phronesis.core.timestamps import to_micros
+from phronesis.errors import StorageBusy, StorageError
+from phronesis.forgetting.laws import USE
+from phronesis.store.context_impressions import Aside
+from phronesis.store.database import Database, Unit
+from phronesis.store.schema import items
+from phronesis.store.side_tables import usage, used_memories
+from phronesis.store.statements import batches, each, fetch, list_value, listed, run_each, run_one, upsert
+
+WRITTEN_AT: Final = 512
+"""Items that wait to be written at most, before they are."""
+
+WRITTEN_AFTER: Final = 60_000_000
+"""Microseconds after which the next read has what waits written."""
+
+MAX_WAITING: Final = 20_000
+"""Items whose counts are kept where nothing can be written; what comes then is not counted."""
+
+
+@cache
+def _counted(dialect: str) -> sa.Select[Any]:
+    return sa.select(items.c.id, items.c.lane_id, items.c.data[USE]).where(
+        items.c.tenant_id == sa.bindparam("t"), listed(items.c.id, dialect)
+    )
+
+
+def _adding() -> Any:
+    """Give what SQLite is told of each item: its first count here, or how much more. PostgreSQL: `_at_once`."""
+    first = sqlite.insert(usage).values(
+        tenant_id=sa.bindparam("t"), lane_id=sa.bindparam("lane"), item_id=sa.bindparam("item"),
+        count=sa.bindparam("known", type_=sa.BigInteger) + sa.bindparam("more", type_=sa.BigInteger),
+        last_at=sa.bindparam("at", type_=sa.BigInteger),
+    )  # fmt: skip
+    last = sa.func.max(usage.c.last_at, first.excluded.last_at)
+    more = {"count": usage.c.count + sa.bindparam("more", type_=sa.BigInteger), "last_at": last}
+    return first.on_conflict_do_update(index_elements=list(usage.primary_key), set_=more)
+
+
+_MORE: Final = _adding()
+
+
+@cache
+def _at_once() -> tuple[Any, Any]:
+    """Give what PostgreSQL is told in two statements, where it would take a round trip for each of 500 items.
+
+    First the counts of items that were never counted here, then what came now. Rows are bound as one JSON text:
+    lane, item, what was ``known`` of it before, how often ``more``, and when last (``at``).
+    """
+    members = {
+        name: sa.Text() if name == "item" else sa.BigInteger() for name in ("lane", "item", "known", "more", "at")
+    }
+    read = sa.func.json_to_recordset(sa.cast(sa.bindparam("rows", type_=sa.Text), postgresql.JSON))
+    named = (sa.column(name, kind) for name, kind in members.items())
+    of = read.table_valued(*named, name="given").render_derived(with_types=True)
+    begun = sa.select(sa.bindparam("t", type_=sa.Text), of.c.lane, of.c.item, of.c.known, of.c["at"])
+    first = postgresql.insert(usage).from_select(["tenant_id", "lane_id", "item_id", "count", "last_at"], begun)
+    own = (usage.c.tenant_id == sa.bindparam("t"), usage.c.lane_id == of.c.lane, usage.c.item_id == of.c.item)
+    last = sa.case((usage.c.last_at < of.c["at"], of.c["at"]), else_=usage.c.last_at)
+    more = sa.update(usage).where(*own).values(count=usage.c.count + of.c.more, last_at=last)
+    return first.on_conflict_do_nothing(), more
+
+
+_USED: Final = (
+    sa.select(usage.c.item_id, usage.c.count, usage.c.last_at, items.c.data[USE])
+    .join(items, items.c.id == usage.c.item_id)
+    .where(
+        items.c.tenant_id == sa.bindparam("t"),
+        usage.c.tenant_id == sa.bindparam("t"),
+        usage.c.lane_id == sa.bindparam("l"),
+        items.c.ended.is_(None),
+    )
+    .order_by(usage.c.item_id)
+)
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """A tenant's counts that are not written yet: by item, how often and when last; and since when they wait."""
+
+    counts: dict[str, tuple[int, int]] = field(default_factory=dict)
+    since: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Counts what reads show. Thread-safe."""
+
+    database: Database
+    _waiting: dict[str, _Waiting] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _writing: threading.Lock = field(default_factory=threading.Lock)
+
+    def note(self, tenant: str, item_ids: Iterable[str], at: datetime) -> bool:
+        """Count once more each of some items that a read showed. Never fails, never waits, tells whether to settle."""
+        now = to_micros(at)
+        with self._lock:
+            mine = self._waiting.setdefault(tenant, _Waiting())
+            for one in set(item_ids):
+                count, last = mine.counts.get(one, (0, now))
+                if count or len(mine.counts) < MAX_WAITING:
+                    mine.counts[one] = (count + 1, max(last, now))
+            mine.since = now if mine.since is None else mine.since
+            return len(mine.counts) >= WRITTEN_AT or now - mine.since >= WRITTEN_AFTER
+
+    def settle(self, tenant: str, *, patient: bool = True) -> None:
+        """Write what waits, before it is taken up; waits as that write would, if ``patient``."""
+        self._write(tenant, patient=patient)
+
+    def close(self) -> None:
+        """Write what waits of all tenants, unless somebody else is writing."""
+        for tenant in list(self._waiting):
+            self._write(tenant, patient=False)
+
+    def _write(self, tenant: str, *, patient: bool) -> None:
+        # One at a time: who settles before it takes the counts up waits for those on their way, too.
+        if not self._writing.acquire(blocking=patient):
+            return
+        try:
+            self._write_alone(tenant, patient=patient)
+        finally:
+            self._writing.release()
+
+    def _write_alone(self, tenant: str, *, patient: bool) -> None:
+        with self._lock:
+            mine = self._waiting.pop(tenant, None)
+        if mine is None or not mine.counts:
+            return
+        try:
+            with self.database.transaction(tenant, "derive", patient=patient) as unit:
+                _store(unit, mine.counts)
+        except StorageBusy:
+            self._again(tenant, mine)
+        except StorageError:
+            return  # a store that cannot be written learns nothing either
+
+    def _again(self, tenant: str, mine: _Waiting) -> None:
+        """Let counts wait for the next time, with those that came meanwhile."""
+        with self._lock:
+            newer = self._waiting.pop(tenant, _Waiting())
+            for one, (count, last) in newer.counts.items():
+                before, at = mine.counts.get(one, (0, last))
+                mine.counts[one] = (before + count, max(last, at))
+            mine.since = newer.since  # a minute more, or a write at every read
+            self._waiting[tenant] = mine
+
+
+def _store(unit: Unit, counts: dict[str, tuple[int, int]]) -> None:
+    """Add counts to those of before. The first count of an item goes on from what the item says of itself."""
+    for batch in batches(sorted(counts)):
+        ids = {"t": unit.tenant, "ids": list_value(unit.dialect, batch)}
+        rows = sorted(fetch(unit, _counted(unit.dialect), ids), key=itemgetter(1, 0))
+        told = [
+            {
+                "lane": lane_id, "item": item, "more": counts[item][0], "at": counts[item][1],
+                "known": (said or {}).get("count", 0),
+            }
+            for item, lane_id, said in rows
+        ]  # fmt: skip
+        if unit.dialect == "postgresql":
+            for statement in _at_once():
+                run_one(unit, statement, {"t": unit.tenant, "rows": json.dumps(told)})
+        elif told:
+            run_each(unit, _MORE, [{"t": unit.tenant, **row} for row in told])
+
+
+def used_since(unit: Unit, lane_id: int) -> dict[str, tuple[int, int]]:
+    """Give the items of a lane that were shown since they last said so, but those that ended.
+
+    How often all in all, and when last, in microseconds since 1970 UTC.
+    """
+    rows = each(unit, _USED, {"t": unit.tenant, "l": lane_id})
+    return {one: (count, last) for one, count, last, said in rows if count > (said or {}).get("count", 0)}
+
+
+def forget_usage(unit: Unit, lane_id: int, item_ids: Collection[str] | None = None) -> None:
+    """Delete what was counted of some items of a lane, or of all."""
+    own = (usage.c.tenant_id == unit.tenant, usage.c.lane_id == lane_id)
+    if item_ids is None:
+        unit.run(sa.delete(usage).where(*own))
+        return
+    for batch in batches(sorted(item_ids)):
+        unit.run(sa.delete(usage).where(*own, usage.c.item_id.in_(batch)))
+
+
+# Which items and claims reads showed to a run (RB-11): ids and distances, never words.
+
+KEPT: Final = 1_000
+"""Rows kept of a run, the first. A run that reads more leaves no more: far above what learning looks at."""
+
+WHOLE_ITEM: Final = ""
+"""The part of a row about an item that was read whole."""
+
+Via = Literal["mem_search", "mem_get"]
+
+_ROWS: Final = (
+    sa.select(used_memories.c.item_id, used_memories.c.part, used_memories.c.via, used_memories.c.distance)
+    .where(used_memories.c.tenant_id == sa.bindparam("t"), used_memories.c.run == sa.bindparam("r"))
+    .order_by(used_memories.c.via, used_memories.c.distance, used_memories.c.item_id, used_memories.c.part)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """An item, or one claim of it (``part``), that a run was shown, and how far it was from what was asked."""
+
+    item_id: str
+    part: str
+    via: Via
+    distance: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    lane: LaneName
+    run_id: str
+    uses: Sequence[Use]
+
+
+@dataclass(frozen=True, slots=True)
+class UsedMemories:
+    """Writes down what runs read. Thread-safe."""
+
+    aside: Aside[_Read]
+
+    @classmethod
+    def over(cls, database: Database) -> "UsedMemories":
+        """Give one that writes to a database."""
+        return cls(Aside(database, _store_run_reads))
+
+    def note(self, tenant: str, lane: LaneName, run_id: str, uses: Sequence[Use]) -> None:
+        """Write down what a run read, as soon as nobody else is writing. Never fails and never waits."""
+        if uses:
+            self.aside.note(tenant, _Read(lane, run_id, uses))
+            self.aside.settle(tenant, patient=False)
+
+    def settle(self, tenant: str) -> None:
+        """Write what waits, before a write that it may matter to; waits as that write would."""
+        self.aside.settle(tenant)
+
+
+def owner_of(lane: LaneName) -> str:
+    """Give the number of whoever a lane is of."""
+    return derived_id("used", lane.kind, lane.name)
+
+
+def number_of(lane: LaneName, run_id: str) -> str:
+    """Give the number of a run of a lane."""
+    return derived_id("used", owner_of(lane), run_id)
+
+
+def used_by(unit: Unit, lane: LaneName, run_id: str) -> list[Use]:
+    """Give what a run read: what it took whole, then what it found, the nearest first."""
+    rows = unit.run(_ROWS, {"t": unit.tenant, "r": number_of(lane, run_id)})
+    return [Use(row.item_id, row.part, row.via, row.distance) for row in rows]
+
+
+def forget_used(unit: Unit, lane: LaneName, item_ids: Collection[str] | None = None) -> None:
+    """Delete what was noted of some items of a lane, and of the runs among them; or all that its runs read."""
+    own = used_memories.c.tenant_id == unit.tenant
+    if item_ids is None:
+        unit.run(sa.delete(used_memories).where(own, used_memories.c.owner == owner_of(lane)))
+        return
+    for batch in batches(sorted(item_ids)):
+        unit.run(sa.delete(used_memories).where(own, used_memories.c.item_id.in_(batch)))
+        named = sa.select(items.c.run_id).where(
+            items.c.tenant_id == unit.tenant, items.c.id.in_(batch), items.c.kind == "run"
+        )
+        numbers = [number_of(lane, run_id) for run_id in unit.run(named).scalars() if run_id is not None]
+        unit.run(sa.delete(used_memories).where(own, used_memories.c.run.in_(numbers)))
+
+
+def _store_run_reads(unit: Unit, reads: Sequence[_Read]) -> None:
+    for read in reads:
+        _store_one(unit, read)
+
+
+def _store_one(unit: Unit, read: _Read) -> None:
+    run = number_of(read.lane, read.run_id)
+    counted = sa.select(sa.func.count()).where(used_memories.c.tenant_id == unit.tenant, used_memories.c.run == run)
+    room = KEPT - int(unit.run(counted).scalar_one())
+    known: Mapping[str, str] = {"tenant_id": unit.tenant, "run": run, "owner": owner_of(read.lane)}
+    rows = [{**known, "item_id": use.item_id, "part": use.part, "via": use.via, "distance": use.distance}
+            for use in read.uses]  # fmt: skip
+    upsert(unit, used_memories, rows[: max(0, room)])

@@ -1,0 +1,1 @@
+"""User traits: what reflection derives from memories, with evidence, decay and contradiction."""

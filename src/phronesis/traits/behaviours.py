@@ -1,0 +1,249 @@
+"""Step 4: behaviours begin with three memories, and what is there is reinforced (requirements NM-05, NM-06)."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from math import log, sqrt
+from typing import Final
+
+from phronesis.core.changes import Patch
+from phronesis.core.items import Item
+from phronesis.core.relations import Edge
+from phronesis.index.tokens import tokenize
+from phronesis.traits.laws.records import NewBehavior, NewTrend, RefusedWish, Reinforcement, Upgrade, Wishes
+from phronesis.traits.laws.strength import MIN_MEMORIES
+from phronesis.traits.reflection_state import NO_NEW_EVIDENCE, NO_SUCH_TRAIT, NO_WORDS, TAKEN_BACK, Round, context_of
+from phronesis.traits.scan import SIDES, Link, Material, open_traits
+from phronesis.traits.text_similarity import Likeness
+from phronesis.traits.upgrades import KNOWN, OPERATION, confirm, is_trend
+
+NEW_BEHAVIOURS: Final = "new_behaviors"
+TOO_FEW: Final = "too_few_memories"
+ONE_CONVERSATION: Final = "one_conversation"
+
+SAME_EVIDENCE: Final = 2 / 3
+"""The share of a behaviour's memories that another trait counts already, from which it is the same trait again."""
+
+
+def begin_behaviours(work: Round, wishes: Iterable[NewBehavior]) -> None:
+    """Make a behaviour of each wish that names three memories; one that is there already is reinforced instead.
+
+    A trend is not: the behaviour takes its place.
+    """
+    for wish in wishes:
+        content = wish.content.strip()
+        ids = {memory.id for memory in work.evidence(wish.evidence_ids)}
+        known = work.same_words(content) or _same_evidence(work, ids)
+        if known is not None and is_trend(work.traits[known]) and len(ids) >= MIN_MEMORIES:
+            ids, known = ids | work.supporting(known), None  # it takes the trend's place
+        fresh = work.evidence(ids, but=_spent(work))
+        if not content:
+            work.refuse(NEW_BEHAVIOURS, NO_WORDS, "a behaviour says nothing")
+        elif not ids:
+            work.refuse(NEW_BEHAVIOURS, NO_NEW_EVIDENCE, "none of its evidence is a memory of this user", content)
+        elif known is not None:
+            again = Reinforcement(trait_id=known, new_evidence_ids=wish.evidence_ids, quality_grade=wish.quality_grade)
+            confirm(work, again, operation=NEW_BEHAVIOURS)
+        elif len(fresh) < MIN_MEMORIES:
+            reason = f"it names {len(fresh)} memories that may count, and a behaviour has {MIN_MEMORIES}"
+            work.refuse(NEW_BEHAVIOURS, TOO_FEW, reason, content)
+        elif _of_one_conversation(fresh):
+            work.refuse(NEW_BEHAVIOURS, ONE_CONVERSATION, "all its memories are of one conversation", content)
+        elif work.taken_back(content, ids):
+            work.refuse(NEW_BEHAVIOURS, TAKEN_BACK, "a person took it back", content)
+        else:
+            made = work.begin(content, fresh, subtype="behavior", context=context_of(wish.context))
+            work.count(made, fresh, "support", wish.quality_grade)
+            _take_up_trends(work, made)
+
+
+def reinforce(work: Round, wishes: Iterable[Reinforcement], *, trends: AbstractSet[str]) -> None:
+    """Carry out the reinforcements of all but ``trends``, which were confirmed before."""
+    for wish in wishes:
+        if wish.trait_id in trends:
+            continue
+        if wish.trait_id not in work.traits:
+            work.refuse("reinforcements", NO_SUCH_TRAIT, f"there is no trait {wish.trait_id} that lives")
+            continue
+        confirm(work, wish, operation="reinforcements")
+
+
+def _same_evidence(work: Round, ids: AbstractSet[str]) -> str | None:
+    """Give the behaviour that counts most of these memories already: it is found once more.
+
+    No trend, and a side in the place of what it is one of.
+    """
+    shares = [
+        (len(work.supporting(trait.id) & ids), trait.id) for trait in work.traits.values()
+        if not is_trend(trait) and trait.data["subtype"] == "behavior" and not trait.data.get(SIDES)
+    ]  # fmt: skip
+    most, found = max(shares, default=(0, None))
+    return found if ids and most >= SAME_EVIDENCE * len(ids) else None
+
+
+def _of_one_conversation(memories: Sequence[Item]) -> bool:
+    """Tell whether all was said in one session, on one day (NM-13). Of what has no session that is not known.
+
+    A session that goes on for days is many conversations: some callers have one session a user.
+    """
+    sessions = {memory.session_id for memory in memories}
+    days = {(memory.occurred_at or memory.recorded_at).date() for memory in memories}
+    return len(sessions) == len(days) == 1 and None not in sessions
+
+
+def _spent(work: Round) -> frozenset[str]:
+    """Give the memories that counted for a behaviour that time dissolved: it begins anew with others."""
+    return frozenset().union(
+        *(work.supporting(trait.id) for trait in work.gone.values()
+          if trait.ended == "dissolved" and not trait.data["strength"]["trend"])
+    )  # fmt: skip
+
+
+def _take_up_trends(work: Round, made: str) -> None:
+    """End the trends that the new behaviour is about: half of their memories are its own."""
+    own = work.supporting(made)
+    for trait_id, trait in list(work.traits.items()):
+        mine = work.supporting(trait_id)
+        if is_trend(trait) and 2 * len(mine & own) >= len(mine) > 0:
+            work.end(trait_id, "superseded", "a behaviour took its place", by=made)
+
+
+# What a reflection wishes twice, or again in other words, found before it is carried out (requirement NM-06).
+
+_SAID: Final = "a trait, or an upgrade before it, says the same in other words"
+
+Fresh = NewTrend | NewBehavior
+
+
+def without_twins(
+    likeness: Likeness, tenant: str, wishes: Wishes, material: Material
+) -> tuple[Wishes, list[RefusedWish]]:
+    """Make reinforcements of new traits that are there already in other words, and one of those wished twice.
+
+    A behaviour of enough memories takes the place of a trend that says the same, with the trend's memories. Upgrades
+    that say what is there are refused, as those in the same words are. Without an encoder nothing changes.
+    """
+    known = open_traits(material)
+    fresh: list[Fresh] = [*wishes.new_trends, *wishes.new_behaviors]
+    twins = likeness.twins(tenant, [one.content for one in fresh], [trait.content for trait in known])
+    kept: dict[int, Fresh] = {}
+    again: list[Reinforcement] = []
+    for place, (wish, twin) in enumerate(zip(fresh, twins, strict=True), start=len(known)):
+        if twin in kept:
+            kept[twin] = _both(kept[twin], wish)
+        elif twin is None or twin >= len(known):
+            kept[place] = wish
+        elif _enough(wish) and is_trend(known[twin]):
+            rows = material.evidence.get(known[twin].id, ())
+            kept[place] = _with(wish, [row.source_key for row in rows if row.polarity == "support"])
+        else:
+            again.append(_as_reinforcement(wish, known[twin]))
+    upgrades, refused = _once(likeness, tenant, wishes.upgrades, material.traits)
+    return replace(
+        wishes, new_trends=[one for one in kept.values() if isinstance(one, NewTrend)],
+        new_behaviors=[one for one in kept.values() if isinstance(one, NewBehavior)],
+        reinforcements=[*wishes.reinforcements, *again], upgrades=upgrades,
+    ), refused  # fmt: skip
+
+
+def _both(earlier: Fresh, later: Fresh) -> Fresh:
+    """Give one wish for two that say the same: the behaviour, where one is and has enough memories."""
+    if isinstance(earlier, NewTrend) and _enough(later):
+        return _with(later, earlier.evidence_ids)
+    return _with(earlier, later.evidence_ids)
+
+
+def _enough(wish: Fresh) -> bool:
+    return isinstance(wish, NewBehavior) and len(set(wish.evidence_ids)) >= MIN_MEMORIES
+
+
+def _with(wish: Fresh, more: Iterable[str]) -> Fresh:
+    return replace(wish, evidence_ids=list(dict.fromkeys([*wish.evidence_ids, *more])))
+
+
+def _as_reinforcement(wish: Fresh, trait: Item) -> Reinforcement:
+    grade = {"quality_grade": wish.quality_grade} if isinstance(wish, NewBehavior) else {}
+    return Reinforcement(trait_id=trait.id, new_evidence_ids=wish.evidence_ids, **grade)
+
+
+def _once(
+    likeness: Likeness, tenant: str, wishes: Sequence[Upgrade], traits: Mapping[str, Item]
+) -> tuple[list[Upgrade], list[RefusedWish]]:
+    """Give the upgrades that say something new among traits of what they make, and the refusals of the others."""
+    kept: dict[int, Upgrade] = {}
+    for subtype in dict.fromkeys(wish.new_subtype for wish in wishes):
+        known = [one.content for one in traits.values() if one.live and one.data["subtype"] == subtype]
+        mine = [place for place, wish in enumerate(wishes) if wish.new_subtype == subtype]
+        twins = likeness.twins(tenant, [wishes[place].new_content for place in mine], known)
+        kept |= {place: wishes[place] for place, twin in zip(mine, twins, strict=True) if twin is None}
+    refused = [
+        RefusedWish(operation=OPERATION, rule=KNOWN, reason=_SAID, content=wish.new_content)
+        for place, wish in enumerate(wishes) if place not in kept
+    ]  # fmt: skip
+    return [kept[place] for place in sorted(kept)], refused
+
+
+# Lateral links: new memories are joined to earlier ones that speak of the same (requirement NM-15).
+
+MOST_LINKS: Final = 2
+"""Links of one new memory: the nearest."""
+
+LINKED: Final = 0.35
+"""The least likeness that is a link: a telling word or two of a short sentence are shared."""
+
+COMMON: Final = 0.2
+"""Words of more than this share of the memories, where there are many, say nothing of what one is about."""
+
+FEW: Final = 20
+"""Memories up to which no word counts as common."""
+
+
+def links_of(memories: Sequence[Item], new: AbstractSet[str]) -> list[Link]:
+    """Give the links of the new memories to any that were learned before them, oldest first, the nearest of each."""
+    weights = _weighed(memories)
+    holders: dict[str, list[int]] = {}
+    out: list[Link] = []
+    for n, memory in enumerate(memories):
+        if memory.id in new:
+            out += _nearest(n, memories, weights, holders)
+        for word in weights[n]:
+            holders.setdefault(word, []).append(n)
+    return out
+
+
+def join(work: Round, links: Sequence[Sequence[object]]) -> None:
+    """Draw the links between memories that are there."""
+    for from_id, to_id, weight in links:
+        if from_id in work.memories and to_id in work.memories:
+            work.patches.append(Patch(str(from_id), {}, "linked"))
+            work.edges.append(
+                Edge(type="similar", from_kind="item", from_id=str(from_id), to_kind="item", to_id=str(to_id),
+                     entry_id=work.entry.id, weight=float(str(weight)))
+            )  # fmt: skip
+
+
+def _nearest(
+    n: int, memories: Sequence[Item], weights: Sequence[Mapping[str, float]], holders: Mapping[str, Sequence[int]]
+) -> list[Link]:
+    scores: dict[int, float] = {}
+    for word, weight in weights[n].items():
+        for other in holders.get(word, ()):
+            scores[other] = scores.get(other, 0.0) + weight * weights[other][word]
+    ranked = sorted(((round(score, 4), other) for other, score in scores.items()), key=lambda one: (-one[0], one[1]))
+    return [Link(memories[n].id, memories[other].id, min(1.0, score))
+            for score, other in ranked[:MOST_LINKS] if score >= LINKED]  # fmt: skip
+
+
+def _weighed(memories: Sequence[Item]) -> list[dict[str, float]]:
+    """Give each memory's words with their weights, of length 1 together."""
+    words = [Counter(tokenize(memory.content)) for memory in memories]
+    found = Counter(word for counted in words for word in counted)
+    most = max(FEW, COMMON * len(memories))
+    seldom = {word: log(1 + len(memories) / count) for word, count in found.items() if count <= most}
+    out = []
+    for counted in words:
+        weights = {word: (1 + log(times)) * seldom[word] for word, times in counted.items() if word in seldom}
+        length = sqrt(sum(weight * weight for weight in weights.values()))
+        out.append({word: weight / length for word, weight in weights.items()} if length else {})
+    return out

@@ -1,0 +1,251 @@
+"""One reflection by rules: what the new memories say of the traits there are, and which new ones they show."""
+
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Final
+
+from phronesis.core.confidence import Subtype
+from phronesis.traits.by_rules.clusters import (
+    FIT,
+    MAX_MEMBERS,
+    MIN_PLACES,
+    SMALL,
+    Group,
+    Known,
+    fits,
+    grown,
+    known_traits,
+    largest,
+    linked,
+    misfits,
+    most_telling,
+    without_strays,
+    worth,
+)
+from phronesis.traits.by_rules.reading import Reading, read
+from phronesis.traits.by_rules.revision import contradicted, contradictions_of, grade_of
+from phronesis.traits.by_rules.showing import shows, weighed
+from phronesis.traits.by_rules.similarity import Cosine, Likeness, by_pieces, likeness_of
+from phronesis.traits.by_rules.statement import behaviours_of, context_of, statement_of
+from phronesis.traits.by_rules.tables import Code, the_tables
+from phronesis.traits.by_rules.voices import voice_of
+from phronesis.traits.laws.records import GENERAL, NewBehavior, Reinforcement, SeenMemory, SeenTrait, Upgrade, Wishes
+from phronesis.traits.laws.strength import MIN_MEMORIES
+
+# What several traits point to: behaviours to a preference, preferences to a core trait.
+
+FOR_PREFERENCE: Final = 0.5
+FOR_CORE: Final = 0.6
+"""Least confidence of the traits that are taken together (NM-08)."""
+
+LEAST: Final = 2
+"""Traits that point to one tendency."""
+
+INHERITED: Final = 0.5
+"""Share of the evidence of those below that a trait above has when it was made of them."""
+
+
+def upgrades_of(traits: Sequence[Known]) -> list[Upgrade]:
+    """Give the upgrades that are due, preferences first; a trait that was made of the same ones is not made again."""
+    table = the_tables()
+    behaviours = _grouped(traits, "behavior", FOR_PREFERENCE)
+    found = [
+        up for domain, those in behaviours.items()
+        if (up := _upgrade(traits, those, say=table.domains[domain].likes, subtype="preference",
+                           context=table.domains[domain].context)) is not None
+    ]  # fmt: skip
+    cores: dict[str, list[Known]] = {}
+    for domain, those in _grouped(traits, "preference", FOR_CORE).items():
+        cores.setdefault(table.domains[domain].core, []).extend(those)
+    for name in sorted(cores):
+        up = _upgrade(traits, cores[name], say=table.cores[name].say, subtype="core", context=GENERAL, core=name)
+        found += [up] if up is not None else []
+    return found
+
+
+def _grouped(traits: Sequence[Known], subtype: str, least: float) -> dict[str, list[Known]]:
+    """Give the traits of a subtype that are sure enough, by the domain most of their behaviours lie in."""
+    table = the_tables()
+    likes = {say: name for name, one in table.domains.items() for say in one.likes.values()}
+    found: dict[str, list[Known]] = {}
+    for known in traits:
+        trait = known.trait
+        if trait.subtype != subtype or trait.stage == "trend" or (trait.confidence or 0.0) < least:
+            continue
+        domains = sorted(table.behaviours[name].domain for name in known.said.behaviours or known.behaviours)
+        domain = likes.get(trait.content) or max(domains, key=domains.count, default=None)
+        if domain is not None:
+            found.setdefault(domain, []).append(known)
+    return {name: found[name] for name in sorted(found)}
+
+
+def _upgrade(
+    traits: Sequence[Known], those: Sequence[Known], *, say: Mapping[Code, str], subtype: Subtype, context: str,
+    core: str | None = None,
+) -> Upgrade | None:  # fmt: skip
+    evidence = frozenset[int]().union(*(one.evidence for one in those))
+    if len({one.trait.content for one in those}) < LEAST:
+        return None
+    for other in traits:
+        made = other.trait.content in say.values() or len(other.evidence & evidence) > INHERITED * len(evidence)
+        if other.trait.subtype == subtype and made:
+            return None
+    code: Code = "zh" if 2 * sum(one.said.code == "zh" for one in those) >= len(those) else "en"
+    listed = ("；" if code == "zh" else "; ").join(one.trait.content for one in those)
+    return Upgrade(
+        from_trait_ids=[one.trait.id for one in those], new_content=say[code], new_subtype=subtype,
+        reasoning=f"都指向同一倾向：{listed}" if code == "zh" else f"These point the same way: {listed}",
+        context=context, facet=None if core is None else the_tables().cores[core].facet,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Levels:
+    """How alike the members of a behaviour are on average, and new evidence is to them.
+
+    ``near`` is how alike the first two are, and ``bare`` each to the others on average where no table knows what is
+    done; both where words alone are compared. By meaning ``close`` is what a group must be worth (`worth`).
+    """
+
+    close: float
+    fit: float
+    bare: float = 0.0
+    near: float = 0.0
+
+
+BY_WORDS: Final = Levels(near=0.85, close=0.62, bare=1.0, fit=FIT)
+BY_PIECES: Final = Levels(close=1.2, fit=1.2)
+BY_MEANING: Final = Levels(close=0.8, fit=1.2)
+"""Of few memories, by the words that they share; by the pieces of words; and by an encoder. The last two were chosen on
+the readable labelled users (``phronesis bench traits``), the odds of each author's memories by weights that the others
+teach: precision .91, recall .70 with two encoders (docs/benchmarks.md)."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Round:
+    """What one reflection looks at."""
+
+    readings: Sequence[Reading]
+    likeness: Likeness
+    fresh: Sequence[int]
+    traits: Sequence[Known]
+    shown: AbstractSet[int]
+    held: AbstractSet[int]
+    sensitive: AbstractSet[int]
+    levels: Levels
+
+
+def reflect(
+    memories: Sequence[SeenMemory], new: AbstractSet[str], traits: Sequence[SeenTrait], *,
+    cosine: Cosine | None = None, sensitive: Callable[[str], bool] = lambda _: False,
+) -> Wishes:  # fmt: skip
+    """Give what a reflection wishes, seen the memories that may count, the ids that are new, and the traits that live.
+
+    ``cosine`` gives the cosines of the vectors of ids, NaN where there is none.
+    ``sensitive`` tells which texts speak of what is nobody's business: their memories show nothing but what such
+    memories alone show, and whether that may be told is for others to judge. The order of what is given is of no
+    account, and ids in the answer are of ``memories`` and ``traits``.
+    """
+    seen = sorted({one.id: one for one in memories}.values(), key=lambda one: (one.at, one.id))
+    voice = voice_of(seen)
+    readings = weighed([read(one, voice) for one in seen])
+    fresh = [n for n, one in enumerate(readings) if one.id in new]
+    live = sorted(traits, key=lambda one: one.id)
+    places = {one.id: n for n, one in enumerate(readings)}
+    known = known_traits(live, readings, places)
+    habits = [sorted(one.evidence) for one in known]
+    likeness = likeness_of(readings, (cosine or by_pieces(readings)) if fresh else None, habits, spelt=cosine is None)
+    held = frozenset[int]().union(*(one.evidence - misfits(one, likeness) for one in known))
+    compared = likeness.alike is not None
+    shown = {n for n, one in enumerate(readings) if shows(one, weighed=compared)}
+    hidden = {n for n in shown if n not in held and sensitive(readings[n].text)}
+    levels = BY_WORDS if likeness.alike is None else BY_PIECES if cosine is None else BY_MEANING
+    this = _Round(readings, likeness, fresh, known, shown, held, hidden, levels)
+    against = contradictions_of(known, readings, likeness, fresh)
+    spoken = {n for one in against.values() for n in one}
+    reinforced = _reinforcements(this, spoken)
+    used = spoken | {n for those in reinforced.values() for n in those}
+    return Wishes(
+        new_behaviors=_behaviours(this, used),
+        reinforcements=[
+            Reinforcement(
+                trait_id=one.trait.id, new_evidence_ids=[readings[n].id for n in reinforced[one.trait.id]],
+                quality_grade=grade_of([readings[n] for n in reinforced[one.trait.id]],
+                                       [readings[n] for n in one.members]),
+            )
+            for one in known if one.trait.id in reinforced
+        ],
+        contradictions=contradicted(against, readings),
+        upgrades=upgrades_of(known),
+    )  # fmt: skip
+
+
+def _reinforcements(this: _Round, spoken: AbstractSet[int]) -> dict[str, list[int]]:
+    """Give the new memories of each trait: each belongs to the one it fits best, a behaviour before what it led to."""
+    found: dict[str, list[int]] = {}
+    evidence = frozenset[int]().union(*(one.evidence for one in this.traits))
+    for n in this.fresh:
+        if n not in this.shown or n in spoken or n in evidence or n in this.sensitive:
+            continue
+        ranked = sorted(
+            (one.trait.subtype != "behavior", -round(fit, 4), one.trait.id)
+            for one in this.traits
+            if (fit := fits(n, one, this.readings, this.likeness)) >= this.levels.fit
+        )
+        if ranked:
+            found.setdefault(ranked[0][2], []).append(n)
+    return found
+
+
+def _behaviours(this: _Round, used: AbstractSet[int]) -> list[NewBehavior]:
+    """Give the clusters that hold something new and are no trait's evidence, or do not fit the rest of it."""
+    free = [n in this.shown and n not in used and n not in this.held for n in range(len(this.readings))]
+    said: dict[tuple[str, bool], list[int]] = {}
+    for hidden in (False, True):
+        for cluster in _clusters(this, free, sensitive=hidden):
+            words = statement_of([this.readings[n] for n in cluster])
+            said.setdefault((words, hidden), []).extend(cluster)  # what is said in the same words is one behaviour
+    found = []
+    for (words, _), cluster in said.items():
+        members = [this.readings[n] for n in sorted(cluster)[:MAX_MEMBERS]]
+        found.append(NewBehavior(
+            content=words, evidence_ids=[one.id for one in members], context=context_of(members),
+            quality_grade=grade_of(members[1:], members[:1]),
+        ))  # fmt: skip
+    return found
+
+
+def _clusters(this: _Round, free: Sequence[bool], *, sensitive: bool) -> list[list[int]]:
+    """Give the clusters of memories that are sensitive, or of those that are not."""
+    these = [one and (n in this.sensitive) == sensitive for n, one in enumerate(free)]
+    fresh = {n for n in this.fresh if these[n]}
+    if not fresh:
+        return []
+    if this.likeness.alike is not None:
+        groups = largest(linked(this.likeness, these), lambda one: _holds(this, one))
+        kept = [without_strays(one.members, this.likeness) for one in groups]
+        return [most_telling(one, this.likeness) for one in kept if not fresh.isdisjoint(one) and _recurs(this, one)]
+    clusters = grown(
+        this.readings, this.likeness, seeds=sorted(fresh), free=these, near=this.levels.near, close=this.levels.close,
+        least=MIN_MEMORIES,
+    )  # fmt: skip
+    return [one for one in clusters if _known(this, one) or _mean(this.likeness, one) >= this.levels.bare]
+
+
+def _holds(this: _Round, group: Group) -> bool:
+    """Tell whether a group shows one behaviour."""
+    enough = len(group.members) >= SMALL and _recurs(this, group.members)
+    return enough and worth(group, this.readings) >= this.levels.close
+
+
+def _recurs(this: _Round, members: Sequence[int]) -> bool:
+    return len({this.readings[n].place for n in members}) >= MIN_PLACES
+
+
+def _known(this: _Round, members: Sequence[int]) -> bool:
+    return bool(behaviours_of([this.readings[n] for n in members]))
+
+
+def _mean(likeness: Likeness, members: Sequence[int]) -> float:
+    return min(likeness.mean(n, [other for other in members if other != n]) for n in members)

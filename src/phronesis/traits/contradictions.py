@@ -1,0 +1,255 @@
+"""Step 7: contradictions are counted, and a trait that too much contradicts is looked at again (requirement NM-10).
+
+The first contradiction is counted and no more. When over .3 of what was found since speaks against a trait, a special
+reflection says what becomes of it: other words, an end, or two sides of one trait, where both are true in different
+situations. It may fail: then all stays as it is, and the next reflection asks again.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from phronesis.core.changes import Changes, Patch
+from phronesis.core.entries import Entry, is_erased
+from phronesis.core.items import Item
+from phronesis.core.relations import EvidenceRow
+from phronesis.core.text import check_text
+from phronesis.core.timestamps import isoformat
+from phronesis.engine.edits import Form, edited_fields, is_stale
+from phronesis.engine.handler import Handler, Outcomes
+from phronesis.errors import InputError
+from phronesis.store.lane_view import LaneView
+from phronesis.traits.laws.records import CONTEXTS, MEMORY_KINDS, Contradicted, Reconsidered, Side
+from phronesis.traits.laws.strength import SIDE_OF, TRAIT, confidence_at
+from phronesis.traits.reflection_state import (
+    MAX_CONTENT,
+    NO_NEW_EVIDENCE,
+    NO_SUCH_TRAIT,
+    NO_WORDS,
+    Round,
+    context_of,
+    form_of,
+)
+from phronesis.traits.scan import SIDES
+from phronesis.traits.upgrades import is_trend
+
+# What a person takes back no longer speaks for or against a trait, whatever verb took it back.
+
+_BY_HAND: Final = frozenset({"archive", "archive_all"})
+_COUNTED: Final = frozenset({"support", "contra"})
+
+
+def without_withdrawn(view: LaneView, entry: Entry, changes: Changes, held: Mapping[str, Item]) -> Changes:
+    """Give the changes with the evidence of traits that goes with them. ``held`` are the items that they touch."""
+    gone = {patch.item_id for patch in changes.patches if _withdraws(entry, patch, held.get(patch.item_id))}
+    if not gone:
+        return changes
+    rows = [row for row in view.evidence_from(sorted(gone)) if row.source_key in gone and row.polarity in _COUNTED]
+    traits = {item.id: item for item in view.items(row.item_id for row in rows).values() if item.kind == TRAIT}
+    going = [row for row in rows if row.item_id in traits]
+    if not going:
+        return changes
+    ended = [Patch(trait.id, _dissolved(entry), "what supported it was taken back")
+             for trait in _bare(view, traits, going) if trait.ended is None]  # fmt: skip
+    return replace(
+        changes, dropped_evidence=(*changes.dropped_evidence, *going), patches=(*changes.patches, *ended)
+    )  # fmt: skip
+
+
+def _withdraws(entry: Entry, patch: Patch, item: Item | None) -> bool:
+    if item is None or item.kind not in MEMORY_KINDS:
+        return False
+    archived = patch.fields.get("status") == "archived" and entry.verb in _BY_HAND
+    return archived or patch.fields.get("ended") == "retracted"
+
+
+def _bare(view: LaneView, traits: Mapping[str, Item], going: Iterable[EvidenceRow]) -> list[Item]:
+    """Give the traits that nothing supports without what goes."""
+    dropped = {row.identity for row in going}
+    left = view.evidence(traits)
+    return [
+        trait for trait in traits.values()
+        if not any(row.polarity == "support" and row.identity not in dropped for row in left.get(trait.id, ()))
+    ]  # fmt: skip
+
+
+def _dissolved(entry: Entry) -> dict[str, object]:
+    return {"ended": "dissolved", "ended_by": entry.id, "valid_to": entry.recorded_at}
+
+
+OPERATION: Final = "contradictions"
+SPECIAL: Final = "special_reflection"
+"""What a special reflection's wish is called where it is refused."""
+
+DOUBTFUL_SHARE: Final = 0.3
+FIRST_FREE: Final = 1
+"""A trait is looked at again when more than this share of what was found speaks against it, but not for the first
+contradiction (NM-10)."""
+
+CORRECTED: Final = "corrected"
+"""The member of a trait's ``data`` that says which fields a person wrote: no reflection writes over them."""
+
+ONE_SIDED: Final = "one_sided"
+_NO_SIDES: Final = 2
+_EVEN: Final = 0.5
+
+
+def contradict(work: Round, wishes: Iterable[Contradicted]) -> None:
+    """Count what speaks against traits: one contradiction each, strong where several memories say it."""
+    for wish in wishes:
+        trait = work.traits.get(wish.trait_id)
+        if trait is None:
+            work.refuse(OPERATION, NO_SUCH_TRAIT, f"there is no trait {wish.trait_id} that lives")
+            continue
+        memories = work.evidence(wish.contradicting_evidence_ids, but=work.known(wish.trait_id))
+        if not memories:
+            reason = "none of its evidence is a memory that does not count for or against the trait already"
+            work.refuse(OPERATION, NO_NEW_EVIDENCE, reason, trait.content)
+            continue
+        work.count(wish.trait_id, memories, "contra", None)
+        work.tally("traits_contradicted", wish.trait_id)
+
+
+def doubtful(work: Round) -> list[str]:
+    """Give the traits that a special reflection is due for, oldest first; none that a person wrote."""
+    return [trait_id for trait_id, trait in work.traits.items()
+            if not trait.data.get(SIDES) and not trait.data.get(CORRECTED) and _doubted(work, trait)]  # fmt: skip
+
+
+def _doubted(work: Round, trait: Item) -> bool:
+    strength = work.strength(trait.id)
+    against, found = strength.contradictions, strength.contradictions + strength.reinforcements
+    return not is_trend(trait) and against > FIRST_FREE and against / found > DOUBTFUL_SHARE
+
+
+def reconsider(work: Round, trait_id: str, said: Reconsidered) -> None:
+    """Carry out what a special reflection made of a trait, where it is due still."""
+    trait = work.traits.get(trait_id)
+    if trait is None or trait_id not in doubtful(work):
+        return
+    if said.action == "dissolve":
+        work.end(trait_id, "dissolved", said.reasoning or "contradicted")
+    elif said.action == "modify":
+        _modify(work, trait, said)
+    else:
+        _split(work, trait, said)
+
+
+def _modify(work: Round, trait: Item, said: Reconsidered) -> None:
+    """Say a trait in other words. Its confidence is that of what supports it: the rest is settled by the new words."""
+    content = said.new_content.strip()
+    if not content or content == trait.content:
+        work.refuse(SPECIAL, NO_WORDS, "it gives no other words", trait.content)
+        return
+    work.change(trait.id, {"content": content, **_settled(work)}, said.reasoning or "contradicted")
+    work.counts["traits_modified"] += 1
+
+
+def _split(work: Round, trait: Item, said: Reconsidered) -> None:
+    """Make two sides of a trait: what supported it is one side's, what contradicted it the other's."""
+    sides = _sides(work, trait, said.sides)
+    if len(sides) < _NO_SIDES:
+        work.refuse(SPECIAL, ONE_SIDED, "it does not name two sides, each with memories", trait.content)
+        return
+    content = said.new_content.strip() or "; ".join(side.content for side, _ in sides)
+    work.change(trait.id, {"content": content, **_settled(work)}, said.reasoning or "depends on the situation")
+    begun = {
+        "confidence": _kept(work, trait.id),
+        "cap": "core" if work.strength(trait.id).reinforcements else "candidate",
+    }
+    made = []
+    for n, (side, rows) in enumerate(sides):
+        memories = work.evidence(row.source_key for row in rows)
+        made.append(
+            work.begin(side.content.strip(), memories, subtype=trait.data["subtype"], context=context_of(side.context),
+                       of=[] if memories else [trait], begun=begun if n == 0 else None, **{SIDE_OF: trait.id})
+        )  # fmt: skip
+        work.inherit(made[-1], [replace(row, polarity="support") for row in rows])  # against the whole, for this side
+    work.change(trait.id, {f"data.{SIDES}": made}, said.reasoning or "depends on the situation")
+    work.counts["traits_modified"] += 1
+
+
+def _sides(work: Round, trait: Item, given: Sequence[Side]) -> list[tuple[Side, list[EvidenceRow]]]:
+    """Give the two sides with their evidence, that of the trait's old words first."""
+    rows = work.rows.get(trait.id, [])
+    by_words = {form_of(side.content): side for side in given if side.content.strip()}
+    named = [*by_words.values()][:_NO_SIDES]
+    if len(named) < _NO_SIDES:
+        return []
+    chosen = [_named(rows, side) for side in named]
+    if not any(chosen):
+        chosen = [_half(rows, "support"), _half(rows, "contra")]
+    chosen = [
+        found or _half(rows, "support" if _against(other) > _EVEN else "contra")  # what the other side is not
+        for found, other in zip(chosen, chosen[::-1], strict=True)
+    ]
+    pairs = sorted(zip(named, chosen, strict=True), key=lambda pair: _against(pair[1]))
+    return [(side, found) for side, found in pairs if found]
+
+
+def _half(rows: Sequence[EvidenceRow], polarity: str) -> list[EvidenceRow]:
+    return [row for row in rows if row.polarity == polarity]
+
+
+def _named(rows: Sequence[EvidenceRow], side: Side) -> list[EvidenceRow]:
+    return [row for row in rows if row.source_key in set(side.evidence_ids)]
+
+
+def _against(rows: Sequence[EvidenceRow]) -> float:
+    return len(_half(rows, "contra")) / len(rows) if rows else 0.0
+
+
+def _settled(work: Round) -> dict[str, Any]:
+    return {"data.settled": isoformat(work.entry.recorded_at)}
+
+
+def _kept(work: Round, trait_id: str) -> float:
+    return round(confidence_at(work.traits[trait_id], work.entry.recorded_at) or 0.0, 6)
+
+
+# Corrections of traits by people: entries that win over what is inferred later (requirement NM-15).
+
+CORRECT: Final = "correct_trait"
+FACETS: Final = ("personality", "value")
+
+_FIELDS: Final = {"content": "content", "context": "data.context", "facet": "data.facet"}
+
+
+def correction_payload(*, content: object = None, context: object = None, facet: object = None) -> dict[str, Any]:
+    """Give what is recorded of a correction; InputError names the field."""
+    given: dict[str, Any] = {}
+    if content is not None:
+        words = check_text(content, field="content").strip()
+        if not words or len(words) > MAX_CONTENT:
+            raise InputError(f"content must be one sentence of 1 to {MAX_CONTENT} characters", field="content")
+        given["content"] = words
+    for name, value, known in (("context", context, CONTEXTS), ("facet", facet, FACETS)):
+        if value is not None and value not in known:
+            raise InputError(f"{name} must be one of {', '.join(known)}, not {value!r:.40}", field=name)
+        if value is not None:
+            given[name] = value
+    return given
+
+
+def apply_correction(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
+    """Take what a person says of a trait, and note that a person said it."""
+    payload = entry.payload
+    trait = None if is_erased(payload) else view.item(payload["item_id"])
+    if trait is None or trait.kind != TRAIT or is_stale(trait, payload, outcomes):
+        return Changes()
+    fields = {field: payload[name] for name, field in _FIELDS.items() if name in payload} | edited_fields(
+        trait, payload
+    )
+    said = sorted({*trait.data.get(CORRECTED, ()), *(name for name in _FIELDS if name in payload)})
+    if said:
+        fields[f"data.{CORRECTED}"] = said
+    return Changes(patches=[Patch(trait.id, fields, payload.get("reason") or "corrected")])
+
+
+def _new_words(content: str) -> Mapping[str, Any]:
+    return correction_payload(content=content)
+
+
+HANDLERS: Final = (Handler(verb=CORRECT, apply=apply_correction),)
+FORMS: Final[Mapping[str, Form]] = {TRAIT: Form(CORRECT, _new_words)}
+"""New words of a trait by ``update`` are a correction."""

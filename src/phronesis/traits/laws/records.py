@@ -1,0 +1,341 @@
+"""Traits and reflections as callers see them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime
+from operator import attrgetter
+from typing import Any, Final, Literal
+
+from phronesis.core.confidence import Grade, Subtype
+from phronesis.core.items import Item
+from phronesis.core.relations import EvidenceRow
+from phronesis.core.serialization import Record, as_json
+from phronesis.core.timestamps import parse_moment
+from phronesis.traits.laws.strength import TREND, WINDOW, confidence_at
+
+CYCLE: Final = "cycle"
+"""The kind of item that a reflection leaves: what it looked at, and what it came to."""
+
+RANKS: Final = (TREND, "candidate", "emerging", "established", "core")
+"""The stages of a trait that lives, rising."""
+
+EvidenceType = Literal["supporting", "contradicting"]
+_TYPES: Final[Mapping[str, EvidenceType]] = {"support": "supporting", "contra": "contradicting"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraitEvidence(Record):
+    """A memory for or against a trait. ``quality``: A across situations, B stated, C across conversations, D weak.
+
+    ``content`` is what the memory says, where it was asked for and is still there; ``entry_id`` the reflection that
+    found it.
+    """
+
+    memory_id: str
+    evidence_type: EvidenceType
+    quality: str | None
+    entry_id: str
+    recorded_at: datetime
+    occurred_at: datetime | None = None
+    source_entry_id: str | None = None
+    session_id: str | None = None
+    content: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trait(Item):
+    """What kind of person a user is: an item, and what only a trait has.
+
+    ``confidence`` is that of the last reflection, in [0, 1]; None of a trend, which has a ``window`` (``start``,
+    ``end``, ``days``) instead. ``facet`` is personality or value of a core trait. ``parent_ids`` are the traits that
+    were made of this one and others, and live; ``usefulness``, in [0, 1], grows where it is recalled; ``sides`` are
+    those of a trait that depends on the situation, each with evidence and confidence of its own.
+    """
+
+    confidence: float | None = None  # type: ignore[assignment]  # a trend has none, whatever other items have
+    subtype: str = "behavior"
+    context: str = "general"
+    facet: str | None = None
+    parent_ids: Sequence[str] = ()
+    window: Mapping[str, Any] | None = None
+    first_observed: datetime | None = None
+    last_reinforced: datetime | None = None
+    reinforcement_count: int = 0
+    contradiction_count: int = 0
+    usefulness: float = 0.0
+    evidence: Sequence[TraitEvidence] = ()
+    sides: Sequence["Trait"] = ()
+
+    @property
+    def expired_at(self) -> datetime | None:
+        """When it ended: dissolved, or taken back by a person; None while it lives."""
+        return self.valid_to if self.ended is not None else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain JSON values."""
+        own = {f.name: as_json(getattr(self, f.name)) for f in fields(self) if f.name not in _ITEM}
+        return {**Item.to_dict(self), **own}
+
+
+_ITEM: Final = frozenset(f.name for f in fields(Item)) - {"confidence"}
+
+
+_KEPT: Final = tuple(sorted(_ITEM))
+_KEPT_OF: Final = attrgetter(*_KEPT)
+
+
+def trait_of(
+    item: Item,
+    at: datetime,
+    *,
+    evidence: Sequence[EvidenceRow] = (),
+    parents: Sequence[str] = (),
+    sides: Sequence[Trait] = (),
+) -> Trait:
+    """Give an item of kind trait as one, its confidence as it is at a time: that of the last reflection."""
+    data, strength = item.data, item.data["strength"]
+    trend = strength["trend"]
+    kept = dict(zip(_KEPT, _KEPT_OF(item), strict=True))
+    return Trait(
+        **kept,
+        confidence=confidence_at(item, at if item.ended is None else item.valid_to or at),
+        subtype=data["subtype"],
+        context=data["context"],
+        facet=data.get("facet"),
+        parent_ids=tuple(parents),
+        window=data.get(WINDOW) if trend else None,
+        first_observed=_moment(data.get("first_observed"), "first_observed"),
+        last_reinforced=_moment(strength["last_reinforced"], "last_reinforced"),
+        reinforcement_count=strength["reinforcements"],
+        contradiction_count=strength["contradictions"],
+        usefulness=data.get("usefulness", 0.0),
+        evidence=tuple(told(row) for row in evidence if row.polarity in _TYPES),
+        sides=tuple(sides),
+    )
+
+
+def told(row: EvidenceRow, memory: Item | None = None) -> TraitEvidence:
+    """Give a row of a trait's evidence as callers see it, with what the memory says where it is given."""
+    return TraitEvidence(
+        memory_id=row.source_item_id or row.source_key, evidence_type=_TYPES[row.polarity], quality=row.grade,
+        entry_id=row.entry_id, recorded_at=row.recorded_at, occurred_at=row.occurred_at,
+        source_entry_id=row.source_entry_id, session_id=None if memory is None else memory.session_id,
+        content=None if memory is None else memory.content,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefusedWish(Record):
+    """A wish of a reflection that was not carried out: what it was (``new_behaviors`` …), by which rule, and why."""
+
+    operation: str
+    rule: str
+    reason: str
+    content: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReflectionCycle(Record):
+    """One reflection. ``status`` is completed, failed (the round was skipped, and nothing changed), or not_due.
+
+    ``trigger_type`` is why it ran (force, session_end, first, importance, elapsed), or why not (nothing_new, not_yet),
+    with the figure behind it in ``trigger_value``. ``made_by`` names the rules or the model; ``calls``, ``tokens``
+    and ``cost`` are what models took. ``refused`` are the wishes that broke a rule; ``error`` is the code of what made
+    a round fail. ``id`` is None, and all counts are 0, where nothing was due; ``pending``: not interpreted yet.
+    """
+
+    id: str | None
+    status: str
+    trigger_type: str
+    trigger_value: float | None = None
+    entry_id: str | None = None
+    memories_scanned: int = 0
+    traits_created: int = 0
+    traits_reinforced: int = 0
+    traits_contradicted: int = 0
+    traits_promoted: int = 0
+    traits_modified: int = 0
+    traits_dissolved: int = 0
+    refused: Sequence[RefusedWish] = ()
+    made_by: str = ""
+    calls: int = 0
+    tokens: int = 0
+    cost: float = 0.0
+    error: str | None = None
+    started_at: datetime | None = None
+    completed_at: datetime | None = None
+    pending: bool = False
+    user_id: str | None = None
+
+
+COUNTED: Final = (
+    "memories_scanned", "traits_created", "traits_reinforced", "traits_contradicted", "traits_promoted",
+    "traits_modified", "traits_dissolved",
+)  # fmt: skip
+"""The counts of a cycle."""
+
+
+def cycle_of(item: Item) -> ReflectionCycle:
+    """Give an item of kind cycle as a reflection."""
+    data = item.data
+    completed = data["status"] == "completed"
+    spent = data.get("spent") or {}
+    return ReflectionCycle(
+        id=item.id, status=data["status"], trigger_type=data["trigger_type"], trigger_value=data.get("trigger_value"),
+        entry_id=item.entry_id, **{name: data.get(name, 0) for name in COUNTED},
+        refused=tuple(RefusedWish(**row) for row in data.get("refused", ())), made_by=data.get("made_by", ""),
+        calls=spent.get("calls", 0), tokens=spent.get("tokens", 0), cost=spent.get("cost", 0.0),
+        error=data.get("error"),
+        started_at=item.recorded_at, completed_at=item.recorded_at if completed else None, user_id=item.user_id,
+    )  # fmt: skip
+
+
+def not_due(reason: str, value: float | None = None) -> ReflectionCycle:
+    """Give what a call came to that found nothing to do."""
+    return ReflectionCycle(id=None, status="not_due", trigger_type=reason, trigger_value=value)
+
+
+def _moment(given: Any, name: str) -> datetime | None:
+    return None if given is None else parse_moment(given, field=name)
+
+
+# What a reflection looks at: memories and traits, as plain values that rules and models are shown alike.
+
+MEMORY_KINDS: Final = (
+    "fact", "episodic", "profile", "preference", "task", "decision", "event", "intention", "procedure",
+)  # fmt: skip
+"""The kinds that conversations give: what a reflection scans, and what may be evidence of a trait (NM-01).
+
+Verbatim messages are not among them, and neither are runs, claims, experience and documents.
+"""
+
+CONTEXTS: Final = ("work", "personal", "social", "learning", "general")
+"""Where a trait shows (NM-04)."""
+
+GENERAL: Final = "general"
+"""The context of what shows everywhere, or of what nobody said where."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenMemory:
+    """A memory: ``at`` is when it happened, else when it was learned. ``subject`` is whom it is about, None: not said.
+
+    ``session_id`` is where it was said, None: in no session.
+    """
+
+    id: str
+    content: str
+    kind: str
+    at: datetime
+    session_id: str | None = None
+    importance: int = 5
+    subject: str | None = None
+    key: str | None = None
+    value: Any = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenTrait:
+    """A trait that lives: ``confidence`` is None of a trend. ``supporting`` and ``contradicting`` are memories' ids."""
+
+    id: str
+    content: str
+    stage: str
+    subtype: str
+    context: str = GENERAL
+    confidence: float | None = None
+    supporting: Sequence[str] = ()
+    contradicting: Sequence[str] = ()
+
+
+# What a reflection may wish: the five lists of its answer, and the answer of a special reflection (NM-03, NM-10).
+
+SHORT_WINDOW: Final = 14
+LONG_WINDOW: Final = 30
+"""The windows of a trend, in days; 30 where nothing is said (NM-04)."""
+
+Action = Literal["modify", "dissolve", "split"]
+Facet = Literal["personality", "value"]
+"""The halves of a core trait: how somebody is, and what matters to them (NM-15)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewTrend:
+    """Something that shows of late."""
+
+    content: str
+    evidence_ids: Sequence[str]
+    window_days: int = LONG_WINDOW
+    context: str = GENERAL
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewBehavior:
+    """Something that shows again and again: at least three memories of one pattern."""
+
+    content: str
+    evidence_ids: Sequence[str]
+    context: str = GENERAL
+    quality_grade: Grade = "C"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reinforcement:
+    """New memories that say what a trait says: one reinforcement, however many they are."""
+
+    trait_id: str
+    new_evidence_ids: Sequence[str]
+    quality_grade: Grade = "C"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contradicted:
+    """New memories that say the opposite of a trait: one contradiction, strong where they are several."""
+
+    trait_id: str
+    contradicting_evidence_ids: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Upgrade:
+    """Traits that point to one tendency: behaviours to a preference, preferences to a core trait."""
+
+    from_trait_ids: Sequence[str]
+    new_content: str
+    new_subtype: Subtype
+    reasoning: str = ""
+    context: str | None = None
+    facet: Facet | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wishes:
+    """All that one round of a reflection wishes, in the order of its steps."""
+
+    new_trends: Sequence[NewTrend] = ()
+    new_behaviors: Sequence[NewBehavior] = ()
+    reinforcements: Sequence[Reinforcement] = ()
+    contradictions: Sequence[Contradicted] = ()
+    upgrades: Sequence[Upgrade] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """One side of a trait that depends on the situation: what it is there, where, and what shows it."""
+
+    content: str
+    context: str
+    evidence_ids: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reconsidered:
+    """What a special reflection makes of a trait that too much contradicts.
+
+    ``modify`` says it in other words, ``dissolve`` gives it up, ``split`` says both ``sides``, each with what shows it.
+    """
+
+    action: Action
+    reasoning: str
+    new_content: str = ""
+    sides: Sequence[Side] = ()

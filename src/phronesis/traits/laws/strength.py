@@ -1,0 +1,308 @@
+"""A trait's strength as a fold over its evidence (requirements NM-05, NM-08 … NM-10; design, law 4).
+
+What one reflection finds for a trait is one reinforcement, however many memories it names, and what it finds against
+the trait is one contradiction: the source's formulas are for a finding, and their grades say how wide its evidence is.
+The evidence of the cycle that made a trait is why it is there, and reinforces nothing. In between, confidence decays by
+elapsed time alone. ``confidence`` holds for the time ``data.strength.at``; at another time it is computed.
+
+A trend has no confidence. Two later cycles inside its window make it a candidate that begins at .3, whenever they are
+folded: so it is never stuck between two reflections.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from itertools import groupby
+from typing import Any, Final, Literal
+
+from phronesis.core.changes import Fold
+from phronesis.core.confidence import GRADE_SHARES, GRADES, Grade, Stage, StoredConfidence, Subtype, stage
+from phronesis.core.items import Item
+from phronesis.core.relations import EvidenceRow
+from phronesis.core.serialization import Record, rounded
+from phronesis.core.timestamps import isoformat, parse_moment
+
+# When a reflection is due (requirement NM-01): by what was learned since the last one, by time, or by word.
+
+IMPORTANCE_DUE: Final = 30
+"""The sum of new memories' importance, 1–10 each, that makes a reflection due (NM-01)."""
+
+HOURS_DUE: Final = 24.0
+"""Hours since the last one that make a reflection due where there is anything new (NM-01)."""
+
+Reason = Literal["force", "session_end", "first", "importance", "elapsed", "nothing_new", "not_yet"]
+
+_HOUR: Final = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thresholds:
+    """How much, or how long, makes a reflection due."""
+
+    importance: int = IMPORTANCE_DUE
+    hours: float = HOURS_DUE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Learned:
+    """What was learned since the last reflection: how many memories, the sum of their importance, and since when.
+
+    ``since`` is None where there was none before.
+    """
+
+    memories: int
+    importance: int
+    since: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Due(Record):
+    """Whether a reflection is due, and why: true and false stand for themselves.
+
+    ``reason`` is the first that holds: force, session_end, first, importance, elapsed; else nothing_new or not_yet.
+    ``importance`` is the sum over the ``new_memories``, ``hours`` how long ago the last reflection was (None: never);
+    ``importance_due`` and ``hours_due`` are what would be enough.
+    """
+
+    due: bool
+    reason: Reason
+    importance: int
+    importance_due: int
+    hours: float | None
+    hours_due: float
+    new_memories: int
+
+    def __bool__(self) -> bool:
+        return self.due
+
+    @property
+    def value(self) -> float | None:
+        """The figure behind the reason: the importance reached, or the hours passed; None where none decides."""
+        return {"importance": float(self.importance), "elapsed": self.hours}.get(self.reason)
+
+
+def due(
+    learned: Learned,
+    now: datetime,
+    thresholds: Thresholds,
+    *,
+    force: bool = False,
+    session_ended: bool = False,
+    daily: bool = False,
+) -> Due:
+    """Say whether a reflection is due at ``now``.
+
+    Without new memories it is only by force, at a session's end, or at a worker's ``daily`` visit: then time alone is
+    looked at, and no model is asked.
+    """
+    hours = None if learned.since is None else round((now - learned.since) / _HOUR, 3)  # what is told is what decides
+    late = hours is not None and hours >= thresholds.hours
+    reason: Reason = "not_yet" if learned.memories else "nothing_new"
+    held: dict[Reason, bool] = {
+        "force": force,
+        "session_end": session_ended,
+        "first": bool(learned.memories) and learned.since is None,
+        "importance": bool(learned.memories) and learned.importance >= thresholds.importance,
+        "elapsed": late and (bool(learned.memories) or daily),
+    }
+    found = next((name for name, holds in held.items() if holds), None)
+    return Due(
+        due=found is not None, reason=found or reason, importance=learned.importance,
+        importance_due=thresholds.importance, hours=hours,
+        hours_due=thresholds.hours, new_memories=learned.memories,
+    )  # fmt: skip
+
+
+TRAIT: Final = "trait"
+TREND: Final = "trend"
+"""The stage of what shows of late; it comes before those that a confidence gives."""
+
+FIRST_CONFIDENCE: Final = 0.4
+"""Of a new behaviour (NM-05)."""
+
+PROMOTED_CONFIDENCE: Final = 0.3
+PROMOTING_CYCLES: Final = 2
+"""A trend that two later cycles confirm within its window begins at .3 (NM-08)."""
+
+MIN_MEMORIES: Final = 3
+"""A behaviour is found in at least three memories (NM-05)."""
+
+STRENGTH: Final = "data.strength"
+BEGUN: Final = "begun"
+"""The member of ``data`` that says how a trait begins: ``{confidence, cap}``; absent: a behaviour's."""
+
+WINDOW: Final = "window"
+"""The member of ``data`` that a trend has: ``{start, end, days}``."""
+
+SETTLED: Final = "data.settled"
+"""Until when contradictions are settled: words that were changed because of them are not weakened by them."""
+
+DECAYED_TO: Final = "data.decayed_to"
+"""Set by a reflection in which time alone had moved the trait over a border: the stage is that of this time."""
+
+_DEFAULT_GRADE: Final[Grade] = "C"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strength:
+    """Where a trait stands. ``stored`` is None while it is a trend; ``cycles`` are those that confirmed one."""
+
+    stored: StoredConfidence | None
+    cap: Stage
+    cycles: int = 0
+    promoted: bool = False
+    contradictions: int = 0
+
+    @property
+    def reinforcements(self) -> int:
+        """How often it was reinforced, as a trend or since."""
+        return self.cycles if self.stored is None else self.stored.reinforcements
+
+    def stage_at(self, moment: datetime) -> str:
+        """Give the stage at a time: what confidence and cap allow."""
+        return TREND if self.stored is None else stage(self.stored.value_at(moment), self.cap)
+
+
+@dataclass(frozen=True, slots=True)
+class _Finding:
+    """What one entry found for or against a trait."""
+
+    polarity: str
+    rows: Sequence[EvidenceRow]
+
+    @property
+    def at(self) -> datetime:
+        return self.rows[0].recorded_at
+
+    @property
+    def grade(self) -> Grade:
+        """The best grade among its rows."""
+        given: list[Grade] = [grade for grade in GRADES if any(row.grade == grade for row in self.rows)]
+        return max(given, key=GRADE_SHARES.__getitem__, default=_DEFAULT_GRADE)
+
+    @property
+    def strong(self) -> bool:
+        """Whether several memories contradict: that is a strong contradiction (NM-09)."""
+        return len(self.rows) > 1
+
+
+def weighed(item: Item, evidence: Sequence[EvidenceRow]) -> Strength:
+    """Fold evidence, in learn order, into where a trait stands."""
+    begun = item.data.get(BEGUN) or {}
+    window = item.data.get(WINDOW)
+    settled = _moment(item.data.get("settled"), SETTLED)
+    first = begun.get("confidence", FIRST_CONFIDENCE)
+    strength = Strength(
+        stored=None if window is not None else _stored(item, first, item.recorded_at),
+        cap=begun.get("cap", "candidate"),
+    )
+    for finding in _findings(item, evidence):
+        if finding.polarity == "support":
+            strength = _reinforced(item, strength, finding, window)
+        elif settled is None or finding.at > settled:
+            stored = strength.stored
+            weaker = None if stored is None else stored.weakened(at=finding.at, strong=finding.strong)
+            strength = replace(strength, stored=weaker, contradictions=strength.contradictions + 1)
+    return strength
+
+
+def _reinforced(item: Item, strength: Strength, finding: _Finding, window: Any) -> Strength:
+    if strength.stored is not None:
+        return replace(strength, stored=strength.stored.reinforced(finding.grade, at=finding.at), cap="core")
+    if finding.at > parse_moment(window["end"], field="window.end"):
+        return strength
+    cycles = strength.cycles + 1
+    if cycles < PROMOTING_CYCLES:
+        return replace(strength, cycles=cycles)
+    begun = _stored(item, PROMOTED_CONFIDENCE, finding.at)
+    return replace(strength, stored=begun, cap="candidate", cycles=cycles, promoted=True)
+
+
+def _stored(item: Item, confidence: float, at: datetime) -> StoredConfidence:
+    subtype: Subtype = item.data["subtype"]
+    return StoredConfidence(confidence=confidence, at=at, subtype=subtype)
+
+
+def _findings(item: Item, evidence: Sequence[EvidenceRow]) -> Iterator[_Finding]:
+    """Give what later entries found, support before contradiction where one found both."""
+    later = [row for row in evidence if row.recorded_at > item.recorded_at and row.polarity in ("support", "contra")]
+    for _, rows in groupby(later, key=lambda row: (row.recorded_at, row.entry_id)):
+        found = list(rows)
+        for polarity in ("support", "contra"):
+            said = [row for row in found if row.polarity == polarity]
+            if said:
+                yield _Finding(polarity, said)
+
+
+def folded_strength(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str, Any]:
+    """Give the fields that follow from evidence: confidence (0 of a trend), stage, and what decay needs."""
+    strength = weighed(item, evidence)
+    stored = strength.stored
+    kept = {
+        "at": isoformat(item.recorded_at if stored is None else stored.at),
+        "reinforcements": strength.reinforcements,
+        "contradictions": strength.contradictions,
+        "last_reinforced": None if stored is None else isoformat(stored.last_reinforced),
+        "cap": strength.cap,
+        "trend": stored is None,
+    }
+    fields = {"confidence": 0.0 if stored is None else rounded(stored.confidence), STRENGTH: kept}
+    told = item.with_fields(fields)
+    if item.ended == "dissolved":
+        return {**fields, "stage": "dissolved"}
+    at = _moment(item.data.get("decayed_to"), DECAYED_TO)
+    reference = item.recorded_at if stored is None else stored.at
+    return {**fields, "stage": stage_at(told, reference if at is None else at)}
+
+
+TRAITS_FOLD: Final = Fold(frozenset({"confidence", "stage", STRENGTH}), folded_strength)
+
+
+def strength_of(trait: Item) -> StoredConfidence | None:
+    """Give a trait's confidence with the time it holds for; None of a trend."""
+    kept = trait.data["strength"]
+    if kept["trend"]:
+        return None
+    return StoredConfidence(
+        confidence=trait.confidence,
+        at=parse_moment(kept["at"], field="strength.at"),
+        subtype=trait.data["subtype"],
+        reinforcements=kept["reinforcements"],
+        last_reinforced=_moment(kept["last_reinforced"], "strength.last_reinforced"),
+    )
+
+
+def confidence_at(trait: Item, moment: datetime) -> float | None:
+    """Give a trait's confidence at a time, in [0, 1]; None of a trend."""
+    stored = strength_of(trait)
+    return None if stored is None else stored.value_at(moment)
+
+
+def stage_at(trait: Item, moment: datetime) -> str:
+    """Give a trait's stage at a time: no more than its cap before its first reinforcement in a later cycle."""
+    stored = strength_of(trait)
+    return TREND if stored is None else stage(stored.value_at(moment), trait.data["strength"]["cap"])
+
+
+def _moment(given: Any, field: str) -> datetime | None:
+    return None if given is None else parse_moment(given, field=field)
+
+
+# Which traits a search or a composed context may show (NM-11); listings and look-ups by id show them all.
+
+UNRECALLED_STAGES: Final = ("trend", "candidate", "dissolved")
+"""Stages in which a trait is no more than a guess, or was given up (NM-11)."""
+
+SIDE_OF: Final = "side_of"
+"""The member of a trait's ``data`` that names the trait with two sides whose one side it is."""
+
+
+def recalled(item: Item) -> bool:
+    """Tell whether a search or a composed context may show an item: anything but some traits.
+
+    Not those in ``UNRECALLED_STAGES``, nor ended ones. Not one side of a trait with two: the whole says both. A trait
+    without a stage may be shown.
+    """
+    return item.kind != TRAIT or (
+        item.stage not in UNRECALLED_STAGES and item.ended is None and item.data.get(SIDE_OF) is None
+    )

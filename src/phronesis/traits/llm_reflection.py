@@ -1,0 +1,210 @@
+"""Reflection by a model: one structured call, perhaps after questions (requirements NM-03, NM-10, NM-15).
+
+Each trait that too much contradicts is asked about once more, apart.
+
+What it says is recorded whole, so that a replay asks nobody. An answer that is none skips the round: rules do not stand
+in here, since what a model found before would be judged by another measure from one day to the next.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from phronesis.core.data_delimiters import choose_boundary
+from phronesis.core.entries import Entry, Outcome
+from phronesis.core.items import Item
+from phronesis.core.relations import Origin
+from phronesis.core.timestamps import isoformat
+from phronesis.engine.handler import Bench
+from phronesis.log.reader import fit
+from phronesis.models.prompts import prompt
+from phronesis.models.structured_client import Answer, Task
+from phronesis.traits.laws.records import Reconsidered, SeenTrait
+from phronesis.traits.reflection_answer import Questions, ReflectAsker, Reflected, Special
+from phronesis.traits.reflection_state import Round
+from phronesis.traits.scan import Material, open_traits, seen_trait
+from phronesis.traits.strategies import ANSWERS, Thought
+
+# What a model is shown at a reflection: memories and traits as lines of JSON between fences (law 8).
+
+MAX_SHOWN: Final = 40_000
+"""Characters of new memories that are shown, the most important first where they do not all fit."""
+
+MAX_EARLIER: Final = 12_000
+MAX_TRAITS: Final = 16_000
+"""Characters of earlier memories, and of traits, the surest first."""
+
+MAX_CONTENT: Final = 600
+"""Characters shown of one memory or trait."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The data of one question, and the ids of the memories and traits in it."""
+
+    data: str
+    memories: Sequence[str]
+    traits: Sequence[str]
+
+
+def shown(entry_id: str, new: Sequence[Item], earlier: Sequence[Item], traits: Sequence[SeenTrait]) -> Shown:
+    """Show new memories, earlier ones and traits, as many of each as fit."""
+    weighty = sorted(new, key=lambda memory: (-memory.importance, memory.recorded_at, memory.id))
+    fitting = _fitting(((memory.id, _memory(memory)) for memory in weighty), MAX_SHOWN)
+    recent = {memory.id: fitting[memory.id] for memory in new if memory.id in fitting}
+    older = _fitting(((memory.id, _memory(memory)) for memory in earlier), MAX_EARLIER)
+    sure = sorted(traits, key=lambda trait: (-(trait.confidence or 0.0), trait.id))
+    known = _fitting(((trait.id, _trait(trait)) for trait in sure), MAX_TRAITS)
+    boundary = choose_boundary(entry_id, [*recent.values(), *older.values(), *known.values()])
+    lines = ["New memories:", boundary.turn('role="new"', "\n".join(recent.values()))]
+    if older:
+        lines += ["Earlier memories:", boundary.turn('role="earlier"', "\n".join(older.values()))]
+    lines += ["Traits known so far:", boundary.turn('role="traits"', "\n".join(known.values()) or "(none)")]
+    return Shown("\n".join(lines), [*recent, *older], list(known))
+
+
+def shown_special(entry_id: str, trait: SeenTrait, supporting: Sequence[Item], against: Sequence[Item]) -> Shown:
+    """Show a trait with what supports and contradicts it, the latest where not all fits."""
+    both = [
+        _fitting(((memory.id, _memory(memory)) for memory in listed[::-1]), MAX_EARLIER)
+        for listed in (supporting, against)
+    ]
+    told = _trait(trait)
+    boundary = choose_boundary(entry_id, [told, *both[0].values(), *both[1].values()])
+    lines = ["The trait:", boundary.turn('role="trait"', told)]
+    for name, texts in zip(("supporting", "contradicting"), both, strict=True):
+        lines += [f"Memories, {name}:", boundary.turn(f'role="{name}"', "\n".join([*texts.values()][::-1]))]
+    return Shown("\n".join(lines), [*both[0], *both[1]], [trait.id])
+
+
+def _fitting(texts: Iterable[tuple[str, str]], room: int) -> dict[str, str]:
+    out: dict[str, str] = {}
+    for name, text in texts:
+        room -= len(text) + 1
+        if room < 0:
+            break
+        out[name] = text
+    return out
+
+
+def _memory(memory: Item) -> str:
+    return _json({
+        "id": memory.id, "at": isoformat(memory.occurred_at or memory.recorded_at), "kind": memory.kind,
+        "session": memory.session_id, "content": memory.content[:MAX_CONTENT],
+    })  # fmt: skip
+
+
+def _trait(trait: SeenTrait) -> str:
+    return _json({
+        "id": trait.id, "content": trait.content[:MAX_CONTENT], "stage": trait.stage, "subtype": trait.subtype,
+        "confidence": trait.confidence, "context": trait.context,
+    })  # fmt: skip
+
+
+def _json(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+PROMPT_VERSION: Final = "reflect/1"
+"""Rises when ``prompts/reflect.md`` or one of its two companions changes: it stands with every outcome."""
+
+Look = Callable[[Bench, str], Sequence[str]]
+"""Searches a lane for what answers a question; gives the ids of items, best first."""
+
+FOUND: Final = 8
+"""Earlier memories that are shown for each question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """The mind of a model. ``questions`` is who is asked what to look up first; None: nobody, it concludes at once.
+
+    ``special`` is who is asked about traits that too much contradicts; None: the same model.
+    """
+
+    asker: ReflectAsker
+    questions: ReflectAsker | None = None
+    special: ReflectAsker | None = None
+    look: Look = field(default=lambda _bench, _question: ())
+
+    @property
+    def name(self) -> str:
+        """Gateway, model, and the version of what it was asked."""
+        return f"{self.asker.name} {PROMPT_VERSION}"
+
+    @property
+    def origin(self) -> Origin:
+        """By model."""
+        return "model"
+
+    def wishes(self, bench: Bench, entry: Entry, material: Material) -> Thought:
+        """Ask what the new memories come to."""
+        asked, earlier = self._earlier(bench, entry, material)
+        data = self._shown(entry, material, earlier)
+        answer: Answer[Reflected] = self.asker.ask(bench.tenant, Task(prompt("reflect"), data.data, Reflected))
+        thought = asked.plus(self._thought("reflect", self.asker, answer, data, material))
+        found = None if answer.value is None else answer.value.wishes()
+        error = None if answer.value is not None else _code(answer)
+        return Thought(
+            wishes=found, made_by=self.name, said=_numbered(thought.said), seen=thought.seen,
+            stands_on=thought.stands_on, spent=thought.spent, error=error,
+        )  # fmt: skip
+
+    def reconsider(self, bench: Bench, entry: Entry, work: Round, trait_id: str) -> tuple[Reconsidered | None, Thought]:
+        """Ask what becomes of a trait; None where there is no answer."""
+        asker = self.special or self.asker
+        rows = work.rows.get(trait_id, [])
+        trait = seen_trait(work.traits[trait_id], rows, entry.recorded_at)
+        data = shown_special(entry.id, trait, work.evidence(trait.supporting), work.evidence(trait.contradicting))
+        answer: Answer[Special] = asker.ask(bench.tenant, Task(prompt("special_reflection"), data.data, Special))
+        thought = Thought(
+            made_by=f"{asker.name} {PROMPT_VERSION}", said=_said("special_reflection", asker, answer),
+            seen=[*data.memories, trait_id], stands_on=[work.traits[trait_id].entry_id], spent=answer.spent,
+        )  # fmt: skip
+        return (None if answer.value is None else answer.value.reconsidered()), thought
+
+    def _earlier(self, bench: Bench, entry: Entry, material: Material) -> tuple[Thought, list[Item]]:
+        """Give what new memories are linked to, and what was found for the questions of the first stage."""
+        known = {memory.id: memory for memory in material.memories if memory.id not in material.new}
+        linked = [link.to_id for link in sorted(material.links, key=lambda link: -link.weight)]
+        if self.questions is None:
+            return Thought(), [known[one] for one in dict.fromkeys(linked) if one in known]
+        data = self._shown(entry, material, [])
+        answer: Answer[Questions] = self.questions.ask(
+            bench.tenant, Task(prompt("reflect_questions"), data.data, Questions)
+        )
+        thought = self._thought("questions", self.questions, answer, data, material)
+        asked = answer.value.questions if answer.value is not None else []
+        ids = [one for question in asked for one in self.look(bench, question)[:FOUND]]
+        return thought, [known[one] for one in dict.fromkeys([*ids, *linked]) if one in known]
+
+    @staticmethod
+    def _shown(entry: Entry, material: Material, earlier: Sequence[Item]) -> Shown:
+        new = [memory for memory in material.memories if memory.id in material.new]
+        traits = [seen_trait(trait, material.evidence.get(trait.id, ()), entry.recorded_at)
+                  for trait in open_traits(material)]  # fmt: skip
+        return shown(entry.id, new, earlier, traits)
+
+    @staticmethod
+    def _thought(role: str, asker: ReflectAsker, answer: Answer[Any], data: Shown, material: Material) -> Thought:
+        made = {material.traits[one].entry_id for one in data.traits}
+        return Thought(said=_said(role, asker, answer), seen=data.memories, stands_on=sorted(made),
+                       spent=answer.spent)  # fmt: skip
+
+
+def _said(role: str, asker: ReflectAsker, answer: Answer[Any]) -> list[Outcome]:
+    bodies: list[Mapping[str, Any]] = [
+        {"role": role, "constraint": attempt.constraint, "text": fit(attempt.text),
+         "finish_reason": attempt.finish_reason, "problem": attempt.problem}
+        for attempt in answer.attempts
+    ]  # fmt: skip
+    return [Outcome(role=ANSWERS, made_by=asker.name, n=n, body=body) for n, body in enumerate(bodies)]
+
+
+def _numbered(said: Sequence[Outcome]) -> list[Outcome]:
+    return [Outcome(role=one.role, made_by=one.made_by, n=n, body=one.body) for n, one in enumerate(said)]
+
+
+def _code(answer: Answer[Any]) -> str:
+    return answer.error.code if answer.error is not None else "model.error"

@@ -1,0 +1,261 @@
+"""The verb ``reflect``: nine steps, in one entry that can be taken back whole (requirements NM-02, NM-03).
+
+Preparing scans, asks rules or a model what it makes of it (steps 2, 4, 5, 6 and 7 in one call), sifts out what is
+sensitive, and asks again about traits that too much contradicts; all of it stands in outcomes. Applying carries the
+steps out on the lane as it is: scan, trends, expiring and promoting them, behaviours, preferences, core,
+contradictions, time, mark. What breaks a rule is refused alone, and the cycle says so.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Final
+
+from phronesis.core.changes import Changes, Fold
+from phronesis.core.entries import Entry, Outcome, is_erased
+from phronesis.core.ids import item_id
+from phronesis.core.items import Item
+from phronesis.core.relations import Origin
+from phronesis.core.timestamps import isoformat
+from phronesis.engine.handler import Bench, Handler, Outcomes, Prepare
+from phronesis.store.lane_view import LaneView
+from phronesis.traits import behaviours, contradictions, upgrades
+from phronesis.traits.behaviours import without_twins
+from phronesis.traits.contradictions import CORRECTED
+from phronesis.traits.laws.records import COUNTED, CYCLE, RefusedWish, Wishes
+from phronesis.traits.laws.strength import DECAYED_TO, TRAIT, TRAITS_FOLD, Due, Thresholds, due, stage_at
+from phronesis.traits.reflection_answer import as_body, from_body, special_body, special_from
+from phronesis.traits.reflection_state import Round
+from phronesis.traits.scan import SIDES, Material, scan
+from phronesis.traits.strategies import ANSWERS, Guard, Mind, Thought, sensitive_words, sift, withheld
+from phronesis.traits.text_similarity import Likeness
+from phronesis.traits.upgrades import is_trend
+
+# Step 9: what a reflection leaves of itself, an item of kind cycle (requirements NM-03, NM-14).
+
+COMPLETED: Final = "completed"
+FAILED: Final = "failed"
+
+MAX_TOLD: Final = 100
+"""Refused wishes that a cycle lists."""
+
+
+def make_cycle(
+    entry: Entry,
+    scope: Mapping[str, Any],
+    trigger: Mapping[str, Any],
+    *,
+    counts: Mapping[str, int],
+    refused: Sequence[RefusedWish] = (),
+    error: str | None = None,
+    **told: Any,
+) -> Item:
+    """Give the item of a reflection that ran; with ``error`` of a round that was skipped."""
+    data = {
+        "status": COMPLETED if error is None else FAILED, "trigger_type": trigger["reason"],
+        "trigger_value": trigger.get("value"), "memories_scanned": trigger["new_memories"],
+        **{name: counts[name] for name in COUNTED if counts.get(name)},
+        "refused": [asdict(one) for one in refused[:MAX_TOLD]] or None, "error": error, **told,
+    }  # fmt: skip
+    return Item(
+        id=item_id(entry.id, CYCLE, ""),
+        kind=CYCLE,
+        content="",
+        entry_id=entry.id,
+        recorded_at=entry.recorded_at,
+        updated_at=entry.recorded_at,
+        importance=1,
+        source_type="reflection",
+        occurred_at=entry.recorded_at,
+        valid_from=entry.recorded_at,
+        data={name: value for name, value in data.items() if value is not None},
+        **scope,
+    )
+
+
+# What was recalled of late was of use: traits that contexts and searches showed gain usefulness (requirement NM-15).
+
+CREDIT: Final = 0.02
+"""Usefulness that one recall adds (NM-15, the source's later list), up to 1."""
+
+USEFULNESS: Final = "data.usefulness"
+
+
+def credit(work: Round, recalled: Mapping[str, int]) -> None:
+    """Credit the traits that were shown, as often as they were."""
+    for trait_id, times in recalled.items():
+        trait = work.traits.get(trait_id)
+        if trait is not None and times > 0:
+            useful = min(1.0, trait.data.get("usefulness", 0.0) + CREDIT * times)
+            work.change(trait_id, {USEFULNESS: round(useful, 6)}, "recalled")
+
+
+# Step 8: time (requirement NM-09). A trait is changed only when time has moved it over a border of its stages.
+
+
+def fade(work: Round) -> None:
+    """Move traits over the borders that they have reached; below .1 they dissolve."""
+    now = work.entry.recorded_at
+    for trait_id, trait in list(work.traits.items()):
+        if is_trend(trait):
+            continue
+        stage = stage_at(trait, now)
+        if stage == "dissolved":
+            work.end(trait_id, "dissolved", "faded")
+        elif stage != trait.stage:
+            work.change(trait_id, {DECAYED_TO: isoformat(now)}, "faded")
+
+
+def rejoin(work: Round) -> None:
+    """Let a trait of which one side is left say what that side says; where none is left, it ends with them.
+
+    What a person wrote stands.
+    """
+    for trait_id, trait in list(work.traits.items()):
+        had = trait.data.get(SIDES, ())
+        sides = [one for one in had if one in work.traits]
+        if had and not sides:
+            work.end(trait_id, "dissolved", "no side is left")
+        elif had and len(sides) == 1 and not trait.data.get(CORRECTED):
+            left = work.traits[sides[0]]
+            fields = {"content": left.content, "data.context": left.data["context"], f"data.{SIDES}": sides}
+            if trait.content != left.content:
+                work.change(trait_id, fields, "one side is left")
+
+
+REFLECT: Final = "reflect"
+
+TRIGGER: Final = "trigger"
+WISHES: Final = "wishes"
+SPECIAL: Final = "special"
+REFUSED: Final = "refused"
+SKIPPED: Final = "skipped"
+"""Roles of a reflection's outcomes: why it ran, what is wished, what special reflections said, what was sifted out, and
+that the round was skipped. What a model said word for word stands under that of `minds`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reflecting:
+    """Prepares reflections."""
+
+    mind: Mind
+    guard: Guard
+    likeness: Likeness
+    thresholds: Thresholds = field(default_factory=Thresholds)
+
+    def __call__(self, bench: Bench, entry: Entry) -> Sequence[Outcome]:
+        """Give what applying needs; nothing more than why where nothing is due or nothing is new."""
+        with bench.view() as view:
+            material = scan(view, entry)
+            scope = view.scope_fields()
+        found = _due(material, entry, self.thresholds)
+        last = None if material.last is None else material.last.id
+        body = {**found.to_dict(), "value": found.value, "last": last}
+        outcomes = [Outcome(role=TRIGGER, made_by=self.mind.name, body=body)]
+        material = material.readable()
+        if not found.due or not material.new:
+            return outcomes
+        material = replace(material, links=behaviours.links_of(material.latest(), material.new))
+        thought = self.mind.wishes(bench, entry, material)
+        if thought.wishes is None:
+            return [*outcomes, *withheld(self.guard, thought.said, refused=False), _skipped(self.mind.name, thought)]
+        wishes, refused = sift(self.guard, thought.wishes, material)
+        outcomes += withheld(self.guard, thought.said, refused=bool(refused))
+        wishes, known = without_twins(self.likeness, bench.tenant, wishes, material)
+        work = Round.of(material, entry, self.mind.origin, scope)
+        carry_out(work, wishes)
+        specials, later = self._reconsidered(bench, entry, work)
+        body = {
+            **as_body(wishes), "links": [list(link) for link in material.links], "origin": self.mind.origin,
+            "seen": list(thought.seen), "stands_on": list(thought.stands_on),
+            "spent": asdict(thought.spent.plus(later.spent)),
+        }  # fmt: skip
+        outcomes += [Outcome(role=WISHES, made_by=thought.made_by, body=body)]
+        outcomes += [Outcome(role=REFUSED, made_by=self.guard.version, n=n, body=asdict(one))
+                     for n, one in enumerate([*refused, *known, *later.refused])]  # fmt: skip
+        outcomes += [Outcome(role=SPECIAL, made_by=one.made_by, n=n, body=one.body) for n, one in enumerate(specials)]
+        first = sum(one.role == ANSWERS for one in outcomes)
+        return outcomes + [replace(one, n=first + n) for n, one in enumerate(later.said)]
+
+    def _reconsidered(self, bench: Bench, entry: Entry, work: Round) -> tuple[list[Outcome], Thought]:
+        """Ask what becomes of the traits that too much contradicts; one that gets no answer stays as it is."""
+        found: list[Outcome] = []
+        together = Thought()
+        for trait_id in contradictions.doubtful(work):
+            said, thought = self.mind.reconsider(bench, entry, work, trait_id)
+            refusal = None if said is None else sensitive_words(self.guard, said)
+            kept = withheld(self.guard, thought.said, refused=refusal is not None)
+            together = together.plus(replace(thought, said=kept))
+            if refusal is not None:
+                together = together.refusing(refusal)
+            elif said is not None:
+                leaning = {"seen": list(thought.seen), "stands_on": list(thought.stands_on)}
+                body = {**special_body(trait_id, said), **leaning}
+                found.append(Outcome(role=SPECIAL, made_by=thought.made_by, body=body))
+        return found, together
+
+
+def carry_out(work: Round, wishes: Wishes) -> None:
+    """Carry out steps 2 to 7, but for what special reflections say."""
+    standing = {trait_id for trait_id, trait in work.traits.items() if upgrades.is_trend(trait)}
+    upgrades.begin_trends(work, wishes.new_trends)
+    upgrades.confirm_trends(work, wishes.reinforcements)
+    upgrades.expire_trends(work)
+    behaviours.begin_behaviours(work, wishes.new_behaviors)
+    behaviours.reinforce(work, wishes.reinforcements, trends=standing)
+    upgrades.upgrade(work, wishes.upgrades, subtype="preference")
+    upgrades.upgrade(work, wishes.upgrades, subtype="core")
+    upgrades.refuse_others(work, wishes.upgrades)
+    contradictions.contradict(work, wishes.contradictions)
+
+
+def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
+    """Carry the nine steps out on the lane as it is."""
+    trigger = next(iter(outcomes.get(TRIGGER, ())), None)
+    if is_erased(entry.payload) or trigger is None or not trigger.body["due"]:
+        return Changes()
+    scope = view.scope_fields()
+    for outcome in outcomes.get(SKIPPED, ()):
+        failed = make_cycle(entry, scope, trigger.body, counts={}, error=outcome.body["error"],
+                            spent=outcome.body["spent"], made_by=outcome.made_by)  # fmt: skip
+        return Changes(items=[failed])
+    said = next(iter(outcomes.get(WISHES, ())), None)
+    origin: Origin = "rule" if said is None else said.body["origin"]
+    work = Round.of(scan(view, entry), entry, origin, scope)
+    carry_out(work, Wishes() if said is None else from_body(said.body))
+    behaviours.join(work, () if said is None else said.body["links"])
+    for outcome in outcomes.get(SPECIAL, ()):
+        contradictions.reconsider(work, outcome.body["trait_id"], special_from(outcome.body))
+    credit(work, entry.payload.get("recalled", {}))
+    fade(work)
+    rejoin(work)
+    sifted = [RefusedWish(**outcome.body) for outcome in outcomes.get(REFUSED, ())]
+    cycle = make_cycle(
+        entry, scope, trigger.body, counts=work.counts, refused=[*sifted, *work.refused],
+        made_by=trigger.made_by if said is None else said.made_by, spent=None if said is None else said.body["spent"],
+    )  # fmt: skip
+    return Changes(items=[*work.created, cycle], patches=work.patches, evidence=work.added, edges=work.edges)
+
+
+def _due(material: Material, entry: Entry, thresholds: Thresholds) -> Due:
+    """Say whether the reflection is due: another may have done its work since it was asked for."""
+    payload = entry.payload
+    learned = material.learned
+    asked = {name: bool(payload.get(name)) for name in ("force", "session_ended", "daily")}
+    overtaken = (None if material.last is None else material.last.id) != payload.get("last")
+    if overtaken and not learned.memories:
+        asked = {}
+    return due(learned, entry.recorded_at, thresholds, **asked)
+
+
+def _skipped(name: str, thought: Thought) -> Outcome:
+    body: Mapping[str, Any] = {"error": thought.error, "spent": asdict(thought.spent), "seen": list(thought.seen),
+                               "stands_on": list(thought.stands_on)}  # fmt: skip
+    return Outcome(role=SKIPPED, made_by=name, body=body)
+
+
+def handlers(prepare: Prepare | None) -> tuple[Handler, ...]:
+    """Give the handler of ``reflect``, prepared so."""
+    return (Handler(verb=REFLECT, apply=apply, prepare=prepare),)
+
+
+FOLDS: Final[Mapping[str, Fold]] = {TRAIT: TRAITS_FOLD}

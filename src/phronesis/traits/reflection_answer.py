@@ -1,0 +1,227 @@
+"""The form of what a model answers to a reflection: the source's JSON keys, read leniently where nothing is at stake.
+
+A number that is code's to set (a confidence) is passed over; an id may be written as a citation; a word that is none of
+the contexts or grades falls back to the plainest. What is not of the schema at all skips the round.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Final, Literal, Protocol
+
+import pydantic
+
+from phronesis.core.confidence import GRADES
+from phronesis.models.structured_client import Answer, Task
+from phronesis.traits.laws.records import (
+    GENERAL,
+    LONG_WINDOW,
+    Contradicted,
+    Facet,
+    NewBehavior,
+    NewTrend,
+    Reconsidered,
+    Reinforcement,
+    Side,
+    Upgrade,
+    Wishes,
+)
+
+MAX_WISHES: Final = 50
+"""Wishes of one kind in an answer."""
+
+MAX_IDS: Final = 200
+MAX_SENTENCE: Final = 500
+
+_Sentence = Annotated[str, pydantic.Field(max_length=MAX_SENTENCE)]
+
+
+def _plain_id(given: str) -> str:
+    return given.strip().removeprefix("mem:").strip("[]").casefold()
+
+
+_Id = Annotated[str, pydantic.Field(max_length=80), pydantic.AfterValidator(_plain_id)]
+_Ids = Annotated[list[_Id], pydantic.Field(max_length=MAX_IDS)]
+
+
+def _grade(given: Any) -> Any:
+    named = given.strip().upper() if isinstance(given, str) else "C"
+    return named if named in GRADES else "C"
+
+
+_Grade = Annotated[Literal["A", "B", "C", "D"], pydantic.BeforeValidator(_grade)]
+
+
+class Form(pydantic.BaseModel):
+    """A part of an answer. Fields that nobody asked for are passed over."""
+
+    model_config = pydantic.ConfigDict(extra="ignore")
+
+
+class TrendForm(Form):
+    """Something that shows of late."""
+
+    content: _Sentence
+    evidence_ids: _Ids
+    window_days: int = LONG_WINDOW
+    context: str = GENERAL
+
+
+class BehaviorForm(Form):
+    """Something that shows again and again."""
+
+    content: _Sentence
+    evidence_ids: _Ids
+    context: str = GENERAL
+    quality_grade: _Grade = "C"
+
+
+class ReinforcementForm(Form):
+    """New memories for a trait."""
+
+    trait_id: _Id
+    new_evidence_ids: _Ids
+    quality_grade: _Grade = "C"
+
+
+class ContradictionForm(Form):
+    """New memories against a trait."""
+
+    trait_id: _Id
+    contradicting_evidence_ids: _Ids
+
+
+class UpgradeForm(Form):
+    """Traits that point to one tendency."""
+
+    from_trait_ids: _Ids
+    new_content: _Sentence
+    new_subtype: Literal["behavior", "preference", "core"]
+    reasoning: str = ""
+    context: str | None = None
+    facet: Facet | None = None
+
+
+def _all_required(schema: dict[str, Any]) -> None:
+    schema["required"] = list(schema["properties"])
+
+
+class Reflected(Form):
+    """The answer of the main call. A list that is left out is empty; an answer without any of them is none."""
+
+    model_config = pydantic.ConfigDict(json_schema_extra=_all_required)
+
+    new_trends: Annotated[list[TrendForm], pydantic.Field(max_length=MAX_WISHES)] = []
+    new_behaviors: Annotated[list[BehaviorForm], pydantic.Field(max_length=MAX_WISHES)] = []
+    reinforcements: Annotated[list[ReinforcementForm], pydantic.Field(max_length=MAX_WISHES)] = []
+    contradictions: Annotated[list[ContradictionForm], pydantic.Field(max_length=MAX_WISHES)] = []
+    upgrades: Annotated[list[UpgradeForm], pydantic.Field(max_length=MAX_WISHES)] = []
+
+    @pydantic.model_validator(mode="before")
+    @classmethod
+    def _says_something(cls, given: Any) -> Any:
+        if isinstance(given, Mapping) and not given.keys() & cls.model_fields.keys():
+            raise ValueError(f"must have the lists {', '.join(cls.model_fields)}")
+        return given
+
+    def wishes(self) -> Wishes:
+        """Give what it wishes."""
+        return Wishes(
+            new_trends=[NewTrend(**one.model_dump()) for one in self.new_trends],
+            new_behaviors=[NewBehavior(**one.model_dump()) for one in self.new_behaviors],
+            reinforcements=[Reinforcement(**one.model_dump()) for one in self.reinforcements],
+            contradictions=[Contradicted(**one.model_dump()) for one in self.contradictions],
+            upgrades=[Upgrade(**one.model_dump()) for one in self.upgrades],
+        )
+
+
+class SideForm(Form):
+    """One side of a trait that depends on the situation."""
+
+    content: _Sentence
+    context: str = GENERAL
+    evidence_ids: _Ids = []
+
+
+class Special(Form):
+    """The answer of a special reflection."""
+
+    action: Literal["modify", "dissolve", "split"]
+    new_content: _Sentence = ""
+    reasoning: str
+    split: Annotated[list[SideForm], pydantic.Field(max_length=2)] = []
+
+    @pydantic.field_validator("new_content", mode="before")
+    @classmethod
+    def _nothing_is_no_words(cls, given: Any) -> Any:
+        return "" if given is None else given
+
+    @pydantic.field_validator("split", mode="before")
+    @classmethod
+    def _nothing_is_no_sides(cls, given: Any) -> Any:
+        return [] if given is None else given
+
+    def reconsidered(self) -> Reconsidered:
+        """Give what it makes of the trait."""
+        return Reconsidered(
+            action=self.action, reasoning=self.reasoning[:MAX_SENTENCE], new_content=self.new_content,
+            sides=[Side(**one.model_dump()) for one in self.split],
+        )  # fmt: skip
+
+
+class Questions(Form):
+    """The answer of the first stage: what is worth looking up before concluding."""
+
+    questions: Annotated[list[Annotated[str, pydantic.Field(max_length=300)]], pydantic.Field(max_length=5)]
+
+
+class ReflectAsker(Protocol):
+    """Who can be asked (``models.asker.Asker``)."""
+
+    @property
+    def name(self) -> str:
+        """Gateway and model."""
+        ...
+
+    def ask(self, tenant: str, task: Task[Any]) -> Answer[Any]:
+        """Give an answer of the task's form, or why there is none."""
+        ...
+
+
+_KINDS: Final[Mapping[str, Any]] = {
+    "new_trends": NewTrend, "new_behaviors": NewBehavior, "reinforcements": Reinforcement,
+    "contradictions": Contradicted, "upgrades": Upgrade,
+}  # fmt: skip
+
+
+def as_body(wishes: Wishes) -> dict[str, Any]:
+    """Give wishes as an outcome holds them, under the source's keys."""
+    return {
+        name: [{key: list(value) if isinstance(value, tuple | list) else value for key, value in _fields(one).items()}
+               for one in getattr(wishes, name)]
+        for name in _KINDS
+    }  # fmt: skip
+
+
+def from_body(body: Mapping[str, Any]) -> Wishes:
+    """Read what ``as_body`` gave."""
+    return Wishes(**{name: [kind(**one) for one in body[name]] for name, kind in _KINDS.items()})
+
+
+def special_body(trait_id: str, said: Reconsidered) -> dict[str, Any]:
+    """Give what a special reflection said of a trait as an outcome holds it."""
+    sides: Sequence[Mapping[str, Any]] = [
+        _fields(side) | {"evidence_ids": list(side.evidence_ids)} for side in said.sides
+    ]
+    return {"trait_id": trait_id, "action": said.action, "new_content": said.new_content, "reasoning": said.reasoning,
+            "split": list(sides)}  # fmt: skip
+
+
+def special_from(body: Mapping[str, Any]) -> Reconsidered:
+    """Read what ``special_body`` gave."""
+    sides = [Side(**side) for side in body["split"]]
+    return Reconsidered(
+        action=body["action"], new_content=body["new_content"], reasoning=body["reasoning"], sides=sides
+    )
+
+
+def _fields(record: Any) -> dict[str, Any]:
+    return {name: getattr(record, name) for name in record.__slots__}

@@ -1,0 +1,141 @@
+"""Whether a reflection is due, and what one came to: what callers ask around the verb ``reflect``."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from threading import Lock
+from typing import Any
+from weakref import WeakValueDictionary
+
+from phronesis.core.entries import Entry
+from phronesis.core.items import Item
+from phronesis.core.reports import pause_after
+from phronesis.core.scope import LaneName
+from phronesis.core.serialization import decode
+from phronesis.engine.writer import Writer
+from phronesis.log.reader import load_entry
+from phronesis.store.context_impressions import shown_since
+from phronesis.store.database import Database, Unit
+from phronesis.store.deltas import deltas_of_entry
+from phronesis.store.items import read_items
+from phronesis.store.lane_view import LaneView
+from phronesis.store.lanes import Lane, find_lane, get_lane
+from phronesis.store.log import read_outcomes, seqs_of_entries
+from phronesis.traits.laws.records import CYCLE, MEMORY_KINDS, ReflectionCycle, cycle_of, not_due
+from phronesis.traits.laws.strength import TRAIT, Due, Learned, Thresholds, due
+from phronesis.traits.reflection import REFLECT, TRIGGER
+from phronesis.traits.scan import failed_since, last_cycle
+
+
+@dataclass(frozen=True, slots=True)
+class Reflector:
+    """Looks at the triggers of a lane, and reads what a reflection left."""
+
+    database: Database
+    thresholds: Thresholds = field(default_factory=Thresholds)
+    background: bool = True
+    """Whether workers reflect when it is due."""
+    _guard: Lock = field(default_factory=Lock)
+    _locks: WeakValueDictionary[tuple[str, LaneName], Lock] = field(default_factory=WeakValueDictionary)
+
+    def due(self, tenant: str, name: LaneName, now: datetime, **asked: bool) -> Due:
+        """Say whether a reflection on a lane is due; ``asked`` are force, session_ended and daily."""
+        with self.database.transaction(tenant, "read") as unit:
+            lane = find_lane(unit, name)
+            learned = Learned(memories=0, importance=0) if lane is None else _learned(LaneView(unit, lane))
+        return due(learned, now, self.thresholds, **asked)
+
+    def seen(self, tenant: str, name: LaneName) -> dict[str, Any]:
+        """Give what an entry says of its caller's view: the last reflection, and the traits recalled since."""
+        with self.database.transaction(tenant, "read") as unit:
+            lane = find_lane(unit, name)
+            if lane is None:
+                return {}
+            view = LaneView(unit, lane)
+            last = last_cycle(view)
+            shown = shown_since(unit, name, seq=0 if last is None else _seq(unit, last.entry_id))
+            recalled = {one: shown[one] for one, item in sorted(view.items(shown).items()) if item.kind == TRAIT}
+        told = {"last": None if last is None else last.id, "recalled": recalled}
+        return {name: value for name, value in told.items() if value}
+
+    def said(self, tenant: str, entry_id: str) -> dict[str, Any]:
+        """Give what an entry says of it: the same call again must say the same."""
+        with self.database.transaction(tenant, "read") as unit:
+            payload = load_entry(unit, entry_id).payload
+        return {name: payload[name] for name in ("last", "recalled") if name in payload}
+
+    def since(self, tenant: str, name: LaneName, seen: Mapping[str, Any]) -> ReflectionCycle | None:
+        """Give the last reflection where it is another than was ``seen``."""
+        last = self._last(tenant, name)
+        return None if last is None or last.id == seen.get("last") else cycle_of(last)
+
+    @contextmanager
+    def alone(self, tenant: str, name: LaneName) -> Iterator[None]:
+        """Let the threads of this process reflect on a lane one after the other: a model is asked once."""
+        with self._guard:
+            lock = self._locks.setdefault((tenant, name), Lock())
+        with lock:
+            yield
+
+    def _last(self, tenant: str, name: LaneName) -> Item | None:
+        with self.database.transaction(tenant, "read") as unit:
+            lane = find_lane(unit, name)
+            return None if lane is None else last_cycle(LaneView(unit, lane))
+
+    def visit(self, writer: Writer, tenant: str, lane: Lane, now: datetime) -> bool:
+        """Reflect on a user's lane where it is due, or where a day has passed over its traits; tell whether it was.
+
+        After one that failed it waits, longer each time (`core.reports`): a model that is away costs calls, and each
+        try an entry.
+        """
+        if lane.user_id is None:
+            return False
+        name = LaneName("user", lane.user_id)
+        found = self.due(tenant, name, now, daily=True)
+        if not found or not (found.new_memories or self._has_traits(tenant, name)) or self._rests(tenant, name, now):
+            return False
+        payload = {"daily": True, **self.seen(tenant, name)}
+        writer.write(tenant, name, verb=REFLECT, payload=payload, actor="worker")
+        return True
+
+    def _rests(self, tenant: str, name: LaneName, now: datetime) -> bool:
+        with self.database.transaction(tenant, "read") as unit:
+            lane = find_lane(unit, name)
+            failed = [] if lane is None else failed_since(LaneView(unit, lane))
+        longest = timedelta(hours=self.thresholds.hours)
+        return bool(failed) and now - failed[-1] < pause_after(len(failed), longest=longest)
+
+    def _has_traits(self, tenant: str, name: LaneName) -> bool:
+        with self.database.transaction(tenant, "read") as unit:
+            lane = find_lane(unit, name)
+            return lane is not None and bool(LaneView(unit, lane).find(kinds=(TRAIT,), limit=1))
+
+    def came_to(self, tenant: str, entry: Entry) -> ReflectionCycle:
+        """Give the reflection of an entry; where another had done its work by then, that one."""
+        with self.database.transaction(tenant, "read") as unit:
+            lane = get_lane(unit, entry.lane_id)
+            made = [delta.item_id for delta in deltas_of_entry(unit, lane.lane_id, entry.id)]
+            found = [item for item in read_items(unit, lane, made).values() if item.kind == CYCLE]
+            if found:
+                return cycle_of(found[0])
+            trigger = _trigger(read_outcomes(unit, [entry.id])[entry.id])
+            last = read_items(unit, lane, [trigger["last"]]) if trigger.get("last") else {}
+            for item in last.values():
+                return cycle_of(item)
+        return not_due(trigger.get("reason", "nothing_new"), trigger.get("value"))
+
+
+def _learned(view: LaneView) -> Learned:
+    last: Item | None = last_cycle(view)
+    since = None if last is None else last.recorded_at
+    memories, importance = view.weight(MEMORY_KINDS, since=since)
+    return Learned(memories=memories, importance=importance, since=since)
+
+
+def _seq(unit: Unit, entry_id: str) -> int:
+    return seqs_of_entries(unit, [entry_id]).get(entry_id, 0)
+
+
+def _trigger(rows: Any) -> Mapping[str, Any]:
+    return next((decode(row["body"]) for row in rows if row["role"] == TRIGGER), {})

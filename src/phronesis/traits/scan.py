@@ -1,0 +1,153 @@
+"""Step 1, the scan: what was learned since the last reflection, and the traits as they stood before this one.
+
+Of a lane that went on since, as where an entry is prepared again, later memories and later changes are left out.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final, NamedTuple
+
+from phronesis.core.data_delimiters import has_context
+from phronesis.core.entries import Entry
+from phronesis.core.items import Item, Trust
+from phronesis.core.relations import EvidenceRow
+from phronesis.engine.handler import evidence_before, items_before
+from phronesis.store.lane_view import LaneView
+from phronesis.traits.laws.records import CYCLE, MEMORY_KINDS, SeenMemory, SeenTrait
+from phronesis.traits.laws.strength import TRAIT, TREND, Learned, confidence_at
+
+SIDES: Final = "sides"
+"""The member of a trait's ``data`` that holds the ids of its sides."""
+
+
+MOST_COMPARED: Final = 5_000
+"""Memories that are compared with the new ones, the latest: what was said before has its traits already."""
+
+
+class Link(NamedTuple):
+    """A new memory, an earlier one that it is like, and how much, in (0, 1]."""
+
+    from_id: str
+    to_id: str
+    weight: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Material:
+    """What a reflection looks at. ``memories`` are all that live, oldest first, ``new`` the ids of those of late.
+
+    ``traits`` are all of any life, with their evidence; ``last`` is the last reflection that was completed, and
+    ``undone`` are the entries of those that were rolled back; ``links`` join new memories to those before them that
+    speak of the same.
+    """
+
+    last: Item | None
+    memories: Sequence[Item]
+    new: frozenset[str]
+    traits: Mapping[str, Item]
+    evidence: Mapping[str, Sequence[EvidenceRow]]
+    undone: frozenset[str] = frozenset()
+    links: Sequence[Link] = ()
+
+    def latest(self) -> list[Item]:
+        """Give all that is new, and of the rest the latest, oldest first."""
+        room = max(0, MOST_COMPARED - len(self.new))
+        earlier = [memory for memory in self.memories if memory.id not in self.new]
+        kept = {memory.id for memory in earlier[max(0, len(earlier) - room) :]} | self.new
+        return [memory for memory in self.memories if memory.id in kept]
+
+    def readable(self) -> "Material":
+        """Return this without what a reflection must not read.
+
+        Left out are memories that hold a composed context, which an edit or an older store may have put there, and what
+        a machine said before in the same words: of one source, a burst is one memory.
+        """
+        own = [memory for memory in self.memories if not has_context(memory.content)]
+        first: dict[object, str] = {}  # by who said what
+        for memory in own:
+            if memory.trust < Trust.USER:
+                source = (memory.source_type, memory.agent_id, memory.name, memory.subject, memory.content.casefold())
+                first.setdefault(source, memory.id)
+        once = set(first.values())
+        kept = [one for one in own if one.trust >= Trust.USER or one.id in once]
+        return replace(self, memories=kept, new=self.new & {one.id for one in kept})
+
+    @property
+    def learned(self) -> Learned:
+        """What the triggers look at."""
+        fresh = [memory for memory in self.memories if memory.id in self.new]
+        since = None if self.last is None else self.last.recorded_at
+        return Learned(memories=len(fresh), importance=sum(memory.importance for memory in fresh), since=since)
+
+
+def last_cycle(view: LaneView) -> Item | None:
+    """Give the last reflection that was completed and not taken back."""
+    return _completed(view.find(kinds=(CYCLE,)))
+
+
+def failed_since(view: LaneView) -> list[datetime]:
+    """Give when the reflections were that failed since the last one that was completed, oldest first."""
+    cycles = view.find(kinds=(CYCLE,))
+    done = _completed(cycles)
+    return [one.recorded_at for one in cycles[0 if done is None else cycles.index(done) + 1 :]]
+
+
+def scan(view: LaneView, entry: Entry) -> Material:
+    """Look at a lane as it was before an entry."""
+    cycles = _held(view, (CYCLE,), entry, live=False)
+    last = _completed([cycle for cycle in cycles if cycle.live])
+    memories = _memories(view, entry)
+    traits = {trait.id: trait for trait in _held(view, (TRAIT,), entry, live=False)}
+    return Material(
+        last=last,
+        memories=memories,
+        new=frozenset(memory.id for memory in memories if last is None or memory.recorded_at > last.recorded_at),
+        traits=traits,
+        evidence=evidence_before(view, traits, entry),
+        undone=frozenset(cycle.entry_id for cycle in cycles if not cycle.live),
+    )
+
+
+def _completed(cycles: Sequence[Item]) -> Item | None:
+    found = [cycle for cycle in cycles if cycle.data["status"] == "completed"]
+    return found[-1] if found else None
+
+
+def _memories(view: LaneView, entry: Entry) -> list[Item]:
+    """Give the memories that lived before an entry, though they may have ended since."""
+    there = view.lane.applied_seq < entry.seq
+    return [item for item in _held(view, MEMORY_KINDS, entry, live=there) if item.live]
+
+
+def _held(view: LaneView, kinds: Sequence[str], entry: Entry, *, live: bool) -> list[Item]:
+    found = [item for item in view.find(kinds=kinds, live=live) if item.recorded_at < entry.recorded_at]
+    return items_before(view, found, entry)
+
+
+def seen_memory(memory: Item) -> SeenMemory:
+    """Give a memory as rules and models are shown it."""
+    return SeenMemory(
+        id=memory.id, content=memory.content, kind=memory.kind, at=memory.occurred_at or memory.recorded_at,
+        session_id=memory.session_id, importance=memory.importance, subject=memory.subject, key=memory.key,
+        value=memory.value,
+    )  # fmt: skip
+
+
+def seen_trait(trait: Item, evidence: Sequence[EvidenceRow], moment: datetime) -> SeenTrait:
+    """Give a trait as rules and models are shown it, at a time."""
+    confidence = confidence_at(trait, moment)
+    return SeenTrait(
+        id=trait.id, content=trait.content, stage=trait.stage or TREND, subtype=trait.data["subtype"],
+        context=trait.data["context"], confidence=None if confidence is None else round(confidence, 4),
+        supporting=_sources(evidence, "support"), contradicting=_sources(evidence, "contra"),
+    )  # fmt: skip
+
+
+def open_traits(material: Material) -> list[Item]:
+    """Give the traits that may be reinforced or contradicted: those that live, sides instead of what has sides."""
+    return [trait for trait in material.traits.values() if trait.live and not trait.data.get(SIDES)]
+
+
+def _sources(evidence: Sequence[EvidenceRow], polarity: str) -> tuple[str, ...]:
+    return tuple(row.source_key for row in evidence if row.polarity == polarity)

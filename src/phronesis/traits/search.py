@@ -1,0 +1,237 @@
+"""Reading traits and reflections: what a user is like, by when it was known (requirements NM-12, NM-14)."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+from phronesis.core.items import Item
+from phronesis.core.relations import EvidenceRow
+from phronesis.core.scope import LaneName
+from phronesis.core.timestamps import to_micros
+from phronesis.index.projections import Part, whole
+from phronesis.recall.as_of import drawn_by, held_at, known_at, live_at
+from phronesis.recall.evidence import known_evidence
+from phronesis.store.database import Database, Unit
+from phronesis.store.eligible import Wanted, newest_items
+from phronesis.store.items import count_changes, lane_of_item, live_by_stage, read_items, read_where
+from phronesis.store.lanes import Lane, find_lane, get_lane
+from phronesis.store.relations import read_edges
+from phronesis.store.schema import items
+from phronesis.traits.laws.records import (
+    CONTEXTS,
+    CYCLE,
+    RANKS,
+    ReflectionCycle,
+    Trait,
+    TraitEvidence,
+    cycle_of,
+    told,
+    trait_of,
+)
+from phronesis.traits.laws.strength import TRAIT, recalled
+
+# A trait as a search document: its words, as long as it may be recalled.
+
+
+def project_trait(item: Item) -> list[Part]:
+    """Project a trait as its content; as nothing while it may not be recalled."""
+    return whole(item) if recalled(item) else []
+
+
+SUBTYPES: Final = ("behavior", "preference", "core")
+DEFAULT_STAGE: Final = "emerging"
+"""The least stage that is shown unless another is asked for (NM-12): what is below is not sure enough to act on."""
+
+MOST_LANES: Final = 128
+MOST_FILTERS: Final = 16
+"""Lanes of which what was read is kept, and listings of each: a process serves the users who are there just now."""
+
+LOOKED_AT: Final = 16
+"""Reflections looked at first for the last one that was completed; twice as many where all of these failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which traits are wanted. A value that is none of the known ones counts as not given."""
+
+    min_stage: str = DEFAULT_STAGE
+    subtype: str | None = None
+    context: str | None = None
+
+    @classmethod
+    def of(cls, min_stage: object, subtype: object, context: object) -> "Filter":
+        """Give the filter of what a caller gave."""
+        stages, subtypes, contexts = (
+            [name for name in known if name == given]
+            for known, given in ((RANKS, min_stage), (SUBTYPES, subtype), (CONTEXTS, context))
+        )
+        return cls((*stages, DEFAULT_STAGE)[0], (*subtypes, None)[0], (*contexts, None)[0])
+
+    @property
+    def stages(self) -> Sequence[str]:
+        """The stages that are wanted, rising."""
+        return RANKS[RANKS.index(self.min_stage) :]
+
+    def lets_through(self, trait: Trait) -> bool:
+        """Whether a trait is of the subtype, and shows in the context, by itself or by one of its sides."""
+        contexts = {trait.context, *(side.context for side in trait.sides)}
+        return self.subtype in (None, trait.subtype) and (self.context is None or self.context in contexts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """What was read of a lane: where the lane stood, how often its traits had changed, and the listings."""
+
+    epoch: int
+    seq: int
+    changes: int
+    listings: dict[Filter, list[Trait]]
+
+
+@dataclass(slots=True)
+class _Read:
+    """What was read of lanes, as long as no trait and no reflection of theirs changed. Thread-safe.
+
+    The lanes read last are kept.
+    """
+
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _lanes: "OrderedDict[tuple[str, int], _Kept]" = field(default_factory=OrderedDict)
+
+    def of(self, unit: Unit, lane: Lane) -> dict[Filter, list[Trait]]:
+        """Give what is kept of a lane, for the caller to read and to add to."""
+        name = (unit.tenant, lane.lane_id)
+        with self._lock:
+            known = self._lanes.get(name)
+        same = known is not None and (known.epoch, known.seq) == (lane.epoch, lane.applied_seq)
+        changes = known.changes if known is not None and same else count_changes(unit, lane, (TRAIT, CYCLE))
+        listings: dict[Filter, list[Trait]] = {}
+        if known is not None and (known.epoch, known.changes) == (lane.epoch, changes):
+            listings = known.listings if len(known.listings) < MOST_FILTERS else {}
+        with self._lock:
+            self._lanes[name] = _Kept(lane.epoch, lane.applied_seq, changes, listings)
+            self._lanes.move_to_end(name)
+            while len(self._lanes) > MOST_LANES:
+                self._lanes.popitem(last=False)
+        return listings
+
+
+@dataclass(frozen=True, slots=True)
+class TraitBook:
+    """Reads traits. It never writes, and no time passes while it reads: confidence is that of the last reflection.
+
+    So what was read holds until a trait or a reflection changes, and is kept: an agent asks for it before every answer,
+    and records a turn after each.
+    """
+
+    database: Database
+    read: _Read = field(default_factory=_Read)
+
+    def listed(self, tenant: str, name: LaneName, wanted: Wanted, which: Filter) -> list[Trait]:
+        """Give a user's traits, the surest stage first, in it the surest."""
+        with self.database.transaction(tenant, "read") as unit:
+            lane = find_lane(unit, name)
+            if lane is None:
+                return []
+            known = {} if wanted.past else self.read.of(unit, lane)
+            if which not in known:
+                known[which] = _listed(unit, lane, wanted, which)
+            return list(known[which])
+
+    def as_trait(self, tenant: str, item: Item, as_of: int | None = None) -> Trait:
+        """Give an item of kind trait as one, as of a time."""
+        with self.database.transaction(tenant, "read") as unit:
+            lane = get_lane(unit, lane_of_item(unit, item.id) or 0)
+            return _as_traits(unit, lane, [item], as_of)[0]
+
+    def evidence(self, tenant: str, item: Item, as_of: int | None = None) -> list[TraitEvidence]:
+        """Give what speaks for and against a trait, oldest first, each with what the memory says."""
+        with self.database.transaction(tenant, "read") as unit:
+            lane = get_lane(unit, lane_of_item(unit, item.id) or 0)
+            rows = known_evidence(unit, lane.lane_id, [item.id], as_of=as_of).get(item.id, [])
+            memories = read_items(unit, lane, [row.source_key for row in rows])
+            if as_of is not None:
+                memories = {item.id: item for item in known_at(unit, lane.lane_id, memories.values(), as_of)}
+        ordered = sorted(rows, key=lambda row: (row.recorded_at, row.occurred_at or row.recorded_at, row.source_key))
+        return [told(row, memories.get(row.source_key)) for row in ordered if row.polarity in ("support", "contra")]
+
+    def cycles(self, tenant: str, name: LaneName, *, limit: int) -> list[ReflectionCycle]:
+        """Give a user's reflections, newest first; those that were taken back are left out."""
+        with self.database.transaction(tenant, "read") as unit:
+            lane = find_lane(unit, name)
+            found = [] if lane is None else newest_items(unit, lane, Wanted(kinds=[CYCLE]), limit=limit)
+        return [cycle_of(item) for item in found]
+
+    def cycle(self, tenant: str, cycle_id: str) -> ReflectionCycle:
+        """Give a reflection by its id."""
+        with self.database.transaction(tenant, "read") as unit:
+            lane = get_lane(unit, lane_of_item(unit, cycle_id) or 0)
+            return cycle_of(read_items(unit, lane, [cycle_id])[cycle_id])
+
+
+def last_reflected(unit: Unit, lane: Lane, as_of: int | None = None) -> datetime | None:
+    """Give when a lane was last reflected on, up to a time; None: never."""
+    limit = LOOKED_AT
+    while True:
+        found = newest_items(unit, lane, Wanted(kinds=[CYCLE], as_of=as_of), limit=limit)
+        moments = [item.recorded_at for item in found if item.data["status"] == "completed"]
+        if as_of is not None:
+            moments = [moment for moment in moments if to_micros(moment) <= as_of]
+        if moments or len(found) < limit:
+            return max(moments, default=None)
+        limit *= 2
+
+
+def _listed(unit: Unit, lane: Lane, wanted: Wanted, which: Filter) -> list[Trait]:
+    found = _found(unit, lane, wanted, which.stages)
+    traits = _as_traits(unit, lane, found, wanted.as_of) if found else []
+    kept = [trait for trait in traits if which.lets_through(trait)]
+    return sorted(kept, key=lambda one: (-RANKS.index(one.stage or RANKS[0]), -(one.confidence or 0.0), one.id))
+
+
+def _found(unit: Unit, lane: Lane, wanted: Wanted, stages: Sequence[str]) -> list[Item]:
+    """Give the traits at these stages that stand by themselves, as they were at the times asked for."""
+    if wanted.as_of is None:
+        found = live_by_stage(unit, lane, TRAIT, stages)
+    else:
+        every = read_where(unit, lane, items.c.kind == TRAIT, items.c.recorded_at <= wanted.as_of)
+        found = [item for item in known_at(unit, lane.lane_id, every, wanted.as_of)
+                 if item.live and item.stage in stages]  # fmt: skip
+    if wanted.valid_at is not None:
+        found = [item for item in found if held_at(item, wanted.valid_at)]
+    return _without_sides(unit, lane, found, wanted.as_of)
+
+
+def _without_sides(unit: Unit, lane: Lane, found: Sequence[Item], as_of: int | None) -> list[Item]:
+    """Leave out the sides of traits that live: they are told of with these."""
+    wholes = live_at(unit, lane, {str(item.data["side_of"]) for item in found if item.data.get("side_of")}, as_of)
+    return [item for item in found if item.data.get("side_of") not in wholes]
+
+
+def _as_traits(unit: Unit, lane: Lane, found: Sequence[Item], as_of: int | None) -> list[Trait]:
+    sides = live_at(unit, lane, {one for item in found for one in item.data.get("sides", ())}, as_of)
+    every = [*found, *sides.values()]
+    ids = [item.id for item in every]
+    rows = known_evidence(unit, lane.lane_id, ids, as_of=as_of)
+    edges = read_edges(unit, lane.lane_id, ids, incoming=True, types=("parent_of",))
+    edges = drawn_by(unit, lane.lane_id, edges, as_of)
+    above = live_at(unit, lane, {edge.from_id for edge in edges}, as_of)
+    parents: dict[str, list[str]] = {}
+    for edge in edges:
+        if edge.from_id in above:
+            parents.setdefault(edge.to_id, []).append(edge.from_id)
+    at = last_reflected(unit, lane, as_of)
+
+    def as_trait(item: Item, *, of: Sequence[Trait] = ()) -> Trait:
+        moment = item.updated_at if at is None else at
+        ordered: Sequence[EvidenceRow] = sorted(
+            rows.get(item.id, ()), key=lambda row: (row.recorded_at, row.source_key)
+        )
+        return trait_of(item, moment, evidence=ordered, parents=sorted(parents.get(item.id, ())), sides=of)
+
+    as_sides = {one: as_trait(item) for one, item in sides.items()}
+    return [as_trait(item, of=[as_sides[one] for one in item.data.get("sides", ()) if one in as_sides])
+            for item in found]  # fmt: skip

@@ -1,0 +1,196 @@
+"""What is never inferred: traits on sensitive matters are taken out before anything is made of them (NM-15).
+
+Their words are not kept either: neither with the refusal, nor where a model's answers are kept as it gave them.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, Protocol
+
+from phronesis.core.entries import Entry, Outcome
+from phronesis.core.relations import Origin
+from phronesis.core.reports import Spent
+from phronesis.engine.handler import Bench
+from phronesis.traits.by_rules import RULES_VERSION, reconsider, reflect
+from phronesis.traits.laws.records import Reconsidered, RefusedWish, Wishes
+from phronesis.traits.reflection_state import Round
+from phronesis.traits.scan import Material, open_traits, seen_memory, seen_trait
+from phronesis.traits.text_similarity import Likeness
+
+# Who says what a reflection makes of what it sees: rules, or a model. Each only wishes; what is lawful is code's.
+
+ANSWERS: Final = "answer"
+"""The role of outcomes that hold what a model said."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thought:
+    """What a mind came to. ``wishes`` is None where the round is to be skipped, for the reason in ``error``.
+
+    ``said`` are outcomes of what a model said; ``seen`` the ids of all that it was shown, and ``stands_on`` the entries
+    whose outcomes had a part in it: an erasure follows both.
+    """
+
+    wishes: Wishes | None = None
+    made_by: str = ""
+    said: Sequence[Outcome] = ()
+    seen: Sequence[str] = ()
+    stands_on: Sequence[str] = ()
+    spent: Spent = field(default_factory=Spent)
+    refused: Sequence[RefusedWish] = ()
+    error: str | None = None
+
+    def plus(self, other: "Thought") -> "Thought":
+        """Give both together, for what was said and spent."""
+        return replace(
+            self, said=[*self.said, *other.said], seen=[*self.seen, *other.seen],
+            stands_on=[*self.stands_on, *other.stands_on], spent=self.spent.plus(other.spent),
+            refused=[*self.refused, *other.refused],
+        )  # fmt: skip
+
+    def refusing(self, wish: RefusedWish) -> "Thought":
+        """Give it with one more refused wish."""
+        return replace(self, refused=[*self.refused, wish])
+
+
+class Mind(Protocol):
+    """Rules or a model."""
+
+    @property
+    def name(self) -> str:
+        """Its version, or gateway and model."""
+        ...
+
+    @property
+    def origin(self) -> Origin:
+        """Rule or model: how what comes of it is labelled."""
+        ...
+
+    def wishes(self, bench: Bench, entry: Entry, material: Material) -> Thought:
+        """Say what new memories come to. It raises nothing that a model or server causes."""
+        ...
+
+    def reconsider(self, bench: Bench, entry: Entry, work: Round, trait_id: str) -> tuple[Reconsidered | None, Thought]:
+        """Say what becomes of a trait that too much contradicts; None: it stays as it is."""
+        ...
+
+
+SENSITIVE: Final = "sensitive"
+"""The rule. What was to be said is not kept with the refusal: it would be remembered there."""
+
+
+class Finding(Protocol):
+    """What a guard found."""
+
+    @property
+    def topic(self) -> str:
+        """The sensitive topic that a text speaks of."""
+        ...
+
+
+class Guard(Protocol):
+    """Knows sensitive matters (``sensitive.Guard``)."""
+
+    @property
+    def version(self) -> str:
+        """What its findings are said to be made by."""
+        ...
+
+    def of_trait(self, content: str, evidence: Sequence[str]) -> Finding | None:
+        """Say what sensitive topic a trait in these words, with this evidence, speaks of; None: none."""
+        ...
+
+
+def sift(guard: Guard, wishes: Wishes, material: Material) -> tuple[Wishes, list[RefusedWish]]:
+    """Give the wishes that speak of nothing sensitive, and the refusals of the others."""
+    words = {memory.id: memory.content for memory in material.memories}
+    traits = {trait.id: trait.content for trait in material.traits.values()}
+    refused: list[RefusedWish] = []
+
+    def passes(operation: str, content: str, ids: Sequence[str], said: Mapping[str, str] = words) -> bool:
+        finding = guard.of_trait(content, [said[one] for one in ids if one in said])
+        if finding is not None:
+            refused.append(_refusal(operation, finding))
+        return finding is None
+
+    kept = Wishes(
+        new_trends=[one for one in wishes.new_trends if passes("new_trends", one.content, one.evidence_ids)],
+        new_behaviors=[one for one in wishes.new_behaviors if passes("new_behaviors", one.content, one.evidence_ids)],
+        reinforcements=wishes.reinforcements,
+        contradictions=wishes.contradictions,
+        upgrades=[
+            one for one in wishes.upgrades
+            if passes("upgrades", one.new_content, one.from_trait_ids, traits)
+            and (not one.reasoning or passes("upgrades", one.reasoning, ()))
+        ],
+    )  # fmt: skip
+    return kept, refused
+
+
+def sensitive_words(guard: Guard, said: Reconsidered) -> RefusedWish | None:
+    """Give the refusal of what a special reflection said where it speaks of something sensitive."""
+    for text in (said.new_content, said.reasoning, *(side.content for side in said.sides)):
+        finding = guard.of_trait(text, []) if text else None
+        if finding is not None:
+            return _refusal("special_reflection", finding)
+    return None
+
+
+def withheld(guard: Guard, answers: Sequence[Outcome], *, refused: bool) -> list[Outcome]:
+    """Give a model's answers as they may be kept: without their text where something in them was refused.
+
+    What was no answer at all, or only asked for searches, has no wishes to sift: there the text itself is looked at.
+    """
+    return [
+        replace(one, body={**one.body, "text": "", "withheld": SENSITIVE})
+        if one.body["text"] and (refused or guard.of_trait(one.body["text"], ()) is not None) else one
+        for one in answers
+    ]  # fmt: skip
+
+
+def _refusal(operation: str, finding: Finding) -> RefusedWish:
+    return RefusedWish(operation=operation, rule=SENSITIVE, reason=f"it speaks of {finding.topic}")
+
+
+# Reflection by rules: what ``by_rules`` finds, in the form that the nine steps take.
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """The mind of rules. Precision comes before recall: what is not plain is left alone."""
+
+    likeness: Likeness
+    guard: Guard
+
+    @property
+    def name(self) -> str:
+        """Its version."""
+        return RULES_VERSION
+
+    @property
+    def origin(self) -> Origin:
+        """By rule."""
+        return "rule"
+
+    def wishes(self, bench: Bench, entry: Entry, material: Material) -> Thought:
+        """Compare the new memories with one another, with earlier ones, and with the traits."""
+        memories = material.latest()
+        standing = open_traits(material)
+        traits = [seen_trait(trait, material.evidence.get(trait.id, ()), entry.recorded_at) for trait in standing]
+        found = reflect(
+            [seen_memory(memory) for memory in memories], material.new, traits,
+            cosine=self.likeness.among(bench, memories),
+            sensitive=lambda text: self.guard.of_trait(text, ()) is not None,
+        )  # fmt: skip
+        # What is wished of a trait is found anew where the trait is: an erasure may have made it another one.
+        return Thought(wishes=found, made_by=RULES_VERSION, stands_on=sorted({trait.entry_id for trait in standing}))
+
+    def reconsider(
+        self, _bench: Bench, entry: Entry, work: Round, trait_id: str
+    ) -> tuple[Reconsidered | None, Thought]:
+        """Weigh what supports a trait against what contradicts it."""
+        rows = work.rows.get(trait_id, [])
+        trait = seen_trait(work.traits[trait_id], rows, entry.recorded_at)
+        sides = [[seen_memory(memory) for memory in work.evidence(ids)]
+                 for ids in (trait.supporting, trait.contradicting)]  # fmt: skip
+        return reconsider(trait, *sides), Thought(made_by=RULES_VERSION)

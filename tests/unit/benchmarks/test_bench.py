@@ -1,0 +1,42 @@
+from pathlib import Path
+
+import pytest
+
+from phronesis.errors import InputError
+
+pytest.importorskip("phronesis.memory", reason="the public API is not there yet")
+
+from phronesis_benchmarks.bench import run_locomo
+from phronesis_benchmarks.cached_embedder import CachedEmbedder
+
+
+def test_a_run_measures_ours_by_both_verbs_and_the_peers(locomo_file: Path, embedder: CachedEmbedder) -> None:
+    done: list[str] = []
+    report = run_locomo(
+        locomo_file, peers=["bm25", "bm25"], embedder=embedder, on_progress=lambda what, *_: done.append(what)
+    )
+    names = ["phronesis-add", "phronesis-commit_turn", "phronesis-commit_turn-later", "bm25"]
+    assert [outcome.name for outcome in report.outcomes] == names
+    assert {outcome.encoded_while_timed for outcome in report.outcomes} == {0}
+    assert (report.setting.turns, report.setting.questions, report.setting.dropped) == (4, 3, 3)
+    assert [outcome.rankings[0].ranked[0] for outcome in report.outcomes] == ["D2:2"] * 4
+    assert dict.fromkeys(done) == dict.fromkeys(["words", *(outcome.name for outcome in report.outcomes)])
+
+
+@pytest.mark.slow
+def test_the_same_seed_gives_the_same_quality(locomo_file: Path, embedder: CachedEmbedder) -> None:
+    first, second = (run_locomo(locomo_file, embedder=embedder, seed=3) for _ in range(2))
+    assert [outcome.quality for outcome in first.outcomes] == [outcome.quality for outcome in second.outcomes]
+
+
+@pytest.mark.parametrize("limit", [0, -1])
+def test_a_limit_below_one_is_refused(locomo_file: Path, embedder: CachedEmbedder, limit: int) -> None:
+    with pytest.raises(InputError, match="limit") as caught:
+        run_locomo(locomo_file, embedder=embedder, limit=limit)
+    assert caught.value.field == "limit"
+
+
+def test_an_unknown_peer_is_refused_before_anything_runs(locomo_file: Path, encoded: list[str]) -> None:
+    with pytest.raises(InputError, match="zep"):
+        run_locomo(locomo_file, peers=["zep"])
+    assert encoded == []

@@ -1,0 +1,45 @@
+import math
+
+import pytest
+
+from phronesis_benchmarks.bm25 import Bm25System
+from phronesis_benchmarks.datasets import Conversation, Turn
+
+
+def turn(number: int, text: str) -> Turn:
+    return Turn(f"D1:{number}", "session_1", "Zoe", "user", text, None)
+
+
+def test_the_turn_that_shares_the_rarer_word_comes_first(conversation: Conversation) -> None:
+    system = Bm25System()
+    for session in conversation.sessions():
+        system.add(session)
+    assert system.search("Which bicycle has Otto sold?", 10)[0] == "D2:2"
+    assert set(system.search("Otto", 10)) == {"D2:2", "D10:1"}
+
+
+def test_nothing_shared_nothing_found() -> None:
+    system = Bm25System()
+    assert system.search("basil", 5) == []
+    system.add([turn(1, "apples")])
+    assert system.search("basil", 5) == []
+
+
+def test_equal_scores_come_in_the_order_added_and_the_limit_cuts() -> None:
+    system = Bm25System()
+    system.add([turn(2, "apples pears"), turn(1, "apples plums"), turn(3, "apples figs")])
+    assert system.search("apples", 2) == ["D1:2", "D1:1"]
+
+
+def test_scores_by_hand() -> None:
+    # Two documents of 2 and 3 tokens ("zoe" included): "fig" occurs twice in the longer, "plum" once in the shorter.
+    system = Bm25System()
+    system.add([turn(1, "plum"), turn(2, "fig fig")])
+    idf = math.log(1 + 1.5 / 1.5)
+    short = idf / (1 + 1.2 * (0.25 + 0.75 * 2 / 2.5))
+    long = idf * 2 / (2 + 1.2 * (0.25 + 0.75 * 3 / 2.5))
+    assert long > short
+    assert system.search("plum fig", 2) == ["D1:2", "D1:1"]
+    assert 2 * short > long  # a word asked twice counts twice
+    assert system.search("plum plum fig", 2) == ["D1:1", "D1:2"]
+    assert short == pytest.approx(0.343, abs=0.001)

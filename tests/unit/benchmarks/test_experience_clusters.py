@@ -1,0 +1,114 @@
+"""Clusters of labelled events are scored, and adding events a part at a time gives what all at once gives."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from phronesis.errors import InputError
+from phronesis_benchmarks.commands import bench
+from phronesis_benchmarks.experience_clusters import (
+    Agreement,
+    clustered,
+    clustered_in_parts,
+    gold_pairs,
+    load_events,
+    pairs_of,
+    run_clusters,
+)
+
+DEV = Path(__file__).parents[2] / "labelled" / "experience" / "dev.jsonl"
+
+CI = "The runner stopped with no space left on device while layers were unpacked"
+OVEN = "面团发酵时间太短，烤出来的面包很硬，切开全是死面"
+
+
+def event(number: int, attempt: str, *patterns: str, lang: str = "en", **fields: Any) -> dict[str, Any]:
+    return {"id": f"e{number}", "attempt": f"{attempt} {number}", "source_ref": f"log:{number}", "label": "failure",
+            "lang": lang, "patterns": list(patterns)} | fields  # fmt: skip
+
+
+EVENTS = [
+    *(event(n, CI, "disk") for n in range(4)),
+    *(event(n, OVEN, "dough", lang="zh") for n in range(4, 7)),
+    event(7, "Asked for the price first and lost the negotiation", "price"),
+    event(8, "The parcel came back because the postcode was wrong"),
+]
+
+
+def written(folder: Path, events: list[dict[str, Any]]) -> Path:
+    path = folder / "made.jsonl"
+    path.write_text("\n\n".join(json.dumps(one, ensure_ascii=False) for one in events), "utf-8")
+    return path
+
+
+@pytest.mark.parametrize("embedder", ["none", "hashing"])
+def test_clusters_are_scored_by_pairs_and_languages(tmp_path: Path, embedder: str) -> None:
+    (tmp_path / "near_misses.json").write_text(json.dumps({"made": [["disk", "dough"]]}), "utf-8")
+    (score,) = run_clusters([written(tmp_path, EVENTS)], embedder=embedder, in_parts=True).scores
+    assert (score.events, score.gold, score.patterns) == (9, 3, 2)
+    assert score.pairs == Agreement(1.0, 1.0) == score.english == score.chinese
+    assert score.across == Agreement(None, None)
+    assert score.across.f1 is None
+    assert score.per_pattern == Agreement(1.0, 1.0)  # a pattern of one event has no pair
+    assert (score.noise, score.near, score.kept) == (0.0, 0.0, 1.0)
+    assert score.in_parts == Agreement(1.0, 1.0)
+
+
+def test_shares_of_nothing_are_left_open(tmp_path: Path) -> None:
+    report = run_clusters([written(tmp_path, [event(1, CI, "disk")])])
+    (score,) = report.scores
+    assert (score.pairs.f1, score.noise, score.near, score.in_parts, score.kept) == (None, None, None, None, None)
+    assert report.to_markdown().splitlines()[2].count("–") == 5 * 3 + 4
+    assert report.to_dict()["scores"][0]["data"] == "made.jsonl"
+    assert Agreement.of({(0, 1), (1, 2)}, {(3, 4)}).f1 is None
+    assert Agreement.of({(0, 1), (1, 2)}, {(0, 1)}).f1 == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize(
+    "line", ["{}", "[]", "nothing", '{"attempt": 1, "source_ref": 2, "lang": "en", "patterns": 3}']
+)
+def test_a_line_that_is_no_event_is_named(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "made.jsonl"
+    path.write_text(f"{json.dumps(EVENTS[0])}\n{line}\n", "utf-8")
+    with pytest.raises(InputError, match=r"made\.jsonl, line 2"):
+        run_clusters([path])
+
+
+def test_a_file_without_events_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no events"):
+        run_clusters([written(tmp_path, [])])
+
+
+def test_the_command_tells_a_table_or_json(tmp_path: Path) -> None:
+    path = str(written(tmp_path, EVENTS))
+    told = CliRunner().invoke(bench, ["experience", "--labelled", path])
+    assert told.exit_code == 0, told.output
+    assert "| made.jsonl | none | 9 | 3 | 2 | 1.000 / 1.000 / 1.000 |" in told.output
+    told = CliRunner().invoke(bench, ["experience", "--labelled", path, "--json"])
+    assert json.loads(told.output)["scores"][0]["events"] == 9
+
+
+def test_the_labelled_events_are_clustered_with_precision_by_words_alone() -> None:
+    events = load_events(DEV)
+    groups, _ = clustered(events, "none")
+    found = Agreement.of(pairs_of(groups), gold_pairs(events))
+    assert found.precision is not None
+    assert found.f1 is not None
+    assert found.precision > 0.8
+    assert found.f1 > 0.38
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("at_once", "part"), [(0.0, 7), (0.0, 40), (0.9, 1)])
+def test_events_that_come_a_part_at_a_time_end_in_the_same_patterns(at_once: float, part: int) -> None:
+    events = load_events(DEV)[:150]
+    together, _ = clustered(events, "none")
+    in_parts, kept = clustered_in_parts(events, "none", at_once=at_once, part=part)
+    both = Agreement.of(pairs_of(in_parts), pairs_of(together))
+    assert both.f1 is not None
+    assert kept is not None
+    assert both.f1 >= 0.95
+    assert kept >= 0.9

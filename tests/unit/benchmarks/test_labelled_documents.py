@@ -1,0 +1,65 @@
+"""Headings are compared by their words, and a labelled section by the headings that tell it from others."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phronesis_benchmarks.labelled_documents import answers, load_set, names_of
+
+SET = Path(__file__).parents[2] / "labelled" / "resources"
+HEADINGS = st.lists(st.text("ab3. `中：", min_size=1), min_size=1, max_size=4)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("3.1 `中文数字` => `阿拉伯数字`", "中文数字 => 阿拉伯数字"),
+        ("## Use", "use"),
+        ("``asyncio``", "asyncio"),
+        ("Borax.FestivalLibrary：内置节日库", "Borax.FestivalLibrary: 内置节日库"),
+        ("2) Index command:", "Index command"),
+        ("ＦＡＱ", "FAQ"),
+    ],
+)
+def test_headings_are_the_same(one: str, other: str) -> None:
+    assert names_of([one], python=False) == names_of([other], python=False)
+
+
+@pytest.mark.parametrize(("one", "other"), [("Section 3", "Section 4"), ("安装", "使用"), ("3.1", "3.2"), ("=>", "<=")])
+def test_headings_differ(one: str, other: str) -> None:
+    assert names_of([one], python=False) != names_of([other], python=False)
+
+
+@pytest.mark.parametrize(
+    "path", [["impl.py", "class QueuePool(Pool):"], ["sqlalchemy.pool.impl.QueuePool"], ["QueuePool"]]
+)
+def test_definitions_go_by_their_names(path: list[str]) -> None:
+    assert answers(path, [("QueuePool",)], python=True)
+    assert not answers([*path, "def __init__(self) -> None:"], [("QueuePool",)], python=True)
+    assert answers([*path, "def __init__(self) -> None:"], [("QueuePool", "__init__")], python=True)
+
+
+def test_a_section_is_told_by_those_above_it() -> None:
+    path = ["pgvector-python", "SQLAlchemy", "Half-Precision Indexing"]
+    assert answers(path, [("Nothing",), ("SQLAlchemy", "Half-Precision Indexing")], python=False)
+    assert answers(path, [("Half-Precision Indexing",)], python=False)
+    for other in [("Django", "Half-Precision Indexing"), ("SQLAlchemy",), ("Half-Precision Indexing", "SQLAlchemy")]:
+        assert not answers(path, [other], python=False)
+    assert not answers([], [("SQLAlchemy",)], python=False)
+
+
+@given(HEADINGS, st.booleans())
+def test_law_a_path_answers_itself_and_its_own_ends(path: list[str], python: bool) -> None:
+    if all(names_of([one], python=python) for one in path):
+        for n in range(len(path)):
+            assert answers(path, [tuple(path[n:])], python=python)
+
+
+def test_the_labelled_set_stands_in_the_installed_documents() -> None:
+    held = load_set([SET / "dev.jsonl", SET / "test.jsonl"], SET / "documents.jsonl")
+    assert "sqlalchemy-pools" in {one.id for one in held.documents}
+    of_other_versions = {one.id for one in held.documents if one.version != one.version_tested}
+    for told in held.missing:  # a package may be left out, and another version may have other headings
+        assert told.startswith("document ") or any(f" is not in {one} " in told for one in of_other_versions), told

@@ -1,0 +1,93 @@
+import math
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phronesis_benchmarks.metrics import METRICS, Ranking, paired_difference, score, summarise
+
+
+def ranking(question_id: str, ranked: Sequence[str], evidence: Sequence[str], category: str = "x") -> Ranking:
+    return Ranking("talk", question_id, category, tuple(ranked), tuple(evidence), score(ranked, evidence))
+
+
+def test_scores_by_hand() -> None:
+    # Evidence a, b, c; a at rank 2, b at rank 6, c not found.
+    found = score(["z1", "a", "z2", "z3", "z4", "b"], ["a", "b", "c"])
+    assert found["recall@1"] == 0
+    assert found["recall@5"] == pytest.approx(1 / 3)
+    assert found["recall@10"] == pytest.approx(2 / 3)
+    assert (found["hit@1"], found["hit@5"]) == (0, 1)
+    assert found["mrr"] == 0.5
+    ideal = 1 + 1 / math.log2(3) + 1 / 2
+    assert found["ndcg@10"] == pytest.approx((1 / math.log2(3) + 1 / math.log2(7)) / ideal)
+
+
+def test_a_perfect_ranking_scores_one_everywhere() -> None:
+    assert set(score(["a"], ["a"]).values()) == {1.0}
+
+
+def test_nothing_found_scores_zero_everywhere() -> None:
+    assert set(score([], ["a"]).values()) == {0.0}
+
+
+def test_an_id_counts_once_at_its_best_rank() -> None:
+    assert score(["a", "a", "b"], ["b"])["mrr"] == 0.5
+    assert score(["a", "a"], ["a", "b"])["recall@5"] == 0.5
+
+
+def test_evidence_past_rank_ten_gains_nothing_at_ten() -> None:
+    ranked = [f"z{n}" for n in range(10)] + ["a"]
+    found = score(ranked, ["a"])
+    assert (found["ndcg@10"], found["recall@10"], found["recall@20"]) == (0, 0, 1)
+    assert found["mrr"] == pytest.approx(1 / 11)
+
+
+def test_more_evidence_than_ten_can_still_be_ideal() -> None:
+    ids = [f"a{n}" for n in range(12)]
+    assert score(ids, ids)["ndcg@10"] == pytest.approx(1)
+
+
+@given(
+    st.lists(st.sampled_from("abcdefghij"), max_size=30),
+    st.lists(st.sampled_from("abcdefghij"), min_size=1, max_size=5),
+)
+def test_scores_stay_in_range_and_recall_grows_with_depth(ranked: list[str], evidence: list[str]) -> None:
+    found = score(ranked, evidence)
+    assert tuple(found) == METRICS or set(found) == set(METRICS)
+    assert all(0 <= value <= 1 + 1e-12 for value in found.values())
+    assert found["recall@1"] <= found["recall@5"] <= found["recall@10"] <= found["recall@20"]
+
+
+def test_a_summary_has_the_means_of_each_category() -> None:
+    rows = [
+        ranking("q1", ["a"], ["a"], "one"),
+        ranking("q2", ["z"], ["a"], "one"),
+        ranking("q3", ["z", "a"], ["a"], "two"),
+    ]
+    summary = summarise(rows, seed=0)
+    assert list(summary) == ["all", "one", "two"]
+    assert summary["one"]["recall@10"].mean == 0.5
+    assert summary["all"]["recall@10"].mean == pytest.approx(2 / 3)
+    assert summary["all"]["mrr"].mean == 0.5
+    assert (summary["all"]["mrr"].count, summary["two"]["mrr"].count) == (3, 1)
+
+
+def test_the_interval_is_that_of_a_proportion_and_repeats_with_its_seed() -> None:
+    rows = [ranking(f"q{n}", ["a"] if n % 2 else ["z"], ["a"]) for n in range(400)]
+    estimate = summarise(rows, seed=1)["all"]["hit@1"]
+    half_width = 1.96 * math.sqrt(0.25 / 400)
+    assert estimate.mean == 0.5
+    assert estimate.low == pytest.approx(0.5 - half_width, abs=0.01)
+    assert estimate.high == pytest.approx(0.5 + half_width, abs=0.01)
+    assert estimate == summarise(rows, seed=1)["all"]["hit@1"]
+    assert estimate != summarise(rows, seed=2)["all"]["hit@1"]
+
+
+def test_a_paired_difference_pairs_by_question() -> None:
+    first = [ranking("q1", ["a"], ["a"]), ranking("q2", ["z"], ["a"]), ranking("q9", ["a"], ["a"])]
+    second = [ranking("q2", ["a"], ["a"]), ranking("q1", ["a"], ["a"])]
+    difference = paired_difference(first, second, "recall@10", seed=0)
+    assert (difference.mean, difference.count) == (0.5, 2)
+    assert 0 <= difference.low <= difference.high <= 1

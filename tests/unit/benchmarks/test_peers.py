@@ -1,0 +1,80 @@
+import os
+import socket
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from phronesis.errors import InputError, MissingExtra
+from phronesis_benchmarks.cached_embedder import CachedEmbedder
+from phronesis_benchmarks.datasets import Conversation, Turn
+from phronesis_benchmarks.optional import import_optional, installed_version
+from phronesis_benchmarks.peers import PEERS, peer_contender
+from phronesis_benchmarks.runner import measure
+
+MODULES = {"bm25": "phronesis", "chromadb": "chromadb", "mem0": "mem0", "langgraph": "langgraph"}
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # the peers' own
+
+
+@pytest.fixture(autouse=True)
+def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arguments: Any) -> None:
+        raise AssertionError(f"network: {arguments[1:]}")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+
+
+@pytest.fixture(params=list(PEERS))
+def name(request: pytest.FixtureRequest) -> str:
+    chosen = str(request.param)
+    skip_without(chosen)
+    return chosen
+
+
+def skip_without(peer: str) -> None:
+    """Skip; the package is looked for and not imported, since mem0 would then come with its telemetry on."""
+    if find_spec(MODULES[peer]) is None:
+        pytest.skip(f"{peer} is not installed")
+
+
+def test_a_peer_finds_what_was_said_and_its_costs_are_taken(
+    name: str, conversation: Conversation, embedder: CachedEmbedder
+) -> None:
+    outcome = measure(peer_contender(name, embedder), [conversation], embedder=embedder, seed=0)
+    assert outcome.rankings[0].ranked[0] == "D2:2"
+    assert outcome.encoded_while_timed == 0
+    assert outcome.quality["all"]["recall@20"].mean > 0.5
+
+
+def test_a_text_said_twice_in_a_session_is_kept_twice(name: str, embedder: CachedEmbedder, tmp_path: Path) -> None:
+    turns = [
+        Turn(f"D1:{number}", "session_1", "Zoe", "user", text, None)
+        for number, text in enumerate(["Good night.", "The soup was cold.", "Good night."])
+    ]
+    system = peer_contender(name, embedder).open(tmp_path)
+    system.add(turns)
+    system.settle()
+    assert set(system.search("Good night.", 2)) == {"D1:0", "D1:2"}
+    system.close()
+
+
+def test_a_peer_of_another_name_is_refused(embedder: CachedEmbedder) -> None:
+    with pytest.raises(InputError, match="'zep' is none of bm25, chromadb, mem0, langgraph"):
+        peer_contender("zep", embedder)
+
+
+def test_a_package_that_is_not_there_is_named() -> None:
+    with pytest.raises(MissingExtra, match="pip install nothing-of-this-name"):
+        installed_version("nothing-of-this-name")
+    with pytest.raises(MissingExtra, match="pip install the-package"):
+        import_optional("nothing_of_this_name", "the-package")
+
+
+def test_mem0_leaves_the_environment_as_it_was(embedder: CachedEmbedder, tmp_path: Path) -> None:
+    skip_without("mem0")
+    before = dict(os.environ)
+    peer_contender("mem0", embedder).open(tmp_path).close()
+    assert dict(os.environ) == before

@@ -1,0 +1,29 @@
+from pathlib import Path
+
+import pytest
+
+from phronesis.errors import InputError
+from phronesis_benchmarks.reasoning_scale import run_reasoning_scale
+
+
+@pytest.mark.slow
+def test_a_small_run_measures_every_figure(tmp_path: Path) -> None:
+    seen: list[str] = []
+    report = run_reasoning_scale(
+        items=30, claims=6, runs=3, calls=5, url=f"sqlite:///{tmp_path / 'bank.db'}",
+        on_progress=lambda what, *_: seen.append(what),
+    )  # fmt: skip
+    assert (report.database, report.items, report.claims) == ("sqlite", 30, 6)
+    assert list(report.searches) == ["words", "words, scoped", "vectors", "vectors, scoped"]
+    assert min(report.claims_per_second, report.learn.p50, report.encoding.p95, report.judged) > 0
+    assert report.to_dict()["searches"]["vectors"]["p50"] == report.searches["vectors"].p50
+    table = report.to_markdown()
+    assert "| learn on 24 candidates | " in table
+    assert "rebuild_claim_index: " in table
+    assert "adding items" in seen
+
+
+@pytest.mark.parametrize("wrong", [{"items": 0}, {"claims": 0}, {"claims": 11}, {"calls": 3}, {"runs": -1}])
+def test_what_cannot_be_measured_is_refused(wrong: dict[str, int]) -> None:
+    with pytest.raises(InputError):
+        run_reasoning_scale(**wrong)  # type: ignore[arg-type]

@@ -1,0 +1,95 @@
+"""The model of sensitive matters is fitted on labelled texts, and each file is judged by what the others teach."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from phronesis.config.policy_sections import SENSITIVE_TOPICS
+from phronesis.engine.sensitive_topics.tables import NONE, load_model, model_from
+from phronesis.errors import InputError
+from phronesis.models.text_features import folded
+from phronesis_benchmarks.sensitive import UNNAMED, Text, fit, load_texts, run_sensitive
+
+TOLD = (
+    ("the kettle chair again", "physical_health"), ("kettle chair until noon", "physical_health"),
+    ("beads by the window", "religion"), ("counted the beads at dawn", "religion"),
+    ("又坐上那张水壶椅", "physical_health"), ("水壶椅坐到中午", "physical_health"),
+)  # fmt: skip
+HARMLESS = ("walked round the lake", "two loaves and a pie", "the train was late", "绕湖走了一圈", "烤了两个面包")
+
+
+def written(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8")
+    return path
+
+
+def of_texts(path: Path) -> Path:
+    return written(path, [*({"text": text, "topic": topic} for text, topic in TOLD),
+                          *({"text": text, "topic": None} for text in HARMLESS)])  # fmt: skip
+
+
+def of_users(path: Path) -> Path:
+    texts = ["the kettle chair", "a kettle chair before noon", "round the lake again", "two laps of the lake", "a pie"]
+    return written(path, [{
+        "user": "ann", "language": "en",
+        "memories": [{"id": f"m{n}", "text": text} for n, text in enumerate(texts)],
+        "traits": [{"id": "t1", "members": ["m2", "m3"]}],
+        "never": [{"why": "sensitive", "members": ["m0", "m1"]}, {"why": "joke", "members": ["m4"]}],
+    }])  # fmt: skip
+
+
+def test_texts_and_the_memories_of_users_are_read(tmp_path: Path) -> None:
+    assert load_texts(of_texts(tmp_path / "texts.jsonl"))[-1] == Text(HARMLESS[-1], NONE)
+    read = load_texts(of_users(tmp_path / "users.jsonl"))
+    assert [one.topic for one in read] == [UNNAMED, UNNAMED, NONE, NONE, NONE]
+    assert read[0].group == read[1].group != read[2].group
+    assert read[4].group is None
+
+
+@pytest.mark.parametrize("line", ["{}", "[1]", "nothing", '{"text": "x"}', '{"memories": [{"id": "m1"}]}'])
+def test_a_line_that_is_none_is_named(line: str, tmp_path: Path) -> None:
+    path = tmp_path / "texts.jsonl"
+    path.write_text(json.dumps({"text": "x", "topic": None}) + "\n" + line, "utf-8")
+    with pytest.raises(InputError, match=r"texts.jsonl, line 2: this is no labelled text"):
+        load_texts(path)
+    path.write_text("", "utf-8")
+    with pytest.raises(InputError, match="holds no texts"):
+        load_texts(path)
+
+
+def test_each_file_is_judged_by_what_the_others_teach_and_all_of_it_is_written(tmp_path: Path) -> None:
+    out = tmp_path / "weights"
+    report = run_sensitive([of_texts(tmp_path / "texts.jsonl"), of_users(tmp_path / "users.jsonl")], out=out)
+    table = report.to_markdown()
+    assert [(one.data, one.language, one.texts) for one in report.scores] == [
+        ("texts.jsonl", "en", 7), ("texts.jsonl", "zh", 4), ("users.jsonl", "en", 5)]  # fmt: skip
+    users = report.scores[-1]
+    assert users.recall == (0.0, 1.0)  # the tables know no kettle chairs, the other file does
+    assert users.groups == (0.0, 1.0)
+    assert users.alarms == users.group_alarms == (0.0, 0.0)
+    assert "| users.jsonl | en | 5 | 0.000, 1.000 | 0.000, 0.000 | 0.000, 1.000 | 0.000, 0.000 |" in table
+    assert "| texts.jsonl | zh | 4 | 0.000, 0.000 |" in table
+    model = model_from((out / "en.npz").read_bytes())
+    odds = model.odds(folded("the kettle chair"), SENSITIVE_TOPICS)
+    assert odds is not None
+    assert odds.topic == "physical_health"
+    assert (out / "zh.npz").exists()
+
+
+def test_one_file_is_judged_by_the_installed_weights(tmp_path: Path) -> None:
+    texts = [{"text": "I have my appointment with the psychiatrist.", "topic": "mental_health"}]
+    (score,) = run_sensitive([written(tmp_path / "texts.jsonl", texts)]).scores
+    assert (score.recall, score.alarms, score.groups) == ((1.0, 1.0), (None, None), (None, None))
+
+
+def test_two_kinds_of_texts_are_enough_and_one_is_not() -> None:
+    texts = [Text("the kettle chair", UNNAMED), Text("a kettle chair", "religion"), Text("round the lake", NONE)]
+    model = fit(texts)["en"]
+    assert model.classes == (NONE, "religion")
+    odds = [model.odds(one.text, SENSITIVE_TOPICS) for one in texts]
+    assert [one is not None and one.log > 0 for one in odds] == [True, True, False]
+    assert fit([Text("round the lake", NONE)]) == {}
+    assert set(load_model("en").classes) == {NONE, *SENSITIVE_TOPICS}

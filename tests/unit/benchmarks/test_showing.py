@@ -1,0 +1,81 @@
+"""The weights that tell what shows a behaviour are fitted on labelled users, and each file is judged by the others'."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from phronesis.errors import InputError
+from phronesis.traits.by_rules.showing import load_showing, showing_from
+from phronesis_benchmarks.commands import bench
+from phronesis_benchmarks.showing import fit, run_showing, told_of
+
+SHOWN = ("Zorbed round the lake before work", "Zorbed to the mill and back", "Zorbed with Ivo in the rain",
+         "绕湖走了一圈", "绕着公园走了两圈", "又绕湖走了一趟")  # fmt: skip
+TOLD = (
+    "The lift is broken",
+    "My desk is by the lift",
+    "The lift has a new door",
+    "电梯坏了",
+    "工位在电梯旁",
+    "电梯换了门",
+)
+
+
+def user(*, kind: str = "episodic") -> dict[str, Any]:
+    texts = [text for pair in zip(SHOWN, TOLD, strict=True) for text in pair]
+    return {
+        "user": "ann", "language": "mixed",
+        "memories": [
+            {"id": f"m{n}", "at": f"2025-01-{n + 1:02}T08:00:00Z", "session": f"s{n}", "text": text,
+             "kind": kind if n % 2 == 0 else "fact"}
+            for n, text in enumerate(texts)
+        ],
+        "traits": [{"id": "t1", "members": ["m0", "m2", "m4"]}, {"id": "t2", "members": ["m6", "m8", "m10"]}],
+        "never": [],
+    }  # fmt: skip
+
+
+def written(path: Path) -> Path:
+    path.write_text(json.dumps(user(), ensure_ascii=False) + "\n", "utf-8")
+    return path
+
+
+def test_each_file_is_judged_by_what_the_others_teach_and_all_of_it_is_written(tmp_path: Path) -> None:
+    out = tmp_path / "weights"
+    report = run_showing([written(tmp_path / "a.jsonl"), written(tmp_path / "b.jsonl")], out=out)
+    assert [(one.data, one.memories, one.members, one.area) for one in report.scores] == [
+        ("a.jsonl", 12, 6, 1.0), ("b.jsonl", 12, 6, 1.0)]  # fmt: skip
+    assert all(one.kept == 1.0 and one.taken < 1.0 for one in report.scores)
+    assert "| a.jsonl | 12 | 6 | 1.000 | 1.000 |" in report.to_markdown()
+    model = showing_from((out / "showing_zh.npz").read_bytes())
+    assert model.to_bytes() == showing_from(model.to_bytes()).to_bytes()
+    told = told_of(user())
+    assert sum(told.shows) == 6
+
+
+def test_kinds_count_half_of_what_they_would(tmp_path: Path) -> None:
+    alike, apart = fit([user(kind="fact")]), fit([user()])
+    assert alike["en"].marks[:4].tolist() == [0.0] * 4, "all are facts"
+    assert apart["en"].marks[1] > 0 > apart["en"].marks[0]
+
+
+def test_one_file_is_judged_by_what_is_installed(tmp_path: Path) -> None:
+    [score] = run_showing([written(tmp_path / "a.jsonl")]).scores
+    assert score.area > 0.7
+    found = CliRunner().invoke(bench, ["showing", "--data", str(tmp_path / "a.jsonl")])
+    assert "| a.jsonl | 12 | 6 |" in found.output
+    assert load_showing("en") is load_showing("en")
+
+
+def test_a_language_without_both_teaches_nothing(tmp_path: Path) -> None:
+    given = user()
+    given["traits"] = given["traits"][:1]
+    given["memories"] = [one for one in given["memories"] if one["id"] not in {"m6", "m8", "m10"}]
+    assert set(fit([given])) == {"en"}
+    path = tmp_path / "none.jsonl"
+    path.write_text("{}\n", "utf-8")
+    with pytest.raises(InputError, match="this is no labelled user"):
+        run_showing([path])

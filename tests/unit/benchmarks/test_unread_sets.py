@@ -1,0 +1,63 @@
+"""What is found of texts that nobody tunes on stays found: floors under the figures of docs/benchmarks.md.
+
+A floor that breaks is a reason to look at the change, never at the texts (tests/labelled/unread/README.md).
+"""
+
+from pathlib import Path
+
+import pytest
+
+from phronesis_benchmarks.experience_clusters import load_events, run_clusters
+from phronesis_benchmarks.extraction import run_extraction
+from phronesis_benchmarks.traits import load_users, run_traits
+
+UNREAD = Path(__file__).parents[2] / "labelled" / "unread"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "turns", "precision", "recall", "gate"),
+    [("turns_en", 80, 0.88, 0.79, 0.94), ("turns_en_b", 140, 0.92, 0.84, 0.92),
+     ("turns_en_g", 300, 0.91, 0.82, 0.94), ("turns_zh_l", 300, 0.9, 0.74, 0.91), ("turns_zh", 160, 0.91, 0.87, 0.94),
+     ("turns_zh_b", 160, 0.89, 0.77, 0.87), ("turns_zh_c", 140, 0.91, 0.84, 0.9),
+     ("turns_zh_d", 300, 0.7, 0.45, 0.79), ("turns_zh_e", 300, 0.66, 0.26, 0.67),
+     ("turns_zh_f", 300, 0.74, 0.41, 0.75), ("turns_en_e", 300, 0.73, 0.43, 0.75),
+     ("turns_en_f", 300, 0.67, 0.3, 0.71)],
+)  # fmt: skip
+def test_turns_are_read_no_worse_than_they_were(
+    name: str, turns: int, precision: float, recall: float, gate: float
+) -> None:
+    [score] = run_extraction([UNREAD / f"{name}.jsonl"]).scores
+    assert (score.split, score.turns) == ("test", turns)
+    assert score.precision is not None
+    assert score.recall is not None
+    assert (score.precision >= precision, score.recall >= recall, score.gate >= gate) == (True, True, True), score
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "precision", "recall"), [("experience_a", 170, 0.85, 0.45), ("experience_b", 159, 0.93, 0.15)]
+)
+def test_patterns_found_by_words_alone_are_rarely_wrong(name: str, count: int, precision: float, recall: float) -> None:
+    path = UNREAD / f"{name}.jsonl"
+    assert len(load_events(path)) == count
+    [score] = run_clusters([path]).scores
+    assert score.pairs.precision is not None
+    assert score.pairs.recall is not None
+    assert (score.pairs.precision >= precision, score.pairs.recall >= recall) == (True, True), score
+
+
+@pytest.mark.parametrize(
+    ("name", "users", "precision", "recall"),
+    [("traits_a", 6, 0.95, 0.7), ("traits_b", 6, 0.9, 0.7), ("traits_f", 10, 0.9, 0.45)],
+)
+def test_traits_found_by_words_alone_are_rarely_wrong_and_never_sensitive(
+    name: str, users: int, precision: float, recall: float
+) -> None:
+    path = UNREAD / f"{name}.jsonl"
+    assert len(load_users(path)) == users
+    score = run_traits([path], guarded=True).scores[-1]
+    assert score.language == "all"
+    assert score.precision is not None
+    assert score.recall is not None
+    assert (score.precision >= precision, score.recall >= recall) == (True, True), score
+    assert not score.never.keys() & {"sensitive", "one-off"}

@@ -1,0 +1,170 @@
+"""A new entry is prepared before the transaction that records it, and applied in it when preparing takes no time."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+
+from custom_store import open_with, write
+from phronesis.conversation import typed_items
+from phronesis.core.changes import Changes
+from phronesis.core.entries import Entry, Outcome
+from phronesis.engine.handler import Bench, Handler, Outcomes
+from phronesis.memory import Memory
+from phronesis.store.database import Database
+from phronesis.store.lane_view import LaneView
+from phronesis.store.log import read_failures
+
+TEXT = {"kind": "fact", "content": "tea is hot"}
+
+
+def url(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path / 'memory.db'}"
+
+
+@contextmanager
+def modes_of_transactions() -> Iterator[list[str]]:
+    seen: list[str] = []
+    transaction = Database.transaction
+
+    def noted(self: Database, tenant: str, mode: Any) -> Any:
+        seen.append(mode)
+        return transaction(self, tenant, mode)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Database, "transaction", noted)
+        yield seen
+
+
+def find(_bench: Bench, _entry: Entry) -> list[Outcome]:
+    return [Outcome(role="found", made_by="test", body={})]
+
+
+@pytest.mark.parametrize(
+    ("quick", "modes"), [(True, ["read", "append"]), (False, ["append", "derive"])], ids=["quick", "may be long"]
+)
+def test_what_is_quick_to_prepare_is_written_in_one_transaction(tmp_path: Path, quick: bool, modes: list[str]) -> None:
+    with open_with(url(tmp_path), [Handler(verb="item", apply=typed_items.apply, prepare=find, quick=quick)]) as memory:
+        memory.add("tea is hot", kind="fact", user_id="alice")
+        with modes_of_transactions() as seen:
+            assert not memory.add("tea is green", kind="fact", user_id="alice").pending
+        assert seen == modes
+        assert memory.rebuild(verify=True).equal
+
+
+def test_a_turn_and_an_edit_are_written_in_one_transaction(tmp_path: Path) -> None:
+    with Memory.open(url(tmp_path), policy={"embedder": "none"}) as memory:
+        item = memory.add("tea is hot", user_id="alice").items[0]
+        with modes_of_transactions() as seen:
+            memory.commit_turn("s", {"messages": [{"role": "user", "content": "Is it?"}]}, user_id="alice")
+        assert seen == ["read", "append"]
+        with modes_of_transactions() as seen:
+            memory.archive(item.id)
+        assert seen.count("append") == 1
+        assert "derive" not in seen
+
+
+class Held:
+    """Prepares facts, and waits with one of them until it is told to go on."""
+
+    def __init__(self, content: str) -> None:
+        self.content, self.began, self.go = content, Event(), Event()
+
+    def __call__(self, _bench: Bench, entry: Entry) -> list[Outcome]:
+        if entry.payload["content"] == self.content:
+            self.began.set()
+            assert self.go.wait(60)
+        return [Outcome(role="found", made_by="test", body={})]
+
+
+@pytest.mark.parametrize("behind", [0, 3], ids=["the next", "of several that are behind"])
+def test_others_write_while_an_entry_is_prepared(tmp_path: Path, behind: int) -> None:
+    held = Held("tea is green")
+    handlers = [Handler(verb="item", apply=typed_items.apply, prepare=held, quick=True)]
+    with open_with(url(tmp_path), handlers) as memory, open_with(url(tmp_path), []) as other:
+        memory._background.stop()
+        memory.add("tea is hot", kind="fact", user_id="alice")
+        for n in range(behind):
+            memory.add("tea is green" if n == 1 else f"tea number {n}", kind="fact", user_id="alice", wait=False)
+        with ThreadPoolExecutor(1) as pool:
+            added = pool.submit(memory.add, "tea is black" if behind else "tea is green", kind="fact", user_id="alice")
+            assert held.began.wait(60)
+            other.add("coffee", kind="fact", user_id="bob", wait=False)
+            held.go.set()
+            assert not added.result(60).pending
+        assert len(memory.get_all(user_id="alice")) == 2 + behind
+        assert memory.rebuild(verify=True).equal
+
+
+def test_what_was_prepared_for_a_lane_that_moved_is_prepared_again(tmp_path: Path) -> None:
+    held = Held("tea is green")
+    handlers = [Handler(verb="item", apply=typed_items.apply, prepare=held, quick=True)]
+    with open_with(url(tmp_path), handlers) as memory:
+        memory.add("tea is hot", kind="fact", user_id="alice")
+        with ThreadPoolExecutor(1) as pool:
+            added = pool.submit(memory.add, "tea is green", kind="fact", user_id="alice")
+            assert held.began.wait(60)
+            memory.add("tea is black", kind="fact", user_id="alice")
+            held.go.set()
+            assert not added.result(60).pending
+        contents = [item.content for item in memory.get_all(user_id="alice")]
+        assert contents == ["tea is green", "tea is black", "tea is hot"]
+        assert memory.rebuild(verify=True).equal
+
+
+def test_what_older_entries_left_pending_goes_first(tmp_path: Path) -> None:
+    with open_with(url(tmp_path), []) as memory:
+        memory._background.stop()
+        memory.add("first", user_id="alice", wait=False)
+        second = memory.add("second", user_id="alice")
+        assert not second.pending
+        assert [item.content for item in memory.get_all(user_id="alice")] == ["second", "first"]  # newest first
+
+
+def test_a_handler_that_fails_leaves_the_entry_and_nothing_of_its_own(tmp_path: Path) -> None:
+    """What it wrote before it failed is rolled back with the entry, which is then recorded alone."""
+    calls: list[str] = []
+
+    def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
+        calls.append(entry.id)
+        if len(calls) <= 2:  # at once, and the first of the three tries that count
+            raise ZeroDivisionError
+        return typed_items.apply(view, entry, outcomes)
+
+    with open_with(url(tmp_path), [Handler(verb="item", apply=apply)]) as memory:
+        entry_id = write(memory, "item", TEXT).entry.id
+        assert [item.content for item in memory.get_all(user_id="alice")] == ["tea is hot"]
+        assert calls[1:] == [entry_id, entry_id]
+        assert calls[0] != entry_id  # the first was never recorded
+        with memory.stages.database.transaction(memory.tenant, "read") as unit:
+            assert [(row["entry_id"], row["attempts"]) for row in read_failures(unit)] == [(entry_id, 1)]
+        assert memory.rebuild(verify=True).entries == 1
+
+
+def test_one_connection_writes_until_something_fails(tmp_path: Path) -> None:
+    with Memory.open(url(tmp_path), policy={"embedder": "none"}) as memory:
+        database = memory.stages.database
+
+        def driver() -> int:
+            with database.transaction(memory.tenant, "append") as unit:
+                return id(unit.connection)
+
+        memory.add("tea is hot", user_id="alice")
+        first = database._writer
+        assert driver() == driver() == id(first)
+
+        def fail() -> None:
+            with database.transaction(memory.tenant, "derive") as unit:
+                assert unit.connection.exec_driver_sql("DELETE FROM items").rowcount == 1
+                raise ZeroDivisionError
+
+        with pytest.raises(ZeroDivisionError):
+            fail()
+        assert database._writer is None
+        memory.add("tea is green", user_id="alice")
+        assert database._writer is not first
+        assert len(memory.get_all(user_id="alice")) == 2

@@ -1,0 +1,187 @@
+"""The thread beside a Memory works when writes pause, at once when entries wait, and after a while in any case."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from phronesis.engine import background
+from phronesis.engine.background import Background
+
+PATIENCE = 10.0
+
+
+class Task:
+    def __init__(self) -> None:
+        self.ran = threading.Semaphore(0)
+        self.times: list[float] = []
+
+    def __call__(self, _stopped: Callable[[], bool]) -> None:
+        self.times.append(time.monotonic())
+        self.ran.release()
+
+
+@pytest.fixture
+def task() -> Task:
+    return Task()
+
+
+@pytest.fixture
+def thread(task: Task) -> Iterator[Background]:
+    made = Background(task, name="test")
+    yield made
+    made.stop()
+
+
+def test_it_waits_for_a_pause_and_no_longer(task: Task, thread: Background) -> None:
+    began = time.monotonic()
+    thread.wake()
+    assert task.ran.acquire(timeout=PATIENCE)
+    assert task.times[0] - began >= background.PAUSE_SECONDS * 0.9
+
+
+def test_pressing_work_hardly_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(background, "PAUSE_SECONDS", 3600.0)
+    task = Task()
+    thread = Background(task, name="test")
+    thread.wake(pressing=True)
+    assert task.ran.acquire(timeout=PATIENCE)
+    thread.wake()  # the work that follows is not pressing
+    assert not task.ran.acquire(timeout=0.2)
+    thread.stop()
+
+
+def test_writes_that_never_pause_do_not_keep_it_for_ever(
+    task: Task, thread: Background, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(background, "PAUSE_SECONDS", 0.02)
+    deadline = time.monotonic() + PATIENCE
+    while not task.times and time.monotonic() < deadline:
+        thread.wake()
+    assert task.times
+
+
+def test_a_stop_ends_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(background, "PAUSE_SECONDS", 3600.0)
+    task = Task()
+    thread = Background(task, name="test")
+    thread.wake()
+    thread.stop()
+    assert task.times == []
+    thread.wake()
+    assert not task.ran.acquire(timeout=0.2)
+
+
+def test_a_task_that_raises_is_run_again(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(background, "PAUSE_SECONDS", 0.0)
+    ran = threading.Semaphore(0)
+
+    def fails(_stopped: Callable[[], bool]) -> None:
+        ran.release()
+        raise ZeroDivisionError("a secret")
+
+    thread = Background(fails, name="test")
+    for _ in range(2):
+        thread.wake()
+        assert ran.acquire(timeout=PATIENCE)
+    thread.stop()
+    assert "ZeroDivisionError" in caplog.text
+    assert "secret" not in caplog.text
+
+
+def test_between_two_batches_writes_go_first_and_the_thread_looks_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(background, "PAUSE_SECONDS", 0.2)
+    began, written, rounds = threading.Event(), threading.Event(), threading.Semaphore(0)
+    waited: list[float] = []
+
+    def batches(_stopped: Callable[[], bool]) -> None:
+        rounds.release()
+        if not waited:
+            began.set()
+            assert written.wait(PATIENCE)
+            for _ in range(2):
+                start = time.monotonic()
+                assert not running.give_way()
+                waited.append(time.monotonic() - start)
+
+    running = Background(batches, name="test")
+    running.wake()
+    assert began.wait(PATIENCE)
+    running.wake()
+    written.set()
+    assert rounds.acquire(timeout=PATIENCE)
+    assert rounds.acquire(timeout=PATIENCE)  # what was written meanwhile may be in a lane that was passed already
+    running.stop()
+    assert waited[0] >= background.PAUSE_SECONDS * 0.9
+    assert waited[1] < waited[0]  # nothing was written since
+    assert running.give_way()
+
+
+def living(name: str) -> list[threading.Thread]:
+    return [one for one in threading.enumerate() if one.name == name]
+
+
+def test_a_thread_that_idles_ends_and_the_next_wake_starts_another(
+    task: Task, thread: Background, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(background, "PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(background, "IDLE_SECONDS", 0.01, raising=False)
+    for _ in range(2):
+        thread.wake()
+        assert task.ran.acquire(timeout=PATIENCE)
+        deadline = time.monotonic() + PATIENCE
+        while living("test") and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert living("test") == []
+
+
+def test_work_that_comes_as_a_thread_ends_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Woken when the thread has waited in vain, and has not said yet that it ends."""
+    monkeypatch.setattr(background, "PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(background, "IDLE_SECONDS", 0.01, raising=False)
+    late: list[bool] = []
+
+    class Late(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            found = super().wait(timeout)
+            if not found and not late:
+                late.append(True)
+                woken.wake()
+            return found
+
+    task = Task()
+    woken = Background(task, name="test")
+    woken._wake = Late()
+    woken.wake()
+    for _ in range(2):
+        assert task.ran.acquire(timeout=PATIENCE)
+    woken.stop()
+
+
+def test_no_wake_is_lost_among_threads_that_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(background, "PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(background, "IDLE_SECONDS", 0.0, raising=False)
+    task = Task()
+    thread = Background(task, name="test")
+    for n in range(500):
+        thread.wake()
+        assert task.ran.acquire(timeout=PATIENCE)
+        time.sleep(n % 5 / 10_000)
+    thread.stop()
+    assert living("test") == []
+
+
+def test_where_no_thread_can_be_started_the_next_wake_tries_again(
+    task: Task, thread: Background, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = threading.Thread.start
+
+    def refuse(_thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    thread.wake()
+    monkeypatch.setattr(threading.Thread, "start", start)
+    thread.wake()
+    assert task.ran.acquire(timeout=PATIENCE)

@@ -1,0 +1,217 @@
+"""A claim's own words read as a test: measured on sentences that were labelled before there was a reader."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from growth import assert_cut_off, repeated
+from phronesis.reasoning.comparison_terms import (
+    CLASSES,
+    LANGUAGES,
+    Marked,
+    Number,
+    load_table,
+    load_words,
+    normal_text,
+    sentences,
+)
+from phronesis.reasoning.comparisons import MAX_READ, read_comparison, read_condition
+from phronesis.reasoning.laws.facts import mistakes_of_test
+
+LABELLED = Path(__file__).parents[2] / "labelled" / "comparisons.jsonl"
+OWN = Path(__file__).parent / "comparison_sentences.jsonl"
+STATED = "The selectivity of formate with Cu–Zn is at least 0.60."
+TEST = {"metric": "fraction", "product": "formate", "op": ">=", "value": 0.6, "given": {"M1": "Cu", "M2": "Zn"}}
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def as_read(test: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """Give a label without an empty ``given``, which equals none."""
+    return None if test is None else {name: value for name, value in test.items() if name != "given" or value}
+
+
+@pytest.mark.parametrize(("split", "least"), [("dev", 60), ("test", 58)])
+def test_labelled_sentences(split: str, least: int) -> None:
+    # The rules were made on the sentences of "dev"; those of "test" were measured once, and nobody read what is missed.
+    labelled = [row for row in rows(LABELLED) if row["split"] == split]
+    assert len(labelled) == 60
+    read = [(as_read(row["test"]), read_comparison(row["text"])) for row in labelled]
+    assert sum(wanted == found for wanted, found in read) >= least
+    assert not [found for wanted, found in read if found is not None and wanted is None]
+
+
+@pytest.mark.parametrize("row", rows(OWN), ids=lambda row: row["text"])
+def test_sentences_of_our_own(row: Mapping[str, Any]) -> None:
+    found = read_comparison(row["text"])
+    assert found == row["test"]
+    assert found is None or not list(mistakes_of_test(found))
+
+
+def test_there_are_enough_of_them_both_ways() -> None:
+    counted = Counter(row["test"] is None for row in rows(OWN))
+    assert min(counted.values()) >= 60
+
+
+NEEDED = [(language, name, row.pattern) for language in LANGUAGES for name in ("number", "comparator", "adjective")
+          for row in load_words(language).rows[name]]  # fmt: skip
+
+
+@pytest.mark.parametrize(("language", "name", "pattern"), NEEDED, ids=lambda value: str(value)[:40])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])  # long patterns
+@given(data=st.data())
+def test_whatever_compares_holds_a_piece_that_is_looked_for_first(
+    language: str, name: str, pattern: re.Pattern[str], data: st.DataObject
+) -> None:
+    drawn = data.draw(st.from_regex(pattern))
+    match = pattern.search(normal_text(drawn))
+    # What asks for a number behind it is nothing without the number.
+    words = load_words(language).single["needs"]
+    assert match is None or words.search(match[0]) or CLASSES["N"].search(match.string)
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("M1=Cu", {"M1": "Cu"}),
+        ("M1=Cu, M2=Zn", {"M1": "Cu", "M2": "Zn"}),
+        ("M1 is Cu and M2 is Zn", {"M1": "Cu", "M2": "Zn"}),
+        ("用甘氨酸修饰时", {"modifier": "甘氨酸"}),
+        ("Cu:Zn above 2", {"M1": "Cu", "M2": "Zn", "ratio": {"op": ">", "value": 2}}),
+        ("Cu/Zn > 2", {"M1": "Cu", "M2": "Zn", "ratio": {"op": ">", "value": 2}}),
+        ("Cu–Zn system", {"M1": "Cu", "M2": "Zn"}),
+        ("仅限 Cu–Zn 体系", {"M1": "Cu", "M2": "Zn"}),
+        ("Cu–Zn, modified with glycine", {"M1": "Cu", "M2": "Zn", "modifier": "glycine"}),
+        ("imidazole", {"modifier": "imidazole"}),
+        ("small_molecule_modifier=imidazole", {"modifier": "imidazole"}),
+        ("atomic_ratio=3:1", {"ratio": {"op": "==", "value": 3}}),
+        ("原子比大于 2", {"ratio": {"op": ">", "value": 2}}),
+        ("", {}),
+        ("pH above 7", None),
+        ("25 至 60 °C", None),
+        ("Cu–Zn at 300 K", None),
+        ("without modifier", None),
+        ("imidazole or glycine", None),
+        ("Cu", None),
+        ("Cu–Zn–Al", None),
+        ("M1=Cu; M1=Zn", None),
+    ],
+)
+def test_conditions(condition: str, expected: Mapping[str, Any] | None) -> None:
+    assert read_condition(condition) == expected
+
+
+def test_conditions_become_part_of_the_test() -> None:
+    bare = "The selectivity of formate is at least 0.60."
+    assert read_comparison(bare, ["M1=Cu", "M2 = Zn"]) == TEST
+    assert read_comparison(STATED, ["用咪唑修饰时"]) == {**TEST, "given": {"M1": "Cu", "M2": "Zn", "modifier": "咪唑"}}
+    assert read_comparison(STATED, [""]) == TEST
+    assert read_comparison(STATED, ["M1=Ni"]) is None
+    assert read_comparison(STATED, ["after reduction at 300 °C"]) is None
+    compared = read_comparison("Total activity is higher with modifier A1 than with modifier B2.", ["Cu–Zn"])
+    assert compared is not None
+    assert compared["versus"] == {"M1": "Cu", "M2": "Zn", "modifier": "B2"}
+    assert compared["given"] == {"M1": "Cu", "M2": "Zn", "modifier": "A1"}
+
+
+def test_one_claim_states_one_comparison() -> None:
+    assert read_comparison(f"Zn donates charge to Cu. {STATED} This may be general.") == TEST
+    assert read_comparison(f"{STATED} The total activity exceeds 5.") is None
+    assert read_comparison("") is None
+    assert read_comparison("。。。") is None
+    assert read_comparison("At 300 K the selectivity of formate is at least 0.6.", ["Cu–Zn"]) is None
+
+
+def test_what_stands_behind_the_part_that_is_read_is_not_found() -> None:
+    assert read_comparison("So. " * (MAX_READ // 4) + STATED) is None
+
+
+def test_marks_are_no_letters_of_the_text() -> None:
+    assert normal_text("\ue000Cu\ue7ff –  Zn") == "Cu - Zn"
+    assert read_comparison("\ue100\ue200 " + STATED) == TEST
+    assert [*sentences("Is it so? Vs. none. About ca. 3.")] == ["Is it so?", "Vs", "none", "About ca. 3"]
+
+
+def test_a_sentence_of_too_many_pieces_is_not_read() -> None:
+    marked = Marked("a" * 300)
+    marked.mask("N", load_words("en").formulas, lambda _: None)
+    assert not marked.full
+    assert read_comparison("1 " * 400 + STATED) is None
+    assert read_comparison("1 " * 300) is None
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_row_of_the_table_is_used(language: str) -> None:
+    words = load_words(language)
+    texts = [row["text"] for row in (*rows(LABELLED), *rows(OWN)) if row.get("split") != "test"]
+    assert load_table()["version"] == "comparisons/1"
+    unmet = {name: len(found) for name, found in words.rows.items() if not found}
+    assert unmet == ({} if language == "en" else {"adjective": 0})
+    assert any(words.products.search(normal_text(text)) for text in texts)
+
+
+@given(st.text(max_size=200), st.text(max_size=50))
+def test_any_text_is_read_without_an_error_and_what_is_found_is_lawful(text: str, condition: str) -> None:
+    found = read_comparison(text, [condition])
+    assert found is None or not list(mistakes_of_test(found))
+
+
+WORDS = st.sampled_from([
+    "Cu–Zn", "Cu:Zn", "CO", "H2", "formate", "selectivity", "fraction", "yield", "total", "activity",
+    "is", "not", "never", "above", "below", "at", "least", "most", "than", "higher",
+    "lower", "with", "modifier", "glycine", "when", "0.6", "60%", "3:1", "of", "the",
+    "and", "or", ",", "甲酸", "选择性", "总活性", "高于", "不", "低于", "比",
+    "与", "相比", "修饰", "用", "以上", "超过", "时", "0.2", "的", "占比",
+])  # fmt: skip
+
+
+@given(st.lists(WORDS, max_size=25))
+def test_words_in_any_order_never_make_an_unlawful_test(words: list[str]) -> None:
+    found = read_comparison(" ".join(words))
+    assert found is None or not list(mistakes_of_test(found))
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    ["a-", "L-", "is ", "Cu-Zn with ", "0.6 ", "用甲", "甲酸选择性", "1", "higher than ", "(", "氨基酸",
+     "mol h-1 ", "比Cu-Zn高", " ", "formate selectivity with Cu-Zn higher than ", "when the catalyst is ",
+     "above 0.6 mol h-1 or more "],
+)  # fmt: skip
+def test_the_time_is_bounded_whatever_the_text(hostile: str) -> None:
+    assert_cut_off(lambda text: read_comparison(text, [text]), repeated(hostile), MAX_READ)
+
+
+def test_a_bare_selectivity_is_that_of_the_one_product_named() -> None:
+    assert read_comparison("Towards formate, Cu–Zn shows a selectivity of at least 0.6.") == TEST
+    assert read_comparison("对于甲酸，Cu–Zn 的选择性不低于 0.6。") == {**TEST, "product": "甲酸"}
+    assert read_comparison("Cu–Zn shows a selectivity of at least 0.6.") is None
+    assert read_comparison("Away from CO and towards formate, Cu–Zn shows a selectivity of at least 0.6.") is None
+    assert read_comparison("With Cu–Cu the total activity exceeds 5.") is None
+
+
+def test_numbers() -> None:
+    def value(words: str) -> float | None:
+        test = read_comparison(words)
+        return None if test is None else float(test["value"])
+
+    assert value("The total activity exceeds 1,200.") == 1200
+    assert value("The total activity exceeds 1.5e3.") == 1500
+    assert value("The fraction of CO exceeds 12.5 %.") == 0.125
+    assert value("CO 占比超过百分之二十。") == 0.2
+    assert value("CO 占比超过三成。") == 0.3
+    assert value("CO 占比超过 0.6 以上。") == 0.6
+    assert value("CO 占比超过 0.6 以下。") is None
+    assert value("The total activity exceeds 30 %.") is None
+    assert value("The fraction of CO exceeds -0.2.") is None
+    assert value("With Cu:Zn above 30 % the fraction of CO exceeds 0.2.") is None
+    assert value("At a Cu:Zn ratio of 0:0 the fraction of CO exceeds 0.2.") is None
+    assert Number(0.5) == Number(0.5, percent=False)

@@ -1,0 +1,61 @@
+"""Payloads of reasoning items and verdicts: what is wrong is named before anything is recorded."""
+
+from typing import Any
+
+import pytest
+
+from phronesis.core.ids import derived_id
+from phronesis.errors import ClaimsRefused, InputError
+from phronesis.reasoning.handlers import check_block, reasoning_payload, verdict_payload
+from unit.core.blocks import block, member
+
+ITEM = derived_id("an item")
+
+
+def judgement(**fields: Any) -> dict[str, Any]:
+    return {"item_id": ITEM, "claim_id": "c1", "judgement": "support", **fields}
+
+
+def test_what_breaks_a_rule_is_refused_with_every_violation() -> None:
+    wrong = block(member(inference="As [C12] says. Next, try Ni.", status="verified"))
+    with pytest.raises(ClaimsRefused) as refused:
+        reasoning_payload(wrong)
+    assert [found.rule for found in refused.value.violations] == ["claim_status", "kb_alias", "next_step"]
+    assert check_block(wrong) == list(refused.value.violations)
+
+
+@pytest.mark.parametrize("content", [None, b"RBMEM_CLAIMS_V1", ["RBMEM_CLAIMS_V1"], 1])
+def test_what_is_no_text_is_refused_by_name(content: object) -> None:
+    with pytest.raises(InputError) as refused:
+        check_block(content)
+    assert refused.value.field == "content"
+
+
+def test_a_payload_holds_what_was_written_and_nothing_that_was_not() -> None:
+    assert reasoning_payload(block(topic="")) == {"claims": []}
+    full = reasoning_payload(block(member(tags=["a"]), more="SCOPE=global\nNOTE=a=b\n"))
+    assert (full["topic"], full["scope"], full["extra"]) == ("Cu", "global", [["NOTE", "a=b"]])
+    assert full["claims"][0]["tags"] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("run_id", "judgements", "field"),
+    [
+        ("", [judgement()], "run_id"), (None, [], "run_id"), ("r", "support", "judgements"), ("r", None, "judgements"),
+        ("r", ["support"], "judgements[0]"),
+        ("r", [judgement(), judgement(judgement="maybe")], "judgements[1].judgement"),
+        ("r", [judgement(item_id="x")], "judgements[0].item_id"),
+        ("r", [judgement(claim_id=None)], "judgements[0].claim_id"),
+        ("r", [judgement(), judgement(item_id=f"mem:{ITEM}", judgement="contra")], "judgements"),
+    ],
+)  # fmt: skip
+def test_a_wrong_verdict_is_refused(run_id: Any, judgements: Any, field: str) -> None:
+    with pytest.raises(InputError) as refused:
+        verdict_payload(run_id, judgements)
+    assert refused.value.field == field
+
+
+def test_a_verdict_holds_what_was_given() -> None:
+    assert verdict_payload("r", [judgement(item_id=f"mem:{ITEM}", note="x")]) == {
+        "run_id": "r", "judgements": [judgement()],
+    }  # fmt: skip

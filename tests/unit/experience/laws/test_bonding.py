@@ -1,0 +1,97 @@
+"""Merges and splits as pairs of events: few, free of contradictions, and what was said last holds."""
+
+from itertools import combinations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phronesis.experience.laws.clustering import Bonds
+from phronesis.experience.laws.feedback_weights import Drawn, merged, parted, resolved
+
+IDS = [f"e{n}" for n in range(8)]
+SOME = st.lists(st.sampled_from(IDS), min_size=2, unique=True)
+SAID = st.lists(st.tuples(st.booleans(), SOME, st.integers(1, 7)), max_size=5)
+
+
+def parts_of(ids: list[str], cut: int) -> list[list[str]]:
+    place = min(cut, len(ids) - 1)
+    return [ids[:place], ids[place:]]
+
+
+def said(history: list[tuple[bool, list[str], int]]) -> Drawn:
+    drawn = Drawn()
+    for together, ids, cut in history:
+        drawn = merged(ids, drawn) if together else parted(parts_of(ids, cut), drawn)
+    return drawn
+
+
+def agrees(drawn: Drawn) -> bool:
+    part_of = drawn.part_of()
+    return all(part_of[one] != part_of[other] for one, other in drawn.apart)
+
+
+@given(history=SAID, ids=SOME)
+def test_what_was_merged_last_is_together(history: list[tuple[bool, list[str], int]], ids: list[str]) -> None:
+    before = said(history)
+    after = merged(ids, before)
+    assert len({after.part_of()[one] for one in ids}) == 1
+    assert len(after.together - before.together) < len(ids)
+    assert agrees(after)
+
+
+@given(history=SAID, ids=SOME, cut=st.integers(1, 7))
+def test_what_was_split_last_is_apart_and_each_part_together(
+    history: list[tuple[bool, list[str], int]], ids: list[str], cut: int
+) -> None:
+    before, parts = said(history), parts_of(ids, cut)
+    after = parted(parts, before)
+    part_of = after.part_of()
+    where = [{part_of[one] for one in part} for part in parts]
+    assert [len(found) for found in where] == [1, 1]
+    assert where[0] != where[1]
+    assert any({part_of[one], part_of[other]} == where[0] | where[1] for one, other in after.apart)
+    assert len(after.together - before.together) + len(after.apart - before.apart) <= len(ids)
+    assert agrees(after)
+
+
+@given(history=SAID, ids=SOME)
+def test_saying_it_again_draws_nothing_new(history: list[tuple[bool, list[str], int]], ids: list[str]) -> None:
+    once = merged(ids, said(history))
+    assert merged(ids, once) == once
+    split = parted([ids[:1], ids[1:]], once)
+    assert parted([ids[:1], ids[1:]], split) == split
+
+
+def test_events_beside_two_parts_stay_with_the_larger() -> None:
+    drawn = merged(["a", "b", "c", "x"], Drawn())
+    after = parted([["a"], ["b", "c"]], drawn)
+    part_of = after.part_of()
+    assert part_of["x"] == part_of["b"] == part_of["c"] != part_of["a"]
+
+
+@given(
+    history=SAID, rows=st.lists(st.integers(0, 7), unique=True), groups=st.lists(st.booleans(), min_size=8, max_size=8)
+)
+def test_bonds_among_rows_hold_within_a_group_past_events_that_are_not_there(
+    history: list[tuple[bool, list[str], int]], rows: list[int], groups: list[bool]
+) -> None:
+    drawn = said(history)
+    bonds = resolved(drawn, {IDS[row]: row for row in rows}, {row: int(groups[row]) for row in rows})
+    part_of = drawn.part_of()
+    for pairs, same in ((bonds.together, True), (bonds.apart, False)):
+        for one, other in pairs:
+            assert groups[one] == groups[other]
+            assert {one, other} <= set(rows)
+            assert (part_of[IDS[one]] == part_of[IDS[other]]) == same
+    joined = Drawn(frozenset((IDS[one], IDS[other]) for one, other in bonds.together)).part_of()
+    for one, other in combinations(sorted(rows), 2):
+        if groups[one] == groups[other] and IDS[one] in part_of and part_of[IDS[one]] == part_of.get(IDS[other]):
+            assert joined[IDS[one]] == joined[IDS[other]]
+
+
+def test_what_was_split_is_apart_only_where_both_are_in_one_group() -> None:
+    drawn = parted([["a", "b"], ["c", "d"]], merged(["a", "b", "c", "d"], Drawn()))
+    rows = {"a": 0, "b": 1, "c": 2}
+    assert resolved(drawn, rows, {0: 7, 1: 7, 2: 7}) == Bonds(together=((0, 1),), apart=((0, 2),))
+    assert resolved(drawn, rows, {0: 7, 1: 7, 2: 8}) == Bonds(together=((0, 1),), apart=())
+    assert resolved(drawn, {"d": 4}, {4: 7}) == Bonds(together=(), apart=())

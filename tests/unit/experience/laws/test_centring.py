@@ -1,0 +1,70 @@
+"""Centred vectors: nothing of what all have in common is left, nor of what languages differ in."""
+
+import numpy as np
+import pytest
+
+from phronesis.experience.laws.ranking import SAMPLED, Centre, usual_cosine
+
+CHANCE = np.random.default_rng(5)
+COMMON = np.array([5.0, 0, 0, 0, 0, 0], np.float32)
+LANGUAGES = (0,) * 6 + (1,) * 6
+SPOKEN = np.array([[0, 3.0 * one, 0, 0, 0, 0] for one in LANGUAGES], np.float32)
+
+
+def said(size: int) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
+    return (CHANCE.normal(size=(size, 6)) * [0, 0, 1, 1, 1, 1]).astype(np.float32) + COMMON
+
+
+UNRELATED = said(12) + SPOKEN
+EVEN = np.tile(said(6), (2, 1)) + SPOKEN
+"""The same six texts in two languages."""
+
+
+def test_vectors_are_of_length_one_and_those_of_nothing_stay_so() -> None:
+    events = said(30)
+    events[4] = 0
+    centred = Centre.of(events, UNRELATED, LANGUAGES).centred(events)
+    lengths = np.linalg.norm(centred, axis=1)
+    assert lengths[4] == 0
+    assert np.delete(lengths, 4) == pytest.approx(1.0)
+    assert centred.dtype == np.float32
+
+
+def test_one_lesson_in_two_languages_is_the_same() -> None:
+    english = said(8)
+    chinese = english + np.array([0, 3.0, 0, 0, 0, 0], np.float32)
+    both = np.concatenate((english, chinese))
+    likeness = []
+    for languages in ((), LANGUAGES):
+        centred = Centre.of(both, EVEN, languages).centred(both)
+        likeness.append((centred[:8] * centred[8:]).sum(axis=1))
+    assert likeness[0].max() < 0.8
+    assert likeness[1].min() > 0.99
+
+
+def test_three_languages_leave_two_directions() -> None:
+    centre = Centre.of(said(5), UNRELATED, (0, 1, 2) * 4)
+    assert centre.languages.shape == (2, 6)
+    assert np.allclose(centre.languages @ centre.languages.T, np.eye(2), atol=1e-5)
+
+
+def test_the_usual_cosine_is_the_mean_of_all_pairs_of_two() -> None:
+    rng = np.random.default_rng(5)
+    events, unrelated = (rng.standard_normal((n, 8)).astype(np.float32) for n in (7, 4))
+    events, unrelated = (one / np.linalg.norm(one, axis=1, keepdims=True) for one in (events, unrelated))
+    every = np.concatenate([events, unrelated])
+    expected = float((every @ every.T)[np.triu_indices(11, 1)].mean())
+    none = np.zeros((2, 8), np.float32)
+    assert usual_cosine(np.concatenate([none, events]), unrelated) == pytest.approx(expected, abs=1e-6)
+    assert usual_cosine(none, unrelated[:1]) == 0.0
+
+
+def test_the_spread_is_that_of_unrelated_texts() -> None:
+    nobody = np.zeros((0, 6), np.float32)
+    assert 0.3 < Centre.of(nobody, UNRELATED, LANGUAGES).spread < 0.8
+    same = np.repeat(UNRELATED[:1], 3, axis=0)
+    assert Centre.of(nobody, same).spread == pytest.approx(1e-3)
+    many = said(3 * SAMPLED)
+    assert Centre.of(many, UNRELATED, LANGUAGES).spread == pytest.approx(
+        Centre.of(many[::3], UNRELATED, LANGUAGES).spread, rel=0.1
+    )

@@ -1,0 +1,95 @@
+"""What a pattern says: readable in both languages, with what the members share and the lesson of the most typical."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from phronesis.experience.laws.principle_text import MAX_SAID, MAX_TERMS, Described, describe, is_chinese, said
+from phronesis.experience.laws.records import L1Event
+
+AT = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def event(number: int, attempt: str, **fields: Any) -> L1Event:
+    return L1Event(id=f"e{number}", kind="l1", content=attempt, entry_id="x", recorded_at=AT, updated_at=AT,
+                   attempt=attempt, **fields)  # fmt: skip
+
+
+def described(*events: L1Event, outcome: str = "failure", rare: float = 1.0) -> Described:
+    return describe(events, outcome, terms_of=str.split, rarity=lambda term: 0.0 if term == "the" else rare)
+
+
+def test_a_failure_says_what_to_avoid_and_the_lesson_of_the_most_typical() -> None:
+    told = described(
+        event(1, "Retried the job."), event(2, "Retried it.", reflection="Read the log first."),
+        event(3, "Again.", reflection="Another."),
+    )  # fmt: skip
+    assert told.recommendation == "Avoid: Retried the job.\nLesson: Read the log first."
+    assert told.summary == "Retried the job."
+
+
+@pytest.mark.parametrize(
+    ("outcome", "fields", "expected"),
+    [
+        ("success", {"result": "Green."}, "Do: Pinned it.\nOutcome: Green."),
+        ("success", {"reflection": "Pinned it."}, "Do: Pinned it."),
+        ("unknown", {}, "Open: Pinned it."),
+        ("failure", {"reflection": "Ask."}, "Avoid: Pinned it.\nLesson: Ask."),
+    ],
+)
+def test_each_outcome_has_its_word(outcome: str, fields: dict[str, str], expected: str) -> None:
+    assert described(event(1, "Pinned it.", **fields), outcome=outcome).recommendation == expected
+
+
+def test_chinese_is_told_in_chinese_and_without_stray_spaces() -> None:
+    told = described(
+        event(1, "锁定依赖版本。 再构建。", result="用 lake build 通过。", reflection="先锁定。"), outcome="success"
+    )
+    assert told.recommendation == "建议：锁定依赖版本。再构建。\n教训：先锁定。"
+    assert told.summary == "锁定依赖版本。再构建。 → 用 lake build 通过。"
+    assert described(event(1, "用 `linarith` 证。"), outcome="failure").recommendation == "避免：用 `linarith` 证。"
+
+
+@pytest.mark.parametrize(
+    ("text", "chinese"),
+    [("用 lake build 构建", True), ("Ran 构建 on every push of the main branch", False), ("", False), ("123", False)],
+)
+def test_a_language_is_told_by_its_words(text: str, chinese: bool) -> None:
+    assert is_chinese(text) is chinese
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("One.  Two.\nThree", "One. Two. Three"),
+        ("好。 很好！Then more.", "好。很好！ Then more."),
+        ("x" * 300, "x" * (MAX_SAID - 1) + "…"),
+        ("a" * 200 + ". " + "b" * 100, "a" * 200 + "."),
+        ("", ""),
+    ],
+)
+def test_the_first_sentences_are_taken_over(text: str, expected: str) -> None:
+    assert said(text) == expected
+
+
+def test_the_signature_names_what_half_of_the_members_share() -> None:
+    told = described(
+        event(1, "pinned the lockfile 缓存 缓存目录 目录", artifacts=("file:app.py",), family="stale",
+              source_type="log"),
+        event(2, "pinned the lockfile 缓存 缓存目录 目录", artifacts=("file:app.py", "file:b.py"), family="stale"),
+        event(3, "the other 目录", goal="a goal", source_type="chat"),
+    )  # fmt: skip
+    assert told.signature == {
+        "terms": ["目录", "lockfile", "pinned", "缓存目录"], "artifacts": ["file:app.py"], "families": ["stale"],
+        "source_types": ["chat", "log"],
+    }  # fmt: skip
+    assert "目录, lockfile, pinned, 缓存目录, app.py" in told.content.splitlines()
+
+
+def test_the_content_is_what_was_told_once_and_terms_are_few() -> None:
+    words = " ".join(f"word{n}" for n in range(20))
+    told = described(event(1, words, situation="A place.", goal="A goal."), event(2, words))
+    assert len(told.signature["terms"]) == MAX_TERMS
+    assert told.content.splitlines()[1:3] == ["A place.", "A goal."]
+    assert described(event(1, "x"), event(2, "x y"), rare=0.0).signature == {}

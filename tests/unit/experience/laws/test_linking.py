@@ -1,0 +1,94 @@
+"""Average link: what it promises of the averages, whatever it is given."""
+
+from itertools import combinations, pairwise
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from phronesis.experience.laws import neighbour_graph
+from phronesis.experience.laws.neighbour_graph import average_link
+from unit.experience.laws.metrics import crowds, drawn
+
+PAIRS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)).filter(lambda pair: pair[0] != pair[1]), max_size=4)
+
+
+def across(alike: np.ndarray[tuple[int, int], np.dtype[np.float32]], one: list[int], other: list[int]) -> float:
+    return float(alike[np.ix_(one, other)].mean())
+
+
+@given(st.integers(0, 200), st.integers(-1, 6))
+@example(78, 1)
+def test_groups_part_the_rows_and_no_two_that_are_left_belong_together(seed: int, threshold: int) -> None:
+    alike = drawn(10, seed).alike
+    groups = average_link(alike, threshold=threshold)
+    assert sorted(row for group in groups for row in group) == list(range(10))
+    assert groups == sorted(map(sorted, groups))
+    # Averages of averages are rounded otherwise than the average of all: what is just the threshold may stay apart.
+    assert all(across(alike, one, other) < threshold + 1e-6 for one, other in combinations(groups, 2))
+
+
+@given(st.integers(0, 200))
+def test_a_higher_threshold_only_parts_groups(seed: int) -> None:
+    alike = drawn(10, seed).alike
+    partitions = [average_link(alike, threshold=threshold) for threshold in (0.5, 2.5, 4.5)]
+    for coarse, fine in pairwise(partitions):
+        assert all(any(set(group) <= set(whole) for whole in coarse) for group in fine)
+
+
+@given(st.integers(0, 200), PAIRS, PAIRS)
+def test_bonds_hold_and_to_be_apart_outweighs_to_be_together(
+    seed: int, together: list[tuple[int, int]], apart: list[tuple[int, int]]
+) -> None:
+    groups = average_link(drawn(10, seed).alike, threshold=3, together=together, apart=apart)
+    place = {row: n for n, group in enumerate(groups) for row in group}
+    assert all(place[one] != place[other] for one, other in apart)
+    if not apart:
+        assert all(place[one] == place[other] for one, other in together)
+
+
+def by_definition(alike: np.ndarray[tuple[int, int], np.dtype[np.float64]], threshold: float) -> list[list[int]]:
+    """Give the groups by a look at every pair for every join."""
+    groups = {row: [row] for row in range(len(alike))}
+    while len(groups) > 1:
+        one, other = max(combinations(sorted(groups), 2), key=lambda pair: alike[pair])
+        if alike[one, other] < threshold:
+            break
+        here, there = len(groups[one]), len(groups[other])
+        alike[one] = alike[:, one] = (here * alike[one] + there * alike[other]) / (here + there)
+        groups[one] += groups.pop(other)
+    return sorted(map(sorted, groups.values()))
+
+
+@pytest.mark.parametrize("large", [0, neighbour_graph.LARGE])
+@given(st.data(), st.integers(1, 9), st.integers(-1, 4))
+def test_they_are_those_of_a_look_at_every_pair_where_many_are_alike(
+    large: int, data: st.DataObject, size: int, threshold: int
+) -> None:
+    alike = np.zeros((size, size), np.float32)
+    for one, other in combinations(range(size), 2):
+        alike[one, other] = alike[other, one] = data.draw(st.integers(-2, 5))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(neighbour_graph, "LARGE", large)
+        assert average_link(alike, threshold=threshold) == by_definition(alike.astype(np.float64), threshold)
+
+
+def test_ties_go_to_the_smaller_rows() -> None:
+    assert average_link(np.array([[0, 2, 2], [2, 0, 0], [2, 0, 0]], np.float32), threshold=2) == [[0, 1], [2]]
+
+
+def test_crowds_are_found_and_nothing_has_no_groups() -> None:
+    assert average_link(crowds((3, 1, 2)).alike, threshold=4) == [[0, 1, 2], [3], [4, 5]]
+    assert average_link(np.zeros((0, 0), np.float32), threshold=1) == []
+
+
+@pytest.mark.parametrize("large", [0, neighbour_graph.LARGE])
+def test_groups_join_by_what_their_members_are_like_on_average(large: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(neighbour_graph, "LARGE", large)
+    alike = np.array([[0, 9, 3, 0], [9, 0, 5, 0], [3, 5, 0, 4], [0, 0, 4, 0]], dtype=np.float32)
+    assert average_link(alike, threshold=4) == [[0, 1, 2], [3]]  # (3 + 5) / 2 is 4, and so is the pair of 2 and 3
+    assert average_link(alike, threshold=4.5) == [[0, 1], [2], [3]]
+    assert average_link(alike, threshold=1) == [[0, 1, 2, 3]]
+    assert average_link(alike, threshold=9, together=[(0, 3), (3, 0)], apart=[(0, 1)]) == [[0, 3], [1], [2]]
+    assert average_link(alike, threshold=9, together=[(0, 1)], apart=[(0, 1)]) == [[0], [1], [2], [3]]

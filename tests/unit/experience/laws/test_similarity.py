@@ -1,0 +1,72 @@
+"""Metrics compare rows, can be added up, and give the same for some as for all."""
+
+import numpy as np
+import pytest
+
+from phronesis.experience.laws.similarity import (
+    Cosine,
+    EditDistance,
+    Sets,
+    SideBySide,
+    SimilarityMetric,
+    Term,
+    WeightedSum,
+)
+
+VECTORS = np.array([[1, 0], [0, 1], [0.6, 0.8], [0, 0]], np.float32)
+BESIDE = np.concatenate([VECTORS, VECTORS.any(axis=1, keepdims=True), VECTORS], axis=1).astype(np.float32)
+METRICS = (
+    Cosine(VECTORS),
+    Sets([{"a", "b"}, {"b"}, set(), {"a", "b"}]),
+    EditDistance(["simp", "simpa", "", "omega"]),
+    WeightedSum([Term(Cosine(VECTORS), 2.0), Term(Sets([{"a"}, {"a"}, set(), {"b"}]), 3.0, 0.5)]),
+    SideBySide(BESIDE, np.array([1, 1, -0.5, 2, 2], np.float32)),
+    WeightedSum([Term(Cosine(VECTORS), 1.0, 0.25)], "one_alone"),
+)
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
+def test_some_rows_are_compared_as_all_are(metric: SimilarityMetric) -> None:
+    everybody = np.arange(metric.size)
+    whole = metric.matrix(everybody)
+    assert metric.size == 4 == len(whole)
+    assert whole.dtype == np.float32
+    assert np.allclose(whole, whole.T)
+    some = np.array([3, 0])
+    for others in (np.array([1, 2]), np.array([2, 1]), np.array([1]), np.array([], np.int64)):
+        assert np.allclose(metric.matrix(some, others), whole[np.ix_(some, others)])
+    assert np.allclose(metric.matrix(some), whole[some])
+
+
+def test_the_cosine_of_what_has_no_vector_is_none() -> None:
+    assert Cosine(VECTORS).matrix(np.array([3, 2]))[:, 1].tolist() == pytest.approx([0.0, 0.8])
+
+
+def test_what_has_no_vector_is_neither_over_nor_under() -> None:
+    over = SideBySide(BESIDE[:, :3], np.array([1, 1, -0.5], np.float32))
+    assert over.matrix(np.array([2]))[0].tolist() == pytest.approx([0.1, 0.3, 0.5, 0.0])
+    assert over.matrix(np.array([3]), np.array([0, 3]))[0].tolist() == [0.0, 0.0]
+
+
+def test_what_stands_side_by_side_is_weighed_and_added_up() -> None:
+    assert METRICS[4].matrix(np.array([2]))[0].tolist() == pytest.approx([1.3, 1.9, 2.5, 0.0])
+
+
+def test_a_few_among_many_are_compared_as_all_are() -> None:
+    vectors = np.random.default_rng(3).standard_normal((400, 5)).astype(np.float32)
+    metric = SideBySide(vectors, np.array([1, 2, 3, -1, 0.5], np.float32))
+    asked = np.arange(300)
+    for others in (np.array([7, 399]), np.arange(0, 400, 2), np.arange(3, 399), np.array([5])):
+        assert np.allclose(metric.matrix(asked, others), metric.matrix(asked)[:, others], atol=1e-4)
+
+
+def test_sets_share_what_jaccard_says() -> None:
+    assert METRICS[1].matrix(np.array([0]))[0].tolist() == pytest.approx([1.0, 0.5, 0.0, 1.0])
+
+
+def test_edit_distance_counts_letters() -> None:
+    assert METRICS[2].matrix(np.array([0]))[0].tolist() == pytest.approx([1.0, 0.8, 0.0, 0.0])
+
+
+def test_a_sum_weighs_what_is_above_the_offset() -> None:
+    assert METRICS[3].matrix(np.array([0]), np.array([1, 3]))[0].tolist() == pytest.approx([1.5, -1.5])

@@ -1,0 +1,124 @@
+"""The likeness of words: of rare ones above all, the same for some rows as for all, and for rows that come later."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phronesis.experience.laws import lexical_similarity
+from phronesis.experience.laws.lexical_similarity import FEW, Bags, TermCosine, Terms
+
+TEXTS = st.lists(st.lists(st.integers(0, 12), max_size=8), min_size=1, max_size=12)
+SOME = pytest.mark.parametrize(("counted", "scaled"), [(True, 1.0), (False, 0.5), (True, 0.5)])
+
+
+def bag(terms: list[int]) -> tuple[Terms, np.ndarray[tuple[int], np.dtype[np.float32]]]:
+    known = sorted(set(terms))
+    return np.array(known, np.int32), np.array([terms.count(one) for one in known], np.float32)
+
+
+def bags(texts: list[list[int]]) -> Bags:
+    return Bags.of([bag(terms) for terms in texts])
+
+
+@SOME
+@given(texts=TEXTS, background=TEXTS)
+def test_likeness_is_symmetric_bounded_and_the_same_for_some(
+    counted: bool, scaled: float, texts: list[list[int]], background: list[list[int]]
+) -> None:
+    metric = TermCosine(bags(texts), bags(background), counted=counted, scaled=scaled)
+    everybody = np.arange(len(texts))
+    whole = metric.matrix(everybody)
+    assert np.allclose(whole, whole.T, atol=1e-5)
+    assert (whole >= 0).all()
+    assert (whole <= 1).all()
+    assert np.allclose(metric.matrix(everybody[::-1], everybody), whole[::-1], atol=1e-4)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lexical_similarity, "MANY", -1)  # by the postings, as among many
+        assert np.allclose(metric.matrix(everybody[::-1], everybody), whole[::-1], atol=1e-6)
+    assert metric.matrix(everybody, everybody[:0]).shape == (len(texts), 0)
+
+
+@SOME
+@given(texts=TEXTS, later=TEXTS)
+def test_those_that_come_later_are_compared_as_if_they_had_been_there(
+    counted: bool, scaled: float, texts: list[list[int]], later: list[list[int]]
+) -> None:
+    metric = TermCosine(bags(texts), counted=counted, scaled=scaled)
+    before = metric.matrix(np.arange(len(texts)))
+    for terms in later:
+        metric.add(bags([terms]))
+    at_once = TermCosine(bags(texts), counted=counted, scaled=scaled)
+    at_once.add(bags(later))
+    everybody = np.arange(metric.size)
+    whole = metric.matrix(everybody)
+    assert metric.size == len(texts) + len(later)
+    assert np.allclose(whole[: len(texts), : len(texts)], before, atol=1e-6)
+    assert np.allclose(whole, at_once.matrix(everybody), atol=1e-6)
+    assert np.allclose(whole, metric.matrix(everybody, everybody), atol=1e-4)
+
+
+def test_a_rare_word_makes_more_alike_than_a_common_one() -> None:
+    metric = TermCosine(bags([[1, 2], [1, 3], [2, 4], [2, 5], [2, 6]]))
+    assert metric.idf(1) > metric.idf(2)
+    assert metric.idf(99) > metric.idf(1)
+    alike = metric.matrix(np.array([0]))[0]
+    assert alike[1] > alike[2] > 0
+    assert alike[0] == pytest.approx(1.0)
+
+
+def test_what_two_long_texts_share_says_more_where_length_is_taken_off_in_part() -> None:
+    texts = [[1, 2], [1, 3], [4, 5, 6, 7, *range(10, 20)], [4, 5, 6, 7, *range(20, 30)], [8], [9]]
+    for scaled, more in ((1.0, False), (0.5, True)):
+        alike = TermCosine(bags(texts), scaled=scaled).matrix(np.arange(4))
+        assert (alike[2, 3] > alike[0, 1]) == more
+
+
+def test_background_keeps_what_all_events_share_from_saying_nothing() -> None:
+    alone = TermCosine(bags([[1, 2], [1, 3]]))
+    among = TermCosine(bags([[1, 2], [1, 3]]), bags([[4], [5], [6]]))
+    assert among.idf(1) > alone.idf(1)
+    assert among.matrix(np.array([0]))[0, 1] > alone.matrix(np.array([0]))[0, 1]
+
+
+def test_a_word_of_most_events_is_passed_over_where_there_are_many() -> None:
+    metric = TermCosine(bags([[0, 1 + n % 300] for n in range(FEW + 1)]))
+    assert metric.idf(0) == 0.0
+    assert metric.matrix(np.array([0]))[0, [1, 300]].tolist() == pytest.approx([0.0, 1.0])
+
+
+def test_no_events_have_no_likeness() -> None:
+    assert TermCosine(Bags.of([])).matrix(np.zeros(0, np.int64)).shape == (0, 0)
+
+
+def test_an_event_that_comes_later_is_compared_by_the_rarity_there_was() -> None:
+    metric = TermCosine(bags([[1, 2], [1, 3]]), counted=False, scaled=1.0)
+    metric.add(bags([[2, 3], [9]]))
+    everybody = np.arange(4)
+    whole = metric.matrix(everybody)
+    assert np.allclose(np.diag(whole), 1.0, atol=1e-6)
+    assert whole[0, 2] == pytest.approx(whole[1, 2])
+    assert whole[0, 2] > whole[0, 1] > whole[0, 3] == 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lexical_similarity, "MANY", -1)  # by the postings, as among many
+        assert np.allclose(metric.matrix(everybody, everybody[2:]), whole[:, 2:], atol=1e-6)
+
+
+def test_common_terms_are_multiplied_to_the_same_as_they_are_gone_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = np.random.default_rng(3)
+    texts = [draw.integers(0, 40, size=9).tolist() for _ in range(200)]
+    later, every, few = [[1, 1, 50], [39, 51]], np.arange(202), np.arange(3, 9)
+    found = []
+    for dense in (0, 5, lexical_similarity.DENSE):
+        monkeypatch.setattr(lexical_similarity, "DENSE", dense)
+        metric = TermCosine(bags(texts), counted=False, scaled=0.5)
+        metric.add(bags(later))
+        found.append(metric.matrix(every))
+        assert np.allclose(metric.matrix(every, few), found[-1][:, few], atol=1e-5)  # by the terms of each
+        monkeypatch.setattr(lexical_similarity, "MANY", -300)
+        for others in (few, few[::2], *(np.arange(first, 202) for first in (0, 3, 150, 199, 200, 201))):
+            assert np.allclose(metric.matrix(every, others), found[-1][:, others], atol=1e-6)  # by who holds them
+        monkeypatch.setattr(lexical_similarity, "MANY", 300)
+    assert found[0].max() > 0
+    for other in found[1:]:
+        assert np.allclose(other, found[0], atol=1e-6)

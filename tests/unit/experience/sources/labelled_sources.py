@@ -1,0 +1,89 @@
+"""Inputs of sources with the drafts that are expected of them, from the files beside."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from phronesis.experience.laws.event_draft import Draft
+from phronesis.experience.sources.port import Raw, Source
+
+DATA: Final = Path(__file__).parent / "data"
+NOW: Final = datetime(2027, 1, 1, tzinfo=UTC)
+
+
+def inputs(source_type: str) -> list[str]:
+    """Name the inputs of a source."""
+    return sorted(path.name for path in DATA.glob(f"{source_type}_*") if not path.name.endswith(".expected.json"))
+
+
+def read(source: Source, text: str, name: str = "") -> list[Draft]:
+    """Read a text; what comes is the same each time, and the same after it was stored."""
+    raw = Raw(text=text, name=name, recorded_at=NOW)
+    drafts = list(source.read(raw))
+    assert drafts == list(source.read(raw))
+    for draft in drafts:
+        body = draft.to_body()
+        assert Draft.from_body(json.loads(json.dumps(body))).to_body() == body
+        check(draft, text)
+    return drafts
+
+
+def check(draft: Draft, text: str) -> None:
+    """Look at what holds of every draft."""
+    assert draft.attempt.strip()
+    assert 0 <= draft.confidence <= 1
+    assert draft.lines is not None
+    assert draft.span is not None
+    first, last = draft.lines
+    assert 1 <= first <= last <= text.count("\n") + 1
+    begin, end = draft.span
+    assert 0 <= begin <= end <= len(text)
+    assert text.count("\n", 0, begin) + 1 == first
+    assert text.count("\n", 0, end) + 1 == last
+    assert draft.label == "unknown" or draft.signals
+    assert set(draft.field_origin) >= set(draft.texts) - {"reflection"} or set(draft.field_origin) >= set(draft.texts)
+
+
+def faults(drafts: list[Draft], name: str) -> list[str]:
+    """Say where the drafts of an input are not the expected ones."""
+    stem = name.rpartition(".")[0]
+    expected = json.loads((DATA / f"{stem}.expected.json").read_text())
+    text = (DATA / name).read_text()
+    out = [] if len(drafts) == len(expected) else [f"{len(drafts)} drafts, expected {len(expected)}"]
+    for n, (draft, wanted) in enumerate(zip(drafts, expected, strict=False)):
+        out += [f"{n}: {fault}" for fault in _differs(draft, wanted, text, drafts)]
+    return out
+
+
+def _within(wanted: Any, found: Any) -> bool:
+    """Tell whether all that is wanted is there; a mapping may hold more."""
+    if isinstance(wanted, dict) and isinstance(found, dict):
+        return all(_within(one, found.get(name)) for name, one in wanted.items())
+    return bool(wanted == found)
+
+
+def _differs(draft: Draft, wanted: dict[str, Any], text: str, drafts: list[Draft]) -> list[str]:
+    body = draft.to_body()
+    lines = text.split("\n")
+    out: list[str] = []
+    for key, value in wanted.items():
+        if key in {"first", "last"}:
+            found: Any = lines[(draft.lines or (1, 1))[key == "last"] - 1]
+            good = value in found
+        elif key == "same_episode":
+            found, good = draft.episode_id, draft.episode_id == drafts[value].episode_id is not None
+        elif key == "other_episode":
+            found, good = draft.episode_id, draft.episode_id != drafts[value].episode_id
+        elif key.endswith("_has"):
+            found = body.get(key.removesuffix("_has"), "")
+            good = all(any(part in one for one in ([found] if isinstance(found, str) else found)) for part in value)
+        elif key == "observations":
+            found = draft.observations
+            good = _within(value, found)
+        else:
+            found = body.get(key, {"signals": [], "goal": ""}.get(key))
+            good = found == value
+        if not good:
+            out.append(f"{key}: {found!r}, expected {value!r}")
+    return out

@@ -1,0 +1,136 @@
+"""What holds for every text: nothing raises, places are right, and time goes with the length."""
+
+import json
+from collections.abc import Callable
+from typing import Final
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from growth import assert_linear
+from phronesis.experience.sources.chat import ChatSource
+from phronesis.experience.sources.log import LogSource
+from phronesis.experience.sources.manual import ManualSource
+from phronesis.experience.sources.port import Raw, Source
+from phronesis.experience.sources.run import RunSource
+from unit.experience.sources.labelled_sources import DATA, NOW, read
+
+SOURCES: Final[list[Source]] = [LogSource(), ChatSource(), ManualSource(), RunSource()]
+by_source = pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.source_type)
+
+LINES: Final = sorted(
+    {
+        line
+        for path in DATA.iterdir()
+        if not path.name.endswith(".expected.json")
+        for line in path.read_text().split("\n")
+    }
+)
+some_lines = st.lists(st.sampled_from(LINES) | st.text(max_size=30), max_size=25).map("\n".join)
+cut_file = st.tuples(
+    st.sampled_from([path for path in sorted(DATA.iterdir()) if not path.name.endswith(".expected.json")]),
+    st.integers(0, 3000),
+    st.integers(0, 3000),
+).map(lambda given: given[0].read_text()[given[1] : given[1] + given[2]])
+members = st.sampled_from(
+    [
+        *(
+            "role",
+            "content",
+            "tool_calls",
+            "function",
+            "name",
+            "arguments",
+            "messages",
+            "id",
+            "type",
+            "tool_use",
+            "text",
+        ),
+        *("input", "is_error", "user", "assistant", "steps", "action", "observation", "error", "success", "reward"),
+        *("trace", "run_id", "memory", "output", "timestamp"),
+    ]
+)
+documents = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=10) | members,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(members, inner, max_size=5),
+    max_leaves=25,
+).map(json.dumps)
+
+
+@by_source
+@given(text=st.text() | some_lines | cut_file | documents)
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+def test_no_text_raises_and_every_draft_stands_on_its_lines(source: Source, text: str) -> None:
+    read(source, text)
+
+
+CHAINED: Final = (
+    'Traceback (most recent call last):\n  File "a.py", line 1, in f\nE: x\n\n'
+    "During handling of the above exception, another exception occurred:\n\n"
+)
+HOSTILE: Final[dict[str, Callable[[int], str]]] = {
+    "underscores": lambda n: "=== FAILURES ===\n" + "__ _ " * n + "__",
+    "equals": lambda n: "=" * n + " " + "=" * n,
+    "tracebacks": lambda n: "Traceback (most recent call last):\n" * n,
+    "chains": lambda n: CHAINED * n,
+    "frames": lambda n: "    at a.b(c.js:1:1)\n" * n,
+    "thrown": lambda n: "a.Error: x\n\n" * n + "    at a.b(c.js:1:1)",
+    "unittest": lambda n: "======\nFAIL: a (b)\n" * n,
+    "cargo": lambda n: "---- a stdout ----\n" * n,
+    "go": lambda n: "--- FAIL: TestA (0.00s)\n" * n,
+    "jest": lambda n: "   ● a\n" * n,
+    "tap": lambda n: "TAP version 13\n" + "not ok 1 - a\n  ---\n" * n,
+    "spec": lambda n: "✖ a (1.0ms)\n" * n,
+    "maven": lambda n: "[ERROR] Failed to execute goal\n[ERROR] a b\n" * n,
+    "commands": lambda n: "$ make\n" * n,
+    "sessions": lambda n: "=== test session starts ===\n$ pytest\n" * n,
+    "npm": lambda n: "npm ERR! code 1\n\n" * n,
+    "sanitizer": lambda n: "==1==ERROR: AddressSanitizer: SEGV\n" * n,
+    "panics": lambda n: "thread 'a' panicked at a:1:1:\n" * n,
+    "go built": lambda n: "# a\nFAIL\ta [build failed]\n" * n,
+    "go running": lambda n: "panic: test timed out\nrunning tests:\n" + "\tTestA (1s)\n" * n,
+    "go events": lambda n: '{"Action":"output","Package":"p","Test":"T","Output":"x"}\n' * n,
+    "mocha": lambda n: "  1 failing\n\n  1) a\n" * n,
+    "sbt": lambda n: "[error] -- [E1] Error: a:1:1\n" * n,
+    "records": lambda n: "a : b\nAt\n+ x\n+ ~~\n    + CategoryInfo : x\n    + FullyQualifiedErrorId : x\n" * n,
+    "functions": lambda n: json.dumps([{"role": "assistant", "content": "<function=" * n}]),
+    "fences": lambda n: json.dumps([{"role": "assistant", "content": "```" * n}]),
+    "events": lambda n: json.dumps([{"action": "run", "args": {"command": "a"}, "id": 1}] * n),
+    "notes": lambda n: "\x1b[8mha:" * n,
+    "comments": lambda n: "<!--" * n,
+    "go panics": lambda n: "panic: a\ngoroutine 1\n" * n,
+    "one line": lambda n: "error: " * n,
+    "dots": lambda n: "a." * n + ": b",
+    "open brackets": lambda n: "[" * n,
+    "open lists": lambda n: '[0,{"a":1},\n' * n,
+    "messages": lambda n: json.dumps([{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}] * n),
+    "calls": lambda n: json.dumps(
+        [{"role": "user", "content": "a"}]
+        + [{"role": "assistant", "tool_calls": [{"id": str(k), "function": {"name": "a"}}]} for k in range(n)]
+        + [{"role": "tool", "tool_call_id": str(k), "content": "ok"} for k in range(n)]
+    ),
+    "speakers": lambda n: "User: a\nAssistant: b\n" * n,
+    "labels": lambda n: "Tried: a\n" * n,
+    "headings": lambda n: "# Attempt 1\n" * n,
+    "rules": lambda n: "- - - -\n" * n,
+    "thoughts": lambda n: "Thought: a\nAction: b\nObservation: error\n" * n,
+    "steps": lambda n: json.dumps({"run_id": "a", "steps": [{"action": "b", "error": "c"}] * n}),
+    "runs": lambda n: '{"run_id": "a", "raw": "b"}\n' * n,
+    "cases": lambda n: "<testsuite>" + "<testcase name='a'><failure>E   b: c</failure></testcase>" * n,
+    "nested": lambda n: "<testsuite>" * n,
+    "suites": lambda n: "<testsuites>" + "<testsuite name='a'><testcase name='b'/></testsuite>" * n,
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@by_source
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_time_goes_with_the_length(source: Source, kind: str) -> None:
+    unit = len(HOSTILE[kind](64)) / 64
+    assert_linear(
+        lambda text: source.read(Raw(text=text, recorded_at=NOW)),
+        lambda length: HOSTILE[kind](max(1, int(length / unit))),
+        160_000,
+    )

@@ -1,0 +1,239 @@
+"""Runs of agents as their programs write them: the task, the steps, how it ended; no model's words as a result."""
+
+import json
+from typing import Any, Final
+
+import pytest
+
+from phronesis.experience.laws.event_draft import Draft
+from phronesis.experience.sources.run import RunSource
+from unit.experience.sources.labelled_sources import read
+
+
+def run(value: object) -> list[Draft]:
+    return read(RunSource(), json.dumps(value, indent=1))
+
+
+def call(n: int, name: str, **arguments: str) -> dict[str, Any]:
+    given = {"id": f"c{n}", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+    return {"role": "assistant", "content": f"Words of the model {n}.", "tool_calls": [given]}
+
+
+def answer(n: int, content: str) -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": f"c{n}", "content": content}
+
+
+TASK: Final = {"role": "user", "content": "Fix the rounding bug in cart.py."}
+FAILED: Final = "E   AssertionError: 10.004 != 10.0\n1 failed"
+OPENHANDS: Final = {
+    "instance_id": "acme__cart-17", "run_id": "gpt-x_maxiter_30", "resolved": True,
+    "messages": [
+        {"role": "system", "content": "You are a coding agent."}, TASK,
+        call(1, "execute_bash", command="pytest tests/test_cart.py"), answer(1, FAILED),
+        call(2, "str_replace_editor", command="str_replace", path="cart.py"), answer(2, "The file has been edited."),
+    ],
+}  # fmt: skip
+
+
+def test_messages_with_calls_are_steps_of_a_run() -> None:
+    failed, whole = run([OPENHANDS])
+    assert (failed.attempt, failed.label) == ("execute_bash: pytest tests/test_cart.py", "failure")
+    assert failed.goal == whole.goal == TASK["content"]
+    assert (whole.label, whole.result, whole.episode_id) == ("success", "The file has been edited.", "acme__cart-17")
+    assert whole.observations["steps"] == 2
+    assert not any("Words of the model" in text for draft in (failed, whole) for text in draft.texts.values())
+
+
+def said(text: str) -> dict[str, str]:
+    return {"role": "assistant", "content": text}
+
+
+@pytest.mark.parametrize(
+    ("action", "result", "shown", "label"),
+    [
+        (
+            "I run it.\n\n<function=bash>\n<parameter=command>make test</parameter>\n</function>",
+            "EXECUTION RESULT of [bash]:\nok\n[Command finished with exit code 2]",
+            "bash: make test",
+            "failure",
+        ),
+        (
+            "I run it.\n<execute_bash>\nmake test\n</execute_bash>",
+            "OBSERVATION:\nKeyError: 'port'",
+            "execute_bash: make test",
+            "failure",
+        ),
+        ("Let me look.\n```\nfind_file cart.py\n```", "Found 1 match", "find_file cart.py", "unknown"),
+        (
+            "THOUGHT: run\n\n```bash\nls -la\n```",
+            "<returncode>0</returncode>\n<output>\na.py\n</output>",
+            "ls -la",
+            "unknown",
+        ),
+        (
+            "I open it.\n```\nopen cart.py\n```",
+            "raise ValueError('x')\nerror: none\nKeyError: 'shown in the file'",
+            "open cart.py",
+            "unknown",
+        ),
+    ],
+)
+def test_actions_written_as_text_are_steps(action: str, result: str, shown: str, label: str) -> None:
+    drafts = run({"instance_id": "a-1", "messages": [TASK, said(action), {"role": "user", "content": result}]})
+    assert drafts[-1].attempt == shown
+    assert drafts[-1].goal == TASK["content"]
+    assert [draft.label for draft in drafts] == (["failure", "unknown"] if label == "failure" else ["unknown"])
+
+
+def trajectory(exit_status: str | None, submission: str | None = None) -> dict[str, Any]:
+    steps = [{"action": "open cart.py\n", "observation": "[File: cart.py]", "response": "Words of the model"},
+             {"action": "submit\n", "observation": "", "response": "Words of the model"}]  # fmt: skip
+    prompt = (
+        "We're solving the following issue. Here's the text:\nISSUE:\ncart total is off\n\nINSTRUCTIONS:\nBe careful."
+    )
+    shown = {"role": "user", "content": "A demonstration:\nISSUE:\nanother one", "is_demo": True}
+    history = [{"role": "system", "content": "SETTING"}, shown, {"role": "user", "content": prompt}]
+    info = {"exit_status": exit_status, "submission": submission}
+    return {"environment": "swe_main", "trajectory": steps, "history": history, "info": info}
+
+
+@pytest.mark.parametrize(
+    ("status", "label", "result"),
+    [
+        ("exit_cost", "failure", "exit status: exit_cost"),
+        ("exit_context", "failure", "exit status: exit_context"),
+        ("early_exit", "failure", "exit status: early_exit"),
+        ("LimitsExceeded", "failure", "exit status: LimitsExceeded"),
+        ("submitted", "unknown", "exit status: submitted"),
+        ("submitted (exit_cost)", "unknown", "exit status: submitted (exit_cost)"),
+        (None, "unknown", "[File: cart.py]"),
+    ],
+)
+def test_swe_agent_tells_the_issue_and_how_the_run_ended(status: str | None, label: str, result: str) -> None:
+    (draft,) = run(trajectory(status))
+    assert (draft.goal, draft.label, draft.result) == ("cart total is off", label, result)
+    assert draft.attempt == "open cart.py → submit"
+
+
+def test_an_evaluation_outweighs_that_something_was_submitted() -> None:
+    (draft,) = run({**trajectory("submitted"), "resolved": False})
+    assert draft.label == "failure"
+    rows = [{"role": "system", "text": None, "system_prompt": "SETTING"}, {"role": "user", "text": "ISSUE"},
+            {"role": "ai", "text": "I look.\n```\nls\n```"}, {"role": "user", "text": "a.py"}]  # fmt: skip
+    (row,) = run(
+        [{"instance_id": "a", "target": True, "trajectory": rows, "exit_status": "submitted", "eval_logs": ""}]
+    )
+    assert (row.goal, row.attempt, row.label) == ("ISSUE", "ls", "success")
+
+
+EVENTS: Final = [
+    {"id": 0, "source": "agent", "action": "system", "args": {"content": "You are an agent."}},
+    {"id": 1, "source": "user", "action": "message", "args": {"content": "Fix cart.py."}},
+    {"id": 2, "source": "agent", "action": "run", "args": {"command": "pytest", "thought": "Words of the model"}},
+    {
+        "id": 3,
+        "source": "agent",
+        "observation": "run",
+        "content": "1 failed",
+        "cause": 2,
+        "extras": {"metadata": {"exit_code": 1}},
+    },
+    {"id": 4, "source": "agent", "action": "edit", "args": {"path": "cart.py"}},
+    {"id": 5, "source": "agent", "observation": "edit", "content": "edited", "cause": 4, "extras": {}},
+    {"id": 6, "source": "environment", "observation": "agent_state_changed", "content": "", "extras": {}},
+    {"id": 7, "source": "agent", "action": "finish", "args": {"final_thought": "Words of the model"}},
+]
+SDK: Final = [
+    {"kind": "SystemPromptEvent", "source": "agent"},
+    {
+        "kind": "MessageEvent",
+        "source": "user",
+        "llm_message": {"role": "user", "content": [{"type": "text", "text": "Fix cart.py."}]},
+    },
+    {
+        "kind": "ActionEvent",
+        "source": "agent",
+        "tool_name": "terminal",
+        "tool_call_id": "t1",
+        "action": {"kind": "TerminalAction", "command": "pytest"},
+        "thought": [{"type": "text", "text": "Words of the model"}],
+    },
+    {
+        "kind": "ObservationEvent",
+        "source": "environment",
+        "tool_call_id": "t1",
+        "observation": {"content": [{"type": "text", "text": "1 failed"}], "exit_code": 1},
+    },
+    {"kind": "AgentErrorEvent", "source": "agent", "tool_call_id": "t1", "error": "no such tool"},
+]
+
+
+@pytest.mark.parametrize(
+    ("record", "attempt"),
+    [
+        (EVENTS, "run: pytest → edit: cart.py → finish"),
+        (
+            {"instance_id": "a", "history": EVENTS, "test_result": {"git_patch": ""}},
+            "run: pytest → edit: cart.py → finish",
+        ),
+        (
+            {"instance_id": "a", "history": [[EVENTS[2], EVENTS[3]], [EVENTS[4], EVENTS[5]]]},
+            "run: pytest → edit: cart.py",
+        ),
+        ({"instance_id": "a", "history": SDK}, "terminal: pytest"),
+    ],
+    ids=["trajectory", "output", "pairs", "sdk"],
+)
+def test_openhands_events_are_steps(record: object, attempt: str) -> None:
+    failed, whole = run(record)
+    assert (failed.label, failed.attempt) == ("failure", attempt.partition(" → ")[0])
+    assert (whole.attempt, whole.label) == (attempt, "unknown")
+    assert whole.goal in {"Fix cart.py.", ""}
+    assert not any("Words of the model" in text for text in whole.texts.values())
+
+
+def test_a_stream_of_events_is_one_run() -> None:
+    lines = "\n".join(json.dumps(event) for event in SDK) + '\n{"kind": "ObservationEvent", "observ'
+    failed, whole = read(RunSource(), lines)
+    assert (failed.attempt, failed.lines) == ("terminal: pytest", (3, 5))
+    assert (whole.attempt, whole.goal) == ("terminal: pytest", "Fix cart.py.")
+
+
+def test_what_a_thought_gives_back_is_no_result_of_the_step_before() -> None:
+    events: list[dict[str, Any]] = [
+        {"id": 1, "action": "run", "args": {"command": "make"}},
+        {"id": 2, "observation": "run", "cause": 1, "content": "no rule", "extras": {"metadata": {"exit_code": 2}}},
+        {"id": 3, "action": "think", "args": {"thought": "Words of the model"}},
+        {"id": 4, "observation": "think", "cause": 3, "content": "Your thought has been logged."},
+        {"id": 5, "action": "edit", "args": {"command": "str_replace", "path": "/w/a.c"}},
+    ]
+    failed, whole = run(events)
+    assert (failed.attempt, failed.result, failed.label) == ("run: make", "no rule", "failure")
+    assert whole.attempt == "run: make → edit: /w/a.c"
+
+
+def test_older_events_hold_their_arguments_and_exit_codes_themselves() -> None:
+    failed, whole = run([
+        {"content": "Fix it.", "action": "message", "is_confirmed": "confirmed", "source": "user"},
+        {"command": "make", "thought": "x", "action": "run", "is_confirmed": "confirmed"},
+        {"content": "no rule", "command": "make", "exit_code": 2, "observation": "run"},
+    ])  # fmt: skip
+    assert (failed.attempt, failed.result) == ("run: make", "no rule")
+    assert (whole.attempt, whole.goal) == ("run: make", "Fix it.")
+
+
+def test_a_shown_file_or_listing_says_nothing_of_its_step() -> None:
+    listing = "-rw-r--r-- 1 a a 67 Apr 30 08:32 error.c\nparser.c:3: error: bad"
+    (whole,) = run([{"id": 1, "action": "run", "args": {"command": "grep -rn error src"}},
+                    {"observation": "run", "cause": 1, "content": listing, "extras": {"exit_code": 0}}])  # fmt: skip
+    assert whole.label == "unknown"
+
+
+@pytest.mark.parametrize("resolved", [True, False])
+def test_the_report_of_an_evaluation_decides(*, resolved: bool) -> None:
+    record = {"instance_id": "a", "history": EVENTS, "test_result": {"report": {"resolved": resolved}}}
+    assert run(record)[-1].label == ("success" if resolved else "failure")
+
+
+def test_a_conversation_in_which_nothing_is_done_is_no_run() -> None:
+    assert run({"id": "a", "messages": [TASK, said("I would round it.")]}) == []

@@ -1,0 +1,339 @@
+"""Exports of other programs are taken in once, in order, with their times; what is passed over is told."""
+
+import json
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import exports
+from phronesis.errors import InputError, StorageFull
+from phronesis.importers import FORMATS, Importing, ImportSummary
+from phronesis.interfaces.cli.imports import OTHERS
+from phronesis.memory import Memory
+
+PLAIN = {"embedder": "none"}
+
+
+@pytest.fixture
+def memory() -> Iterator[Memory]:
+    with Memory.open("sqlite://", policy=PLAIN) as opened:
+        yield opened
+
+
+def taken(memory: Memory, path: Path, form: str, **more: Any) -> ImportSummary:
+    return Importing(memory, user_id=more.pop("user_id", None), namespace=more.pop("namespace", None)).run(
+        path, format=form, **more
+    )
+
+
+def said(memory: Memory, session: str, **scope: Any) -> list[list[tuple[str, str]]]:
+    turns = memory.get_turns(session, **scope)
+    return [[(one["role"], one["content"]) for one in turn.messages] for turn in turns]
+
+
+def test_the_command_knows_every_format() -> None:
+    assert set(OTHERS) == set(FORMATS)
+
+
+def test_chatgpt_gives_the_current_branch_in_turns(memory: Memory, tmp_path: Path) -> None:
+    path = exports.written(tmp_path / "conversations.json", [exports.chatgpt_conversation()])
+    summary = taken(memory, path, "chatgpt", user_id="lin")
+    assert (summary.recorded, summary.known, summary.failed) == (2, 0, 0)
+    assert summary.skipped == {"hidden from the conversation": 1, "content of type thoughts": 1}
+    assert summary.passed_over[1] == {"ref": "chatgpt:c-1#th", "reason": "content of type thoughts"}
+    assert said(memory, "chatgpt:c-1", user_id="lin") == [
+        [("user", "我住在杭州，对花生过敏。"), ("assistant", "记住了。")],
+        [("user", "What is on this picture?"), ("assistant", "A lake.")],
+    ]
+    first, second = memory.get_turns("chatgpt:c-1", user_id="lin")
+    assert first.messages[0]["created_at"] == "2025-10-09T08:53:20.500000Z"
+    assert second.messages[0]["metadata"] == {"attachments": ["西湖.jpg"]}
+    assert memory.list_sessions(user_id="lin")[0].metadata == {"title": "杭州"}
+    found = memory.search("对什么过敏？", user_id="lin")[0]
+    assert "花生" in found.item.content
+    assert found.sources[0].session_id == "chatgpt:c-1"
+    assert memory.rebuild(verify=True).equal
+
+
+def test_without_a_current_node_the_latest_leaf_is_the_branch(memory: Memory, tmp_path: Path) -> None:
+    conversation = exports.chatgpt_conversation()
+    del conversation["current_node"]
+    conversation["mapping"]["u1"]["parent"] = "a2"  # a circle ends where it began
+    taken(memory, exports.written(tmp_path / "c.json", [conversation]), "chatgpt")
+    assert said(memory, "chatgpt:c-1")[-1][-1] == ("assistant", "A lake.")
+
+
+def test_claude_gives_words_times_and_names_of_attachments(memory: Memory, tmp_path: Path) -> None:
+    path = exports.written(tmp_path / "conversations.json", [exports.claude_conversation()])
+    summary = taken(memory, path, "claude", user_id="lin")
+    assert (summary.recorded, summary.skipped) == (2, {"no text": 1})
+    assert said(memory, "claude:k-1", user_id="lin") == [
+        [("user", "退火温度定 250 °C。"), ("assistant", "Noted.")],
+        [("user", "And for how long?")],
+    ]
+    first = memory.get_turns("claude:k-1", user_id="lin")[0].messages[0]
+    assert first["metadata"] == {"attachments": ["plan.md", "炉.png"]}
+    assert first["created_at"] == "2026-05-01T08:00:00.123456Z"
+
+
+def test_what_chatgpt_said_to_a_tool_is_passed_over(memory: Memory, tmp_path: Path) -> None:
+    conversation = exports.chatgpt_conversation()
+    for name, recipient in (("a1", "bio"), ("a2", "all")):
+        conversation["mapping"][name]["message"]["recipient"] = recipient
+    summary = taken(memory, exports.written(tmp_path / "conversations.json", [conversation]), "chatgpt", user_id="lin")
+    assert summary.skipped["said to a tool"] == 1
+    words = [text for turn in said(memory, "chatgpt:c-1", user_id="lin") for _, text in turn]
+    assert "记住了。" not in words
+    assert "A lake." in words
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        ({"text": "", "attachments": [{"file_name": "", "extracted_content": "Meeting notes"}]}, "Meeting notes"),
+        ({"text": "Sum up", "attachments": [{"file_name": "", "extracted_content": "Notes"}]}, "Sum up\n\nNotes"),
+        ({"text": "Sum up", "attachments": [{"file_name": "a.md", "extracted_content": "Notes"}]}, "Sum up"),
+        ({"text": "", "attachments": [{"file_name": "a.md", "extracted_content": "Notes"}]}, "Notes"),
+    ],
+)
+def test_text_that_was_pasted_into_claude_is_words(
+    memory: Memory, tmp_path: Path, message: dict[str, Any], words: str
+) -> None:
+    rows = [{"uuid": "m1", "sender": "human", **message}, {"uuid": "m2", "sender": "assistant", "text": "Noted."}]
+    path = exports.written(tmp_path / "conversations.json", [{"uuid": "k", "name": "", "chat_messages": rows}])
+    taken(memory, path, "claude", user_id="lin")
+    assert said(memory, "claude:k", user_id="lin") == [[("user", words), ("assistant", "Noted.")]]
+
+
+@pytest.mark.parametrize("form", ["chatgpt", "claude", "mem0"])
+def test_a_folder_and_an_empty_file_are_told_so(memory: Memory, tmp_path: Path, form: str) -> None:
+    with pytest.raises(InputError, match="is a folder; give the zip"):
+        taken(memory, tmp_path, form)
+    (tmp_path / "conversations.json").touch()
+    with pytest.raises(InputError, match="is empty"):
+        taken(memory, tmp_path / "conversations.json", form)
+
+
+@pytest.mark.parametrize(
+    "wrap", [lambda rows: rows, lambda rows: {"results": rows}, lambda rows: {"results": rows, "n": 3}]
+)
+def test_mem0_gives_facts_of_each_user(memory: Memory, tmp_path: Path, wrap: Any) -> None:
+    summary = taken(memory, exports.written(tmp_path / "all.json", wrap(exports.MEM0)), "mem0")
+    assert (summary.recorded, summary.skipped) == (2, {"no memory with words": 1})
+    (peanuts,) = memory.get_all(user_id="tom").items
+    assert (peanuts.kind, peanuts.content) == ("fact", "对花生过敏")
+    assert peanuts.metadata == {"category": "health", "mem0": {"id": "a-1", "hash": "h"}}
+    assert str(peanuts.to_dict()["occurred_at"]) == "2025-07-01T17:00:00Z"
+    assert [item.content for item in memory.get_all(user_id="lin", agent_id="helper").items] == ["Works at a bakery"]
+
+
+def test_a_user_that_is_named_owns_all(memory: Memory, tmp_path: Path) -> None:
+    taken(memory, exports.written(tmp_path / "all.json", exports.MEM0), "mem0", user_id="me")
+    assert len(memory.get_all(user_id="me").items) == 2
+    assert not memory.get_all(user_id="tom").items
+    taken(memory, exports.written(tmp_path / "all.json", exports.MEM0), "mem0", namespace="team")
+    assert len(memory.get_all(namespace="team").items) == 2
+
+
+def test_a_langgraph_store_gives_the_words_of_its_values(memory: Memory, tmp_path: Path) -> None:
+    lines = tmp_path / "store.jsonl"
+    lines.write_text("\n".join(map(json.dumps, exports.LANGGRAPH)), "utf-8")
+    summary = taken(memory, lines, "langgraph", user_id="lin")
+    assert (summary.recorded, summary.skipped) == (3, {"a value without words": 1})
+    held = {item.content: item.metadata["langgraph"] for item in memory.get_all(user_id="lin").items}
+    assert set(held) == {"喜欢绿茶", '{"age": 30, "name": "Lin"}', "plain words"}
+    assert held["plain words"] == {"namespace": ["a", "b"], "key": "k3"}
+    assert held["喜欢绿茶"]["value"]["kind"] == "Memory"
+
+
+def test_git_gives_an_experience_for_each_commit(memory: Memory, tmp_path: Path) -> None:
+    folder = exports.repository(tmp_path / "炉")
+    assert taken(memory, folder, "git", namespace="lab").recorded == 2
+    answer = memory.query(situation="退火温度 读数", namespace="lab")
+    event: Any = answer.l1_evidence[0]
+    assert event.item.attempt == "修复退火温度读数"
+    assert event.item.reflection == "传感器返回华氏度。"
+    assert str(event.sources[0].source_ref).startswith("git:")
+    assert memory.query(situation="", artifacts=["说明.md"], namespace="lab").l1_evidence
+    assert taken(memory, folder, "git", namespace="lab").known == 2
+
+
+EXPORTS: list[tuple[str, Any]] = [
+    ("chatgpt", [exports.chatgpt_conversation(), exports.chatgpt_conversation("c-2")]),
+    ("claude", [exports.claude_conversation()]),
+    ("mem0", exports.MEM0),
+    ("langgraph", exports.LANGGRAPH),
+]
+
+
+@pytest.mark.parametrize(("form", "export"), EXPORTS)
+def test_the_same_again_changes_nothing(memory: Memory, tmp_path: Path, form: str, export: Any) -> None:
+    path = exports.written(tmp_path / "export.json", export)
+    foreseen = taken(memory, path, form, user_id="lin", dry_run=True)
+    assert foreseen.recorded == 0
+    assert not memory.get_all(user_id="lin").items
+    first = taken(memory, path, form, user_id="lin")
+    assert (first.recorded, first.skipped) == (foreseen.missing, foreseen.skipped)
+    before = memory.rebuild(verify=True).live_hash
+    again = taken(memory, path, form, user_id="lin")
+    assert (again.recorded, again.known) == (0, first.recorded)
+    assert memory.rebuild(verify=True).live_hash == before
+
+
+def test_each_thing_is_looked_up_by_its_old_id(memory: Memory, tmp_path: Path) -> None:
+    for form, export in EXPORTS:
+        taken(memory, exports.written(tmp_path / f"{form}.json", export), form, user_id="lin")
+    folder = exports.repository(tmp_path / "炉")
+    taken(memory, folder, "git", user_id="lin")
+    heads = [item.external_id for item in memory.get_all(user_id="lin", kinds=["l1"]).items]
+    assert [len(str(one)) for one in heads] == [40, 40]
+    for name, words in {
+        "u1": "我住在杭州，对花生过敏。",
+        "chatgpt:c-2#u1": "我住在杭州，对花生过敏。",  # u1 was the other conversation's already
+        "m1": "退火温度定 250 °C。",
+        "a-1": "对花生过敏",
+        "memories/lin/k1": "喜欢绿茶",
+        "a/b/k3": "plain words",
+    }.items():
+        assert memory.get(external_id=name, user_id="lin").content == words
+    assert memory.get(external_id="u1", user_id="lin").session_id == "chatgpt:c-1"
+    assert "attempt: " in memory.get(external_id=heads[0], user_id="lin").content
+    held = [item.content for item in memory.get_all(user_id="lin", limit=1_000).items]
+    assert held.count("我住在杭州，对花生过敏。") == 2, "an id that two conversations have loses no message"
+    assert memory.rebuild(verify=True).equal
+
+
+@pytest.mark.parametrize(("form", "words"), [("mem0", "memory"), ("langgraph", "value")])
+def test_what_says_something_else_under_its_id_takes_the_place_of_the_old(
+    memory: Memory, tmp_path: Path, form: str, words: str
+) -> None:
+    export = {"mem0": exports.MEM0[1:2], "langgraph": exports.LANGGRAPH[2:3]}[form]
+    path = exports.written(tmp_path / "export.json", export)
+    taken(memory, path, form, user_id="lin")
+    [old] = memory.get_all(user_id="lin").items
+    exports.written(path, [{**export[0], words: "面包店的工作结束了"}])
+    assert taken(memory, path, form, user_id="lin").recorded == 1
+    [new] = memory.get_all(user_id="lin").items
+    assert (new.content, new.external_id) == ("面包店的工作结束了", old.external_id)
+    assert memory.get(old.id).ended == "superseded"
+    assert taken(memory, path, form, user_id="lin").known == 1
+
+
+def test_a_name_that_something_else_has_is_left_to_it(memory: Memory, tmp_path: Path) -> None:
+    own = memory.add("My own note.", user_id="lin", kind="fact", external_id="a-2").items[0]
+    long = {"id": "x" * 300, "memory": "An id that is no name"}
+    path = exports.written(tmp_path / "all.json", [*exports.MEM0, long])
+    assert taken(memory, path, "mem0", user_id="lin").recorded == 3
+    assert memory.get(external_id="a-2", user_id="lin").id == own.id
+    held = {item.content: item.external_id for item in memory.get_all(user_id="lin").items}
+    assert held["Works at a bakery"] is None
+    assert held["An id that is no name"] is None
+
+
+def test_what_was_imported_before_things_had_names_is_known(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = exports.written(tmp_path / "all.json", exports.MEM0)
+    with monkeypatch.context() as patched:
+        patched.setattr("phronesis.importers.stores.name_of", lambda _given: None)
+        assert taken(memory, path, "mem0", user_id="lin").recorded == 2
+    summary = taken(memory, path, "mem0", user_id="lin")
+    assert (summary.recorded, summary.known) == (0, 2)
+
+
+def test_an_interrupted_import_goes_on(memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = exports.written(tmp_path / "c.json", [exports.chatgpt_conversation(str(n)) for n in range(3)])
+    commit, calls = Memory.commit_turn, 0
+
+    def full(self: Memory, *arguments: Any, **more: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls > 3:
+            raise StorageFull("the disk is full")
+        return commit(self, *arguments, **more)
+
+    monkeypatch.setattr(Memory, "commit_turn", full)
+    with pytest.raises(StorageFull):
+        taken(memory, path, "chatgpt")
+    monkeypatch.undo()
+    summary = taken(memory, path, "chatgpt")
+    assert (summary.recorded, summary.known) == (3, 3)
+
+
+def test_a_conversation_that_has_grown_gives_what_is_new(memory: Memory, tmp_path: Path) -> None:
+    conversation = exports.claude_conversation()
+    path = exports.written(tmp_path / "c.json", [conversation])
+    taken(memory, path, "claude")
+    conversation["chat_messages"].append(
+        {"uuid": "m5", "sender": "assistant", "text": "Two hours.", "created_at": "2026-05-01T08:02:05Z"}
+    )
+    summary = taken(memory, exports.written(path, [conversation]), "claude")
+    assert (summary.recorded, summary.known) == (1, 1)
+    words = [item.content for item in memory.get_all(kinds=["message"], limit=50).items]
+    assert sorted(words).count("And for how long?") == 1
+
+
+def test_what_was_erased_does_not_come_back(memory: Memory, tmp_path: Path) -> None:
+    path = exports.written(tmp_path / "c.json", [exports.claude_conversation()])
+    taken(memory, path, "claude", user_id="lin")
+    assert memory.erase(session_id="claude:k-1", user_id="lin").clean
+    assert taken(memory, path, "claude", user_id="lin").recorded == 0
+    assert not memory.get_turns("claude:k-1", user_id="lin")
+
+
+def test_one_bad_thing_does_not_stop_the_others(memory: Memory, tmp_path: Path) -> None:
+    bad = {"id": "b", "memory": "from the future", "created_at": "2999-01-01T00:00:00Z"}
+    path = tmp_path / "all.json"
+    path.write_text(
+        '[{"memory": "tea", "memory": "twice"}, 7, ' + json.dumps(bad) + ', {"id": "c", "memory": "茶"}]',
+        "utf-8",
+    )
+    summary = taken(memory, path, "mem0")
+    assert (summary.recorded, summary.failed, sum(summary.skipped.values())) == (1, 1, 2)
+    assert summary.errors[0]["ref"] == "mem0:b"
+    assert "occurred_at" in summary.errors[0]["message"]
+    assert any(reason.startswith("not JSON") for reason in summary.skipped)
+
+
+def test_a_zip_archive_is_read_where_it_lies(memory: Memory, tmp_path: Path) -> None:
+    path = tmp_path / "export.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("data/conversations.json", json.dumps([exports.chatgpt_conversation()]))
+        archive.writestr("data/user.json", "{}")
+    seen: list[tuple[int, int]] = []
+    importing = Importing(memory, on_progress=lambda done, total: seen.append((done, total)))
+    assert importing.run(path, format="chatgpt").recorded == 2
+    assert seen[-1][0] <= seen[-1][1]
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("user.json", "{}")
+    with pytest.raises(InputError, match="holds no file"):
+        importing.run(path, format="chatgpt")
+
+
+def test_one_member_at_a_time_is_held(memory: Memory, tmp_path: Path) -> None:
+    path = tmp_path / "many.json"
+    with path.open("w", encoding="utf-8") as file:
+        file.write('{"results": [')
+        file.write(",".join(json.dumps({"id": str(n), "memory": f"记忆 {n} " + "长" * 2_000}) for n in range(600)))
+        file.write("]}")
+    seen: list[int] = []
+    importing = Importing(memory, on_progress=lambda done, _total: seen.append(done))
+    assert importing.run(path, format="mem0", dry_run=True).missing == 600
+    assert len(set(seen)) == 600, "members are given as they are read"
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_path_that_leads_nowhere(memory: Memory, tmp_path: Path, form: str) -> None:
+    with pytest.raises(InputError) as refused:
+        taken(memory, tmp_path / "nothing", form)
+    assert refused.value.field == "path"
+
+
+def test_a_folder_without_a_history_and_an_unknown_format(memory: Memory, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="git log of"):
+        taken(memory, tmp_path, "git")
+    with pytest.raises(InputError, match="format must be one of"):
+        taken(memory, tmp_path, "letters")

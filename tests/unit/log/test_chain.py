@@ -1,0 +1,99 @@
+"""The chain finds whatever was altered after the fact."""
+
+import dataclasses
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phronesis.log.chain import as_read, commitment, facts_of, join, link, split, verify
+from phronesis.store.lanes import GENESIS, Lane
+from phronesis.store.log import EntryRow, PartRow
+
+Rows = list[tuple[EntryRow, list[tuple[PartRow, bytes]]]]
+
+
+def log_of(count: int) -> tuple[Lane, Rows]:
+    previous, rows = GENESIS, Rows()
+    for seq in range(1, count + 1):
+        parts = split({"session_id": "s", "messages": [{"content": f"{seq}-{n}"} for n in range(2)]})
+        salts = [bytes([seq, n] * 8) for n in range(len(parts))]
+        commitments = b"".join(commitment(part, salt) for part, salt in zip(parts, salts, strict=True))
+        row = EntryRow(
+            lane_id=7, seq=seq, entry_id=f"e{seq}", verb="turn", handler_version=1, actor="agent", recorded_at=seq,
+            parent_id=None, idempotency=None, paths=[part.path for part in parts], commitments=commitments, hash="",
+        )  # fmt: skip
+        row = dataclasses.replace(row, hash=link(previous, facts_of(row), commitments))
+        kept = [
+            (PartRow(entry_id=row.entry_id, n=n, salt=salts[n], body=part.body, blob_id=None), part.body)
+            for n, part in enumerate(parts)
+        ]
+        rows.append((row, kept))
+        previous = row.hash
+    lane = Lane(7, "user", "u", count, count, count, 0, count, previous)
+    return lane, rows
+
+
+@pytest.mark.parametrize("count", [0, 1, 5])
+def test_an_untouched_log_verifies(count: int) -> None:
+    lane, rows = log_of(count)
+    assert verify(lane, rows) == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"verb": "add"}, {"actor": "eve"}, {"recorded_at": 99}, {"entry_id": "x"}, {"handler_version": 2}, {"seq": 9},
+     {"parent_id": "p"}, {"paths": ["", "messages/1", "messages/0"]}, {"commitments": b"\0" * 96}, {"hash": "0" * 64},
+     {"lane_id": 8}],
+)  # fmt: skip
+@pytest.mark.parametrize("place", [0, 2, 4])
+def test_any_altered_column_is_found(change: dict[str, Any], place: int) -> None:
+    lane, rows = log_of(5)
+    rows[place] = (dataclasses.replace(rows[place][0], **change), rows[place][1])
+    found = verify(lane, rows)
+    assert found
+    assert found[0].seq in {rows[place][0].seq, place + 2}
+
+
+@given(place=st.integers(0, 4), part=st.integers(0, 2), body=st.binary(max_size=20))
+def test_any_altered_part_is_found(place: int, part: int, body: bytes) -> None:
+    lane, rows = log_of(5)
+    row, before = rows[place][1][part]
+    rows[place][1][part] = (row, body)
+    assert [found.problem for found in verify(lane, rows)] == (
+        [] if body == before else [f"part {part} of the payload was altered"]
+    )
+
+
+def test_an_erased_part_leaves_the_chain_whole_and_a_foreign_one_does_not() -> None:
+    lane, rows = log_of(3)
+    del rows[1][1][2]
+    assert verify(lane, rows) == []
+    foreign = dataclasses.replace(rows[0][1][0][0], n=9)
+    rows[0][1].append((foreign, b"{}"))
+    assert [(found.seq, found.problem) for found in verify(lane, rows)] == [(1, "part 9 of the payload was altered")]
+
+
+@pytest.mark.parametrize("place", [0, 1, 3])
+def test_a_missing_entry_is_found(place: int) -> None:
+    lane, rows = log_of(4)
+    del rows[place]
+    assert verify(lane, rows)
+
+
+def test_a_cut_end_is_found() -> None:
+    lane, rows = log_of(3)
+    [found] = verify(lane, rows[:2])
+    assert "head" in found.problem
+
+
+@given(
+    st.dictionaries(st.sampled_from(["a\x00", "a\ufffd", "\ud83d\ude00", "b"]), st.text(st.characters(), max_size=3))
+)
+def test_a_payload_is_taken_as_it_will_be_read(metadata: dict[str, str]) -> None:
+    payload = {"metadata": metadata, "messages": [{"content": "x", **metadata}, {"content": "".join(metadata)}]}
+    read, _parts = as_read(payload)
+    assert as_read(read)[0] == read
+    parts = split(read)
+    assert join([part.path for part in parts], {n: part.body for n, part in enumerate(parts)}) == read

@@ -1,0 +1,51 @@
+"""A payload comes back as it went in; what was erased leaves a mark and nothing else."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phronesis.core.entries import ERASED
+from phronesis.errors import InputError
+from phronesis.log.chain import SPLIT, as_read, join, split
+
+JSON = st.recursive(st.none() | st.booleans() | st.integers(0, 99) | st.text(max_size=5), lambda inner:
+                    st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3))  # fmt: skip
+FIELDS = {"content": JSON, "metadata": st.dictionaries(st.text(max_size=5), JSON, max_size=3), "session_id": st.text()}
+LISTS = {name: st.lists(st.fixed_dictionaries({"content": JSON}), min_size=1, max_size=3)
+         for name in ("messages", "tool_calls", "refs")}  # fmt: skip
+PAYLOADS = st.fixed_dictionaries({}, optional={**FIELDS, **LISTS})
+
+
+@given(PAYLOADS)
+def test_a_payload_survives_its_parts(payload: dict[str, Any]) -> None:
+    parts = split(payload)
+    assert join([part.path for part in parts], {n: part.body for n, part in enumerate(parts)}) == payload
+
+
+@given(st.dictionaries(st.sampled_from([*SPLIT, "metadata", "$", "raw"]), JSON, max_size=5))
+def test_a_payload_of_any_form_survives_its_parts(payload: dict[str, Any]) -> None:
+    parts = split(payload)
+    assert join([part.path for part in parts], {n: part.body for n, part in enumerate(parts)}) == payload
+
+
+@pytest.mark.parametrize("payload", [{**ERASED, "raw": "x"}, {"messages": [{"content": "a"}, {**ERASED}]}])
+def test_the_mark_of_an_erased_part_is_refused(payload: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match="erased") as refused:
+        as_read(payload)
+    assert refused.value.field == "$erased"
+
+
+def test_metadata_of_messages_is_a_part_of_its_own() -> None:
+    payload = {"messages": [{"content": "a"}, {"content": "b"}], "metadata": {"m": 1}, "session_id": "s"}
+    parts = split(payload)
+    assert [part.path for part in parts] == ["", "messages/0", "messages/1", "metadata"]
+    left = {0: parts[0].body, 2: parts[2].body}
+    assert join([part.path for part in parts], left) == {"session_id": "s", "messages": [ERASED, {"content": "b"}]}
+    assert [part.path for part in split({"content": "a fact", "metadata": {"m": 1}})] == [""]
+
+
+def test_an_erased_envelope_marks_the_payload() -> None:
+    paths = [part.path for part in split({"messages": [{"content": "a"}], "metadata": {"m": 1}})]
+    assert join(paths, {}) == {**ERASED, "messages": [ERASED]}

@@ -1,0 +1,156 @@
+"""What PubChem's answer makes of a run's modifier: one compound or several, and never a veto."""
+
+import sys
+from typing import Any
+
+import pytest
+
+from phronesis.reasoning.catalysis import molecules
+from phronesis.reasoning.catalysis.pubchem import Compound, Compounds
+from phronesis.reasoning.catalysis.review import Asked, asked_of, reviewed, without_answer
+from phronesis.reasoning.laws.records import Review, Run
+
+ACID = Compound(176, "Acetic Acid", "CC(=O)O", "QTBSBXVTEAMEQO-UHFFFAOYSA-N")
+SALT = Compound(517055, "Sodium Benzoate", "C1=CC=C(C=C1)C(=O)[O-].[Na+]", "WXMKPNITSTVMEF-UHFFFAOYSA-M")
+ESTER = Compound(8857, "Ethyl Acetate", "CCOC(=O)C", "XEKOWRVHYACXOJ-UHFFFAOYSA-N")
+IMIDAZOLE = Compound(795, "Imidazole", "C1=CN=CN1", "RAXXELZNTBOGNW-UHFFFAOYSA-N")
+GLYCINE = Compound(750, "Glycine", "C(C(=O)O)N", "DHMQDGOQFOQNFH-UHFFFAOYSA-N")
+ZWITTERION = Compound(5257127, "Glycine zwitterion", "C(C(=O)[O-])[NH3+]", "DHMQDGOQFOQNFH-UHFFFAOYSA-N")
+LACTIC = Compound(612, "Lactic Acid", "CC(C(=O)O)O", "JVTAAEKCZFNVCJ-UHFFFAOYSA-N")
+L_LACTIC = Compound(107689, "L-Lactic Acid", "CC(C(=O)O)O", "JVTAAEKCZFNVCJ-REOHCLBHSA-N")
+
+
+def of(*listed: Compound, total: int | None = None, chinese: bool = False) -> Review:
+    asked = Asked("r1", "the modifier", "the modifier", chinese)
+    return reviewed(asked, Compounds(len(listed) if total is None else total, listed))
+
+
+def test_an_acid_is_resolved_and_nothing_is_suggested() -> None:
+    review = of(ACID)
+    assert (review.status, review.reason, review.cid, review.smiles) == ("resolved", "", 176, "CC(=O)O")
+    assert (review.name, review.inchikey) == (ACID.name, ACID.inchikey)
+    assert (review.has_cooh, review.has_carboxylate, review.suggestion) == (True, False, "")
+    assert review.matched == {"acid": ((1, 2, 3),), "carboxylate": (), "ester": ()}
+    assert [(one.cid, one.has_cooh) for one in review.candidates] == [(176, True)]
+    assert review.to_dict()["matched"]["acid"] == [[1, 2, 3]]
+
+
+@pytest.mark.parametrize(
+    ("compound", "carboxylate", "english", "chinese"),
+    [
+        (
+            IMIDAZOLE,
+            False,
+            "no free carboxyl group –COOH. Consider sending the run back",
+            "（–COOH）：建议打回或重新生成",
+        ),
+        (SALT, True, "–COOH: it is a carboxylate (–COO⁻). Consider", "它是羧酸盐（–COO⁻），建议打回"),
+        (ESTER, False, "–COOH: it is an ester. Consider", "它是酯，建议打回"),
+    ],
+)
+def test_without_a_free_acid_sending_it_back_is_suggested(
+    compound: Compound, carboxylate: bool, english: str, chinese: str
+) -> None:
+    review = of(compound)
+    assert (review.status, review.has_cooh, review.has_carboxylate) == ("resolved", False, carboxylate)
+    assert english in review.suggestion
+    assert f"The modifier the modifier (PubChem CID {compound.cid})" in review.suggestion
+    assert chinese in of(compound, chinese=True).suggestion
+
+
+def test_stereoisomers_that_agree_are_one() -> None:
+    review = of(LACTIC, L_LACTIC)
+    assert (review.status, review.cid, review.has_cooh) == ("resolved", 612, True)
+    assert [one.cid for one in review.candidates] == [612, 107689]
+
+
+@pytest.mark.parametrize(
+    ("listed", "total"),
+    [
+        ((ACID, IMIDAZOLE), 2),
+        ((ACID, IMIDAZOLE, SALT), 3),
+        ((GLYCINE, ZWITTERION), 2),  # one InChIKey, and two answers
+        ((LACTIC, L_LACTIC), 40),  # who knows what the others are
+        ((Compound(1, smiles="CC(=O)O"), Compound(2, smiles="CC(=O)O")), 2),
+    ],
+)
+def test_what_may_be_several_is_left_open_with_the_candidates(listed: tuple[Compound, ...], total: int) -> None:
+    review = of(*listed, total=total)
+    assert (review.status, review.reason, review.cid, review.has_cooh) == ("unresolved", "ambiguous", None, None)
+    assert [one.cid for one in review.candidates] == [one.cid for one in listed]
+    assert review.candidates[0].has_cooh is not None
+    assert review.suggestion == ""
+
+
+@pytest.mark.parametrize(
+    ("found", "reason"),
+    [
+        (Compounds(0), "not_found"),
+        (Compounds(3), "no_structure"),
+        (Compounds(1, (Compound(5),)), "no_structure"),
+        (Compounds(1, (Compound(5, smiles="no smiles"),)), "bad_smiles"),
+        (Compounds(1, (Compound(5, smiles="C" * 100_000),)), "bad_smiles"),
+    ],
+)
+def test_what_cannot_be_told_is_no_verdict(found: Compounds, reason: str) -> None:
+    review = reviewed(Asked("r1", "m", "m"), found)
+    assert (review.status, review.reason) == ("unresolved", reason)
+    assert (review.has_cooh, review.has_carboxylate, review.suggestion) == (None, None, "")
+
+
+def test_without_rdkit_the_compound_is_told_and_its_groups_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    molecules._patterns.cache_clear()
+    monkeypatch.setitem(sys.modules, "rdkit", None)
+    review = of(IMIDAZOLE)
+    assert (review.status, review.reason, review.cid, review.smiles) == ("unresolved", "no_rdkit", 795, "C1=CN=CN1")
+    assert (review.has_cooh, review.candidates[0].has_cooh, review.suggestion) == (None, None, "")
+
+
+@pytest.mark.parametrize(
+    ("output", "modifier", "name"),
+    [
+        ({"modifier": " Imidazole "}, " Imidazole ", "Imidazole"),
+        ({"small_molecule_modifier": "咪唑"}, "咪唑", "咪唑"),
+        ({"modifier": "", "small_molecule_modifier": "urea"}, "urea", "urea"),
+        ({}, None, None),
+        ({"M1": "Cu"}, None, None),
+        ({"modifier": "  "}, None, None),
+        ({"modifier": "None"}, None, None),
+        ({"modifier": "无"}, None, None),
+        ({"modifier": "—"}, None, None),
+        ({"modifier": ["imidazole", "urea"]}, "['imidazole', 'urea']", None),
+        ({"modifier": 795}, "795", None),
+        ({"modifier": "x" * 2000}, "x" * 2000, None),
+        ({"modifier": "a\x07b"}, "a\x07b", None),
+    ],
+)
+def test_what_is_asked_of_a_run(output: dict[str, Any], modifier: str | None, name: str | None) -> None:
+    asked = asked_of(Run(run_id="r1", output=output, raw="x"))
+    assert (asked.modifier, asked.name) == (modifier, name)
+    if name is None:
+        reason = "no_modifier" if modifier is None else "unreadable_modifier"
+        assert without_answer(asked) == Review(run_id="r1", modifier=modifier, status="unresolved", reason=reason)  # type: ignore[arg-type]
+
+
+def test_the_trace_may_name_the_modifier() -> None:
+    assert asked_of(Run(run_id="r1", raw="x", trace={"final_output": {"modifier": "urea"}})).name == "urea"
+
+
+@pytest.mark.parametrize(
+    ("raw", "output", "chinese"),
+    [
+        ("制备 Cu–Zn 3:1，加咪唑修饰，formate 选择性提高。", {"modifier": "imidazole"}, True),
+        ("Prepared Cu–Zn at 3:1 with imidazole (咪唑) as the modifier.", {"modifier": "咪唑"}, False),
+        ("", {"modifier": "咪唑"}, True),
+        ("", {"modifier": "imidazole"}, False),
+        ("", {"modifier": "咪唑", "M1": "Cu"}, True),
+    ],
+)
+def test_the_language_is_that_of_the_run(raw: str, output: dict[str, Any], chinese: bool) -> None:
+    assert asked_of(Run(run_id="r1", output=output, raw=raw)).chinese is chinese
+
+
+def test_a_long_name_is_shortened_and_stays_on_one_line() -> None:
+    review = reviewed(Asked("r1", "a\nb " * 100, "x"), Compounds(1, (IMIDAZOLE,)))
+    assert "\n" not in review.suggestion
+    assert len(review.suggestion) < 250

@@ -1,0 +1,55 @@
+"""The gate, measured on claims that somebody else labelled first (tests/labelled/README.md)."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from phronesis.reasoning.claim_gate import RULES, gate
+from unit.core.blocks import block, member
+
+ROWS = [
+    json.loads(line)
+    for line in (Path(__file__).parents[3] / "labelled" / "claims_gate.jsonl").read_text("utf-8").splitlines()
+]
+LANGUAGES = ("en", "zh", "mixed")
+
+
+def content(row: dict[str, Any]) -> str:
+    if "content" in row:
+        return str(row["content"])
+    field, text = row["field"], row["text"]
+    if field == "topic":
+        return block(member(**row.get("extra", {})), topic=text)
+    stated = [text] if field in ("conditions", "limitations") else text
+    return block(member(**{field: stated, **row.get("extra", {})}))
+
+
+def broken(row: dict[str, Any]) -> set[str]:
+    return {violation.rule for violation in gate(content(row), row.get("status", "active"))}
+
+
+@pytest.mark.parametrize("split", ["dev", "test"])
+def test_what_is_refused_and_what_passes(split: str) -> None:
+    rows = [row for row in ROWS if row["split"] == split]
+    unlawful = [row for row in rows if not row["lawful"]]
+    lawful = [row for row in rows if row["lawful"]]
+    refused = sum(row["rule"] in broken(row) for row in unlawful) / len(unlawful)
+    passed = sum(not broken(row) for row in lawful) / len(lawful)
+    assert min(len(unlawful), len(lawful)) >= 50
+    # On the test split, which nobody tuned on: 55 of 56 refused by their rule, 62 of 64 passed.
+    floor = {"dev": (1.0, 1.0), "test": (0.96, 0.95)}[split]
+    assert refused >= floor[0]
+    assert passed >= floor[1]
+
+
+def test_the_set_keeps_its_form() -> None:
+    assert len({row["id"] for row in ROWS}) == len(ROWS) >= 200
+    names = {rule.name for rule in RULES}
+    for row in ROWS:
+        assert row["lang"] in LANGUAGES
+        assert row["split"] in ("dev", "test")
+        assert row["lawful"] is (row["rule"] is None)
+        assert row["rule"] is None or row["rule"] in names
+        assert ("content" in row) != ("text" in row)

@@ -1,0 +1,102 @@
+"""How a run bears on claims, and what is written when one falls."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phronesis.reasoning import claim_effects
+from phronesis.reasoning.claim_effects import BARE, Scales, limitation_for, limited
+from phronesis.reasoning.claim_gate import gate
+from phronesis.reasoning.laws.block_format import text_of
+from phronesis.reasoning.laws.claim_status import verdict
+from phronesis.reasoning.laws.facts import FactsView
+from phronesis.reasoning.laws.records import Claim, Product, ReasoningBlock
+
+CLAIM = Claim(claim_id="c1", status="conclusion", facts={"source_run_ids": ["x"]},
+              inference="The selectivity of formate is at least 0.6.")  # fmt: skip
+BLOCK = ReasoningBlock(claims=(CLAIM,))
+
+
+def view(run_id: str = "r1", share: float = 0.5, label: str = "") -> FactsView:
+    return FactsView(run_id=run_id, label=label, products=(Product(name="formate", value=1.0, fraction=share),))
+
+
+def test_a_claims_words_decide_and_its_test_before_them() -> None:
+    scales = Scales(view(share=0.5), has_feedback=True, read_earlier=list)
+    assert scales.weigh(CLAIM) == "contra"
+    tested = Claim(claim_id="c1", status="fact", facts={}, inference=CLAIM.inference,
+                   test={"metric": "activity", "op": ">", "value": 0})  # fmt: skip
+    assert scales.weigh(tested) == "support"
+    assert scales.weigh(Claim(claim_id="c1", status="fact", facts={}, inference="Copper is red.")) == "irrelevant"
+    assert Scales(view(), has_feedback=False, read_earlier=list).weigh(CLAIM) == "irrelevant"
+
+
+def test_earlier_runs_are_read_once_and_only_to_compare() -> None:
+    asked = []
+
+    def earlier() -> list[FactsView]:
+        asked.append(1)
+        return [view("r0", 0.4)]
+
+    scales = Scales(view(share=0.5), has_feedback=True, read_earlier=earlier)
+    scales.weigh(CLAIM)
+    assert asked == []
+    test = {"metric": "fraction", "product": "formate", "op": ">", "versus": {"ratio": {"op": ">", "value": 0}}}
+    compared = Claim(claim_id="c1", status="fact", facts={}, test=test)
+    assert [scales.weigh(compared), scales.weigh(compared)] == ["irrelevant", "irrelevant"]
+    assert asked == [1]
+
+
+METALS = st.sampled_from(["Cu", "cu ", "Zn", "Ｚn", "Ag"])
+RUNS = st.lists(st.dictionaries(st.sampled_from(["M1", "M2", "modifier"]), METALS), max_size=8)
+
+
+@given(RUNS, st.dictionaries(st.sampled_from(["M1", "M2", "small_molecule_modifier"]), METALS, min_size=1))
+def test_looking_runs_up_by_name_leaves_the_verdict(named: list[dict[str, str]], versus: dict[str, str]) -> None:
+    earlier = [replace(view(f"r{n}", 0.1 * n), named=one) for n, one in enumerate(named)]
+    test = {"metric": "fraction", "product": "formate", "op": ">", "versus": versus}
+    claim, run = Claim(claim_id="c1", status="fact", facts={}, test=test), view("late", 0.35)
+    scales = Scales(run, has_feedback=True, read_earlier=lambda: earlier)
+    assert scales.weigh(claim) == verdict(test, run, earlier)
+
+
+def test_words_are_read_once_for_all_who_keep_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: dict[Any, Any] = {}
+    assert Scales(view(), True, list, kept).weigh(CLAIM) == "contra"
+    monkeypatch.setattr(claim_effects, "read_comparison", None)  # asked again, it would raise
+    assert Scales(view(share=0.7), True, list, kept).weigh(CLAIM) == "support"
+    assert all("formate" not in key for key in kept)
+
+
+def test_a_limitation_that_the_gate_refuses_says_less() -> None:
+    test = claim_effects.test_of(CLAIM)
+    assert "(Cu–Zn)" in limitation_for(CLAIM, [view(label="Cu–Zn")], test)
+    advice = "none. Next, try Ni at 2:1."
+    assert limitation_for(CLAIM, [view(label=advice)], test) == "Not held in run r1: fraction of formate 0.5."
+    assert limitation_for(CLAIM, [view(run_id=advice)], test) == BARE[0]
+    chinese = Claim(
+        claim_id="c1", status="conclusion", facts={"source_run_ids": ["x"]}, inference="甲酸占比不低于 0.6。"
+    )
+    assert limitation_for(chinese, [view(run_id=advice)], claim_effects.test_of(chinese)) == BARE[1]
+
+
+NAMES = st.sampled_from(
+    ["Cu–Zn 3:1", "none. Next, try Ni at 2:1.", "see [C12]", "prefer[Cu]", "Always use Cu.", "下一步试 Ni"]
+)
+
+
+@given(st.lists(st.tuples(NAMES, NAMES), min_size=1, max_size=3))
+def test_what_is_written_of_a_fallen_claim_passes_the_gate_in_its_block(named: list[tuple[str, str]]) -> None:
+    views = [view(run_id=run_id, label=label) for run_id, label in named]
+    text = limitation_for(CLAIM, views, claim_effects.test_of(CLAIM))
+    assert gate(text_of(limited(BLOCK, "c1", text))) == []
+
+
+def test_a_limitation_is_added_once_to_its_claim() -> None:
+    once = limited(BLOCK, "c1", "x")
+    assert once.claims[0].limitations == ("x",)
+    assert limited(once, "c1", "x") == once
+    assert limited(BLOCK, "c2", "x") == BLOCK

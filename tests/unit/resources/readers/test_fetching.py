@@ -1,0 +1,312 @@
+"""Fetching, against a server on this machine that misbehaves on request; names are resolved by the test."""
+
+import gzip
+import socket
+import sys
+import time
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from model_server import Behaviour, ModelServer, Reply, cut, not_http, redirect
+from phronesis.errors import FetchFailed, FetchRefused, MissingExtra
+from phronesis.resources.fetch_rules import Fetched, FetchRules, is_open
+from phronesis.resources.fetcher import WebFetcher, resolved
+
+NOW = datetime(2026, 5, 1, tzinfo=UTC)
+PUBLIC = "93.184.215.14"
+
+
+def page(body: bytes = b"# words", *, kind: str = "text/markdown", **headers: str) -> Behaviour:
+    return lambda reply: reply.send(
+        body, kind=kind, headers={name.replace("_", "-"): said for name, said in headers.items()}
+    )
+
+
+def fetcher(resolve: Callable[[str, int], Sequence[str]] | None = None, *, cancelled: bool = False) -> WebFetcher:
+    return WebFetcher(clock=lambda: NOW, monotonic=time.monotonic, resolve=resolve, cancelled=lambda: cancelled)
+
+
+def rules(server: ModelServer, **more: object) -> FetchRules:
+    """Give rules that open the test's server, and nothing else that is not public."""
+    port = int(server.base_url.split(":")[2].partition("/")[0])
+    given = FetchRules(ports=(port,), allow_private=True, seconds=20.0)
+    return replace(given, **more)  # type: ignore[arg-type]
+
+
+def fetched(*behaviours: Behaviour, **more: object) -> Fetched:
+    with ModelServer(*behaviours) as server:
+        return fetcher().fetch(f"{server.base_url}/guide.md?a=1#top", rules(server, **more))
+
+
+def test_a_document_is_fetched() -> None:
+    with ModelServer(page("# 手册".encode("gbk"), kind='Text/HTML; x=1; charset="gbk"')) as server:
+        found = fetcher().fetch(f" {server.base_url}/guide.md?a=1#top", rules(server, user_agent="tests/1 ü"))
+        (asked,) = server.requests
+    assert found == Fetched(
+        url=f"{server.base_url}/guide.md?a=1",
+        status=200,
+        media_type="text/html",
+        charset="gbk",
+        data="# 手册".encode("gbk"),
+        fetched_at=NOW,
+    )
+    assert (asked.method, asked.path) == ("GET", "/v1/guide.md?a=1")
+    assert asked.headers["user-agent"] == "tests/1 ?"
+    assert asked.headers["host"] == server.base_url.split("/")[2]
+    assert set(asked.headers) == {"host", "user-agent", "accept", "accept-encoding"}
+
+
+def test_redirects_are_followed_to_the_end() -> None:
+    found = fetched(redirect("/other"), redirect("third?x"), page())
+    assert found.url.endswith("/third?x")
+    with pytest.raises(FetchRefused) as refused:
+        fetched(redirect("/again"), max_redirects=2)
+    assert refused.value.rule == "max_redirects"
+    with pytest.raises(FetchFailed) as failed:
+        fetched(lambda reply: reply.send(b"", code=302))
+    assert failed.value.details["status"] == 302
+
+
+@pytest.mark.parametrize(
+    ("location", "rule"),
+    [
+        ("http://169.254.169.254:{port}/latest/meta-data", "allow_private"),
+        ("http://[fe80::1]:{port}/", "allow_private"),
+        ("http://0.0.0.0:{port}/", "allow_private"),
+        ("http://127.0.0.1:22/", "ports"),
+        ("http://me:secret@127.0.0.1:{port}/", "credentials"),
+        ("file:///etc/passwd", "scheme"),
+        ("gopher://127.0.0.1:{port}/", "scheme"),
+        ("http://denied.example:{port}/", "deny_hosts"),
+        ("http://127.0.0.1:x/", "url"),
+    ],
+)
+def test_where_a_redirect_leads_is_judged_as_the_first_address(location: str, rule: str) -> None:
+    with ModelServer(page()) as server:
+        port = server.base_url.split(":")[2].partition("/")[0]
+        server.answers(redirect(location.format(port=port)), page())
+        with pytest.raises(FetchRefused) as refused:
+            fetcher().fetch(server.base_url, rules(server, deny_hosts=["Example."]))
+        assert refused.value.rule == rule
+        assert "secret" not in str(refused.value)
+        assert len(server.requests) == 1
+
+
+def test_private_addresses_are_refused_before_anything_is_sent() -> None:
+    with ModelServer(page()) as server:
+        closed = rules(server, allow_private=False)
+        port = closed.ports[0]
+        for host in ("127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "2130706433", "0x7f.1", "10.0.0.1"):
+            with pytest.raises(FetchRefused) as refused:
+                fetcher().fetch(f"http://{host}:{port}/", closed)
+            assert refused.value.rule == "allow_private"
+        assert server.requests == []
+
+
+def test_a_name_is_resolved_once_and_the_judged_address_connected_to() -> None:
+    answers = [[PUBLIC], ["127.0.0.1"]]
+    asked = []
+
+    def rebinding(host: str, port: int) -> list[str]:
+        asked.append((host, port))
+        return answers.pop(0) if len(answers) > 1 else answers[0]
+
+    with ModelServer(page()) as server:
+        closed = rules(server, allow_private=False, seconds=0.3)
+        with pytest.raises(FetchFailed) as failed:  # the public address does not answer here; the private one would
+            fetcher(rebinding).fetch(f"http://rebinding.example:{closed.ports[0]}/", closed)
+        assert not isinstance(failed.value, FetchRefused)
+        assert asked == [("rebinding.example", closed.ports[0])]
+        with pytest.raises(FetchRefused):
+            fetcher(rebinding).fetch(f"http://rebinding.example:{closed.ports[0]}/", closed)
+        assert server.requests == []
+
+
+def test_one_private_address_among_public_ones_refuses_the_name() -> None:
+    with pytest.raises(FetchRefused) as refused:
+        fetcher(lambda _host, _port: [PUBLIC, "192.168.1.1"]).fetch("http://mixed.example/", FetchRules())
+    assert refused.value.details == {"rule": "allow_private", "host": "mixed.example"}
+
+
+def test_the_host_keeps_its_name_though_an_address_is_connected_to() -> None:
+    with ModelServer(page()) as server:
+        port = rules(server).ports[0]
+        found = fetcher(lambda _host, _port: ["127.0.0.2", "127.0.0.1"]).fetch(
+            f"http://docs.example:{port}/a", rules(server, allow_hosts=["example"])
+        )
+        assert found.url == f"http://docs.example:{port}/a"
+        assert server.requests[0].headers["host"] == f"docs.example:{port}"
+
+
+def test_the_other_end_of_a_connection_is_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("phronesis.resources.fetcher.checked", lambda *_: ["127.0.0.1"])
+    with ModelServer(page()) as server:
+        closed = rules(server, allow_private=False)
+        with pytest.raises(FetchRefused, match="led to an address"):
+            fetcher().fetch(f"http://tricky.example:{closed.ports[0]}/", closed)
+        assert server.requests == []
+
+
+@pytest.mark.parametrize(
+    ("url", "rule"),
+    [
+        ("ftp://example.org/x", "scheme"),
+        ("guide.html", "scheme"),
+        ("http://u@example.org/", "credentials"),
+        ("http://example.org:25/", "ports"),
+        ("https://example.org/" + "x" * 8_000, "length"),
+        ("http://exa mple.org:x/", "url"),
+        ("http://other.org/", "allow_hosts"),
+        ("http://notexample.org/", "allow_hosts"),
+        ("http://bad.example.org/", "deny_hosts"),
+    ],
+)
+def test_addresses_that_are_refused(url: str, rule: str) -> None:
+    with pytest.raises(FetchRefused) as refused:
+        fetcher(lambda *_: []).fetch(url, FetchRules(allow_hosts=["example.org"], deny_hosts=["*.bad.example.org"]))
+    assert (refused.value.rule, refused.value.field, refused.value.code) == (rule, "url", "fetch.refused")
+
+
+def test_the_extra_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "httpx2", None)
+    with pytest.raises(MissingExtra, match=r"\[documents\]"):
+        fetcher().fetch("https://example.org/", FetchRules())
+
+
+def test_a_name_without_an_address_is_not_reached() -> None:
+    with pytest.raises(FetchFailed, match="not reached") as failed:
+        fetcher(lambda *_: []).fetch("https://nowhere.example/", FetchRules())
+    assert failed.value.code == "fetch.failed"
+    assert resolved("no such name.invalid", 80) == []
+    assert resolved("127.0.0.1", 80) == ["127.0.0.1"]
+
+
+@pytest.mark.parametrize(
+    ("address", "rules", "is_so"),
+    [
+        (PUBLIC, FetchRules(), True),
+        ("2606:2800:220:1::1", FetchRules(), True),
+        ("64:ff9b::5db8:d70e", FetchRules(), True),
+        *[(closed, FetchRules(), False) for closed in (
+            "10.1.2.3", "172.16.0.1", "192.168.0.1", "127.9.9.9", "169.254.169.254", "100.64.0.1", "0.0.0.1",
+            "224.0.0.1", "255.255.255.255", "198.18.0.1", "168.63.129.16", "::1", "::", "fe80::1%eth0", "fd00::1",
+            "ff02::1", "::ffff:10.0.0.1", "::10.0.0.1", "64:ff9b::a00:1", "2002:a00:1::", "no address",
+            "2001:0:1:2:3:4:f5ff:fffe",
+        )],
+        *[(opened, FetchRules(allow_private=True), True) for opened in ("10.1.2.3", "127.0.0.1", "fd00::1", "::1")],
+        *[(closed, FetchRules(allow_private=True), False) for closed in (
+            "169.254.169.254", "fe80::1", "100.100.100.200", "168.63.129.16", "fd00:ec2::254", "::ffff:169.254.169.254",
+        )],
+    ],
+)  # fmt: skip
+def test_addresses(address: str, rules: FetchRules, is_so: bool) -> None:
+    assert is_open(address, rules) is is_so
+
+
+def test_what_is_too_large_is_refused_whatever_it_says() -> None:
+    for behaviour in (
+        page(b"x" * 2_000),
+        lambda reply: reply.head(200, {"Content-Type": "text/plain", "Content-Length": "5000"}),
+        endless_text,
+        page(gzip.compress(b"x" * 5_000_000, mtime=0), Content_Encoding="gzip"),
+        page(zlib.compress(b"x" * 5_000_000), Content_Encoding="deflate"),
+    ):
+        with pytest.raises(FetchRefused) as refused:
+            fetched(behaviour, max_bytes=1_000)
+        assert refused.value.rule == "max_bytes"
+
+
+def endless_text(reply: Reply) -> None:
+    reply.head(200, {"Content-Type": "text/plain", "Connection": "close"})
+    reply.hang_up()
+    while reply.wait(0.0):
+        reply.write(b"x" * 1_000)
+
+
+@pytest.mark.parametrize(
+    ("body", "coding"),
+    [
+        (gzip.compress(b"words " * 50_000, mtime=0), "gzip"),
+        (gzip.compress(b"words " * 50_000, mtime=0), "x-gzip"),
+        (zlib.compress(b"words " * 50_000), "Deflate"),
+        (zlib.compress(b"words " * 50_000, wbits=-15), "deflate"),
+        (b"words " * 50_000, "identity"),
+    ],
+)
+def test_bodies_are_unfolded(body: bytes, coding: str) -> None:
+    assert fetched(page(body, Content_Encoding=coding)).data == b"words " * 50_000
+
+
+@pytest.mark.parametrize(
+    ("body", "coding", "told"),
+    [
+        (b"no gzip", "gzip", "cannot be unfolded"),
+        (gzip.compress(b"words" * 100, mtime=0)[:-12], "gzip", "cut off"),
+        (b"x", "br", "not asked for"),
+    ],
+)
+def test_bodies_that_cannot_be_unfolded(body: bytes, coding: str, told: str) -> None:
+    with pytest.raises(FetchFailed, match=told):
+        fetched(page(body, Content_Encoding=coding))
+
+
+@pytest.mark.parametrize("kind", ["image/png", "application/zip", "application/x+jsonx", "video/mp4; x=y"])
+def test_other_types_are_refused(kind: str) -> None:
+    with pytest.raises(FetchRefused) as refused:
+        fetched(page(kind=kind))
+    assert refused.value.details == {"rule": "content_types", "content_type": kind.partition(";")[0]}
+
+
+@pytest.mark.parametrize(
+    "kind", ["text/x-rst", "application/ld+json", "APPLICATION/PDF", "application/octet-stream", ""]
+)
+def test_types_that_may_be_read_are_fetched(kind: str) -> None:
+    assert fetched(page(kind=kind)).media_type == kind.lower()
+    with pytest.raises(FetchRefused):
+        fetched(page(), content_types=["text/html"])
+
+
+def drip(reply: Reply) -> None:
+    reply.head(200, {"Content-Type": "text/plain", "Content-Length": "100"})
+    while reply.wait(0.05):
+        reply.write(b"x")
+
+
+def silent(reply: Reply) -> None:
+    while reply.wait(0.05):
+        pass
+
+
+@pytest.mark.parametrize("behaviour", [drip, silent])
+def test_a_slow_server_is_left(behaviour: Behaviour) -> None:
+    began = time.monotonic()
+    with pytest.raises(FetchFailed, match=r"took longer than 0\.4 seconds"):
+        fetched(behaviour, seconds=0.4)
+    assert time.monotonic() - began < 10
+
+
+@pytest.mark.parametrize("behaviour", [cut(), not_http()])
+def test_a_broken_answer_is_a_failure(behaviour: Behaviour) -> None:
+    with pytest.raises(FetchFailed, match="was not reached"):
+        fetched(behaviour)
+
+
+def test_an_answer_that_is_no_success_says_its_number() -> None:
+    with pytest.raises(FetchFailed, match="HTTP 404") as failed:
+        fetched(lambda reply: reply.send(b"no", code=404))
+    assert failed.value.details == {"status": 404, "host": "127.0.0.1"}
+
+
+def test_nobody_listens_and_nobody_waits() -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        port = unused.getsockname()[1]
+    here = FetchRules(ports=(port,), allow_private=True, seconds=2.0)
+    with pytest.raises(FetchFailed, match="was not reached"):
+        fetcher().fetch(f"http://127.0.0.1:{port}/", here)
+    with pytest.raises(FetchFailed, match="cancelled"):
+        fetcher(cancelled=True).fetch(f"http://127.0.0.1:{port}/", here)

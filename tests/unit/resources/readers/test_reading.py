@@ -1,0 +1,222 @@
+"""The shelf: forms are known, bytes decoded, and what nobody can read refused; any text gives lawful sections."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from growth import assert_linear, repeated
+from phronesis.errors import InputError
+from phronesis.resources.readers import port, registry
+from phronesis.resources.readers.decoding import decoded
+from phronesis.resources.readers.port import DOCX, RawDocument, form_of_text, guessed_type, split_type, stem, text_of
+from phronesis.resources.readers.registry import read_document
+from written_documents import zipped
+
+CHINESE = (
+    "退火温度定为二百五十摄氏度，保持两个小时，然后自然冷却到室温。这一批样品表面没有裂纹，下次可以把温度再提高一些。"
+)
+TRADITIONAL = (
+    "退火溫度定為二百五十攝氏度，保持兩個小時，然後自然冷卻到室溫。這一批樣品表面沒有裂紋，下次可以把溫度再提高一些。"
+)
+GERMAN = "Die Temperatur wurde auf zweihundertfünfzig Grad erhöht; dafür müssen die Öfen länger heizen."
+FRENCH = "Le système a été arrêté à midi ; voilà où ça s’est passé, près de la forêt."
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        (CHINESE, "gbk"), (CHINESE, "gb18030"), (CHINESE, "utf-8"), (CHINESE, "utf-8-sig"), (CHINESE, "utf-16"),
+        (TRADITIONAL, "big5"), (GERMAN, "latin-1"), (GERMAN, "cp1252"), (FRENCH, "cp1252"), (GERMAN, "utf-16-le"),
+        (GERMAN, "utf-16-be"), (GERMAN, "utf-32"), (f"def f():  # {CHINESE}", "gbk"), ("ASCII", "ascii"),
+    ],
+)  # fmt: skip
+def test_bytes_are_decoded_without_being_told_how(text: str, encoding: str) -> None:
+    assert decoded(text.encode(encoding)) == text
+
+
+def test_what_a_document_says_of_itself_decides_between_encodings() -> None:
+    russian = "Температура была повышена."
+    assert decoded(russian.encode("koi8-r"), "koi8-r") == russian
+    assert decoded(f'<meta charset="windows-1251">{russian}'.encode("cp1251")).endswith(russian)
+    assert decoded(GERMAN.encode("latin-1"), "nonsense") == GERMAN
+    assert decoded(GERMAN.encode("latin-1"), "hex") == GERMAN
+    assert decoded("é".encode("latin-1"), "utf-8") == "é"
+    assert decoded(f"encoding: gbk\n{GERMAN}".encode()).endswith(GERMAN)  # UTF-8 goes before what it says
+
+
+JAPANESE = "名前,年齢,住所\n山田太郎,34,東京都港区\n佐藤花子,28,大阪市北区でひらがなを書く\n"
+KOREAN = "오늘은 날씨가 매우 좋아서 공원에 산책을 가려고 합니다. 내일은 비가 온다고 합니다."
+RUSSIAN = "Сегодня очень хорошая погода, и мы идём гулять в парк."
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [(JAPANESE, "shift_jis"), (JAPANESE, "euc_jp"), (KOREAN, "euc_kr"), (RUSSIAN, "cp1251"), (RUSSIAN, "koi8-r"),
+     (RUSSIAN, "cp866"), ("Σήμερα ο καιρός είναι πολύ καλός", "cp1253"), ("היום מזג האוויר טוב מאוד", "cp1255")],
+)  # fmt: skip
+def test_bytes_whose_encoding_cannot_be_told_are_refused(text: str, encoding: str) -> None:
+    with pytest.raises(InputError, match="charset"):
+        decoded(text.encode(encoding))
+    assert decoded(text.encode(encoding), encoding) == text
+
+
+def test_a_garbled_line_of_a_log_spoils_nothing_else() -> None:
+    log = b"INFO started\n" * 500 + "ошибка".encode("cp866") + b"\nERROR disk is full\n"
+    assert decoded(log).endswith("ERROR disk is full\n")
+
+
+def test_letters_with_accents_may_stand_together() -> None:
+    finnish = "Määränpäänä on hyvä sää, ja äiti lähtee tänään töihin yöllä."
+    assert decoded(finnish.encode("latin-1")) == finnish
+
+
+def test_a_broken_byte_spoils_nothing() -> None:
+    assert decoded(CHINESE.encode() * 3 + b"\xff") == CHINESE * 3 + "\ufffd"
+
+
+@pytest.mark.parametrize("data", [bytes(range(256)) * 20, b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + b"\0\1\2\3" * 40])
+def test_bytes_that_are_no_text_are_refused(data: bytes) -> None:
+    with pytest.raises(InputError, match="no text") as refused:
+        read_document(RawDocument(name="x.txt", data=data))
+    assert refused.value.field == "document"
+
+
+@pytest.mark.parametrize(
+    ("raw", "form"),
+    [
+        (RawDocument(name="a/b.MD", media_type="text/plain; charset=utf-8", text="x"), "text/markdown"),
+        (RawDocument(name="https://x.org/a.rst?raw=1#top", text="x"), "text/x-rst"),
+        (RawDocument(name="x.bin", media_type="text/x-markdown", text="x"), "text/markdown"),
+        (RawDocument(name="a.whl/METADATA", text="x"), "text/x-python-metadata"),
+        (RawDocument(name="notes", media_type="text/plain", text="x"), "text/plain"),
+        (RawDocument(media_type="application/octet-stream", data=b"%PDF-1.4"), "application/pdf"),
+        (RawDocument(name="x.docx", data=zipped({"a": "b"})), DOCX),
+        (RawDocument(name="x", data=b"PK\x03\x04 broken"), ""),
+        (RawDocument(text="# x"), ""),
+    ],
+)  # fmt: skip
+def test_forms_by_type_name_and_beginning(raw: RawDocument, form: str) -> None:
+    assert guessed_type(raw) == form
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ("<!doctype html>x", "text/html"), ("\n<html lang=en>x", "text/html"), ("# A\n\nx", "text/markdown"),
+        ("see [x](https://x.org)", "text/markdown"), (".. note::\n\n   x", "text/x-rst"), ("x < y", "text/plain"),
+        ("Metadata-Version: 2.1\nName: x", "text/x-python-metadata"),
+    ],
+)  # fmt: skip
+def test_forms_of_texts_without_a_name(text: str, form: str) -> None:
+    assert form_of_text(text) == form
+    assert read_document(RawDocument(text=text)).media_type == form
+
+
+def test_types_are_split() -> None:
+    assert split_type('Text/HTML; x=y; Charset="GBK"') == ("text/html", "GBK")
+    assert split_type(None) == ("", None)
+
+
+@pytest.mark.parametrize(
+    ("raw", "field", "told"),
+    [
+        (RawDocument(), "document", "either"),
+        (RawDocument(text="x", data=b"x"), "document", "either"),
+        (RawDocument(text=" \n"), "document", "empty"),
+        (RawDocument(data=b""), "document", "empty"),
+        (RawDocument(text="---"), "document", "no word"),
+        (RawDocument(text="a\0b"), "document", "NUL"),
+        (RawDocument(name="x.png", media_type="image/png", text="x"), "media_type", "nothing here reads image/png"),
+        (RawDocument(name="x.ipynb", text="no JSON"), "document", "notebook"),
+        (RawDocument(name="x.ipynb", text="[1]"), "document", "no word"),
+    ],
+)
+def test_documents_that_are_refused(raw: RawDocument, field: str, told: str) -> None:
+    with pytest.raises(InputError, match=told) as refused:
+        read_document(raw)
+    assert refused.value.field == field
+
+
+def test_documents_that_are_too_large_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "MAX_CHARACTERS", 10)
+    with pytest.raises(InputError, match="11 characters; at most 10"):
+        read_document(RawDocument(text="a" * 11))
+    monkeypatch.setattr(registry, "MAX_BYTES", 10)
+    with pytest.raises(InputError, match="11 bytes; at most 10"):
+        read_document(RawDocument(data=b"a" * 11))
+
+
+def test_names_become_titles() -> None:
+    names = ("a/b.md", "C:\\x\\y.pdf", "https://x.org/guide/?q", ".env", "README", "v1.2 notes")
+    assert [stem(name) for name in names] == ["b", "y", "guide", ".env", "README", "v1.2 notes"]
+    assert read_document(RawDocument(text="- first words\nmore")).title == "first words"
+    assert read_document(RawDocument(text="w" * 100)).title == "w" * 79 + "…"
+
+
+def test_a_reader_of_text_wants_text() -> None:
+    with pytest.raises(InputError, match="form is text"):
+        text_of(port.RawDocument(data=b"x"))
+
+
+NAMES = ["a.md", "a.rst", "a.txt", "METADATA", "a.html", "a.py", "a.js", "a.c", "a.java", "a.sql", "a.tex", "a.json"]
+PIECES = st.sampled_from([
+    "# ", "\n", "\n\n", "===\n", "---\n", "====", "```\n", "~~~", "<h1>", "</h1>", "<main>", "<nav>", "</nav>", "<!--",
+    "-->",
+    "第一章 开始\n", "第二章 结束\n", "一、", "1.1 A\n", "1. B\n", "2. C\n", "def f():\n", "class A:\n",
+    "    x = 1\n", "word ", "字", "Chapter 1\n", "Chapter 2\n", "function f() {\n", "\\section{x}\n", "\r\n", "|",
+    "<pre>", "<td>", "<li>", "\ufeff", "..", "::\n", "&amp;", "@a\n", "// c\n", "\x0c", "\u2028",
+])  # fmt: skip
+
+
+@given(st.sampled_from(NAMES), st.one_of(st.text(max_size=300), st.lists(PIECES, max_size=40).map("".join)))
+def test_any_text_gives_sections_in_order(name: str, text: str) -> None:
+    try:
+        found = read_document(RawDocument(name=name, text=text))
+    except InputError:
+        assert "\0" in text or name == "a.html" or not any(char.isalnum() for char in text)
+        return
+    if name != "a.html":
+        assert found.text == text
+    end = 0
+    for section in found.sections:
+        assert end <= section.start < section.end <= len(found.text)
+        assert any(char.isalnum() for char in found.text[section.start : section.end])
+        assert all(title.strip() == title != "" for title in section.path)
+        end = section.end
+    assert found.title
+    assert found.sections
+
+
+HOSTILE = {
+    "a.md": ["# a\n", "```", "[", "![", "<h1>", "<!--", "a\n===\n", "---\n", "=", "`", "<pre>", "*", "[a](", "\\"],
+    "a.rst": ["==\n", "=", "a\n==\n", "..\n", "`", ":a:`", " "],
+    "a.html": [
+        "<",
+        "<a ",
+        "<!--",
+        "<div>",
+        "<p>",
+        '<a b="',
+        "<nav>",
+        "<td>",
+        "&",
+        "<h1>",
+        "<li>",
+        "<title>",
+        "</p>",
+        "<pre>",
+    ],
+    "a.txt": ["1.1 ", "1\n\n", "第一章\n", "I", "Chapter 1\n", "1. A\n\n", "一、x\n", "1.", "Chapter A\n", ".", " "],
+    "a.py": ["(", "@", "def f(): pass\n", "#\n", "'", "[", "-", "class A:\n pass\n", "\\"],
+    "a.js": ["class ", "function f", "const a = ", "  static ", "//\n", "a", "(", "export ", "  public a"],
+    "a.cpp": ["a ", "int f(", "struct ", "a::", "~", "int f(int a)\n"],
+    "a.tex": ["\\section{", "\\section{a}\n", "{", "\\"],
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "piece"), [(name, piece) for name, pieces in HOSTILE.items() for piece in pieces])
+def test_time_goes_with_the_length_of_hostile_texts(name: str, piece: str) -> None:
+    assert_linear(
+        lambda text: read_document(RawDocument(name=name, text=f"word\n{text}\nend")), repeated(piece), 200_000
+    )

@@ -1,0 +1,52 @@
+"""Stored JSON is read as Python's own reader reads it, of the same types to the last bit."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phronesis.core.serialization import dumps
+from phronesis.store.columns import loads
+
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(codec=None))
+VALUES = st.recursive(SCALARS, lambda one: st.lists(one) | st.dictionaries(st.text(st.characters(codec=None)), one))
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two values are written alike: which tells 1 from 1.0 and 0.0 from -0.0, and a NaN is like itself."""
+    return json.dumps(one) == json.dumps(other)
+
+
+@given(VALUES)
+def test_what_json_writes_is_read_as_it_was(value: Any) -> None:
+    for text in (json.dumps(value), json.dumps(value, indent=1), json.dumps(value, ensure_ascii=False)):
+        assert same(loads(text), json.loads(text))
+
+
+@given(VALUES.filter(lambda value: not any(word in json.dumps(value) for word in ("NaN", "Infinity"))))
+def test_what_is_stored_is_read_as_it_was(value: Any) -> None:
+    assert same(loads(dumps(value)), json.loads(dumps(value)))
+
+
+@given(VALUES)
+def test_text_and_its_bytes_are_read_alike(value: Any) -> None:
+    text = json.dumps(value)
+    assert same(loads(text.encode()), loads(text))
+
+
+@pytest.mark.parametrize("text", [
+    "12345678901234567890123456789", "-0", "-0.0", "1e16", "1E400", "5e-324", "0.1", "NaN", "-Infinity",
+    '{"a": 1, "a": 2}', '"\\ud83d"', '"\\ud83d\\ude00"', '{"\\udc00": "\\u0000"}', "[" * 300 + "]" * 300,
+])  # fmt: skip
+def test_what_other_readers_read_otherwise(text: str) -> None:
+    assert same(loads(text), json.loads(text))
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1,]", "'a'", '{"a" 1}'])
+def test_what_is_no_json_is_refused_as_it_was(text: str) -> None:
+    with pytest.raises(ValueError, match=r"Expecting|expected"):
+        json.loads(text)
+    with pytest.raises(json.JSONDecodeError):
+        loads(text)

@@ -1,0 +1,78 @@
+"""Every remnant of a text that is long enough is found, wherever it begins, and nothing else is."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from growth import assert_flat
+from phronesis.store.erasure_queries import SHINGLE_BYTES, STRIDE_BYTES, Probes
+
+FILLER = bytes(range(256)) * 3
+REMNANT = SHINGLE_BYTES + STRIDE_BYTES - 1
+TEXT = "The lighthouse keeper's daughter wrote down the names of all the ships that never came back to harbour"
+CHINESE = "灯塔看守人的女儿写下了所有再也没有回到港口的船的名字"
+
+
+def found(text: str, haystack: bytes) -> bool:
+    return any(Probes.of([text]).find(haystack))
+
+
+@given(start=st.integers(0, len(TEXT) - REMNANT), before=st.integers(0, 64), after=st.integers(0, 64))
+def test_any_remnant_of_a_text_is_found(start: int, before: int, after: int) -> None:
+    remnant = TEXT.encode()[start : start + REMNANT]
+    assert found(TEXT, FILLER[:before] + remnant + FILLER[:after])
+
+
+@given(st.text(min_size=1, max_size=200), st.binary(max_size=40))
+def test_a_whole_text_is_found_in_every_form_or_said_to_be_too_short(text: str, around: bytes) -> None:
+    probes = Probes.of([text])
+    form = text.encode("utf-8", "surrogatepass")
+    for stored in (form, json.dumps(text)[1:-1].encode()):
+        assert any(probes.find(around + stored + around)) or probes.too_short == 1
+
+
+@pytest.mark.parametrize("text", ["ok", "Paris", "tomorrow", "王小", ""])
+def test_a_short_text_is_no_trace(text: str) -> None:
+    probes = Probes.of([text])
+    assert (len(probes), probes.texts, probes.too_short) == (0, 0, 1)
+    assert not list(probes.find(text.encode() * 20))
+
+
+@pytest.mark.parametrize("text", ["王小明", "Zanzibar road", TEXT, CHINESE, CHINESE * 50])
+def test_a_name_is(text: str) -> None:
+    probes = Probes.of([text, "ok"])
+    assert (probes.texts, probes.too_short) == (1, 1)
+    assert found(text, FILLER + text.encode() + FILLER)
+    assert found(text, json.dumps({"a": text}).encode())
+    assert not found(text, FILLER * 20)
+    assert not found(text, text.encode()[: len(text.encode()) - 1] if len(text.encode()) < SHINGLE_BYTES else b"")
+
+
+def test_a_probe_that_may_be_there_is_not_sought_further() -> None:
+    probes = Probes.of([TEXT, CHINESE])
+    kept = {piece for _, piece in probes.find(CHINESE.encode())}
+    rest = probes.without(kept)
+    assert (probes.texts, rest.texts) == (2, 1)
+    assert not list(rest.find(CHINESE.encode()))
+    assert list(rest.find(TEXT.encode()))
+
+
+def test_bytes_are_sought_as_they_are() -> None:
+    body = bytes((n * 37) % 251 for n in range(500))
+    assert any(Probes.of([], [body]).find(FILLER + body[100:200]))
+    assert not any(Probes.of([], [b"short"]).find(b"short"))
+
+
+def test_where_it_stands_is_told() -> None:
+    assert [at for at, _ in Probes.of(["Zanzibar road"]).find(b"x" * 77 + b"Zanzibar road" + b"y" * 9)] == [77]
+
+
+def test_many_texts_cost_little_more_than_few() -> None:
+    texts = [f"{n} {TEXT[n % 50 :]} {n * n}" for n in range(5000)]
+    haystack = (FILLER + b"an entirely different sentence about nothing in particular, said again ") * 5000
+    assert_flat(lambda probes: list(probes.find(haystack)), lambda number: Probes.of(texts[:number]), len(texts))
+    probes = Probes.of(texts)
+    assert not list(probes.find(haystack))
+    assert list(probes.find(haystack + texts[4321].encode()))
