@@ -4,10 +4,10 @@ A whole says where something was tried and what came of it. What was tried, what
 are compared one by one, and what is alike in two of them adds up: of two events in one place that teach different
 things it says that they are different. Their mean vector, which took their place once, is as
 near to that of an event which tells one part alone as to that of one which agrees in all three
-(docs/decisions/0044-parts-of-a-lesson.md). What two encoders take for the same is the same far sooner than what one
+(docs/decisions/13-experience-patterns.md). What two encoders take for the same is the same far sooner than what one
 does, since they err apart; and where a map was fitted to what these encoders see, it says what of it makes a lesson.
 So do encoders that were taught it, which see wholes alone: one of all languages, and one that reads English
-(docs/decisions/0053-an-encoder-of-lessons.md, 0055-an-encoder-of-english-lessons.md).
+(docs/decisions/14-lesson-encoders.md).
 """
 
 from collections import Counter

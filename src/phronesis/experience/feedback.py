@@ -1,4 +1,4 @@
-"""The verb ``feedback``: what people and agents say of what was learned (EMB-15; decision 25).
+"""The verb ``feedback``: what people and agents say of what was learned (EMB-15; docs/decisions/16).
 
 A judgement is evidence on the item, one of each actor, and moves its weights at once; what is said of an event reaches
 the patterns that hold it and the principles above these. Merges and splits are drawn as bonds between events, which the

@@ -27,7 +27,7 @@ JOINT: Final = "average link"
 NEAR: Final = 0.3
 """How much of what belonging together needs two neighbours must have for one to be grouped anew with the other. Those
 with less are neighbours for want of nearer ones: without them events that come one by one are as near to all at once
-(docs/decisions/0057-what-a-new-event-may-belong-to.md)."""
+(docs/decisions/15-aggregation.md)."""
 
 _BY: Final = " by "
 _AND: Final = " and "

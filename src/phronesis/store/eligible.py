@@ -176,7 +176,7 @@ def newest_items(unit: Unit, lane: Lane, wanted: Wanted, *, limit: int | None, w
     """Give the lane's items that may be shown, newest first; with ``weightiest`` the most important of all first."""
     if wanted.filters or wanted.past:
         return read_where(unit, lane, *wanted.conditions(), order=_order(weightiest=weightiest), limit=limit)
-    # Every context asks this several times: it goes past SQLAlchemy (decision 0005).
+    # Every context asks this several times: it goes past SQLAlchemy (docs/decisions/03).
     shape = _Shape(
         None if wanted.kinds is None else tuple(sorted(wanted.kinds)), tuple(sorted(wanted.attributes)),
         due=wanted.due_by is not None, recalled=wanted.recalled, now=wanted.now is not None,

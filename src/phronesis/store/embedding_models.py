@@ -11,7 +11,7 @@ from phronesis.store.lanes import ActiveModel
 from phronesis.store.schema import embedding_models
 from phronesis.store.statements import fetch, upsert
 
-# Every search asks this: it goes past SQLAlchemy (decision 0005).
+# Every search asks this: it goes past SQLAlchemy (docs/decisions/03).
 _ACTIVE: Final = sa.select(embedding_models.c.model_id, embedding_models.c.dimension).where(
     embedding_models.c.tenant_id == sa.bindparam("t"), embedding_models.c.active.is_(True)
 )

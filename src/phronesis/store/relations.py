@@ -162,7 +162,7 @@ def _entities_by(unit: Unit, lane_id: int, by: str, values: Iterable[str]) -> li
 
 @cache
 def _entity_query(by: str, dialect: str) -> sa.Select[Any]:
-    # Every search asks this: it goes past SQLAlchemy (decision 0005).
+    # Every search asks this: it goes past SQLAlchemy (docs/decisions/03).
     # By name, the ids come from the index alone: SQLite would walk the tenant's names rather than look up whole rows.
     meant = _ids_named(dialect) if by == _BY_NORMAL else _ids_of_families(dialect)
     lane = entities.c.lane_id + sa.literal_column("0")

@@ -2,7 +2,7 @@
 
 SQLAlchemy spends about ten times what SQLite needs to insert a row on building its execution context. A write runs
 some twenty statements, so the ones that every write runs go past it: same statement, same types, same SQL text.
-``docs/decisions/0005-statements-at-the-driver.md`` holds what was measured.
+``docs/decisions/03-databases.md`` holds what was measured.
 """
 
 import json

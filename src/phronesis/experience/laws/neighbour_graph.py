@@ -3,7 +3,7 @@
 Likeness alone tells near misses badly apart: two texts of one domain are alike whatever they teach. Those that share
 their nearest neighbours are about the same thing (Jarvis & Patrick 1973, 'Clustering Using a Similarity Measure Based
 on Shared Near Neighbors'). On the labelled events pairwise F1 at the same precision is .1 lower without
-(docs/decisions/0023-patterns-of-experience.md).
+(docs/decisions/13-experience-patterns.md).
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,7 +20,7 @@ KEPT: Final = 15
 SHARED: Final = (3, 9)
 """How many of the nearest two events may share: a narrow list and a wide one, of which the mean counts. Compared by
 vectors, F1 at a precision of .8 is .52 with both on the nine readable sets of tests/labelled/experience, .46 with five
-alone (docs/decisions/0044-parts-of-a-lesson.md)."""
+alone (docs/decisions/13-experience-patterns.md)."""
 
 OWN: Final = 0.2
 """How much an event is a neighbour of itself, beside neighbours whose weights add up to 1: so that two that name each

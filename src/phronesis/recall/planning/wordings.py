@@ -2,7 +2,7 @@
 
 The message comes first, whole, with weight 1: on its own it finds most. Beside it stand the parts of a message that
 asks several things, what a follow-up ("does it …?") is about, the names it speaks of, and what the agent is at. No
-synonyms and no translations: none earned its keep (docs/decisions/0026-the-planner.md).
+synonyms and no translations: none earned its keep (docs/decisions/06-retrieval-plan.md).
 """
 
 import re

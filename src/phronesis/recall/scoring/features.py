@@ -1,7 +1,7 @@
 """The features: small functions of a lane's signals that give one number for each candidate place.
 
 The formula and its features come from a search over LoCoMo's dev conversations and chats with long assistant turns;
-``docs/decisions/0010-ranking.md`` tells what each is for and ``docs/benchmarks.md`` what each brings.
+``docs/decisions/05-ranking.md`` tells what each is for and ``docs/benchmarks.md`` what each brings.
 """
 
 from collections.abc import Callable, Mapping

@@ -9,7 +9,7 @@ which is the requirement's wherever the base is above 0, and ``base · (1 - …)
 of two results with the same bonuses the one of the better base stays before the other, since they are below 1 together.
 
 What was said word for word gets none for being recent: a question meets a talk of any time, and its date features know
-when it asks for a time (docs/decisions/0021-recall-boosts.md has figures). What is no memory of conversations (claims,
+when it asks for a time (docs/decisions/05-ranking.md has figures). What is no memory of conversations (claims,
 documents, experience) gets none at all.
 """
 

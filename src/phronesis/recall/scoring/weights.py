@@ -117,11 +117,11 @@ FOUND: Final = (
     " L2 2 around those on the same six, and the dev questions of tests/labelled/chats_long_turns.json and"
     " chats_chinese.json, sets weighing alike"
 )
-"""Where the weights of A12 and B12 come from; docs/decisions/0010-ranking.md has both stages and their figures."""
+"""Where the weights of A12 and B12 come from; docs/decisions/05-ranking.md has both stages and their figures."""
 
 KEY: Final = 4.0
 """What being held under the key that a question asks for counts: what coverage of all of the question and its speaker
-bring together in A12. Chosen by hand, for no labelled conversation asks so (docs/decisions/0045-asked-by-key.md)."""
+bring together in A12. Chosen by hand, for no labelled conversation asks so (docs/decisions/05-ranking.md)."""
 
 COARSE_DENSE: Final = 0.7
 """What a standard deviation of the cosine counts among candidates beside one of BM25."""
@@ -213,7 +213,7 @@ SECTIONS: Final = Formula(
     coarse=1.75 / 0.6,
     weak=6.0,
 )
-"""Sections of documents, with any encoder; docs/decisions/0032-ranking-sections.md has the figures.
+"""Sections of documents, with any encoder; docs/decisions/20-resources.md has the figures.
 
 A section says what it is about where a turn of talk says "it", so its vector tells more. Nobody speaks in it, its day
 is the one it was kept on, its neighbours are other matters. Candidates are chosen as they are ranked, so that a

@@ -3,7 +3,7 @@
 What is known of people besides (a birthday, a new floor of the office, what a sister does) is most of what is told, and
 near to what they do in words and meaning: grouped with it, it makes traits that are none. It was told apart by marks in
 the tables alone, each of which barred a memory: with seven authors whom nobody had tuned on, a fifth of the traits had
-fewer than three memories left (docs/decisions/0049-what-shows-a-behaviour.md).
+fewer than three memories left (docs/decisions/18-reflection.md).
 
 It is logistic regression on the pieces of the text (`word_pieces`, each text's row of length 1) and on the marks,
 fitted by ``phronesis bench showing`` on the labelled users (tests/labelled/traits), of all authors but the unread.

@@ -1,7 +1,7 @@
 """External ids: the column of a caller's own names for items, and its index.
 
 The index is not unique: items that ended keep the name in their row, and that one item at most has it otherwise is
-decided where entries are applied, under the lane's lock (decision 0071).
+decided where entries are applied, under the lane's lock (docs/decisions/02).
 """
 
 from typing import Final
