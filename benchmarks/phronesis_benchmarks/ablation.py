@@ -20,11 +20,11 @@ class AblationReport:
     figures: Mapping[str, Mapping[str, Mapping[str, float]]]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain JSON values."""
+        """Return plain JSON values."""
         return {"formula": self.formula, "figures": self.figures}
 
     def to_markdown(self) -> str:
-        """Give one table, a set's metrics side by side."""
+        """Return one table, a set's metrics side by side."""
         groups = list(self.figures)
         head = ["left out", *(f"{group} {metric}" for group in groups for metric in METRICS)]
         lines = [f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}"]

@@ -93,7 +93,7 @@ def compare(
 
 
 def local_embedder() -> Embedder:
-    """Give the best encoder of this installation; MissingExtra when there is none."""
+    """Return the best encoder of this installation; MissingExtra when there is none."""
     embedder = load_local_embedder("auto")
     if embedder is None:
         raise MissingExtra('embedder: none is installed; pip install "phronesis[embed]"', field="embedder")

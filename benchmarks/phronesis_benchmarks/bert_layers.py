@@ -13,7 +13,7 @@ _OUT: Final = -1e9
 
 
 def passed(layer: Mapping[str, Any], states: Any, there: Any, *, heads: int) -> Any:
-    """Give what a layer makes of states (texts, tokens, width), the layer norms behind the sums.
+    """Return what a layer makes of states (texts, tokens, width), the layer norms behind the sums.
 
     ``layer`` has q, k, v (attention), ao (its output), an (the norm behind it), up and down (the dense layers), dn (the
     norm behind these); ``.w`` what is multiplied by, ``.b`` what is added. ``there`` tells which tokens there are.
@@ -35,7 +35,7 @@ def passed(layer: Mapping[str, Any], states: Any, there: Any, *, heads: int) -> 
 
 
 def normed(given: Any, layer: Mapping[str, Any], name: str) -> Any:
-    """Give states less their mean, by their spread, as a layer norm has learned."""
+    """Return states less their mean, by their spread, as a layer norm has learned."""
     jnp = import_optional("jax", "jax", field="data").numpy
     apart = given - given.mean(axis=-1, keepdims=True)
     spread = jnp.sqrt((apart * apart).mean(axis=-1, keepdims=True) + SMALL)
@@ -43,7 +43,7 @@ def normed(given: Any, layer: Mapping[str, Any], name: str) -> Any:
 
 
 def mean_of(states: Any, there: Any) -> Any:
-    """Give the means of states over the tokens that there are, of length 1."""
+    """Return the means of states over the tokens that there are, of length 1."""
     jnp = import_optional("jax", "jax", field="data").numpy
     pooled = (states * there[..., None]).sum(axis=1)
     return pooled / jnp.maximum(jnp.linalg.norm(pooled, axis=1, keepdims=True), SMALL)

@@ -36,7 +36,7 @@ class Bm25System:
         """Nothing is pending."""
 
     def search(self, query: str, limit: int) -> Sequence[str]:
-        """Give the turns that share a term with the query; equal scores in the order they were added."""
+        """Return the turns that share a term with the query; equal scores in the order they were added."""
         total = len(self._ids)
         average = sum(self._lengths) / total if total else 1.0
         scores: defaultdict[int, float] = defaultdict(float)

@@ -21,7 +21,7 @@ class EncodingCost:
     duration: Duration
 
     def to_dict(self) -> dict[str, float]:
-        """Give the number of texts, and texts per second of wall and of CPU time."""
+        """Return the number of texts, and texts per second of wall and of CPU time."""
         return {
             "texts": self.texts,
             "texts_per_second": per_second(self.texts, self.duration.wall),
@@ -47,7 +47,7 @@ class CachedEmbedder:
         self.misses = 0
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
-        """Give an array (texts, dimension), float32."""
+        """Return an array (texts, dimension), float32."""
         with self._lock:
             missing = [text for text in dict.fromkeys(texts) if text not in self._documents]
             if missing:
@@ -58,7 +58,7 @@ class CachedEmbedder:
             return np.stack([self._documents[text] for text in texts])
 
     def embed_query(self, text: str) -> Floats:
-        """Give an array (dimension,), float32."""
+        """Return an array (dimension,), float32."""
         with self._lock:
             if text not in self._queries:
                 self.misses += 1

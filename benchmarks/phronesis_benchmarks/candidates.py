@@ -45,7 +45,7 @@ class Asked:
     features: Floats
 
     def scores(self, weights: Floats, crowding: float = 0.0) -> dict[str, float]:
-        """Give the metrics of the ranking that weights make; of equals, the one that comes first stays first."""
+        """Return the metrics of the ranking that weights make; of equals, the one that comes first stays first."""
         sums = self.features @ weights
         order = np.argsort(-sums, kind="stable")
         picked = diversified(
@@ -60,7 +60,7 @@ def collect(
     embedder: Embedder | None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> list[Asked]:
-    """Give every question of some conversations with its candidates; ``embedder`` None measures words alone."""
+    """Return every question of some conversations with its candidates; ``embedder`` None measures words alone."""
     out: list[Asked] = []
     policy: dict[str, Any] = {"ranking": {"words": _ONES, "dense": _ONES}}
     if embedder is None:
@@ -91,13 +91,13 @@ def collect(
 
 
 def as_vector(weights: Mapping[str, float]) -> Floats:
-    """Give weights in the order of ``NAMES``."""
+    """Return weights in the order of ``NAMES``."""
     return np.array([weights.get(name, 0.0) for name in NAMES])
 
 
 def mean_scores(
     asked: Sequence[Asked], weights: Floats, metrics: Sequence[str], *, crowding: float = 0.0
 ) -> dict[str, float]:
-    """Give the mean of some metrics over questions; there must be at least one."""
+    """Return the mean of some metrics over questions; there must be at least one."""
     rows = [one.scores(weights, crowding) for one in asked]
     return {metric: float(np.mean([row[metric] for row in rows])) for metric in metrics}

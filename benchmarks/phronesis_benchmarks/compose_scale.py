@@ -51,14 +51,14 @@ class ComposeReport:
     memory_places: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain JSON values."""
+        """Return plain JSON values."""
         plain = {name: getattr(self, name) for name in self.__slots__}
         for name in ("retrieve", "compose", "encoding"):
             plain[name] = {part: getattr(plain[name], part) for part in Latency.__slots__}
         return plain
 
     def to_markdown(self) -> str:
-        """Give the table."""
+        """Return the table."""
         rows = [("retrieve, both stores", self.retrieve), ("compose_context", self.compose),
                 ("of a retrieve, encoding (not counted above)", self.encoding)]  # fmt: skip
         return "\n".join(
@@ -94,7 +94,7 @@ class _Timed(HashingEmbedder):
         return vector
 
     def taken(self) -> Duration:
-        """Give the time, and begin anew."""
+        """Return the time, and begin anew."""
         spent, self._spent = self._spent, NO_TIME
         return spent
 
@@ -216,7 +216,7 @@ class _Bench:
         )  # fmt: skip
 
     def _text(self, words: int) -> str:
-        """Give a text of so many words, every other one in Chinese, two characters a word."""
+        """Return a text of so many words, every other one in Chinese, two characters a word."""
         self._sentences += 1
         numbers = self.draw.choices(range(_VOCABULARY), cum_weights=_WEIGHTS, k=words)
         if self._sentences % 2:

@@ -44,7 +44,7 @@ class Turn:
     occurred_at: datetime | None
 
     def line(self) -> str:
-        """Give the text with the speaker's name before it: how a store without a field for names is given it."""
+        """Return the text with the speaker's name before it: how a store without a field for names is given it."""
         return f"{self.speaker}: {self.text}"
 
 
@@ -77,7 +77,7 @@ class Conversation:
     dropped: int = 0
 
     def sessions(self) -> tuple[tuple[Turn, ...], ...]:
-        """Give the turns, one tuple a session, in order."""
+        """Return the turns, one tuple a session, in order."""
         return tuple(tuple(turns) for _, turns in groupby(self.turns, key=lambda turn: turn.session_id))
 
 
@@ -195,7 +195,7 @@ def _corrected(row: Mapping[str, Any], key: str, fixes: Mapping[str, tuple[str, 
 
 
 def _resolve(cited: Sequence[str], turns: Mapping[str, Turn]) -> tuple[tuple[str, ...], int]:
-    """Give the turns that are cited, once each, and the number of citations that name none.
+    """Return the turns that are cited, once each, and the number of citations that name none.
 
     The file joins ids ("D8:6; D9:17"), pads them ("D30:05") and writes "D:11:26".
     """

@@ -45,7 +45,7 @@ class Trial:
     success: bool
 
     def event(self, file: str) -> dict[str, Any]:
-        """Give it as an experience."""
+        """Return it as an experience."""
         return {
             "situation": self.task, "attempt": self.reflection, "reflection": self.reflection,
             "label": "success" if self.success else "failure", "source_type": "run",
@@ -75,11 +75,11 @@ class ExperienceReport:
     found: Sequence[Found]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain JSON values."""
+        """Return plain JSON values."""
         return asdict(self)
 
     def to_markdown(self) -> str:
-        """Give the table."""
+        """Return the table."""
         lines = [
             f"| {one.system} | {one.situation:.3f} | {one.goal:.3f}"
             f" | {_share(one.latest_by_situation)} | {_share(one.latest_by_goal)} |"
@@ -101,7 +101,7 @@ def _share(value: float | None) -> str:
 
 
 def load_trials(folder: Path) -> dict[str, list[Trial]]:
-    """Give the trials that have a reflection, by the file they stand in; InputError where there is none."""
+    """Return the trials that have a reflection, by the file they stand in; InputError where there is none."""
     out: dict[str, list[Trial]] = {}
     for file in sorted(folder.glob("env_results_trial_*.json")):
         match = _FILE.fullmatch(file.name)

@@ -56,7 +56,7 @@ class Agreement(NamedTuple):
         return cls(both / len(found) if found else None, both / len(gold) if gold else None)
 
     def __str__(self) -> str:
-        """Give precision, recall and F1, for a cell."""
+        """Return precision, recall and F1, for a cell."""
         return " / ".join("–" if one is None else f"{one:.3f}" for one in (self.precision, self.recall, self.f1))
 
 
@@ -95,11 +95,11 @@ class ClusterReport:
     scores: tuple[ClusterScore, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain JSON values."""
+        """Return plain JSON values."""
         return {"scores": [asdict(one) for one in self.scores]}
 
     def to_markdown(self) -> str:
-        """Give a table; agreements are precision / recall / F1."""
+        """Return a table; agreements are precision / recall / F1."""
         head = (
             "| data | encoder | events | gold | patterns | pairs | English | Chinese | across | per pattern"
             " | noise placed | near misses merged | in parts | ids kept | CPU s |"
@@ -153,7 +153,7 @@ def _scored(path: Path, embedder: str, *, in_parts: bool) -> ClusterScore:
 
 
 def load_events(path: Path) -> list[dict[str, Any]]:
-    """Give the labelled events of a file, checked for what comparing needs."""
+    """Return the labelled events of a file, checked for what comparing needs."""
     events = []
     for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
         if not line.strip():
@@ -172,7 +172,7 @@ def load_events(path: Path) -> list[dict[str, Any]]:
 
 
 def clustered(events: Sequence[Mapping[str, Any]], embedder: str) -> tuple[list[list[int]], float]:
-    """Give the patterns of events, by their places, and the CPU seconds of the aggregation."""
+    """Return the patterns of events, by their places, and the CPU seconds of the aggregation."""
     with TemporaryDirectory() as folder, _opened(folder, embedder) as memory:
         places = _ingested(memory, events, 0)
         memory.flush()
@@ -184,7 +184,7 @@ def clustered(events: Sequence[Mapping[str, Any]], embedder: str) -> tuple[list[
 def clustered_in_parts(
     events: Sequence[Mapping[str, Any]], embedder: str, *, at_once: float = AT_ONCE, part: int = PART
 ) -> tuple[list[list[int]], float | None]:
-    """Give the patterns of events that were aggregated a part at a time, and the share that full clustering keeps."""
+    """Return the patterns of events that were aggregated a part at a time, and the share that full clustering keeps."""
     with TemporaryDirectory() as folder, _opened(folder, embedder) as memory:
         places: dict[str, int] = {}
         first = int(at_once * len(events))
@@ -212,7 +212,7 @@ def _ingested(memory: Memory, events: Sequence[Mapping[str, Any]], first: int) -
 
 
 def _patterns(memory: Memory, places: Mapping[str, int]) -> dict[str, list[int]]:
-    """Give the members of each pattern, by its id."""
+    """Return the members of each pattern, by its id."""
     out = {}
     for item in memory.get_all(kinds=[PATTERN], limit=_MANY):
         record = memory.get(item.id)
@@ -222,12 +222,12 @@ def _patterns(memory: Memory, places: Mapping[str, int]) -> dict[str, list[int]]
 
 
 def pairs_of(groups: Iterable[Sequence[int]]) -> set[tuple[int, int]]:
-    """Give the pairs within groups, the smaller first."""
+    """Return the pairs within groups, the smaller first."""
     return {(min(pair), max(pair)) for group in groups for pair in combinations(group, 2)}
 
 
 def gold_pairs(events: Sequence[Mapping[str, Any]]) -> set[tuple[int, int]]:
-    """Give the pairs of events that have a gold pattern in common."""
+    """Return the pairs of events that have a gold pattern in common."""
     return pairs_of(_gold(events).values())
 
 
@@ -247,7 +247,7 @@ def _by_pattern(events: Sequence[Mapping[str, Any]], groups: Groups, gold: Pairs
 
 
 def _near(path: Path, events: Sequence[Mapping[str, Any]], found: Pairs) -> float | None:
-    """Give the share of the pairs across near misses that were found, those of events with both patterns left out."""
+    """Return the share of the pairs across near misses that were found, those of events with both patterns left out."""
     told = path.with_name(NEAR)
     if not told.is_file():
         return None

@@ -51,7 +51,7 @@ class ExperienceReport:
     query: Latency
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain JSON values."""
+        """Return plain JSON values."""
         plain: dict[str, Any] = {name: getattr(self, name) for name in ("database", "encoders", "events", "patterns")}
         for name in ("ingest", "aggregate", "added", "grouped", "together", "query"):
             one = getattr(self, name)
@@ -59,7 +59,7 @@ class ExperienceReport:
         return plain
 
     def to_markdown(self) -> str:
-        """Give the table."""
+        """Return the table."""
         rows = (
             ("one event more, with its vector", self.added),
             ("aggregate after it", self.grouped),
@@ -170,7 +170,7 @@ class Attempts:
         self._weights = [1 / rank for rank in range(1, _VOCABULARY + 1)]
 
     def batches(self, events: int) -> Iterator[Sequence[Mapping[str, Any]]]:
-        """Give events a call's worth at a time."""
+        """Return events a call's worth at a time."""
         while self.count < events:
             yield [self.event() for _ in range(min(_BATCH, events - self.count))]
 

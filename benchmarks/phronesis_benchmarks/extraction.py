@@ -65,7 +65,7 @@ class ExtractionReport:
     scores: tuple[ExtractionScore, ...]
 
     def to_markdown(self) -> str:
-        """Give a table; times are processor time a message."""
+        """Return a table; times are processor time a message."""
         head = "| data | split | turns | precision | recall | gate | dates | replaced | µs a message |"
         rows = [
             f"| {one.data} | {one.split} | {one.turns} | {_share(one.precision)} | {_share(one.recall)} |"
@@ -90,7 +90,7 @@ def run_extraction(data: Sequence[Path], *, rules: Rules | None = None) -> Extra
 
 
 def load_turns(path: Path) -> list[dict[str, Any]]:
-    """Give the labelled turns of a file, checked for what comparing needs."""
+    """Return the labelled turns of a file, checked for what comparing needs."""
     turns = []
     for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
         if not line.strip():
@@ -109,7 +109,7 @@ def load_turns(path: Path) -> list[dict[str, Any]]:
 
 
 def is_right(label: Mapping[str, Any], proposal: Proposal, rules: Rules, *, at: datetime) -> bool:
-    """Tell whether a proposal is what a label asks for."""
+    """Return whether a proposal is what a label asks for."""
     same = (proposal.kind, folded(proposal.key), _bare(proposal.subject), proposal.act, proposal.done)
     if same != (label["kind"], folded(label["key"]), _bare(label["subject"]), label.get("act", "assert"),
                 bool(label.get("done"))):  # fmt: skip

@@ -10,7 +10,7 @@ from phronesis_benchmarks.optional import import_optional
 
 
 def matrix_of(rows: Sequence[Sequence[int]]) -> Any:
-    """Give a matrix with a row of length 1 for each text; MissingExtra where scipy is not installed."""
+    """Return a matrix with a row of length 1 for each text; MissingExtra where scipy is not installed."""
     sparse = import_optional("scipy.sparse", "scipy", field="data")
     ends = np.cumsum([0, *map(len, rows)])
     values = np.concatenate([np.full(len(row), 1 / np.sqrt(max(1, len(row)))) for row in rows])

@@ -51,11 +51,11 @@ class HttpReport:
     p99: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain JSON values."""
+        """Return plain JSON values."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
     def to_markdown(self) -> str:
-        """Give a table."""
+        """Return a table."""
         rows = [
             ("server start", f"{self.start:.2f} s"),
             (f"search p50, library, {self.memories:,} memories", f"{self.call_p50 * 1000:.2f} ms"),
@@ -198,7 +198,7 @@ def _user(n: int) -> str:
 
 
 def _timed(call: Callable[[int], object], count: int) -> float:
-    """Give the median of ``count`` calls in seconds."""
+    """Return the median of ``count`` calls in seconds."""
     spent = []
     for n in range(count):
         began = time.perf_counter()

@@ -45,7 +45,7 @@ class InstalledDocument:
 
     @property
     def is_python(self) -> bool:
-        """Whether its sections are definitions."""
+        """Return whether its sections are definitions."""
         return self.media_type == PYTHON
 
 
@@ -104,7 +104,7 @@ def load_set(data: Sequence[Path], documents: Path) -> LabelledSet:
 
 
 def names_of(path: Sequence[str], *, python: bool) -> Headings:
-    """Give headings as they are compared: letters and digits alone, without case, width and leading number.
+    """Return headings as they are compared: letters and digits alone, without case, width and leading number.
 
     Those of Python by the name that is defined: ``class QueuePool(Pool):`` and ``pool.QueuePool`` by their names.
     """
@@ -114,7 +114,7 @@ def names_of(path: Sequence[str], *, python: bool) -> Headings:
 
 
 def answers(path: Sequence[str], labelled: Sequence[Headings], *, python: bool) -> bool:
-    """Tell whether a section with these headings is one of the labelled ones.
+    """Return whether a section with these headings is one of the labelled ones.
 
     Its own heading is the last one of the label, and the others of the label stand above it in their order.
     """
@@ -134,7 +134,7 @@ def _plain(heading: str) -> str:
 
 
 def _stands(labelled: Headings, document: InstalledDocument) -> bool:
-    """Tell whether each heading has a line of its own."""
+    """Return whether each heading has a line of its own."""
     lines = document.text.splitlines()
     if document.is_python:
         lines = [line.rstrip(": ") for line in lines if _DEFINED.match(line)]

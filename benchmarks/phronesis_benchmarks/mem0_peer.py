@@ -58,7 +58,7 @@ class Mem0System:
         """Nothing is pending."""
 
     def search(self, query: str, limit: int) -> Sequence[str]:
-        """Give the best memories, none cut off by a threshold."""
+        """Return the best memories, none cut off by a threshold."""
         found = self._memory.search(query, top_k=limit, filters={"user_id": self._USER}, threshold=0.0)
         return [self._turn_ids[row["id"]] for row in found["results"]]
 
@@ -75,18 +75,18 @@ class _Mem0Embedder:
         self._embedder = embedder
 
     def embed(self, text: str, memory_action: str | None = None) -> list[float]:
-        """Give one vector; the action "search" means that the text is a query."""
+        """Return one vector; the action "search" means that the text is a query."""
         is_query = memory_action == "search"
         vector = self._embedder.embed_query(text) if is_query else self._embedder.embed_documents([text])[0]
         return cast("list[float]", vector.tolist())
 
     def embed_batch(self, texts: Sequence[str], memory_action: str | None = "add") -> list[list[float]]:
-        """Give a vector for each text."""
+        """Return a vector for each text."""
         return [self.embed(text, memory_action) for text in texts]
 
 
 def _import_mem0(folder: Path) -> ModuleType:
-    """Give mem0, imported so that it sends nothing, downloads nothing and leaves the user's own settings alone.
+    """Return mem0, imported so that it sends nothing, downloads nothing and leaves the user's own settings alone.
 
     It reads these variables once, while it is imported, and writes a file of its own into MEM0_DIR.
     """

@@ -47,17 +47,17 @@ class Estimate:
     count: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the fields as plain JSON values."""
+        """Return the fields as plain JSON values."""
         return asdict(self)
 
 
 def distinct(ids: Iterable[str]) -> tuple[str, ...]:
-    """Give the ids in order, each one at its best rank only."""
+    """Return the ids in order, each one at its best rank only."""
     return tuple(dict.fromkeys(ids))
 
 
 def score(ranked: Sequence[str], evidence: Sequence[str]) -> dict[str, float]:
-    """Give each of ``METRICS`` for one ranking, best first, against the turns that are the evidence.
+    """Return each of ``METRICS`` for one ranking, best first, against the turns that are the evidence.
 
     recall@k: share of the evidence in the first k. hit@k: 1 if any of it is there. mrr: 1 / rank of the first one,
     0 if none was returned. ndcg@10: binary gains, discount log2(rank + 1) (Järvelin and Kekäläinen 2002).
@@ -82,7 +82,7 @@ def _gain(rank: int) -> float:
 
 
 def summarise(rankings: Sequence[Ranking], *, seed: int) -> dict[str, dict[str, Estimate]]:
-    """Give category → metric → Estimate, with ``"all"`` first; the same ``seed`` gives the same intervals."""
+    """Return category → metric → Estimate, with ``"all"`` first; the same ``seed`` gives the same intervals."""
     groups = {OVERALL: list(rankings)}
     for name in sorted({ranking.category for ranking in rankings}):
         groups[name] = [ranking for ranking in rankings if ranking.category == name]
@@ -90,7 +90,7 @@ def summarise(rankings: Sequence[Ranking], *, seed: int) -> dict[str, dict[str, 
 
 
 def paired_difference(first: Sequence[Ranking], second: Sequence[Ranking], metric: str, *, seed: int) -> Estimate:
-    """Give the mean of ``second`` minus ``first`` over the questions that both answered, with its interval.
+    """Return the mean of ``second`` minus ``first`` over the questions that both answered, with its interval.
 
     There must be at least one such question.
     """
@@ -105,7 +105,7 @@ def _estimate_all(rankings: Sequence[Ranking], seed: int) -> dict[str, Estimate]
 
 
 def _bootstrap(table: NDArray[np.float64], seed: int) -> list[Estimate]:
-    """Give an Estimate for each column of a (questions, columns) table."""
+    """Return an Estimate for each column of a (questions, columns) table."""
     count = len(table)
     draws = np.random.default_rng(seed).integers(0, count, (_RESAMPLES, count))
     weights = np.stack([np.bincount(draw, minlength=count) for draw in draws]) / count

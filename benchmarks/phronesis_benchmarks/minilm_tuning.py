@@ -51,15 +51,15 @@ class MiniLMNetwork:
         return int(self.weights[WORDS].shape[1])
 
     def begun(self, texts: Sequence[str]) -> list[States]:
-        """Give the numbers of the pieces of texts, a row each."""
+        """Return the numbers of the pieces of texts, a row each."""
         return [np.array(self.tokenizer.numbers(text, longest=LONGEST), np.int32)[:, None] for text in texts]
 
     def nothing(self) -> Changes:
-        """Give all weights but those of pieces."""
+        """Return all weights but those of pieces."""
         return {name: held for name, held in self.weights.items() if name != WORDS}
 
     def pooled(self, changes: Mapping[str, Any], states: Any, there: Any) -> Any:
-        """Give where texts lie, from the numbers of their pieces."""
+        """Return where texts lie, from the numbers of their pieces."""
         held = changes
         words = self.jax.numpy.asarray(self.weights[WORDS])
         states = words[states[..., 0]] + held["place"][: states.shape[1]] + held["type"][0]

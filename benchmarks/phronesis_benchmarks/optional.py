@@ -16,7 +16,7 @@ def import_optional(module: str, package: str, *, field: str = "peers") -> Modul
 
 
 def installed_version(package: str) -> str:
-    """Give the version of an installed package, or raise MissingExtra."""
+    """Return the version of an installed package, or raise MissingExtra."""
     try:
         return version(package)
     except PackageNotFoundError as error:

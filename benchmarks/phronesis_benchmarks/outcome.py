@@ -21,7 +21,7 @@ class IngestCost:
     settling: Duration
 
     def to_dict(self) -> dict[str, Any]:
-        """Give counts, seconds, and turns per second: taken in (add), and ready to be found (add and settle)."""
+        """Return counts, seconds, and turns per second: taken in (add), and ready to be found (add and settle)."""
         ready = self.adding + self.settling
         return {
             **asdict(self),
@@ -62,7 +62,7 @@ class Outcome:
     rankings: tuple[Ranking, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give everything as plain JSON values, the rankings too."""
+        """Return everything as plain JSON values, the rankings too."""
         return {
             "name": self.name,
             "label": self.label,

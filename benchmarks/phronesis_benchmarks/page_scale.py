@@ -51,12 +51,12 @@ class PageReport:
     pages: tuple[PageTime, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain JSON values."""
+        """Return plain JSON values."""
         pages = [{name: getattr(one, name) for name in PageTime.__slots__} for one in self.pages]
         return {"database": self.database, "memories": self.memories, "pages": pages}
 
     def to_markdown(self) -> str:
-        """Give the table, slowest first."""
+        """Return the table, slowest first."""
         rows = sorted(self.pages, key=lambda one: -max(one.first, one.p50))
         cells = [f"| {one.page} | {one.first * 1000:.0f} | {one.p50 * 1000:.0f} |" for one in rows]
         told = f"{self.memories:,} memories of {_PEOPLE} people on {self.database}; no encoder."
@@ -155,7 +155,7 @@ def _word(n: int) -> str:
 
 
 def _pages(memory: Memory) -> dict[str, str]:
-    """Give the pages to ask for, by what they are called."""
+    """Return the pages to ask for, by what they are called."""
     of_big = memory.get_all(user_id=_BIG, kinds=["fact"], limit=1)[0]
     tried_once = memory.get_all(user_id=_BIG, kinds=["l1"], limit=1)[0]
     session = memory.list_sessions(user_id=_BIG)[0].session_id

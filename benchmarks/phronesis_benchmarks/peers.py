@@ -44,7 +44,7 @@ class ChromaSystem:
         """Nothing is pending: add returns when the turns can be found."""
 
     def search(self, query: str, limit: int) -> Sequence[str]:
-        """Give the nearest turns."""
+        """Return the nearest turns."""
         found = self._collection.query(query_embeddings=[self._embedder.embed_query(query)], n_results=limit)
         return list(found["ids"][0])
 
@@ -67,11 +67,11 @@ class LangGraphSystem:
             """The run's embedder in LangChain's form."""
 
             def embed_documents(self, texts: list[str]) -> list[list[float]]:
-                """Give a vector for each text."""
+                """Return a vector for each text."""
                 return cast("list[list[float]]", embedder.embed_documents(texts).tolist())
 
             def embed_query(self, text: str) -> list[float]:
-                """Give one vector."""
+                """Return one vector."""
                 return cast("list[float]", embedder.embed_query(text).tolist())
 
         self._store = memory.InMemoryStore(index={"dims": embedder.dimension, "embed": Lookup(), "fields": ["text"]})
@@ -89,7 +89,7 @@ class LangGraphSystem:
         """Nothing is pending."""
 
     def search(self, query: str, limit: int) -> Sequence[str]:
-        """Give the nearest turns."""
+        """Return the nearest turns."""
         return [item.key for item in self._store.search(("turns",), query=query, limit=limit)]
 
     def close(self) -> None:
@@ -97,7 +97,7 @@ class LangGraphSystem:
 
 
 def peer_contender(name: str, embedder: CachedEmbedder) -> Contender:
-    """Give the peer called ``name``, one of ``PEERS``.
+    """Return the peer called ``name``, one of ``PEERS``.
 
     Raises:
         InputError: there is no such peer.

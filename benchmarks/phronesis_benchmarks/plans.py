@@ -30,7 +30,7 @@ class Planner(Protocol):
     """What makes plans: ``Memory``."""
 
     def plan(self, message: str) -> RetrievalPlan:
-        """Give the plan for a message."""
+        """Return the plan for a message."""
         ...
 
 
@@ -103,11 +103,11 @@ class PlanReport:
     scores: tuple[PlanScore, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain JSON values."""
+        """Return plain JSON values."""
         return {"scores": [asdict(one) for one in self.scores]}
 
     def to_markdown(self) -> str:
-        """Give a table; times are processor time."""
+        """Return a table; times are processor time."""
         head = (
             "| data | language | messages | resources needed | precision | recall | time exact | of those with a time"
             " | of those without | intent | ms a message |"
@@ -158,7 +158,7 @@ def planned(
 
 
 def days_of(window: TimeWindow | None) -> Days | None:
-    """Give the days that a window touches, in UTC."""
+    """Return the days that a window touches, in UTC."""
     if window is None:
         return None
     since, until = window.since.astimezone(UTC), window.until.astimezone(UTC)
@@ -167,7 +167,7 @@ def days_of(window: TimeWindow | None) -> Days | None:
 
 
 def load_messages(path: Path) -> list[LabelledMessage]:
-    """Give the labelled messages of a file. InputError: a line cannot be read, or there is none."""
+    """Return the labelled messages of a file. InputError: a line cannot be read, or there is none."""
     messages = []
     for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
         if not line.strip():

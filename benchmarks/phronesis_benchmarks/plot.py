@@ -40,7 +40,7 @@ class Bar:
 
 
 def bars_of(page: str) -> list[Bar]:
-    """Give the bars of a page of benchmarks; ValueError where it has no such table."""
+    """Return the bars of a page of benchmarks; ValueError where it has no such table."""
     lines = page[page.index(TABLE) :].splitlines()[2:]
     out = []
     for line in lines:
@@ -54,7 +54,7 @@ def bars_of(page: str) -> list[Bar]:
 
 
 def drawn(bars: Sequence[Bar]) -> str:
-    """Give the bars as an SVG that is legible on light and dark."""
+    """Return the bars as an SVG that is legible on light and dark."""
     height = TOP + ROW * len(bars) + 30
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {LEFT + WIDTH + 80} {height}" role="img" {_FONT}>',

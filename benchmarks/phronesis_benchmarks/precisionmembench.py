@@ -61,11 +61,11 @@ class PrecisionReport:
     cases: tuple[Case, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain JSON values."""
+        """Return plain JSON values."""
         return asdict(self)
 
     def to_markdown(self) -> str:
-        """Give the figures, and the cases that miss something."""
+        """Return the figures, and the cases that miss something."""
         missed = [f"- {case.id} ({case.query!r:.60}): {', '.join(case.missing)}" for case in self.cases if case.missing]
         head = (
             f"{len(self.cases)} cases, the first {DEPTH} results of each.\n\n"

@@ -19,7 +19,7 @@ class Report(Protocol):
     """What a benchmark measured."""
 
     def to_markdown(self) -> str:
-        """Give a table."""
+        """Return a table."""
         ...
 
 

@@ -48,7 +48,7 @@ class ReasoningReport:
     claims_per_cpu_second: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain JSON values."""
+        """Return plain JSON values."""
         plain = {name: getattr(self, name) for name in self.__slots__}
         figures = {"encoding": self.encoding, "learn": self.learn, **self.searches}
         shown = {name: {part: getattr(one, part) for part in one.__slots__} for name, one in figures.items()}
@@ -56,7 +56,7 @@ class ReasoningReport:
         return plain | {"searches": searches, "encoding": shown["encoding"], "learn": shown["learn"]}
 
     def to_markdown(self) -> str:
-        """Give the table."""
+        """Return the table."""
         rows = [(f"mem_search, {name}", one) for name, one in self.searches.items()]
         rows += [("of these, encoding the query", self.encoding), (f"learn on {MAX_CANDIDATES} candidates", self.learn)]
         lines = [f"| {name} | {one.cells()} |" for name, one in rows]
@@ -211,7 +211,10 @@ class Bank:
         )
 
     def _claim(self, at: int, pair: tuple[str, str], *, chinese: bool) -> dict[str, Any]:
-        """Give a claim by its place: a comparison in words, one as a test, one with other runs, and two without any."""
+        """Return a claim by its place.
+
+        A comparison in words, one as a test, one with other runs, and two without any.
+        """
         m1, m2 = pair
         product, translated = self.draw.choice(_PRODUCTS)
         share = round(self.draw.uniform(0.05, 0.6), 2)

@@ -36,7 +36,7 @@ class _Softmax:
     prior: Floats
 
     def at(self, weights: Floats) -> tuple[float, Floats, Floats]:
-        """Give loss, gradient and Hessian: a convex function, so Newton's steps find its one minimum."""
+        """Return loss, gradient and Hessian: a convex function, so Newton's steps find its one minimum."""
         moved = weights - self.prior
         loss = self.penalty / 2 * float(moved @ moved)
         gradient = self.penalty * moved
@@ -55,7 +55,9 @@ class _Softmax:
 
 
 def fit(asked: Sequence[Asked], prior: Mapping[str, float], *, l2: float = L2) -> Floats:
-    """Give weights for the features of ``prior`` (others 0), in the order of ``NAMES``: softmax cross-entropy with L2.
+    """Return weights for the features of ``prior`` (others 0), in the order of ``NAMES``.
+
+    Softmax cross-entropy with L2.
 
     L2 draws towards ``prior``.
 
@@ -109,18 +111,18 @@ class RefitReport:
     figures: Mapping[str, Mapping[str, Mapping[str, float]]]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain JSON values."""
+        """Return plain JSON values."""
         return {"shipped": self.shipped.to_dict(), "fitted": self.fitted.to_dict(), "figures": self.figures}
 
     def to_policy(self) -> dict[str, Any]:
-        """Give the fitted weights as a policy's ``ranking``: what brain.yml takes."""
+        """Return the fitted weights as a policy's ``ranking``: what brain.yml takes."""
         fitted = self.fitted
         body = {"name": fitted.name, "provenance": fitted.provenance, "weights": dict(fitted.weights),
                 "crowding": fitted.crowding}  # fmt: skip
         return {"ranking": {"dense" if fitted.dense else "words": body}}
 
     def to_markdown(self) -> str:
-        """Give the table."""
+        """Return the table."""
         lines = [f"| set | weights | {' | '.join(METRICS)} |", "| --- | --- | --- | --- | --- |"]
         for group, rows in self.figures.items():
             lines += [f"| {group} | {name} | {' | '.join(f'{row[m]:.3f}' for m in METRICS)} |"

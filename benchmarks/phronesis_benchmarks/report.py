@@ -31,7 +31,7 @@ class Setting:
     cpus: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the fields as plain JSON values."""
+        """Return the fields as plain JSON values."""
         fields: dict[str, Any] = {name: getattr(self, name) for name in self.__slots__}
         return fields | {"encoding": self.encoding.to_dict()}
 
@@ -44,7 +44,7 @@ class BenchReport:
     outcomes: tuple[Outcome, ...]
 
     def differences(self) -> dict[str, Estimate]:
-        """Give, for every system but the first, its recall@10 minus that of the first, question by question."""
+        """Return, for every system but the first, its recall@10 minus that of the first, question by question."""
         first, *others = self.outcomes
         return {
             other.name: paired_difference(first.rankings, other.rankings, _HEADLINE, seed=self.setting.seed)
@@ -52,7 +52,7 @@ class BenchReport:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Give everything as plain JSON values, every ranking too."""
+        """Return everything as plain JSON values, every ranking too."""
         return {
             "setting": self.setting.to_dict(),
             "systems": [outcome.to_dict() for outcome in self.outcomes],
@@ -60,7 +60,7 @@ class BenchReport:
         }
 
     def to_markdown(self) -> str:
-        """Give the setting and two tables: what was found, and what it cost."""
+        """Return the setting and two tables: what was found, and what it cost."""
         return f"{self._describe()}\n\n{self._quality()}\n\n{self._costs()}\n"
 
     def _describe(self) -> str:

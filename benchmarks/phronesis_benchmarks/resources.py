@@ -61,7 +61,7 @@ class Shelf(Protocol):
         ...
 
     def plan(self, message: str) -> RetrievalPlan:
-        """Give the plan for a message."""
+        """Return the plan for a message."""
         ...
 
     def retrieve(self, plan: RetrievalPlan) -> EvidencePack:
@@ -109,11 +109,11 @@ class SectionReport:
     scores: Sequence[SectionScore]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain JSON values."""
+        """Return plain JSON values."""
         return asdict(self)
 
     def to_markdown(self) -> str:
-        """Give a table, with what it rests on above."""
+        """Return a table, with what it rests on above."""
         told = ", ".join(f"{name} {version}" for name, version in self.versions.items())
         lines = [f"{self.sections} sections of {len(self.versions)} documents: {told}."]
         lines += [f"NOT THERE: {one}" for one in self.missing]
@@ -136,7 +136,7 @@ class Stacks:
     documents: Mapping[str, InstalledDocument]
 
     def right(self, question: LabelledQuestion) -> frozenset[str]:
-        """Give the ids of the sections that answer a question."""
+        """Return the ids of the sections that answer a question."""
         return frozenset(
             id_ for id_, item in self.sections.items()
             if self.documents[id_].id == question.document
@@ -196,7 +196,7 @@ def taken_in(shelf: Shelf, documents: Sequence[InstalledDocument]) -> Stacks:
 
 
 def by_words(stacks: Stacks) -> Ask:
-    """Give BM25 over the sections."""
+    """Return BM25 over the sections."""
     system = Bm25System()
     system.add([
         Turn(id=id_, session_id="s", speaker=" ".join(item.data["path"]), role="user", text=item.content,
@@ -207,7 +207,7 @@ def by_words(stacks: Stacks) -> Ask:
 
 
 def asking(shelf: Shelf, *, planned: bool) -> Ask:
-    """Give the memory: its search among sections, or what carrying out a question's plan finds of them."""
+    """Return the memory: its search among sections, or what carrying out a question's plan finds of them."""
     if planned:
         return lambda question: [
             one.item.id for one in shelf.retrieve(shelf.plan(question)) if one.item.kind == SECTION
@@ -246,7 +246,7 @@ def reported(labelled: LabelledSet, stacks: Stacks, measured: Mapping[str, Ranks
 
 
 def _groups(questions: Sequence[LabelledQuestion]) -> dict[str, list[int]]:
-    """Give the rows of all questions, of each language and about each document; none is empty."""
+    """Return the rows of all questions, of each language and about each document; none is empty."""
     groups: dict[str, list[int]] = {ALL: list(range(len(questions)))} if questions else {}
     for name in sorted({one.language for one in questions}):
         groups[name] = [n for n, one in enumerate(questions) if one.language == name]

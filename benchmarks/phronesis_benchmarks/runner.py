@@ -30,7 +30,7 @@ class System(Protocol):
         ...
 
     def search(self, query: str, limit: int) -> Sequence[str]:
-        """Give ids of turns, best first."""
+        """Return ids of turns, best first."""
         ...
 
     def close(self) -> None:
@@ -123,7 +123,7 @@ class _Trial:
 
     @contextmanager
     def _filled(self, calls: Sequence[Sequence[Turn]], mode: Mode) -> Iterator[System]:
-        """Give a system that was given the turns, call by call; closed at the end."""
+        """Return a system that was given the turns, call by call; closed at the end."""
         for attempt in range(1, _PASSES + 1):
             with (
                 tempfile.TemporaryDirectory(prefix="phronesis-bench-") as folder,

@@ -46,7 +46,7 @@ class Latency:
         return cls(float(wall[0]), float(p50), float(p95), float(cpu_p50), float(cpu_p95))
 
     def cells(self) -> str:
-        """Give the figures as cells of a Markdown row."""
+        """Return the figures as cells of a Markdown row."""
         return f"{self.first:.0f} | {self.p50:.1f} / {self.p95:.1f} | {self.cpu_p50:.1f} / {self.cpu_p95:.1f}"
 
 
@@ -66,14 +66,14 @@ class ScaleReport:
     import_milliseconds: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain JSON values."""
+        """Return plain JSON values."""
         plain = {name: getattr(self, name) for name in self.__slots__}
         for name in ("search", "compose", "browse"):
             plain[name] = {field: getattr(plain[name], field) for field in Latency.__slots__}
         return plain
 
     def to_markdown(self) -> str:
-        """Give the table."""
+        """Return the table."""
         return (
             f"One user with {self.items:,} memories on {self.database}; hashing encoder; no language model.\n\n"
             "| call | first ms | wall p50 / p95 ms | CPU p50 / p95 ms |\n|---|---|---|---|\n"

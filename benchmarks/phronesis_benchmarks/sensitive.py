@@ -67,7 +67,7 @@ class SensitiveReport:
     scores: tuple[SensitiveScore, ...]
 
     def to_markdown(self) -> str:
-        """Give a table; each cell is by words alone, and with the model."""
+        """Return a table; each cell is by words alone, and with the model."""
         head = "| data | language | texts | recall | false alarms | groups: recall | false alarms |"
         rows = [
             f"| {one.data} | {one.language} | {one.texts} | "
@@ -102,7 +102,7 @@ def run_sensitive(data: Sequence[Path], *, out: Path | None = None) -> Sensitive
 
 
 def load_texts(path: Path) -> list[Text]:
-    """Give the labelled texts of a file of texts or of users."""
+    """Return the labelled texts of a file of texts or of users."""
     found: list[Text] = []
     for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
         if not line.strip():

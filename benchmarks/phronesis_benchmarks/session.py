@@ -48,7 +48,7 @@ class Prompts:
         self.tokens.append(package.token_count)
 
     def to_dict(self) -> dict[str, float]:
-        """Give the shares of the stable parts that two calls have in common, and what a call costs."""
+        """Return the shares of the stable parts that two calls have in common, and what a call costs."""
         return {
             "shared_text": _shared(self.texts),
             "shared_messages": _shared(self.systems),
@@ -67,11 +67,11 @@ class SessionReport:
     embedder: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain JSON values."""
+        """Return plain JSON values."""
         return {name: getattr(self, name) for name in ("embedder", "turns", "questions", "evidence")}
 
     def to_markdown(self) -> str:
-        """Give two tables."""
+        """Return two tables."""
         head = (
             f"Encoder: {self.embedder}\n\n| prompts | stable part shared, text | stable part shared, messages "
             "| stable characters | tokens per call |\n|---|---|---|---|---|\n"
@@ -155,7 +155,7 @@ def _events(turn: dict[str, Any]) -> dict[str, Any]:
 
 
 def _shared(prompts: Sequence[str]) -> float:
-    """Give the mean share of a prompt's stable part that is also what the prompt before it begins with."""
+    """Return the mean share of a prompt's stable part that is also what the prompt before it begins with."""
     shares = [
         min(1.0, _common(before, after) / len(_stable(after))) for before, after in pairwise(prompts) if _stable(after)
     ]
@@ -163,13 +163,13 @@ def _shared(prompts: Sequence[str]) -> float:
 
 
 def _common(one: str, other: str) -> int:
-    """Give how many characters two texts begin with alike."""
+    """Return how many characters two texts begin with alike."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((n for n, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _stable(prompt: str) -> str:
-    """Give what stands before the first part that changes with every call."""
+    """Return what stands before the first part that changes with every call."""
     places = [place for title in _CHANGING if (place := f"\n{prompt}".find(f"\n{title}")) >= 0]
     return prompt[: min(places)] if places else prompt
 

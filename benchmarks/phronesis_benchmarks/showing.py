@@ -60,7 +60,7 @@ class ShowingReport:
     scores: tuple[ShowingScore, ...]
 
     def to_markdown(self) -> str:
-        """Give a table."""
+        """Return a table."""
         head = "| data | memories | members | area under the curve | members kept | others taken |"
         rows = [
             f"| {one.data} | {one.memories} | {one.members} | {one.area:.3f} | {one.kept:.3f} | {one.taken:.3f} |"
@@ -117,7 +117,7 @@ def fit(users: Sequence[Mapping[str, Any]]) -> Models:
 
 
 def _learned(told: Sequence[Told], language: str) -> tuple[list[list[int]], list[Floats], list[bool]]:
-    """Give the pieces and the marks of all memories in a language, and which show a behaviour."""
+    """Return the pieces and the marks of all memories in a language, and which show a behaviour."""
     found = [
         (rows_of(seen), marks, member)
         for user in told
@@ -128,7 +128,7 @@ def _learned(told: Sequence[Told], language: str) -> tuple[list[list[int]], list
 
 
 def _weights(rows: Sequence[Sequence[int]], marks: Floats, shows: Sequence[bool]) -> tuple[Floats, float]:
-    """Give the weights of pieces and marks, and the bias."""
+    """Return the weights of pieces and marks, and the bias."""
     linear = import_optional("sklearn.linear_model", "scikit-learn", field="data")
     sparse = import_optional("scipy.sparse", "scipy", field="data")
     learner = linear.LogisticRegression(C=INVERSE_L2, max_iter=_STEPS)
@@ -152,7 +152,7 @@ def _score(data: str, told: Sequence[Told], models: Models | None) -> ShowingSco
 
 
 def _area(odds: Floats, shows: NDArray[np.bool_]) -> float:
-    """Give the share of pairs of a member and another in which the member has the higher odds."""
+    """Return the share of pairs of a member and another in which the member has the higher odds."""
     those, others = odds[shows], np.sort(odds[~shows])
     below = np.searchsorted(others, those, "left") + np.searchsorted(others, those, "right")
     return float(below.mean() / (2 * max(1, len(others))))

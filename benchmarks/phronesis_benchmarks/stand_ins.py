@@ -35,7 +35,7 @@ class StandIn:
         self._share = np.float32(np.sqrt(1.0 - centre @ centre))
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
-        """Give a float32 matrix (n, dimension), rows of L2 length 1; of a text without terms it is what all have."""
+        """Return a float32 matrix (n, dimension), rows of L2 length 1; of a text without terms it is what all have."""
         own = np.zeros((len(texts), self.dimension), np.float32)
         for row, text in zip(own, texts, strict=True):
             drawn = np.frombuffer(b"".join(map(self._drawn, tokenize(text))), np.uint16)
@@ -43,17 +43,17 @@ class StandIn:
         return normalised(self._share * normalised(own) + self._centre)
 
     def _drawn(self, term: str) -> bytes:
-        """Give where a term stands, two bytes a place, of which one bit is the sign."""
+        """Return where a term stands, two bytes a place, of which one bit is the sign."""
         return blake2b(term.encode(), digest_size=2 * _PLACES, person=self.name[-16:].encode()).digest()
 
     def embed_query(self, text: str) -> Floats:
-        """Give a float32 vector (dimension,), as `embed_documents` gives it for the same text."""
+        """Return a float32 vector (dimension,), as `embed_documents` gives it for the same text."""
         vector: Floats = self.embed_documents([text])[0]
         return vector
 
 
 def stand_ins() -> Embedders:
-    """Give stand-ins for all that ``auto`` loads."""
+    """Return stand-ins for all that ``auto`` loads."""
     fitted = map_for(_GENERAL)
     assert fitted is not None  # its names are those of a shipped one  # noqa: S101
     own, beside = (StandIn(name, centre) for name, centre in zip(_GENERAL, fitted.centres, strict=True))

@@ -28,7 +28,7 @@ NO_TIME: Final = Duration(0.0, 0.0)
 
 
 def per_second(count: int, seconds: float) -> float:
-    """Give count / seconds; an interval too short for the clock counts as a nanosecond."""
+    """Return count / seconds; an interval too short for the clock counts as a nanosecond."""
     return count / max(seconds, 1e-9)
 
 
@@ -40,13 +40,13 @@ class Stopwatch:
         self._wall = time.perf_counter()
 
     def read(self) -> Duration:
-        """Give the time since the making."""
+        """Return the time since the making."""
         wall = time.perf_counter() - self._wall
         return Duration(wall, time.process_time() - self._cpu)
 
 
 def resident_megabytes() -> float | None:
-    """Give the resident set of this process in MiB, or None where the system has no /proc to read it from."""
+    """Return the resident set of this process in MiB, or None where the system has no /proc to read it from."""
     try:
         pages = int(_STATM.read_text(encoding="ascii").split()[1])
     except OSError:

@@ -47,7 +47,7 @@ class PhronesisSystem:
         self._memory.flush()
 
     def search(self, query: str, limit: int) -> Sequence[str]:
-        """Give the messages that the evidence comes from, each at its best rank."""
+        """Return the messages that the evidence comes from, each at its best rank."""
         found = self._memory.search(query, **BENCH_SCOPE, limit=limit)
         cited = (evidence.sources[0].message_id for evidence in found if evidence.sources)
         return distinct(message_id for message_id in cited if message_id)
@@ -58,7 +58,7 @@ class PhronesisSystem:
 
 
 def phronesis_contender(embedder: CachedEmbedder, *, verb: Verb, wait: bool = True) -> Contender:
-    """Give Phronesis with one of its two verbs for conversations; ``embedder`` makes its vectors.
+    """Return Phronesis with one of its two verbs for conversations; ``embedder`` makes its vectors.
 
     Without ``wait`` a call returns when its entry is on disk, and the entry is interpreted after that.
     """

@@ -71,7 +71,7 @@ class Learner:
         return out | {"tags_bias": np.zeros(tags, np.float32)}
 
     def learn(self, examples: Sequence[Example]) -> dict[str, Floats]:
-        """Give the weights after all rounds, by name as the network has them."""
+        """Return the weights after all rounds, by name as the network has them."""
         jax, tree = self.jax, self.jax.tree
         steps = self.rounds * max(1, len(examples) // BATCH)
         moments: Any = (tree.map(np.zeros_like, self.weights), tree.map(np.zeros_like, self.weights))
@@ -102,7 +102,7 @@ class Learner:
         return held
 
     def _batches(self, examples: Sequence[Example]) -> Iterator[Mapping[str, Any]]:
-        """Give the messages in an order of chance, those of about one length together."""
+        """Return the messages in an order of chance, those of about one length together."""
         order = list(range(len(examples)))
         self.random.shuffle(order)
         batches = []
@@ -114,7 +114,7 @@ class Learner:
             yield self.padded([examples[n] for n in batch])
 
     def padded(self, batch: Sequence[Example]) -> Mapping[str, Any]:
-        """Give messages as arrays of one length, filled with what counts nothing."""
+        """Return messages as arrays of one length, filled with what counts nothing."""
         longest = -(-max(len(one.tags) for one in batch) // _ROUNDED_TO) * _ROUNDED_TO
         shape = (BATCH, longest)
         out: dict[str, Any] = {name: np.zeros(shape, np.int32) for name in (*TABLES, "tags")}
@@ -139,7 +139,7 @@ class Learner:
         return (told - (right * batch["there"]).sum()) / batch["there"].sum()
 
     def scores(self, weights: Any, batch: Any, key: Any) -> Any:
-        """Give the scores of tags and signs, as the network does for one message.
+        """Return the scores of tags and signs, as the network does for one message.
 
         ``key`` leaves out by chance, and None nothing.
         """

@@ -89,7 +89,7 @@ class TaggerReport:
     scores: tuple[TaggerScore, ...]
 
     def to_markdown(self) -> str:
-        """Give a table: precision / recall / gate."""
+        """Return a table: precision / recall / gate."""
         rows = [f"| {one.data} | {one.turns} | {_cell(one.rules)} | {_cell(one.both)} |" for one in self.scores]
         return "\n".join(["| data | turns | rules | with the second opinion |", "|" + " --- |" * 4, *rows])
 
@@ -139,7 +139,7 @@ def fit(turns: Sequence[Mapping[str, Any]], *, pieces: Pieces, seed: int = 0, ro
 
 
 def load_pieces(language: str) -> Pieces:
-    """Give the pieces of the multilingual Universal Sentence Encoder that a language is made of.
+    """Return the pieces of the multilingual Universal Sentence Encoder that a language is made of.
 
     For ``zh`` those of Chinese letters, and the frequent words in Latin letters; for ``en`` all of these words.
 
@@ -164,13 +164,16 @@ def load_pieces(language: str) -> Pieces:
 
 
 def load_learned(paths: Sequence[Path], language: str) -> list[dict[str, Any]]:
-    """Give the turns in a language that may be learned from: those of the split ``dev``."""
+    """Return the turns in a language that may be learned from: those of the split ``dev``."""
     turns = [turn for path in paths for turn in load_turns(path) if turn["split"] == "dev"]
     return [turn for turn in turns if any(map(is_letter, turn["text"])) == (language == "zh")]
 
 
 def exchanged(turns: Sequence[Mapping[str, Any]], seed: int = 0) -> list[Mapping[str, Any]]:
-    """Give turns again whose values are others of the same keys; those of which none could be changed are left out."""
+    """Return turns again whose values are others of the same keys.
+
+    Those of which none could be changed are left out.
+    """
     dice = random.Random(seed)  # noqa: S311 - which words are learned beside which, no secret
     held: dict[tuple[str, str], list[str]] = {}
     for turn in turns:

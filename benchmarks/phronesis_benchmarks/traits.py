@@ -88,7 +88,7 @@ class TraitReport:
     scores: tuple[TraitScore, ...]
 
     def to_markdown(self) -> str:
-        """Give a table."""
+        """Return a table."""
         head = (
             "| data | language | users | found | duplicates | precision | recall | coverage | sensitive | one-off"
             " | other never | ended | careful |"
@@ -128,7 +128,7 @@ def run_traits(
 
 
 def load_users(path: Path) -> list[dict[str, Any]]:
-    """Give the labelled users of a file, checked for what comparing needs."""
+    """Return the labelled users of a file, checked for what comparing needs."""
     users = []
     for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
         if not line.strip():
@@ -150,7 +150,7 @@ def load_users(path: Path) -> list[dict[str, Any]]:
 def replayed(
     user: Mapping[str, Any], embedders: Embedders | None, *, sessions: int = SESSIONS, guard: Guard | None = None
 ) -> list[Held]:
-    """Give the traits that reflections find in a user's memories, with their evidence."""
+    """Return the traits that reflections find in a user's memories, with their evidence."""
     memories = sorted(
         (SeenMemory(id=one["id"], content=one["text"], kind=one["kind"], at=parse_moment(one["at"], field="at"),
                     session_id=one.get("session"), importance=one.get("importance", 5))
@@ -194,7 +194,7 @@ def _seen(n: int, one: Held) -> SeenTrait:
 
 
 def cosines_of(memories: Sequence[SeenMemory], own: Embedder, beside: Embedder | None = None) -> Cosine:
-    """Give the function that says how near the vectors of memories are, by one encoder or by two."""
+    """Return the function that says how near the vectors of memories are, by one encoder or by two."""
     texts = [one.content for one in memories]
     vectors = own.embed_documents(texts)
     if beside is not None:
@@ -243,7 +243,7 @@ def compared(user: Mapping[str, Any], held: Sequence[Held]) -> dict[str, Any]:
 
 
 def _names(one: Held, against: Sequence[str]) -> bool:
-    """Tell whether a trait was contradicted by one of the memories that do, and by none of them supported."""
+    """Return whether a trait was contradicted by one of the memories that do, and by none of them supported."""
     return bool(set(against).intersection(one.contradicting)) and not set(against).intersection(one.supporting)
 
 

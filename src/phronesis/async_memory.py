@@ -62,7 +62,7 @@ class AsyncKeyRing:
         return await asyncio.to_thread(self._ring.create, role, label=label, actor=actor)
 
     async def list(self) -> list[ApiKey]:
-        """Give every key of the tenant, revoked ones too, oldest first."""
+        """Return every key of the tenant, revoked ones too, oldest first."""
         return await asyncio.to_thread(self._ring.list)
 
     async def revoke(self, key_id: str) -> ApiKey:
@@ -70,15 +70,15 @@ class AsyncKeyRing:
         return await asyncio.to_thread(self._ring.revoke, key_id)
 
     async def find(self, token: str) -> ApiKey | None:
-        """Give the key of a token; None when it lets nobody in."""
+        """Return the key of a token; None when it lets nobody in."""
         return await asyncio.to_thread(self._ring.find, token)
 
     async def any_active(self) -> bool:
-        """Tell whether the tenant has a key that lets somebody in."""
+        """Return whether the tenant has a key that lets somebody in."""
         return await asyncio.to_thread(self._ring.any_active)
 
     async def any_made(self) -> bool:
-        """Tell whether the tenant ever had a key, revoked or not: then nobody comes in without one."""
+        """Return whether the tenant ever had a key, revoked or not: then nobody comes in without one."""
         return await asyncio.to_thread(self._ring.any_made)
 
 
@@ -115,7 +115,7 @@ class AsyncMemory:
         return AsyncKeyRing(self.memory.keys)
 
     def for_tenant(self, name: str) -> "AsyncMemory":
-        """Give an AsyncMemory of another tenant over the same connections; closing it leaves this one open."""
+        """Return an AsyncMemory of another tenant over the same connections; closing it leaves this one open."""
         return AsyncMemory(self.memory.for_tenant(name))
 
     async def __aenter__(self) -> Self:

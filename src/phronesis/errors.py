@@ -64,7 +64,7 @@ class PhronesisError(Exception):
         return (_rebuild, (type(self), self.message, self.field, dict(self.details)))
 
     def to_dict(self) -> dict[str, Any]:
-        """Give ``code``, ``message``, ``field`` and ``details`` as plain JSON values."""
+        """Return ``code``, ``message``, ``field`` and ``details`` as plain JSON values."""
         return {"code": self.code, "message": self.message, "field": self.field, "details": dict(self.details)}
 
 
@@ -108,7 +108,7 @@ class ClaimsRefused(InputError):
 
     @classmethod
     def of(cls, violations: Iterable[Violation]) -> "ClaimsRefused":
-        """Give the error that lists these, one at least; its message is the first."""
+        """Return the error that lists these, one at least; its message is the first."""
         found = list(violations)
         more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
         details = {"violations": [asdict(violation) for violation in found]}

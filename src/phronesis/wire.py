@@ -31,7 +31,7 @@ _TRUST: Final = {"type": "string", "enum": [one.name.lower() for one in Trust], 
 
 
 def schema_of(record: Any, *, ref_template: str = "#/$defs/{model}") -> dict[str, Any]:
-    """Give the JSON Schema (2020-12) of what ``to_dict`` gives of a record, or of a type such as ``list[Item]``.
+    """Return the JSON Schema (2020-12) of what ``to_dict`` gives of a record, or of a type such as ``list[Item]``.
 
     Args:
         record: a record's class, or a type made of them.
@@ -49,7 +49,7 @@ def schema_of(record: Any, *, ref_template: str = "#/$defs/{model}") -> dict[str
 
 
 def decoded(record: Any, value: Any) -> Any:
-    """Give the record of plain JSON values. Members that are no field are passed over: a newer server may say more.
+    """Return the record of plain JSON values. Members that are no field are passed over: a newer server may say more.
 
     Raises:
         InputError: a field is missing or of another type; it names the field.
@@ -63,7 +63,7 @@ def decoded(record: Any, value: Any) -> Any:
 
 
 def decoded_item(value: Mapping[str, Any]) -> Item:
-    """Give the item of plain JSON values, as the record of its kind."""
+    """Return the item of plain JSON values, as the record of its kind."""
     return decoded(RECORD_OF_KIND.get(value.get("kind", ""), Item), value)  # type: ignore[no-any-return]
 
 

@@ -31,7 +31,10 @@ _DEPTH: Final = 2
 
 
 def numbered(path: str, text: str, view_range: Sequence[int] | None = None) -> str:
-    """Give the lines of a text with their numbers: all, or from the first to the last of ``view_range``, -1 the end."""
+    """Return the lines of a text with their numbers.
+
+    All, or from the first to the last of ``view_range``, -1 the end.
+    """
     lines = text.split("\n")
     if len(lines) > MAX_LINES:
         raise InputError(f"File {path} exceeds maximum line limit of {MAX_LINES:,} lines.", field="path")
@@ -43,13 +46,13 @@ def numbered(path: str, text: str, view_range: Sequence[int] | None = None) -> s
 
 
 def edited(text: str, line: int) -> str:
-    """Give the lines around a line, counted from 0, with their numbers."""
+    """Return the lines around a line, counted from 0, with their numbers."""
     first = max(0, line - _AROUND)
     return _shown(text.split("\n")[first : line + _AROUND + 1], first + 1)
 
 
 def replaced(path: str, text: str, old: str, new: str) -> tuple[str, int]:
-    """Give the text with its one ``old`` replaced, and the line, from 0, in which that is; InputError if not one."""
+    """Return the text with its one ``old`` replaced, and the line, from 0, in which that is; InputError if not one."""
     places = list(_places(text, old))
     if not places:
         raise InputError(
@@ -66,7 +69,7 @@ def replaced(path: str, text: str, old: str, new: str) -> tuple[str, int]:
 
 
 def placed(text: str, line: int, words: str) -> str:
-    """Give the text with ``words`` after a line, 0 for its beginning; the last line ends with a line feed."""
+    """Return the text with ``words`` after a line, 0 for its beginning; the last line ends with a line feed."""
     lines = text.split("\n")
     if lines[-1] == "":
         lines.pop()
@@ -94,7 +97,7 @@ def listing(given: str, path: str, sizes: Mapping[str, int]) -> Iterator[str]:
 
 
 def human(size: int) -> str:
-    """Give a number of bytes with the largest unit that it fills once: 512B, 1.5K, 2M."""
+    """Return a number of bytes with the largest unit that it fills once: 512B, 1.5K, 2M."""
     amount, unit = float(size), "B"
     for larger in "KMG":
         if amount < 1024:  # noqa: PLR2004 - bytes
@@ -192,15 +195,15 @@ class MemoryFiles:
             return done
 
     def read(self, path: str) -> str:
-        """Give a file's text; NotFound when there is none."""
+        """Return a file's text; NotFound when there is none."""
         return _text(self._file(path, _checked(path)))
 
     def history(self, path: str) -> list[HistoryEvent]:
-        """Give the changes of a file that is there, oldest first; ``Memory.rollback`` takes a ``delta_id``."""
+        """Return the changes of a file that is there, oldest first; ``Memory.rollback`` takes a ``delta_id``."""
         return self._items.memory.history(self._file(path, _checked(path)).id)
 
     def tool(self, **options: Any) -> Any:
-        """Give a tool for ``client.beta.messages.tool_runner``; ``options`` are those of ``BetaAbstractMemoryTool``.
+        """Return a tool for ``client.beta.messages.tool_runner``; ``options`` are those of ``BetaAbstractMemoryTool``.
 
         MissingExtra when the SDK is not installed.
         """
@@ -219,7 +222,7 @@ class MemoryFiles:
         return type("PhronesisMemoryTool", (BetaAbstractMemoryTool,), dict.fromkeys(FIELDS, run))(**options)
 
     def async_tool(self, **options: Any) -> Any:
-        """Give the same for ``AsyncAnthropic``; the work is done on a thread."""
+        """Return the same for ``AsyncAnthropic``; the work is done on a thread."""
         try:
             from anthropic.tools.memory import BetaAsyncAbstractMemoryTool  # noqa: PLC0415 - no dependency of ours
         except ImportError as missing:
@@ -307,7 +310,7 @@ class MemoryFiles:
         return item
 
     def _free(self, given: str) -> str | None:
-        """Give the path of a file that may be made there; None where there is something."""
+        """Return the path of a file that may be made there; None where there is something."""
         path = _checked(given)
         parent = posixpath.dirname(path)
         while parent not in (ROOT, "/"):
@@ -318,7 +321,7 @@ class MemoryFiles:
         return None if taken else path
 
     def _below(self, path: str, most: int | None = None) -> list[NamedRow]:
-        """Give the files of a directory: "0" is the character after "/"."""
+        """Return the files of a directory: "0" is the character after "/"."""
         return self._items.between(f"{path}/", f"{path}0", Asked(most))
 
     def _put(self, path: str, text: str) -> None:
@@ -330,7 +333,7 @@ class MemoryFiles:
 
 
 def _checked(path: str) -> str:
-    """Give a path without doubled or trailing slashes; InputError when it leads out of the root."""
+    """Return a path without doubled or trailing slashes; InputError when it leads out of the root."""
     if path != ROOT and not path.startswith(f"{ROOT}/"):
         raise InputError(f"Path must start with /memories, got: {path}", field="path")
     plain = posixpath.normpath(path)
@@ -342,7 +345,7 @@ def _checked(path: str) -> str:
 
 
 def _kept(path: str, text: str) -> tuple[str, dict[str, str | None]]:
-    """Give what an item holds of a text: its words, and the text itself where the words are not exactly that."""
+    """Return what an item holds of a text: its words, and the text itself where the words are not exactly that."""
     words = storable(text) if text.strip() else path
     exact = None if words == text else text.encode("utf-8", "surrogatepass").hex()
     return words, {"exact": exact}

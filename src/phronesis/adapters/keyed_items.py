@@ -35,7 +35,7 @@ class Naming:
     member: str
 
     def external_id(self, name: str) -> str:
-        """Give the external id of a name: the name itself, or its hash where it is too long or no id."""
+        """Return the external id of a name: the name itself, or its hash where it is too long or no id."""
         named = f"{self.prefix}:{name}"
         try:
             return check_id(named, field="name") if len(named) <= MAX_ID_LENGTH else self._hashed(name)
@@ -74,24 +74,24 @@ class KeyedItems:
         return {"user_id": self._user_id, "namespace": self._namespace, "kinds": [KIND]}
 
     def find(self, name: str) -> Item | None:
-        """Give the item of a name, or None."""
+        """Return the item of a name, or None."""
         return self._named.find(self.naming.external_id(name)) or max(self._unnamed(name), key=_age, default=None)
 
     def row(self, name: str) -> NamedRow | None:
-        """Give what is to be shown of the item of a name, or None."""
+        """Return what is to be shown of the item of a name, or None."""
         row = self._named.row(self.naming.external_id(name))
         unnamed = None if row is not None else max(self._unnamed(name), key=_age, default=None)
         return row if unnamed is None else _row(unnamed)
 
     def matching(self, filters: Mapping[str, Any] | None = None) -> list[Item]:
-        """Give all items that meet ``filters``, one for each name, those first that changed last."""
+        """Return all items that meet ``filters``, one for each name, those first that changed last."""
         found: dict[str, Item] = {}
         for item in sorted(self._listed(filters), key=_age, reverse=True):
             found.setdefault(item.metadata[self.naming.member], item)
         return list(found.values())
 
     def between(self, low: str, high: str, asked: Asked = EVERY) -> list[NamedRow]:
-        """Give the items whose names lie from ``low`` up to ``high``, without it, those first that changed last."""
+        """Return the items whose names lie from ``low`` up to ``high``, without it, those first that changed last."""
         span = self._span(low, high)
         odd = self.odd(low, high)
         if not odd:
@@ -104,13 +104,16 @@ class KeyedItems:
         return rows[asked.offset :][: asked.limit]
 
     def heads(self, low: str, high: str, *, until: str) -> set[str]:
-        """Give what stands ahead of the first ``until`` in the names from ``low`` up to ``high``."""
+        """Return what stands ahead of the first ``until`` in the names from ``low`` up to ``high``."""
         found = self._named.heads(*self._span(low, high), until=until)
         heads = {one.removeprefix(f"{self.naming.prefix}:") for one in found}
         return heads | {self._name(row).partition(until)[0] for row in self.odd(low, high)}
 
     def odd(self, low: str, high: str) -> list[NamedRow]:
-        """Give the items of these names that no span holds: of names that are too long, and those made without one."""
+        """Return the items of these names that no span holds.
+
+        Of names that are too long, and those made without one.
+        """
         rows = self._named.rows(*self.naming.hashes)
         rows += [_row(one) for one in self.matching(_UNNAMED)] if self._looks_for_unnamed() else []
         return [row for row in rows if low <= self._name(row) and (not high or self._name(row) < high)]
@@ -122,7 +125,7 @@ class KeyedItems:
         return str(row.metadata[self.naming.member])
 
     def put(self, name: str, content: str, metadata: Mapping[str, Any]) -> None:
-        """Give a name these words: a new version of its item, or its first.
+        """Return a name these words: a new version of its item, or its first.
 
         ``metadata`` are merged into the item's; None removes a key.
         """
@@ -140,7 +143,7 @@ class KeyedItems:
             self.edit(item, name, content, metadata)
 
     def edit(self, item: Item, name: str, content: str, metadata: Mapping[str, Any]) -> None:
-        """Give an item a name, words and metadata; its history goes on."""
+        """Return an item a name, words and metadata; its history goes on."""
         external_id = self.naming.external_id(name)
         self.memory.update(
             item.id, content=content, metadata={**metadata, self.naming.member: name},

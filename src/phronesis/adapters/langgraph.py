@@ -89,12 +89,12 @@ class PhronesisStore(base.BaseStore):
         return await asyncio.to_thread(self.batch, list(ops))
 
     def history(self, namespace: tuple[str, ...], key: str) -> list[HistoryEvent]:
-        """Give the changes of a document that is there, oldest first; ``Memory.rollback`` takes a ``delta_id``."""
+        """Return the changes of a document that is there, oldest first; ``Memory.rollback`` takes a ``delta_id``."""
         item = self._items.find(_name(namespace, key))
         return [] if item is None else self.memory.history(item.id)
 
     def _document(self, op: Any) -> tuple[str, dict[str, Any]] | None:
-        """Give the words and the metadata of a put, None of a deletion; nothing is stored when a value is wrong."""
+        """Return the words and the metadata of a put, None of a deletion; nothing is stored when a value is wrong."""
         if op.ttl is not None:
             raise NotImplementedError(
                 "Phronesis keeps no time to live: leave ttl out; `forget` ends memories by policy"
@@ -152,18 +152,18 @@ class PhronesisStore(base.BaseStore):
 
 
 def _name(namespace: Sequence[str], key: str) -> str:
-    """Give one name of both: no label is empty or holds a period, so the first two in a row end the namespace."""
+    """Return one name of both: no label is empty or holds a period, so the first two in a row end the namespace."""
     return f"{'.'.join(namespace)}..{key}"
 
 
 def _span(prefix: Sequence[str]) -> tuple[str, str]:
-    """Give where the names of a namespace and of all below it lie: "/" is the character after "."."""
+    """Return where the names of a namespace and of all below it lie: "/" is the character after "."."""
     path = ".".join(prefix)
     return (f"{path}.", f"{path}/") if path else ("", "")
 
 
 def _below(prefix: Sequence[str]) -> dict[str, Any] | None:
-    """Give the filter of a namespace and all below it: "/" is the character after "."."""
+    """Return the filter of a namespace and all below it: "/" is the character after "."."""
     if not prefix:
         return None
     path = ".".join(prefix)
@@ -190,13 +190,13 @@ def _lies(namespace: tuple[str, ...], condition: Any) -> bool:
 
 
 def _ahead(condition: Any) -> tuple[str, ...]:
-    """Give the labels with which every namespace begins that meets a condition."""
+    """Return the labels with which every namespace begins that meets a condition."""
     path = condition.path if condition.match_type == "prefix" else ()
     return tuple(takewhile("*".__ne__, path))
 
 
 def _compared(wanted: Mapping[str, Any]) -> Inside | None:
-    """Give what of a filter the database can compare; what it lets through is looked at again."""
+    """Return what of a filter the database can compare; what it lets through is looked at again."""
     found: list[Compared] = []
     for member, one in wanted.items():
         for name, operand in (one if isinstance(one, Mapping) else {"$eq": one}).items():
@@ -211,7 +211,7 @@ def _compared(wanted: Mapping[str, Any]) -> Inside | None:
 
 
 def _number(operand: Any, *, of: Any) -> float | None:
-    """Give an operand as a number, where all databases compare with it alike."""
+    """Return an operand as a number, where all databases compare with it alike."""
     try:
         number = float(operand) if isinstance(operand, of) else math.nan
     except (TypeError, ValueError, OverflowError):
@@ -225,7 +225,7 @@ def _meets(row: NamedRow, wanted: Mapping[str, Any]) -> bool:
 
 
 def _fits(value: Any, wanted: Any) -> bool:
-    """Whether a member of a value is as a filter asks: equal, of a shape, or by LangGraph's operators."""
+    """Return whether a member of a value is as a filter asks: equal, of a shape, or by LangGraph's operators."""
     if isinstance(wanted, Mapping):
         if any(name.startswith("$") for name in wanted):
             return all(_holds(name, value, operand) for name, operand in wanted.items())

@@ -49,7 +49,7 @@ class PhronesisSession:
         return session
 
     async def get_items(self, limit: int | None = None) -> list[Any]:
-        """Give the history, oldest first; with ``limit`` (else the settings') the latest of it."""
+        """Return the history, oldest first; with ``limit`` (else the settings') the latest of it."""
         items = await asyncio.to_thread(self._transcript.read)
         most = self._limit() if limit is None else limit
         return items if most is None else items[len(items) - min(max(most, 0), len(items)) :]
@@ -78,7 +78,7 @@ class PhronesisSession:
 
 
 def _line(item: Any) -> Line:
-    """Give an item of the Responses API as a message: said by somebody, called, answered or thought."""
+    """Return an item of the Responses API as a message: said by somebody, called, answered or thought."""
     form = item if isinstance(item, Mapping) else item.model_dump(exclude_unset=True)
     kind, role = form.get("type"), form.get("role")
     if role in _ROLES:

@@ -53,7 +53,7 @@ class Transcript:
         self._lock = threading.Lock()
 
     def read(self) -> list[Any]:
-        """Give the forms of all entries, oldest first."""
+        """Return the forms of all entries, oldest first."""
         return list(self._entries().values())
 
     def append(self, lines: Sequence[Line]) -> None:
@@ -91,7 +91,7 @@ class Transcript:
         return message if line.name is None else {**message, "name": line.name}
 
     def _entries(self) -> dict[str, Any]:
-        """Give message id and form; what was erased, or written by others, is not among them."""
+        """Return message id and form; what was erased, or written by others, is not among them."""
         entries: dict[str, Any] = {}
         for turn in self.memory.get_turns(self.session_id, **self._lane):
             for message in turn.messages:
@@ -122,7 +122,7 @@ class Transcript:
 
 
 def words_of(content: Any) -> str:
-    """Give the text of a message's content: a string, or parts of which some have text."""
+    """Return the text of a message's content: a string, or parts of which some have text."""
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, Sequence) else []

@@ -109,7 +109,7 @@ class Piece:
 
 
 def read_pieces(stream: BinaryIO, *, most: int = MAX_ROW_BYTES) -> Iterator[Piece]:
-    """Give a file's rows as they stand there; blank lines and a byte order mark are passed over.
+    """Return a file's rows as they stand there; blank lines and a byte order mark are passed over.
 
     A file whose first character is ``[`` holds a list. A row of more than ``most`` bytes is not kept, and is a fault.
     """
@@ -196,7 +196,7 @@ class _Cutter:
         self.end += len(chunk)
 
     def rest(self) -> Iterator[Piece]:
-        """Give what stands behind the list's end, or behind its last whole member, as a fault."""
+        """Return what stands behind the list's end, or behind its last whole member, as a fault."""
         if not self._closed:
             yield Piece(self._place(), b"", self.end, "the list is not closed: nothing behind this place was read")
         elif self._behind:
@@ -225,7 +225,7 @@ class _Cutter:
         self._long, self._began = False, self.line
 
     def _place(self) -> int:
-        """Give the line on which what is kept begins."""
+        """Return the line on which what is kept begins."""
         return self._began + self._body[: len(self._body) - len(self._body.lstrip())].count(b"\n")
 
 
@@ -274,7 +274,7 @@ def read_row(piece: Piece) -> Row:
 
 
 def named_in(piece: Piece) -> str | None:
-    """Give the run that a row names, which may say something unlawful of it; None where it cannot be told."""
+    """Return the run that a row names, which may say something unlawful of it; None where it cannot be told."""
     try:
         return check_id(_members(piece).get("run_id"), field="run_id")
     except InputError:
@@ -299,7 +299,7 @@ def _members(piece: Piece) -> Mapping[str, Any]:
 
 
 def key_of(lane: LaneName, verb: str, about: str, content: Any) -> str:
-    """Give the idempotency key of what a row records.
+    """Return the idempotency key of what a row records.
 
     ``about`` is the run's id for a run, so that another run of this id is a conflict; else its item, so that what was
     said of a run that is gone does not stand for a new one. ``content`` is the feedback: other feedback is news, the
@@ -309,12 +309,12 @@ def key_of(lane: LaneName, verb: str, about: str, content: Any) -> str:
 
 
 def said_of(run: Run) -> str:
-    """Give the digest of all that a run says: two runs of one id are the same when it is."""
+    """Return the digest of all that a run says: two runs of one id are the same when it is."""
     return digest({**run.to_json(), "extra": dict(run.extra)})
 
 
 def another(run_id: str) -> Conflict:
-    """Give the error of a row whose run id is that of another run."""
+    """Return the error of a row whose run id is that of another run."""
     return Conflict(
         f"run {run_id!r:.80} was recorded before with another content; a run is recorded once, so give this one another"
         " run_id",
@@ -323,7 +323,7 @@ def another(run_id: str) -> Conflict:
 
 
 def taken_back(run_id: str) -> Conflict:
-    """Give the error of a row whose run was recorded by a batch and rolled back."""
+    """Return the error of a row whose run was recorded by a batch and rolled back."""
     return Conflict(
         f"run {run_id!r:.80} was recorded by a batch and taken back; it stays so. Give it another run_id, or record it"
         " by itself",

@@ -91,7 +91,7 @@ class Foresight:
                     dropped=counts.dropped)  # fmt: skip
 
     def _stored(self, run_id: str) -> _Seen | None:
-        """Give a run that is in the lane, or waits there to be interpreted."""
+        """Return a run that is in the lane, or waits there to be interpreted."""
         book, tenant = self.memory.stages.runs, self.memory.tenant
         held = book.find(tenant, self.lane, run_id)
         if held is not None:
@@ -109,7 +109,7 @@ class Foresight:
         return _Seen(item_id(entry.id, handlers.RUN, run_id), said_of(run), run)
 
     def _done(self, seen: _Seen, verb: str, feedback: Mapping[str, Any] | None) -> Done:
-        """Tell whether the store, or an earlier row, has this of a run already."""
+        """Return whether the store, or an earlier row, has this of a run already."""
         act = (verb, digest(feedback))
         if act in seen.done:
             return "known"
@@ -123,12 +123,12 @@ class Foresight:
 
 
 def unknown(run_id: str, lane: LaneName) -> NotFound:
-    """Give the error of a row about a run that nobody recorded."""
+    """Return the error of a row about a run that nobody recorded."""
     return NotFound(f"there is no run {run_id!r:.80} for {lane}; a row with its output records it", field="run_id")
 
 
 def _fields_of(run: Run) -> Run:
-    """Give what FACTS are made of, without the words: a file's runs are many."""
+    """Return what FACTS are made of, without the words: a file's runs are many."""
     return replace(run, output=run.fields(), raw="", trace=None)
 
 

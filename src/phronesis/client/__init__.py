@@ -209,7 +209,7 @@ def _headers(given: dict[str, Any]) -> dict[str, str]:
 
 
 def _places(route: Route, given: dict[str, Any]) -> list[str]:
-    """Give the arguments that are part of the path; it may hold no empty ones."""
+    """Return the arguments that are part of the path; it may hold no empty ones."""
     names = [part[1:-1] for part in route.path.split("/") if part.startswith("{")]
     for name in names:
         if not str(given.get(name, "")).strip():
@@ -218,12 +218,12 @@ def _places(route: Route, given: dict[str, Any]) -> list[str]:
 
 
 def _query(given: dict[str, Any]) -> dict[str, Any]:
-    """Give arguments as a query: lists repeat their name, mappings are JSON."""
+    """Return arguments as a query: lists repeat their name, mappings are JSON."""
     return {name: json.dumps(value) if isinstance(value, dict) else value for name, value in given.items()}
 
 
 def _part(name: str, value: Any) -> str:
-    """Give an argument as a segment of a path; InputError for one that no URL can hold."""
+    """Return an argument as a segment of a path; InputError for one that no URL can hold."""
     if str(value) in {".", ".."}:
         raise InputError(
             f"{name} {str(value)!r} cannot go into a URL, where it means a folder; call Memory at the store itself",

@@ -49,7 +49,7 @@ class Transport:
         self._client.close()
 
     def send(self, method: str, path: str, *, repeatable: bool = True, **sent: Any) -> Any:
-        """Give the answer's JSON.
+        """Return the answer's JSON.
 
         Args:
             method: of HTTP.
@@ -93,7 +93,7 @@ class Transport:
         )
 
     def _passes(self, error: Exception, *, repeatable: bool) -> bool:
-        """Tell whether the same request may be sent again after a fault of the connection."""
+        """Return whether the same request may be sent again after a fault of the connection."""
         if isinstance(error, self._httpx.ConnectError | self._httpx.ConnectTimeout):
             return True  # nothing was sent
         broken = self._httpx.NetworkError | self._httpx.RemoteProtocolError
@@ -116,7 +116,7 @@ class Transport:
 
 
 def _wanted_pause(response: Any, *, repeatable: bool) -> float | None:
-    """Give how many seconds to wait before the same request is sent again; None when it is not to be."""
+    """Return how many seconds to wait before the same request is sent again; None when it is not to be."""
     ours = response.headers.get("content-type", "").partition(";")[0] == PROBLEM
     told = response.headers.get("retry-after", "")
     if response.status_code == HTTPStatus.TOO_MANY_REQUESTS or (ours and told):
@@ -126,7 +126,7 @@ def _wanted_pause(response: Any, *, repeatable: bool) -> float | None:
 
 
 def plain(value: Any) -> Any:
-    """Give an argument as JSON: records as they go out, times as ISO 8601, spans of time in hours."""
+    """Return an argument as JSON: records as they go out, times as ISO 8601, spans of time in hours."""
     if isinstance(value, datetime):
         return isoformat(value) if value.tzinfo is not None else value.isoformat()
     if isinstance(value, timedelta):
@@ -135,7 +135,7 @@ def plain(value: Any) -> Any:
 
 
 def error_of(problem: Mapping[str, Any]) -> PhronesisError:
-    """Give the error that a problem tells of, of the class that has its code, else of the nearest above it."""
+    """Return the error that a problem tells of, of the class that has its code, else of the nearest above it."""
     code = str(problem.get("code", ""))
     kinds = _by_code()
     while code and code not in kinds:

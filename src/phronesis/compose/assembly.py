@@ -83,20 +83,20 @@ class Found:
 
     @property
     def evidence(self) -> list[Evidence]:
-        """Give all of it, each item once."""
+        """Return all of it, each item once."""
         named = {one.item.id for one in self.first}
         return [*self.first, *(one for one in self.pack if one.item.id not in named)]
 
     @property
     def abstaining(self) -> Collection[Store]:
-        """Give the stores in which nothing supports an answer."""
+        """Return the stores in which nothing supports an answer."""
         told = self.pack.explain.get("retrievers", {})
         answering = {_store(name) for name, one in told.items() if not one["abstained"]}
         return {_store(name) for name in told} - answering
 
     @property
     def asked_filters(self) -> bool:
-        """Whether the plan names what it is after by filters of its own."""
+        """Return whether the plan names what it is after by filters of its own."""
         plan = self.pack.plan
         return any(
             one is not None for one in (plan.filters, *(sub and sub.filters for sub in (plan.memory, plan.resources)))
@@ -114,7 +114,7 @@ class Finding:
     def plan(
         self, tenant: str, request: Request, turns: Sequence[Block], *, resources: bool, names: Collection[str]
     ) -> RetrievalPlan:
-        """Give the caller's plan, in the scope and of the times of this call, or a new one.
+        """Return the caller's plan, in the scope and of the times of this call, or a new one.
 
         ``turns`` are the recent ones; ``resources`` says whether the scope has any documents, ``names`` what of the
         message are names there.
@@ -147,13 +147,13 @@ def _store(retriever: str) -> Store:
 
 
 def _said(request: Request) -> str:
-    """Give the message with what the agent is about."""
+    """Return the message with what the agent is about."""
     state = [request.agent_state.get(name) for name in STATE_FIELDS]
     return " ".join([request.asked, *(text for text in state if isinstance(text, str) and text.strip())])
 
 
 def limit_of(budget: Budget) -> int:
-    """Give how much evidence is asked for: some of it stands in recent turns already."""
+    """Return how much evidence is asked for: some of it stands in recent turns already."""
     return budget.evidence_count + 2 * budget.recent_turn_count
 
 
@@ -161,7 +161,7 @@ def limit_of(budget: Budget) -> int:
 
 
 def masked(candidates: Candidates) -> Candidates:
-    """Give candidates with a marker for each secret and personal number; the user's own message stays as it is."""
+    """Return candidates with a marker for each secret and personal number; the user's own message stays as it is."""
     return replace(
         candidates,
         system_blocks=_blocks(candidates.system_blocks),
@@ -231,7 +231,7 @@ class Assembler:
     masks: bool = True
 
     def assemble(self, tenant: str, request: Request) -> tuple[ContextPackage, int]:
-        """Give the package for a message of a session, and the last entry that the scope's own lane held before it.
+        """Return the package for a message of a session, and the last entry that the scope's own lane held before it.
 
         BudgetTooSmall when the message alone does not fit.
         """
@@ -340,7 +340,7 @@ class Assembler:
 
 
 def scaled(budget: Budget, total: int) -> Budget:
-    """Give a budget of another total, its token slots in the same proportions."""
+    """Return a budget of another total, its token slots in the same proportions."""
     share = total / budget.total
     slots = ("system_blocks", "working_summary", "recent_turns", "evidence")
     return dataclasses.replace(budget, total=total, **{name: int(getattr(budget, name) * share) for name in slots})

@@ -24,18 +24,18 @@ _SAMPLE: Final = f"{PREFIX}100"
 
 
 def aliases(headings: Iterable[str]) -> dict[str, str]:
-    """Give the alias of each citation in headings that are in the order in which they are shown."""
+    """Return the alias of each citation in headings that are in the order in which they are shown."""
     found = dict.fromkeys(cited[0] for heading in headings for cited in _CITED.finditer(heading))
     return {citation: f"{PREFIX}{n}" for n, citation in enumerate(found, 1)}
 
 
 def shortened(heading: str, known: Mapping[str, str]) -> str:
-    """Give a heading with aliases for citations."""
+    """Return a heading with aliases for citations."""
     return _CITED.sub(lambda cited: known.get(cited[0], cited[0]), heading)
 
 
 def sized(heading: str) -> str:
-    """Give a heading about as long as it will be once its citations are aliases."""
+    """Return a heading about as long as it will be once its citations are aliases."""
     return _CITED.sub(_SAMPLE, heading)
 
 
@@ -55,7 +55,7 @@ _NOWHERE: Final = "entry:"
 
 
 def heading_of(evidence: Evidence, zone: tzinfo = UTC) -> str:
-    """Give the heading of a memory, on one line; nothing in it is a text's own but cleaned names.
+    """Return the heading of a memory, on one line; nothing in it is a text's own but cleaned names.
 
     Of what was said in no offset the day is that of ``zone``.
     """
@@ -82,25 +82,25 @@ def heading_of(evidence: Evidence, zone: tzinfo = UTC) -> str:
 
 
 def _cited(evidence: Evidence) -> str:
-    """Give the citations of a memory and of those that say the same, the newest first."""
+    """Return the citations of a memory and of those that say the same, the newest first."""
     return " ".join(f"[mem:{one}]" for one in (evidence.item.id, *evidence.same)[:CITATIONS_SHOWN])
 
 
 def _session(evidence: Evidence) -> str:
-    """Give where something disputed was said, that its sources can be told apart."""
+    """Return where something disputed was said, that its sources can be told apart."""
     named = (source.session_id for source in evidence.sources if source.session_id is not None)
     return label(evidence.item.session_id or next(named, ""))
 
 
 def _source(item: Item) -> list[str]:
-    """Give who said it, and how far that is trusted where that is below the user and not said already."""
+    """Return who said it, and how far that is trusted where that is below the user and not said already."""
     who = name_of(item.name or "") or label(item.role or "") or item.kind
     trust = item.trust.name.lower()
     return [who, trust] if item.trust < Trust.USER and trust != who else [who]
 
 
 def _where(item: Item) -> list[str]:
-    """Give the document and the headings that a section stands under, and its address with its lines."""
+    """Return the document and the headings that a section stands under, and its address with its lines."""
     path = item.data.get("path") or ()
     named = title([one for one in (item.data.get("title"), *path[-_MAX_DEPTH:]) if isinstance(one, str)])
     reference = item.source_ref or ""

@@ -68,14 +68,14 @@ _LETTER: Final = re.compile(r"[^\W\d_]")
 
 
 def language_of(texts: Iterable[str]) -> str:
-    """Give ``zh`` when at least half of the letters of ``texts`` are Chinese characters, else ``en``."""
+    """Return ``zh`` when at least half of the letters of ``texts`` are Chinese characters, else ``en``."""
     sample = "\n".join(texts)[:_LANGUAGE_SAMPLE]
     han = len(_HAN.findall(sample))
     return "zh" if han and 2 * han >= len(_LETTER.findall(sample)) else "en"
 
 
 def preamble(language: str, boundary: Boundary) -> str:
-    """Give the paragraph that tells the model what the fences and citations are."""
+    """Return the paragraph that tells the model what the fences and citations are."""
     return _PREAMBLES[language].format(number=boundary.number)
 
 
@@ -94,7 +94,7 @@ class Layout:
     aliases: Mapping[str, str] = field(default_factory=dict)
 
     def text(self, pieces: Sequence[Piece]) -> str:
-        """Give the whole as one text, each part under its title."""
+        """Return the whole as one text, each part under its title."""
         stable = self.stable(pieces)
         turns = [self._turn(piece) for piece in _pieces_of(pieces, "recent_turns")]
         parts = [
@@ -105,7 +105,7 @@ class Layout:
         return "\n\n".join([*parts, f"{TITLES['user_message']}\n{self.user_message}"])
 
     def messages(self, pieces: Sequence[Piece]) -> list[dict[str, str]]:
-        """Give at most one system message, the turns under user and assistant, at most one of data, the message."""
+        """Return at most one system message, the turns under user and assistant, at most one of data, the message."""
         stable, changing = self.stable(pieces), "\n\n".join(self._changing(pieces))
         return [
             *([{"role": "system", "content": stable}] if stable else ()),
@@ -115,7 +115,7 @@ class Layout:
         ]
 
     def stable(self, pieces: Sequence[Piece]) -> str:
-        """Give the part with which both renderings begin: the same for any question, as long as its items are."""
+        """Return the part with which both renderings begin: the same for any question, as long as its items are."""
         lasting = [piece for piece in pieces if not piece.due]
         return "\n\n".join([
             *([preamble(self.language, self.boundary)] if self.introduced else ()),
@@ -124,7 +124,7 @@ class Layout:
         ])  # fmt: skip
 
     def _changing(self, pieces: Sequence[Piece]) -> list[str]:
-        """Give what is due and what was found for the message."""
+        """Return what is due and what was found for the message."""
         due = [piece for piece in pieces if piece.due]
         lines = "\n".join(map(self._line, _pieces_of(pieces, "evidence")))
         evidence = [f"{TITLES['evidence']}\n{self.boundary.memory(lines)}"] if lines else []
@@ -154,13 +154,13 @@ class Layout:
 
 
 def headings_in_order(pieces: Sequence[Piece]) -> list[str]:
-    """Give the headings of what cites, in the order in which they are shown."""
+    """Return the headings of what cites, in the order in which they are shown."""
     blocks = sorted(in_order(pieces, "system_blocks") + in_order(pieces, "working_summary"), key=lambda one: one.due)
     return [piece.heading for piece in (*blocks, *_pieces_of(pieces, "evidence"))]
 
 
 def in_order(pieces: Sequence[Piece], slot: str) -> list[Piece]:
-    """Give the pieces of a slot of blocks as they are shown: without a label first, then group by group."""
+    """Return the pieces of a slot of blocks as they are shown: without a label first, then group by group."""
 
     def order(piece: Piece) -> tuple[int, str, bool, int, int]:
         block = _block(piece)
@@ -194,7 +194,7 @@ def compose(
     explain: Mapping[str, Any],
     seed: str | None = None,
 ) -> ContextPackage:
-    """Give a package whose two renderings each fit ``budget.total``, as counted by ``counter``.
+    """Return a package whose two renderings each fit ``budget.total``, as counted by ``counter``.
 
     The boundary of the fences is derived from ``seed``, the session's (default: the context's). To ``explain`` are
     added ``budget`` (what was used of what; the slots' figures are estimates, ``used`` is counted), ``cache`` (how much
@@ -240,7 +240,7 @@ def compose(
 
 
 def shown_core(candidates: Candidates, *, budget: Budget, counter: TokenCounter) -> frozenset[str]:
-    """Give the citations of the system blocks that ``compose`` shows of these candidates, whatever the evidence is.
+    """Return the citations of the system blocks that ``compose`` shows of these candidates, whatever the evidence is.
 
     Raises BudgetTooSmall as ``compose`` does.
     """
@@ -252,7 +252,7 @@ def shown_core(candidates: Candidates, *, budget: Budget, counter: TokenCounter)
 
 
 def _begun(candidates: Candidates, budget: Budget, counter: str, count: Count) -> tuple[Layout, Ledger]:
-    """Give the layout without its boundary, and the tokens that the slots may share."""
+    """Return the layout without its boundary, and the tokens that the slots may share."""
     lasting = [block.text for block in candidates.system_blocks if not is_due(block)]
     layout = Layout(SAMPLE, language_of(lasting), storable(candidates.user_message))
     taken = _minimum(layout, budget.total, counter, count) + _frame(candidates, layout.language, count)
@@ -261,7 +261,7 @@ def _begun(candidates: Candidates, budget: Budget, counter: str, count: Count) -
 
 
 def _minimum(layout: Layout, total: int, counter: str, count: Count) -> int:
-    """Give the tokens of the message alone; BudgetTooSmall when that is more than ``total``."""
+    """Return the tokens of the message alone; BudgetTooSmall when that is more than ``total``."""
     minimum = _tokens(layout.text(()), layout.messages(()), count)
     if minimum > total:
         raise BudgetTooSmall(
@@ -274,7 +274,7 @@ def _minimum(layout: Layout, total: int, counter: str, count: Count) -> int:
 
 
 def _fitted(layout: Layout, selection: Selection, total: int, count: Count) -> tuple[Layout, int]:
-    """Give the layout with its aliases, and the tokens of what it shows, at most ``total``.
+    """Return the layout with its aliases, and the tokens of what it shows, at most ``total``.
 
     Pieces are not additive under BPE: now and then the whole is more than the sum of what was counted, and the least
     valuable are let go. The preamble goes last.
@@ -302,13 +302,13 @@ def _cacheable(stable: str, text: str, count: Count) -> dict[str, Any]:
 
 
 def _tokens(text: str, messages: Sequence[Mapping[str, str]], count: Count) -> int:
-    """Give the tokens of the larger rendering; the messages with what a chat template puts around them."""
+    """Return the tokens of the larger rendering; the messages with what a chat template puts around them."""
     chat = sum(count(message["content"]) + MESSAGE_OVERHEAD for message in messages) + PRIMING_OVERHEAD
     return max(count(text), chat)
 
 
 def _frame(candidates: Candidates, language: str, count: Count) -> int:
-    """Give what surrounds the pieces at most: the preamble, titles, the fence of the evidence, two messages more."""
+    """Return what surrounds the pieces at most: the preamble, titles, the fence of the evidence, two messages more."""
     slots = [slot for slot in BUDGETED if getattr(candidates, slot)]
     if not slots:
         return 0

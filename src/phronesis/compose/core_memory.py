@@ -40,13 +40,13 @@ message stays behind what is meant."""
 
 
 def has_procedures(unit: Unit, lanes: Sequence[Lane], wanted: Wanted) -> bool:
-    """Whether a user's own lane holds any procedure: without one nothing more is searched."""
+    """Return whether a user's own lane holds any procedure: without one nothing more is searched."""
     own = [lane for lane in lanes if lane.user_id is not None]
     return bool(items_of(unit, own, dataclasses.replace(wanted, kinds=(PROCEDURE,)), limit=1))
 
 
 def bearing_procedures(searcher: Search, tenant: str, query: Query) -> list[Evidence]:
-    """Give the user's own procedures that bear on a question, best first."""
+    """Return the user's own procedures that bear on a question, best first."""
     scope = dataclasses.replace(query.scope, own_only=True)
     wanted = dataclasses.replace(query.wanted, kinds=(PROCEDURE,))
     asked = dataclasses.replace(query, scope=scope, wanted=wanted, limit=MAX_PROCEDURES, explain=True)
@@ -60,7 +60,7 @@ def _sum(one: Evidence) -> float:
 
 
 def _bears(one: Evidence, found: SearchResult) -> bool:
-    """Whether it holds a word of the question, or is near to it in meaning where the search does not abstain.
+    """Return whether it holds a word of the question, or is near to it in meaning where the search does not abstain.
 
     Abstention is about whether an answer is there; few words of a request stand in a rule, a Chinese one's least.
     """
@@ -72,7 +72,7 @@ def _bears(one: Evidence, found: SearchResult) -> bool:
 
 
 def standing_parts(unit: Unit, lanes: Sequence[Lane], held: Sequence[Item], wanted: Wanted) -> dict[str, str]:
-    """Give for items whose words tell more than holds, by id, what of these words is theirs: their key and value.
+    """Return for items whose words tell more than holds, by id, what of these words is theirs: their key and value.
 
     "I work in Lyon as a nurse" goes on telling the job when the home is another; whoever reads it must not take Lyon
     for the home again. One of ``held`` took the place of a memory with the same words.
@@ -123,11 +123,11 @@ class CorePolicy:
         return item.key in self.care and item.user_id is not None and item.trust >= Trust.USER
 
     def shows_disputes(self, wanted: Wanted) -> bool:
-        """Whether both sides of a dispute are shown; reads of the past always show them."""
+        """Return whether both sides of a dispute are shown; reads of the past always show them."""
         return self.disputes == "both" or wanted.past
 
     def pins(self, item: Item) -> bool:
-        """Whether the item is always shown."""
+        """Return whether the item is always shown."""
         key = item.key or ""
         return any(one in (item.kind, key) or (one.endswith(FAMILY) and key.startswith(one[:-1])) for one in self.pin)
 
@@ -141,7 +141,7 @@ class CoreMemory:
 
 
 def core_memory(unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: Wanted, *, now: datetime) -> CoreMemory:
-    """Give a scope's core memory at a time.
+    """Return a scope's core memory at a time.
 
     By hand anything may be pinned. Otherwise only what is about the user, or about nobody, and of others what stands
     under a key of care and is of somebody near to the user: what somebody else prefers is found when it is asked for. A
@@ -201,14 +201,14 @@ def core_memory(unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: W
 
 
 def _words(item: Item, names: AbstractSet[str]) -> str:
-    """Give what is shown of an item; of somebody else's with the name before it, where the words have it nowhere."""
+    """Return what is shown of an item; of somebody else's with the name before it, where the words have it nowhere."""
     words = words_of(item)
     whose = "" if item.pinned or is_about(item, names) else item.subject or ""
     return words if whose.casefold() in words.casefold() else f"{whose} · {words}"
 
 
 def once(blocks: Iterable[Block]) -> list[Block]:
-    """Give the blocks, those that say the same under one heading as one that cites what each of them cites.
+    """Return the blocks, those that say the same under one heading as one that cites what each of them cites.
 
     One clause may hold several memories ("我在杭州做前端": where, and what), and its words are shown once.
     """
@@ -245,5 +245,5 @@ def _label(item: Item, names: AbstractSet[str]) -> str:
 
 
 def _is_standing(item: Item, names: AbstractSet[str]) -> bool:
-    """Whether it is the user's own wish how to be answered: what a tool or a model says they wish is none."""
+    """Return whether it is the user's own wish how to be answered: what a tool or a model says they wish is none."""
     return item.key in STANDING and item.trust >= Trust.USER and is_about(item, names)

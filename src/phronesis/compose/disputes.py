@@ -24,7 +24,7 @@ MAX_FETCHED: Final = 24
 def side_by_side(
     unit: Unit, lanes: Sequence[Lane], found: Sequence[Evidence], wanted: Wanted, *, apart: frozenset[str]
 ) -> list[Evidence]:
-    """Give evidence with what disputes it right behind it: moved up where it was found, else read.
+    """Return evidence with what disputes it right behind it: moved up where it was found, else read.
 
     What ``apart`` names is shown elsewhere. What may not be shown is not named either.
     """
@@ -45,7 +45,7 @@ def side_by_side(
 
 
 def live_disputes(unit: Unit, lanes: Sequence[Lane], item_ids: Sequence[str], wanted: Wanted) -> dict[str, list[str]]:
-    """Give the ids of the items that contradict each of these, and that nothing has ended, at the time asked for.
+    """Return the ids of the items that contradict each of these, and that nothing has ended, at the time asked for.
 
     Those of other attributes than are wanted are left out.
     """
@@ -62,7 +62,7 @@ def live_disputes(unit: Unit, lanes: Sequence[Lane], item_ids: Sequence[str], wa
 
 
 def outweighed(unit: Unit, lanes: Sequence[Lane], item_ids: Sequence[str], wanted: Wanted) -> frozenset[str]:
-    """Give those of the items that a live one disputes which is wanted and better: of more trust, then said later.
+    """Return those of the items that a live one disputes which is wanted and better: of more trust, then said later.
 
     Of two that are equal in both, the one with the later id is.
     """
@@ -82,7 +82,7 @@ def _others(evidence: Evidence) -> Sequence[str]:
 
 
 def _both_ways(found: Sequence[Evidence]) -> dict[str, list[str]]:
-    """Give who disputes whom: an edge stands on one side alone."""
+    """Return who disputes whom: an edge stands on one side alone."""
     out: dict[str, list[str]] = {}
     for evidence in found:
         for other in evidence.conflicts:

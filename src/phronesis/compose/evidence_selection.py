@@ -109,7 +109,7 @@ def choose_evidence(
     tools: bool = False,
     documents: bool = False,
 ) -> EvidenceChoice:
-    """Give what of ``found`` (best first) a context shows for the message ``asked``.
+    """Return what of ``found`` (best first) a context shows for the message ``asked``.
 
     Args:
         found: results, best first.
@@ -173,13 +173,13 @@ def _unfit(one: Evidence, asked: str, abstaining: Collection[Store], *, tools: b
 
 
 def _only_asks(text: str) -> bool:
-    """Tell whether a text is questions alone: it states nothing. Of the turns that answer LoCoMo's .2 % are such."""
+    """Return whether a text is questions alone: it states nothing. Of the turns that answer LoCoMo's .2 % are such."""
     shown = text.strip()
     return shown.endswith(("?", "？")) and not any(mark in shown for mark in _ENDS)
 
 
 def _says_nothing(text: str, one: Evidence) -> bool:
-    """Tell whether a message has no content of its own: "OK.", "Sounds good!", 好的."""
+    """Return whether a message has no content of its own: "OK.", "Sounds good!", 好的."""
     terms = set(tokenize(text))
     if not terms:
         return True
@@ -192,7 +192,7 @@ def _says_nothing(text: str, one: Evidence) -> bool:
 
 
 def _ratios(found: Sequence[Evidence]) -> list[float]:
-    """Give how strongly each result bears, as a share of the best of its store, and 0 beside a much better store."""
+    """Return how strongly each result bears, as a share of the best of its store, and 0 beside a much better store."""
     sizes = Counter(_store(one) for one in found)
     strengths = [_strength(one, few=sizes[_store(one)] < FEW) for one in found]
     best: dict[tuple[Store, _Measure], float] = {}
@@ -219,7 +219,7 @@ def _ratios(found: Sequence[Evidence]) -> list[float]:
 
 
 def _strength(one: Evidence, *, few: bool) -> tuple[float, _Measure]:
-    """Give how strongly a result bears, and by what that is measured.
+    """Return how strongly a result bears, and by what that is measured.
 
     Among ``few`` results the shares, which are standard deviations, say nothing: what it holds of the question counts.
     """
@@ -233,7 +233,7 @@ def _strength(one: Evidence, *, few: bool) -> tuple[float, _Measure]:
 
 
 def _said_of(one: Evidence) -> float:
-    """Give how much of the question a result holds by its words and their meaning, whoever and whenever it names."""
+    """Return how much of the question a result holds by its words and their meaning, whoever and whenever it names."""
     return support({name: value for name, value in (one.why or {}).items() if name not in (MENTIONED, TIMED)})
 
 
@@ -246,7 +246,7 @@ def _is_asked_key(one: Evidence) -> bool:
 
 
 def _told_by(one: Evidence, work: _Choosing) -> int | None:
-    """Give which line already shown says the same: the message that this was taken from, or that repeats it."""
+    """Return which line already shown says the same: the message that this was taken from, or that repeats it."""
     if one.item.kind == SECTION or one.conflicts or one.item.ended:
         return None
     said = set(work.origins.get(one.item.id, ())) if one.item.kind != "message" else {one.item.id}
@@ -261,7 +261,7 @@ def _told_by(one: Evidence, work: _Choosing) -> int | None:
 
 
 def _joined(shown: Evidence, one: Evidence) -> Evidence:
-    """Give a line that cites another one too, with the newer of two that are in the same words."""
+    """Return a line that cites another one too, with the newer of two that are in the same words."""
     newer = shown
     if one.item.kind == shown.item.kind and _said(one) > _said(shown):
         newer = dataclasses.replace(shown, item=one.item)

@@ -29,7 +29,7 @@ _STATED: Final = ("message", "section", "document")
 
 
 def told_days(text: str, said: datetime, *, dated: bool = False) -> str:
-    """Give what the relative times of a text mean: ``last week: 2025-11-10 – 2025-11-16``; nothing without any.
+    """Return what the relative times of a text mean: ``last week: 2025-11-10 – 2025-11-16``; nothing without any.
 
     Of a time that may lie before or behind the day on which it was said ("on Monday") that day is told, unless the
     line is ``dated`` with it.
@@ -48,7 +48,7 @@ def told_days(text: str, said: datetime, *, dated: bool = False) -> str:
 
 
 def _floating(text: str, said: datetime) -> set[tuple[int, int]]:
-    """Give the places of the times that the last and the next one are different days of."""
+    """Return the places of the times that the last and the next one are different days of."""
     last, following = (
         {(one.start, one.end): one.first for one in find_times(text, said, lean=lean)} for lean in (-1, 1)
     )
@@ -56,7 +56,7 @@ def _floating(text: str, said: datetime) -> set[tuple[int, int]]:
 
 
 def said_at(item: Item, sources: Sequence[Source] = (), *, zone: tzinfo = UTC) -> datetime:
-    """Give when an item was said, in the offset in which it was; ``sources`` tell it of what was taken from messages.
+    """Return when an item was said, in the offset in which it was; ``sources`` tell it of what was taken from messages.
 
     Where they do not, it is when it was recorded. What came without an offset is told in ``zone``.
     """
@@ -70,7 +70,7 @@ def said_at(item: Item, sources: Sequence[Source] = (), *, zone: tzinfo = UTC) -
 def days_of_items(
     unit: Unit, lanes: Sequence[Lane], items: Sequence[Item], wanted: Wanted, zone: tzinfo = UTC
 ) -> dict[str, str]:
-    """Give what ``told_days`` tells of those of the items whose words name a relative time, by id."""
+    """Return what ``told_days`` tells of those of the items whose words name a relative time, by id."""
     timed = [item for item in items if told_days(item.content, said_at(item, zone=zone))]
     sources: dict[str, list[Source]] = {}
     for lane in lanes if timed else ():
@@ -94,7 +94,7 @@ _IN_WORDS: Final[Mapping[str, Callable[[Item], str]]] = {REASONING: lambda item:
 
 
 def words_of(item: Item) -> str:
-    """Give what a context shows of an item."""
+    """Return what a context shows of an item."""
     in_words = _IN_WORDS.get(item.kind)
     if in_words is not None:
         return in_words(item)

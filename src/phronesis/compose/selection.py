@@ -24,7 +24,7 @@ BORROWERS: Final = ("evidence", "recent_turns")
 
 
 def shares(available: int, caps: Mapping[str, int]) -> dict[str, int]:
-    """Give each slot's tokens: its cap, or its proportional part of ``available`` rounded down if caps exceed that.
+    """Return each slot's tokens: its cap, or its proportional part of ``available`` rounded down if caps exceed that.
 
     A negative cap or ``available`` counts as 0. The sum never exceeds ``available``.
     """
@@ -47,15 +47,15 @@ class Ledger:
         self._used = dict.fromkeys(caps, 0)
 
     def spare(self) -> int:
-        """Give the tokens that no slot uses."""
+        """Return the tokens that no slot uses."""
         return self._available - sum(self._used.values())
 
     def own(self, slot: str) -> int:
-        """Give the tokens left of the slot's own share, never more than are spare."""
+        """Return the tokens left of the slot's own share, never more than are spare."""
         return max(0, min(self._shares[slot] - self._used[slot], self.spare()))
 
     def room(self, slot: str, *, held: int = 0) -> int:
-        """Give the tokens the slot may still use; ``held`` of the spare ones are kept for others."""
+        """Return the tokens the slot may still use; ``held`` of the spare ones are kept for others."""
         spare = max(0, self.spare() - max(0, held))
         return spare if slot in BORROWERS else min(spare, self.own(slot))
 
@@ -73,7 +73,7 @@ class Ledger:
         self._used[slot] -= tokens
 
     def report(self) -> dict[str, dict[str, int]]:
-        """Give ``cap``, ``share``, ``used`` and ``borrowed`` (used beyond the share) of each slot."""
+        """Return ``cap``, ``share``, ``used`` and ``borrowed`` (used beyond the share) of each slot."""
         return {
             slot: {
                 "cap": self._caps[slot],
@@ -234,7 +234,7 @@ class Selection:
                 self._drop("evidence", index, evidence, SLOT_BUDGET if held else TOTAL_BUDGET)
 
     def _repeats(self, source: Block | Evidence) -> bool:
-        """Whether all that a candidate was taken from is shown whole, and it says no more than that.
+        """Return whether all that a candidate was taken from is shown whole, and it says no more than that.
 
         What ended, and what others dispute, says more than the message it was taken from.
         """

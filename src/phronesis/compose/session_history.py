@@ -60,7 +60,7 @@ class RecentTurns:
 def recent_turns(
     unit: Unit, lanes: Sequence[Lane], session_id: str, *, last: int, as_of: int | None = None
 ) -> RecentTurns:
-    """Give the last turns of a session.
+    """Return the last turns of a session.
 
     A message that was archived or retracted since is left out, unless a time is asked for; what is in quarantine is
     data, whoever said it. Of what a client sent again the message that it repeats decides. Where its item still says
@@ -93,7 +93,7 @@ def recent_turns(
 
 
 def _pending(unit: Unit, lane: Lane, session_id: str) -> list[Entry]:
-    """Give the entries of a session, oldest first, that hold messages and are not interpreted yet."""
+    """Return the entries of a session, oldest first, that hold messages and are not interpreted yet."""
     after = max(lane.applied_seq, lane.head_seq - MAX_PENDING)
     if after >= lane.head_seq:
         return []
@@ -106,7 +106,7 @@ def _pending(unit: Unit, lane: Lane, session_id: str) -> list[Entry]:
 def _spoken_blocks(
     unit: Unit, lane: Lane, turns: Sequence[Turn]
 ) -> tuple[list[tuple[str, Mapping[str, Any]]], dict[str, ItemState]]:
-    """Give the messages of turns, each with the id of its item, and the state of these items.
+    """Return the messages of turns, each with the id of its item, and the state of these items.
 
     A message that its session held already has no item of its own: its item is that of the message it repeats.
     """
@@ -122,7 +122,7 @@ def _spoken_blocks(
 
 
 def message_words(message: Mapping[str, Any]) -> str:
-    """Give the words of a message as it was recorded: its content, or the text parts of a content given in parts."""
+    """Return the words of a message as it was recorded: its content, or the text parts of a content given in parts."""
     content = message.get("content")
     if isinstance(content, str):
         return content
@@ -159,7 +159,7 @@ class SummaryPolicy:
     opening: int = 160
 
     def most(self, age: int) -> int:
-        """Give the characters that are quoted of a message of the batch that is ``age`` batches old."""
+        """Return the characters that are quoted of a message of the batch that is ``age`` batches old."""
         return self.opening >> min(age, 2)
 
 
@@ -213,7 +213,7 @@ def working_summary(
 def _of_session(
     unit: Unit, lane: Lane, session_id: str, wanted: Wanted, meant: Sequence[OfSession]
 ) -> Sequence[Sequence[Item]]:
-    """Give items of the session for each of what is meant, the newest first."""
+    """Return items of the session for each of what is meant, the newest first."""
     if not wanted.past:
         return live_of_session(unit, lane, session_id, meant)
     own = {"session_id": session_id}
@@ -234,7 +234,7 @@ def _stored(unit: Unit, lane: Lane, session_id: str, wanted: Wanted) -> SummaryR
 
 
 def _lines(unit: Unit, lane: Lane, row: SummaryRow) -> list[Block]:
-    """Give the stored lines but those that stand on something archived, ended or quarantined since. They are data."""
+    """Return the stored lines but those that stand on something archived, ended or quarantined since. They are data."""
     states = read_states(unit, lane, [source for line in row.lines for source in line.of])
     return [
         Block(line.text, tuple(f"mem:{source}" for source in line.of), fenced=True, label="So far", place=n)
@@ -244,7 +244,10 @@ def _lines(unit: Unit, lane: Lane, row: SummaryRow) -> list[Block]:
 
 
 def _batches(noted: Sequence[Item], said: Sequence[Item]) -> dict[str, int]:
-    """Give the number of each item's batch: of a message by its position, of what was derived by what was said then."""
+    """Return the number of each item's batch.
+
+    Of a message by its position, of what was derived by what was said then.
+    """
     found = {item.id: (item.position or 0) // BATCH for item in said}
     marks = sorted((to_micros(item.recorded_at), found[item.id]) for item in said)
     for item in noted:
@@ -254,7 +257,7 @@ def _batches(noted: Sequence[Item], said: Sequence[Item]) -> dict[str, int]:
 
 
 def _whole(items: Sequence[Item], batches: Mapping[str, int], *, most: int) -> list[Item]:
-    """Give the items without those of the oldest batch where there may be more of it than were read."""
+    """Return the items without those of the oldest batch where there may be more of it than were read."""
     oldest = min((batches[item.id] for item in items), default=0)
     newest = max((batches[item.id] for item in items), default=0)
     if len(items) < most or oldest == newest:
@@ -263,7 +266,7 @@ def _whole(items: Sequence[Item], batches: Mapping[str, int], *, most: int) -> l
 
 
 def _noted(items: Sequence[Item], days: Mapping[str, str], batches: Mapping[str, int]) -> list[tuple[str, Block]]:
-    """Give what was derived by the ids of the items, the newest batch first."""
+    """Return what was derived by the ids of the items, the newest batch first."""
     return [
         (item.id, Block(words_of(item), (item.citation,), fenced=True, label=LABEL, about=days.get(item.id, ""),
                         batch=f"noted {batches[item.id]}"))
@@ -274,7 +277,7 @@ def _noted(items: Sequence[Item], days: Mapping[str, str], batches: Mapping[str,
 def _said(
     items: Sequence[Item], policy: SummaryPolicy, batches: Mapping[str, int], zone: tzinfo
 ) -> list[tuple[str, Block]]:
-    """Give the openings of messages by the ids of the items, the newest first."""
+    """Return the openings of messages by the ids of the items, the newest first."""
     newest = max(batches.values(), default=0)
     blocks = []
     for item in items:
@@ -290,5 +293,5 @@ def _said(
 
 
 def _when(item: Item) -> tuple[int, bool, int, str]:
-    """Give the order in which lines came up: what was derived from a message stands behind it."""
+    """Return the order in which lines came up: what was derived from a message stands behind it."""
     return to_micros(item.recorded_at), item.kind != "message", item.position or 0, item.id

@@ -43,7 +43,7 @@ _ZWJ: Final = "\u200d"
 
 
 def excerpt(text: str, *, snippet: str = "", start: int | None = None, limit: int, count: Count) -> tuple[str, bool]:
-    """Give at most ``limit`` tokens of ``text``, cleaned, and whether something was left out.
+    """Return at most ``limit`` tokens of ``text``, cleaned, and whether something was left out.
 
     A long text is shown from the sentence that holds ``snippet``; if the snippet is not part of it (a paraphrase, a
     claim), the snippet is shown instead. Where ``start`` says that a stretch of it was found, it is shown from there,
@@ -66,7 +66,7 @@ def excerpt(text: str, *, snippet: str = "", start: int | None = None, limit: in
 
 
 def _around(text: str, snippet: str, room: float) -> tuple[str, int]:
-    """Give what is shown, the text or the snippet in its stead, and where that begins."""
+    """Return what is shown, the text or the snippet in its stead, and where that begins."""
     at = text.find(snippet)
     if at < 0:
         text, at = snippet, 0
@@ -75,7 +75,7 @@ def _around(text: str, snippet: str, room: float) -> tuple[str, int]:
 
 
 def _from(text: str, snippet: str, start: int, room: float) -> int:
-    """Give where a stretch is shown from: its beginning, or the sentence of a snippet that ends beyond the room."""
+    """Return where a stretch is shown from: its beginning, or the sentence of a snippet that ends beyond the room."""
     start = start if start < len(text) else 0
     at = text.find(snippet, start)
     if at < 0 or at + len(snippet) - start <= room:
@@ -84,7 +84,7 @@ def _from(text: str, snippet: str, start: int, room: float) -> int:
 
 
 def opening(text: str, *, most: int) -> str:
-    """Give the first sentence of ``text`` on one line, or as much of it as ``most`` characters hold."""
+    """Return the first sentence of ``text`` on one line, or as much of it as ``most`` characters hold."""
     flat = " ".join(text[: _OPENING_WINDOW * most].split())
     end = _SENTENCE_END.search(flat)
     first = (flat if end is None else flat[: end.end()]).strip()
@@ -92,7 +92,7 @@ def opening(text: str, *, most: int) -> str:
 
 
 def whole(text: str, *, limit: int, count: Count) -> str | None:
-    """Give ``text`` cleaned, or None when it is longer than ``limit`` tokens; a huge one is not even counted."""
+    """Return ``text`` cleaned, or None when it is longer than ``limit`` tokens; a huge one is not even counted."""
     if len(text) > max(0, limit) * MAX_CHARACTERS_PER_TOKEN:
         return None
     shown = clean(text)
@@ -100,7 +100,7 @@ def whole(text: str, *, limit: int, count: Count) -> str | None:
 
 
 def _shorten(text: str, more: bool, limit: int, count: Count) -> str:
-    """Give the longest prefix found in a few tries, with an ellipsis unless it is the whole and nothing follows."""
+    """Return the longest prefix found in a few tries, with an ellipsis unless it is the whole and nothing follows."""
     shown = text + ELLIPSIS if more else text
     tokens = count(shown)
     end = len(text)
@@ -119,7 +119,7 @@ def _shorten(text: str, more: bool, limit: int, count: Count) -> str:
 
 
 def _good_end(text: str, end: int) -> int:
-    """Give the last sentence's end up to ``end``, or a word's, or ``end`` itself but never within a character."""
+    """Return the last sentence's end up to ``end``, or a word's, or ``end`` itself but never within a character."""
     for pattern, share in ((_SENTENCE_END, _SENTENCE_SHARE), (_WORD_END, _WORD_SHARE)):
         found = [match.end() for match in pattern.finditer(text, int(end * share), end + 1) if match.end() <= end]
         if found:
@@ -137,7 +137,7 @@ def _before_marks(text: str, end: int) -> int:
 
 
 def _sentence_start(text: str, at: int, *, reach: int) -> int:
-    """Give where the sentence around ``at`` begins, at most ``reach`` characters before it; else a word's start."""
+    """Return where the sentence around ``at`` begins, at most ``reach`` characters before it; else a word's start."""
     lowest = max(0, at - reach)
     for pattern in (_SENTENCE_END, _WORD_END):
         found = [match.end() for match in pattern.finditer(text, lowest, at)]
@@ -176,17 +176,17 @@ class Piece:
 
     @property
     def due(self) -> bool:
-        """Whether it says what is due."""
+        """Return whether it says what is due."""
         return self.slot == "system_blocks" and is_due(self.source)
 
     @property
     def fenced(self) -> bool:
-        """Whether it is shown as data."""
+        """Return whether it is shown as data."""
         return isinstance(self.source, Evidence) or self.source.fenced
 
 
 def citation_of(source: Block | Evidence) -> str | None:
-    """Give what a report calls it by: the item's citation, or a block's first one, if any."""
+    """Return what a report calls it by: the item's citation, or a block's first one, if any."""
     if isinstance(source, Evidence):
         return source.item.citation
     return source.citations[0] if source.citations else None
@@ -195,7 +195,7 @@ def citation_of(source: Block | Evidence) -> str | None:
 def evidence_piece(
     index: int, evidence: Evidence, *, snippet_tokens: int, room: int, count: Count, zone: tzinfo = UTC
 ) -> Piece | None:
-    """Give a memory under its heading, in at most ``room`` tokens, its text in at most ``snippet_tokens``.
+    """Return a memory under its heading, in at most ``room`` tokens, its text in at most ``snippet_tokens``.
 
     None when the room is too small for that, or for a useful part of it.
     """
@@ -216,17 +216,17 @@ def evidence_piece(
 
 
 def is_due(source: Block | Evidence) -> bool:
-    """Whether it says what is due: the part of core memory that changes with the time of the call."""
+    """Return whether it says what is due: the part of core memory that changes with the time of the call."""
     return isinstance(source, Block) and source.label == DUE_LABEL
 
 
 def group_of(block: Block) -> tuple[str | None, bool]:
-    """Give what blocks of a slot must have in common to be shown as one group: the label and the fence."""
+    """Return what blocks of a slot must have in common to be shown as one group: the label and the fence."""
     return block.label, block.fenced
 
 
 def cited(slot: str, block: Block) -> tuple[str, ...]:
-    """Give those of a block's citations that are shown before it."""
+    """Return those of a block's citations that are shown before it."""
     most = SUMMARY_CITATIONS_SHOWN if slot == "working_summary" else CITATIONS_SHOWN
     return tuple(block.citations[:most])
 
@@ -234,7 +234,7 @@ def cited(slot: str, block: Block) -> tuple[str, ...]:
 def block_piece(
     slot: str, index: int, block: Block, *, room: int, cut: bool, first: bool = True, count: Count
 ) -> Piece | None:
-    """Give a block of instructions or of the summary in at most ``room`` tokens, its citations before it.
+    """Return a block of instructions or of the summary in at most ``room`` tokens, its citations before it.
 
     None when the room is too small: for the whole, or with ``cut`` for a useful part. The ``first`` of a group pays for
     its fence and its label.
@@ -261,7 +261,7 @@ def _on_one_line(text: str) -> str:
 
 
 def turn_piece(index: int, block: Block, *, room: int, cut: bool, count: Count) -> Piece | None:
-    """Give a recent turn in at most ``room`` tokens; None when that is too small, as for `block_piece`."""
+    """Return a recent turn in at most ``room`` tokens; None when that is too small, as for `block_piece`."""
     # In the text every turn is fenced; in the messages a plain one has its prefix and a message's overhead instead.
     fence = count(SAMPLE.turn(speaker(block), ""))
     overhead = max(fence, count(message_prefix(block))) + MESSAGE_OVERHEAD + _SEPARATOR_TOKENS
@@ -273,7 +273,7 @@ def turn_piece(index: int, block: Block, *, room: int, cut: bool, count: Count) 
 
 
 def _fitted(text: str, limit: int, *, cut: bool, count: Count) -> tuple[str | None, bool]:
-    """Give the text whole, or with ``cut`` an excerpt of a useful length, or None; and whether it was cut."""
+    """Return the text whole, or with ``cut`` an excerpt of a useful length, or None; and whether it was cut."""
     uncut = whole(text, limit=limit, count=count) if limit >= 0 else None
     if uncut is not None:
         return uncut, False
@@ -283,12 +283,12 @@ def _fitted(text: str, limit: int, *, cut: bool, count: Count) -> tuple[str | No
 
 
 def keeps_its_role(block: Block) -> bool:
-    """Whether a recent turn stands under its own role in a list of messages."""
+    """Return whether a recent turn stands under its own role in a list of messages."""
     return block.role in PLAIN_ROLES and not block.fenced
 
 
 def speaker(block: Block) -> str:
-    """Give the attributes of a turn's tag: its role, and its name if it has one."""
+    """Return the attributes of a turn's tag: its role, and its name if it has one."""
     # An unknown role is not shown: cleaned, it could read "user".
     role = block.role if block.role in _NAMED_ROLES else "other"
     name = name_of(block.name or "")
@@ -296,6 +296,6 @@ def speaker(block: Block) -> str:
 
 
 def message_prefix(block: Block) -> str:
-    """Give the name before a user's message. None before the assistant's: a model would learn to write it."""
+    """Return the name before a user's message. None before the assistant's: a model would learn to write it."""
     name = name_of(block.name or "") if block.role == "user" else ""
     return f"{name}: " if name else ""

@@ -56,7 +56,7 @@ _SAID: Final[dict[str, Callable[[Mapping[str, Any], Any], str]]] = {
 
 
 def make_policy(values: Mapping[str, Any], origin: Origin) -> Policy:
-    """Give the policy of plain values; InputError tells all that is wrong with them."""
+    """Return the policy of plain values; InputError tells all that is wrong with them."""
     policy, mistakes = _judged(values)
     # Raised outside of any `except`: pydantic's error holds the values, and one of them may be a key.
     if policy is None:
@@ -95,13 +95,13 @@ def _mistake(fault: Any) -> Mistake | None:
 
 
 def _meant(faults: Iterable[Any]) -> set[FieldPath]:
-    """Give the fields that misspelled ones were meant to be: that these are missing too is no second mistake."""
+    """Return the fields that misspelled ones were meant to be: that these are missing too is no second mistake."""
     paths = [_path(fault["loc"]) for fault in faults if fault["type"] == "extra_forbidden"]
     return {(*path[:-1], near) for path in paths if (near := _near(path[-1], known_fields(path[:-1])))}
 
 
 def _path(place: Sequence[int | str]) -> FieldPath:
-    """Give a field's path without what pydantic adds: which form of a role it is, and that it is about a key."""
+    """Return a field's path without what pydantic adds: which form of a role it is, and that it is about a key."""
     return tuple(str(part) for part in place if part not in {BY_MODEL, "[key]"})
 
 
@@ -118,7 +118,7 @@ def _unknown_gateways(values: Mapping[str, Any]) -> Iterator[Mistake]:
 
 
 def known_fields(path: FieldPath) -> Iterable[str]:
-    """Give the fields that what stands at ``path`` may have."""
+    """Return the fields that what stands at ``path`` may have."""
     match path:
         case ("budgets",):
             return Budget.__dataclass_fields__
@@ -136,7 +136,7 @@ def known_fields(path: FieldPath) -> Iterable[str]:
 
 
 def _member(kind: Any, name: str) -> Any:
-    """Give the type of a field of a part, or of what a mapping holds under any key."""
+    """Return the type of a field of a part, or of what a mapping holds under any key."""
     if isinstance(kind, type) and issubclass(kind, pydantic.BaseModel):
         field = kind.model_fields.get(name)
         return None if field is None else field.annotation
@@ -227,7 +227,7 @@ class _RefusedError(yaml.YAMLError):
 
 
 def read_brain_file(path: Path) -> tuple[Mapping[str, Any], Origin]:
-    """Give the plain values of a file and the lines of its fields.
+    """Return the plain values of a file and the lines of its fields.
 
     InputError names the file and the line: it cannot be read, is not YAML, or holds what could be misread (a repeated
     field, a key that is not a text, an alias, a tag).
@@ -356,5 +356,5 @@ def _kind(node: yaml.Node) -> str:
 
 
 def _line(part: yaml.Node | yaml.Event) -> int:
-    """Give where a part begins, in the numbers of editors."""
+    """Return where a part begins, in the numbers of editors."""
     return 1 if part.start_mark is None else part.start_mark.line + 1

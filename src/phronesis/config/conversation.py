@@ -157,17 +157,17 @@ class ForgettingRules(Part):
     )
 
     def of_kind(self, kind: FadingKind) -> dict[str, float]:
-        """Give a kind's figures, its own before those of all kinds; a kind that never fades has those of all."""
+        """Return a kind's figures, its own before those of all kinds; a kind that never fades has those of all."""
         given = self.kinds.get(kind, FadingRules()).model_dump(exclude={"never"})
         return {name: getattr(self, name) if own is None else own for name, own in given.items()}
 
     def never(self, kind: FadingKind) -> bool:
-        """Tell whether a kind is never forgotten."""
+        """Return whether a kind is never forgotten."""
         return self.kinds.get(kind, FadingRules()).never
 
 
 def law_of(own: ForgettingRules, experience: ForgetRules, *, pinned: Sequence[str]) -> Law:
-    """Give the law that the policy's figures come to. ``pinned`` are keys and kinds that core memory shows first."""
+    """Return the law that the policy's figures come to. ``pinned`` are keys and kinds that core memory shows first."""
     named = {name: getattr(experience, name) for name in ForgetRules.model_fields if name not in _NOT_FIGURES}
     sources = frozenset(experience.keep_sources)
     rules = {

@@ -41,7 +41,7 @@ GatewayName = Annotated[
 
 
 def plain_url(value: str | None, *, example: str) -> str | None:
-    """Give a server's URL without the slash at its end; ValueError when it is none, or holds what it should not."""
+    """Return a server's URL without the slash at its end; ValueError when it is none, or holds what it should not."""
     # No message shows the URL: it may hold a password.
     if value is None:
         return None
@@ -62,7 +62,7 @@ def plain_url(value: str | None, *, example: str) -> str | None:
 
 
 def variable_name(value: str | None, *, example: str) -> str | None:
-    """Give the name of an environment variable; ValueError when it is none, or looks like a key."""
+    """Return the name of an environment variable; ValueError when it is none, or looks like a key."""
     # No message shows the value: whoever is told has perhaps pasted a key.
     if value is not None and (not re.fullmatch(VARIABLE, value) or _KEY_LIKE.search(value)):
         raise ValueError(
@@ -120,7 +120,7 @@ class Gateway(Part):
 
     @property
     def in_process(self) -> bool:
-        """Whether its models run in this process."""
+        """Return whether its models run in this process."""
         return self.kind in IN_PROCESS
 
 

@@ -321,14 +321,14 @@ class Policy(Part):
     @overload
     def role(self, name: str) -> ChatRole | RerankRole | EmbedRole | None: ...
     def role(self, name: str) -> ChatRole | RerankRole | EmbedRole | None:
-        """Give which model does what a role is for, or None when its twin by rules does. InputError: no such role."""
+        """Return which model does what a role is for, or None when its twin by rules does. InputError: no such role."""
         if name not in ROLES:
             raise InputError(f"there is no role {name!r:.80}; there are {', '.join(ROLES)}", field="role")
         chosen: ChatRole | RerankRole | EmbedRole | str = getattr(self.roles, name)
         return None if isinstance(chosen, str) else chosen
 
     def named(self, name: ChatName, reference: str) -> ChatRole | None:
-        """Give the model that a caller names for a role, for once; None for the word ``rules``.
+        """Return the model that a caller names for a role, for once; None for the word ``rules``.
 
         ``reference`` is ``gateway/model``, or a model's name alone at the role's own gateway. How it is asked (answer's
         length, temperature) stays as the role has it. InputError when no gateway of the policy is meant.
@@ -350,7 +350,7 @@ class Policy(Part):
             raise InputError(f"model: {reference!r:.80} names no model; give gateway/model", field="model") from error
 
     def asked(self) -> dict[str, ChatRole | RerankRole | EmbedRole]:
-        """Give the roles that ask a model, by name, in the order of ``ROLES``."""
+        """Return the roles that ask a model, by name, in the order of ``ROLES``."""
         return {name: role for name in ROLES if (role := self.role(name)) is not None}
 
 
@@ -362,7 +362,7 @@ ARGUMENT: Final = "argument"
 
 
 def effective_policy(policy: Policy, origin: Origin) -> tuple[PolicyValue, ...]:
-    """Give every field in the order of the schema, defaults too; a mapping that holds nothing is a field of its own.
+    """Return every field in the order of the schema, defaults too; a mapping that holds nothing is a field of its own.
 
     Keys are never among it: the policy holds the names of the variables that hold them.
     """

@@ -30,7 +30,7 @@ class Mistake:
     line: int | None = None
 
     def say(self, root: FieldPath = ()) -> str:
-        """Give the sentence, with the path under ``root``."""
+        """Return the sentence, with the path under ``root``."""
         subject = ".".join((*root, *(self.path[:-1] if self.inside else self.path)))
         if not subject:
             return self.what
@@ -49,7 +49,7 @@ class Origin:
     variables: Mapping[FieldPath, str] = field(default_factory=dict)
 
     def line(self, mistake: Mistake) -> int:
-        """Give the line of the field, or of the nearest one that it is in."""
+        """Return the line of the field, or of the nearest one that it is in."""
         if mistake.line is not None:
             return mistake.line
         path = mistake.path
@@ -58,7 +58,7 @@ class Origin:
         return self.lines.get(path, 1)
 
     def refusal(self, mistakes: Sequence[Mistake]) -> InputError:
-        """Give the error that tells the mistakes, one a line, in the order of the file; its field is the first's.
+        """Return the error that tells the mistakes, one a line, in the order of the file; its field is the first's.
 
         ``details["mistakes"]`` holds the same lines.
         """
@@ -74,7 +74,7 @@ class Origin:
 
 
 def shown(value: object) -> str:
-    """Give a value as a message repeats it: a short one as it is, and of what is no plain value its kind alone."""
+    """Return a value as a message repeats it: a short one as it is, and of what is no plain value its kind alone."""
     match value:
         case None:
             return "nothing"

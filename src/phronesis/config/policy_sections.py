@@ -93,7 +93,7 @@ class FusionPolicy(Part):
     )
 
     def rules(self) -> FusionRules:
-        """Give the rules."""
+        """Return the rules."""
         return FusionRules(self.per_document, self.per_domain, self.memory_share, self.floor)
 
 
@@ -121,7 +121,7 @@ class Weighing(Part):
     )
 
     def formula(self, *, dense: bool) -> Formula:
-        """Give the formula."""
+        """Return the formula."""
         return Formula(self.name, self.weights, self.provenance, dense=dense, crowding=self.crowding)
 
 

@@ -101,7 +101,7 @@ class Serving(Part):
 
     @property
     def on_loopback(self) -> bool:
-        """Whether it listens to this machine alone; through a proxy, others may still reach it."""
+        """Return whether it listens to this machine alone; through a proxy, others may still reach it."""
         return is_loopback(self.host)
 
     @property
@@ -117,7 +117,7 @@ class Serving(Part):
         return (*LOOPBACK_NAMES, self.host) if self.on_loopback else ()
 
     def overridden(self, options: dict[str, Any]) -> "Serving":
-        """Give this with what a command's options say; None stands for an option that was not given."""
+        """Return this with what a command's options say; None stands for an option that was not given."""
         given = {name: value for name, value in options.items() if value is not None}
         try:
             return Serving.model_validate({**self.model_dump(), **given})
@@ -128,7 +128,7 @@ class Serving(Part):
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether a name or address is this machine's own."""
+    """Return whether a name or address is this machine's own."""
     if host == "localhost":
         return True
     try:

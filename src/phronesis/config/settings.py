@@ -40,7 +40,7 @@ class Settings:
 
 
 def load_settings(url: str | None, *, tenant: str | None, policy: PolicySource | None = None) -> Settings:
-    """Give the settings: arguments win over the environment, the environment over the user's data folder.
+    """Return the settings: arguments win over the environment, the environment over the user's data folder.
 
     Reads ``PHRONESIS_URL``, ``PHRONESIS_POLICY`` (the path of a brain.yml, when no policy is given),
     ``PHRONESIS_EMBEDDER`` (when the policy names no embedder) and ``PHRONESIS_PUBCHEM_URL``. InputError names the field
@@ -102,7 +102,7 @@ def _policy_values(given: object) -> tuple[Mapping[str, Any], Origin]:
 
 
 def api_keys(policy: Policy) -> Mapping[str, pydantic.SecretStr | None]:
-    """Give the key of each gateway, None where it has none, from the environment variables that the policy names.
+    """Return the key of each gateway, None where it has none, from the environment variables that the policy names.
 
     InputError: a gateway that a role asks names a variable that is not set, or whose value cannot be a key.
     """
@@ -123,7 +123,7 @@ def api_keys(policy: Policy) -> Mapping[str, pydantic.SecretStr | None]:
 
 
 def index_key(policy: Policy) -> pydantic.SecretStr | None:
-    """Give the token of the outside index's server; InputError when the variable that the policy names is not set."""
+    """Return the token of the outside index's server; InputError when the variable that the policy names is not set."""
     variable = policy.reasoning.index.api_key_env
     key = None if variable is None else os.environ.get(variable, "").strip()
     if variable is not None and not (key and key.isascii() and key.isprintable()):
@@ -136,7 +136,10 @@ def index_key(policy: Policy) -> pydantic.SecretStr | None:
 
 
 def remote_key(policy: Policy) -> pydantic.SecretStr | None:
-    """Give the key of the server of remote resources; InputError when the variable that the policy names is not set."""
+    """Return the key of the server of remote resources.
+
+    InputError when the variable that the policy names is not set.
+    """
     remote = policy.resources.remote
     variable = None if remote is None else remote.api_key_env
     key = None if variable is None else os.environ.get(variable, "").strip()
@@ -150,14 +153,14 @@ def remote_key(policy: Policy) -> pydantic.SecretStr | None:
 
 
 def default_url() -> str:
-    """Give the URL of the store in the user's data folder, making the folder."""
+    """Return the URL of the store in the user's data folder, making the folder."""
     folder = Path(platformdirs.user_data_dir("phronesis", appauthor=False))
     folder.mkdir(parents=True, exist_ok=True)
     return f"sqlite:///{folder / 'memory.db'}"
 
 
 def check_tenant(name: object) -> str:
-    """Give a tenant's name: 1–64 letters, digits, ``_``, ``.`` or ``-``. It stands in a session setting unquoted."""
+    """Return a tenant's name: 1–64 letters, digits, ``_``, ``.`` or ``-``. It stands in a session setting unquoted."""
     text = check_id(name, field="tenant")
     if len(text) > _TENANT_LENGTH or not set(text) <= _TENANT_CHARACTERS:
         raise InputError("tenant must be 1 to 64 letters, digits, '_', '.' or '-'", field="tenant")

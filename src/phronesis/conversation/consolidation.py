@@ -38,7 +38,7 @@ MOST_TRUSTED: Final = {"user": Trust.OPERATOR, "tool": Trust.TOOL, "inferred": T
 
 
 def consolidated(view: LaneView, entry: Entry, stated: Sequence[Stated]) -> Changes:
-    """Give what an entry's statements change, taken in order; nothing is read when there is none."""
+    """Return what an entry's statements change, taken in order; nothing is read when there is none."""
     if not stated:
         return Changes()
     names = Names(view, _named(one.proposal for one in stated), entry_id=entry.id)
@@ -57,7 +57,7 @@ def consolidated(view: LaneView, entry: Entry, stated: Sequence[Stated]) -> Chan
 def stated_in_messages(
     view: LaneView, entry: Entry, outcomes: Outcomes, messages: Sequence[Item], ids: Sequence[str]
 ) -> list[Stated]:
-    """Give the statements of an entry's messages, in the order of the text.
+    """Return the statements of an entry's messages, in the order of the text.
 
     ``messages`` are the items that the entry makes, ``ids`` by number those of all its messages. What was said before,
     is quarantined, only echoes what was shown, or does not stand in its message states nothing.
@@ -175,7 +175,7 @@ def _by_rule(one: Stated, statement: Statement, about: Sequence[Held]) -> Verdic
 
 
 def _by_judgement(one: Stated, statement: Statement, about: Sequence[Held]) -> Verdict | None:
-    """Give what a model's judgement comes to; None where there is none, or it does not fit what is held."""
+    """Return what a model's judgement comes to; None where there is none, or it does not fit what is held."""
     judgement = one.judgement
     if judgement is None:
         return None
@@ -196,7 +196,7 @@ def _by_judgement(one: Stated, statement: Statement, about: Sequence[Held]) -> V
 
 
 def _replaced(proposal: Proposal, about: Sequence[Held]) -> frozenset[str]:
-    """Give the items whose value a proposal names as the one that it stands in for."""
+    """Return the items whose value a proposal names as the one that it stands in for."""
     if proposal.replaces is None:
         return frozenset()
     among = [held for held in about if held.item.key == proposal.key and held.current]
@@ -231,7 +231,7 @@ def _own_saying(item: Item) -> Saying:
 
 
 def _saying(item: Item, row: EvidenceRow) -> Saying:
-    """Give one saying of an item: that of the entry that made it, or a later one, which was the user's."""
+    """Return one saying of an item: that of the entry that made it, or a later one, which was the user's."""
     at = row.occurred_at or row.recorded_at
     if row.source_entry_id != item.entry_id:
         return Saying(at=at, trust=max(item.trust, Trust.USER))
@@ -264,7 +264,7 @@ def _named(proposals: Iterable[Proposal]) -> list[str]:
 
 
 def _as_said(proposal: Proposal) -> str | None:
-    """Give a value as its quotation spells it, where it stands there: a name keeps its capitals."""
+    """Return a value as its quotation spells it, where it stands there: a name keeps its capitals."""
     value = proposal.value
     if value is None:
         return None

@@ -22,12 +22,12 @@ from phronesis.store.lane_view import LaneView
 
 
 def entity_id(lane_id: int, kind: str, normal: str) -> str:
-    """Give an entity's id: one for a kind and normal name in a lane."""
+    """Return an entity's id: one for a kind and normal name in a lane."""
     return derived_id("entity", str(lane_id), kind, normal)
 
 
 def make_entity(lane_id: int, name: str, kind: str, *, entry_id: str, canonical_id: str | None = None) -> Entity:
-    """Give the entity of a name."""
+    """Return the entity of a name."""
     normal = normal_name(name)
     return Entity(
         id=entity_id(lane_id, kind, normal), name=name, normal=normal, kind=kind, entry_id=entry_id,
@@ -36,7 +36,7 @@ def make_entity(lane_id: int, name: str, kind: str, *, entry_id: str, canonical_
 
 
 def make_mention(entity: Entity, item_id: str, start: int, end: int) -> Mention:
-    """Give a mention of an entity in an item, recorded by the entity's entry."""
+    """Return a mention of an entity in an item, recorded by the entity's entry."""
     return Mention(entity_id=entity.id, item_id=item_id, start=start, end=end, entry_id=entity.entry_id)
 
 
@@ -82,7 +82,7 @@ class Names:
         return list(self._changed.values())
 
     def entity(self, name: str) -> Entity:
-        """Give the entity of a name; a new one when the lane has none."""
+        """Return the entity of a name; a new one when the lane has none."""
         made = make_entity(self._lane, name, _KIND, entry_id=self._entry_id)
         known = self._known.get(made.id)
         if known is None:
@@ -92,16 +92,16 @@ class Names:
         return self._known[made.id]
 
     def root(self, name: str) -> Entity:
-        """Give the canonical entity of a name: the first that was told of its family, or the user."""
+        """Return the canonical entity of a name: the first that was told of its family, or the user."""
         return self._known[self._root(self.entity(name))]
 
     def family(self, name: str) -> list[Entity]:
-        """Give every entity that a name means."""
+        """Return every entity that a name means."""
         root = self._root(self.entity(name))
         return [entity for entity in self._known.values() if self._root(entity) == root]
 
     def normals(self, name: str) -> frozenset[str]:
-        """Give every name, in normal form, that means the same as ``name``."""
+        """Return every name, in normal form, that means the same as ``name``."""
         return frozenset(entity.normal for entity in self.family(name))
 
     def join(self, subject: str, alias: str) -> None:
@@ -139,7 +139,7 @@ class Names:
 
 
 def names_stated(subject: str, key: str | None, value: object, content: str) -> Sequence[str]:
-    """Give what a statement says its subject is called: nothing unless its key is a naming one."""
+    """Return what a statement says its subject is called: nothing unless its key is a naming one."""
     if key not in NAMING:
         return ()
     stated = value if isinstance(value, str) and value.strip() else content
@@ -147,12 +147,12 @@ def names_stated(subject: str, key: str | None, value: object, content: str) -> 
 
 
 def said_subject(item: Item) -> str:
-    """Give the name under which an item's subject was spoken of; empty when it has none."""
+    """Return the name under which an item's subject was spoken of; empty when it has none."""
     return str(item.data.get(NAMED) or item.subject or "")
 
 
 def joined_by(item: Item) -> list[tuple[str, str]]:
-    """Give the pairs of names that an item makes one: a naming item does, until it is taken back or put away.
+    """Return the pairs of names that an item makes one: a naming item does, until it is taken back or put away.
 
     One that another superseded still does: whoever took a new name was called by the old one.
     """
@@ -166,7 +166,7 @@ def joined_by(item: Item) -> list[tuple[str, str]]:
 
 
 def with_names(view: LaneView, entry: Entry, changes: Changes, held: Mapping[str, Item]) -> Changes:
-    """Give the changes with what they mean for names: entities that join others, and items that move between them.
+    """Return the changes with what they mean for names: entities that join others, and items that move between them.
 
     ``held`` are the items that the changes touch, as they are.
     """
@@ -192,7 +192,7 @@ def with_names(view: LaneView, entry: Entry, changes: Changes, held: Mapping[str
 
 
 def _after(changes: Changes, held: Mapping[str, Item]) -> dict[str, Item]:
-    """Give the naming items that the changes patch, as they will be."""
+    """Return the naming items that the changes patch, as they will be."""
     after: dict[str, Item] = {}
     for patch in changes.patches:
         item = after.get(patch.item_id) or held.get(patch.item_id)

@@ -84,7 +84,7 @@ class FindingAsker(Protocol):
         ...
 
     def ask(self, tenant: str, task: Task[Found]) -> Answer[Found]:
-        """Give an answer, or why there is none."""
+        """Return an answer, or why there is none."""
         ...
 
 
@@ -100,7 +100,7 @@ class ByRules:
     terms: Terms = USUAL
 
     def __call__(self, _bench: Bench, entry: Entry) -> Sequence[Outcome]:
-        """Give the names, the proposals and the refusals, each as an outcome."""
+        """Return the names, the proposals and the refusals, each as an outcome."""
         texts, withheld, refused = self.terms.parted(texts_of(entry))
         found = [
             {"n": n, "surface": one.surface, "kind": one.kind, "start": one.start, "end": one.end}
@@ -117,7 +117,7 @@ class ByRules:
 
 
 def bounded(text: str) -> str:
-    """Give a text of the same length whose sentences are all of a length that rules can read in bounded time.
+    """Return a text of the same length whose sentences are all of a length that rules can read in bounded time.
 
     Of white space and of one sign said again and again the middle is masked, and so is what follows the first
     ``MAX_SENTENCE`` characters of a sentence. What stands there states nothing.
@@ -131,7 +131,7 @@ def _masked(run: str, kept: int) -> str:
 
 
 def _mask(length: int) -> str:
-    """Give so many characters that say nothing, in short lines."""
+    """Return so many characters that say nothing, in short lines."""
     line = "\n" + _MASK * (MAX_SENTENCE // 4)
     return (line * (length // len(line) + 1))[:length]
 
@@ -139,7 +139,7 @@ def _mask(length: int) -> str:
 def _as_written(
     proposals: Sequence[Proposal], refusals: Sequence[Refusal], readable: Mapping[int, str], texts: Mapping[int, str]
 ) -> tuple[list[Proposal], list[Refusal]]:
-    """Give what was found without what stands on masked words; refusals quote the text as it was written."""
+    """Return what was found without what stands on masked words; refusals quote the text as it was written."""
     out = []
     for one in refusals:
         start = readable[one.n].find(one.text) if _MASK in one.text else -1
@@ -158,13 +158,13 @@ def by_rules(bench: Bench, entry: Entry) -> Sequence[Outcome]:
 
 
 def texts_of(entry: Entry) -> dict[int, str]:
-    """Give the words of each message by its number, without those that were erased."""
+    """Return the words of each message by its number, without those that were erased."""
     messages = enumerate(entry.payload.get("messages", ()))
     return {n: fit(message_text(message)) for n, message in messages if not is_erased(message)}
 
 
 def message_text(message: Mapping[str, Any]) -> str:
-    """Give the words of a message: its content, or the text parts of a content given in parts."""
+    """Return the words of a message: its content, or the text parts of a content given in parts."""
     content = message.get("content") or ""
     if isinstance(content, str):
         return content
@@ -185,7 +185,7 @@ class ByModel:
     judge: Judge | None = None
 
     def __call__(self, bench: Bench, entry: Entry) -> Sequence[Outcome]:
-        """Give what the model found and the message holds, and all it said; by rules when it gave nothing."""
+        """Return what the model found and the message holds, and all it said; by rules when it gave nothing."""
         ruled = self.rules(bench, entry)
         withheld = [one for one in ruled if one.role == WITHHELD]
         hidden = withheld_in({WITHHELD: withheld})
@@ -241,7 +241,7 @@ class ByModel:
 
 
 def instructions(types: MemoryTypes | None, texts: Iterable[str] = ()) -> str:
-    """Give what the model is told; with ``types`` the keys of memories, else that none are asked for.
+    """Return what the model is told; with ``types`` the keys of memories, else that none are asked for.
 
     Each key has an example, Chinese where any of ``texts`` is: both would cost every call a thousand tokens.
     """
@@ -256,7 +256,7 @@ def instructions(types: MemoryTypes | None, texts: Iterable[str] = ()) -> str:
 
 
 def messages_said(entry: Entry, texts: Mapping[int, str]) -> dict[int, Said]:
-    """Give each message with who said it, and when."""
+    """Return each message with who said it, and when."""
     out: dict[int, Said] = {}
     for n, text in texts.items():
         message = entry.payload["messages"][n]
@@ -272,7 +272,7 @@ def passed_over(
     spoken_of: Iterable[ProposedMemory],
     texts: Mapping[int, str],
 ) -> list[Proposal]:
-    """Give what rules propose of words that the model does not speak of.
+    """Return what rules propose of words that the model does not speak of.
 
     Of a key that holds one value nothing where the model proposes one. ``spoken_of`` is all that it said of the
     ``texts``: that it said something else of the same words, or something that was refused, counts.
@@ -288,12 +288,12 @@ def passed_over(
 
 
 def refusals_by(outcomes: Sequence[Outcome]) -> list[Refusal]:
-    """Give the refusals among outcomes."""
+    """Return the refusals among outcomes."""
     return [Refusal.from_dict(row) for one in outcomes if one.role == GATED for row in one.body["refusals"]]
 
 
 def learned(proposals: Sequence[Proposal], refusals: Sequence[Refusal], made_by: str) -> list[Outcome]:
-    """Give the outcomes of what is proposed and refused, none where there is nothing."""
+    """Return the outcomes of what is proposed and refused, none where there is nothing."""
     outcomes: list[Outcome] = []
     if proposals:
         body = {"proposals": [one.to_dict() for one in proposals]}
@@ -342,7 +342,7 @@ def _gated(names: Found, texts: Mapping[int, str]) -> tuple[list[dict[str, Any]]
 
 
 def _place(surface: str, text: str) -> int | None:
-    """Give where a name first stands as a whole word; None when it does not."""
+    """Return where a name first stands as a whole word; None when it does not."""
     start = text.find(surface) if any(char.isalnum() for char in surface) else -1
     while start >= 0:
         end = start + len(surface)
@@ -355,7 +355,7 @@ def _place(surface: str, text: str) -> int | None:
 
 
 def _merged(others: Sequence[Mapping[str, Any]], names: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Give both without overlaps, in the order of the text: an address is one name, not three."""
+    """Return both without overlaps, in the order of the text: an address is one name, not three."""
 
     def overlaps(name: Mapping[str, Any]) -> bool:
         return any(

@@ -66,7 +66,7 @@ def _asked(text: str, languages: Mapping[str, Language]) -> Iterator[tuple[int, 
 
 
 def with_requests_met(view: LaneView, entry: Entry, changes: Changes, held: Mapping[str, Item]) -> Changes:
-    """Give changes that end the requests which they carry out (``handler.Consequence``)."""
+    """Return changes that end the requests which they carry out (``handler.Consequence``)."""
     if entry.verb not in CLOSING:
         return changes
     gone = [

@@ -115,7 +115,7 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
 
 
 def occurred(entry: Entry, message: Mapping[str, Any]) -> datetime:
-    """Give when a message was said: its own time, the call's, or when it was recorded."""
+    """Return when a message was said: its own time, the call's, or when it was recorded."""
     given = message.get("created_at") or entry.payload.get("occurred_at")
     return entry.recorded_at if given is None else parse_moment(given, field="created_at")
 
@@ -123,7 +123,7 @@ def occurred(entry: Entry, message: Mapping[str, Any]) -> datetime:
 def _session_so_far(
     view: LaneView, session_id: str | None, messages: Sequence[Mapping[str, Any]]
 ) -> tuple[SessionRow | None, dict[tuple[str, str], str]]:
-    """Give the session, and by message id and words those of its items that these messages may be again."""
+    """Return the session, and by message id and words those of its items that these messages may be again."""
     if session_id is None:
         return None, {}
     ids = [message["id"] for message in messages if message.get("id") is not None]
@@ -132,7 +132,7 @@ def _session_so_far(
 
 
 def _known_messages(view: LaneView, session_id: str, ids: Sequence[str]) -> dict[tuple[str, str], str]:
-    """Give the session's items by message id and the words that were said, whatever was edited since.
+    """Return the session's items by message id and the words that were said, whatever was edited since.
 
     Those that a rollback took back are not among them; those that were archived or retracted are.
     """
@@ -176,12 +176,12 @@ def _message_item(view: LaneView, entry: Entry, n: int, message: Mapping[str, An
 
 
 def _external_id(entry: Entry, message: Mapping[str, Any]) -> str | None:
-    """Give the caller's own name for a message's item; before this version it was any member of a message."""
+    """Return the caller's own name for a message's item; before this version it was any member of a message."""
     return message.get(EXTERNAL_ID) if entry.handler_version >= NAMED_SINCE else None
 
 
 def said_there(given: object) -> dict[str, int]:
-    """Give the member of an item's ``data`` that says in which offset a recorded time was given; {} for UTC."""
+    """Return the member of an item's ``data`` that says in which offset a recorded time was given; {} for UTC."""
     offset = offset_minutes(given)
     return {} if offset is None else {UTC_OFFSET: offset}
 
@@ -295,7 +295,7 @@ def _local(entry: Entry, message: Mapping[str, Any], name: str) -> str | None:
 
 
 def handlers(extract: Prepare | None = None) -> list[Handler]:
-    """Give the handlers of turns and added messages; ``extract`` prepares them otherwise than by the usual rules."""
+    """Return the handlers of turns and added messages; ``extract`` prepares them otherwise than by the usual rules."""
     quick = extract is None or isinstance(extract.prepare if isinstance(extract, InZone) else extract, ByRules)
     prepare = guarded(extract or by_rules)
     return [
@@ -308,7 +308,7 @@ def handlers(extract: Prepare | None = None) -> list[Handler]:
 
 
 def prepare_turns(roster: Roster, policy: Policy) -> Prepare:
-    """Give who reads what is said, and keeps the summary of a session where a model does."""
+    """Return who reads what is said, and keeps the summary of a session where a model does."""
     gates, terms = policy.gates, terms_of(policy)
     gate = Gate(user=gates.user, tool=gates.tool, inferred=gates.inferred)
     second = second_opinion() if policy.extraction and policy.second_opinion else None

@@ -81,7 +81,10 @@ def consolidate(new: Statement, held: Sequence[Held]) -> Verdict:
 
 
 def enter(new: Statement, rivals: Sequence[Held]) -> Verdict:
-    """Give a statement a place of its own: over its rivals, beside them, or before the one that follows it in time."""
+    """Return a statement a place of its own.
+
+    Over its rivals, beside them, or before the one that follows it in time.
+    """
     if new.closed:
         return Verdict(act="ADD", fields={"ended": "retired", "ended_by": None, "valid_to": new.until})
     followers = [one for one in rivals if any(new.loses_to(saying) for saying in one.sayings)]
@@ -152,7 +155,7 @@ def finish(new: Statement, one: Held | None) -> Verdict:
 
 
 def best_match(words: AbstractSet[str], candidates: Mapping[str, AbstractSet[str]]) -> str | None:
-    """Give the candidate that shares most with a text (``MATCHING`` of the shorter one at least), None without any.
+    """Return the candidate that shares most with a text (``MATCHING`` of the shorter one at least), None without any.
 
     Of equals the one whose words are more alike (Jaccard 1912), then the one that comes last: the newest.
     """
@@ -193,7 +196,7 @@ def _same(new: Statement, held: Sequence[Held], rivals: Sequence[Held]) -> Held 
 
 
 def _joins(new: Statement, one: Held, rivals: Sequence[Held]) -> bool:
-    """Whether a saying belongs to an item: nothing else held between it and the item's own sayings."""
+    """Return whether a saying belongs to an item: nothing else held between it and the item's own sayings."""
     at = new.saying.at
     sayings = [saying for rival in rivals for saying in rival.sayings]
     if one.current:
@@ -219,7 +222,7 @@ def _beaten(new: Statement, one: Held) -> bool:
 
 
 def _gives_way(new: Statement, one: Held) -> bool:
-    """Whether an item's place is taken: by the rule for conflicts, or because the statement names it as gone."""
+    """Return whether an item's place is taken: by the rule for conflicts, or because the statement names it as gone."""
     return all(map(new.beats, one.sayings)) or (one.item.id in new.against and _beaten(new, one))
 
 
@@ -247,7 +250,7 @@ def _as_history(new: Statement, follower: Held, rivals: Sequence[Held]) -> Verdi
 
 
 def _is_coming(new: Statement, one: Held) -> bool:
-    """Whether a rival begins only after what is said now of the present, and was known before."""
+    """Return whether a rival begins only after what is said now of the present, and was known before."""
     start, at = one.item.valid_from, new.saying.at
     return new.ahead is False and one.current and start is not None and start > at and one.last <= at
 

@@ -59,7 +59,7 @@ class JudgementAsker(Protocol):
         ...
 
     def ask(self, tenant: str, task: Task[Judgements]) -> Answer[Judgements]:
-        """Give an answer, or why there is none."""
+        """Return an answer, or why there is none."""
         ...
 
 
@@ -94,7 +94,7 @@ class Judge:
 
 
 def _near(bench: Bench, proposals: Sequence[Proposal]) -> list[Item]:
-    """Give what is held of the same kinds, nearest first: same key, then shared words; ties by id."""
+    """Return what is held of the same kinds, nearest first: same key, then shared words; ties by id."""
     if not proposals:
         return []
     with bench.view() as view:

@@ -56,12 +56,12 @@ class Terms:
     whole: bool = False
 
     def of(self, key: str, kind: str) -> tuple[Retention, Conflict]:
-        """Give what becomes of a replaced value under a key, and how its conflicts are decided."""
+        """Return what becomes of a replaced value under a key, and how its conflicts are decided."""
         retention, conflict = self.usual
         return rule_for(self.retention, key, kind) or retention, rule_for(self.conflict, key, kind) or conflict
 
     def parted(self, texts: Mapping[int, str]) -> tuple[dict[int, str], list[Outcome], list[Refusal]]:
-        """Give the messages that may be read, and of those that are withheld the outcome and the refusals."""
+        """Return the messages that may be read, and of those that are withheld the outcome and the refusals."""
         if self.sensitive is None or not self.whole:
             return dict(texts), [], []
         found = {n: finding for n, text in texts.items() if (finding := self.sensitive.topic(text)) is not None}
@@ -75,7 +75,7 @@ class Terms:
     def sifted(
         self, proposals: Iterable[Proposal], refusals: Sequence[Refusal], texts: Mapping[int, str]
     ) -> tuple[list[Proposal], list[Refusal]]:
-        """Give the proposals that the policy lets through, each with its rules, and all that is refused.
+        """Return the proposals that the policy lets through, each with its rules, and all that is refused.
 
         Of one message no more is told than the gate tells of one.
         """
@@ -94,7 +94,7 @@ class Terms:
         return kept, [*(one for rows in told.values() for one in rows[:MAX_REFUSALS]), *refusals]
 
     def hides(self, text: str) -> bool:
-        """Tell whether a text may not be shown to who sums a session up."""
+        """Return whether a text may not be shown to who sums a session up."""
         return self.sensitive is not None and self.sensitive.topic(text) is not None
 
     def _objection(self, one: Proposal, text: str) -> tuple[str, str] | None:
@@ -124,7 +124,7 @@ USUAL: Final = Terms()
 
 
 def terms_of(policy: Policy) -> Terms:
-    """Give the rules of a policy."""
+    """Return the rules of a policy."""
     matters = policy.sensitive
     return Terms(
         policy.retention.types,
@@ -137,12 +137,12 @@ def terms_of(policy: Policy) -> Terms:
 
 
 def withheld_in(outcomes: Outcomes) -> frozenset[int]:
-    """Give the numbers of an entry's messages of which no item is made."""
+    """Return the numbers of an entry's messages of which no item is made."""
     return frozenset(row["n"] for outcome in outcomes.get(WITHHELD, ()) for row in outcome.body["withheld"])
 
 
 def _sentence(text: str, start: int, end: int) -> str:
-    """Give the sentence around [start, end), no further than the guard reads in one."""
+    """Return the sentence around [start, end), no further than the guard reads in one."""
     first, last = max(0, start - MAX_SENTENCE), min(len(text), end + MAX_SENTENCE)
     before = [match.end() for match in _STOP.finditer(text, first, start)]
     after = _STOP.search(text, max(start, end - 1), last)
@@ -150,7 +150,7 @@ def _sentence(text: str, start: int, end: int) -> str:
 
 
 def _place(one: Proposal, text: str) -> tuple[int, int]:
-    """Give where a proposal's value stands; its whole quotation where the value is in other words."""
+    """Return where a proposal's value stands; its whole quotation where the value is in other words."""
     start = -1 if one.value is None else text.find(one.value, one.start, one.end)
     return (one.start, one.end) if start < 0 else (start, start + len(one.value or ""))
 

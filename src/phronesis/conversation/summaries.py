@@ -80,7 +80,7 @@ class LineAsker(Protocol):
         ...
 
     def ask(self, tenant: str, task: Task[Lines]) -> Answer[Lines]:
-        """Give an answer, or why there is none."""
+        """Return an answer, or why there is none."""
         ...
 
 
@@ -127,7 +127,7 @@ class Summarising:
     hides: Callable[[str], bool] = _no
 
     def __call__(self, bench: Bench, entry: Entry) -> Sequence[Outcome]:
-        """Give the outcomes of both; of one role they are numbered on."""
+        """Return the outcomes of both; of one role they are numbered on."""
         prepared = list(self.before(bench, entry))
         for outcome in self.prepare_summary(bench, entry):
             taken = sum(one.role == outcome.role for one in prepared)
@@ -135,7 +135,7 @@ class Summarising:
         return prepared
 
     def prepare_summary(self, bench: Bench, entry: Entry) -> Sequence[Outcome]:
-        """Give the summary that is due at this turn, and all that the model said; nothing when none is due."""
+        """Return the summary that is due at this turn, and all that the model said; nothing when none is due."""
         with bench.view() as view:
             window = self._due(view, entry)
         if window is None:
@@ -156,7 +156,7 @@ class Summarising:
         return [*said, Outcome(role=SUMMARY, made_by=f"{self.asker.name} {PROMPT_VERSION}", body=body)]
 
     def _due(self, view: LaneView, entry: Entry) -> _Window | None:
-        """Give what is to be summed up when this entry is a session's n-th turn, else None."""
+        """Return what is to be summed up when this entry is a session's n-th turn, else None."""
         session_id = entry.payload.get("session_id")
         session = view.session(session_id) if session_id is not None else None
         turn = 1 if session is None else session.turn_count + 1
@@ -202,7 +202,7 @@ class Summarising:
 def with_summary(
     view: LaneView, entry: Entry, outcomes: Outcomes, rows: ConversationRows | None
 ) -> ConversationRows | None:
-    """Give the rows with the session's new summary, if one was prepared for this turn and still fits the state.
+    """Return the rows with the session's new summary, if one was prepared for this turn and still fits the state.
 
     It does not when it began from another summary than the one that is there: then that one stays.
     """
@@ -243,7 +243,7 @@ def _role(message: Mapping[str, Any]) -> str:
 
 
 def _newest(messages: Sequence[_Text]) -> list[_Text]:
-    """Give the newest messages that fit, in their order."""
+    """Return the newest messages that fit, in their order."""
     room, kept = MAX_SHOWN, list[_Text]()
     for text in reversed(messages):
         room -= len(text.words)

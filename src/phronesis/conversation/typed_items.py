@@ -98,7 +98,7 @@ def _made(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
 
 
 def natural_key(payload: Any) -> str:
-    """Give what makes an item itself within its entry: subject and key, or its words."""
+    """Return what makes an item itself within its entry: subject and key, or its words."""
     named = [str(payload.get(name) or "") for name in ("subject", "key")]
     return "\n".join(named) if any(named) else str(payload["content"])
 
@@ -160,7 +160,7 @@ def _item(view: LaneView, entry: Entry) -> Item:
 
 
 def handlers(terms: Terms = USUAL) -> list[Handler]:
-    """Give the handler of stated items; ``terms`` are what the policy says of them.
+    """Return the handler of stated items; ``terms`` are what the policy says of them.
 
     ``session_id`` on such an item says where it was learned; the item is no turn of that session.
     """

@@ -32,7 +32,7 @@ class Rereading:
     rules: Rules = field(default_factory=lambda: Rules(gate=Gate(user=0.0)))
 
     def __call__(self, bench: Bench, entry: Entry) -> Sequence[Outcome]:
-        """Give what the item's value is by now; nothing where no key says how it is compared."""
+        """Return what the item's value is by now; nothing where no key says how it is compared."""
         payload = entry.payload
         if payload.get("content") is None and "value" not in payload:
             return ()
@@ -57,7 +57,7 @@ class Rereading:
         return {name: member for name, member in body.items() if member is not None}
 
     def _stated(self, item: Item, words: str) -> Proposal | None:
-        """Give the one thing that the words say of the item's subject under its key."""
+        """Return the one thing that the words say of the item's subject under its key."""
         message = {"role": "user", "name": item.data.get(BY)}
         proposals, _ = self.rules.read(0, message, words, item.occurred_at or item.recorded_at)
         subjects = {str(one).casefold() for one in (item.subject, item.data.get(NAMED)) if one is not None}
@@ -79,7 +79,7 @@ def reread(bench: Bench, entry: Entry) -> Sequence[Outcome]:
 
 
 def corrected(item: Item, entry: Entry, outcomes: Outcomes) -> dict[str, Any]:
-    """Give the fields that follow from an item's new words and value."""
+    """Return the fields that follow from an item's new words and value."""
     payload = entry.payload
     reworded = payload.get("content") not in (None, item.content)
     fields: dict[str, Any] = {}

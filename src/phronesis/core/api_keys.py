@@ -59,7 +59,7 @@ class ApiKey(Record):
 
     @property
     def active(self) -> bool:
-        """Whether it lets anybody in."""
+        """Return whether it lets anybody in."""
         return self.revoked_at is None
 
 
@@ -93,17 +93,17 @@ def parse_token(text: str) -> Token:
 
 
 def hashed(secret: bytes) -> bytes:
-    """Give what is kept of a secret."""
+    """Return what is kept of a secret."""
     return hashlib.sha256(secret).digest()
 
 
 def opens(kept: bytes, secret: bytes) -> bool:
-    """Tell whether a secret is the one that was kept, in a time that does not tell how much of it is right."""
+    """Return whether a secret is the one that was kept, in a time that does not tell how much of it is right."""
     return hmac.compare_digest(kept, hashed(secret))
 
 
 def check_role(value: object) -> Role:
-    """Give the role of a name such as ``write``; InputError for what is none."""
+    """Return the role of a name such as ``write``; InputError for what is none."""
     if isinstance(value, Role):
         return value
     if isinstance(value, str) and value.upper() in Role.__members__:

@@ -65,7 +65,7 @@ class TimeSpan:
 
 
 def find_times(text: str, at: datetime, *, lean: int = 0) -> list[TimeSpan]:
-    """Give the times that a text written at ``at`` names, in its order, without overlaps.
+    """Return the times that a text written at ``at`` names, in its order, without overlaps.
 
     ``lean`` 0 takes the nearest of what comes again (a weekday, a month, a day of the year), -1 the last one up to
     ``at``, 1 the next one. Days are those of ``at``'s own time zone. A date that no calendar has is passed over.
@@ -74,12 +74,12 @@ def find_times(text: str, at: datetime, *, lean: int = 0) -> list[TimeSpan]:
 
 
 def names_time(text: str) -> bool:
-    """Tell whether a text names any time: a date, a weekday, a clock time, "in the morning", "once", 最近."""
+    """Return whether a text names any time: a date, a weekday, a clock time, "in the morning", "once", 最近."""
     return _names(_Looked.at(text))
 
 
 def read_times(text: str, at: datetime) -> tuple[list[TimeSpan], bool]:
-    """Give what ``find_times`` and ``names_time`` do, for little more than one of them takes."""
+    """Return what ``find_times`` and ``names_time`` do, for little more than one of them takes."""
     looked = _Looked.at(text)
     times = _times(looked, Reference(at.date()))
     return times, bool(times) or _names(looked)
@@ -102,13 +102,13 @@ class _Looked(NamedTuple):
 
     @property
     def english(self) -> bool:
-        """Whether a form of the English grammar may be there."""
+        """Return whether a form of the English grammar may be there."""
         dated = self.digits and _ENGLISH_DIGITS.search(self.text) is not None
         return dated or not self.words.isdisjoint(calendar_english.WORDS)
 
     @property
     def other_english(self) -> bool:
-        """Whether another English time may be there."""
+        """Return whether another English time may be there."""
         words = self.words
         return (
             self.digits

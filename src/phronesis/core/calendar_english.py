@@ -95,7 +95,7 @@ def _ordinal(text: str | None) -> int:
 
 
 def _side(text: str | None) -> int:
-    """Give -1 for last and past, 1 for next and coming, 0 for this."""
+    """Return -1 for last and past, 1 for next and coming, 0 for this."""
     word = (text or "").casefold()
     return -1 if word.endswith(("last", "past", "previous")) else 1 if word.endswith(("next", "coming")) else 0
 
@@ -159,7 +159,7 @@ def _month_of_year(parts: Parts, reference: Reference) -> Span:
 
 
 def _beside(reference: Reference, spans: list[Span], side: int) -> Span:
-    """Give the last of the spans that has ended, the first that has not begun, or the one of this year."""
+    """Return the last of the spans that has ended, the first that has not begun, or the one of this year."""
     if side < 0:
         return [span for span in spans if span.last < reference.day][-1]
     return next(span for span in spans if span.first > reference.day) if side else spans[1]

@@ -85,7 +85,7 @@ class Grammar:
         }
 
     def find(self, text: str, reference: Reference) -> Iterator[tuple[int, int, Span]]:
-        """Give the times of a text with their places."""
+        """Return the times of a text with their places."""
         for match in self._pattern.finditer(text):
             name = match.lastgroup or ""  # the outermost group closes last, and every rule is one
             numbers = self._parts[name]
@@ -99,7 +99,7 @@ class Grammar:
                 yield match.start(place), match.end(place), span
 
     def holds(self, text: str) -> bool:
-        """Tell whether a text holds any of the forms."""
+        """Return whether a text holds any of the forms."""
         return self._pattern.search(text) is not None
 
 
@@ -109,59 +109,59 @@ def _renamed(rule: Rule) -> str:
 
 
 def a_day(day: date, *, relative: bool = True) -> Span:
-    """Give a day."""
+    """Return a day."""
     return Span(day, day, "day", relative)
 
 
 def days(first: date, last: date, precision: Precision = "day") -> Span:
-    """Give a run of days."""
+    """Return a run of days."""
     return Span(first, last, precision)
 
 
 def a_week(day: date) -> Span:
-    """Give the week that a day lies in."""
+    """Return the week that a day lies in."""
     monday = day - timedelta(days=day.weekday())
     return Span(monday, monday + timedelta(days=6), "week")
 
 
 def a_weekend(day: date) -> Span:
-    """Give the Saturday and Sunday of the week that a day lies in."""
+    """Return the Saturday and Sunday of the week that a day lies in."""
     week = a_week(day)
     return Span(week.last - timedelta(days=1), week.last, "day")
 
 
 def a_month(year: int, month: int, *, relative: bool = True) -> Span:
-    """Give a month; one beyond December is of the next year, one below January of the last."""
+    """Return a month; one beyond December is of the next year, one below January of the last."""
     year, month = year + (month - 1) // 12, (month - 1) % 12 + 1
     return Span(date(year, month, 1), date(year, month, calendar.monthrange(year, month)[1]), "month", relative)
 
 
 def a_third(month: Span, part: int) -> Span:
-    """Give the 1st to 10th (part 0), 11th to 20th (1) or the rest (2) of a month."""
+    """Return the 1st to 10th (part 0), 11th to 20th (1) or the rest (2) of a month."""
     first = month.first.replace(day=1 + 10 * part)
     last = month.last if part == 2 else month.first.replace(day=10 + 10 * part)  # noqa: PLR2004 - the last third
     return Span(first, last, "week", month.relative)
 
 
 def a_season(year: int, season: str, *, relative: bool = True) -> Span:
-    """Give a season; winter begins in December of the year."""
+    """Return a season; winter begins in December of the year."""
     begins = _SEASON_BEGINS[season]
     return Span(a_month(year, begins).first, a_month(year, begins + 2).last, "season", relative)
 
 
 def a_part(year: int, n: int, months: int, *, relative: bool = True) -> Span:
-    """Give the ``n``-th part of a year, from 1, of so many months: 3 a quarter, 6 a half."""
+    """Return the ``n``-th part of a year, from 1, of so many months: 3 a quarter, 6 a half."""
     begins = months * (n - 1) + 1
     return Span(a_month(year, begins).first, a_month(year, begins + months - 1).last, "season", relative)
 
 
 def a_year(year: int, *, relative: bool = True) -> Span:
-    """Give a year."""
+    """Return a year."""
     return Span(date(year, 1, 1), date(year, 12, 31), "year", relative)
 
 
 def shifted(day: date, unit: Unit, n: int) -> Span:
-    """Give the day, week, month or year that lies ``n`` of them after a day's own."""
+    """Return the day, week, month or year that lies ``n`` of them after a day's own."""
     if unit == "day":
         return a_day(day + timedelta(days=n))
     if unit == "week":
@@ -170,19 +170,19 @@ def shifted(day: date, unit: Unit, n: int) -> Span:
 
 
 def between(day: date, unit: Unit, low: int, high: int) -> Span:
-    """Give from the ``low``-th unit to the ``high``-th after a day's own, the smaller number first."""
+    """Return from the ``low``-th unit to the ``high``-th after a day's own, the smaller number first."""
     return Span(shifted(day, unit, low).first, shifted(day, unit, high).last, unit)
 
 
 def nearest_day(reference: Reference, month: int, day: int) -> Span:
-    """Give the nearest such day of a year; ValueError when no year has it."""
+    """Return the nearest such day of a year; ValueError when no year has it."""
     years = range(reference.day.year - _LEAP, reference.day.year + _LEAP + 1)
     there = [date(year, month, day) for year in years if day <= calendar.monthrange(year, month)[1]]
     return a_day(_nearest(reference, there))
 
 
 def nearest_month(reference: Reference, month: int) -> Span:
-    """Give the nearest such month of a year; of two as near, the past one."""
+    """Return the nearest such month of a year; of two as near, the past one."""
     months = [a_month(reference.day.year + n, month) for n in (-1, 0, 1)]
     here = 12 * reference.day.year + reference.day.month
 
@@ -194,12 +194,12 @@ def nearest_month(reference: Reference, month: int) -> Span:
 
 
 def nearest_season(reference: Reference, season: str) -> Span:
-    """Give the season that a day lies in or is nearest to."""
+    """Return the season that a day lies in or is nearest to."""
     return _nearest_span(reference, [a_season(reference.day.year + n, season) for n in (-1, 0, 1)])
 
 
 def nearest_part(reference: Reference, n: int, months: int) -> Span:
-    """Give the n-th quarter or half that a day lies in or is nearest to."""
+    """Return the n-th quarter or half that a day lies in or is nearest to."""
     return _nearest_span(reference, [a_part(reference.day.year + year, n, months) for year in (-1, 0, 1)])
 
 
@@ -212,13 +212,13 @@ def _nearest_span(reference: Reference, spans: Sequence[Span]) -> Span:
 
 
 def nearest_weekday(reference: Reference, weekday: int) -> Span:
-    """Give the nearest such weekday, 0 for Monday: at most three days away."""
+    """Return the nearest such weekday, 0 for Monday: at most three days away."""
     ahead = (weekday - reference.day.weekday()) % 7
     return a_day(_nearest(reference, [reference.day + timedelta(days=ahead + 7 * n) for n in (-1, 0)]))
 
 
 def nearest_of_month(reference: Reference, day: int) -> Span:
-    """Give the nearest such day of a month; ValueError when none has it."""
+    """Return the nearest such day of a month; ValueError when none has it."""
     months = [shifted(reference.day, "month", n) for n in (-2, -1, 0, 1, 2)]
     return a_day(_nearest(reference, [span.first.replace(day=day) for span in months if day <= span.last.day]))
 
@@ -257,7 +257,7 @@ MAX_NUMERAL: Final = 40
 
 
 def parse_number(text: str) -> float | None:
-    """Give the number a text says, or None: "34", "1,200", "3.5", "thirty-four", "二十三", "二零二三", "3万".
+    """Return the number a text says, or None: "34", "1,200", "3.5", "thirty-four", "二十三", "二零二三", "3万".
 
     Only numbers that stand alone: no unit, no sign but a leading minus.
     """
@@ -281,7 +281,7 @@ def _digits(text: str) -> float | None:
 
 
 def _english(text: str) -> int | None:
-    """Give what "seven", "thirty four" or "thirty-four" says."""
+    """Return what "seven", "thirty four" or "thirty-four" says."""
     words = text.casefold().replace("-", " ").split()
     numbers = [_ENGLISH.get(word) for word in words]
     match numbers:
@@ -294,7 +294,7 @@ def _english(text: str) -> int | None:
 
 
 def _chinese(text: str) -> int | None:
-    """Give what 三十四, 一百零五, 二零二三 or 两万三千 says."""
+    """Return what 三十四, 一百零五, 二零二三 or 两万三千 says."""
     if all(char in _DIGITS for char in text):
         return int("".join(str(_DIGITS[char]) for char in text))
     total = section = 0

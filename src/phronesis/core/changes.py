@@ -91,7 +91,7 @@ class Delta:
 
     @property
     def plain(self) -> bool:
-        """Whether it says no more than that its entry made the item."""
+        """Return whether it says no more than that its entry made the item."""
         rows = self.evidence_added or self.evidence_removed or self.edges_added or self.edges_removed
         return self.op == "create" and self.reason == RECORDED and self.version == 1 and not rows and not self.patch
 
@@ -107,7 +107,7 @@ class Settled:
 
 
 def field_patch(before: Item, after: Item) -> dict[str, list[Any]]:
-    """Give field → [before, after] in stored form for what differs, bookkeeping left out.
+    """Return field → [before, after] in stored form for what differs, bookkeeping left out.
 
     A member of ``data`` is a field of its own, ``data.<name>``: engines keep several things there, and one of them
     changing does not stand in the way of taking back another.
@@ -130,7 +130,7 @@ class Fold:
     compute: Callable[[Item, Sequence[EvidenceRow]], Mapping[str, Any]]
 
     def __call__(self, item: Item, evidence: Sequence[EvidenceRow]) -> Item:
-        """Give the item with its folded fields; an error when ``compute`` gave others than it said."""
+        """Return the item with its folded fields; an error when ``compute`` gave others than it said."""
         found = self.compute(item, evidence)
         if found.keys() != self.fields:
             raise PhronesisError(f"the fold of kind '{item.kind}' gave {sorted(found)}, not {sorted(self.fields)}")
@@ -266,7 +266,7 @@ _Row = TypeVar("_Row", EvidenceRow, Edge)
 def _exchanged(
     wished: Iterable[_Row], unwanted: Iterable[_Row], existing: Iterable[_Row]
 ) -> tuple[tuple[_Row, ...], tuple[_Row, ...]]:
-    """Give what comes and what goes. What goes is listed as it was, so that a rollback restores it exactly."""
+    """Return what comes and what goes. What goes is listed as it was, so that a rollback restores it exactly."""
     present = {row.identity: row for row in existing}
     going = {row.identity: present[row.identity] for row in unwanted if row.identity in present}
     coming: dict[Any, _Row] = {}
@@ -287,7 +287,7 @@ def _exchanged(
 
 
 def _evidence_after(existing: Existing, changes: Changes) -> dict[str, list[EvidenceRow]]:
-    """Give the evidence as it is afterwards, by item, in the order in which it was learned."""
+    """Return the evidence as it is afterwards, by item, in the order in which it was learned."""
     rows = {row.identity: row for row in existing.evidence}
     for row in changes.dropped_evidence:
         rows.pop(row.identity, None)
@@ -350,7 +350,7 @@ def plan_undo(
 
 
 def _overlap(earlier: Delta, later: Delta, folded: AbstractSet[str]) -> bool:
-    """Whether ``later`` stands on what ``earlier`` did."""
+    """Return whether ``later`` stands on what ``earlier`` did."""
     if earlier.op == "create":
         return True
     if (set(earlier.patch) & set(later.patch)) - folded:
@@ -371,7 +371,7 @@ def _touched_rows(delta: Delta) -> set[tuple[Any, ...]]:
 
 
 def restored_fields(item: Item, deltas: Sequence[Delta], *, folded: AbstractSet[str]) -> dict[str, Any]:
-    """Give the values that fields of ``item`` take when ``deltas`` (its own, newest first) are undone.
+    """Return the values that fields of ``item`` take when ``deltas`` (its own, newest first) are undone.
 
     ``folded`` are its kind's fields that follow from evidence: those are left to the fold.
     """
@@ -384,7 +384,7 @@ def restored_fields(item: Item, deltas: Sequence[Delta], *, folded: AbstractSet[
 
 
 def as_of(item: Item, deltas: Sequence[Delta]) -> Item:
-    """Give the version of ``item`` before ``deltas`` (its own later ones, newest first): what we knew then."""
+    """Return the version of ``item`` before ``deltas`` (its own later ones, newest first): what we knew then."""
     if not deltas:
         return item
     flat = flat_row(item.to_row())

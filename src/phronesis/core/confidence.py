@@ -27,14 +27,17 @@ STRONG_WEAKENING: Final = 0.4
 
 
 def checked_confidence(value: float, *, field: str = "confidence") -> float:
-    """Give ``value`` as a float; InputError naming ``field`` unless it is a finite number in [0, 1]."""
+    """Return ``value`` as a float; InputError naming ``field`` unless it is a finite number in [0, 1]."""
     if not 0.0 <= value <= 1.0:
         raise InputError(f"{field}: {value!r} must be a number from 0 to 1", field=field)
     return float(value)
 
 
 def reinforce(confidence: float, grade: Grade) -> float:
-    """Give c + (1 - c) f, f by the evidence's grade (NM-09): in [0, 1], never below c. InputError for another grade."""
+    """Return c + (1 - c) f, f by the evidence's grade (NM-09): in [0, 1], never below c.
+
+    InputError for another grade.
+    """
     before = checked_confidence(confidence)
     if grade not in GRADE_SHARES:
         raise InputError(f"grade: {grade!r} must be one of {', '.join(GRADES)}", field="grade")
@@ -42,7 +45,7 @@ def reinforce(confidence: float, grade: Grade) -> float:
 
 
 def weaken(confidence: float, *, strong: bool = False) -> float:
-    """Give c (1 - f), f .2 for a single contradiction and .4 for a strong one (NM-09): in [0, 1], never above c.
+    """Return c (1 - f), f .2 for a single contradiction and .4 for a strong one (NM-09): in [0, 1], never above c.
 
     A caller that stores the result stores its time with it: see the trap in `phronesis.core.confidence`.
     """
@@ -123,7 +126,7 @@ JUDGEMENTS: Final[tuple[Judgement, ...]] = get_args(Judgement)
 
 
 def stage_of(confidence: float) -> Stage:
-    """Give the stage that a confidence allows; InputError unless it is in [0, 1]."""
+    """Return the stage that a confidence allows; InputError unless it is in [0, 1]."""
     value = checked_confidence(confidence)
     if value < DISSOLVED_BELOW:
         return "dissolved"
@@ -135,14 +138,14 @@ def stage_of(confidence: float) -> Stage:
 
 
 def stage_rank(stage: Stage) -> int:
-    """Give 0 for dissolved up to 4 for core; InputError for another name."""
+    """Return 0 for dissolved up to 4 for core; InputError for another name."""
     if stage not in STAGES:
         raise InputError(f"stage: {stage!r} must be one of {', '.join(STAGES)}", field="stage")
     return STAGES.index(stage)
 
 
 def stage(confidence: float, cap: Stage = "core") -> Stage:
-    """Give the lower of the stage of ``confidence`` and ``cap`` (design, law 4); InputError for either out of range.
+    """Return the lower of the stage of ``confidence`` and ``cap`` (design, law 4); InputError for either out of range.
 
     The cap of a new behaviour is ``candidate`` until its first reinforcement in a later cycle, that of an upgrade
     ``emerging`` until its first own one; then ``core``, which caps nothing.
@@ -173,12 +176,12 @@ class ClaimState:
 
     @property
     def support_count(self) -> int:
-        """Give how many runs support the claim."""
+        """Return how many runs support the claim."""
         return len(self.support) + self.unnamed_support
 
     @property
     def contra_count(self) -> int:
-        """Give how many runs contradict the claim."""
+        """Return how many runs contradict the claim."""
         return len(self.contra) + self.unnamed_contra
 
 
@@ -217,7 +220,7 @@ def claim_state(verdicts: Iterable[Verdict], *, start: ClaimStatus | ClaimState 
 
 
 def claim_status(verdicts: Iterable[Verdict], *, start: ClaimStatus | ClaimState = "hypothesis") -> ClaimStatus:
-    """Give the status alone of `claim_state`."""
+    """Return the status alone of `claim_state`."""
     return claim_state(verdicts, start=start).status
 
 
@@ -236,7 +239,7 @@ _DAY: Final = timedelta(days=1)
 
 
 def decayed(confidence: float, *, days: float, reinforcements: int, subtype: Subtype) -> float:
-    """Give c exp(-lambda / (1 + .1 n) days) (NM-09): in [0, 1], never above c; one long wait = many short.
+    """Return c exp(-lambda / (1 + .1 n) days) (NM-09): in [0, 1], never above c; one long wait = many short.
 
     ``days`` runs from the reference time of ``confidence`` (see the trap above); ``reinforcements`` is n. InputError
     names the field that is not a finite number of 0 or more, or a subtype other than behavior, preference, core.
@@ -265,7 +268,7 @@ class StoredConfidence:
     last_reinforced: datetime | None = None
 
     def value_at(self, moment: datetime) -> float:
-        """Give the confidence at ``moment``, in [0, 1]. Before the reference time it is the stored value.
+        """Return the confidence at ``moment``, in [0, 1]. Before the reference time it is the stored value.
 
         (A reader of the past takes the version of that past; here only clocks that disagree come before the reference.)
         """
@@ -283,7 +286,7 @@ class StoredConfidence:
         )
 
     def weakened(self, *, at: datetime, strong: bool = False) -> "StoredConfidence":
-        """Give the value decayed to ``at`` and then weakened, with ``at`` as reference (the trap); n stays."""
+        """Return the value decayed to ``at`` and then weakened, with ``at`` as reference (the trap); n stays."""
         return StoredConfidence(
             confidence=weaken(self.value_at(at), strong=strong),
             at=max(at, self.at),

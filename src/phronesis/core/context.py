@@ -105,7 +105,7 @@ class ContextPackage(Record):
     citations: Mapping[str, str] = field(default_factory=dict)
 
     def shown_ids(self) -> list[str]:
-        """Give the ids of the items whose words are in it, recent turns left out."""
+        """Return the ids of the items whose words are in it, recent turns left out."""
         blocks = [*self.system_blocks, *self.working_summary]
         cited = [
             citation.removeprefix(CITATION_PREFIX)
@@ -116,5 +116,5 @@ class ContextPackage(Record):
         return list(dict.fromkeys([*cited, *(item for one in self.evidence for item in (one.item.id, *one.same))]))
 
     def render(self, form: Literal["text", "messages"] = "text") -> Any:
-        """Give the prompt as one text, or as a list of ``{role, content}`` for a chat model."""
+        """Return the prompt as one text, or as a list of ``{role, content}`` for a chat model."""
         return self.text if form == "text" else [dict(message) for message in self.messages]

@@ -148,7 +148,7 @@ def _fields() -> tuple[tuple[str, _Field], ...]:
 
 
 def find_fields(text: str, low: str) -> Iterator[Span]:
-    """Give the values of a text that stand under the name of a credential; ``low`` is the text in small letters."""
+    """Return the values of a text that stand under the name of a credential; ``low`` is the text in small letters."""
     for name, field in _fields():
         if name not in low:
             continue
@@ -166,7 +166,7 @@ def find_fields(text: str, low: str) -> Iterator[Span]:
 
 
 def _is_name(text: str, at: int, name: str) -> bool:
-    """Tell whether a name stands at a place, and not only its letters in another word."""
+    """Return whether a name stands at a place, and not only its letters in another word."""
     if not name.isascii():
         return True
     before = text[at - 1 : at]
@@ -177,7 +177,7 @@ def _is_name(text: str, at: int, name: str) -> bool:
 
 
 def _value(text: str, found: re.Match[str]) -> tuple[int, int] | None:
-    """Give where the value begins and ends: to the closing quotation mark, or the next space."""
+    """Return where the value begins and ends: to the closing quotation mark, or the next space."""
     start = found.end()
     run = _RUN.match(text, start)
     if run is None:
@@ -195,7 +195,7 @@ def _value(text: str, found: re.Match[str]) -> tuple[int, int] | None:
 
 
 def _number(text: str, found: re.Match[str]) -> tuple[int, int] | None:
-    """Give where the number that a field of a card or a paper has begins and ends."""
+    """Return where the number that a field of a card or a paper has begins and ends."""
     number = _NUMBER.match(text, found.end())
     return number.span() if number is not None and len(_DIGIT.findall(number[0])) >= _SHORTEST else None
 
@@ -221,14 +221,14 @@ def _is_secret(text: str, at: int, field: _Field, found: re.Match[str], value: t
 
 
 def is_placeholder(value: str) -> bool:
-    """Tell whether a value stands for one, or is none: a variable, an expression, an address, a name of a type."""
+    """Return whether a value stands for one, or is none: a variable, an expression, an address, a name of a type."""
     if len(set(value)) <= 2 and not value.isdigit():  # noqa: PLR2004 - xxxx, ****, -_-_
         return True
     return value.lower() in _TYPES or _NOT_A_VALUE.fullmatch(value) is not None
 
 
 def is_password(value: str) -> bool:
-    """Tell whether a value is drawn from more than letters, as passwords are."""
+    """Return whether a value is drawn from more than letters, as passwords are."""
     if value.isdigit():
         return _DIGITS.fullmatch(value) is not None
     if len(value) < _SHORTEST or _LETTER.search(value) is None:
@@ -237,7 +237,7 @@ def is_password(value: str) -> bool:
 
 
 def is_random(value: str) -> bool:
-    """Tell whether a value is drawn at random, as keys and tokens are."""
+    """Return whether a value is drawn at random, as keys and tokens are."""
     if len(value) < _SHORTEST_TOKEN or _WORDY.fullmatch(value) is not None:
         return False
     words = sum(map(len, _WORD_IN_IT.findall(value)))
@@ -249,7 +249,9 @@ def is_random(value: str) -> bool:
 
 
 def named_kind(name: str, value: str) -> str | None:
-    """Give the kind of the value of a member of structured data, by the member's name; None for what is no credential.
+    """Return the kind of the value of a member of structured data, by the member's name.
+
+    None for what is no credential.
 
     ``{"password": "swordfish"}``: what stands under such a name is one, whatever its letters are, unless it stands for
     one. A token or key is drawn at random.

@@ -33,11 +33,11 @@ class Boundary:
     number: str
 
     def memory(self, text: str) -> str:
-        """Give remembered text as data."""
+        """Return remembered text as data."""
         return f"<memory-{self.number}>\n{text}\n</memory-{self.number}>"
 
     def turn(self, speaker: str, text: str) -> str:
-        """Give an earlier turn as data; ``speaker`` is made of attributes, already safe."""
+        """Return an earlier turn as data; ``speaker`` is made of attributes, already safe."""
         return f"<turn-{self.number} {speaker}>\n{text}\n</turn-{self.number}>"
 
 
@@ -46,12 +46,12 @@ SAMPLE: Final = Boundary("0" * DIGITS)
 
 
 def session_seed(secret: bytes, *names: str) -> str:
-    """Give the seed of a session's boundary: the same for the same names, and not to be told without the secret."""
+    """Return the seed of a session's boundary: the same for the same names, and not to be told without the secret."""
     return hmac.new(secret, "\n".join(names).encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
 
 
 def choose_boundary(seed: str, texts: Iterable[str]) -> Boundary:
-    """Give the first number derived from ``seed`` that is in none of ``texts``: the same for the same input.
+    """Return the first number derived from ``seed`` that is in none of ``texts``: the same for the same input.
 
     Ends always: a text of n characters holds at most n of the 10⁹ numbers.
     """
@@ -101,12 +101,12 @@ class OwnText:
     _moved: Sequence[int] = ()
 
     def place(self, at: int) -> int:
-        """Give where the character at ``at`` stands in the whole text."""
+        """Return where the character at ``at`` stands in the whole text."""
         return at + self._moved[bisect_right(self._begun, at) - 1] if self._begun else at
 
 
 def own_text(text: str, *, hosts: bool = True) -> OwnText:
-    """Give ``text`` without contexts, and with ``hosts`` without the blocks of hosts."""
+    """Return ``text`` without contexts, and with ``hosts`` without the blocks of hosts."""
     spans = context_spans(text)
     if hosts and "</" in text:
         spans = _merged([*spans, *_elements(text)])
@@ -125,12 +125,12 @@ def own_text(text: str, *, hosts: bool = True) -> OwnText:
 
 
 def has_context(text: str) -> bool:
-    """Tell whether a text holds a composed context, or a part of one."""
+    """Return whether a text holds a composed context, or a part of one."""
     return bool(context_spans(text))
 
 
 def context_spans(text: str) -> list[Span]:
-    """Give where a text holds composed contexts or lines of them, in order, as (start, end)."""
+    """Return where a text holds composed contexts or lines of them, in order, as (start, end)."""
     if "[" not in text and "<" not in text:
         return []
     fences = _fences(text)
@@ -144,7 +144,7 @@ def context_spans(text: str) -> list[Span]:
 
 
 def _sections(text: str, lines: Sequence[Span], spans: Sequence[Span], titles: Sequence[Span]) -> list[Span]:
-    """Give the stretch from the first title to the last of ``spans``, and with it the message that was asked then."""
+    """Return the stretch from the first title to the last of ``spans``, and with it the message that was asked then."""
     if not titles:
         return []
     start, end = min(titles[0][0], spans[0][0]), max(titles[-1][1], spans[-1][1])
@@ -157,7 +157,7 @@ def _sections(text: str, lines: Sequence[Span], spans: Sequence[Span], titles: S
 
 
 def _fences(text: str) -> list[Span]:
-    """Give the fenced stretches with their tags; one that is not closed goes on to the end."""
+    """Return the fenced stretches with their tags; one that is not closed goes on to the end."""
     out, at = [], 0
     while (opened := _FENCE.search(text, at)) is not None:
         closing = f"</{opened[1]}-{opened[2]}>"
@@ -176,7 +176,7 @@ def _explains(line: str) -> bool:
 
 
 def _elements(text: str) -> list[Span]:
-    """Give the elements both of whose tags begin or end a line."""
+    """Return the elements both of whose tags begin or end a line."""
     opened: dict[str, list[re.Match[str]]] = defaultdict(list)
     out = []
     for tag in _TAG.finditer(text):
@@ -191,7 +191,7 @@ def _elements(text: str) -> list[Span]:
 
 
 def _at_edge(text: str, tag: re.Match[str]) -> bool:
-    """Tell whether nothing stands before a tag on its line, or nothing after it."""
+    """Return whether nothing stands before a tag on its line, or nothing after it."""
     before, after = text[max(0, tag.start() - _INDENT) : tag.start()], text[tag.end() : tag.end() + _INDENT]
     begins = before.rstrip(" \t")[-1:] == "\n" or (not before.strip(" \t") and tag.start() <= _INDENT)
     ends = after.lstrip(" \t\r")[:1] == "\n" or (not after.strip(" \t\r") and len(text) - tag.end() <= _INDENT)

@@ -47,7 +47,7 @@ NOTHING: Final = Outcome(role="nothing", made_by="interpreter")
 
 
 def is_erased(part: object) -> bool:
-    """Tell whether a payload's part is the mark of an erased one."""
+    """Return whether a payload's part is the mark of an erased one."""
     return isinstance(part, (dict, Mapping)) and part.get("$erased") is True
 
 

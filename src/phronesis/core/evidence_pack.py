@@ -35,7 +35,7 @@ Reader = Callable[[Any, str], Any]
 
 
 def evidence_from_dict(value: object, *, field: str = "evidence") -> Evidence:
-    """Give the Evidence of a mapping; InputError names the field that is wrong."""
+    """Return the Evidence of a mapping; InputError names the field that is wrong."""
     given = mapping(value, field)
     return Evidence(
         item=_item(given.get("item"), f"{field}.item"),
@@ -48,13 +48,13 @@ def evidence_from_dict(value: object, *, field: str = "evidence") -> Evidence:
 
 
 def degraded_from_dict(value: object, field: str) -> Degraded:
-    """Give what says that a model was away; InputError names the field that is wrong."""
+    """Return what says that a model was away; InputError names the field that is wrong."""
     given = mapping(value, field)
     return Degraded(**{name: name_of(given.get(name), f"{field}.{name}") for name in Degraded.__dataclass_fields__})
 
 
 def listed(value: object, field: str, read: Reader, *, most: int = MAX_LISTED) -> list[Any]:
-    """Give what ``read`` makes of each member of a list."""
+    """Return what ``read`` makes of each member of a list."""
     if not isinstance(value, Sequence) or isinstance(value, str | bytes):
         raise InputError(f"{field} must be a list, not {type(value).__name__}", field=field)
     if len(value) > most:
@@ -63,21 +63,21 @@ def listed(value: object, field: str, read: Reader, *, most: int = MAX_LISTED) -
 
 
 def mapping(value: object, field: str) -> Mapping[str, Any]:
-    """Give a mapping with names for keys."""
+    """Return a mapping with names for keys."""
     if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
         raise InputError(f"{field} must be a mapping of names, not {type(value).__name__}", field=field)
     return value
 
 
 def flag(value: object, field: str) -> bool:
-    """Give a truth value."""
+    """Return a truth value."""
     if not isinstance(value, bool):
         raise InputError(f"{field} must be true or false, not {type(value).__name__}", field=field)
     return value
 
 
 def name_of(value: object, field: str) -> str:
-    """Give a short text that every database and every line can hold."""
+    """Return a short text that every database and every line can hold."""
     text = check_text(value, field=field)
     if len(text) > MAX_NAME or not is_storable(text):
         raise InputError(f"{field} must have at most {MAX_NAME} characters, without NUL", field=field)
@@ -188,7 +188,7 @@ def _one_of(words: Sequence[str]) -> Reader:
 
 
 def _plain(value: object, field: str, depth: int = 0) -> Any:
-    """Give a JSON value as it is, if every database can hold it and it is no deeper than the log may be."""
+    """Return a JSON value as it is, if every database can hold it and it is no deeper than the log may be."""
     if depth > MAX_DEPTH:
         raise InputError(f"{field} is nested more than {MAX_DEPTH} levels deep", field=field)
     if isinstance(value, Mapping):
@@ -265,7 +265,7 @@ class EvidencePack(Sequence[Evidence], Record):
         return iter(self.evidence)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain JSON values."""
+        """Return plain JSON values."""
         return Record.to_dict(self)
 
     @classmethod

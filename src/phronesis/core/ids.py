@@ -31,7 +31,7 @@ _VARIANT: Final = dict(zip("0123456789abcdef", "89ab" * 4, strict=True))
 
 
 def derived_id(*parts: str) -> str:
-    """Give the UUIDv5 of ``parts``; they are length-prefixed, so that no two lists collide by joining.
+    """Return the UUIDv5 of ``parts``; they are length-prefixed, so that no two lists collide by joining.
 
     The same as ``uuid.uuid5`` gives, at a third of its cost.
     """
@@ -40,7 +40,7 @@ def derived_id(*parts: str) -> str:
 
 
 def _derived_from(owner: str, name: str) -> str:
-    """Give a UUIDv8 (RFC 9562, 5.8): the first 48 bits of the id ``owner``, then 74 of the hash of ``name``."""
+    """Return a UUIDv8 (RFC 9562, 5.8): the first 48 bits of the id ``owner``, then 74 of the hash of ``name``."""
     text = _hash(name)
     return f"{owner[:_TIME]}-8{text[:3]}-{_VARIANT[text[3]]}{text[4:7]}-{text[7:19]}"
 
@@ -50,22 +50,25 @@ def _hash(name: str) -> str:
 
 
 def child_entry_id(parent_id: str, n: int) -> str:
-    """Give the id of the ``n``-th entry that applying ``parent_id`` appends. Here and below, owners' ids are UUIDs."""
+    """Return the id of the ``n``-th entry that applying ``parent_id`` appends.
+
+    Here and below, owners' ids are UUIDs.
+    """
     return _derived_from(parent_id, f"entry:{parent_id}:{n}")
 
 
 def item_id(entry_id: str, kind: str, natural_key: str) -> str:
-    """Give the id of an item: it survives rebuilding and deriving anew, so that citations do."""
+    """Return the id of an item: it survives rebuilding and deriving anew, so that citations do."""
     return _derived_from(entry_id, f"item:{entry_id}:{len(kind)}:{kind}{natural_key}")
 
 
 def document_id(owner_id: str, part: str, version: int) -> str:
-    """Give the id of a search document: a part (whole, claim, view, chunk) of one version of an item."""
+    """Return the id of a search document: a part (whole, claim, view, chunk) of one version of an item."""
     return _derived_from(owner_id, f"document:{owner_id}:{version}:{part}")
 
 
 def delta_id(entry_id: str, item: str) -> str:
-    """Give the id of an entry's change of an item: an entry changes an item once. A creation has the item's id.
+    """Return the id of an entry's change of an item: an entry changes an item once. A creation has the item's id.
 
     It holds no number: what else the entry did may be erased, and a rollback must still mean the same delta.
     """
@@ -73,7 +76,7 @@ def delta_id(entry_id: str, item: str) -> str:
 
 
 def is_id(text: str) -> bool:
-    """Tell whether a text is the canonical form of a UUID."""
+    """Return whether a text is the canonical form of a UUID."""
     try:
         return str(uuid.UUID(text)) == text
     except ValueError:
@@ -81,12 +84,12 @@ def is_id(text: str) -> bool:
 
 
 def citation(item: str) -> str:
-    """Give the form in which a context cites an item: ``mem:<uuid>``."""
+    """Return the form in which a context cites an item: ``mem:<uuid>``."""
     return f"{CITATION_PREFIX}{item}"
 
 
 def parse_id(text: object, *, field: str) -> str:
-    """Give the canonical form of a UUID, with or without the ``mem:`` prefix; InputError when it is none.
+    """Return the canonical form of a UUID, with or without the ``mem:`` prefix; InputError when it is none.
 
     What another server found is named there (``REMOTE_PREFIX``): its id is none here.
     """

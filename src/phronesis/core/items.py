@@ -20,7 +20,7 @@ _END: Final = " \t\n.,;。，；"
 
 
 def statement(item: "Item") -> str:
-    """Give what an item says: "Home city: Oslo", "Anna · allergy: nuts", 宠物：豆包.
+    """Return what an item says: "Home city: Oslo", "Anna · allergy: nuts", 宠物：豆包.
 
     Only its own fact: the words it was taken from may tell several, or be the middle of a sentence. The content of an
     item without a key or a value, and of one whose value does not say it all (a task, an event).
@@ -140,12 +140,12 @@ class Item:
 
     @property
     def live(self) -> bool:
-        """Whether ordinary reads see it."""
+        """Return whether ordinary reads see it."""
         return self.status == "active" and self.ended is None and self.quarantine is None
 
     @property
     def keeps_name(self) -> bool:
-        """Whether its ``external_id`` names it; archived or ended, it has given the name up."""
+        """Return whether its ``external_id`` names it; archived or ended, it has given the name up."""
         return self.external_id is not None and self.status == "active" and self.ended is None
 
     def local(self, at: datetime, zone: tzinfo = UTC) -> datetime:
@@ -161,7 +161,10 @@ class Item:
         return f"mem:{self.id}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain JSON values, times in ISO 8601 with a Z; ``statement``: how it is shown, if not as its content."""
+        """Return plain JSON values, times in ISO 8601 with a Z.
+
+        ``statement``: how it is shown, if not as its content.
+        """
         out: dict[str, Any] = dict(zip(FIELDS, _VALUES(self), strict=True))
         for name in TIME_FIELDS:
             out[name] = isoformat(out[name])
@@ -170,7 +173,7 @@ class Item:
         return out if said == self.content else {**out, "statement": said}
 
     def to_row(self) -> dict[str, Any]:
-        """Give the stored form: times in microseconds, no lane names (they are the lane's)."""
+        """Return the stored form: times in microseconds, no lane names (they are the lane's)."""
         row = {name: getattr(self, name) for name in ROW_FIELDS}
         for name in TIME_FIELDS:
             row[name] = optional_micros(row[name])
@@ -194,7 +197,7 @@ class Item:
         return cls(**dict(zip(ROW_FIELDS, values, strict=True)), user_id=user_id, namespace=namespace)
 
     def with_fields(self, fields: Mapping[str, Any]) -> Self:
-        """Give the same version with ``fields`` replaced; ``data.<name>`` is one member of ``data``, None removes it.
+        """Return the same version with ``fields`` replaced; ``data.<name>`` is one member of ``data``, None removes it.
 
         A name that is no field raises TypeError: a handler's slip, never a caller's.
         """
@@ -208,7 +211,7 @@ class Item:
         return dataclasses.replace(self, **values)
 
     def changed(self, fields: Mapping[str, Any], *, at: datetime) -> Self:
-        """Give the next version with ``fields`` replaced."""
+        """Return the next version with ``fields`` replaced."""
         return dataclasses.replace(self.with_fields(fields), updated_at=at, version=self.version + 1)
 
 
@@ -217,14 +220,14 @@ MEMBER_PREFIX: Final = "data."
 
 
 def flat_row(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Give a stored row with the members of ``data`` as fields of their own: the form that deltas compare."""
+    """Return a stored row with the members of ``data`` as fields of their own: the form that deltas compare."""
     flat = {name: value for name, value in row.items() if name != "data"}
     members = (row["data"] or {}).items()
     return flat | {f"{MEMBER_PREFIX}{name}": value for name, value in members if value is not None}
 
 
 def nested_row(flat: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the stored row that ``flat_row`` was made of."""
+    """Return the stored row that ``flat_row`` was made of."""
     row = {name: value for name, value in flat.items() if not name.startswith(MEMBER_PREFIX)}
     members = {name.removeprefix(MEMBER_PREFIX): value for name, value in flat.items() if name not in row}
     return row | {"data": {name: value for name, value in members.items() if value is not None}}

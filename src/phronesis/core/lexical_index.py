@@ -34,7 +34,7 @@ TAIL_SHARE: Final = 4
 
 
 def unpack_terms(blob: bytes) -> npt.NDArray[np.void]:
-    """Give the records (``term`` u8, ``tf`` u2) of a packed document, sorted by term; read-only, no copy.
+    """Return the records (``term`` u8, ``tf`` u2) of a packed document, sorted by term; read-only, no copy.
 
     Raises InputError when the blob is not a whole number of 10-byte records.
     """
@@ -196,5 +196,5 @@ def _grown(array: npt.NDArray[_Scalar], capacity: int) -> npt.NDArray[_Scalar]:
 
 
 def idf_of(documents: int, df: int) -> float:
-    """Give ln(1 + (N - df + .5) / (df + .5)), above 0 for df <= N (Robertson & Sparck Jones 1976, as in Lucene)."""
+    """Return ln(1 + (N - df + .5) / (df + .5)), above 0 for df <= N (Robertson & Sparck Jones 1976, as in Lucene)."""
     return log(1.0 + (documents - df + 0.5) / (df + 0.5))

@@ -34,7 +34,7 @@ _EXTENSIONS: Final = (
 
 @once
 def _rules() -> tuple[tuple[str, re.Pattern[str], re.Pattern[str]], ...]:
-    """Give the rules, each with what a text must hold for its pattern to be tried: most hold none, found fast.
+    """Return the rules, each with what a text must hold for its pattern to be tried: most hold none, found fast.
 
     They are compiled when a text is first read, not at import.
     """
@@ -84,7 +84,7 @@ class Found:
 
 
 def find_mentions(text: str) -> list[Found]:
-    """Give the names in a text, in order, without overlaps; the earlier rule wins where two would match.
+    """Return the names in a text, in order, without overlaps; the earlier rule wins where two would match.
 
     A greeting or a weekday before a name is no part of it ("Hey Caroline"). A single capitalised word at the start of
     a sentence counts only when it stands elsewhere in the text too. Time is linear in the text.

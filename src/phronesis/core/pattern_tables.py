@@ -18,7 +18,7 @@ _PIECE: Final = re.compile(r"(?<!\?P)<([a-z_]+)>")
 
 
 def parse_folded(file: str, source: str) -> dict[str, Any]:
-    """Give the tables of a TOML text, its strings unfolded. PhronesisError, which names the file, when it is none."""
+    """Return the tables of a TOML text, its strings unfolded. PhronesisError, which names the file, when it is none."""
     try:
         unfolded: dict[str, Any] = _unfolded(tomllib.loads(source))
     except tomllib.TOMLDecodeError as error:
@@ -35,7 +35,7 @@ class Pieces:
 
     @classmethod
     def of(cls, file: str, given: Mapping[str, str]) -> "Pieces":
-        """Give the pieces of a file; PhronesisError when one stands for what is not there."""
+        """Return the pieces of a file; PhronesisError when one stands for what is not there."""
         texts: dict[str, str] = {}
         known = cls(file, texts)
         for name, text in given.items():
@@ -43,7 +43,7 @@ class Pieces:
         return known
 
     def expanded(self, text: str) -> str:
-        """Give a pattern with the texts of its pieces; PhronesisError says which one there is not."""
+        """Return a pattern with the texts of its pieces; PhronesisError says which one there is not."""
 
         def put(match: re.Match[str]) -> str:
             if match[1] not in self.texts:
@@ -53,7 +53,7 @@ class Pieces:
         return _PIECE.sub(put, text)
 
     def compiled(self, name: str, text: str, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str]:
-        """Give a pattern compiled; PhronesisError says by ``name`` which is no regular expression."""
+        """Return a pattern compiled; PhronesisError says by ``name`` which is no regular expression."""
         try:
             return re.compile(self.expanded(text), flags)
         except re.error as error:

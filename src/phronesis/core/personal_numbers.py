@@ -54,7 +54,7 @@ _NAME_REACH: Final = 24
 
 
 def luhn(digits: str) -> bool:
-    """Tell whether a number ends with its check digit by Luhn's rule."""
+    """Return whether a number ends with its check digit by Luhn's rule."""
     total = sum(int(one) for one in digits[-1::-2])
     return (total + sum((0, 2, 4, 6, 8, 1, 3, 5, 7, 9)[int(one)] for one in digits[-2::-2])) % 10 == 0
 
@@ -122,7 +122,7 @@ def _is_aadhaar(found: re.Match[str], _text: str) -> int:
 
 
 def _verhoeff(digits: list[int]) -> bool:
-    """Tell whether a number ends with its check digit by Verhoeff's rule, over the dihedral group of order ten."""
+    """Return whether a number ends with its check digit by Verhoeff's rule, over the dihedral group of order ten."""
     check, turn = 0, (1, 5, 7, 6, 2, 8, 3, 0, 9, 4)
     for place, one in enumerate(reversed(digits)):
         figure = one
@@ -176,7 +176,7 @@ def _patterns() -> tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str], st
 
 
 def find_numbers(text: str) -> Iterator[Span]:
-    """Give the numbers of cards, accounts and papers in a text."""
+    """Return the numbers of cards, accounts and papers in a text."""
     if _FIGURES.search(text) is None:
         return
     for kind, pattern, check in _patterns():

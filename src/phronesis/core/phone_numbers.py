@@ -41,7 +41,7 @@ _OWN: Final = re.compile(
 
 
 def is_phone(value: str, before: str) -> bool:
-    """Tell whether a number may be a phone's; ``before`` are the words that stand before it.
+    """Return whether a number may be a phone's; ``before`` are the words that stand before it.
 
     It is none when it has the figures of a card or an identity paper, a day's or another shape that phones do not have,
     or when it is named as another number (an order's, an account's). A run of figures without a separator or the code

@@ -77,14 +77,14 @@ class Proposal:
     ahead: bool | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the stored form: what is as by default is left out."""
+        """Return the stored form: what is as by default is left out."""
         values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         defaults = {f.name: f.default for f in dataclasses.fields(self)}
         return {name: value for name, value in values.items() if value != defaults[name]}
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
-        """Give the proposal again."""
+        """Return the proposal again."""
         return cls(**stored)
 
 
@@ -98,12 +98,12 @@ class Refusal:
     reason: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the stored form."""
+        """Return the stored form."""
         return dataclasses.asdict(self)
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
-        """Give the refusal again."""
+        """Return the refusal again."""
         return cls(**stored)
 
 
@@ -122,21 +122,21 @@ Outcomes = Mapping[str, Sequence[Outcome]]
 
 
 def proposals_in(outcomes: Outcomes) -> list[Proposal]:
-    """Give an entry's proposals, as they are counted by judgements."""
+    """Return an entry's proposals, as they are counted by judgements."""
     return [
         Proposal.from_dict(stored) for outcome in outcomes.get(PROPOSALS, ()) for stored in outcome.body["proposals"]
     ]
 
 
 def judgements_in(outcomes: Outcomes) -> dict[int, Judgement]:
-    """Give a model's judgements by the number of the proposal; what is none of the decisions is left out."""
+    """Return a model's judgements by the number of the proposal; what is none of the decisions is left out."""
     rows = [row for outcome in outcomes.get(JUDGED, ()) for row in outcome.body["judgements"]]
     return {row["i"]: Judgement(i=row["i"], act=row["act"], target=row.get("target")) for row in rows
             if row["act"] in get_args(Decision)}  # fmt: skip
 
 
 def echoing(entry: Entry, outcomes: Outcomes) -> Callable[[Proposal], bool]:
-    """Give who tells whether a proposal stands in words that only repeat what its session was shown.
+    """Return who tells whether a proposal stands in words that only repeat what its session was shown.
 
     Never in the user's: what the user repeats is the user's own saying, and counts as one confirmation (law 7).
     """
@@ -151,7 +151,7 @@ def echoing(entry: Entry, outcomes: Outcomes) -> Callable[[Proposal], bool]:
 
 
 def refusals_in(entry: Entry, outcomes: Outcomes) -> list[Refusal]:
-    """Give what was not remembered of an entry, and why: refused by the extractor, or an echo."""
+    """Return what was not remembered of an entry, and why: refused by the extractor, or an echo."""
     found = [Refusal.from_dict(row) for outcome in outcomes.get(GATED, ()) for row in outcome.body["refusals"]]
     if ECHOES not in outcomes:
         return found

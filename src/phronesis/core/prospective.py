@@ -29,30 +29,30 @@ _LAST_DAY: Final = datetime(9999, 12, 31, tzinfo=UTC)
 
 
 def due_of(item: Item) -> datetime | None:
-    """Give when an item is due; None: at no time that was said, or it is nothing to be done."""
+    """Return when an item is due; None: at no time that was said, or it is nothing to be done."""
     said = item.data.get(DUE)
     return parse_moment(said, field=DUE) if isinstance(said, str) and item.kind in PROSPECTIVE else None
 
 
 def expired(item: Item, now: datetime) -> bool:
-    """Whether the time in which an item was to be done is over."""
+    """Return whether the time in which an item was to be done is over."""
     return item.valid_to is not None and item.valid_to <= now
 
 
 def surfaces(item: Item, now: datetime, within: timedelta = COMING) -> bool:
-    """Whether an item is due, or will be ``within`` that long, and its time is not over."""
+    """Return whether an item is due, or will be ``within`` that long, and its time is not over."""
     due = due_of(item)
     return due is not None and due - _clock(due, now) <= within and not expired(item, now)
 
 
 def lapsed(item: Item, now: datetime) -> bool:
-    """Whether an item has been due for so long that a context no longer shows it: only where it has no end."""
+    """Return whether an item has been due for so long that a context no longer shows it: only where it has no end."""
     due = due_of(item)
     return due is not None and item.valid_to is None and _clock(due, now) - _passes(due) > OVERDUE_SHOWN
 
 
 def urgency(item: Item) -> tuple[datetime, int, datetime, str]:
-    """Give the order of what is due: the earliest first, then the more important, then what was said first."""
+    """Return the order of what is due: the earliest first, then the more important, then what was said first."""
     due = due_of(item) or _LAST_DAY
     return due, -item.importance, item.recorded_at, item.id
 
@@ -79,7 +79,7 @@ def _clock(due: datetime, now: datetime) -> datetime:
 
 
 def _passes(due: datetime) -> datetime:
-    """Give when a due time has passed; the last day that there is has no end."""
+    """Return when a due time has passed; the last day that there is has no end."""
     return due + _DAY if _is_day(due) and due < _LAST_DAY else due
 
 

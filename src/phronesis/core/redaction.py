@@ -25,18 +25,18 @@ Skip = Callable[[str], bool]
 
 
 def marker(kind: str) -> str:
-    """Give what stands in a text in place of something of a kind: ``[secret: github token]``, ``[card number]``."""
+    """Return what stands in a text in place of something of a kind: ``[secret: github token]``, ``[card number]``."""
     name = kind.replace("_", " ")
     return f"[{name}]" if kind in NUMBERS else f"[secret: {name}]"
 
 
 def markers(text: str) -> list[tuple[int, int]]:
-    """Give where markers stand in a text."""
+    """Return where markers stand in a text."""
     return [found.span() for found in _MARKER.finditer(text)] if "[" in text else []
 
 
 def find_private(text: str) -> list[Span]:
-    """Give the secrets and personal numbers of a text in order, none within another.
+    """Return the secrets and personal numbers of a text in order, none within another.
 
     Where two overlap they are one, of the kind of the more specific: a token of a known issuer before the value of a
     field. The cost goes with the length of the text.
@@ -61,7 +61,7 @@ def find_private(text: str) -> list[Span]:
 
 
 def redact(text: str, spans: Sequence[Span]) -> str:
-    """Give a text with a marker in the place of each span; the lines of what is taken out stay, as empty ones."""
+    """Return a text with a marker in the place of each span; the lines of what is taken out stay, as empty ones."""
     out, at = [], 0
     for span in spans:
         out += [text[at : span.start], marker(span.kind), "\n" * text.count("\n", span.start, span.end)]
@@ -70,18 +70,23 @@ def redact(text: str, spans: Sequence[Span]) -> str:
 
 
 def mask(text: str) -> str:
-    """Give a text without its secrets and personal numbers."""
+    """Return a text without its secrets and personal numbers."""
     spans = find_private(text)
     return redact(text, spans) if spans else text
 
 
 def mask_value(value: Any, name: str = "") -> Any:
-    """Give plain JSON data without the secrets and personal numbers of its texts; ``name`` is what it stands under."""
+    """Return plain JSON data without the secrets and personal numbers of its texts.
+
+    ``name`` is what it stands under.
+    """
     return redact_value(value, lambda _kind: False, lambda _kind, _place: None, name=name)
 
 
 def redact_value(value: Any, skip: Skip, note: Callable[[str, str], None], *, name: str = "", place: str = "") -> Any:
-    """Give plain JSON data with a marker for each secret and personal number in it; the data itself where it has none.
+    """Return plain JSON data with a marker for each secret and personal number in it.
+
+    The data itself where it has none.
 
     A text under the name of a credential (``{"password": "swordfish"}``) is one. ``note`` is called with the kind and
     the place (``tool_calls[0].args.password``) of each.

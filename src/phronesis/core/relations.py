@@ -41,11 +41,11 @@ class Edge:
         return (self.type, self.from_kind, self.from_id, self.to_kind, self.to_id)
 
     def restates(self, other: "Edge") -> bool:
-        """Whether it says nothing that ``other`` does not say: another entry may have found the same."""
+        """Return whether it says nothing that ``other`` does not say: another entry may have found the same."""
         return dataclasses.replace(self, entry_id=other.entry_id) == other
 
     def to_row(self) -> dict[str, Any]:
-        """Give the stored form, which is also the form in deltas and results."""
+        """Return the stored form, which is also the form in deltas and results."""
         return {
             "type": self.type, "from_kind": self.from_kind, "from_id": self.from_id, "to_kind": self.to_kind,
             "to_id": self.to_id, "entry_id": self.entry_id, "weight": self.weight, "grade": self.grade,
@@ -84,11 +84,11 @@ class EvidenceRow:
         return (self.item_id, self.part, self.polarity, self.source_key)
 
     def restates(self, other: "EvidenceRow") -> bool:
-        """Whether it is the same piece: whatever else it says, the same source is not counted again."""
+        """Return whether it is the same piece: whatever else it says, the same source is not counted again."""
         return self.identity == other.identity
 
     def to_row(self) -> dict[str, Any]:
-        """Give the stored form: the time in microseconds."""
+        """Return the stored form: the time in microseconds."""
         return {
             "item_id": self.item_id, "part": self.part, "polarity": self.polarity, "source_key": self.source_key,
             "entry_id": self.entry_id, "source_entry_id": self.source_entry_id, "source_item_id": self.source_item_id,
@@ -104,7 +104,7 @@ class EvidenceRow:
         return cls(**{**row, **moments})
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain JSON values."""
+        """Return plain JSON values."""
         times = {"occurred_at": isoformat(self.occurred_at), "recorded_at": isoformat(self.recorded_at)}
         return {**self.to_row(), **times}
 
@@ -140,7 +140,7 @@ MAX_NORMAL: Final = 512
 
 
 def normal_name(name: str) -> str:
-    """Give the form under which a name is looked up: NFKC, case folded, single spaces, cut at ``MAX_NORMAL``.
+    """Return the form under which a name is looked up: NFKC, case folded, single spaces, cut at ``MAX_NORMAL``.
 
     Accents stay: "Ålice" and "Alice" are two people until an alias says otherwise.
     """

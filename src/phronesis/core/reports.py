@@ -44,7 +44,7 @@ class Spent:
     cost: float = 0.0
 
     def plus(self, other: "Spent") -> "Spent":
-        """Give both together."""
+        """Return both together."""
         return Spent(self.calls + other.calls, self.tokens + other.tokens, self.cost + other.cost)
 
 
@@ -56,7 +56,7 @@ class Price:
     output: float = 0.0
 
     def of(self, prompt_tokens: int, completion_tokens: int) -> float:
-        """Give what a call costs."""
+        """Return what a call costs."""
         return (prompt_tokens * self.input + completion_tokens * self.output) / 1_000_000
 
 
@@ -82,7 +82,7 @@ def _together(known: ModelCall, one: ModelCall) -> ModelCall:
 
 
 def day_of(moment: datetime) -> datetime:
-    """Give the beginning of a moment's day in UTC: a day's budget begins anew there."""
+    """Return the beginning of a moment's day in UTC: a day's budget begins anew there."""
     return moment - timedelta(
         hours=moment.hour, minutes=moment.minute, seconds=moment.second, microseconds=moment.microsecond
     )
@@ -125,7 +125,7 @@ class Page(Sequence[_Listed], Generic[_Listed]):
         return hash((self.items, self.next_cursor))
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain JSON values."""
+        """Return plain JSON values."""
         return {"items": as_json(self.items), "next_cursor": self.next_cursor}
 
 
@@ -221,7 +221,7 @@ class Jobs(Sequence[Job], Record):
         return iter(self.jobs)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain JSON values."""
+        """Return plain JSON values."""
         return Record.to_dict(self)
 
 
@@ -237,7 +237,9 @@ _DOUBLINGS: Final = 20
 
 
 def pause_after(failures: int, *, longest: timedelta = LONGEST_PAUSE) -> timedelta:
-    """Give how long to wait after so many failures in a row: twice as long after each, and no longer than ``longest``.
+    """Return how long to wait after so many failures in a row.
+
+    Twice as long after each, and no longer than ``longest``.
 
     Binary exponential back-off; no jitter, since a lane's lock lets one worker at a time.
     """

@@ -62,7 +62,7 @@ class Evidence(Record):
         return tuple(match for match in self.matched if isinstance(match, ClaimMatch))
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain JSON values; ``matched_claims`` where there are any."""
+        """Return plain JSON values; ``matched_claims`` where there are any."""
         claims = as_json(self.matched_claims)
         return {**Record.to_dict(self), **({"matched_claims": claims} if claims else {})}
 
@@ -107,7 +107,7 @@ class SearchResult(Sequence[Evidence]):
         return iter(self.evidence)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain JSON values."""
+        """Return plain JSON values."""
         names = ("evidence", "abstained", "explain", "degraded", "channels", "threshold")
         return {name: as_json(getattr(self, name)) for name in names}
 
@@ -342,11 +342,11 @@ class DoctorReport(Record):
 
     @property
     def ok(self) -> bool:
-        """Whether nothing needs mending."""
+        """Return whether nothing needs mending."""
         return all(check.ok for check in self.checks)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain JSON values."""
+        """Return plain JSON values."""
         return {"ok": self.ok, "checks": as_json(self.checks), "policy": as_json(self.policy)}
 
 

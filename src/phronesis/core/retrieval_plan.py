@@ -38,26 +38,26 @@ class Fields:
         self._given = given
 
     def path(self, name: str) -> str:
-        """Give a field's full name."""
+        """Return a field's full name."""
         return f"{self._where}.{name}" if self._where else name
 
     def has(self, name: str) -> bool:
-        """Tell whether a field was given, None included."""
+        """Return whether a field was given, None included."""
         return name in self._given
 
     def get(self, name: str) -> Any:
-        """Give a field as it came, None where there is none."""
+        """Return a field as it came, None where there is none."""
         return self._given.get(name)
 
     def text(self, name: str, default: str | None = None, *, empty: bool = False) -> str:
-        """Give a text; without a default it must be there."""
+        """Return a text; without a default it must be there."""
         value = self._given.get(name, default)
         if value is None:
             raise self.wrong(name, "is missing; give a text")
         return check_text(value, field=self.path(name), allow_empty=empty)
 
     def word(self, name: str, known: Sequence[_WORD], default: _WORD) -> _WORD:
-        """Give one of the known words."""
+        """Return one of the known words."""
         value = self._given.get(name, default)
         for one in known:
             if isinstance(value, str) and value == one:
@@ -65,7 +65,7 @@ class Fields:
         raise self.wrong(name, f"must be one of {', '.join(known)}; got {value!r:.40}")
 
     def part(self, name: str, default: float, *, zero: bool = False) -> float:
-        """Give a number above 0, or 0 where ``zero`` lets it, and up to 1."""
+        """Return a number above 0, or 0 where ``zero`` lets it, and up to 1."""
         value = self._given.get(name, default)
         number = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
         if not number or (value == 0 and not zero):
@@ -73,26 +73,26 @@ class Fields:
         return float(value)
 
     def count(self, name: str, default: int, *, most: int) -> int:
-        """Give a whole number from 1."""
+        """Return a whole number from 1."""
         value = self._given.get(name, default)
         if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
             raise self.wrong(name, f"must be a whole number from 1 to {most:,}; got {value!r:.40}")
         return value
 
     def flag(self, name: str, *, default: bool) -> bool:
-        """Give true or false."""
+        """Return true or false."""
         value = self._given.get(name, default)
         if not isinstance(value, bool):
             raise self.wrong(name, f"must be true or false; got {value!r:.40}")
         return value
 
     def moment(self, name: str) -> datetime | None:
-        """Give a time in UTC, or None."""
+        """Return a time in UTC, or None."""
         value = self._given.get(name)
         return None if value is None else parse_moment(value, field=self.path(name))
 
     def members(self, name: str, *, most: int) -> Sequence[Any]:
-        """Give a list; none where there is none."""
+        """Return a list; none where there is none."""
         value = self._given.get(name)
         if value is None:
             return ()
@@ -101,7 +101,7 @@ class Fields:
         return value
 
     def texts(self, name: str, *, most: int, known: Sequence[str] | None = None) -> tuple[str, ...]:
-        """Give a list of texts, each of ``known`` where that is given."""
+        """Return a list of texts, each of ``known`` where that is given."""
         out = []
         for n, value in enumerate(self.members(name, most=most)):
             if known is not None and value not in known:
@@ -110,7 +110,7 @@ class Fields:
         return tuple(out)
 
     def json(self, name: str) -> Mapping[str, Any] | None:
-        """Give a mapping of plain JSON values, or None."""
+        """Return a mapping of plain JSON values, or None."""
         value = self._given.get(name)
         if value is None:
             return None
@@ -120,17 +120,17 @@ class Fields:
         return read
 
     def inner(self, name: str, known: Sequence[str]) -> Self | None:
-        """Give the fields of a field, or None where there is none."""
+        """Return the fields of a field, or None where there is none."""
         value = self._given.get(name)
         return None if value is None else type(self)(value, known=known, where=self.path(name))
 
     def each(self, name: str, known: Sequence[str], *, most: int) -> list[Self]:
-        """Give the fields of each member of a list."""
+        """Return the fields of each member of a list."""
         found = enumerate(self.members(name, most=most))
         return [type(self)(value, known=known, where=self.path(f"{name}[{n}]")) for n, value in found]
 
     def wrong(self, name: str, what: str) -> InputError:
-        """Give the error that names a field and says what it takes."""
+        """Return the error that names a field and says what it takes."""
         return InputError(f"{self.path(name)} {what}", field=self.path(name))
 
 
@@ -278,7 +278,7 @@ class RetrievalPlan(Record):
         return plan if plan.id else plan.named()
 
     def named(self) -> Self:
-        """Give the plan with an id derived from all else that it says: equal plans have equal ids."""
+        """Return the plan with an id derived from all else that it says: equal plans have equal ids."""
         return replace(self, id=derived_id("plan", digest({**self.to_dict(), "id": ""})))
 
 
@@ -339,5 +339,5 @@ def _degraded(read: Fields) -> tuple[Degraded, ...]:
 
 
 def plan_of(given: RetrievalPlan | Mapping[str, Any]) -> RetrievalPlan:
-    """Give a plan as a caller hands it in: as it is, or read from plain values; InputError names a wrong field."""
+    """Return a plan as a caller hands it in: as it is, or read from plain values; InputError names a wrong field."""
     return given if isinstance(given, RetrievalPlan) else RetrievalPlan.from_dict(given)

@@ -166,13 +166,13 @@ KINDS: Final = tuple(sorted({row[0] for row in _ROWS} | {"private_key"}))
 
 
 def lowered(text: str) -> str:
-    """Give a text in small letters, each in its place."""
+    """Return a text in small letters, each in its place."""
     low = text.lower()
     return low if len(low) == len(text) else "".join(one.lower() if one.isascii() else one for one in text)
 
 
 def places(low: str, literal: str) -> Iterator[int]:
-    """Give where a literal stands in a text."""
+    """Return where a literal stands in a text."""
     at = low.find(literal)
     while at >= 0:
         yield at
@@ -180,7 +180,7 @@ def places(low: str, literal: str) -> Iterator[int]:
 
 
 def find_formats(text: str, low: str) -> list[Span]:
-    """Give the credentials of a text that have a format of their own; ``low`` is the text in small letters."""
+    """Return the credentials of a text that have a format of their own; ``low`` is the text in small letters."""
     found = list(_private_keys(text, low)) if _PRIVATE_KEY in low else []
     for kind, literal, pattern in _ROWS:
         if literal not in low:
@@ -207,7 +207,10 @@ def _is_issued(value: str, kind: str) -> bool:
 
 
 def _private_keys(text: str, low: str) -> Iterator[Span]:
-    """Give each block of a private key, to its end line; to the last line that may be of its body where it has none."""
+    """Return each block of a private key, to its end line.
+
+    To the last line that may be of its body where it has none.
+    """
     done, last = 0, text.rfind(_PEM_TAIL)
     for at in places(low, _PRIVATE_KEY):
         head = _PEM_HEAD.match(text, at) if at >= done else None

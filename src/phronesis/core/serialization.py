@@ -21,7 +21,7 @@ _PLAIN_TYPES: Final = frozenset({str, int, float, bool, type(None)})
 
 
 def as_json(value: Any) -> Any:
-    """Give plain JSON values of a record: ``to_dict`` where there is one, times as ISO 8601."""
+    """Return plain JSON values of a record: ``to_dict`` where there is one, times as ISO 8601."""
     kind: type = type(value)
     if kind in _PLAIN_TYPES:
         return value
@@ -48,7 +48,7 @@ class Record:
     __slots__ = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain JSON values."""
+        """Return plain JSON values."""
         return _members(self)
 
 
@@ -63,7 +63,7 @@ def _members(record: Any) -> dict[str, Any]:
 
 @cache
 def _fields(kind: type) -> tuple[tuple[str, ...], Callable[[Any], Iterable[Any]]]:
-    """Give the names of a record's fields, and what gives their values."""
+    """Return the names of a record's fields, and what gives their values."""
     names = tuple(field.name for field in fields(kind))
     if len(names) > 1:
         return names, attrgetter(*names)
@@ -91,17 +91,17 @@ _ESCAPED: Final = json.JSONEncoder(
 
 
 def rounded(value: float) -> float:
-    """Give ``value`` as it is stored and hashed; minus zero becomes zero."""
+    """Return ``value`` as it is stored and hashed; minus zero becomes zero."""
     return round(value, FLOAT_DIGITS) + 0.0
 
 
 def dumps(value: Any) -> str:
-    """Give the canonical text: keys sorted, no spaces, floats rounded. The value must be plain JSON already."""
+    """Return the canonical text: keys sorted, no spaces, floats rounded. The value must be plain JSON already."""
     return _PLAIN.encode(value)
 
 
 def encode(value: Any) -> bytes:
-    """Give the canonical text as UTF-8. Text with lone surrogates is escaped, so that no input is lost."""
+    """Return the canonical text as UTF-8. Text with lone surrogates is escaped, so that no input is lost."""
     text = dumps(value)
     try:
         return text.encode()
@@ -115,12 +115,12 @@ def decode(body: bytes) -> Any:
 
 
 def digest(value: Any) -> str:
-    """Give the SHA-256 of the canonical text, in hexadecimal."""
+    """Return the SHA-256 of the canonical text, in hexadecimal."""
     return hashlib.sha256(encode(value)).hexdigest()
 
 
 def plain(value: Any, *, field: str, _depth: int = 0) -> Any:
-    """Give ``value`` as plain JSON data, or raise InputError naming the place: ``metadata.tags[2]``.
+    """Return ``value`` as plain JSON data, or raise InputError naming the place: ``metadata.tags[2]``.
 
     Mappings become dicts with string keys, tuples become lists, floats are rounded. NaN and infinities, bytes,
     sets and other objects are refused: they would not come back as they went in. TooLarge for an object with too many

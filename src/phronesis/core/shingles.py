@@ -84,7 +84,7 @@ class Shown:
         )
 
     def repeated_by(self, part: str) -> list[str]:
-        """Give the ids of the texts that a part repeats, together; none when it says something of its own."""
+        """Return the ids of the texts that a part repeats, together; none when it says something of its own."""
         words = _framed(words_of(part))
         runs = set(_runs(words))
         if not runs:
@@ -99,7 +99,7 @@ class Shown:
 
 
 def echoes(text: str, shown: Shown, *, parts: Iterable[tuple[int, int]] = ()) -> list[Echo]:
-    """Give the sentences of a text that repeat what was shown, and which of ``parts`` (from, to) do, in order.
+    """Return the sentences of a text that repeat what was shown, and which of ``parts`` (from, to) do, in order.
 
     A part within a sentence that repeats as a whole is not named again.
     """
@@ -118,14 +118,14 @@ def echoes(text: str, shown: Shown, *, parts: Iterable[tuple[int, int]] = ()) ->
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
-    """Give where sentences and lines begin and end, their marks with them."""
+    """Return where sentences and lines begin and end, their marks with them."""
     ends = [match.end() for match in _END.finditer(text)]
     starts = [0, *ends]
     return [(start, end) for start, end in zip(starts, [*ends, len(text)], strict=True) if text[start:end].strip()]
 
 
 def words_of(text: str) -> list[str]:
-    """Give a text's words as they are compared: Chinese by characters, persons as one, small endings taken off."""
+    """Return a text's words as they are compared: Chinese by characters, persons as one, small endings taken off."""
     plain = unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
     return [word for token in _TOKEN.findall(plain) for word in _compared(token)]
 
@@ -147,7 +147,7 @@ def _compared(token: str) -> list[str]:
 
 
 def _framed(words: Sequence[str]) -> Sequence[str]:
-    """Give a part's words without how it is introduced ("as you told me, …") and closed, but for whose they are."""
+    """Return a part's words without how it is introduced ("as you told me, …") and closed, but for whose they are."""
     telling = [n for n, word in enumerate(words) if word not in _SMALL and word != SOMEBODY]
     if not telling:
         return ()

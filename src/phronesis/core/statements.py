@@ -56,7 +56,7 @@ class Saying:
     began: datetime | None = None
 
     def beats(self, other: "Saying") -> bool:
-        """Whether it stands where both cannot: it was said later, and by nobody who is trusted less.
+        """Return whether it stands where both cannot: it was said later, and by nobody who is trusted less.
 
         Of what one source says at one instant the later sentence stands, unless both name a date: then the later date.
         """
@@ -68,7 +68,7 @@ class Saying:
         return same_source and not _begins_before(self, other)
 
     def loses_to(self, earlier: "Saying") -> bool:
-        """Whether what was recorded before it stands all the same: it was said later, or names a later date."""
+        """Return whether what was recorded before it stands all the same: it was said later, or names a later date."""
         if earlier.trust < self.trust or earlier.at < self.at:
             return False
         if earlier.at > self.at:
@@ -110,11 +110,11 @@ class Statement:
 
     @property
     def closed(self) -> bool:
-        """Whether it had ceased to hold when it was said ("I lived in Leeds until 2015")."""
+        """Return whether it had ceased to hold when it was said ("I lived in Leeds until 2015")."""
         return self.until is not None and self.until <= self.saying.at and self.kind not in OCCASIONS
 
     def beats(self, other: Saying) -> bool:
-        """Whether it stands where both cannot, by its rule for conflicts."""
+        """Return whether it stands where both cannot, by its rule for conflicts."""
         if self.conflict == "keep_both":
             return False
         if self.conflict == "trust" and self.saying.trust != other.trust:
@@ -122,7 +122,7 @@ class Statement:
         return self.saying.beats(other)
 
     def loses_to(self, other: Saying) -> bool:
-        """Whether what was recorded before it stands all the same, by its rule for conflicts."""
+        """Return whether what was recorded before it stands all the same, by its rule for conflicts."""
         if self.conflict == "keep_both":
             return False
         if self.conflict == "trust" and self.saying.trust != other.trust:
@@ -154,17 +154,17 @@ class Held:
 
     @property
     def current(self) -> bool:
-        """Whether it holds; what is quarantined or archived is no basis for anything."""
+        """Return whether it holds; what is quarantined or archived is no basis for anything."""
         return self.item.live
 
     @property
     def past(self) -> bool:
-        """Whether something else took its place."""
+        """Return whether something else took its place."""
         return self.item.ended == "superseded" and self.item.status == "active" and self.item.quarantine is None
 
 
 def is_over(item: Item, now: datetime) -> bool:
-    """Tell whether what an item says had a day on which it ceases to hold, and that day has come."""
+    """Return whether what an item says had a day on which it ceases to hold, and that day has come."""
     return item.kind in LASTING and item.valid_to is not None and item.valid_to <= now
 
 
@@ -177,7 +177,7 @@ def timed(one: Proposal, at: datetime) -> Proposal:
 
 
 def plain_form(value: Any) -> str:
-    """Give the form in which a value is compared: case, width, spaces and end punctuation do not count.
+    """Return the form in which a value is compared: case, width, spaces and end punctuation do not count.
 
     What is no text is compared as canonical JSON: true is not 1, and 1 is not "1".
     """
@@ -188,7 +188,7 @@ def plain_form(value: Any) -> str:
 
 
 def form_of(item: Item) -> str:
-    """Give the compared form of what an item holds: of its value, or of its words when it has none."""
+    """Return the compared form of what an item holds: of its value, or of its words when it has none."""
     compared = item.data.get(COMPARED)
     if isinstance(compared, str):
         return compared
@@ -196,7 +196,7 @@ def form_of(item: Item) -> str:
 
 
 def extends(longer: str, shorter: str, cardinality: Cardinality) -> bool:
-    """Whether a form says another more fully: "lyon, near the station" after "lyon".
+    """Return whether a form says another more fully: "lyon, near the station" after "lyon".
 
     Where a key holds many values, only what is set apart by punctuation counts: "tea with milk" is another than "tea".
     """
@@ -207,5 +207,5 @@ def extends(longer: str, shorter: str, cardinality: Cardinality) -> bool:
 
 
 def alike(one: str, other: str, cardinality: Cardinality) -> bool:
-    """Whether two forms are one value, one of them perhaps said more fully."""
+    """Return whether two forms are one value, one of them perhaps said more fully."""
     return one == other or extends(one, other, cardinality) or extends(other, one, cardinality)

@@ -31,17 +31,17 @@ _CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def storable(text: str) -> str:
-    """Give ``text`` with NUL and lone surrogates replaced by U+FFFD: PostgreSQL and UTF-8 can hold neither."""
+    """Return ``text`` with NUL and lone surrogates replaced by U+FFFD: PostgreSQL and UTF-8 can hold neither."""
     return text if is_storable(text) else _UNSTORABLE.sub("�", text)
 
 
 def is_storable(text: str) -> bool:
-    """Tell whether a text holds neither NUL nor a lone surrogate."""
+    """Return whether a text holds neither NUL nor a lone surrogate."""
     return "\0" not in text if text.isascii() else _UNSTORABLE.search(text) is None
 
 
 def one_of(words: Iterable[str]) -> str:
-    """Give the source of a regular expression that finds any of ``words``, none of them empty; their order is lost.
+    """Return the source of a regular expression that finds any of ``words``, none of them empty; their order is lost.
 
     What several begin with stands there once: the engine tries one alternative after the other at every place, and so
     the hundred words of a table cost it a third of what they would.
@@ -61,7 +61,7 @@ def one_of(words: Iterable[str]) -> str:
 
 
 def check_id(value: object, *, field: str) -> str:
-    """Give an id as it was given, case and accents kept, or raise InputError saying what is wrong with it."""
+    """Return an id as it was given, case and accents kept, or raise InputError saying what is wrong with it."""
     if not isinstance(value, str):
         raise InputError(f"{field} must be a string, not {type(value).__name__}", field=field)
     if not value.strip():
@@ -74,7 +74,7 @@ def check_id(value: object, *, field: str) -> str:
 
 
 def check_text(value: object, *, field: str, allow_empty: bool = False) -> str:
-    """Give a text as it was given, or raise InputError: not a string, empty, or too long."""
+    """Return a text as it was given, or raise InputError: not a string, empty, or too long."""
     if not isinstance(value, str):
         raise InputError(f"{field} must be a string, not {type(value).__name__}", field=field)
     if not allow_empty and not value.strip():
@@ -118,7 +118,7 @@ LOOKALIKES: Final[Mapping[str, str]] = _table()
 
 
 def latin_letter(char: str) -> str:
-    """Give the one character that a character is read as: narrow, in lower case, without its accent."""
+    """Return the one character that a character is read as: narrow, in lower case, without its accent."""
     wide = unicodedata.normalize("NFKC", char)
     low = (wide if len(wide) == 1 else char).lower()
     base = unicodedata.normalize("NFD", low)[:1]
@@ -127,7 +127,7 @@ def latin_letter(char: str) -> str:
 
 
 def skeleton(text: str) -> str:
-    """Give what a short text looks like: a name that reads ``system`` in any script, width, case or accents."""
+    """Return what a short text looks like: a name that reads ``system`` in any script, width, case or accents."""
     whole = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", text))
     return "".join(latin_letter(char) for char in whole if not unicodedata.category(char).startswith(("M", "C")))
 
@@ -187,7 +187,7 @@ _PLACE_MARKS: Final = re.compile(r"[\[\]()<>\"'`;,:=\\{}|#*]")
 
 
 def clean(text: str) -> str:
-    """Give ``text`` without what is invisible, each line end as a line feed, look-alikes of our tags spelled out."""
+    """Return ``text`` without what is invisible, each line end as a line feed, look-alikes of our tags spelled out."""
     if text.isascii() and "<" not in text and "[" not in text and text.replace("\n", "").isprintable():
         return text  # most English text: the patterns need not look for what is not there
     shown = _INVISIBLE.sub("", _LINE_ENDS.sub("\n", storable(text)))
@@ -195,20 +195,20 @@ def clean(text: str) -> str:
 
 
 def without_citations(text: str) -> str:
-    """Give cleaned text in which ``[mem:`` reads ``[quoted mem:`` and ``[m1]`` so too, so that only we can cite."""
+    """Return cleaned text in which ``[mem:`` reads ``[quoted mem:`` and ``[m1]`` so too, so that only we can cite."""
     if text.isascii() and "[" not in text:
         return text
     return _ALIAS.sub(_quoted_alias, _CITATION.sub(_quoted, text))
 
 
 def label(text: str) -> str:
-    """Give a speaker's name on one line, without the marks that our own headings use; may be empty."""
+    """Return a speaker's name on one line, without the marks that our own headings use; may be empty."""
     # The marks go first: what is left of a look-alike that they stood in is looked at as well.
     return " ".join(clean(_LABEL_MARKS.sub(" ", text[:_SAMPLED])).split())[:LABEL_LENGTH].strip()
 
 
 def place(address: str) -> str:
-    """Give an address likewise: slashes kept, escapes read, no scheme, a long one without its middle.
+    """Return an address likewise: slashes kept, escapes read, no scheme, a long one without its middle.
 
     Empty where it reads like a role.
     """
@@ -223,7 +223,7 @@ def place(address: str) -> str:
 
 
 def title(names: Sequence[str]) -> str:
-    """Give a document's title and headings likewise, each once: the first and the last, others as far as they fit.
+    """Return a document's title and headings likewise, each once: the first and the last, others as far as they fit.
 
     Empty where that reads like a role.
     """
@@ -235,7 +235,7 @@ def title(names: Sequence[str]) -> str:
 
 
 def name_of(text: str) -> str:
-    """Give a speaker's name as ``label`` does; empty when it is a role's: nobody becomes the system by a name."""
+    """Return a speaker's name as ``label`` does; empty when it is a role's: nobody becomes the system by a name."""
     name = label(text)
     return "" if _reads_as_role(name) else name
 
@@ -250,7 +250,7 @@ def _reads_as_role(name: str) -> bool:
 
 
 def _read(text: str) -> str:
-    """Give text as a model may read it, whatever its width, case and what is between its letters."""
+    """Return text as a model may read it, whatever its width, case and what is between its letters."""
     return _UNSEEN.sub("", unicodedata.normalize("NFKC", _UNSEEN.sub("", text))).casefold()
 
 

@@ -16,22 +16,22 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 
 
 def to_micros(moment: datetime) -> int:
-    """Give the microseconds since 1970-01-01 UTC; exact, unlike ``timestamp()``."""
+    """Return the microseconds since 1970-01-01 UTC; exact, unlike ``timestamp()``."""
     return (moment - _EPOCH) // _MICROSECOND
 
 
 def from_micros(micros: int) -> datetime:
-    """Give the UTC time of ``micros`` since 1970."""
+    """Return the UTC time of ``micros`` since 1970."""
     return _EPOCH + timedelta(microseconds=micros)
 
 
 def optional_micros(moment: datetime | None) -> int | None:
-    """Give ``to_micros``, and None for None."""
+    """Return ``to_micros``, and None for None."""
     return None if moment is None else to_micros(moment)
 
 
 def optional_moment(micros: int | None) -> datetime | None:
-    """Give ``from_micros``, and None for None."""
+    """Return ``from_micros``, and None for None."""
     return None if micros is None else from_micros(micros)
 
 
@@ -96,7 +96,7 @@ def parse_zone(name: object, *, field: str = "time_zone") -> tzinfo:
 
 
 def offset_minutes(value: object) -> int | None:
-    """Give the minutes east of UTC that a recorded time was given in; None for UTC, and where there is no time."""
+    """Return the minutes east of UTC that a recorded time was given in; None for UTC, and where there is no time."""
     given = parse_local(value, field="time").utcoffset() if isinstance(value, str) else None
     return given // timedelta(minutes=1) if given else None
 
@@ -111,7 +111,7 @@ def parse_moment(value: object, *, field: str) -> datetime:
 
 
 def _of_epoch(value: float, *, field: str) -> datetime:
-    """Give the time of so many seconds or milliseconds since 1970, to the microsecond."""
+    """Return the time of so many seconds or milliseconds since 1970, to the microsecond."""
     try:
         seconds = value / 1000 if abs(value) > _MILLISECONDS else value
         return _EPOCH + timedelta(microseconds=round(seconds * 1_000_000))
@@ -132,12 +132,12 @@ def parse_past(value: object, *, field: str, now: datetime) -> datetime:
 
 
 def local_isoformat(moment: datetime) -> str:
-    """Give ISO 8601 with the offset that the time has, and a Z for UTC."""
+    """Return ISO 8601 with the offset that the time has, and a Z for UTC."""
     return f"{moment.isoformat()[:-_OFFSET]}Z" if not moment.utcoffset() else moment.isoformat()
 
 
 def isoformat(moment: datetime | None) -> str | None:
-    """Give ISO 8601 with a Z, the form used in results; None for None."""
+    """Return ISO 8601 with a Z, the form used in results; None for None."""
     if moment is None:
         return None
     there = moment if moment.tzinfo is UTC else moment.astimezone(UTC)

@@ -78,24 +78,24 @@ Rule = TypeVar("Rule")
 
 
 def names_of(key: str, kind: str) -> tuple[str, ...]:
-    """Give the names that a policy may use for what stands under a key, the nearest first: key, family, kind."""
+    """Return the names that a policy may use for what stands under a key, the nearest first: key, family, kind."""
     family, dot, _ = key.partition(".")
     return (key, f"{family}{FAMILY}", kind) if dot else (key, kind)
 
 
 def rule_for(rules: Mapping[str, Rule], key: str, kind: str) -> Rule | None:
-    """Give the rule of the nearest name that has one, else None."""
+    """Return the rule of the nearest name that has one, else None."""
     return next((rules[name] for name in names_of(key, kind) if name in rules), None)
 
 
 def is_known(name: str, kinds: Iterable[str]) -> bool:
-    """Tell whether a name is a key, one of a family (``favorite.color``), or one of ``kinds``."""
+    """Return whether a name is a key, one of a family (``favorite.color``), or one of ``kinds``."""
     family, dot, word = name.partition(".")
     return name in KEYS or name in kinds or (bool(dot and word) and f"{family}{FAMILY}" in KEYS)
 
 
 def label_of(key: str, *, chinese: bool) -> str | None:
-    """Give what a value under a key is called; None where there is no word for it."""
+    """Return what a value under a key is called; None where there is no word for it."""
     family, dot, word = key.partition(".")
     labels = LABELS.get(f"{family}{FAMILY}" if dot else key)
     if labels is None or (dot and not word):
@@ -156,7 +156,7 @@ _CODES: Final = frozenset(LANGUAGES.values())
 
 
 def language_code(name: str) -> str | None:
-    """Give the code of a language by its name or code, in any case; None for what is no language known here."""
+    """Return the code of a language by its name or code, in any case; None for what is no language known here."""
     word = name.strip().casefold()
     return LANGUAGES.get(word) or next((code for code in _CODES if code.casefold() == word), None)
 
@@ -174,7 +174,7 @@ _PLAIN: Final = {
 
 
 def plain_relative(word: str) -> str:
-    """Give the plain word for a relative; any other word as it is."""
+    """Return the plain word for a relative; any other word as it is."""
     known = _PLAIN.get(word)
     if known is None and word.lower().endswith((" in law", "-in-law")):
         known = _PLAIN.get(word.lower().replace(" ", "-"), word.replace(" ", "-"))
@@ -202,7 +202,7 @@ _ANCHORS: Final = (datetime(2000, 7, 1, tzinfo=UTC), datetime(2040, 9, 15, tzinf
 
 
 def normal_value(form: str, value: str, *, at: datetime | None = None) -> str:
-    """Give a value in a form of memory-types.md. KeyError: there is no such form.
+    """Return a value in a form of memory-types.md. KeyError: there is no such form.
 
     ``at`` is when it was said: a date such as "next Friday" is read against it, and stays a text without.
     """
@@ -212,7 +212,7 @@ def normal_value(form: str, value: str, *, at: datetime | None = None) -> str:
 
 
 def _folded(value: str) -> str:
-    """Give a value without what never tells two apart: width, case, spaces and punctuation around it."""
+    """Return a value without what never tells two apart: width, case, spaces and punctuation around it."""
     wide = unicodedata.normalize("NFKC", value[:MAX_VALUE])
     text = unicodedata.normalize("NFKC", wide.casefold())
     return " ".join(text.split())[:MAX_VALUE].strip(_ENDS)
@@ -226,7 +226,7 @@ def _settled(value: str, step: Callable[[str], str]) -> str:
 
 
 def normal_text(value: str) -> str:
-    """Give a text without its case, width, end punctuation, leading article and closing particle."""
+    """Return a text without its case, width, end punctuation, leading article and closing particle."""
 
     def step(text: str) -> str:
         text = _folded(text)
@@ -288,7 +288,7 @@ def _url(value: str) -> str:
 
 
 def _date(value: str, at: datetime | None) -> str:
-    """Give 2023-05-04, 2023-05, 2023, or --05-04 for a day of every year; a text where there is no date."""
+    """Return 2023-05-04, 2023-05, 2023, or --05-04 for a day of every year; a text where there is no date."""
     text = _folded(value)
     if _DATE.fullmatch(text):
         return text

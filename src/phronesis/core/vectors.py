@@ -37,7 +37,10 @@ def _matrix(values: Floats, *, dimension: int | None, field: str) -> Floats:
 
 
 def normalised(matrix: Floats) -> Floats:
-    """Give an (n, d) matrix with float32 rows of length 1; a zero row stays zero. InputError for NaN, a wrong shape."""
+    """Return an (n, d) matrix with float32 rows of length 1; a zero row stays zero.
+
+    InputError for NaN, a wrong shape.
+    """
     checked = _matrix(matrix, dimension=None, field="matrix")
     # Dividing by the largest value first keeps the squares of huge and tiny rows inside float32.
     peak = np.abs(checked).max(axis=1, keepdims=True, initial=0.0)
@@ -56,7 +59,7 @@ def side_by_side(parts: Sequence[tuple[Floats, float]]) -> Floats:
 
 
 def quantise(matrix: Floats) -> tuple[npt.NDArray[np.int8], Floats]:
-    """Give (int8 codes (n, d), float32 scales (n,)) such that ``codes * scales[:, None]`` are about the unit rows.
+    """Return (int8 codes (n, d), float32 scales (n,)) such that ``codes * scales[:, None]`` are about the unit rows.
 
     Rows are L2-normalised first; scale = largest absolute value / 127 (symmetric quantisation, Jacob et al. 2018, with
     zero point 0), so a value is off by half a scale at most. A zero row has scale 0. InputError for NaN, infinity, a
@@ -69,7 +72,10 @@ def quantise(matrix: Floats) -> tuple[npt.NDArray[np.int8], Floats]:
 
 
 def rescore(query: Floats, candidates: Floats) -> Floats:
-    """Give the exact cosines, float32 (n,), of a query (d,) with float32 candidates (n, d); 0 where either is zero."""
+    """Return the exact cosines, float32 (n,), of a query (d,) with float32 candidates (n, d).
+
+    0 where either is zero.
+    """
     rows = _matrix(candidates, dimension=None, field="candidates")
     unit = normalised(_matrix(np.atleast_2d(query), dimension=rows.shape[1], field="query"))
     return np.asarray(normalised(rows) @ unit[0], dtype=np.float32)
@@ -152,7 +158,7 @@ class VectorScope:
         self._present[numbers] = False
 
     def cosines(self, query: Floats) -> tuple[Floats, npt.NDArray[np.bool_]]:
-        """Give (float32 cosines, bool mask of the rows that have a vector), both of length ``row_count``.
+        """Return (float32 cosines, bool mask of the rows that have a vector), both of length ``row_count``.
 
         The query (dimension,) need not be normalised. A missing row and a zero vector score 0; the error of a score
         against float32 is below .01. Raises InputError for another dimension or NaN.
@@ -177,13 +183,13 @@ Pairs = Mapping[tuple[str, str], float]
 
 
 def jaccard(first: AbstractSet[_Node], second: AbstractSet[_Node]) -> float:
-    """Give shared / all (Jaccard 1901), in [0, 1]; 0 when both are empty."""
+    """Return shared / all (Jaccard 1901), in [0, 1]; 0 when both are empty."""
     shared = len(first & second)
     return shared / (len(first) + len(second) - shared) if shared else 0.0
 
 
 def similar_pairs(tokens: Mapping[str, AbstractSet[str]], *, threshold: float) -> dict[tuple[str, str], float]:
-    """Give every pair of ids whose tokens' Jaccard similarity is at least ``threshold`` (above 0).
+    """Return every pair of ids whose tokens' Jaccard similarity is at least ``threshold`` (above 0).
 
     Only pairs that share a token are looked at, so time goes with the shared tokens and not with the square of ids.
     """
@@ -201,7 +207,7 @@ def similar_pairs(tokens: Mapping[str, AbstractSet[str]], *, threshold: float) -
 
 
 def components(ids: Iterable[_Node], pairs: Iterable[tuple[_Node, _Node]]) -> list[list[_Node]]:
-    """Give the connected components, each sorted, ordered by their smallest id."""
+    """Return the connected components, each sorted, ordered by their smallest id."""
     root = {node: node for node in ids}
 
     def find(node: _Node) -> _Node:
@@ -220,7 +226,7 @@ def components(ids: Iterable[_Node], pairs: Iterable[tuple[_Node, _Node]]) -> li
 
 
 def cohesion(members: Sequence[str], pairs: Pairs) -> dict[str, float]:
-    """Give each member's mean similarity to the other members; a pair that is not in ``pairs`` counts 0."""
+    """Return each member's mean similarity to the other members; a pair that is not in ``pairs`` counts 0."""
     total = dict.fromkeys(members, 0.0)
     for (first, second), similarity in sorted(pairs.items()):
         if first in total and second in total:

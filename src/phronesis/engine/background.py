@@ -129,7 +129,7 @@ class Background:
 
 
 def failed_entries(unit: Unit) -> list[Entry]:
-    """Give the entries that were set aside, and of which nobody has done since what they were to do."""
+    """Return the entries that were set aside, and of which nobody has done since what they were to do."""
     found = [load_entry(unit, entry_id) for entry_id in entries_with_outcome(unit, FAILED_ROLE)]
     return [
         entry for entry in found
@@ -138,12 +138,12 @@ def failed_entries(unit: Unit) -> list[Entry]:
 
 
 def failed_jobs(unit: Unit) -> list[Job]:
-    """Give a job for each of them, with what went wrong the last time."""
+    """Return a job for each of them, with what went wrong the last time."""
     return [_failed(unit, entry) for entry in failed_entries(unit)]
 
 
 def pending_jobs(unit: Unit, limit: int) -> tuple[list[Job], int]:
-    """Give at most ``limit`` entries that wait for their interpretation, and how many there are."""
+    """Return at most ``limit`` entries that wait for their interpretation, and how many there are."""
     behind = list_behind(unit)
     jobs: list[Job] = []
     for lane in behind:

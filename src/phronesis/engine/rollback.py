@@ -43,7 +43,7 @@ def find_undo(view: LaneView, target_id: str, *, cascade: bool, folds: Mapping[s
 
 
 def undo_handler(folds: Mapping[str, Fold]) -> Handler:
-    """Give the handler of ``rollback``; ``folds`` say, by kind, which fields follow from evidence."""
+    """Return the handler of ``rollback``; ``folds`` say, by kind, which fields follow from evidence."""
 
     def apply(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
         """Undo as far as it stands now; when later changes stand in the way, change nothing."""
@@ -58,7 +58,7 @@ def undo_handler(folds: Mapping[str, Fold]) -> Handler:
 
 
 def taken_back(view: LaneView, item: Item) -> bool:
-    """Tell whether a rollback undid the making of an item: to its lane it was never there."""
+    """Return whether a rollback undid the making of an item: to its lane it was never there."""
     undone = item.status == "archived" and item.ended == "retracted" and item.ended_by is not None
     return undone and view.verb_of(str(item.ended_by)) == ROLLBACK
 
@@ -100,7 +100,7 @@ _Row = TypeVar("_Row", EvidenceRow, Edge)
 
 
 def _before(steps: Sequence[tuple[Sequence[_Row], Sequence[_Row]]]) -> tuple[list[_Row], list[_Row]]:
-    """Give what comes back and what goes when (added, removed) of each delta, newest first, are undone.
+    """Return what comes back and what goes when (added, removed) of each delta, newest first, are undone.
 
     Whatever stands in a touched place goes, so that what was replaced comes back exactly as it was.
     """
@@ -126,7 +126,7 @@ _STANDS_FOR: Final = "entry_id"
 
 
 def called_again(verb: str, payload: Mapping[str, Any]) -> str | None:
-    """Give the verb to call again where a failed entry is not taken up by ``retry``; None where it is."""
+    """Return the verb to call again where a failed entry is not taken up by ``retry``; None where it is."""
     if verb == REDERIVE:
         return REDERIVE
     return ERASE if verb == ERASE and (payload.get("parts") or payload.get("everything")) else None
@@ -139,17 +139,17 @@ def remedy_of(entry: Entry) -> str:
 
 
 def has_failed(unit: Unit, entry_id: str) -> bool:
-    """Tell whether an entry was set aside as failed."""
+    """Return whether an entry was set aside as failed."""
     return any(row["role"] == FAILED_ROLE for row in read_outcomes(unit, [entry_id])[entry_id])
 
 
 def stands_for_another(entry: Entry) -> bool:
-    """Tell whether an entry takes up one that failed."""
+    """Return whether an entry takes up one that failed."""
     return entry.verb == VERB or (entry.verb in REPEATED and _STANDS_FOR in entry.payload)
 
 
 def retry_of(unit: Unit, original: Entry, *, before: int | None = None) -> str | None:
-    """Give the id of the entry that took another up and did not fail (it may be pending), or None.
+    """Return the id of the entry that took another up and did not fail (it may be pending), or None.
 
     ``before`` looks at the lane as it was below that seq.
     """
@@ -162,7 +162,7 @@ def retry_of(unit: Unit, original: Entry, *, before: int | None = None) -> str |
 
 
 def is_made_good(unit: Unit, original: Entry) -> bool:
-    """Tell whether what a failed entry was to do has been taken up, or done otherwise since."""
+    """Return whether what a failed entry was to do has been taken up, or done otherwise since."""
     match called_again(original.verb, original.payload):
         case None:
             return retry_of(unit, original) is not None
@@ -176,7 +176,7 @@ def is_made_good(unit: Unit, original: Entry) -> bool:
 
 
 def failed_original(unit: Unit, entry_id: str) -> Entry:
-    """Give the entry that a retry of ``entry_id`` takes up: itself, or the one that it was a retry of.
+    """Return the entry that a retry of ``entry_id`` takes up: itself, or the one that it was a retry of.
 
     NotFound when there is no such entry, Erased when its words are gone, Conflict when it did not fail, or is asked
     for again by a call of its own.
@@ -209,14 +209,14 @@ def refuse_second_retry(unit: Unit, original: Entry) -> None:
 
 
 def taking_up(original: Entry) -> tuple[str, Mapping[str, Any]]:
-    """Give the verb and payload of the entry that takes up one that failed."""
+    """Return the verb and payload of the entry that takes up one that failed."""
     if original.verb in REPEATED:
         return original.verb, {**original.payload, _STANDS_FOR: original.id}
     return VERB, {_STANDS_FOR: original.id}
 
 
 def retry_handler(originals: Registry) -> Handler:
-    """Give the handler of ``retry``, whose halves are those of the original entry's verb.
+    """Return the handler of ``retry``, whose halves are those of the original entry's verb.
 
     An original that no retry stands for fails it: a lane does not wait for what will never be known. One of a verb that
     nothing here knows raises HandlerMissing, and waits as the original would.

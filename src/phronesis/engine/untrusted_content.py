@@ -60,7 +60,7 @@ class Suspects:
     by_n: Mapping[int, Mapping[str, Any]]
 
     def held(self, n: int, item: Item) -> Item:
-        """Give the item made of text ``n``: in quarantine when the text is suspected."""
+        """Return the item made of text ``n``: in quarantine when the text is suspected."""
         found = self.by_n.get(n)
         if found is None:
             return item
@@ -71,14 +71,14 @@ _NOBODY: Final = Suspects({})
 
 
 def suspected(outcomes: Outcomes) -> Suspects:
-    """Give which texts of an entry are suspected."""
+    """Return which texts of an entry are suspected."""
     if SUSPECTED not in outcomes:
         return _NOBODY
     return Suspects({row["n"]: row for outcome in outcomes[SUSPECTED] for row in outcome.body["suspected"]})
 
 
 def guarded(prepare: Prepare) -> Prepare:
-    """Give ``prepare`` with the look at what is not the user's own after it."""
+    """Return ``prepare`` with the look at what is not the user's own after it."""
 
     def both(bench: Bench, entry: Entry) -> Sequence[Outcome]:
         outcomes = prepare(bench, entry)
@@ -93,7 +93,9 @@ def guarded(prepare: Prepare) -> Prepare:
 
 
 def suspicions(texts: Mapping[int, str], *, beside: Iterable[Outcome] = ()) -> list[Outcome]:
-    """Give the outcomes that say which of ``texts`` read like orders, and refuse to learn from them; none when none do.
+    """Return the outcomes that say which of ``texts`` read like orders, and refuse to learn from them.
+
+    None when none do.
 
     ``beside`` are outcomes of the same entry, whose numbers are taken.
     """
@@ -113,7 +115,7 @@ def suspicions(texts: Mapping[int, str], *, beside: Iterable[Outcome] = ()) -> l
 
 
 def unjudged(entry: Entry, outcomes: Sequence[Outcome], texts: Mapping[int, str]) -> list[Outcome]:
-    """Give the outcomes that say which messages of tools are learned nothing from, for want of their language.
+    """Return the outcomes that say which messages of tools are learned nothing from, for want of their language.
 
     Only what something is proposed from is looked at.
     """
@@ -130,17 +132,17 @@ def unjudged(entry: Entry, outcomes: Sequence[Outcome], texts: Mapping[int, str]
 
 
 def unlearned(outcomes: Outcomes) -> frozenset[int]:
-    """Give the messages of an entry from which nothing is learned, whatever is proposed."""
+    """Return the messages of an entry from which nothing is learned, whatever is proposed."""
     return frozenset(n for outcome in outcomes.get(UNJUDGED, ()) for n in outcome.body[UNJUDGED])
 
 
 def _free(outcomes: Iterable[Outcome]) -> int:
-    """Give a number that no refusals of these outcomes have."""
+    """Return a number that no refusals of these outcomes have."""
     return 1 + max((outcome.n for outcome in outcomes if outcome.role == GATED), default=-1)
 
 
 def repetitions(bench: Bench, entry: Entry, outcomes: Sequence[Outcome], texts: Mapping[int, str]) -> list[Outcome]:
-    """Give the outcome that says which sentences and proposals of an entry repeat what its session was shown.
+    """Return the outcome that says which sentences and proposals of an entry repeat what its session was shown.
 
     Nothing is looked up unless one of ``texts``, which are not the user's, is proposed to be learned from. The user's
     own repetitions are named beside them.
@@ -167,7 +169,7 @@ def repetitions(bench: Bench, entry: Entry, outcomes: Sequence[Outcome], texts: 
 
 
 def _proposed(outcomes: Iterable[Outcome]) -> dict[int, list[tuple[int, int]]]:
-    """Give where the words stand that something is proposed from, by message."""
+    """Return where the words stand that something is proposed from, by message."""
     out: dict[int, list[tuple[int, int]]] = {}
     for outcome in outcomes:
         for row in outcome.body["proposals"] if outcome.role == PROPOSALS else ():
@@ -176,7 +178,7 @@ def _proposed(outcomes: Iterable[Outcome]) -> dict[int, list[tuple[int, int]]]:
 
 
 def _answers(entry: Entry) -> dict[int, str]:
-    """Give the words of what tools were found to answer, numbered behind the messages."""
+    """Return the words of what tools were found to answer, numbered behind the messages."""
     calls = entry.payload.get("tool_calls", ())
     first = len(entry.payload.get("messages", ()))
     found = {first + n: "\n".join(words_in(call.get("result"))) for n, call in enumerate(calls) if not is_erased(call)}
@@ -184,7 +186,7 @@ def _answers(entry: Entry) -> dict[int, str]:
 
 
 def words_in(value: Any) -> Iterator[str]:
-    """Give the texts in a JSON value, in order, the names of its members too."""
+    """Return the texts in a JSON value, in order, the names of its members too."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
@@ -197,7 +199,7 @@ def words_in(value: Any) -> Iterator[str]:
 
 
 def _spoken_for(entry: Entry) -> dict[int, str]:
-    """Give the words of the messages that are trusted less than the user's."""
+    """Return the words of the messages that are trusted less than the user's."""
     messages = entry.payload.get("messages", ())
     if not any(not is_erased(message) and message["role"] in SPOKEN_FOR for message in messages):
         return {}

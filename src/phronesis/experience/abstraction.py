@@ -55,7 +55,7 @@ class Seen:
 
 
 def see(view: LaneView, entry: Entry) -> Seen:
-    """Give what an abstraction looks at: crossed patterns hold events of others, which would count twice."""
+    """Return what an abstraction looks at: crossed patterns hold events of others, which would count twice."""
     patterns = [one for one in view.find(kinds=(PATTERN,)) if not one.data.get("cluster_info", {}).get(CROSSED)]
     rows = view.evidence([one.id for one in patterns])
     events = _events(view, (row.source_key for held in rows.values() for row in held))
@@ -69,7 +69,7 @@ def see(view: LaneView, entry: Entry) -> Seen:
 
 
 def put_away(principle: Item) -> bool:
-    """Tell whether a person, or forgetting, put a principle away: it is not made anew, nor changed.
+    """Return whether a person, or forgetting, put a principle away: it is not made anew, nor changed.
 
     What a rollback took back is archived and retracted at once, and may be made again.
     """
@@ -150,7 +150,7 @@ class AbstractAsker(Protocol):
         ...
 
     def ask(self, tenant: str, task: Task[Any]) -> Answer[Any]:
-        """Give an answer of the task's form, or why there is none."""
+        """Return an answer of the task's form, or why there is none."""
         ...
 
 
@@ -193,7 +193,7 @@ def _wording(one: WordedForm) -> Wording:
 
 
 def _lawful(one: WordedForm) -> bool:
-    """Whether a model's words say something, and give no orders to the model that will read them."""
+    """Return whether a model's words say something, and give no orders to the model that will read them."""
     whole = f"{one.condition}\n{one.action}\n{one.because}\n{one.watch_out}"
     return bool(one.condition.strip() and one.action.strip()) and find_order(whole) is None
 
@@ -259,7 +259,7 @@ class Abstracting:
         self._likeness = TopicLikeness(self.embedders)
 
     def __call__(self, bench: Bench, entry: Entry) -> Sequence[Outcome]:
-        """Give what changes among the principles of a lane."""
+        """Return what changes among the principles of a lane."""
         with bench.view() as view:
             seen = see(view, entry)
         with self._lock:
@@ -312,7 +312,7 @@ def _drawn(seen: Seen, topics: Sequence[Sequence[int]]) -> list[Drawn]:
 
 
 def _held(seen: Seen) -> dict[str, list[str]]:
-    """Give, by principle, the patterns that it has to do with."""
+    """Return, by principle, the patterns that it has to do with."""
     return {one: [row.source_key for row in rows if row.polarity in OWN] for one, rows in seen.evidence.items()}
 
 

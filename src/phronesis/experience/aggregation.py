@@ -77,7 +77,7 @@ class Part:
         return np.unique(np.concatenate([self.rows, *self.by_view.values(), *standing]))
 
     def stays(self, group: Found) -> str | None:
-        """Give the pattern that a group is, of which nothing else is to be said."""
+        """Return the pattern that a group is, of which nothing else is to be said."""
         # One that returns takes events out of others, which are the same events then, and not what they were.
         if self.returning or not self.news.isdisjoint(group.rows):
             return None
@@ -88,7 +88,7 @@ class Part:
 
 
 def clusters_of(reader: ViewReader, part: Part) -> dict[str, Any]:
-    """Give the body of an aggregation's outcome: which groups there are, and what is to be said of each."""
+    """Return the body of an aggregation's outcome: which groups there are, and what is to be said of each."""
     table, looked_at = reader.table, part.looked_at
     events = reader.view.items([table.ids[row] for row in looked_at.tolist()])
     rows = {row for row in looked_at.tolist() if table.ids[row] in events}
@@ -144,7 +144,7 @@ def _said(held: Sequence[Item], rarity: Callable[[str], float]) -> dict[str, Any
 
 
 def _found(table: EventTable, part: Part, views: ViewTable, held: AbstractSet[int]) -> list[Found]:
-    """Give the groups that are alike on the whole, then those of one view only, then those of two crossed (EMB-08).
+    """Return the groups that are alike on the whole, then those of one view only, then those of two crossed (EMB-08).
 
     ``held`` are the rows whose events are there. Patterns that stand come last.
     """
@@ -170,7 +170,7 @@ def _found(table: EventTable, part: Part, views: ViewTable, held: AbstractSet[in
 
 
 def _weighted(table: EventTable, bonds: Bonds, views: ViewTable, found: Found) -> list[tuple[str, float]]:
-    """Give the ids of a group's events, each with how typical it is, the most typical first."""
+    """Return the ids of a group's events, each with how typical it is, the most typical first."""
     compared = found.rows[:_WEIGHED]
     if found.views:
         places = [views.places[table.ids[row]] for row in compared]
@@ -181,7 +181,7 @@ def _weighted(table: EventTable, bonds: Bonds, views: ViewTable, found: Found) -
 
 
 def _weights(alike: Floats, size: int) -> list[float]:
-    """Give each member's mean likeness to the others, 1 for twice what belonging together needs."""
+    """Return each member's mean likeness to the others, 1 for twice what belonging together needs."""
     sampled = len(alike)
     total = alike.sum(axis=1) - np.diag(alike)
     means = np.clip(total / max(1, sampled - 1) / 2.0, 0.0, 1.0)
@@ -190,7 +190,7 @@ def _weights(alike: Floats, size: int) -> list[float]:
 
 
 def outcome_of(labels: Iterable[str | None]) -> str:
-    """Give failure where at least one failed, else success, else unknown: failures go first (EMB-08)."""
+    """Return failure where at least one failed, else success, else unknown: failures go first (EMB-08)."""
     found = set(labels)
     return next((label for label in ("failure", "success") if label in found), "unknown")
 
@@ -233,7 +233,7 @@ class Aggregating:
     _last: tuple[tuple[str, str, int], list[Outcome]] | None = None
 
     def __call__(self, bench: Bench, entry: Entry) -> Sequence[Outcome]:
-        """Give the groups of what is new since the last time, or of everything with ``full``.
+        """Return the groups of what is new since the last time, or of everything with ``full``.
 
         Two threads may come with one entry; the second is given what the first has prepared meanwhile, and nothing
         once that is applied.
@@ -263,7 +263,7 @@ class Aggregating:
         return [Outcome(role=CLUSTERS, made_by=MADE_BY, body=clusters_of(reader, part))]
 
     def _part(self, reader: ViewReader, entry: Entry) -> Part | None:
-        """Give what an aggregation looks at; None where nothing is new."""
+        """Return what an aggregation looks at; None where nothing is new."""
         view, table = reader.view, reader.table
         last = marked(view)
         news, back = table.changed_since(view, last), returning(view, last)
@@ -276,7 +276,7 @@ class Aggregating:
 
 
 def _near(reader: ViewReader, news: Sequence[str], back: Sequence[str]) -> Part:
-    """Give what some events reach."""
+    """Return what some events reach."""
     view, table = reader.view, reader.table
     reached = reach_of(view, table, near_to(reader, news))
     by_view = {name: table.rows(sorted(ids)) for name, ids in reached.by_view.items()}
@@ -293,7 +293,7 @@ def _near(reader: ViewReader, news: Sequence[str], back: Sequence[str]) -> Part:
 
 
 def _grown(table: EventTable, news: int) -> bool:
-    """Tell whether a lane passed one of the sizes at which everything is looked at, each so much above the last."""
+    """Return whether a lane passed one of the sizes at which everything is looked at, each so much above the last."""
     now = len(table.alive)
     beyond, small = (BY_WORDS, WORDED) if table.model is None else (GROWTH, SMALL)
     growth = CLOSE if now <= small else beyond
@@ -301,7 +301,7 @@ def _grown(table: EventTable, news: int) -> bool:
 
 
 def _everything(view: LaneView, table: EventTable, *, again: bool = False, back: Sequence[str] = ()) -> Part:
-    """Give all there is; of a lane that went on since, the patterns that ended meanwhile too."""
+    """Return all there is; of a lane that went on since, the patterns that ended meanwhile too."""
     touched = [item.id for item in view.find(kinds=(PATTERN,), live=not again)]
     everything = table.everything()
     return Part(everything, dict.fromkeys(ALONE, everything), touched, bonds_among(view, table.ids, table), back)

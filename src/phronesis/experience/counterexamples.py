@@ -42,7 +42,7 @@ one that shares half of the words is another action."""
 
 
 def with_loose(view: LaneView, patterns: Sequence[SeenPattern]) -> list[SeenPattern]:
-    """Give patterns with, as counterexamples, the loose events of their matter that came out otherwise."""
+    """Return patterns with, as counterexamples, the loose events of their matter that came out otherwise."""
     members = {event.id for one in patterns for event in one.events}
     labels = {one: label for label in KNOWN for one in labelled_ids(view.unit, view.lane_id, L1, label)}
     parts = changed_parts(view.unit, view.lane_id, L1, ALIKE, after=0)
@@ -77,7 +77,7 @@ def _joined(known: Sequence[L1Event], more: Sequence[L1Event]) -> tuple[L1Event,
 
 
 def repeats(topic: Sequence[SeenPattern]) -> dict[tuple[str, str], float]:
-    """Give which events did what the events of a pattern of the other outcome did, by the words of the attempts."""
+    """Return which events did what the events of a pattern of the other outcome did, by the words of the attempts."""
     events = {event.id: event for one in topic for event in (*one.events, *one.counter)}
     if len({event.label for event in events.values()}) < len(KNOWN):
         return {}
@@ -101,7 +101,7 @@ def repeats(topic: Sequence[SeenPattern]) -> dict[tuple[str, str], float]:
 
 
 def _cohesion(alike: Floats) -> float:
-    """Give how much the attempts of a pattern are like the one that each is most like."""
+    """Return how much the attempts of a pattern are like the one that each is most like."""
     apart = alike - 2.0 * np.eye(len(alike), dtype=np.float32)
     return float(np.maximum(apart.max(axis=1), 0.0).mean())
 
@@ -111,7 +111,7 @@ def _rows(place: Mapping[str, int], events: Sequence[L1Event]) -> Rows:
 
 
 def bags_of(patterns: Sequence[SeenPattern], terms: Mapping[str, bytes]) -> Bags:
-    """Give the words of patterns, and behind them those of unrelated texts: what two patterns share is rare then."""
+    """Return the words of patterns, and behind them those of unrelated texts: what two patterns share is rare then."""
     return Bags.of(_background([_summed(one, terms) for one in patterns]))
 
 
@@ -137,7 +137,7 @@ def _unrelated() -> tuple[Counter[int], ...]:
 
 
 def _background(counted: Sequence[Mapping[int, int]]) -> list[Bag]:
-    """Give bags of terms by number, those of unrelated texts behind them."""
+    """Return bags of terms by number, those of unrelated texts behind them."""
     numbers: dict[int, int] = {}
     return [
         (np.array([numbers.setdefault(term, len(numbers)) for term in one], np.int32),
@@ -177,7 +177,7 @@ def counterexamples(table: EventTable, groups: Sequence[Sequence[int]]) -> list[
 
 
 def spoken_against(view: LaneView, table: EventTable, news: Sequence[str]) -> list[str]:
-    """Give the patterns that some events speak against, or did: what is said of these changes with the events.
+    """Return the patterns that some events speak against, or did: what is said of these changes with the events.
 
     It goes by the weights that the members have, which differ by little from those that they would be given now.
     """
@@ -201,7 +201,7 @@ def spoken_against(view: LaneView, table: EventTable, news: Sequence[str]) -> li
 
 
 def members_of(view: LaneView, patterns: Sequence[str]) -> dict[str, list[str]]:
-    """Give the events of each pattern, the most typical first."""
+    """Return the events of each pattern, the most typical first."""
     found: dict[str, list[tuple[str, float]]] = {one: [] for one in patterns}
     for edge in view.edges_to(patterns, MEMBER_OF):
         found[edge.to_id].append((edge.from_id, edge.weight))
@@ -209,5 +209,5 @@ def members_of(view: LaneView, patterns: Sequence[str]) -> dict[str, list[str]]:
 
 
 def typical_first(members: Iterable[tuple[str, float]]) -> list[tuple[str, float]]:
-    """Give members with their weights, the most typical first."""
+    """Return members with their weights, the most typical first."""
     return sorted(members, key=lambda one: (-one[1], one[0]))

@@ -39,12 +39,12 @@ MAX_WHOLE: Final = 2 * CHUNK_CHARACTERS
 
 
 def view_part(view: str) -> str:
-    """Give the name of the part that a view is."""
+    """Return the name of the part that a view is."""
     return f"{ASIDE}{view}"
 
 
 def whole_text(data: Mapping[str, Any]) -> str:
-    """Give what an event says as a whole: its views, and its constraints, which are part of the situation."""
+    """Return what an event says as a whole: its views, and its constraints, which are part of the situation."""
     texts = [text for view in VIEWS if (text := data.get(view, ""))]
     return "\n".join(dict.fromkeys([*texts, *data.get("constraints", ())]))[:MAX_WHOLE]
 
@@ -119,17 +119,17 @@ class Encoders:
 
     @property
     def general(self) -> tuple[Embedder, ...]:
-        """Give those that were taught nothing about lessons, the tenant's own first."""
+        """Return those that were taught nothing about lessons, the tenant's own first."""
         return (self.own,) if self.beside is None else (self.own, self.beside)
 
     @property
     def all(self) -> tuple[Embedder, ...]:
-        """Give them all, the tenant's own first."""
+        """Return them all, the tenant's own first."""
         return (*self.general, *self.of_lessons)
 
     @property
     def taught(self) -> Mapping[str, Embedder]:
-        """Give those that were taught, by the name of the metric that compares what they see."""
+        """Return those that were taught, by the name of the metric that compares what they see."""
         return dict(zip((TAUGHT, ENGLISH), self.of_lessons, strict=False))
 
     @property
@@ -166,12 +166,12 @@ class Facet:
         self.centre = Centre.of(self._raw.rows.astype(np.float32), unrelated, LANGUAGES)
 
     def centred(self, first: int) -> Floats:
-        """Give the rows from ``first`` on less the centre, once there is one."""
+        """Return the rows from ``first`` on less the centre, once there is one."""
         assert self.centre is not None  # it is built  # noqa: S101
         return self.centre.centred(self._raw.rows[first:].astype(np.float32))
 
     def weights(self, weight: float) -> Floats:
-        """Give what each number counts: a cosine in units of how far unrelated texts are apart."""
+        """Return what each number counts: a cosine in units of how far unrelated texts are apart."""
         assert self.centre is not None  # it is built  # noqa: S101
         return np.full(self.encoder.dimension, weight / self.centre.spread, np.float32)
 
@@ -195,14 +195,14 @@ class Placed:
             self._start = max(self.apart.start, usual + self.apart.over_usual)
 
     def weights(self, weight: float) -> Floats:
-        """Give what each number counts: what a cosine has over the start, in units of how far cosines are apart."""
+        """Return what each number counts: what a cosine has over the start, in units of how far cosines are apart."""
         out = np.full(self.at.stop - self.at.start, weight / self.apart.spread, np.float32)
         out[-1] *= -self._start
         return out
 
 
 def with_presence(vectors: Floats | Halves) -> Floats:
-    """Give rows of length 1, or of 0 for an event in which an encoder sees nothing, and whether it sees something."""
+    """Return rows of length 1, or of 0 for an event in which an encoder sees nothing, and whether it sees something."""
     return np.concatenate([vectors, np.any(vectors, axis=1)[:, None]], axis=1).astype(np.float32)
 
 
@@ -240,12 +240,12 @@ class Meaning:
 
     @property
     def built(self) -> bool:
-        """Whether there are vectors to compare."""
+        """Return whether there are vectors to compare."""
         return any(facet.centre is not None for facet in self.facets)
 
     @property
     def taught(self) -> Mapping[str, Embedder]:
-        """Give the encoders that were taught what a lesson is, by the name of the metric that compares by them."""
+        """Return the encoders that were taught what a lesson is, by the name of the metric that compares by them."""
         return {} if self.encoders is None else self.encoders.taught
 
     @property
@@ -291,7 +291,7 @@ class Meaning:
         self._centred = len(self._rows)
 
     def metric(self, weights: Mapping[str, float]) -> SideBySide:
-        """Give what compares them all, each by what it counts; wholes share theirs."""
+        """Return what compares them all, each by what it counts; wholes share theirs."""
         alike = Counter(facet.name for facet in self.facets)
         counts = [one.weights(weights[one.name] / alike[one.name]) for one in self.facets]
         counts += [placed.weights(weights[name]) for name, placed in self.told_apart.items()]
@@ -305,7 +305,7 @@ Seen = Mapping[tuple[str, str], Halves]
 def read_vectors_of(
     view: LaneView, lane_id: int, encoders: Encoders | None, fresh: Sequence[Compared], *, after: int
 ) -> Seen:
-    """Give the vectors of events whose documents changed after an entry; what is not stored is made.
+    """Return the vectors of events whose documents changed after an entry; what is not stored is made.
 
     An event of one text has no views, and what was tried is that text. The parts by the encoder beside are given where
     a map asks for them. ModelError: the encoder's server is away.
@@ -325,14 +325,14 @@ def read_vectors_of(
 
 
 def _wholes(view: LaneView, lane_id: int, encoder: Embedder, fresh: Sequence[Compared]) -> Halves:
-    """Give the wholes of events by one encoder."""
+    """Return the wholes of events by one encoder."""
     return vectors_of(view, lane_id, encoder, {one.id: one.item_id for one in fresh})
 
 
 def _parts(
     view: LaneView, lane_id: int, encoder: Embedder, fresh: Sequence[Compared], name: str, *, after: int
 ) -> Halves:
-    """Give one view of events, a row of zeros where an event has none."""
+    """Return one view of events, a row of zeros where an event has none."""
     place = {document.item_id: n for n, document in enumerate(fresh)}
     changed = changed_parts(view.unit, lane_id, L1, view_part(name), after=after) if fresh else []
     owners = {one.id: one.item_id for one in changed if one.current_to is None and one.item_id in place}
@@ -342,7 +342,7 @@ def _parts(
 
 
 def vectors_of(view: LaneView, lane_id: int, encoder: Embedder, owners: Mapping[str, str]) -> Halves:
-    """Give the vectors of documents of events, whose ids stand beside them, a row each in their order.
+    """Return the vectors of documents of events, whose ids stand beside them, a row each in their order.
 
     Those that are not stored yet are made.
     """
@@ -359,5 +359,5 @@ def vectors_of(view: LaneView, lane_id: int, encoder: Embedder, owners: Mapping[
 
 
 def unrelated_vectors(encoder: Embedder) -> Floats:
-    """Give the vectors of texts that have nothing in common, encoded as events are."""
+    """Return the vectors of texts that have nothing in common, encoded as events are."""
     return np.stack([encoder.embed_query(text) for text in TEXTS])

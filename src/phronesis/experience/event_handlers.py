@@ -31,7 +31,10 @@ from phronesis.store.lane_view import LaneView
 
 
 def without_unheld(view: LaneView, _entry: Entry, changes: Changes, held: Mapping[str, Item]) -> Changes:
-    """Give the changes with the evidence of principles that goes with them. ``held`` are the items that they touch."""
+    """Return the changes with the evidence of principles that goes with them.
+
+    ``held`` are the items that they touch.
+    """
     gone = _gone(changes, held)
     if not gone:
         return changes
@@ -48,7 +51,7 @@ def without_unheld(view: LaneView, _entry: Entry, changes: Changes, held: Mappin
 
 
 def _gone(changes: Changes, held: Mapping[str, Item]) -> set[str]:
-    """Give the patterns and events that were live, and are not after the changes."""
+    """Return the patterns and events that were live, and are not after the changes."""
     fields: dict[str, dict[str, object]] = {}
     for patch in changes.patches:
         fields.setdefault(patch.item_id, {}).update(patch.fields)
@@ -104,7 +107,7 @@ class Reading:
     sources: Sources
 
     def __call__(self, _bench: Bench, entry: Entry) -> Sequence[Outcome]:
-        """Give the drafts, and the orders to a model that a machine's words hold."""
+        """Return the drafts, and the orders to a model that a machine's words hold."""
         payload = entry.payload
         source = self.sources[payload["source_type"]]
         raw = Raw(text=payload["text"], name=payload.get("name", ""), recorded_at=entry.recorded_at)
@@ -122,7 +125,7 @@ def apply_source(view: LaneView, entry: Entry, outcomes: Outcomes, *, version: i
 
 
 def _given(entry: Entry, *, long_errors: bool = True) -> list[Telling]:
-    """Give the experiences of an entry that are not erased."""
+    """Return the experiences of an entry that are not erased."""
     out = []
     for n, nei in enumerate(entry.payload.get(EVENTS) or ()):
         if not is_erased(nei):
@@ -150,7 +153,7 @@ def _draft_of(nei: Mapping[str, Any], long_errors: bool) -> Draft:
 
 
 def _read(entry: Entry, outcomes: Sequence[Outcome]) -> list[Telling]:
-    """Give what an adapter read, each with its lines behind the reference of the whole: ``build.log#L12-L15``."""
+    """Return what an adapter read, each with its lines behind the reference of the whole: ``build.log#L12-L15``."""
     payload = entry.payload
     whole = payload.get("source_ref") or f"entry:{entry.id}"
     given = payload.get("occurred_at")
@@ -231,7 +234,7 @@ def _about(entry: Entry, item: Item, artifact: Artifact) -> Edge:
 
 
 def handlers(read: Prepare | None) -> tuple[Handler, ...]:
-    """Give the handlers of experiences and sources, sources read so."""
+    """Return the handlers of experiences and sources, sources read so."""
     return (
         Handler(verb=EXPERIENCE, version=3, apply=apply_experience, prepare=prepare_experience, quick=True,
                 separable=True, older={1: partial(apply_experience, version=1, long_errors=False),

@@ -128,43 +128,43 @@ class EventTable:
         return MEANT if self.meaning.map is None else MAPPED
 
     def rows(self, ids: Sequence[str]) -> Rows:
-        """Give the rows of the events that are there and alive."""
+        """Return the rows of the events that are there and alive."""
         found = (self.row_of.get(one) for one in ids)
         return np.array(sorted({row for row in found if row is not None and row in self.alive}), dtype=np.int64)
 
     def document_of(self, item_id: str) -> str:
-        """Give the document that is compared with others, the whole of an event that is there."""
+        """Return the document that is compared with others, the whole of an event that is there."""
         return self._documents[self.row_of[item_id]]
 
     def everything(self) -> Rows:
-        """Give the rows of all events that are alive."""
+        """Return the rows of all events that are alive."""
         return np.array(sorted(self.alive), dtype=np.int64)
 
     def outcomes(self) -> npt.NDArray[np.int64]:
-        """Give each row's group of outcomes: `SUCCESS`, `OTHER`, or `NOBODY` for one that is left out."""
+        """Return each row's group of outcomes: `SUCCESS`, `OTHER`, or `NOBODY` for one that is left out."""
         return self._groups
 
     def grouper(self, bonds: Bonds) -> Grouper:
-        """Give what groups the events, within what people said of them."""
+        """Return what groups the events, within what people said of them."""
         assert self.neighbours is not None  # caught up first  # noqa: S101
         return Grouper(self.neighbours, self.belonging, bonds)
 
     def rarity(self, term: str) -> float:
-        """Give how rare a readable term is in the lane (its idf); 0 for what says nothing."""
+        """Return how rare a readable term is in the lane (its idf); 0 for what says nothing."""
         numbers = [self._numbers.get(term_hash(token)) for token in tokenize(term)]
         known = [self._words.idf(number) for number in numbers if number is not None and self._words is not None]
         return sum(known) / len(known) if known else 0.0
 
     def bag_of(self, text: str) -> Bag:
-        """Give the terms of a text, by their numbers here."""
+        """Return the terms of a text, by their numbers here."""
         return self._bag(pack_terms(tokenize(text)))
 
     def background(self) -> Bags:
-        """Give the terms of texts that are unrelated."""
+        """Return the terms of texts that are unrelated."""
         return Bags.of([self.bag_of(text) for text in TEXTS])
 
     def changed_since(self, view: LaneView, seq: int) -> list[str]:
-        """Give the events that came, changed, went or were spoken of after entry ``seq``."""
+        """Return the events that came, changed, went or were spoken of after entry ``seq``."""
         rows = changed_parts(view.unit, self.lane_id, L1, ALIKE, after=seq)
         return sorted({row.item_id for row in rows} | spoken_of(view, seq))
 
@@ -200,7 +200,7 @@ class EventTable:
             self._build(self._groups, unrelated_of)
 
     def _successful(self, view: LaneView, seen: int, fresh: Iterable[Item]) -> set[str]:
-        """Give the events that are successes now: those of the last look, and what came and was relabelled since."""
+        """Return the events that are successes now: those of the last look, and what came and was relabelled since."""
         patches = patches_since(view.unit, self.lane_id, seen, most=FEW_CHANGES) if self.ids else None
         if patches is None:
             return labelled_ids(view.unit, self.lane_id, L1, "success")
@@ -246,7 +246,7 @@ class EventTable:
         return row
 
     def _relabelled(self, successes: AbstractSet[str]) -> list[int]:
-        """Give the events whose label moved to the other group a new row there; the old one is left."""
+        """Return the events whose label moved to the other group a new row there; the old one is left."""
         other, self._successes = successes ^ self._successes, successes
         rows = sorted(self.row_of[one] for one in other if one in self.row_of)
         moved = [row for row in rows if row < len(self._groups) and row in self.alive]
@@ -283,7 +283,7 @@ class EventTable:
 
 
 def _marks_of(item: Item | None) -> frozenset[str]:
-    """Give what an adapter knows of an event's kind of error: a family by name, else the errors that it read."""
+    """Return what an adapter knows of an event's kind of error: a family by name, else the errors that it read."""
     if item is None or item.data.get("field_origin", {}).get("result") != "rule":
         return frozenset()
     family = item.data.get("family")
@@ -294,7 +294,7 @@ def _marks_of(item: Item | None) -> frozenset[str]:
 
 @once
 def _passed_over() -> frozenset[int]:
-    """Give the hashes of terms that say nothing of a lesson: bare numbers and single Latin letters."""
+    """Return the hashes of terms that say nothing of a lesson: bare numbers and single Latin letters."""
     letters = [chr(code) for code in range(ord("a"), ord("z") + 1)]
     return frozenset(map(term_hash, [*map(str, range(_NUMBERS)), *letters]))
 
@@ -310,7 +310,10 @@ class EventTables:
     def of(
         self, view: LaneView, encoders: Encoders | None, *, before: int, fresh: bool = False
     ) -> tuple[EventTable, list[int]]:
-        """Give a lane's table, caught up, and the rows that are new in it; by words alone while the encoder is away."""
+        """Return a lane's table, caught up, and the rows that are new in it.
+
+        By words alone while the encoder is away.
+        """
         key = (view.unit.tenant, view.lane_id)
         table = None if fresh else self._tables.pop(key, None)
         if (

@@ -61,7 +61,7 @@ _EDGES: Final = CHINESE_FUNCTION_CHARACTERS | frozenset(
 
 
 def readable(text: str) -> list[str]:
-    """Give a text's Latin words in lower case, and its Chinese stretches of two to `LONGEST` characters."""
+    """Return a text's Latin words in lower case, and its Chinese stretches of two to `LONGEST` characters."""
     words = [word for word in map(str.lower, _WORDS.findall(text[:MAX_READ]))
              if word not in ENGLISH_STOP_WORDS and word not in _LIGHT]  # fmt: skip
     return words + [stretch for run in _HAN.findall(text[:MAX_READ]) for stretch in _stretches(run)]
@@ -81,7 +81,7 @@ APART: Final = "cannot_link"
 
 
 def drawn_among(view: LaneView, ids: Iterable[str]) -> Drawn:
-    """Give all that was drawn of some events, and of those that they must be together with."""
+    """Return all that was drawn of some events, and of those that they must be together with."""
     together, apart = set[tuple[str, str]](), set[tuple[str, str]]()
     known, waiting = set[str](), sorted(set(ids))
     while waiting:
@@ -94,7 +94,7 @@ def drawn_among(view: LaneView, ids: Iterable[str]) -> Drawn:
 
 
 def bonded_events(view: LaneView, ids: Collection[str]) -> set[str]:
-    """Give the events that some must be together with."""
+    """Return the events that some must be together with."""
     drawn = drawn_among(view, ids)
     part_of = drawn.part_of()
     wanted = {part_of[one] for one in ids if one in part_of}
@@ -102,14 +102,14 @@ def bonded_events(view: LaneView, ids: Collection[str]) -> set[str]:
 
 
 def bonds_among(view: LaneView, ids: Iterable[str], table: EventTable) -> Bonds:
-    """Give the bonds among some events, by row of the table."""
+    """Return the bonds among some events, by row of the table."""
     found = list(ids)
     rows, groups = {table.ids[row]: row for row in table.rows(found).tolist()}, table.outcomes()
     return resolved(drawn_among(view, found), rows, {row: int(groups[row]) for row in rows.values()})
 
 
 def bond(entry_id: str, one: str, other: str, *, together: bool, origin: Origin = "human") -> Edge:
-    """Give the edge that says whether two events belong together; it stands in the place of one drawn before."""
+    """Return the edge that says whether two events belong together; it stands in the place of one drawn before."""
     first, second = sorted((one, other))
     return Edge(type=SIMILAR, from_kind="item", from_id=first, to_kind="item", to_id=second, entry_id=entry_id,
                 grade=TOGETHER if together else APART, origin=origin)  # fmt: skip
@@ -140,7 +140,7 @@ class ViewTable:
     threshold: float
 
     def cohesions(self, members: Sequence[str]) -> dict[str, float]:
-        """Give how alike members are in each view that enough of them have, the most typical first."""
+        """Return how alike members are in each view that enough of them have, the most typical first."""
         rows = [self.places[one] for one in members[:SAMPLED]]
         out = {}
         for view, metric in self.metrics.items():
@@ -151,7 +151,7 @@ class ViewTable:
         return out
 
     def alike(self, names: Sequence[str], there: Rows) -> Floats:
-        """Give how alike some events are in each of some views, in units of what a group by one needs."""
+        """Return how alike some events are in each of some views, in units of what a group by one needs."""
         least = np.minimum.reduce([self.metrics[name].matrix(there, there) for name in names])
         out: Floats = least / np.float32(self.threshold)
         return out
@@ -159,7 +159,7 @@ class ViewTable:
     def groups(
         self, pairs: Pairs, known: Sequence[Sequence[int]], among: Mapping[str, AbstractSet[int]]
     ) -> list[tuple[tuple[str, ...], list[int]]]:
-        """Give groups that are alike in one view, then in two, and no known ones, by place, each with its views.
+        """Return groups that are alike in one view, then in two, and no known ones, by place, each with its views.
 
         Those of one view are ``among`` the events that are named for it.
         """
@@ -207,7 +207,10 @@ class ViewReader:
     """The last events by words, of which all are compared: they say how rare words are."""
 
     def of(self, items: Mapping[str, Item], wanted: Mapping[str, AbstractSet[str]]) -> ViewTable:
-        """Give the views of some events; by meaning only those that are ``wanted`` of a view can be compared in it."""
+        """Return the views of some events.
+
+        By meaning only those that are ``wanted`` of a view can be compared in it.
+        """
         ids = sorted(items)
         texts = [{name: text for name in VIEWS if (text := items[one].data.get(name))} for one in ids]
         having = {name: frozenset(n for n, told in enumerate(texts) if name in told) for name in VIEWS}
@@ -255,6 +258,9 @@ class ViewReader:
             self._read[name].take(ids, vectors[[place[wanted[one, name]] for one in ids]])
 
     def _document(self, stored: Mapping[tuple[str, str], str], one: str, texts: Mapping[str, str], name: str) -> str:
-        """Give the document that holds a view: of two that say the same the first is stored, of one alone the whole."""
+        """Return the document that holds a view.
+
+        Of two that say the same the first is stored, of one alone the whole.
+        """
         first = next(view for view in VIEWS if texts.get(view) == texts[name])
         return stored.get((one, view_part(first))) or self.table.document_of(one)

@@ -74,13 +74,13 @@ def _judged(view: LaneView, entry: Entry, target: Item) -> Changes:
 
 
 def _same_voice(old: EvidenceRow, new: EvidenceRow) -> bool:
-    """Whether a row is what the same actor said before on the same matter: the later stands in its place."""
+    """Return whether a row is what the same actor said before on the same matter: the later stands in its place."""
     same = (old.part, old.source_key, matter_of(old.polarity)) == (new.part, new.source_key, matter_of(new.polarity))
     return same and (not new.part or old.source_item_id == new.source_item_id)
 
 
 def _above(view: LaneView, target: Item, row: EvidenceRow) -> list[EvidenceRow]:
-    """Give what the patterns and principles above hear of it: on the part that the item is to them."""
+    """Return what the patterns and principles above hear of it: on the part that the item is to them."""
     if matter_of(row.polarity) == "use":
         return []
     if target.kind not in (PATTERN, L1):
@@ -100,7 +100,10 @@ def _above(view: LaneView, target: Item, row: EvidenceRow) -> list[EvidenceRow]:
 def _on_principles(
     view: LaneView, pattern: Item, rows: Sequence[EvidenceRow], row: EvidenceRow
 ) -> Iterable[EvidenceRow]:
-    """Give what principles hear of a member of one of their patterns; it weighs as much as its share of the pattern."""
+    """Return what principles hear of a member of one of their patterns.
+
+    It weighs as much as its share of the pattern.
+    """
     weights = {one.source_key: one.weight for one in membership(rows) if one.polarity == "support"}
     if row.item_id not in weights:
         return
@@ -163,7 +166,7 @@ def _difference(entry: Entry, before: Drawn, after: Drawn) -> tuple[list[Edge], 
 
 
 def _into(entry: Entry, pattern: str, target: str) -> Edge:
-    """Give the edge that says which pattern goes on, when another's events come to it."""
+    """Return the edge that says which pattern goes on, when another's events come to it."""
     return Edge(type=SIMILAR, from_kind="item", from_id=pattern, to_kind="item", to_id=target, entry_id=entry.id,
                 grade=TOGETHER, origin=origin_of(entry.actor))  # fmt: skip
 
@@ -172,7 +175,7 @@ HANDLERS: Final = (Handler(verb=FEEDBACK, apply=apply_feedback),)
 
 
 def scheduled_by(payload: Any) -> tuple[str, ...]:
-    """Give the events that the next clustering groups anew because of an entry's payload."""
+    """Return the events that the next clustering groups anew because of an entry's payload."""
     return tuple(payload.get(SPOKEN) or ())
 
 
@@ -195,7 +198,7 @@ MAX_MERGED: Final = 100
 def feedback_payload(
     view: LaneView, target: Item, kind: object, value: object, *, again: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Give what is recorded of feedback on an item; InputError names the field and the remedy.
+    """Return what is recorded of feedback on an item; InputError names the field and the remedy.
 
     ``again`` is what was recorded under the call's idempotency key: the same call says the same, come what may.
     """

@@ -34,12 +34,12 @@ _AND: Final = " and "
 
 
 def method_of(views: Sequence[str]) -> str:
-    """Give the method of a group that is alike in some views; `JOINT` without any."""
+    """Return the method of a group that is alike in some views; `JOINT` without any."""
     return JOINT + (_BY + _AND.join(views) if views else "")
 
 
 def views_of(method: str) -> tuple[str, ...]:
-    """Give the views of a method; none for `JOINT`."""
+    """Return the views of a method; none for `JOINT`."""
     _, by, names = method.partition(_BY)
     return tuple(names.split(_AND)) if by else ()
 
@@ -67,7 +67,7 @@ class Reach:
 
 
 def near_to(reader: ViewReader, news: Sequence[str]) -> Near:
-    """Give what some events may belong together with: neighbours, theirs or whose they are, that are alike enough."""
+    """Return what some events may belong together with: neighbours, theirs or whose they are, that are alike enough."""
     table = reader.table
     whole, by_view = set(news), {name: set(news) for name in ALONE}
     opposed = spoken_against(reader.view, table, news)
@@ -94,7 +94,7 @@ def near_to(reader: ViewReader, news: Sequence[str]) -> Near:
 
 
 def reach_of(view: LaneView, table: EventTable, near: Near) -> Reach:
-    """Give how far some events and what is near them reach.
+    """Return how far some events and what is near them reach.
 
     On the whole they are grouped with the members of their patterns, with what people put together with any of these,
     and so on. By a view they are grouped with the members of their own patterns of that view, and with those of the
@@ -116,7 +116,7 @@ def reach_of(view: LaneView, table: EventTable, near: Near) -> Reach:
 def _opposed(
     view: LaneView, table: EventTable, patterns: Sequence[str], known: Mapping[str, Sequence[str]]
 ) -> dict[str, Sequence[str]]:
-    """Give the events of some patterns, and note how these were made."""
+    """Return the events of some patterns, and note how these were made."""
     _learn_methods(view, table, set(patterns))
     read = members_of(view, [one for one in patterns if one not in known])
     return {one: known[one] if one in known else read[one] for one in patterns}
@@ -125,7 +125,7 @@ def _opposed(
 def _crossing(
     table: EventTable, by_view: Mapping[str, AbstractSet[str]], of_event: Mapping[str, AbstractSet[str]]
 ) -> dict[str, set[str]]:
-    """Give what is near by each view: who has a pattern of it and another one crossed is so by both."""
+    """Return what is near by each view: who has a pattern of it and another one crossed is so by both."""
     out: dict[str, set[str]] = {name: set() for name in ALONE}
     for event in set().union(*by_view.values()):
         near = {name for name in ALONE if event in by_view[name]}
@@ -140,7 +140,7 @@ def _crossing(
 def _on_the_whole(
     view: LaneView, table: EventTable, near: AbstractSet[str]
 ) -> tuple[set[str], dict[str, AbstractSet[str]], dict[str, list[str]]]:
-    """Give the events that are grouped on the whole with some, the patterns of each, and the events of those."""
+    """Return the events that are grouped on the whole with some, the patterns of each, and the events of those."""
     events, of_event, members = set(near), dict[str, AbstractSet[str]](), dict[str, list[str]]()
     while missing := events - of_event.keys():
         found = _patterns_of(view, missing)

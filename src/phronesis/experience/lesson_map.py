@@ -100,7 +100,7 @@ class LessonMap:
         return int(self.weights.shape[1])
 
     def of(self, seen: Sequence[Floats | Halves]) -> Floats:
-        """Give where events lie, rows of length 1, from the vectors of `PARTS` by each model in turn.
+        """Return where events lie, rows of length 1, from the vectors of `PARTS` by each model in turn.
 
         A row of zeros is a part that an event does not have.
         """
@@ -112,7 +112,7 @@ class LessonMap:
         return out
 
     def to_bytes(self) -> bytes:
-        """Give the stored form, an archive of numpy: each column of weights in 127 steps on either side of 0."""
+        """Return the stored form, an archive of numpy: each column of weights in 127 steps on either side of 0."""
         out = io.BytesIO()
         unit = (np.abs(self.weights).max(axis=0) / _LARGEST).astype(np.float32)
         steps = np.rint(self.weights / unit).astype(np.int8)
@@ -122,7 +122,7 @@ class LessonMap:
 
 
 def laid_out(seen: Sequence[Floats | Halves], centres: Sequence[Floats]) -> Floats:
-    """Give one row an event: each part less its model's centre, as long as `PARTS` says, behind each other."""
+    """Return one row an event: each part less its model's centre, as long as `PARTS` says, behind each other."""
     rows = []
     for n, vectors in enumerate(seen):
         share, centre = list(PARTS.values())[n % len(PARTS)], centres[n // len(PARTS)]
@@ -133,7 +133,7 @@ def laid_out(seen: Sequence[Floats | Halves], centres: Sequence[Floats]) -> Floa
 
 
 def map_from(archive: bytes) -> LessonMap:
-    """Give a map again."""
+    """Return a map again."""
     with np.load(io.BytesIO(archive), allow_pickle=False) as held:
         models = tuple(map(str, held["models"]))
         centres = tuple(held[f"centre{n}"] for n in range(len(models)))
@@ -141,12 +141,12 @@ def map_from(archive: bytes) -> LessonMap:
 
 
 def model_of(encoder: str) -> str:
-    """Give the model of an encoder by its name, without the version of the package that brings it."""
+    """Return the model of an encoder by its name, without the version of the package that brings it."""
     return encoder.rsplit("/", 1)[-1]
 
 
 def map_for(encoders: Sequence[str]) -> LessonMap | None:
-    """Give the map that was fitted to these encoders, by name, the tenant's own first; None where none was."""
+    """Return the map that was fitted to these encoders, by name, the tenant's own first; None where none was."""
     name = SHIPPED.get(tuple(map(model_of, encoders)))
     return None if name is None else _shipped(name)
 

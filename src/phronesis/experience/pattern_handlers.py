@@ -54,7 +54,7 @@ class Group:
 
     @property
     def kind(self) -> tuple[bool, str]:
-        """Whether it is of successes (failures and what nobody knows are together), and how it was made."""
+        """Return whether it is of successes (failures and what nobody knows are together), and how it was made."""
         return (self.body["outcome"] == "success", self.body["method"])
 
 
@@ -85,7 +85,7 @@ def apply_aggregate(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes
 
 
 def _groups(view: LaneView, clusters: Sequence[Mapping[str, Any]]) -> list[Group]:
-    """Give the groups as far as their events are still there and live; one that is too small by then falls away."""
+    """Return the groups as far as their events are still there and live; one that is too small by then falls away."""
     named = [one for body in clusters if STAYS not in body for one, _ in (*body["members"], *body["counter"])]
     events = {one: item for one, item in view.items(named).items() if item.kind == L1 and item.live}
     out = []
@@ -101,14 +101,14 @@ def _groups(view: LaneView, clusters: Sequence[Mapping[str, Any]]) -> list[Group
 
 
 def _staying(view: LaneView, clusters: Sequence[Mapping[str, Any]]) -> dict[int, str]:
-    """Give the patterns that stay as they are, by their places among the groups."""
+    """Return the patterns that stay as they are, by their places among the groups."""
     named = {number: body[STAYS] for number, body in enumerate(clusters) if STAYS in body}
     live = {one for one, item in view.items(named.values()).items() if item.live}
     return {number: one for number, one in named.items() if one in live}
 
 
 def _resembling(clusters: Sequence[Mapping[str, Any]], placed: Mapping[int, str]) -> dict[tuple[str, str], float]:
-    """Give the pairs of patterns that the outcome says are like each other, the smaller id first."""
+    """Return the pairs of patterns that the outcome says are like each other, the smaller id first."""
     out = {}
     for number, body in enumerate(clusters):
         for other, weight in body["similar"]:
@@ -121,7 +121,7 @@ def _resembling(clusters: Sequence[Mapping[str, Any]], placed: Mapping[int, str]
 def _memberships(
     view: LaneView, patterns: Mapping[str, Item], evidence: Mapping[str, Sequence[EvidenceRow]]
 ) -> dict[str, set[str]]:
-    """Give the events of each pattern; those of one that is to be merged into another count as the other's.
+    """Return the events of each pattern; those of one that is to be merged into another count as the other's.
 
     A pattern that returns takes the events that it had out of those of the others.
     """
@@ -143,7 +143,7 @@ def _memberships(
 def _continued(
     groups: Sequence[Group], members: Mapping[str, AbstractSet[str]], patterns: Mapping[str, Item]
 ) -> dict[int, str]:
-    """Give which pattern each group continues: never one of the other outcome, or that was made in another way."""
+    """Return which pattern each group continues: never one of the other outcome, or that was made in another way."""
     out: dict[int, str] = {}
     for kind in sorted({group.kind for group in groups}):
         places = [n for n, group in enumerate(groups) if group.kind == kind]
@@ -286,7 +286,7 @@ def _same_word(one: EvidenceRow | None, other: EvidenceRow | None) -> bool:
 
 
 def _described(group: Group) -> dict[str, Any]:
-    """Give the fields of a pattern that follow from its group."""
+    """Return the fields of a pattern that follow from its group."""
     body = group.body
     return {
         "content": body["content"],
@@ -304,5 +304,5 @@ def _described(group: Group) -> dict[str, Any]:
 
 
 def handlers(prepare: Prepare | None) -> tuple[Handler, ...]:
-    """Give the handler of ``aggregate``, prepared so."""
+    """Return the handler of ``aggregate``, prepared so."""
     return (Handler(verb=AGGREGATE, apply=apply_aggregate, prepare=prepare),)

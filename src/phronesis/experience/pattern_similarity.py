@@ -62,13 +62,13 @@ class TopicLikeness:
     _unrelated: dict[str, Floats] = field(default_factory=dict)
 
     def topics(self, bench: Bench, patterns: Sequence[SeenPattern], joined: Sequence[Sequence[str]]) -> list[list[int]]:
-        """Give the topics, by the places of their patterns; ``joined`` are patterns that were of one topic before."""
+        """Return the topics, by the places of their patterns; ``joined`` are patterns that were of one topic before."""
         if not patterns:
             return []
         return grouped(self.alike(bench, patterns, joined))
 
     def alike(self, bench: Bench, patterns: Sequence[SeenPattern], joined: Sequence[Sequence[str]]) -> Floats:
-        """Give how alike patterns are, in units of what makes a topic."""
+        """Return how alike patterns are, in units of what makes a topic."""
         rows = np.arange(len(patterns), dtype=np.int64)
         typical = [event.id for one in patterns for event in one.events[:TYPICAL]]
         terms, vectors = self._read(bench, typical)
@@ -105,7 +105,7 @@ class TopicLikeness:
     def _read(
         self, bench: Bench, ids: Sequence[str]
     ) -> tuple[dict[str, bytes], tuple[Embedder, Mapping[str, Floats]] | None]:
-        """Give the events' words, and their vectors; None without an encoder, or while its server is away."""
+        """Return the events' words, and their vectors; None without an encoder, or while its server is away."""
         encoder = self.embedders.serving(bench.tenant)
         wanted = set(ids)
         with bench.view() as view:
@@ -149,7 +149,7 @@ DIGITS: Final = 4
 
 
 def resembling(table: EventTable, groups: Sequence[Sequence[int]]) -> list[list[tuple[int, float]]]:
-    """Give for each group, whose most typical member stands first, the later ones that it resembles, and how much.
+    """Return for each group, whose most typical member stands first, the later ones that it resembles, and how much.
 
     Compared are those of which one's typical member has a member of the other for a neighbour.
     """
@@ -184,7 +184,7 @@ def resembling(table: EventTable, groups: Sequence[Sequence[int]]) -> list[list[
 def drawn_anew(
     view: LaneView, entry: Entry, touched: Sequence[str], wished: Mapping[tuple[str, str], float]
 ) -> tuple[list[Edge], list[Edge]]:
-    """Give the edges to draw and those to drop, so that among ``touched`` patterns only the wished ones stand.
+    """Return the edges to draw and those to drop, so that among ``touched`` patterns only the wished ones stand.
 
     Edges to patterns that were not looked at stay, but for those that retired.
     """

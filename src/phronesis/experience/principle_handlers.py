@@ -152,7 +152,7 @@ class _Work:
 
 
 def _own(row: EvidenceRow) -> bool:
-    """Whether evidence is of a pattern or an event: what people say of a principle names no item."""
+    """Return whether evidence is of a pattern or an event: what people say of a principle names no item."""
     return row.polarity in OWN and row.source_item_id is not None and row.origin != "human"
 
 
@@ -162,5 +162,5 @@ def _fields(one: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def handlers(prepare: Prepare | None) -> tuple[Handler, ...]:
-    """Give the handler of ``abstract``, prepared so."""
+    """Return the handler of ``abstract``, prepared so."""
     return (Handler(verb=ABSTRACT, apply=apply_abstract, prepare=prepare),)

@@ -60,7 +60,7 @@ class OriginalReference:
 
 
 def find_source(unit: Unit, scope: Scope, named: str) -> EventSource:
-    """Give the source of an event by its id, or by a reference; NotFound where there is none."""
+    """Return the source of an event by its id, or by a reference; NotFound where there is none."""
     event = _by_id(unit, named.removeprefix(CITATION_PREFIX))
     if event is not None:
         return _of_event(unit, event)
@@ -90,7 +90,7 @@ def _by_id(unit: Unit, named: str) -> Item | None:
 
 
 def _events(unit: Unit, scope: Scope, filters: dict[str, Any]) -> Iterator[Item]:
-    """Give the events that a scope sees, the newest of each lane first; what was archived or has ended too."""
+    """Return the events that a scope sees, the newest of each lane first; what was archived or has ended too."""
     told = {**filters, "status": {"in": ["active", "archived"]}}
     wanted = Wanted(kinds=[L1], filters=told)
     for lane in visible_lanes(unit, scope):
@@ -101,7 +101,7 @@ def _events(unit: Unit, scope: Scope, filters: dict[str, Any]) -> Iterator[Item]
 
 
 def _of_event(unit: Unit, event: Item) -> EventSource:
-    """Give the source of an event, with its own lines or what it was told with."""
+    """Return the source of an event, with its own lines or what it was told with."""
     entry = _loaded(unit, event.entry_id)
     if entry.verb == SOURCE:
         lines = event.data.get("lines")
@@ -112,7 +112,7 @@ def _of_event(unit: Unit, event: Item) -> EventSource:
 
 
 def _of_entry(unit: Unit, entry_id: str, lines: tuple[int, int] | None) -> EventSource:
-    """Give the text of an entry, and some lines of it."""
+    """Return the text of an entry, and some lines of it."""
     entry = _loaded(unit, entry_id) if is_id(entry_id) and find_entry(unit, entry_id) is not None else None
     if entry is None or entry.verb not in (SOURCE, EXPERIENCE):
         raise NotFound(f"there is no entry {entry_id!r:.60} in this tenant that took in a source", field="id")
@@ -122,7 +122,7 @@ def _of_entry(unit: Unit, entry_id: str, lines: tuple[int, int] | None) -> Event
 
 
 def _loaded(unit: Unit, entry_id: str) -> Entry:
-    """Give an entry as it was interpreted: without characters that no database holds and no terminal prints."""
+    """Return an entry as it was interpreted: without characters that no database holds and no terminal prints."""
     entry = load_entry(unit, entry_id)
     return replace(entry, payload=fit(entry.payload))
 
@@ -139,7 +139,7 @@ def _of_text(entry: Entry, lines: tuple[int, int] | None) -> EventSource:
 
 
 def _excerpt(text: str, first: int, last: int) -> str:
-    """Give the lines ``first`` to ``last`` of a text, counted as the readers of sources count them."""
+    """Return the lines ``first`` to ``last`` of a text, counted as the readers of sources count them."""
     lines = text.split("\n")
     if not 1 <= first <= last <= len(lines):
         raise NotFound(f"the text has {len(lines):,} lines, and none from {first:,} to {last:,}", field="id")
@@ -184,7 +184,7 @@ class Chain:
 
     @property
     def needs_validation(self) -> bool:
-        """Whether it reaches no event that still stands, or is a principle that nobody has confirmed."""
+        """Return whether it reaches no event that still stands, or is a principle that nobody has confirmed."""
         return not self.events or (isinstance(self.record, Principle) and self.record.needs_validation)
 
 
@@ -216,7 +216,7 @@ class Chains:
     _sides: dict[str, _Sides] = field(default_factory=dict)
 
     def of(self, items: Iterable[Item]) -> dict[str, Chain]:
-        """Give the chains of some patterns and principles, by id."""
+        """Return the chains of some patterns and principles, by id."""
         held = [item for item in items if item.kind in (PATTERN, PRINCIPLE)]
         self._read(held)
         below = {row.source_key for item in held if item.kind == PRINCIPLE for side in self._sides[item.id].both
@@ -267,7 +267,10 @@ class Chains:
         return Chain(record, tuple(map(_source, stands)), tuple(map(_reference, stands)), tuple(against), _share(sides))
 
     def _standing(self, rows: Sequence[EvidenceRow]) -> list[EvidenceRow]:
-        """Give the rows whose events still stand: the most typical, and the latest. Archived ones can be looked up."""
+        """Return the rows whose events still stand: the most typical, and the latest.
+
+        Archived ones can be looked up.
+        """
         return self._held(_first(rows)) or self._held(rows)[:SHOWN_SOURCES]
 
     def _held(self, rows: Sequence[EvidenceRow]) -> list[EvidenceRow]:
@@ -281,7 +284,7 @@ def _latest(row: EvidenceRow) -> tuple[datetime, str]:
 
 
 def _first(rows: Sequence[EvidenceRow]) -> list[EvidenceRow]:
-    """Give the most typical, and the latest."""
+    """Return the most typical, and the latest."""
     latest = max(rows, key=_latest, default=None)
     first = [*rows[: SHOWN_SOURCES - 1], *([latest] if latest is not None else [])]
     return list({row.source_key: row for row in first}.values())
@@ -309,7 +312,7 @@ def _reference(row: EvidenceRow) -> Reference:
 
 
 def _each_in_turn(lists: Sequence[Sequence[EvidenceRow]]) -> list[EvidenceRow]:
-    """Give the rows of several lists, the first of each, then the second of each …, each event once."""
+    """Return the rows of several lists, the first of each, then the second of each …, each event once."""
     longest = max(map(len, lists), default=0)
     mixed = [one[n] for n in range(longest) for one in lists if n < len(one)]
     out: dict[str, EvidenceRow] = {}

@@ -41,7 +41,7 @@ says most, and what was tried or learned names the task as often as not."""
 
 
 def view_weights(asked: Asked) -> dict[str, float]:
-    """Give how much each view says to a question, by the name of its part."""
+    """Return how much each view says to a question, by the name of its part."""
     out: dict[str, float] = {}
     for text, by_view in ((asked.situation, OF_SITUATION), (asked.goal, OF_GOAL)):
         for view, weight in by_view.items() if text else ():
@@ -50,7 +50,7 @@ def view_weights(asked: Asked) -> dict[str, float]:
 
 
 def read_views(graph: LaneGraph, event_ids: Sequence[str], model_id: str) -> dict[str, dict[str, Floats]]:
-    """Give the stored vectors of the views of some events, by event and part."""
+    """Return the stored vectors of the views of some events, by event and part."""
     out: dict[str, dict[str, Floats]] = {}
     for lane in graph.lanes:
         own = [one for one in event_ids if graph.lane_of(one) == lane]
@@ -64,7 +64,7 @@ def read_views(graph: LaneGraph, event_ids: Sequence[str], model_id: str) -> dic
 def view_shares(
     views: Mapping[str, Mapping[str, Floats]], weights: Mapping[str, float], vector: Floats, spread: Spread
 ) -> dict[str, float]:
-    """Give the best weighted likeness of the views of each event, in [0, 1]."""
+    """Return the best weighted likeness of the views of each event, in [0, 1]."""
     named = [(one, part, row) for one, parts in views.items() for part, row in parts.items() if part in weights]
     if not named:
         return {}
@@ -79,7 +79,7 @@ def view_shares(
 def likeness_to(
     views: Mapping[str, Mapping[str, Floats]], part: str, vector: Floats, spread: Spread
 ) -> dict[str, float]:
-    """Give how like one view of each event is to a text, in [0, 1]; what has no such view is left out."""
+    """Return how like one view of each event is to a text, in [0, 1]; what has no such view is left out."""
     named = {one: parts[part] for one, parts in views.items() if part in parts}
     if not named:
         return {}
@@ -118,7 +118,7 @@ class ExperienceSearch:
     names: TaskNames = field(default_factory=TaskNames)
 
     def answer(self, tenant: str, asked: Asked) -> Answer:
-        """Give what experience says to a question."""
+        """Return what experience says to a question."""
         while True:
             encoded = self._encoded(tenant, asked)
             with self.database.transaction(tenant, "read") as unit, self.indexes.lock:
@@ -171,7 +171,7 @@ class ExperienceSearch:
 
 
 def _usable(model: ActiveModel | None, encoded: _Encoded) -> ActiveModel | None:
-    """Give the model whose vectors can be compared with the question's; with another one words alone decide."""
+    """Return the model whose vectors can be compared with the question's; with another one words alone decide."""
     same = model is not None and encoded.encoder is not None and model.model_id == encoded.encoder.name
     return model if same else None
 
@@ -192,7 +192,7 @@ def _look_closer(
 
 
 def _abstains(pool: Pool) -> bool:
-    """Tell whether nothing supports an answer; slots alone are always answered by what they hold."""
+    """Return whether nothing supports an answer; slots alone are always answered by what they hold."""
     if not pool.asked.text or pool.exact or any(map(pool.about_share, pool.items)):
         return not pool.items
     words = max((one[0] for one in pool.met.values()), default=0.0)

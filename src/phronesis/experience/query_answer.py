@@ -60,19 +60,19 @@ class ExperienceBook:
     database: Database
 
     def record(self, tenant: str, item: Item, as_of: int | None = None) -> Item:
-        """Give an item as the record of its kind, as it was ``as_of`` a time (microseconds)."""
+        """Return an item as the record of its kind, as it was ``as_of`` a time (microseconds)."""
         if item.kind == L1:
             return event_of(item)
         with self.database.transaction(tenant, "read") as unit:
             return as_records(unit, [item], as_of=as_of)[0]
 
     def source(self, tenant: str, scope: Scope, named: str) -> EventSource:
-        """Give what an event was taken from: by its id, or by a reference that the scope sees."""
+        """Return what an event was taken from: by its id, or by a reference that the scope sees."""
         with self.database.transaction(tenant, "read") as unit:
             return find_source(unit, scope, named)
 
     def came_to(self, tenant: str, entry: Entry, kind: str = PATTERN) -> Aggregation:
-        """Give what an aggregation changed among patterns, or an abstraction among principles (``kind``)."""
+        """Return what an aggregation changed among patterns, or an abstraction among principles (``kind``)."""
         with self.database.transaction(tenant, "read") as unit:
             # Whoever only got edges or lost some, as events do, is none of these, and not read.
             made = {delta.item_id: delta for delta in deltas_of_entry(unit, entry.lane_id, entry.id)
@@ -97,7 +97,7 @@ class ExperienceBook:
 
 
 def _moved(delta: Delta) -> bool:
-    """Whether more of a record changed than which others it resembles."""
+    """Return whether more of a record changed than which others it resembles."""
     return bool(delta.patch or delta.evidence_added or delta.evidence_removed)
 
 
@@ -108,7 +108,7 @@ def _below(record: Item) -> list[str]:
 
 
 def as_records(unit: Unit, items: Sequence[Item], *, as_of: int | None = None) -> list[Item]:
-    """Give items of one lane as the records of their kinds."""
+    """Return items of one lane as the records of their kinds."""
     learned = [item.id for item in items if item.kind in (PATTERN, PRINCIPLE)]
     lane_id = lane_of_item(unit, learned[0]) if learned else None
     if lane_id is None:
@@ -123,7 +123,7 @@ def _counter(item: Item) -> Sequence[Mapping[str, Any]]:
 
 
 def _quoting(item: Item, against: Mapping[str, Item]) -> Item:
-    """Give a pattern whose counterexamples say what was attempted."""
+    """Return a pattern whose counterexamples say what was attempted."""
     told = [{**one, "attempt": said(against[one["id"]].data.get("attempt", ""))} if one["id"] in against else one
             for one in _counter(item)]  # fmt: skip
     return replace(item, data={**item.data, "counterexamples": told}) if told else item
@@ -181,7 +181,7 @@ def shown(pool: Pool, ranked: Sequence[tuple[str, Shares]], *, abstained: bool) 
 
 
 def _once(pool: Pool, events: Sequence[tuple[str, Shares]]) -> tuple[list[tuple[str, Shares]], dict[str, list[str]]]:
-    """Give events without those that say what a better one says, to the word and with the same outcome."""
+    """Return events without those that say what a better one says, to the word and with the same outcome."""
     first: dict[tuple[Any, ...], str] = {}
     repeated: dict[str, list[str]] = {}
     out = []
@@ -229,7 +229,7 @@ def _why(pool: Pool, shares: Shares) -> dict[str, float] | None:
 
 
 def _ways(pool: Pool) -> dict[str, Any]:
-    """Give how the walk came to each that it reached."""
+    """Return how the walk came to each that it reached."""
     return {one: {"from": step.via, "by": step.by, "hops": step.hops, "strength": round(step.strength, DIGITS)}
             for one, step in pool.reached.items()}  # fmt: skip
 
@@ -250,7 +250,7 @@ def _advised(
 
 
 def _conflicts(pool: Pool, events: Sequence[L1Event], learned: Sequence[str], limit: int) -> list[Conflict]:
-    """Give what says otherwise among what is shown, and what speaks against a pattern or a principle of it."""
+    """Return what says otherwise among what is shown, and what speaks against a pattern or a principle of it."""
     near = events[: 2 * limit]
     out = outcome_conflicts(opposed(near, tokenize))
     known = {frozenset((one.id, other.id)) for conflict in out for one in conflict.side for other in conflict.against}

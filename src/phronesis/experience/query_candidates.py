@@ -110,7 +110,7 @@ class Pool:
         return out
 
     def _under(self, kind: str) -> dict[str, float]:
-        """Give the relevance of the best of what patterns, or principles, rest on."""
+        """Return the relevance of the best of what patterns, or principles, rest on."""
         out = {}
         for one, chain in self.chain_of.items():
             if self.items[one].kind == kind:
@@ -119,7 +119,7 @@ class Pool:
         return out
 
     def _beside(self) -> dict[str, float]:
-        """Give, for each event of an episode, the relevance of the best other one that says something else."""
+        """Return, for each event of an episode, the relevance of the best other one that says something else."""
         episodes: dict[str, list[tuple[float, Item]]] = {}
         for one, item in self.items.items():
             if item.kind == L1 and item.run_id is not None:
@@ -132,11 +132,11 @@ class Pool:
         return out
 
     def relevance(self, item_id: str) -> float:
-        """Give how relevant an item of the pool is, by what is known so far: the sum of `relevance_of`."""
+        """Return how relevant an item of the pool is, by what is known so far: the sum of `relevance_of`."""
         return sum(relevance_of(Signals(**self._meets(item_id))).values())
 
     def about_share(self, item_id: str) -> float:
-        """Give the share of the artifacts asked for that an item is about."""
+        """Return the share of the artifacts asked for that an item is about."""
         if not self.artifacts:
             return 0.0
         data = self.items[item_id].data
@@ -144,7 +144,7 @@ class Pool:
         return len(held.intersection(self.artifacts)) / len(self.artifacts)
 
     def signals(self, item_id: str) -> Signals:
-        """Give what is known of an item of the pool."""
+        """Return what is known of an item of the pool."""
         item, chain = self.items[item_id], self.chain_of.get(item_id)
         return Signals(
             **self._meets(item_id), usefulness=usefulness_of(item), weight=weight_of(item), confidence=item.confidence,
@@ -154,7 +154,7 @@ class Pool:
         )  # fmt: skip
 
     def _meets(self, item_id: str) -> dict[str, Any]:
-        """Give the signals that make relevant. They are asked for several times of each item while the pool grows."""
+        """Return the signals that make relevant. They are asked for several times of each item while the pool grows."""
         words, meaning = self.met.get(item_id, (0.0, 0.0 if self.dense else None))
         place, step = self.exact.get(item_id), self.reached.get(item_id)
         return {
@@ -166,7 +166,7 @@ class Pool:
 
     @property
     def by_name(self) -> bool:
-        """Whether nothing but a name was asked that events bear."""
+        """Return whether nothing but a name was asked that events bear."""
         return bool(self.exact) and len({called(one) for one in (self.asked.situation, self.asked.goal)} - {""}) == 1
 
     def like(self, meant: Mapping[str, float]) -> None:
@@ -177,11 +177,11 @@ class Pool:
                           for one, item in self.items.items()}  # fmt: skip
 
     def ranked(self) -> list[tuple[str, dict[str, float]]]:
-        """Give all that is relevant, best first, each with the shares of its score."""
+        """Return all that is relevant, best first, each with the shares of its score."""
         return self._best_first(self.items)
 
     def score(self, shares: Mapping[str, float]) -> float:
-        """Give the score, from 0 to 1, of what has these shares."""
+        """Return the score, from 0 to 1, of what has these shares."""
         return EXPERIENCE.score(score_of(shares)) * self.scale
 
     def settle(
@@ -204,7 +204,7 @@ class Pool:
 
 
 def _doing(item: Item) -> str:
-    """Give the words of what is tried or advised."""
+    """Return the words of what is tried or advised."""
     if item.kind == L1:
         return str(item.data.get("attempt", ""))
     return str(item.data.get("recommendation" if item.kind == PATTERN else "action", ""))
@@ -216,13 +216,13 @@ def _newest(item: Item) -> tuple[int, int, str]:
 
 
 def _place(item: Item) -> tuple[bool, int, int]:
-    """Give whether an event tells a lesson, when it happened, and its place in its episode."""
+    """Return whether an event tells a lesson, when it happened, and its place in its episode."""
     seq = -1 if item.position is None else item.position
     return (bool(item.data.get("reflection")), to_micros(item.occurred_at or item.recorded_at), seq)
 
 
 def _latest_first(events: Sequence[Item]) -> dict[str, int]:
-    """Give the places of events of one name: lessons first, then the later ones, in an episode by its own order."""
+    """Return the places of events of one name: lessons first, then the later ones, in an episode by its own order."""
     episodes: dict[str, int] = {}
     for event in events:
         episode = event.run_id or event.id

@@ -64,7 +64,7 @@ class Asked:
                 for kind, of_kind in wanted.items()}  # fmt: skip
 
     def fits(self, item: Item) -> bool:
-        """Tell whether an item is what was asked for: an event by all its slots, a pattern by its label."""
+        """Return whether an item is what was asked for: an event by all its slots, a pattern by its label."""
         if item.kind == PATTERN:
             return self.label in (None, item.label)
         if item.kind != L1:
@@ -80,7 +80,7 @@ class Asked:
 
 
 def stands(item: Item, wanted: Wanted) -> bool:
-    """Tell whether a read shows an item, given as it was ``as_of`` the time asked for."""
+    """Return whether a read shows an item, given as it was ``as_of`` the time asked for."""
     if wanted.valid_at is None:
         return item.live
     if not held_at(item, wanted.valid_at):
@@ -89,7 +89,7 @@ def stands(item: Item, wanted: Wanted) -> bool:
 
 
 def days_of(asked: Asked) -> tuple[int, int] | None:
-    """Give the first and last day (ordinals) of the time asked for; None for any time."""
+    """Return the first and last day (ordinals) of the time asked for; None for any time."""
     if asked.since is None and asked.until is None:
         return None
     first = 0 if asked.since is None else from_micros(asked.since).toordinal()
@@ -127,11 +127,11 @@ class LaneGraph:
     _resting: dict[str, set[str]] = field(default_factory=dict)
 
     def items(self, ids: Iterable[str]) -> dict[str, Item]:
-        """Give those of some items that a read shows and that are what was asked for, by id."""
+        """Return those of some items that a read shows and that are what was asked for, by id."""
         return {one: item for one, item in self.known(ids).items() if self.asked.fits(item)}
 
     def known(self, ids: Iterable[str]) -> dict[str, Item]:
-        """Give those of some items that a read shows, whatever was asked for, by id."""
+        """Return those of some items that a read shows, whatever was asked for, by id."""
         return {one: item for one, item in self.then(ids).items() if stands(item, self.asked.wanted)}
 
     def then(self, ids: Iterable[str]) -> dict[str, Item]:
@@ -166,11 +166,11 @@ class LaneGraph:
         return {one: head for one in wanted if (head := self._heads[one]) is not None}
 
     def lane_of(self, item_id: str) -> Lane:
-        """Give the lane of an item that was read."""
+        """Return the lane of an item that was read."""
         return self._lane_of[item_id]
 
     def nodes(self, ids: Sequence[str]) -> Mapping[str, Node]:
-        """Give events, patterns, principles and artifacts that may be shown."""
+        """Return events, patterns, principles and artifacts that may be shown."""
         artifacts = [one for one in ids if one.startswith(_PREFIXES)]
         held = self.items([one for one in ids if not one.startswith(_PREFIXES)])
         found = {one: Node(one, LAYERS[item.kind], _when(item), usefulness_of(item)) for one, item in held.items()
@@ -178,7 +178,7 @@ class LaneGraph:
         return found | {one: Node(one, ARTIFACT) for one in artifacts}
 
     def links(self, ids: Sequence[str]) -> Sequence[Link]:
-        """Give the edges at some nodes that were there at the time asked for.
+        """Return the edges at some nodes that were there at the time asked for.
 
         What many events are about leads to each of them the more weakly: 1 / √n.
         """
@@ -199,11 +199,11 @@ class LaneGraph:
         return out
 
     def around(self, item_id: str) -> Collection[str]:
-        """Give what an item rests on, and what rests on it, of the edges that were read so far."""
+        """Return what an item rests on, and what rests on it, of the edges that were read so far."""
         return self._resting.get(item_id, frozenset())
 
     def contradicting(self, ids: Sequence[str]) -> list[tuple[str, str]]:
-        """Give the pairs among some items of which one contradicts the other, each once."""
+        """Return the pairs among some items of which one contradicts the other, each once."""
         held, out = set(ids), dict[frozenset[str], tuple[str, str]]()
         for lane in self.lanes:
             own = [one for one in ids if self._lane_of.get(one) == lane]
@@ -218,12 +218,12 @@ class LaneGraph:
 
 
 def usefulness_of(item: Item) -> float:
-    """Give what feedback made of an item's usefulness, in [0, 1]; neutral where nobody said anything."""
+    """Return what feedback made of an item's usefulness, in [0, 1]; neutral where nobody said anything."""
     return min(1.0, max(0.0, float(item.data.get("usefulness", NEUTRAL))))
 
 
 def weight_of(item: Item) -> float:
-    """Give how much an item weighs, in [0, 1]: less than 1 where it was downweighted."""
+    """Return how much an item weighs, in [0, 1]: less than 1 where it was downweighted."""
     return min(1.0, max(0.0, float(item.data.get("weight", 1.0))))
 
 

@@ -37,12 +37,12 @@ _EDGES: Final = " \t.,;:!?。，；：！？"
 
 
 def called(text: str) -> str:
-    """Give a text as it is compared as a name: without case, the same spaces, no stop at its end."""
+    """Return a text as it is compared as a name: without case, the same spaces, no stop at its end."""
     return " ".join(text.casefold().split()).strip(_EDGES)
 
 
 def is_called(item: Item, name: str) -> bool:
-    """Tell whether an event's situation, goal or episode is called so."""
+    """Return whether an event's situation, goal or episode is called so."""
     return name in (
         called(item.data.get("situation", "")),
         called(item.data.get("goal", "")),
@@ -70,7 +70,7 @@ class _Names:
             self.ids[number] = [held, item_id]
 
     def named(self, number: int) -> Sequence[str]:
-        """Give the events that may be called so."""
+        """Return the events that may be called so."""
         held = self.ids.get(number, [])
         return [held] if isinstance(held, str) else held
 
@@ -83,7 +83,7 @@ class TaskNames:
     _kept: "OrderedDict[tuple[str, int], _Names]" = field(default_factory=OrderedDict)
 
     def events(self, unit: Unit, lane: Lane, name: str) -> list[str]:
-        """Give the ids of the events that may be called so, newest first; `is_called` is sure."""
+        """Return the ids of the events that may be called so, newest first; `is_called` is sure."""
         known = self._of(unit, lane).named(_number(name))
         episode = of_episode(unit, lane.lane_id, L1, name, limit=MOST) if len(name) <= MAX_ID_LENGTH else []
         return sorted({*known, *episode}, reverse=True)[:MOST]
@@ -155,7 +155,7 @@ class Corner:
         return self.shown & self.index.rows_of_kinds((kind,))
 
     def met(self, item_ids: Sequence[str]) -> dict[str, tuple[float, float | None]]:
-        """Give how far items meet the question by words and by meaning, each by its best row."""
+        """Return how far items meet the question by words and by meaning, each by its best row."""
         rows = self.index.rows_of_items(item_ids)
         words = self.words[rows].tolist()
         meaning = [None] * len(words) if self.meaning is None else self.meaning[rows].tolist()
@@ -168,7 +168,7 @@ class Corner:
 
 
 def corners(unit: Unit, found: Sequence[tuple[Lane, LaneIndex]], asked: Asked) -> list[Corner]:
-    """Give the lanes that hold experience, with what of it may be shown."""
+    """Return the lanes that hold experience, with what of it may be shown."""
     out = []
     for lane, index in found:
         rows = index.rows_of_kinds(KINDS, asked.wanted.as_of)
@@ -196,7 +196,7 @@ def _shown(unit: Unit, lane: Lane, index: LaneIndex, rows: Mask, asked: Asked) -
 
 
 def _having(unit: Unit, lane: Lane, index: LaneIndex, kind: str, attributes: Mapping[str, str]) -> Mask:
-    """Give the rows of items of a kind that have some attributes."""
+    """Return the rows of items of a kind that have some attributes."""
     wanted = Wanted(kinds=(kind,), attributes=attributes)
     question = (kind, tuple(sorted(attributes.items())))
     return index.remembered_rows(question, lane.applied_seq, lambda: eligible_ids(unit, lane, wanted))
@@ -251,14 +251,14 @@ def _rescore(unit: Unit, one: Corner, model_id: str, vector: Floats, known: tupl
 
 
 def cosines(rows: Floats, vector: Floats) -> Floats:
-    """Give the cosines of some vectors with one; 0 where either is zero."""
+    """Return the cosines of some vectors with one; 0 where either is zero."""
     lengths = np.linalg.norm(rows, axis=1) * np.linalg.norm(vector)
     out: Floats = np.divide(rows @ vector, lengths, out=np.zeros(len(rows), np.float32), where=lengths > 0)
     return out
 
 
 def taken_up(asked: Asked) -> dict[str, int]:
-    """Give how many documents of each kind a question takes up of each lane."""
+    """Return how many documents of each kind a question takes up of each lane."""
     most = max(FEWEST, asked.limit)
     if asked.wanted.past and any(asked.attributes.values()):
         most *= UNFILTERED
@@ -266,11 +266,11 @@ def taken_up(asked: Asked) -> dict[str, int]:
 
 
 def named_artifacts(asked: Asked) -> tuple[str, ...]:
-    """Give the ids of the artifacts that a question's words name."""
+    """Return the ids of the artifacts that a question's words name."""
     return tuple(one.id for one in artifacts_in([asked.situation, asked.goal]))
 
 
 def about(unit: Unit, lanes: Sequence[Corner], artifacts: Sequence[str]) -> list[str]:
-    """Give the events that are about any of some artifacts, where these are not about everything."""
+    """Return the events that are about any of some artifacts, where these are not about everything."""
     return [end.far for one in lanes for artifact in artifacts
             for end in holders(unit, one.lane.lane_id, artifact, ABOUT, most=MOST_HOLDERS)]  # fmt: skip

@@ -41,13 +41,13 @@ def _mark(view: LaneView, key: str) -> Item | None:
 
 
 def marked(view: LaneView, key: str = AGGREGATED) -> int:
-    """Give the seq up to which everything was looked at; 0 before the first time."""
+    """Return the seq up to which everything was looked at; 0 before the first time."""
     mark = _mark(view, key)
     return 0 if mark is None else int(mark.data[MARK])
 
 
 def mark(view: LaneView, entry: Entry, key: str = AGGREGATED) -> tuple[list[Item], list[Patch]]:
-    """Give the mark that an entry sets: a new item, or a change of the one there is."""
+    """Return the mark that an entry sets: a new item, or a change of the one there is."""
     before = _mark(view, key)
     if before is not None:
         return [], [Patch(before.id, {f"data.{MARK}": entry.seq}, "looked at")]
@@ -60,19 +60,19 @@ def mark(view: LaneView, entry: Entry, key: str = AGGREGATED) -> tuple[list[Item
 
 
 def spoken_of(view: LaneView, seq: int) -> set[str]:
-    """Give the events that feedback after entry ``seq`` groups anew, and those of feedback taken back since."""
+    """Return the events that feedback after entry ``seq`` groups anew, and those of feedback taken back since."""
     given, back = _feedback_since(view, seq)
     return {one for entry in (*given, *back) for one in entry.payload.get(SPOKEN) or ()}
 
 
 def returning(view: LaneView, seq: int) -> list[str]:
-    """Give the patterns that were to be merged into others, by feedback that was taken back after entry ``seq``."""
+    """Return the patterns that were to be merged into others, by feedback that was taken back after entry ``seq``."""
     _, back = _feedback_since(view, seq)
     return sorted({one for entry in back if entry.payload.get("kind") == MERGE for one in entry.payload["value"]})
 
 
 def _feedback_since(view: LaneView, seq: int) -> tuple[list[Entry], list[Entry]]:
-    """Give the feedback after an entry, and the feedback, of any time, that a later entry took back."""
+    """Return the feedback after an entry, and the feedback, of any time, that a later entry took back."""
     log = view.log or view.unit
     rows = [row for verb in (FEEDBACK, ROLLBACK) for row in entries_of_verb(log, view.lane_id, verb, after=seq)]
     found = load_listed(log, view.lane, [row.entry_id for row in rows]) if rows else {}
@@ -87,6 +87,6 @@ def _feedback_since(view: LaneView, seq: int) -> tuple[list[Entry], list[Entry]]
 
 
 def _entry_of(view: LaneView, target: str | None) -> str | None:
-    """Give the entry that a rollback takes back, or of which it takes one change back."""
+    """Return the entry that a rollback takes back, or of which it takes one change back."""
     delta = None if target is None else view.delta(target)
     return target if delta is None else delta.entry_id

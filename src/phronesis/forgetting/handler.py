@@ -55,7 +55,10 @@ def apply_forget(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
 
 
 def forgotten(item: Item | Fading, patch: Mapping[str, Sequence[Any]], reason: str) -> Forgotten | None:
-    """Give the row of an item that was, or would be, patched so ({field: [before, after]}); None: not forgetting's."""
+    """Return the row of an item that was, or would be, patched so ({field: [before, after]}).
+
+    None: not forgetting's.
+    """
     told = patch.get(f"data.{FORGETTING}")
     if told is None:
         return None
@@ -80,7 +83,7 @@ def _told(name: str, value: Any) -> Any:
 
 
 def foreseen(view: LaneView, payload: Mapping[str, Any], at: datetime) -> tuple[list[Forgotten], list[Forgotten]]:
-    """Give the rows of what forgetting would do at a time, and of what it keeps though it has faded."""
+    """Return the rows of what forgetting would do at a time, and of what it keeps though it has faded."""
     plan = planned(view, payload, at)
     return [row for step in plan.steps if (row := _foreseen(step)) is not None], [_kept(step) for step in plan.kept]
 
@@ -131,7 +134,10 @@ class Forgetter:
     def payload(
         self, tenant: str, name: LaneName, kinds: object = None, narrowing: Mapping[str, str] | None = None
     ) -> dict[str, Any]:
-        """Give what an entry says: kinds, figures, what reads showed since the last time. InputError: no such kind."""
+        """Return what an entry says: kinds, figures, what reads showed since the last time.
+
+        InputError: no such kind.
+        """
         wanted = self._wanted(kinds)
         self.usage.settle(tenant)
         with self.database.transaction(tenant, "read") as unit:
@@ -153,13 +159,13 @@ class Forgetter:
     def would_do(
         self, tenant: str, name: LaneName, payload: Mapping[str, Any], at: datetime
     ) -> tuple[list[Forgotten], list[Forgotten]]:
-        """Give what an entry with this payload would do at a time, and what it would keep though it has faded."""
+        """Return what an entry with this payload would do at a time, and what it would keep though it has faded."""
         with self.database.transaction(tenant, "read") as unit:
             lane = find_lane(unit, name)
             return ([], []) if lane is None else foreseen(LaneView(unit, lane), payload, at)
 
     def did(self, browser: Browser, tenant: str, entry: Entry) -> list[Forgotten]:
-        """Give what an entry did."""
+        """Return what an entry did."""
         rows = (forgotten(item, delta.patch, delta.reason) for delta, item in browser.changed_by(tenant, entry))
         return [row for row in rows if row is not None]
 

@@ -86,7 +86,7 @@ class Rule:
     keep_sources: frozenset[str] = frozenset()
 
     def to_payload(self) -> dict[str, Any]:
-        """Give plain JSON values."""
+        """Return plain JSON values."""
         given = {one.name: getattr(self, one.name) for one in fields(self)}
         return {name: sorted(value) if isinstance(value, frozenset) else value for name, value in given.items()}
 
@@ -116,7 +116,7 @@ class Law:
     most: int = 10_000
 
     def to_payload(self) -> dict[str, Any]:
-        """Give plain JSON values: an entry says by which figures it forgot."""
+        """Return plain JSON values: an entry says by which figures it forgot."""
         return {"most": self.most, "rules": {kind: rule.to_payload() for kind, rule in self.rules.items()}}
 
     @classmethod
@@ -147,7 +147,7 @@ class Fading:
 
     @staticmethod
     def members(data: Mapping[str, Any] | None) -> dict[str, Any]:
-        """Give those members of an item's ``data`` that matter here."""
+        """Return those members of an item's ``data`` that matter here."""
         return {name: data[name] for name in _MEMBERS if name in data} if data else {}
 
 
@@ -171,7 +171,7 @@ class Figures:
         return value if self.human else value * MACHINE_SHARE
 
     def to_data(self, kept: float) -> dict[str, Any]:
-        """Give plain JSON values."""
+        """Return plain JSON values."""
         return {
             "retention": rounded(kept), "age_days": round(self.age_days, 2), "uses": self.uses,
             "usefulness": rounded(self.usefulness), "counter": rounded(self.counter),
@@ -180,7 +180,7 @@ class Figures:
 
 
 def retention(figures: Figures, half_life_days: float) -> float:
-    """Give how well something is retained, in [0, 1].
+    """Return how well something is retained, in [0, 1].
 
     (1 - counter) 2^(-age / h), where h is the half-life · (1 + log2(1 + uses)) · (.5 + usefulness) · 2^((importance -
     what is usual of the kind) / 2) · (1 for a person's word, .5 for a machine's). So .5 after one half-life of what a
@@ -191,23 +191,23 @@ def retention(figures: Figures, half_life_days: float) -> float:
 
 
 def is_forgotten(item: Item | None) -> bool:
-    """Tell whether forgetting put an item away: what it was evidence for goes on holding."""
+    """Return whether forgetting put an item away: what it was evidence for goes on holding."""
     done = {} if item is None else item.data.get(FORGETTING) or {}
     return item is not None and not item.live and done.get("action") in ("archive", "delete")
 
 
 def is_human(item: Item | Fading) -> bool:
-    """Tell whether a person said it, or what it was learned from."""
+    """Return whether a person said it, or what it was learned from."""
     return item.trust >= Trust.USER
 
 
 def brought_back(item: Item | Fading) -> bool:
-    """Whether somebody took out of the archive what forgetting had put there."""
+    """Return whether somebody took out of the archive what forgetting had put there."""
     return item.status == "active" and (item.data.get(FORGETTING) or {}).get("action") == "archive"
 
 
 def last_moment(item: Item | Fading, use: datetime | None) -> datetime:
-    """Give the time from which an item's age counts, as far as it says itself; ``use``: when it was last shown.
+    """Return the time from which an item's age counts, as far as it says itself; ``use``: when it was last shown.
 
     What lies ahead does not age: an appointment before it comes, a task before it is due or over.
     """
@@ -248,7 +248,7 @@ def protection(item: Item | Fading, rule: Rule) -> str | None:
 def next_action(
     item: Item | Fading, kept: float, rule: Rule, at: datetime, *, expired: bool = False
 ) -> tuple[Action, Why | None] | None:
-    """Give what is done with an item that is retained so well, and why; None: nothing, which is so after anything.
+    """Return what is done with an item that is retained so well, and why; None: nothing, which is so after anything.
 
     No reason for what faded: its figures say it. What somebody brought back by hand is restored. What nobody but
     forgetting archived waits to be deleted.
@@ -282,7 +282,10 @@ def why_faded(figures: Figures, rule: Rule, action: Action) -> Why:
 def fields_of(
     action: Action, told: Mapping[str, Any], at: datetime, *, weighed: bool = True
 ) -> dict[str, Any]:  # fmt: skip
-    """Give the fields that an action sets; those of a deletion lack what ended the item. ``told``: why, and figures."""
+    """Return the fields that an action sets; those of a deletion lack what ended the item.
+
+    ``told``: why, and figures.
+    """
     if action == "restore":
         return {f"data.{FORGETTING}": None, f"data.{WEIGHT}": None}
     out: dict[str, Any] = {f"data.{FORGETTING}": {"action": action, "at": isoformat(at), **told}}
@@ -296,5 +299,5 @@ def fields_of(
 
 
 def used(count: int, last: datetime) -> dict[str, Any]:
-    """Give the field that says how often, all in all, and when something was last shown."""
+    """Return the field that says how often, all in all, and when something was last shown."""
     return {f"data.{USE}": {"count": count, "last": isoformat(last)}}

@@ -115,7 +115,7 @@ class Standing:
         return None
 
     def _living(self, owner: str) -> str | None:
-        """Give the kind of an item that lives; None of one that does not, or no longer."""
+        """Return the kind of an item that lives; None of one that does not, or no longer."""
         state = self.owners.get(owner)
         return state.kind if state is not None and state.live and owner not in self.archived else None
 
@@ -264,7 +264,7 @@ class _Judging:
         self._narrowed = {name: payload.get(name) for name in NARROWING}
 
     def of(self, kinds: Sequence[str]) -> list[_Judged]:
-        """Give what is to be moved of some kinds, were there nothing that keeps it."""
+        """Return what is to be moved of some kinds, were there nothing that keeps it."""
         if not kinds:
             return []
         known, against = spoken_of(self._view.unit, self._view.lane_id)
@@ -317,7 +317,7 @@ def _reinforced(rows: Iterable[EvidenceRow]) -> Iterable[datetime]:
 
 
 def _counter(item: Fading, rows: Sequence[EvidenceRow]) -> float:
-    """Give the share of the evidence that speaks against something, what was said of it included."""
+    """Return the share of the evidence that speaks against something, what was said of it included."""
     if not rows:
         return 0.0
     if item.kind == PATTERN:

@@ -46,7 +46,7 @@ def named(message: Mapping[str, Any], identity: object) -> Mapping[str, Any]:
 
 
 def turns_of(chat: Chat) -> Iterator[Given]:
-    """Give a conversation turn by turn: what a user says, with all that is answered until the user speaks again."""
+    """Return a conversation turn by turn: what a user says, with all that is answered until the user speaks again."""
     turn: list[Mapping[str, Any]] = []
     for message in chat.messages:
         if message["role"] == "user" and any(one["role"] != "user" for one in turn):
@@ -74,7 +74,7 @@ LATEST: Final = 253_402_300_800
 
 
 def read_chatgpt(path: Path) -> Iterator[Step]:
-    """Give each conversation's turns, and what is passed over; see ``docs/how-to/chatgpt.md``."""
+    """Return each conversation's turns, and what is passed over; see ``docs/how-to/chatgpt.md``."""
     for member in read_members(path, inside=CHATGPT_FILE):
         conversation = member.value
         if not isinstance(conversation, dict) or not isinstance(conversation.get("mapping"), dict):
@@ -105,7 +105,7 @@ def _chatgpt_conversation(given: Mapping[str, Any], member: Member) -> Iterator[
 
 
 def _branch(tree: Mapping[str, Any], current: Any) -> list[Mapping[str, Any]]:
-    """Give the nodes from the root to the current one; without a current one, to the latest leaf."""
+    """Return the nodes from the root to the current one; without a current one, to the latest leaf."""
     nodes = {name: node for name, node in tree.items() if isinstance(node, dict)}
     if not isinstance(current, str) or current not in nodes:
         leaves = [name for name, node in nodes.items() if not node.get("children")]
@@ -124,12 +124,12 @@ def _at(node: Mapping[str, Any]) -> float:
 
 
 def _time(at: Any) -> float | None:
-    """Give seconds since 1970; None for what is no time."""
+    """Return seconds since 1970; None for what is no time."""
     return float(at) if isinstance(at, int | float) and 0 <= at < LATEST else None
 
 
 def _chatgpt_message(said: Mapping[str, Any], identity: str, at: Any) -> dict[str, Any] | str:
-    """Give a message, or why it is none of those that are kept."""
+    """Return a message, or why it is none of those that are kept."""
     author, content, metadata = (mapping(said.get(name)) for name in ("author", "content", "metadata"))
     role, form = str(author.get("role")), str(content.get("content_type"))
     if role not in ROLES:
@@ -185,7 +185,7 @@ ROLE_OF: Final = {"human": "user", "assistant": "assistant"}
 
 
 def read_claude(path: Path) -> Iterator[Step]:
-    """Give each conversation's turns, and what is passed over; one conversation is held at a time."""
+    """Return each conversation's turns, and what is passed over; one conversation is held at a time."""
     for member in read_members(path, inside=CLAUDE_FILE):
         conversation = member.value
         if not isinstance(conversation, dict) or not isinstance(conversation.get("chat_messages"), list):
@@ -209,7 +209,7 @@ def _claude_conversation(given: Mapping[str, Any], member: Member) -> Iterator[S
 
 
 def _claude_message(said: Mapping[str, Any], n: int) -> dict[str, Any] | str:
-    """Give a message, or why it is passed over."""
+    """Return a message, or why it is passed over."""
     role = ROLE_OF.get(str(said.get("sender")))
     if role is None:
         return f"sender {said.get('sender')!s:.40}"
@@ -227,7 +227,7 @@ def _claude_message(said: Mapping[str, Any], n: int) -> dict[str, Any] | str:
 
 
 def _text(said: Mapping[str, Any]) -> str:
-    """Give the words: of the blocks those of text (not what tools were asked and answered), else the text itself.
+    """Return the words: of the blocks those of text (not what tools were asked and answered), else the text itself.
 
     A long text that was pasted is an attachment without a name, whose content stands in the file: it is words too.
     """

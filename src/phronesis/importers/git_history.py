@@ -19,7 +19,7 @@ _CHUNK: Final = 1 << 16
 
 
 def read_git(path: Path) -> Iterator[Step]:
-    """Give each commit that is reachable from HEAD and is no merge; its ``external_id`` is the commit's id."""
+    """Return each commit that is reachable from HEAD and is no merge; its ``external_id`` is the commit's id."""
     arguments = ["log", "--reverse", "--no-merges", "--no-show-signature", "--name-only", f"--format={FORMAT}", "HEAD"]
     command = _git(path, arguments)
     with subprocess.Popen(  # noqa: S603 - our own arguments
@@ -33,7 +33,7 @@ def read_git(path: Path) -> Iterator[Step]:
 
 
 def count_commits(path: Path) -> int:
-    """Give how many commits `read_git` reads."""
+    """Return how many commits `read_git` reads."""
     command = _git(path, ["rev-list", "--count", "--no-merges", "HEAD"])
     told = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own arguments
     return int(told.stdout) if told.returncode == 0 else 0
@@ -49,7 +49,7 @@ def _git(path: Path, arguments: Sequence[str]) -> list[str]:
 
 
 def _records(stream: IO[str] | None) -> Iterator[str]:
-    """Give the records as they come; none is held longer than it takes."""
+    """Return the records as they come; none is held longer than it takes."""
     held = ""
     while stream is not None and (chunk := stream.read(_CHUNK)):
         *whole, held = (held + chunk).split("\x1e")

@@ -66,12 +66,12 @@ def name_of(value: object) -> str | None:
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
-    """Give an object of an export; of anything else that stands in its place, an empty one."""
+    """Return an object of an export; of anything else that stands in its place, an empty one."""
     return value if isinstance(value, Mapping) else {}
 
 
 def objects(value: Any) -> list[Mapping[str, Any]]:
-    """Give the objects of a list of an export; of anything else that stands in its place, none."""
+    """Return the objects of a list of an export; of anything else that stands in its place, none."""
     return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
 
 
@@ -98,7 +98,7 @@ class Member:
 
 
 def read_members(path: Path, *, inside: str) -> Iterator[Member]:
-    """Give the members of a file's list, or its JSON lines; of a zip archive those of every file named ``inside``.
+    """Return the members of a file's list, or its JSON lines; of a zip archive those of every file named ``inside``.
 
     ``inside`` is a pattern. No file is held whole, only one member at a time. InputError: no such file, or nothing of
     that name in the archive.
@@ -114,7 +114,7 @@ def read_members(path: Path, *, inside: str) -> Iterator[Member]:
 
 
 def bytes_of(path: Path, *, inside: str) -> int:
-    """Give how many bytes `read_members` will read."""
+    """Return how many bytes `read_members` will read."""
     if not zipfile.is_zipfile(path):
         return path.stat().st_size if path.is_file() else 0
     with zipfile.ZipFile(path) as archive:

@@ -16,7 +16,7 @@ _WORDS: Final = ("content", "memory", "text", "data", "value")
 
 
 def read_mem0(path: Path) -> Iterator[Step]:
-    """Give each memory of ``{"results": […]}``, of a list, or of JSON lines, as a fact of its user."""
+    """Return each memory of ``{"results": […]}``, of a list, or of JSON lines, as a fact of its user."""
     for member in read_members(path, inside=INSIDE):
         given = member.value
         if not isinstance(given, dict) or not isinstance(given.get("memory"), str) or not given["memory"].strip():
@@ -35,7 +35,7 @@ def read_mem0(path: Path) -> Iterator[Step]:
 
 
 def read_langgraph(path: Path) -> Iterator[Step]:
-    """Give each item ``{namespace, key, value, created_at?}`` of a list or of JSON lines as a fact.
+    """Return each item ``{namespace, key, value, created_at?}`` of a list or of JSON lines as a fact.
 
     Namespace and key are its ``external_id``, joined by slashes, and stand in the metadata under ``langgraph``; so does
     the value, where it is more than words.
@@ -61,7 +61,7 @@ def read_langgraph(path: Path) -> Iterator[Step]:
 
 
 def _words(value: Any) -> str:
-    """Give the words of a value; of one that has no member of them, the value as JSON."""
+    """Return the words of a value; of one that has no member of them, the value as JSON."""
     if isinstance(value, str):
         return value.strip()
     if not isinstance(value, Mapping) or not value:

@@ -58,7 +58,7 @@ class Chroma:
         self._lock = threading.Lock()
 
     def space(self, model: str, dimension: int) -> "ChromaSpace":
-        """Give the collection of a model."""
+        """Return the collection of a model."""
         name = f"{self._collection}-{hashlib.sha256(f'{model}/{dimension}'.encode()).hexdigest()[:_MARK]}"
         with self._lock:
             known = self._open.get(name)
@@ -73,7 +73,7 @@ class Chroma:
             return self._open.setdefault(name, ChromaSpace(self, found))
 
     def spaces(self) -> "Sequence[ChromaSpace]":
-        """Give every collection whose name begins as ours do."""
+        """Return every collection whose name begins as ours do."""
         ours = re.compile(rf"{re.escape(self._collection)}-[0-9a-f]{{{_MARK}}}")
         with self.reaching():
             listed = self._connected().list_collections()
@@ -177,7 +177,7 @@ class ChromaSpace:
             self._collection.delete(where=_condition(where))
 
     def held(self, where: Where, *, vectors: bool = False) -> Iterator[OutsideDocument]:
-        """Give all that is meant, read in pages."""
+        """Return all that is meant, read in pages."""
         include = ["documents", "metadatas", *(["embeddings"] if vectors else [])]
         start = 0
         while True:
@@ -191,7 +191,7 @@ class ChromaSpace:
             start += BATCH
 
     def nearest(self, vector: Vector, where: Where, *, limit: int) -> list[str]:
-        """Give the nearest as its HNSW graph finds them."""
+        """Return the nearest as its HNSW graph finds them."""
         with self._index.reaching():
             found = self._collection.query(
                 query_embeddings=[np.asarray(vector, np.float32)], n_results=limit, where=_condition(where), include=[]
@@ -205,6 +205,6 @@ def _settings(chromadb: Any) -> Any:
 
 
 def _condition(where: Where) -> Mapping[str, Any]:
-    """Give a condition in Chroma's language, which knows no conjunction of one."""
+    """Return a condition in Chroma's language, which knows no conjunction of one."""
     parts = [{name: values[0] if len(values) == 1 else {"$in": list(values)}} for name, values in where.items()]
     return parts[0] if len(parts) == 1 else {"$and": parts}

@@ -50,11 +50,11 @@ class Space(Protocol):
         ...
 
     def held(self, where: Where, *, vectors: bool = False) -> Iterator[OutsideDocument]:
-        """Give all that is meant."""
+        """Return all that is meant."""
         ...
 
     def nearest(self, vector: Vector, where: Where, *, limit: int) -> list[str]:
-        """Give the ids of what is meant and lies nearest by cosine, nearest first; it may be approximate."""
+        """Return the ids of what is meant and lies nearest by cosine, nearest first; it may be approximate."""
         ...
 
 
@@ -72,11 +72,11 @@ class OutsideIndex(Protocol):
         ...
 
     def space(self, model: str, dimension: int) -> Space:
-        """Give the space of a model's vectors, making it; IndexUnavailable when it cannot be had."""
+        """Return the space of a model's vectors, making it; IndexUnavailable when it cannot be had."""
         ...
 
     def spaces(self) -> Sequence[Space]:
-        """Give every space that is ours, other models' too."""
+        """Return every space that is ours, other models' too."""
         ...
 
     def close(self) -> None:
@@ -108,13 +108,13 @@ class MemorySpace:
         self.remove([document.id for document in self.held(where)])
 
     def held(self, where: Where, *, vectors: bool = False) -> Iterator[OutsideDocument]:
-        """Give all that is meant."""
+        """Return all that is meant."""
         with self._lock:
             found = [document for document in self._held.values() if _meant(document, where)]
         yield from found if vectors else (replace(document, vector=None) for document in found)
 
     def nearest(self, vector: Vector, where: Where, *, limit: int) -> list[str]:
-        """Give the nearest, exactly."""
+        """Return the nearest, exactly."""
         found = [(document.id, document.vector) for document in self.held(where, vectors=True)]
         scored = sorted((-_cosine(vector, other), one) for one, other in found if other is not None)
         return [one for _, one in scored[:limit]]
@@ -130,12 +130,12 @@ class InMemoryIndex:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def space(self, model: str, dimension: int) -> MemorySpace:
-        """Give the space of a model."""
+        """Return the space of a model."""
         with self._lock:
             return self._spaces.setdefault((model, dimension), MemorySpace(str(uuid.uuid4())))
 
     def spaces(self) -> Sequence[MemorySpace]:
-        """Give every space."""
+        """Return every space."""
         with self._lock:
             return list(self._spaces.values())
 

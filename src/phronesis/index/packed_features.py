@@ -40,7 +40,9 @@ ROLE_FLAGS: Final = {"user": FROM_USER, "assistant": FROM_ASSISTANT, "tool": FRO
 
 
 def marks_of(item: Item, text: str, *, dated: bool = True) -> Marks:
-    """Give the marks of one part of an item: its role, what its words do, its day and the days they name, its bonuses.
+    """Return the marks of one part of an item.
+
+    Its role, what its words do, its day and the days they name, its bonuses.
 
     Days are those of the offset in which the item was said; not ``dated``, none are looked for in the words. What
     names no time and is no message speaks of the day from which it holds. A text's relative times count from when it
@@ -65,7 +67,7 @@ def marks_of(item: Item, text: str, *, dated: bool = True) -> Marks:
 
 
 def lifted_by(item: Item) -> tuple[int, int]:
-    """Give the importance and the number of the stage for which an item gets bonuses."""
+    """Return the importance and the number of the stage for which an item gets bonuses."""
     weighed = item.kind in WEIGHED_KINDS
     # An imported log may say anything.
     importance = min(max(item.importance, LEAST_IMPORTANT), MOST_IMPORTANT) if weighed else NO_IMPORTANCE
@@ -73,7 +75,7 @@ def lifted_by(item: Item) -> tuple[int, int]:
 
 
 def asks(text: str) -> bool:
-    """Tell whether a text ends with a question mark, a note in brackets after it left aside."""
+    """Return whether a text ends with a question mark, a note in brackets after it left aside."""
     end = text[-1_000:].rstrip()
     if end.endswith(_ASKING):
         return True

@@ -70,17 +70,19 @@ def _chunks(text: str) -> list[tuple[int, str]]:
 
 
 def chunk_start(part: str) -> int:
-    """Give where in its item a part begins: a chunk's offset in characters, 0 for the whole."""
+    """Return where in its item a part begins: a chunk's offset in characters, 0 for the whole."""
     return int(part.removeprefix(CHUNK)) if part.startswith(CHUNK) else 0
 
 
 def of_content(part: str) -> bool:
-    """Tell whether a part is a stretch of its item's content, and not a text of its own."""
+    """Return whether a part is a stretch of its item's content, and not a text of its own."""
     return part == WHOLE or part.startswith(CHUNK)
 
 
 def own_words(item: Item, part: str, text: str | None) -> str:
-    """Give what is shown of a part whose text was ``text``: the item's words from there where it is a stretch of them.
+    """Return what is shown of a part whose text was ``text``.
+
+    The item's words from there where it is a stretch of them.
 
     What stands before a stretch so that it is found, such as headings, is not among them.
     """
@@ -91,17 +93,20 @@ def own_words(item: Item, part: str, text: str | None) -> str:
 
 
 def compared(part: str) -> bool:
-    """Tell whether a part is encoded as questions are, to be compared with others of its kind."""
+    """Return whether a part is encoded as questions are, to be compared with others of its kind."""
     return part == ALIKE or part.startswith(ASIDE)
 
 
 def part_name(part: str) -> str:
-    """Give what kind of part it is, such as ``chunk``: what stands before the colon."""
+    """Return what kind of part it is, such as ``chunk``: what stands before the colon."""
     return part.partition(":")[0]
 
 
 def match_id(item_id: str, part: str) -> str:
-    """Give the id of an item's part as results show it: the item's own for the whole, else ``{item}::chunk::3800``."""
+    """Return the id of an item's part as results show it.
+
+    The item's own for the whole, else ``{item}::chunk::3800``.
+    """
     name, _, which = part.partition(":")
     return item_id if part in (WHOLE, PROSE, ALIKE) else f"{item_id}::{name}::{which}"
 
@@ -118,11 +123,11 @@ class Projector:
     of_members: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def parts(self, item: Item) -> list[Part]:
-        """Give an item's parts; none when ordinary reads do not see it."""
+        """Return an item's parts; none when ordinary reads do not see it."""
         return list(self.by_kind.get(item.kind, whole)(item)) if item.live else []
 
     def project(self, settled: Settled, before: Mapping[str, Item], *, seq: int) -> tuple[list[DocumentRow], list[str]]:
-        """Give the new documents and the ids of items whose current documents end.
+        """Return the new documents and the ids of items whose current documents end.
 
         An update that leaves an item's parts as they were, and what lifts them, moves no document. What enters as
         history, over when it was recorded, has documents that never were current: searches of what held then find it.
@@ -137,7 +142,7 @@ class Projector:
         return fresh, closed
 
     def _unmoved(self, old: Item, item: Item) -> bool:
-        """Whether all that is searched of an item stayed as it was; its content may be something else."""
+        """Return whether all that is searched of an item stayed as it was; its content may be something else."""
         if (lifted_by(old), old.valid_from) != (lifted_by(item), item.valid_from):
             return False
         members = self.of_members.get(item.kind)
@@ -175,7 +180,7 @@ class Projector:
 
 
 def terms_of(item: Item, part: Part) -> bytes:
-    """Give the packed terms of a part: identifiers whole too, except where its words are compared with others'."""
+    """Return the packed terms of a part: identifiers whole too, except where its words are compared with others'."""
     if part.part.startswith(ASIDE):
         return pack_terms([])
     return pack_terms((tokenize if compared(part.part) else search_terms)(_searched(item, part)))
@@ -187,7 +192,7 @@ def _marks(item: Item, part: Part) -> Marks:
 
 
 def _is_past(item: Item) -> bool:
-    """Whether an item is over, and was so: what was taken back as wrong held at no time."""
+    """Return whether an item is over, and was so: what was taken back as wrong held at no time."""
     return item.ended in _HELD_ONCE and item.valid_to is not None
 
 
@@ -202,5 +207,5 @@ def _searched(item: Item, part: Part) -> str:
 
 
 def no_parts(_item: Item) -> list[Part]:
-    """Give no parts: what an agent tried, or when it reflected, is no memory and must not crowd what is."""
+    """Return no parts: what an agent tried, or when it reflected, is no memory and must not crowd what is."""
     return []

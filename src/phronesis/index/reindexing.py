@@ -125,6 +125,6 @@ class Reindexer:
 
 
 def _before(item: Item, later: Sequence[Delta], at: datetime) -> Item:
-    """Give an item as it was before some of its changes, last changed ``at``."""
+    """Return an item as it was before some of its changes, last changed ``at``."""
     before = as_of(item, list(later)[::-1])
     return before if before.updated_at == at else replace(before, updated_at=at)

@@ -103,7 +103,7 @@ MAX_FREQUENCY: Final = 0xFFFF
 
 
 def tokenize(text: str) -> list[str]:
-    """Give the index terms of a text, in order, repeats kept; empty when it holds stop words and symbols only."""
+    """Return the index terms of a text, in order, repeats kept; empty when it holds stop words and symbols only."""
     if text.isascii():
         words = _ASCII_WORDS.findall(text.lower())
         short = max(map(len, words), default=0) <= _CACHED_WORD
@@ -120,18 +120,18 @@ def tokenize(text: str) -> list[str]:
 
 
 def search_terms(text: str) -> list[str]:
-    """Give the terms by which a text is searched: its words, then its identifiers and emoji as wholes."""
+    """Return the terms by which a text is searched: its words, then its identifiers and emoji as wholes."""
     return [*tokenize(text), *wholes(text)]
 
 
 def question_terms(text: str) -> list[str]:
-    """Give the terms that a question asks for: those of a text, without emoji that end it behind words."""
+    """Return the terms that a question asks for: those of a text, without emoji that end it behind words."""
     words = text if text.isascii() else text[: _without_tone(text)]
     return search_terms(words) or search_terms(text)
 
 
 def _without_tone(text: str) -> int:
-    """Give where the emoji and spaces at the end of a text begin."""
+    """Return where the emoji and spaces at the end of a text begin."""
     end = len(text)
     while end and _TONE.match(text[end - 1]):
         end -= 1
@@ -139,7 +139,7 @@ def _without_tone(text: str) -> int:
 
 
 def wholes(text: str) -> list[str]:
-    """Give what a text holds that is searched whole beside its parts, in order, repeats kept.
+    """Return what a text holds that is searched whole beside its parts, in order, repeats kept.
 
     A path, address or qualified name is given at each of its levels that is no single word: feature/login-fix and
     login-fix.
@@ -152,7 +152,7 @@ def wholes(text: str) -> list[str]:
 
 
 def _levels(identifier: str) -> list[str]:
-    """Give an identifier and those of its parts that separators join as well; none of stop words alone."""
+    """Return an identifier and those of its parts that separators join as well; none of stop words alone."""
     whole = identifier.replace("\\", "/")
     if ENGLISH_STOP_WORDS.issuperset(_ASCII_WORDS.findall(whole)) and whole.isascii():
         return []
@@ -161,7 +161,7 @@ def _levels(identifier: str) -> list[str]:
 
 
 def _joined(folded: str) -> list[str]:
-    """Give what separators join in a folded text of any script, and numbers with the character behind them."""
+    """Return what separators join in a folded text of any script, and numbers with the character behind them."""
     out: list[str] = []
     begin = end = parts = 0
     for run in _RUNS.finditer(folded):
@@ -205,7 +205,10 @@ def _cached_stem(word: str) -> str:
 
 
 def term_hash(term: str) -> int:
-    """Give a term's 64-bit number (BLAKE2b, RFC 7693, 8 bytes, little-endian, unsigned): the same on every machine."""
+    """Return a term's 64-bit number (BLAKE2b, RFC 7693, 8 bytes, little-endian, unsigned).
+
+    The same on every machine.
+    """
     return _cached_hash(term) if len(term) <= _CACHED_WORD else _hash(term)
 
 
@@ -223,7 +226,7 @@ def clear_caches() -> None:
 
 
 def pack_terms(tokens: Sequence[str]) -> bytes:
-    """Give a document's term frequencies as `core.lexical.TERM_RECORD` records sorted by hash, 10 bytes each.
+    """Return a document's term frequencies as `core.lexical.TERM_RECORD` records sorted by hash, 10 bytes each.
 
     A frequency saturates at 65,535. The document's length is the sum of its frequencies.
     """
@@ -238,5 +241,5 @@ def pack_terms(tokens: Sequence[str]) -> bytes:
 
 
 def unpack_terms(blob: bytes) -> npt.NDArray[np.void]:
-    """Give the records of :func:`pack_terms` (``term`` u8, ``tf`` u2), read-only; InputError for a torn blob."""
+    """Return the records of :func:`pack_terms` (``term`` u8, ``tf`` u2), read-only; InputError for a torn blob."""
     return lexical_index.unpack_terms(blob)

@@ -129,7 +129,7 @@ class WrittenLanes:
             self._lanes.pop(tenant, None)
 
     def take(self, tenant: str) -> Collection[int] | None:
-        """Give the lanes that are to be looked at, None for every one; who cannot finish them gives them back."""
+        """Return the lanes that are to be looked at, None for every one; who cannot finish them gives them back."""
         now = self.seconds()
         with self._lock:
             taken = self._lanes.get(tenant)
@@ -202,7 +202,7 @@ class Vectorizer:
     _turns: tuple[Lock, ...] = field(default_factory=lambda: tuple(Lock() for _ in range(TURNS)))
 
     def serves(self, tenant: str) -> bool:
-        """Tell whether there is an encoder for the tenant."""
+        """Return whether there is an encoder for the tenant."""
         return self.embedders.serving(tenant) is not None
 
     def catch_up(self, tenant: str, *, stopped: Callable[[], bool] = lambda: False) -> int:

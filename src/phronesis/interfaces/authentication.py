@@ -97,7 +97,7 @@ class Admission:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def admit(self, token: str | None) -> Caller:
-        """Give the caller of a token; Unauthenticated when it opens nothing, or none is given where one is needed."""
+        """Return the caller of a token; Unauthenticated when it opens nothing, or none is given where one is needed."""
         caller = self.recent(token)
         if caller is None:
             caller = self._looked_up(token)
@@ -113,7 +113,7 @@ class Admission:
         self.limit.take(address if caller is None or caller.key is None else caller.key.id)
 
     def recent(self, token: str | None) -> Caller | None:
-        """Give the caller of a token that was let in just now; None where the store has to be asked."""
+        """Return the caller of a token that was let in just now; None where the store has to be asked."""
         known = None if token is None else self._recent.get(_mark(token))
         return known[0] if known is not None and self.clock() < known[1] else None
 
@@ -140,7 +140,7 @@ class Admission:
         return Caller(self._of(key.tenant), key.role, key.actor, key)
 
     def open_to_anybody(self) -> bool:
-        """Tell whether who gives no token is let in."""
+        """Return whether who gives no token is let in."""
         return not self.keys_required and not self.memory.keys.any_made()
 
     def _of(self, tenant: str) -> Memory:
@@ -153,5 +153,5 @@ class Admission:
 
 
 def _mark(token: str) -> bytes:
-    """Give what a token is remembered by: nobody who reads this process's memory finds the token there."""
+    """Return what a token is remembered by: nobody who reads this process's memory finds the token there."""
     return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()

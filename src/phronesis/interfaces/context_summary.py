@@ -36,7 +36,7 @@ class ContextSummary(Record):
 
 
 def summary_of(package: ContextPackage) -> ContextSummary:
-    """Give a context without the records behind it: some four times the tokens of its text, instead of thirty."""
+    """Return a context without the records behind it: some four times the tokens of its text, instead of thirty."""
     return ContextSummary(
         context_id=package.context_id,
         system_blocks=[_block(one) for one in package.system_blocks],

@@ -82,7 +82,7 @@ class Later:
 
 
 def listen(serving: Serving) -> socket.socket:
-    """Give a socket that listens where the server shall."""
+    """Return a socket that listens where the server shall."""
     family = socket.AF_INET6 if ":" in serving.host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -177,7 +177,7 @@ MOUNTS: Final[Sequence[Mount]] = (_pages, _tools)
 
 
 def make_server_app(memory: Memory, serving: Serving) -> "FastAPI":
-    """Give the application with every face; MissingExtra when the packages of a server are not installed."""
+    """Return the application with every face; MissingExtra when the packages of a server are not installed."""
     try:
         from phronesis.interfaces.http.app import make_app  # noqa: PLC0415 - an optional package
     except ImportError as error:

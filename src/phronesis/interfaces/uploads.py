@@ -10,6 +10,6 @@ count bytes."""
 
 
 def stored_name(given: str) -> str:
-    """Give the name under which a file that is called ``given`` is kept for a while: its ending, where it has one."""
+    """Return the name under which a file that is called ``given`` is kept for a while: its ending, where it has one."""
     ending = PurePath(given).suffix
     return f"upload{ending if _ENDING.fullmatch(ending) else ''}"

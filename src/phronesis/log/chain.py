@@ -70,7 +70,7 @@ def join(paths: Sequence[str], bodies: Mapping[int, bytes]) -> dict[str, Any]:
 
 
 def as_read(payload: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[Part]]:
-    """Give a payload as it comes back from its parts, which is what a replay sees, and the parts.
+    """Return a payload as it comes back from its parts, which is what a replay sees, and the parts.
 
     JSON joins the two halves of a character that came as two surrogates, and sorts keys, which decides between two
     that differ in a character that no database holds. InputError for one that carries the mark of the erased: it would
@@ -86,19 +86,19 @@ def as_read(payload: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[Part]]:
 
 
 def _is_cut(value: object) -> bool:
-    """Whether a member of a payload is a list of mappings; an empty one would leave no part to put together."""
+    """Return whether a member of a payload is a list of mappings; an empty one would leave no part to put together."""
     if not isinstance(value, (list, tuple)) or not value:
         return False
     return all(isinstance(member, (dict, Mapping)) for member in value)
 
 
 def commitment(part: Part, salt: bytes) -> bytes:
-    """Give SHA-256 over salt, path and body: without the salt, a short sentence cannot be guessed from it."""
+    """Return SHA-256 over salt, path and body: without the salt, a short sentence cannot be guessed from it."""
     return hashlib.sha256(salt + len(part.path).to_bytes(4, "big") + part.path.encode() + part.body).digest()
 
 
 def keyed(secret: bytes, purpose: str, data: bytes) -> str:
-    """Give a keyed hash (HMAC-SHA-256): blob addresses and idempotency keys mean nothing outside their tenant."""
+    """Return a keyed hash (HMAC-SHA-256): blob addresses and idempotency keys mean nothing outside their tenant."""
     return hmac.new(secret, purpose.encode() + b"\0" + data, hashlib.sha256).hexdigest()
 
 
@@ -116,12 +116,12 @@ class Break:
 
 
 def link(previous: str, facts: Mapping[str, Any], commitments: bytes) -> str:
-    """Give the hash of an entry: over the one before, its columns, and the commitments of its parts."""
+    """Return the hash of an entry: over the one before, its columns, and the commitments of its parts."""
     return hashlib.sha256(previous.encode() + encode(facts) + commitments).hexdigest()
 
 
 def facts_of(row: EntryRow) -> dict[str, Any]:
-    """Give the columns that the chain covers."""
+    """Return the columns that the chain covers."""
     return {
         "lane": row.lane_id, "seq": row.seq, "entry": row.entry_id, "verb": row.verb, "version": row.handler_version,
         "actor": row.actor, "at": row.recorded_at, "parent": row.parent_id, "paths": list(row.paths),

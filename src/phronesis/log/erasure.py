@@ -45,7 +45,7 @@ class Logged:
     envelope: Mapping[str, Any]
 
     def members(self) -> dict[str, int]:
-        """Give the part of each message or event that is left, by the id of the item that it became."""
+        """Return the part of each message or event that is left, by the id of the item that it became."""
         out: dict[str, int] = {}
         for n in self.left:
             name, _, place = self.paths[n].partition("/")
@@ -54,13 +54,13 @@ class Logged:
         return out
 
     def part_of_message(self, n: int) -> int | None:
-        """Give the part of the ``n``-th message, unless it is gone."""
+        """Return the part of the ``n``-th message, unless it is gone."""
         path = f"messages/{n}"
         number = self.paths.index(path) if path in self.paths else None
         return number if number in self.left else None
 
     def with_last_member(self, numbers: Collection[int]) -> frozenset[int]:
-        """Give the parts that go when these messages or events do.
+        """Return the parts that go when these messages or events do.
 
         Metadata given for all of the messages goes with the last of them. The envelope stays in a session, where it
         holds the turn's place; elsewhere nothing but words is in it once no message, event, call or ref is left.
@@ -75,7 +75,7 @@ class Logged:
 
 
 def read_logged(unit: Unit, lane: Lane, *, until: int | None = None) -> Iterator[Logged]:
-    """Give every entry of a lane, in order, or those up to a seq."""
+    """Return every entry of a lane, in order, or those up to a seq."""
     after, end = 0, lane.head_seq if until is None else until
     while page := read_entries(unit, lane.lane_id, after=after, until=end, limit=PAGE):
         parts = read_parts(unit, [row.entry_id for row in page])
@@ -90,7 +90,7 @@ def _logged(unit: Unit, row: EntryRow, parts: list[PartRow]) -> Logged:
 
 
 def _body_of(unit: Unit, part: PartRow) -> bytes | None:
-    """Give a part's body; None when it is damaged, which is no reason to keep it."""
+    """Return a part's body; None when it is damaged, which is no reason to keep it."""
     try:
         return body_of(unit, part)
     except IntegrityError:
@@ -98,7 +98,7 @@ def _body_of(unit: Unit, part: PartRow) -> bytes | None:
 
 
 def words_of(unit: Unit, cut: Cut) -> tuple[list[str], list[bytes]]:
-    """Give the texts in some parts, and the compressed bodies of those that are blobs.
+    """Return the texts in some parts, and the compressed bodies of those that are blobs.
 
     Ids and times that look like ours are left out: they say nothing, and rightly stand in many places.
     """

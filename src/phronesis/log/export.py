@@ -75,7 +75,7 @@ def write_export(database: Database, tenant: str, path: str | os.PathLike[str], 
 
 
 def export_lines(unit: Unit, now: datetime) -> Iterator[tuple[str, bytes]]:
-    """Give the file's lines in order, each with the name of what it is."""
+    """Return the file's lines in order, each with the name of what it is."""
     header = {"format": FORMAT, "version": VERSION, "tenant": unit.tenant, "created_at": isoformat(now)}
     yield "header", encode(header) + b"\n"
     total = hashlib.sha256()
@@ -190,7 +190,7 @@ Record = SecretRecord | LaneRecord | EntryRecord
 
 
 def read_export(file: BinaryIO) -> Iterator[Record]:
-    """Give the file's records in order, chain and all checked; complete only when it ends without an error.
+    """Return the file's records in order, chain and all checked; complete only when it ends without an error.
 
     Raises:
         InputError: it is no export, or damaged; the message names the line. SchemaTooNew: a newer Phronesis wrote it.

@@ -168,7 +168,7 @@ class Importer:
             insert_failure(unit, row.lane_id, row.entry_id, record.failure)
 
     def _key_of(self, unit: Unit, row: EntryRow) -> str | None:
-        """Give the idempotency key that a new entry keeps; Conflict when it was used here for another call."""
+        """Return the idempotency key that a new entry keeps; Conflict when it was used here for another call."""
         key = None if self._foreign else row.idempotency
         used = None if key is None else find_idempotent(unit, key)
         if used is not None and used.entry_id != row.entry_id:
@@ -205,7 +205,7 @@ def _opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def _standing(unit: Unit, lane: LaneRecord) -> tuple[Lane | None, int]:
-    """Give the lane of the file as it is here (None: it is not), and the seq up to which its entries are there."""
+    """Return the lane of the file as it is here (None: it is not), and the seq up to which its entries are there."""
     named = None if lane.lane_name is None else find_lane(unit, lane.lane_name)
     held = find_numbered(unit, lane.lane_id)
     if named is not None and named.lane_id != lane.lane_id:

@@ -50,7 +50,7 @@ _MAY_BE_EMPTY: Final = frozenset({"assistant", "tool"})
 
 
 def metadata(value: object, *, field: str = "metadata") -> dict[str, Any]:
-    """Give a JSON object; {} for None."""
+    """Return a JSON object; {} for None."""
     if value is None:
         return {}
     if not isinstance(value, Mapping):
@@ -60,7 +60,7 @@ def metadata(value: object, *, field: str = "metadata") -> dict[str, Any]:
 
 
 def importance(value: object) -> int | None:
-    """Give an integer 1–10, or None."""
+    """Return an integer 1–10, or None."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 10:  # noqa: PLR2004 - the scale
@@ -69,14 +69,14 @@ def importance(value: object) -> int | None:
 
 
 def stated_kind(value: object) -> str:
-    """Give a kind that may be stated."""
+    """Return a kind that may be stated."""
     if not isinstance(value, str) or value not in STATED_KINDS:
         raise InputError(f"kind must be one of {', '.join(sorted(STATED_KINDS))}; got {value!r:.40}", field="kind")
     return value
 
 
 def item(content: object, *, kind: object, subject: object, key: object, value: object) -> dict[str, Any]:
-    """Give the payload of a stated item."""
+    """Return the payload of a stated item."""
     if not isinstance(content, str):
         raise InputError(f"content must be a string when kind is given, not {type(content).__name__}", field="content")
     payload = {
@@ -90,7 +90,7 @@ def item(content: object, *, kind: object, subject: object, key: object, value: 
 
 
 def times_to_do(kind: object, *, due: object, expires: object) -> dict[str, str]:
-    """Give when something is due and when it is over, as a payload holds them; only what is to be done has either."""
+    """Return when something is due and when it is over, as a payload holds them; only what is to be done has either."""
     for name, value in (("due", due), ("expires", expires)):
         if value is not None and kind not in PROSPECTIVE:
             raise InputError(f"{name} belongs to what is to be done: kind {' or '.join(PROSPECTIVE)}", field=name)
@@ -113,7 +113,7 @@ def refuse_without_kind(**given: object) -> None:
 
 
 def version(value: object) -> int | None:
-    """Give a version number from 1, or None."""
+    """Return a version number from 1, or None."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
@@ -122,21 +122,21 @@ def version(value: object) -> int | None:
 
 
 def limit(value: object, *, most: int, field: str = "limit") -> int:
-    """Give a count from 1 to ``most``."""
+    """Return a count from 1 to ``most``."""
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
         raise InputError(f"{field} must be an integer from 1 to {most:,}, not {value!r:.40}", field=field)
     return value
 
 
 def share(value: object, *, field: str) -> float:
-    """Give a number from 0 to 1."""
+    """Return a number from 0 to 1."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         raise InputError(f"{field} must be a number from 0 to 1, not {value!r:.40}", field=field)
     return float(value)
 
 
 def cursor(value: object) -> str | None:
-    """Give a cursor that is a text, or None; whether it is one of ours is told where it is read."""
+    """Return a cursor that is a text, or None; whether it is one of ours is told where it is read."""
     if value is None or isinstance(value, str):
         return value
     raise InputError(f"cursor must be a text, next_cursor as it came, not {type(value).__name__}", field="cursor")
@@ -154,7 +154,7 @@ def no_pages(*, cursor: object = None, offset: object = None) -> None:
 
 
 def past(value: object, *, field: str, now: datetime) -> str | None:
-    """Give ISO 8601 of a time that is not in the future, in the offset that it was given in, or None."""
+    """Return ISO 8601 of a time that is not in the future, in the offset that it was given in, or None."""
     if value is None:
         return None
     parse_past(value, field=field, now=now)
@@ -170,12 +170,12 @@ def zone(value: object) -> dict[str, str]:
 
 
 def moment(value: object, *, field: str) -> str | None:
-    """Give ISO 8601 in UTC of any time, or None."""
+    """Return ISO 8601 in UTC of any time, or None."""
     return None if value is None else isoformat(parse_moment(value, field=field))
 
 
 def span(value: object, *, field: str) -> timedelta:
-    """Give a length of time from a timedelta or a number of hours, not below nought."""
+    """Return a length of time from a timedelta or a number of hours, not below nought."""
     if not isinstance(value, timedelta | int | float) or isinstance(value, bool):
         raise InputError(f"{field} must be a timedelta or a number of hours, not {type(value).__name__}", field=field)
     hours = value / timedelta(hours=1) if isinstance(value, timedelta) else value
@@ -185,7 +185,7 @@ def span(value: object, *, field: str) -> timedelta:
 
 
 def flag(value: object, *, field: str) -> bool:
-    """Give True or False: the string "false" would count as true."""
+    """Return True or False: the string "false" would count as true."""
     if not isinstance(value, bool):
         raise InputError(f"{field} must be True or False, not {type(value).__name__}", field=field)
     return value
@@ -194,7 +194,7 @@ def flag(value: object, *, field: str) -> bool:
 def messages(
     value: object, *, now: datetime, field: str = "content", may_be_none: bool = False
 ) -> list[dict[str, Any]]:
-    """Give checked messages from a string (one user message) or a list of ``{role, content, …}``."""
+    """Return checked messages from a string (one user message) or a list of ``{role, content, …}``."""
     if isinstance(value, str):
         return [{"role": "user", "content": check_text(value, field=field)}]
     if not isinstance(value, Sequence) or isinstance(value, bytes):
@@ -212,7 +212,7 @@ def messages(
 
 
 def tool_calls(value: object, *, now: datetime) -> list[dict[str, Any]]:
-    """Give checked tool calls ``{id?, name, args, result, status, created_at?, metadata?}``."""
+    """Return checked tool calls ``{id?, name, args, result, status, created_at?, metadata?}``."""
     out: list[dict[str, Any]] = []
     for n, member in enumerate(_members(value, field="tool_calls")):
         where = f"tool_calls[{n}]"
@@ -231,7 +231,7 @@ def tool_calls(value: object, *, now: datetime) -> list[dict[str, Any]]:
 
 
 def refs(value: object) -> list[dict[str, Any]]:
-    """Give checked refs ``{type: file|url|artifact, uri, metadata?}``."""
+    """Return checked refs ``{type: file|url|artifact, uri, metadata?}``."""
     out: list[dict[str, Any]] = []
     for n, member in enumerate(_members(value, field="refs", most=MAX_REFS)):
         where = f"refs[{n}]"
@@ -249,7 +249,7 @@ def refs(value: object) -> list[dict[str, Any]]:
 
 
 def turn(events: object, *, now: datetime) -> dict[str, Any]:
-    """Give the payload of a turn from ``{messages, tool_calls?, refs?, session_metadata?}``."""
+    """Return the payload of a turn from ``{messages, tool_calls?, refs?, session_metadata?}``."""
     given = _mapping(events, field="turn_events")
     unknown = set(given) - {"messages", "tool_calls", "refs", "session_metadata", "metadata"}
     if unknown:
@@ -294,7 +294,7 @@ def _message(member: object, *, now: datetime, field: str) -> dict[str, Any]:
 
 
 def _without_time(given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Give a message or a call without its time, which may be no JSON; `past` reads it."""
+    """Return a message or a call without its time, which may be no JSON; `past` reads it."""
     return {name: value for name, value in given.items() if name != "created_at" or value is None}
 
 

@@ -15,7 +15,7 @@ from phronesis.store.log import EntryRow, PartRow, find_entry, find_with_parts, 
 
 
 def body_of(unit: Unit, part: PartRow) -> bytes:
-    """Give a part's body, from its row or its blob; IntegrityError when the blob is gone or damaged."""
+    """Return a part's body, from its row or its blob; IntegrityError when the blob is gone or damaged."""
     if part.body is not None:
         return part.body
     blob = read_blob(unit, str(part.blob_id))
@@ -35,7 +35,7 @@ def _left_of(unit: Unit, part: PartRow) -> bytes:
 
 
 def entry_of(unit: Unit, row: EntryRow, parts: list[PartRow], lane: Lane) -> Entry:
-    """Give an entry with its payload exactly as it was given."""
+    """Return an entry with its payload exactly as it was given."""
     payload = join(row.paths, {part.n: body_of(unit, part) for part in parts})
     return Entry(
         id=row.entry_id, lane_id=row.lane_id, seq=row.seq, verb=row.verb, handler_version=row.handler_version,
@@ -45,14 +45,14 @@ def entry_of(unit: Unit, row: EntryRow, parts: list[PartRow], lane: Lane) -> Ent
 
 
 def load_entries(unit: Unit, lane: Lane, *, after: int, until: int, limit: int = 200) -> list[Entry]:
-    """Give a lane's entries with ``after`` < seq ≤ ``until``, at most ``limit``, in order."""
+    """Return a lane's entries with ``after`` < seq ≤ ``until``, at most ``limit``, in order."""
     rows = read_entries(unit, lane.lane_id, after=after, until=until, limit=limit)
     parts = read_parts(unit, [row.entry_id for row in rows])
     return [entry_of(unit, row, parts[row.entry_id], lane) for row in rows]
 
 
 def load_entry(unit: Unit, entry_id: str) -> Entry:
-    """Give one entry; NotFound when this tenant has none of that id."""
+    """Return one entry; NotFound when this tenant has none of that id."""
     row = find_entry(unit, entry_id)
     if row is None:
         raise NotFound(f"there is no entry {entry_id} in this tenant", field="entry_id")
@@ -60,13 +60,13 @@ def load_entry(unit: Unit, entry_id: str) -> Entry:
 
 
 def load_listed(unit: Unit, lane: Lane, entry_ids: Sequence[str]) -> dict[str, Entry]:
-    """Give entries of one lane by id; those that it does not hold are left out."""
+    """Return entries of one lane by id; those that it does not hold are left out."""
     found = find_with_parts(unit, lane.lane_id, entry_ids)
     return {row.entry_id: entry_of(unit, row, parts, lane) for row, parts in found}
 
 
 def iterate(unit: Unit, lane: Lane, *, until: int | None = None) -> Iterator[Entry]:
-    """Give all of a lane's entries in order, a page at a time."""
+    """Return all of a lane's entries in order, a page at a time."""
     after, end = 0, lane.head_seq if until is None else until
     while page := load_entries(unit, lane, after=after, until=end):
         yield from page
@@ -88,7 +88,7 @@ def check_chain(unit: Unit, lane: Lane) -> list[Break]:
 
 
 def fit(value: Any) -> Any:
-    """Give payload data with every text fit for a database (no NUL, no lone surrogates); the same when it is."""
+    """Return payload data with every text fit for a database (no NUL, no lone surrogates); the same when it is."""
     return value if _fits(value) else _fitted(value)
 
 

@@ -67,7 +67,7 @@ class Foreseen:
     lane: Lane
 
     def holds(self, lane: Lane) -> bool:
-        """Tell whether the lane has not moved since."""
+        """Return whether the lane has not moved since."""
         return (lane.lane_id, lane.head_hash, lane.applied_seq, lane.epoch) == (
             self.lane.lane_id, self.lane.head_hash, self.lane.applied_seq, self.lane.epoch,
         )  # fmt: skip
@@ -159,14 +159,14 @@ class Recorder:
         return Recorded(entry, locked, repeated=False)
 
     def known(self, tenant: str, idempotency_key: str) -> str | None:
-        """Give the id of the entry that a key names, or None. Writes nothing."""
+        """Return the id of the entry that a key names, or None. Writes nothing."""
         with self.database.transaction(tenant, "read") as unit:
             secret = find_secret(unit)
             found = None if secret is None else find_idempotent(unit, _commitment_of(secret, idempotency_key))
             return None if found is None else found.entry_id
 
     def tenant_secret(self, unit: Unit) -> bytes:
-        """Give the tenant's secret, making the tenant when it is new."""
+        """Return the tenant's secret, making the tenant when it is new."""
         known = self._secrets.get(unit.tenant)
         if known is not None:
             return known
@@ -227,7 +227,7 @@ def _checked(payload: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[Part]]
 
 
 def part_row(unit: Unit, secret: bytes, row: PartRow) -> PartRow:
-    """Give a part as it is stored: a large body goes to a blob."""
+    """Return a part as it is stored: a large body goes to a blob."""
     if row.body is None or len(row.body) <= BLOB_BYTES:
         return row
     blob_id = keyed(secret, "blob", row.body)

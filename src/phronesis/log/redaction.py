@@ -35,7 +35,7 @@ class Redactor:
     actions: Mapping[str, Action] = field(default_factory=dict)
 
     def __call__(self, payload: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[Gated, ...]]:
-        """Give a payload as it is recorded, and what was taken out of it: the kind and the place, never the value.
+        """Return a payload as it is recorded, and what was taken out of it: the kind and the place, never the value.
 
         InputError names the field and the kind where the policy refuses it.
         """
@@ -65,16 +65,16 @@ class Redactor:
         return {**payload, **changed}, tuple(_told(kind, place) for kind, place in list(found)[:MAX_TOLD])
 
     def places(self, payload: Mapping[str, Any]) -> tuple[Gated, ...]:
-        """Give what of a recorded payload would not be recorded today; refused kinds among it."""
+        """Return what of a recorded payload would not be recorded today; refused kinds among it."""
         kept: dict[str, Action] = {kind: action for kind, action in self.actions.items() if action == "keep"}
         return Redactor(kept)(payload)[1]
 
     def cleaned(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Give a payload as it is recorded."""
+        """Return a payload as it is recorded."""
         return self(payload)[0]
 
     def document(self, found: ReadDocument) -> ReadDocument:
-        """Give a document as it was read, with markers in its text, and its sections where they stand since."""
+        """Return a document as it was read, with markers in its text, and its sections where they stand since."""
         spans = [span for span in find_private(found.text) if not self._keeps(span.kind)]
         if not spans:
             return found
@@ -91,7 +91,7 @@ class Redactor:
 
 
 def _without_external_ids(messages: Any) -> Any:
-    """Give messages without what names their items: it is looked up as it was given."""
+    """Return messages without what names their items: it is looked up as it was given."""
     if not any(EXTERNAL_ID in one for one in messages):
         return messages
     return [{name: value for name, value in one.items() if name != EXTERNAL_ID} for one in messages]
@@ -118,7 +118,10 @@ def _told(kind: str, place: str) -> Gated:
 
 
 def _replaced(text: str, spans: Sequence[Span], places: Sequence[int]) -> tuple[str, list[int]]:
-    """Give a text with markers, and where its places are since; one inside of what is taken out is after its marker."""
+    """Return a text with markers, and where its places are since.
+
+    One inside of what is taken out is after its marker.
+    """
     out: list[str] = []
     length, at, moved = 0, 0, dict[int, int]()
     waiting = sorted(set(places), reverse=True)

@@ -81,7 +81,7 @@ class Memory(
         return KeyRing(stages.database, self._tenant, stages.clock)
 
     def for_tenant(self, name: str) -> "Memory":
-        """Give a Memory of another tenant over the same connections.
+        """Return a Memory of another tenant over the same connections.
 
         Closing it leaves this one open; closing this one closes it too. One that is dropped without being closed leaves
         nothing behind, once what was written through it is done.

@@ -145,7 +145,7 @@ class Keeping(Inside):
         return certificate
 
     def reembed(self, model: str | Embedder) -> ReembedResult:
-        """Give every document a vector of another encoder: its name as in the policy, or the encoder itself.
+        """Return every document a vector of another encoder: its name as in the policy, or the encoder itself.
 
         ``"embed"`` is the encoder of the policy's role of that name.
         Searches and writes go on meanwhile, with the old vectors; afterwards searches use the new ones, here at once,
@@ -208,7 +208,7 @@ class Upkeep(Inside):
     """feedback, forget, jobs."""
 
     def jobs(self, *, limit: int = 100) -> Jobs:
-        """Give what the tenant's memory still has to do, ``limit`` pieces of work at most.
+        """Return what the tenant's memory still has to do, ``limit`` pieces of work at most.
 
         Entries that failed and wait for ``retry``, entries that wait for their interpretation, and users on whom a
         reflection is due. ``pending``, ``failed`` and ``without_vector`` count all there are. Changes nothing.
@@ -310,7 +310,7 @@ class Upkeep(Inside):
         return ForgetResult(entry_id, tuple(rows), counts, dry_run=dry_run, kept=tuple(kept), more=len(rows) >= most)
 
     def _said(self, call: Call) -> Mapping[str, Any] | None:
-        """Give what was recorded under a call's idempotency key: the same call again says the same."""
+        """Return what was recorded under a call's idempotency key: the same call again says the same."""
         if call.idempotency_key is None:
             return None
         known = self._open_stages().writer.recorder.known(self._tenant, call.idempotency_key)
@@ -340,7 +340,7 @@ class Quarantining(Inside):
         limit: int = 100,
         across: str | None = None,
     ) -> list[Item]:
-        """Give what is in quarantine of what the scope sees, newest first.
+        """Return what is in quarantine of what the scope sees, newest first.
 
         ``item.quarantine`` is the rule that found it, ``item.data["suspected"]`` the words. Nothing else shows these
         items, but ``get``, ``history`` and ``explain`` by their id.
@@ -383,7 +383,7 @@ class Quarantining(Inside):
         return self._edit(self._held(id, call), REJECT, {}, reason, call)
 
     def _held(self, given: str, call: Call) -> str:
-        """Give the id of an item in quarantine; with a key it may be the same call again, and the log decides."""
+        """Return the id of an item in quarantine; with a key it may be the same call again, and the log decides."""
         item = self._open_stages().browser.get(self._tenant, parse_id(given, field="id"), Wanted())
         if not in_quarantine(item) and call.idempotency_key is None:
             raise Conflict(

@@ -128,7 +128,7 @@ def _moment(value: Moment | None, field: str) -> int | None:
 
 
 def _artifacts(given: object) -> tuple[str, ...]:
-    """Give the ids that are meant: a name without a type may be of any."""
+    """Return the ids that are meant: a name without a type may be of any."""
     if given is None:
         return ()
     if isinstance(given, str) or not isinstance(given, Sequence) or len(given) > MAX_ARTIFACTS:
@@ -242,7 +242,7 @@ class Experience(Inside):
         user_id: str | None = None,
         namespace: str | None = None,
     ) -> EventSource:
-        """Give what an event was taken from, as it was handed in: the raw text and the lines of it, payload, hints.
+        """Return what an event was taken from, as it was handed in: the raw text and the lines of it, payload, hints.
 
         ``id`` is an event's id or citation, or a ``source_ref``: ``entry:<id>#L3`` of a text that nobody named, or the
         name that was given, with lines (``build.log#L12-L15``) or without. Ids are of the tenant; a name is looked up
@@ -263,7 +263,7 @@ class Experience(Inside):
         as_of: Moment | None = None,
         valid_at: Moment | None = None,
     ) -> Episode:
-        """Give the attempts of an episode in order, with the goal and the situation they share.
+        """Return the attempts of an episode in order, with the goal and the situation they share.
 
         NotFound: what the scope sees has no event of that episode.
         """
@@ -348,7 +348,7 @@ class Experience(Inside):
 
 
 def _place(event: L1Event) -> tuple[int, datetime, str]:
-    """Give where an event stands in its episode: by its place, then as it happened."""
+    """Return where an event stands in its episode: by its place, then as it happened."""
     last = MAX_SEQ if event.seq is None else event.seq
     return last, event.occurred_at or event.recorded_at, event.id
 
@@ -371,7 +371,7 @@ def _checked(given: object, now: datetime) -> list[dict[str, Any]]:
 
 
 def text_of_bytes(body: bytes, *, name: str, field: str) -> str:
-    """Give the text of a file in UTF-8, UTF-16 (as PowerShell writes) or another encoding that can be told.
+    """Return the text of a file in UTF-8, UTF-16 (as PowerShell writes) or another encoding that can be told.
 
     InputError for what is no text, and where the encoding cannot be told.
     """
@@ -382,7 +382,7 @@ def text_of_bytes(body: bytes, *, name: str, field: str) -> str:
 
 
 def _read(path: Path) -> str:
-    """Give a file's text; InputError when it cannot be read, is too large, is empty, or is no text."""
+    """Return a file's text; InputError when it cannot be read, is too large, is empty, or is no text."""
     try:
         body = path.read_bytes() if path.stat().st_size <= MAX_BYTES else None
     except OSError as error:

@@ -18,7 +18,7 @@ from phronesis.store.lanes import find_lane
 
 
 def name_messages(messages: list[dict[str, Any]], external_id: str | None) -> list[dict[str, Any]]:
-    """Give the messages of a call with its name on the only one; InputError where there are several."""
+    """Return the messages of a call with its name on the only one; InputError where there are several."""
     if external_id is None:
         return messages
     if len(messages) != 1:
@@ -49,7 +49,7 @@ class Names:
         return {one[EXTERNAL_ID]: message_text(one) for one in payload["messages"] if one.get(EXTERNAL_ID) is not None}
 
     def held(self, *, without: Iterable[str] = ()) -> list[Item]:
-        """Give the items that go by these names already; Conflict for one of other words, unless it is replaced."""
+        """Return the items that go by these names already; Conflict for one of other words, unless it is replaced."""
         texts = {name: text for name, text in self.texts.items() if name not in set(without)}
         if not texts:
             return []
@@ -71,7 +71,7 @@ class Names:
 
 
 def item_named(stages: Stages, tenant: str, lane: LaneName, external_id: str, wanted: Wanted) -> Item:
-    """Give the item that a name stands for in a lane, or stood for at the times asked for; NotFound where none is."""
+    """Return the item that a name stands for in a lane, or stood for at the times asked for; NotFound where none is."""
     with stages.database.transaction(tenant, "read") as unit:
         there = find_lane(unit, lane)
         found = [] if there is None else read_named(unit, there, external_id)

@@ -39,7 +39,7 @@ class KeyRing:
         return str(Token(self.tenant, key.id, secret)), key
 
     def list(self) -> list[ApiKey]:
-        """Give every key of the tenant, revoked ones too, oldest first."""
+        """Return every key of the tenant, revoked ones too, oldest first."""
         with self.database.transaction(self.tenant, "read") as unit:
             return api_keys.list_keys(unit)
 
@@ -58,7 +58,7 @@ class KeyRing:
         return kept.key
 
     def find(self, token: str) -> ApiKey | None:
-        """Give the key of a token, in whichever tenant of this store it names; None when it lets nobody in.
+        """Return the key of a token, in whichever tenant of this store it names; None when it lets nobody in.
 
         Unauthenticated when the text is no token at all.
         """
@@ -74,12 +74,12 @@ class KeyRing:
         return kept.key
 
     def any_active(self) -> bool:
-        """Tell whether the tenant has a key that lets somebody in."""
+        """Return whether the tenant has a key that lets somebody in."""
         with self.database.transaction(self.tenant, "read") as unit:
             return api_keys.has_active_key(unit)
 
     def any_made(self) -> bool:
-        """Tell whether the tenant ever had a key, revoked or not: then nobody comes in without one."""
+        """Return whether the tenant ever had a key, revoked or not: then nobody comes in without one."""
         with self.database.transaction(self.tenant, "read") as unit:
             return api_keys.has_key(unit)
 

@@ -31,7 +31,7 @@ class OverviewBook:
     database: Database
 
     def overview(self, tenant: str, scope: Scope, since: datetime, *, limit: int) -> Overview:
-        """Give a scope at a glance, at most ``limit`` of each list."""
+        """Return a scope at a glance, at most ``limit`` of each list."""
         with self.database.transaction(tenant, "read") as unit:
             lanes = visible_lanes(unit, scope)
             # Of a whole tenant by one statement: it may have thousands of lanes.
@@ -51,7 +51,7 @@ class OverviewBook:
             )
 
     def users(self, tenant: str) -> list[UserInfo]:
-        """Give the users whose lanes the tenant has, the last active first."""
+        """Return the users whose lanes the tenant has, the last active first."""
         with self.database.transaction(tenant, "read") as unit:
             held = counts_by_lane(unit)
             found = [
@@ -63,7 +63,10 @@ class OverviewBook:
 
 
 def _learned(unit: Unit, lanes: Sequence[Lane], since: datetime, limit: int) -> list[Item]:
-    """Give what was learned last: lanes are asked in the order in which they were last written to, as far as needed."""
+    """Return what was learned last.
+
+    Lanes are asked in the order in which they were last written to, as far as needed.
+    """
     wanted = Wanted(kinds=LEARNED_KINDS, filters={"recorded_at": {"gte": isoformat(since)}})
     found: list[Item] = []
     for lane in sorted(lanes, key=lambda one: -one.last_recorded_at):
@@ -75,7 +78,7 @@ def _learned(unit: Unit, lanes: Sequence[Lane], since: datetime, limit: int) -> 
 
 
 def _disputes(unit: Unit, lanes: Sequence[Lane], limit: int) -> list[Dispute]:
-    """Give the pairs of live items that contradict each other, each pair once, the latest first."""
+    """Return the pairs of live items that contradict each other, each pair once, the latest first."""
     out: list[Dispute] = []
     for lane in lanes:
         pairs = {frozenset((one, other)) for one, other, _ in contradicting(unit, lane.lane_id) if one != other}

@@ -51,7 +51,7 @@ class Overviewing(Inside):
         since: Moment | None = None,
         limit: int = 20,
     ) -> Overview:
-        """Give what a scope holds at a glance: counts, what was learned, what contradicts, what waits for a person.
+        """Return what a scope holds at a glance: counts, what was learned, what contradicts, what waits for a person.
 
         ``since`` bounds what was learned, by when it was recorded: the last 24 hours by default. ``limit`` bounds each
         list; counts are exact.
@@ -63,7 +63,7 @@ class Overviewing(Inside):
         return stages.overviews.overview(self._tenant, scope, start, limit=count)
 
     def list_users(self) -> list[UserInfo]:
-        """Give the users of the tenant with what is held of each, the last active first."""
+        """Return the users of the tenant with what is held of each, the last active first."""
         return self._open_stages().overviews.users(self._tenant)
 
 
@@ -157,7 +157,7 @@ class Reading(Inside):
         valid_at: Moment | None = None,
         dry_run: bool = False,
     ) -> ContextPackage:
-        """Give the smallest context that lets an agent answer ``user_message``, each memory in it cited.
+        """Return the smallest context that lets an agent answer ``user_message``, each memory in it cited.
 
         Load, plan, retrieve, fuse, compose: profile, preferences, pinned items and what is due; a summary of what this
         session said before; its recent turns; evidence; the message. No rendering exceeds ``token_budget`` (default:
@@ -209,7 +209,7 @@ class Reading(Inside):
         time_zone: str | None = None,
         as_of: Moment | None = None,
     ) -> list[Item]:
-        """Give the open intentions and tasks that are due, or will be ``within`` a time, the most urgent first.
+        """Return the open intentions and tasks that are due, or will be ``within`` a time, the most urgent first.
 
         ``within`` is a timedelta or a number of hours, a day by default; a due time at midnight is a day of
         ``time_zone`` (an IANA name; default: the policy's). ``data["due"]`` of an item says when, its
@@ -233,7 +233,7 @@ class Reading(Inside):
         as_of: Moment | None = None,
         valid_at: Moment | None = None,
     ) -> Item:
-        """Give an item, whatever its status, as the record of its kind.
+        """Return an item, whatever its status, as the record of its kind.
 
         That is a `Trait`, a `ReasoningItem`, an `L1Event`, a `Pattern` or a `Principle`, else an `Item`.
         With ``external_id`` in place of ``id`` the item that ``add`` gave that name in the lane of ``user_id``, else in
@@ -274,7 +274,7 @@ class Reading(Inside):
         as_of: Moment | None = None,
         valid_at: Moment | None = None,
     ) -> Page[Item]:
-        """Give what the scope sees, newest first, a page of ``limit`` items.
+        """Return what the scope sees, newest first, a page of ``limit`` items.
 
         ``next_cursor`` of the page, given as ``cursor`` with the same scope, kinds, filters and times, gives the next
         one; None: that was all. What is stored, archived or erased meanwhile neither repeats an item nor skips one.
@@ -295,7 +295,7 @@ class Reading(Inside):
         as_of: Moment | None = None,
         valid_at: Moment | None = None,
     ) -> list[HistoryEvent]:
-        """Give an item's changes, oldest first; each ``delta_id`` can be rolled back."""
+        """Return an item's changes, oldest first; each ``delta_id`` can be rolled back."""
         wanted = self._wanted(as_of=as_of, valid_at=valid_at)
         return self._open_stages().browser.history(self._tenant, parse_id(id, field="id"), wanted)
 
@@ -306,7 +306,7 @@ class Reading(Inside):
         as_of: Moment | None = None,
         valid_at: Moment | None = None,
     ) -> Explanation:
-        """Give why an item is held, or was ``as_of`` a time. Takes citations too.
+        """Return why an item is held, or was ``as_of`` a time. Takes citations too.
 
         Entry, source and quotation, evidence, edges and history. What has no source left says ``needs_validation``.
         """
@@ -321,7 +321,7 @@ class Reading(Inside):
         across: str | None = None,
         as_of: Moment | None = None,
     ) -> list[SessionInfo]:
-        """Give the sessions a scope sees, latest first; ``as_of`` leaves out those that began later."""
+        """Return the sessions a scope sees, latest first; ``as_of`` leaves out those that began later."""
         scope = make_scope(user_id=user_id, namespace=namespace, across=across)
         return self._open_stages().browser.sessions(self._tenant, scope, self._wanted(as_of=as_of))
 
@@ -335,7 +335,7 @@ class Reading(Inside):
         last: int | None = None,
         before: int | None = None,
     ) -> list[Turn]:
-        """Give a session's turns as they were recorded, in order; ``as_of`` leaves out later ones.
+        """Return a session's turns as they were recorded, in order; ``as_of`` leaves out later ones.
 
         A message that was sent again under its id stands where it was first said.
         ``last`` gives that many at most, the newest; ``before`` leaves out the turn of that number and those after it.

@@ -53,7 +53,7 @@ class Reasoning(Inside):
         return pending_item(made, block, entry_id=written.entry.id, at=written.entry.recorded_at)
 
     def check_claims(self, content: str, status: str = "active") -> list[Violation]:
-        """Give every rule that a block of claims breaks: ``rule message line key claim_id``; none when it is lawful.
+        """Return every rule that a block of claims breaks: ``rule message line key claim_id``; none when it is lawful.
 
         ``status`` is the item's, ``active`` or ``archived``. Nothing is stored.
         """
@@ -101,7 +101,7 @@ class Reasoning(Inside):
         user_id: str | None = None,
         namespace: str | None = None,
     ) -> ReasoningItem:
-        """Give a reasoning item, whatever its status; NotFound when there is none of that id.
+        """Return a reasoning item, whatever its status; NotFound when there is none of that id.
 
         With ``run_id`` it is noted that this run saw it; ``user_id`` or ``namespace`` say whose run, where it is not of
         the item's own lane.
@@ -196,7 +196,7 @@ class Migrating(Inside):
         filters: Mapping[str, Any] | None,
         scope: str | None,
     ) -> list[Source]:
-        """Give the items that a call means, oldest first."""
+        """Return the items that a call means, oldest first."""
         wanted = check_kinds(kinds, MIGRATED_KINDS)
         chosen = MARKED if (kinds, filters) == (None, None) else filters
         asked = self._wanted(kinds=wanted or list(MIGRATED_KINDS), filters=chosen)

@@ -85,7 +85,7 @@ class Resources(Inside):
         as_of: Moment | None = None,
         valid_at: Moment | None = None,
     ) -> Resource:
-        """Give a document with its versions and its sections in reading order, or as it was ``as_of`` a time.
+        """Return a document with its versions and its sections in reading order, or as it was ``as_of`` a time.
 
         Versions that were rolled back are among them: they came. NotFound: no such document.
         """
@@ -95,7 +95,7 @@ class Resources(Inside):
     def _document(
         self, text: str | None, path: str | Path | None, url: str | None, media_type: str | None
     ) -> dict[str, Any]:
-        """Give the members of a payload that hold the document, once it was read: what cannot be is not recorded."""
+        """Return the members of a payload that hold the document, once it was read: what cannot be is not recorded."""
         taking_in = self._stages.documents
         if url is not None:
             return self._page(_uri(url, field="url"))
@@ -156,7 +156,7 @@ def _uri(value: object, *, field: str = "uri") -> str:
 
 
 def _holding(raw: RawDocument) -> dict[str, Any]:
-    """Give the members of a payload that hold a document: as text where it is one, that its lines can be cited."""
+    """Return the members of a payload that hold a document: as text where it is one, that its lines can be cited."""
     payload: dict[str, Any] = {}
     payload |= {"name": raw.name} if raw.name else {}
     payload |= {"media_type": raw.media_type} if raw.media_type else {}

@@ -43,7 +43,7 @@ class Planning(Inside):
         limit: int | None = None,
         time_zone: str | None = None,
     ) -> RetrievalPlan:
-        """Give what is to be looked for to answer a message: intent, queries, names, time, and whether resources are.
+        """Return what is to be looked for to answer a message: intent, queries, names, time, and whether resources are.
 
         By rules, or by the model of the role ``plan``. ``session_id`` lets "it" and 那个 mean what that session said
         last; the words under ``goal``, ``task`` and ``topic`` of ``agent_state`` become a query. "Yesterday" counts
@@ -68,7 +68,7 @@ class Planning(Inside):
         return stages.planner.plan(self._tenant, asked)
 
     def _said_before(self, scope: Scope, session_id: str | None, wanted: Wanted) -> tuple[str, ...]:
-        """Give the last texts of a session, oldest first."""
+        """Return the last texts of a session, oldest first."""
         if session_id is None:
             return ()
         with self._stages.database.transaction(self._tenant, "read") as unit:

@@ -79,7 +79,7 @@ class Runs(Inside):
     def list_runs(
         self, *, user_id: str | None = None, namespace: str | None = None, limit: int = 20, cursor: str | None = None
     ) -> Page[RunRecord]:
-        """Give the runs of a user, or of a namespace, newest first; archived ones are left out.
+        """Return the runs of a user, or of a namespace, newest first; archived ones are left out.
 
         ``next_cursor`` of the page, given as ``cursor``, gives the next one (`get_all`).
         """
@@ -88,7 +88,7 @@ class Runs(Inside):
         return self._open_stages().runs.listed(self._tenant, lane, limit=count, cursor=after)
 
     def get_run(self, run_id: str, *, user_id: str | None = None, namespace: str | None = None) -> RunRecord:
-        """Give a run with its feedback, FACTS, what it read, and the learns from it; NotFound when there is none.
+        """Return a run with its feedback, FACTS, what it read, and the learns from it; NotFound when there is none.
 
         ``review`` is what is known of its modifier already: nobody is asked.
         """
@@ -164,7 +164,7 @@ class Runs(Inside):
         return self._stages.runs.just_learned(self._tenant, written.entry, written.applied)
 
     def _same_learn(self, conflict: IdempotencyConflict, payload: Mapping[str, Any]) -> LearnResult:
-        """Give the learn that a key names already, when it was of this run.
+        """Return the learn that a key names already, when it was of this run.
 
         What a run had read by then is no part of what the caller says.
         """
@@ -177,7 +177,7 @@ class Runs(Inside):
     def _about(
         self, run_id: str, user_id: str | None, namespace: str | None, call: Call
     ) -> tuple[LaneName, Call, dict[str, Any]]:
-        """Give the lane of a run, the call, and what an entry about the run says of it."""
+        """Return the lane of a run, the call, and what an entry about the run says of it."""
         lane = make_scope(user_id=user_id, namespace=namespace).write_lane
         stages = self._open_stages()
         name = check_id(run_id, field="run_id")
@@ -188,7 +188,7 @@ class Runs(Inside):
         return lane, call, {"run_id": name, "item_id": item.id}
 
     def _known(self, lane: LaneName, run_id: str, payload: Mapping[str, Any]) -> bool:
-        """Tell whether the lane has this run; Conflict when it has another of the same id."""
+        """Return whether the lane has this run; Conflict when it has another of the same id."""
         held = self._open_stages().runs.find(self._tenant, lane, run_id)
         if held is not None and not handlers.same_run(held, payload):
             raise Conflict(

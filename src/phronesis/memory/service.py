@@ -100,7 +100,7 @@ class Stages:
     zone: tzinfo
 
     def count_tokens(self, text: str) -> int:
-        """Give the tokens of a text, by the policy's counter."""
+        """Return the tokens of a text, by the policy's counter."""
         return self.assembler.counter().count(text)
 
 
@@ -221,7 +221,7 @@ class Inside:
             self._background.wake(pressing=pending)
 
     def _learned(self, written: Written) -> tuple[tuple[Item, ...], tuple[Item, ...]]:
-        """Give the items that an entry made, or said more fully, and those that it ended."""
+        """Return the items that an entry made, or said more fully, and those that it ended."""
         if written.pending:
             return (), ()
         if written.applied is None:
@@ -240,7 +240,7 @@ class Inside:
         return tuple(item for item in made if item.id not in gone), tuple(ended)
 
     def _gated(self, written: Written) -> tuple[Gated, ...]:
-        """Give what was taken out before it was recorded, and what made no item."""
+        """Return what was taken out before it was recorded, and what made no item."""
         if written.pending:
             return written.redacted
         if written.applied is None:
@@ -311,7 +311,7 @@ class Inside:
 
 
 def _said_again(delta: Delta) -> bool:
-    """Whether a change counts one more saying of an item."""
+    """Return whether a change counts one more saying of an item."""
     return any(row["polarity"] == "support" for row in delta.evidence_added)
 
 

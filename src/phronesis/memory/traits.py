@@ -27,7 +27,7 @@ class Traits(Inside):
     """should_reflect, reflect, get_user_traits, get_trait_evidence, correct_trait, list_reflections."""
 
     def should_reflect(self, user_id: str) -> Due:
-        """Say whether a reflection on a user is due: true or false by itself, with the reason and the figures.
+        """Return whether a reflection on a user is due: true or false by itself, with the reason and the figures.
 
         It is when the importance of new memories adds up (30), when the last one is long ago (24 hours), or when there
         was none; never without new memories. Verbatim messages do not count. The policy may set other figures.
@@ -89,7 +89,7 @@ class Traits(Inside):
         as_of: Moment | None = None,
         valid_at: Moment | None = None,
     ) -> list[Trait]:
-        """Give what a user is like: traits that live, the surest stage first, in it the surest confidence.
+        """Return what a user is like: traits that live, the surest stage first, in it the surest confidence.
 
         ``min_stage``: trend, candidate, emerging (default), established or core; ``subtype``: behavior, preference or
         core; ``context``: work, personal, social, learning or general. Other values count as not given. Confidence is
@@ -105,7 +105,7 @@ class Traits(Inside):
         *,
         as_of: Moment | None = None,
     ) -> list[TraitEvidence]:
-        """Give the memories for and against a trait, oldest first, each with its quality and its words.
+        """Return the memories for and against a trait, oldest first, each with its quality and its words.
 
         NotFound: there is no such item. InputError: it is no trait.
         """
@@ -139,7 +139,7 @@ class Traits(Inside):
         return self._edit(id, CORRECT, payload, reason, self._call(actor, idempotency_key, wait))
 
     def list_reflections(self, user_id: str, *, limit: int = 20) -> list[ReflectionCycle]:
-        """Give the reflections on a user, newest first, each with why it ran, what it came to and what it cost."""
+        """Return the reflections on a user, newest first, each with why it ran, what it came to and what it cost."""
         count = inputs.limit(limit, most=MAX_LIMIT)
         return self._open_stages().traits.cycles(self._tenant, _lane(user_id), limit=count)
 

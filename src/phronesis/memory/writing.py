@@ -104,7 +104,7 @@ class Writing(Inside):
         )  # fmt: skip
 
     def _replaceable(self, given: object, scope: Scope, *, again: bool) -> list[str]:
-        """Give the ids of what an item is to replace; ``again``: the call may be repeated, when they have ended."""
+        """Return the ids of what an item is to replace; ``again``: the call may be repeated, when they have ended."""
         named = [given] if isinstance(given, str) else given
         if not isinstance(named, list | tuple) or not named or not all(isinstance(one, str) for one in named):
             raise InputError("supersedes must be an item's id, or a list of ids", field=SUPERSEDES)
@@ -181,7 +181,7 @@ class Writing(Inside):
         idempotency_key: str | None = None,
         wait: bool = True,
     ) -> EditResult:
-        """Give an item new words, a value, metadata (merged; None removes a key), an end of validity or another name.
+        """Return an item new words, a value, metadata (merged; None removes a key), an end of validity or another name.
 
         History keeps the old, and `rollback` of the entry brings it back, an item without an end too. With new words
         and no ``value``, the value of an item under a key of docs/memory-types.md is read from the words; where they

@@ -40,7 +40,7 @@ class WordPiece:
         self._begin, self._end, self._unknown = (self._number[mark] for mark in (_BEGIN, _END, _UNKNOWN))
 
     def numbers(self, text: str, *, longest: int) -> list[int]:
-        """Give the numbers of a text's pieces between the marks of begin and end, ``longest`` at most with these."""
+        """Return the numbers of a text's pieces between the marks of begin and end, ``longest`` at most with these."""
         found = [number for word in _words(text) for number in self._cut(word)]
         return [self._begin, *found[: longest - 2], self._end]
 
@@ -61,7 +61,7 @@ class WordPiece:
 
 
 def _words(text: str) -> Iterator[str]:
-    """Give words and marks, in lower case and without accents."""
+    """Return words and marks, in lower case and without accents."""
     kept = "".join(" " if _is_blank(one) else one for one in text if _is_blank(one) or not _is_control(one))
     for word in _IDEOGRAPH.sub(r" \1 ", kept).split():
         plain = "".join(one.lower() for one in normalize("NFD", word) if category(one) != "Mn")
@@ -69,7 +69,7 @@ def _words(text: str) -> Iterator[str]:
 
 
 def _parted(word: str) -> Iterator[str]:
-    """Give the runs of letters and the marks of a word, each mark alone."""
+    """Return the runs of letters and the marks of a word, each mark alone."""
     run = ""
     for one in word:
         if one in _ASCII_MARKS or category(one).startswith("P"):
@@ -116,7 +116,7 @@ class Bert:
         return len({name.split(".")[0] for name in self.weights if name.startswith("l")})
 
     def placed(self, texts: Sequence[Sequence[int]]) -> Floats:
-        """Give where texts lie, from the numbers of their pieces, at least one each: float32 (n, width), length 1."""
+        """Return where texts lie, from the numbers of their pieces, at least one each: float32 (n, width), length 1."""
         held, lengths = self.weights, np.array([len(pieces) for pieces in texts])
         edges = np.concatenate([[0], np.cumsum(lengths)])
         places = np.concatenate([np.arange(length) for length in lengths])
@@ -129,7 +129,7 @@ class Bert:
         return out
 
     def _passed(self, states: Floats, edges: npt.NDArray[np.int64], layer: str) -> Floats:
-        """Give what a layer makes of states: attention and a dense network, each added to what it was given."""
+        """Return what a layer makes of states: attention and a dense network, each added to what it was given."""
         q, k, v = (self._linear(states, f"{layer}{name}") for name in ("q", "k", "v"))
         seen = np.concatenate([self._attended(q[a:b], k[a:b], v[a:b]) for a, b in pairwise(edges.tolist())])
         states = self._normed(states + self._linear(seen, f"{layer}ao"), f"{layer}an")
@@ -137,7 +137,7 @@ class Bert:
         return self._normed(states + dense, f"{layer}dn")
 
     def _attended(self, *given: Floats) -> Floats:
-        """Give what the pieces of one text see of each other, by what they ask for, offer and say."""
+        """Return what the pieces of one text see of each other, by what they ask for, offer and say."""
         q, k, v = (one.reshape(len(one), self.heads, -1).transpose(1, 0, 2) for one in given)
         likeness = q @ k.transpose(0, 2, 1) / np.float32(math.sqrt(q.shape[-1]))
         shares = np.exp(likeness - likeness.max(axis=-1, keepdims=True))
@@ -157,7 +157,7 @@ class Bert:
 
 
 def _gelu(given: Floats) -> Floats:
-    """Give Gaussian error linear units, by tanh (Hendrycks and Gimpel 2016): numpy has no error function."""
+    """Return Gaussian error linear units, by tanh (Hendrycks and Gimpel 2016): numpy has no error function."""
     inner = _GELU * (given + _CUBE * given * given * given)
     out: Floats = np.float32(0.5) * given * (1 + np.tanh(inner))
     return out

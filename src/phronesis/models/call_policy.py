@@ -73,7 +73,7 @@ class Conduct:
         self._cancelled = cancelled
 
     def limits(self) -> Limits:
-        """Give the bounds of a call that begins now."""
+        """Return the bounds of a call that begins now."""
         return Limits(time.monotonic, time.monotonic() + self._timeout, self._cancelled)
 
     def run(self, call: Callable[[Limits], T], limits: Limits) -> T:
@@ -147,7 +147,7 @@ class Ledger(Protocol):
         ...
 
     def spent(self, tenant: str, *, since: datetime, role: str | None = None) -> Spent:
-        """Give what a tenant's calls have taken since a moment, whether they are written down yet or not."""
+        """Return what a tenant's calls have taken since a moment, whether they are written down yet or not."""
         ...
 
 
@@ -225,18 +225,18 @@ class Purse:
             self.ledger.record(tenant, call)
 
     def spent(self, model: str, tallies: Sequence[Tally]) -> Spent:
-        """Give what some tries at a model have taken together."""
+        """Return what some tries at a model have taken together."""
         prompt, completion = (
             sum(getattr(one, f"{name}_tokens") for one in tallies) for name in ("prompt", "completion")
         )
         return Spent(len(tallies), prompt + completion, self._price(model).of(prompt, completion))
 
     def today(self, tenant: str) -> Spent:
-        """Give what a tenant's calls have taken today."""
+        """Return what a tenant's calls have taken today."""
         return self.ledger.spent(tenant, since=day_of(self.clock()))
 
     def is_free(self, model: str) -> bool:
-        """Tell whether a model has no price, though money is bounded: its calls would never end a day's budget."""
+        """Return whether a model has no price, though money is bounded: its calls would never end a day's budget."""
         return self.allowance.cost_per_day is not None and not {model, model.partition("/")[2]} & set(self.prices)
 
     def _price(self, model: str) -> Price:

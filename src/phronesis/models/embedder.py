@@ -61,16 +61,16 @@ class Embedder(Protocol):
         ...
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
-        """Give a float32 matrix (n, dimension), rows of L2 length 1; a text without content has a zero row."""
+        """Return a float32 matrix (n, dimension), rows of L2 length 1; a text without content has a zero row."""
         ...
 
     def embed_query(self, text: str) -> Floats:
-        """Give a float32 vector (dimension,) of L2 length 1, or zeros for a text without content."""
+        """Return a float32 vector (dimension,) of L2 length 1, or zeros for a text without content."""
         ...
 
 
 def encodable(text: str, *, characters: int) -> str:
-    """Give what an encoder can take: ``characters`` at most, NUL a space, lone surrogates U+FFFD, edges stripped.
+    """Return what an encoder can take: ``characters`` at most, NUL a space, lone surrogates U+FFFD, edges stripped.
 
     C encoders end a text at NUL and refuse lone surrogates; NUL becomes a space so that it still parts words.
     """
@@ -80,7 +80,7 @@ def encodable(text: str, *, characters: int) -> str:
 def encoded_filled(
     texts: Sequence[str], encode: Callable[[list[str]], Floats], *, characters: int, dimension: int
 ) -> Floats:
-    """Give the vectors of texts, ``characters`` of each, and a row of zeros for one without content.
+    """Return the vectors of texts, ``characters`` of each, and a row of zeros for one without content.
 
     Encoders give an empty text a vector of its prefix alone, near to everything.
     """
@@ -93,7 +93,7 @@ def encoded_filled(
 
 
 def may_be_the_text(error: ModelError) -> bool:
-    """Tell whether an encoder's error may come of the text, so that another one would have its vector."""
+    """Return whether an encoder's error may come of the text, so that another one would have its vector."""
     if isinstance(error, ModelRefused):
         return error.field not in _OF_THE_SERVER
     if isinstance(error, ModelUnavailable):
@@ -131,7 +131,7 @@ class HashingEmbedder:
         return "none"
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
-        """Give a float32 matrix (n, 256), rows of L2 length 1; a text without a letter or digit has a zero row."""
+        """Return a float32 matrix (n, 256), rows of L2 length 1; a text without a letter or digit has a zero row."""
         matrix = np.zeros((len(texts), DIMENSION), np.float32)
         for row, text in zip(matrix, texts, strict=True):
             for word in _WORD.findall(encodable(text, characters=CHARACTERS).casefold()):
@@ -144,7 +144,7 @@ class HashingEmbedder:
         return matrix
 
     def embed_query(self, text: str) -> Floats:
-        """Give a float32 vector (256,), as `embed_documents` gives it for the same text."""
+        """Return a float32 vector (256,), as `embed_documents` gives it for the same text."""
         vector: Floats = self.embed_documents([text])[0]
         return vector
 

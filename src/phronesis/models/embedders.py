@@ -19,12 +19,15 @@ PAUSE_SECONDS: Final = 10.0
 
 
 def load_embedder(choice: str) -> Embedder | None:
-    """Give the encoder of a policy's name: ``hashing``, a local one, ``auto``, or None for ``none``."""
+    """Return the encoder of a policy's name: ``hashing``, a local one, ``auto``, or None for ``none``."""
     return HashingEmbedder() if choice == "hashing" else load_local_embedder(choice)
 
 
 def load_embedders(choice: str) -> "Embedders":
-    """Give the encoders of a policy's name: the one that searches use, and those that compare experience beside it."""
+    """Return the encoders of a policy's name.
+
+    The one that searches use, and those that compare experience beside it.
+    """
     return Embedders(load_embedder(choice), beside=load_beside(choice), of_lessons=load_of_lessons(choice))
 
 
@@ -60,29 +63,32 @@ class Embedders:
             self._loaded[embedder.name] = embedder
 
     def named(self, name: str) -> Embedder | None:
-        """Give the encoder of a model, when it is loaded."""
+        """Return the encoder of a model, when it is loaded."""
         return self._loaded.get(name)
 
     def serving(self, tenant: str) -> Embedder | None:
-        """Give the encoder of a tenant's queries, as far as this process has seen."""
+        """Return the encoder of a tenant's queries, as far as this process has seen."""
         return self._loaded.get(self._serving.get(tenant, ""), self.default)
 
     def beside(self, encoder: Embedder) -> Embedder | None:
-        """Give the encoder that compares experience beside a tenant's own; None where there is none, or it is in it."""
+        """Return the encoder that compares experience beside a tenant's own.
+
+        None where there is none, or it is in it.
+        """
         return None if self._beside is None or self._beside.name in encoder.name else self._beside
 
     def of_lessons(self, encoder: Embedder) -> tuple[Embedder, ...]:
-        """Give the encoders that were taught what a lesson is, where they stand beside a tenant's own."""
+        """Return the encoders that were taught what a lesson is, where they stand beside a tenant's own."""
         same = self.default is not None and self.default.name == encoder.name
         return self._of_lessons if same else ()
 
     def all_beside(self, encoder: Embedder) -> list[Embedder]:
-        """Give all encoders beside a tenant's own."""
+        """Return all encoders beside a tenant's own."""
         beside = self.beside(encoder)
         return [*([] if beside is None else [beside]), *self.of_lessons(encoder)]
 
     def question(self, encoder: Embedder, text: str) -> Floats:
-        """Give the vector of a question that somebody waits with, or its ModelError.
+        """Return the vector of a question that somebody waits with, or its ModelError.
 
         An encoder that was not reached a moment ago, nor since, is not asked: ModelUnavailable at once.
         """
@@ -122,11 +128,11 @@ class BoundedEmbedder(Embedder, Protocol):
     """An `Embedder` that ends a call when its limits say so."""
 
     def embed_documents(self, texts: Sequence[str], *, limits: Limits | None = None) -> Floats:
-        """Give a float32 matrix (n, dimension)."""
+        """Return a float32 matrix (n, dimension)."""
         ...
 
     def embed_query(self, text: str, *, limits: Limits | None = None) -> Floats:
-        """Give a float32 vector (dimension,)."""
+        """Return a float32 vector (dimension,)."""
         ...
 
 
@@ -170,7 +176,7 @@ class MeteredEmbedder:
         return self._inner.prefix_scheme
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
-        """Give a float32 matrix (n, dimension), rows of L2 length 1 or 0. ModelError when the server gives none."""
+        """Return a float32 matrix (n, dimension), rows of L2 length 1 or 0. ModelError when the server gives none."""
         rows = [
             self._measured(batch, partial(self._inner.embed_documents, batch))
             for batch in (texts[start : start + BATCH] for start in range(0, max(len(texts), 1), BATCH))
@@ -178,7 +184,7 @@ class MeteredEmbedder:
         return rows[0] if len(rows) == 1 else np.concatenate(rows)
 
     def embed_query(self, text: str) -> Floats:
-        """Give a float32 vector (dimension,) of L2 length 1 or 0. ModelError when the server gives none."""
+        """Return a float32 vector (dimension,) of L2 length 1 or 0. ModelError when the server gives none."""
         return self._measured([text], partial(self._inner.embed_query, text))
 
     def _measured(self, texts: Sequence[str], encode: Callable[..., Floats]) -> Floats:

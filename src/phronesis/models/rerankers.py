@@ -23,7 +23,7 @@ class Reranker(Protocol):
         ...
 
     def rerank(self, query: str, texts: Sequence[str], *, limits: Limits) -> list[float]:
-        """Give a score from 0 to 1 for each text, in the order of ``texts``; higher is better.
+        """Return a score from 0 to 1 for each text, in the order of ``texts``; higher is better.
 
         ModelUnavailable, ModelRefused, AnswerRejected (a score missing or not a number), ModelCancelled.
         """
@@ -52,7 +52,7 @@ class Judge:
         return self.reranker.name
 
     def judge(self, tenant: str, query: str, texts: Sequence[str]) -> list[float]:
-        """Give a score from 0 to 1 for each text; ModelError when there is none."""
+        """Return a score from 0 to 1 for each text; ModelError when there is none."""
         # A reranker reads the question once with every text.
         read = self.counter.count(query) * len(texts) + sum(self.counter.count(text) for text in texts)
         self.purse.allow(tenant, model=self.name, prompt_tokens=read, max_tokens=0)
@@ -103,7 +103,7 @@ class HttpReranker:
         return f"{self._gateway.name}/{self._model}"
 
     def rerank(self, query: str, texts: Sequence[str], *, limits: Limits) -> list[float]:
-        """Give a score from 0 to 1 for each text, in the order of ``texts``; 0 where the server gives none.
+        """Return a score from 0 to 1 for each text, in the order of ``texts``; 0 where the server gives none.
 
         A text without content is not sent and scores 0. ModelUnavailable, ModelRefused, AnswerRejected (a score that
         is not a number, or for no text of these), ModelCancelled.
@@ -159,7 +159,7 @@ def _number(value: Any) -> float | None:
 
 
 def _as_probabilities(scores: dict[int, float]) -> dict[int, float]:
-    """Give scores from 0 to 1. One outside means that all are logits, as llama.cpp's are."""
+    """Return scores from 0 to 1. One outside means that all are logits, as llama.cpp's are."""
     if all(0.0 <= score <= 1.0 for score in scores.values()):
         return scores
     return {index: _sigmoid(score) for index, score in scores.items()}
@@ -210,7 +210,7 @@ class ChatReranker:
         return f"{self._gateway.name}/{self._model}"
 
     def rerank(self, query: str, texts: Sequence[str], *, limits: Limits) -> list[float]:
-        """Give a score from 0 to 1 for each text, in the order of ``texts``; a text without content scores 0.
+        """Return a score from 0 to 1 for each text, in the order of ``texts``; a text without content scores 0.
 
         ModelUnavailable, ModelRefused, AnswerRejected (an answer that is neither yes nor no), ModelCancelled.
         """
@@ -248,7 +248,7 @@ class ChatReranker:
 
 
 def _by_probability(choice: Mapping[str, Any]) -> float | None:
-    """Give p(yes) / (p(yes) + p(no)) at the first token that is one of them; None when there are no probabilities."""
+    """Return p(yes) / (p(yes) + p(no)) at the first token that is one of them; None when there are no probabilities."""
     for token in _members(choice.get("logprobs"), "content"):
         if _word(token.get("token")) not in _ANSWERS:
             continue

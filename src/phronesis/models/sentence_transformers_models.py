@@ -73,11 +73,11 @@ class SentenceTransformerEmbedder:
         return self._scheme
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
-        """Give a float32 matrix (n, dimension), rows of L2 length 1; a text without content has a zero row."""
+        """Return a float32 matrix (n, dimension), rows of L2 length 1; a text without content has a zero row."""
         return unit_rows(texts, self._documents, dimension=self._dimension)
 
     def embed_query(self, text: str) -> Floats:
-        """Give a float32 vector (dimension,) of L2 length 1, or zeros for a text without content."""
+        """Return a float32 vector (dimension,) of L2 length 1, or zeros for a text without content."""
         vector: Floats = unit_rows([text], self._queries, dimension=self._dimension)[0]
         return vector
 
@@ -129,7 +129,7 @@ class CrossEncoderReranker:
         return self._name
 
     def rerank(self, query: str, texts: Sequence[str], *, limits: Limits) -> list[float]:
-        """Give a score from 0 to 1 for each text, in the order of ``texts``; 0 where text or query has no content.
+        """Return a score from 0 to 1 for each text, in the order of ``texts``; 0 where text or query has no content.
 
         ModelUnavailable and ModelCancelled between batches of 16, which are never broken off; AnswerRejected.
         """
@@ -146,7 +146,7 @@ class CrossEncoderReranker:
 
 
 def _unchanged(logits: Any) -> Any:
-    """Give the logits as they are; None would stand for the model's own activation."""
+    """Return the logits as they are; None would stand for the model's own activation."""
     return logits
 
 

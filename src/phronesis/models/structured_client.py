@@ -70,7 +70,7 @@ Say = Callable[[Sequence[Message], Constraint], Completion]
 
 
 def climb(task: Task[_FORM], say: Say, attempts: list[Attempt]) -> _FORM | None:
-    """Give the answer, or None when none was fit; every attempt is added to ``attempts``.
+    """Return the answer, or None when none was fit; every attempt is added to ``attempts``.
 
     ModelError when the server gave no answer.
     A server that refuses the schema is asked for JSON, with the schema in words. An answer that is not of the form is
@@ -101,7 +101,7 @@ def climb(task: Task[_FORM], say: Say, attempts: list[Attempt]) -> _FORM | None:
 
 
 def rejected(attempts: Sequence[Attempt]) -> AnswerRejected:
-    """Give the error that says what was wrong with the last answer; it quotes nothing of it."""
+    """Return the error that says what was wrong with the last answer; it quotes nothing of it."""
     return AnswerRejected(f"the model's answer was rejected: {attempts[-1].problem if attempts else 'there was none'}")
 
 
@@ -110,7 +110,7 @@ _MAY_BE_THE_SCHEMA: Final = frozenset({400, 415, 422, 501})
 
 
 def _look(task: Task[_FORM], completion: Completion, constraint: Constraint) -> tuple[_FORM | None, Attempt, bool]:
-    """Give what an answer is worth, the attempt, and whether asking again is no use."""
+    """Return what an answer is worth, the attempt, and whether asking again is no use."""
     value: _FORM | None = None
     problem: str | None = None
     final = False
@@ -185,7 +185,10 @@ class Asker:
         return self.model.name
 
     def ask(self, tenant: str, task: Task[_FORM]) -> Answer[_FORM]:
-        """Give an answer of the task's form, or why there is none. It raises nothing that a model or server causes."""
+        """Return an answer of the task's form, or why there is none.
+
+        It raises nothing that a model or server causes.
+        """
         limits = self.conduct.limits()
         attempts: list[Attempt] = []
         tallies: list[Tally] = []
@@ -203,7 +206,7 @@ class Asker:
         return Answer(value=value, error=problem, attempts=attempts, spent=self.purse.spent(self.name, tallies))
 
     def talk(self, tenant: str, messages: Sequence[Message]) -> str:
-        """Give the model's answer to a conversation, in plain words; ModelError when there is none."""
+        """Return the model's answer to a conversation, in plain words; ModelError when there is none."""
         completion = self._say(tenant, PLAIN, messages, "text", self.conduct.limits(), tallies=[])
         said = completion.text.strip()
         if completion.refusal is not None or not said:

@@ -30,7 +30,7 @@ class Script:
     normal: Mapping[str, str]
 
     def simplified(self, text: str) -> str:
-        """Give a text of the same length in simplified characters, Cantonese words as those of Mandarin."""
+        """Return a text of the same length in simplified characters, Cantonese words as those of Mandarin."""
         if text.isascii():
             return text
         text = text.translate(self.characters)
@@ -54,17 +54,17 @@ def parse_script(source: str) -> Script:
 
 @once
 def the_script() -> Script:
-    """Give the table that is installed with the package."""
+    """Return the table that is installed with the package."""
     return parse_script((files("phronesis.models") / SCRIPT_FILE).read_text("utf-8"))
 
 
 def simplified(text: str) -> str:
-    """Give a text of the same length in the characters and words that the tables are written in."""
+    """Return a text of the same length in the characters and words that the tables are written in."""
     return text if text.isascii() else the_script().simplified(text)
 
 
 def as_said(text: str, read: str, said: str, start: int, short: Mapping[str, Sequence[str]]) -> str:
-    """Give a part of what was read as it was said: ``read`` and ``said`` are one text, ``start`` where it was read.
+    """Return a part of what was read as it was said: ``read`` and ``said`` are one text, ``start`` where it was read.
 
     ``short`` are the contractions that were written out. What does not stand there as it is, because words were left
     out of it, stays as it was read.
@@ -78,7 +78,7 @@ def as_said(text: str, read: str, said: str, start: int, short: Mapping[str, Seq
 
 
 def common_end(text: str, other: str) -> int:
-    """Give how many characters two texts end in alike."""
+    """Return how many characters two texts end in alike."""
     pairs = zip(reversed(text), reversed(other), strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
@@ -106,24 +106,24 @@ _CHINESE: Final = (1, 2, 3)
 
 
 def folded(text: str) -> str:
-    """Give a text as it is matched, its first `MAX_SCANNED` characters: small, narrow, simplified, single spaces."""
+    """Return a text as it is matched, its first `MAX_SCANNED` characters: small, narrow, simplified, single spaces."""
     narrow = unicodedata.normalize("NFKC", text[:MAX_SCANNED])[:MAX_SCANNED]
     seen = simplified(_INVISIBLE.sub("", narrow)).translate(_MARKS).replace("\u0130", "i").lower()
     return _HAN_GAP.sub("", _BLANKS.sub(" ", seen))
 
 
 def has_han(text: str) -> bool:
-    """Tell whether a text has Chinese letters."""
+    """Return whether a text has Chinese letters."""
     return _HAS_HAN.search(text) is not None
 
 
 def language_of(text: str) -> str:
-    """Give whose model reads a text: one with Chinese letters is Chinese."""
+    """Return whose model reads a text: one with Chinese letters is Chinese."""
     return "zh" if has_han(text) else "en"
 
 
 def pieces(text: str) -> Sequence[str]:
-    """Give the different pieces of a folded text, in the order of their code points; numbers are all the same."""
+    """Return the different pieces of a folded text, in the order of their code points; numbers are all the same."""
     seen = _DIGITS.sub("0", text)
     if has_han(seen):
         return sorted({seen[n : n + size] for size in _CHINESE for n in range(len(seen) - size + 1)})
@@ -137,10 +137,10 @@ def pieces(text: str) -> Sequence[str]:
 
 
 def rows_of(text: str) -> list[int]:
-    """Give the rows of a folded text's pieces, each once."""
+    """Return the rows of a folded text's pieces, each once."""
     return sorted({bucket(piece) for piece in pieces(text)})
 
 
 def bucket(piece: str) -> int:
-    """Give the row of a piece's weights."""
+    """Return the row of a piece's weights."""
     return zlib.crc32(piece.encode("utf-8", "surrogatepass")) % BUCKETS

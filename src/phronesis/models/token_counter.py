@@ -46,11 +46,11 @@ class TokenCounter(Protocol):
 
     @property
     def exact(self) -> bool:
-        """Whether `count` is the model's own number; otherwise it is an upper bound."""
+        """Return whether `count` is the model's own number; otherwise it is an upper bound."""
         ...
 
     def count(self, text: str) -> int:
-        """Give the number of tokens, 0 for the empty text; never raises, special tokens are read as plain text."""
+        """Return the number of tokens, 0 for the empty text; never raises, special tokens are read as plain text."""
         ...
 
 
@@ -77,7 +77,7 @@ class ByteBound:
         return False
 
     def count(self, text: str) -> int:
-        """Give the bound, 0 for the empty text. Linear in the text."""
+        """Return the bound, 0 for the empty text. Linear in the text."""
         if not text:
             return 0
         if text.isascii():
@@ -109,7 +109,7 @@ class KeptCounts:
         return self._counter.exact
 
     def count(self, text: str) -> int:
-        """Give what the other counter gives."""
+        """Return what the other counter gives."""
         digest = blake2b(text.encode(errors="surrogatepass"), digest_size=16).digest()
         found = self._young.get(digest)
         if found is None:
@@ -153,7 +153,7 @@ class O200k:
         return True
 
     def count(self, text: str) -> int:
-        """Give the number of o200k tokens, special tokens read as plain text; a lone surrogate counts as U+FFFD."""
+        """Return the number of o200k tokens, special tokens read as plain text; a lone surrogate counts as U+FFFD."""
         plain = _plain(text)
         if len(plain) <= PIECE_CHARACTERS:
             return len(self._encoding.encode_ordinary(plain))
@@ -200,7 +200,7 @@ def _plain(text: str) -> str:
 
 
 def load_token_counter(choice: str) -> TokenCounter:
-    """Give the counter named; ``auto`` takes o200k where it is installed, else the byte bound.
+    """Return the counter named; ``auto`` takes o200k where it is installed, else the byte bound.
 
     Raises MissingExtra, with the pip command, for ``o200k`` that is not installed; InputError for another name.
     """

@@ -60,7 +60,7 @@ _MISSING: Final = frozenset({404, 405, 410})
 
 
 def of_status(gateway: str, status: int, headers: Mapping[str, str]) -> ModelError:
-    """Give the error of an answer whose HTTP status is not of success; ``headers`` with names in lower case.
+    """Return the error of an answer whose HTTP status is not of success; ``headers`` with names in lower case.
 
     ``details`` has ``status``, and ``retry_after`` in seconds where the server says so.
     """
@@ -88,7 +88,7 @@ def _refusal(status: int) -> tuple[str, str]:
 
 
 def retry_after(headers: Mapping[str, str], *, now: Callable[[], float] = time.time) -> float | None:
-    """Give the seconds that a server asks to wait, at least 0; None when it does not say, or not in a readable way.
+    """Return the seconds that a server asks to wait, at least 0; None when it does not say, or not in a readable way.
 
     ``retry-after-ms`` (OpenAI's, Azure's) goes before ``retry-after``, which is in seconds or a date (RFC 9110). A date
     counts from the server's own ``date``: its clock need not be ours.
@@ -124,7 +124,7 @@ def _moment(said: str | None) -> float | None:
 
 
 def unreachable(gateway: str, cause: str) -> ModelUnavailable:
-    """Give the error of a server that was not reached, or hung up; ``cause`` is the name of the fault's class."""
+    """Return the error of a server that was not reached, or hung up; ``cause`` is the name of the fault's class."""
     return ModelUnavailable(
         f"gateway {gateway}: the server cannot be reached, or it ended the connection ({cause});"
         " start it, or correct base_url"
@@ -132,12 +132,12 @@ def unreachable(gateway: str, cause: str) -> ModelUnavailable:
 
 
 def unreadable(gateway: str, problem: str) -> AnswerRejected:
-    """Give the error of an answer that is not what the path promises; ``problem`` completes "the answer …"."""
+    """Return the error of an answer that is not what the path promises; ``problem`` completes "the answer …"."""
     return AnswerRejected(f"gateway {gateway}: the answer {problem}; is base_url that of a server of this kind?")
 
 
 def parsed(gateway: str, body: bytes) -> Any:
-    """Give the JSON value of a body; AnswerRejected when it has none."""
+    """Return the JSON value of a body; AnswerRejected when it has none."""
     try:
         return json.loads(body)
     except (ValueError, RecursionError):  # the parser's own error holds the body
@@ -259,7 +259,7 @@ class _Silence(logging.Filter):
 
 
 def _checked_key(gateway: Gateway) -> str | None:
-    """Give the key as a header can hold it. Libraries that meet another show it in their errors."""
+    """Return the key as a header can hold it. Libraries that meet another show it in their errors."""
     key = (gateway.api_key or "").strip()
     if not key.isascii() or not key.isprintable():
         raise InputError(
@@ -271,7 +271,7 @@ def _checked_key(gateway: Gateway) -> str | None:
 
 
 def sendable(value: Any) -> Any:
-    """Give a JSON value whose texts every server can take: NUL a space, lone surrogates U+FFFD."""
+    """Return a JSON value whose texts every server can take: NUL a space, lone surrogates U+FFFD."""
     if isinstance(value, str):
         return _LONE_SURROGATE.sub("\ufffd", value.replace("\0", " "))
     if isinstance(value, Mapping):

@@ -37,7 +37,7 @@ BARE: Final = ("Contradicted by the runs that are counted.", "与所计的运行
 
 
 def test_of(claim: Claim) -> Mapping[str, Any] | None:
-    """Give the test that a claim is judged by: its own, else what its words state; None where they state none."""
+    """Return the test that a claim is judged by: its own, else what its words state; None where they state none."""
     return claim.test if claim.test is not None else read_comparison(claim.inference, claim.conditions)
 
 
@@ -67,7 +67,7 @@ class Scales:
         return verdict(test, self.run, self._among(versus) if versus is not None else ())
 
     def test_of(self, claim: Claim) -> Mapping[str, Any] | None:
-        """Give what `test_of` gives; words are read once."""
+        """Return what `test_of` gives; words are read once."""
         if claim.test is not None:
             return claim.test
         key = digest([claim.inference, claim.conditions])
@@ -77,7 +77,7 @@ class Scales:
         return test
 
     def _among(self, versus: Mapping[str, Any]) -> Sequence[FactsView]:
-        """Give the earlier runs that have the names by which those meant are told; their ratio is not looked at."""
+        """Return the earlier runs that have the names by which those meant are told; their ratio is not looked at."""
         wanted = sorted((ALIASES.get(name, name), folded_name(text)) for name, text in versus.items() if name != RATIO)
         names = tuple(name for name, _ in wanted)
         if names not in self._sorted:
@@ -86,7 +86,7 @@ class Scales:
 
 
 def _by_names(runs: Sequence[FactsView], names: Sequence[str]) -> _Sorted:
-    """Give the runs by what they have under some names; those that lack one are left out."""
+    """Return the runs by what they have under some names; those that lack one are left out."""
     folded: dict[tuple[str | None, ...], tuple[str, ...]] = {}  # few, and each of many runs
     found: dict[tuple[str, ...], list[FactsView]] = {}
     for one in runs:
@@ -98,7 +98,7 @@ def _by_names(runs: Sequence[FactsView], names: Sequence[str]) -> _Sorted:
 
 
 def limitation_for(claim: Claim, contradicting: Sequence[FactsView], test: Mapping[str, Any] | None) -> str:
-    """Give the limitation that a claim gains when it falls, judged by ``test``: what the gate lets stand in it."""
+    """Return the limitation that a claim gains when it falls, judged by ``test``: what the gate lets stand in it."""
     nameless = [replace(view, label="") for view in contradicting]
     for views in (contradicting, nameless):
         text = limitation_from(claim, views, test)
@@ -109,7 +109,7 @@ def limitation_for(claim: Claim, contradicting: Sequence[FactsView], test: Mappi
 
 
 def limited(block: ReasoningBlock, claim_id: str, text: str) -> ReasoningBlock:
-    """Give a block in which a claim has one more limitation, unless it has it already."""
+    """Return a block in which a claim has one more limitation, unless it has it already."""
     claims = tuple(
         replace(claim, limitations=(*claim.limitations, text))
         if claim.claim_id == claim_id and text not in claim.limitations
@@ -120,13 +120,13 @@ def limited(block: ReasoningBlock, claim_id: str, text: str) -> ReasoningBlock:
 
 
 def contradicting_runs(item: Item, claim_id: str, run_id: str) -> list[str]:
-    """Give the runs that count against a claim, in learn order, up to this one."""
+    """Return the runs that count against a claim, in learn order, up to this one."""
     known = list(((item.data.get("standing") or {}).get(claim_id) or {}).get("contra", {}).get("run_ids", ()))
     return [*known[: known.index(run_id)], run_id] if run_id in known else [*known, run_id]
 
 
 def may_fall(item: Item, claim_id: str, run_id: str) -> bool:
-    """Tell whether a claim that the run contradicts may fall, or fell by it: the learn may be prepared anew."""
+    """Return whether a claim that the run contradicts may fall, or fell by it: the learn may be prepared anew."""
     return status_of(item, claim_id) == "conclusion" or run_id in contradicting_runs(item, claim_id, "")[:-1]
 
 
@@ -153,7 +153,7 @@ class Bearing:
     edges: Mapping[tuple[str, str], Edge]
 
     def on_new(self) -> Changes:
-        """Give the item that was proposed, with where it comes from and what the run says of it."""
+        """Return the item that was proposed, with where it comes from and what the run says of it."""
         rows = self._rows(written_block(self.item.data), ())
         source = replace(
             self._row("", "source"), source_entry_id=self.run.data.get("feedback_entry") or self.run.entry_id,
@@ -167,7 +167,7 @@ class Bearing:
         )
 
     def on_held(self, proposed: ReasoningBlock | None, evidence: Sequence[EvidenceRow]) -> Changes:
-        """Give what changes of an item that is there: words that were proposed, evidence, limitations, deletions."""
+        """Return what changes of an item that is there: words that were proposed, evidence, limitations, deletions."""
         before = written_block(self.item.data)
         rows = self._rows(before, evidence)
         ordered = sorted([*evidence, *rows], key=lambda row: (row.recorded_at, row.identity))
@@ -186,7 +186,7 @@ class Bearing:
         return Changes(patches=[Patch(self.item.id, fields, self._reason)], edges=self._edges(rows), evidence=rows)
 
     def _gone(self, proposed: ReasoningBlock | None, evidence: Sequence[EvidenceRow]) -> set[str]:
-        """Give the claims that are plainly wrong, or left out by a proposal, and that enough runs contradict.
+        """Return the claims that are plainly wrong, or left out by a proposal, and that enough runs contradict.
 
         An erasure may have taken a run since this was prepared.
         """
@@ -201,7 +201,7 @@ class Bearing:
         }  # fmt: skip
 
     def _with_kept(self, proposed: ReasoningBlock, gone: Collection[str]) -> ReasoningBlock:
-        """Give a proposed block with the claims that it has no right to leave out."""
+        """Return a proposed block with the claims that it has no right to leave out."""
         there = _ids(proposed) | set(gone)
         kept = [claim for claim in current_block(self.item).claims if claim.claim_id not in there]
         return replace(proposed, claims=(*kept, *proposed.claims))
@@ -211,7 +211,7 @@ class Bearing:
         return f"learned from run {self.run.run_id}"
 
     def _rows(self, block: ReasoningBlock, evidence: Sequence[EvidenceRow]) -> list[EvidenceRow]:
-        """Give a row for each claim on which the run bears and for which it does not count yet."""
+        """Return a row for each claim on which the run bears and for which it does not count yet."""
         counted = {row.part for row in evidence if row.source_key == self.run.run_id and row.polarity in _COUNTED}
         named = {claim.claim_id: {*claim.support.run_ids, *claim.contra.run_ids} for claim in block.claims}
         return [
@@ -224,7 +224,7 @@ class Bearing:
         ]
 
     def _fallen(self, written: ReasoningBlock, block: ReasoningBlock, evidence: Sequence[EvidenceRow]) -> list[str]:
-        """Give the claims that were conclusions and are none any more, and that nobody said more of.
+        """Return the claims that were conclusions and are none any more, and that nobody said more of.
 
         ``written`` is what was written before, ``block`` what is now.
         """
@@ -256,7 +256,7 @@ class Bearing:
         )  # fmt: skip
 
     def _edges(self, rows: Sequence[EvidenceRow]) -> list[Edge]:
-        """Give an edge to the run for each way in which it counts, with what a model showed for it (`_shown`)."""
+        """Return an edge to the run for each way in which it counts, with what a model showed for it (`_shown`)."""
         out = []
         for polarity in dict.fromkeys(row.polarity for row in rows):
             edge = self._edge(EDGE_OF[polarity])

@@ -58,13 +58,13 @@ class Pattern:
     fields: frozenset[str] | None
 
     def find(self, folded: str) -> str | None:
-        """Give the words of the first match; None when there is none."""
+        """Return the words of the first match; None when there is none."""
         for start, end in self.spans(folded):
             return folded[start : min(end, start + MAX_QUOTE)].strip(" \n\t.,;:!?。")
         return None
 
     def spans(self, folded: str) -> Iterator[tuple[int, int]]:
-        """Give where the pattern stands."""
+        """Return where the pattern stands."""
         if not any(needed in folded for needed in self.needs):
             return
         for match in self.pattern.finditer(folded):
@@ -88,7 +88,7 @@ class Wording:
 
 @once
 def load_wording() -> Wording:
-    """Give the table, read and compiled once."""
+    """Return the table, read and compiled once."""
     table = parse_folded("wording.toml", resources.files(__package__).joinpath("wording.toml").read_text("utf-8"))
     folds: dict[int, str] = {}
     for given, meant in table["folds"].items():
@@ -104,17 +104,17 @@ def load_wording() -> Wording:
 
 
 def fold(text: str) -> str:
-    """Give a text as it is matched: narrow, small letters, simplified, nothing invisible, no gaps in Chinese."""
+    """Return a text as it is matched: narrow, small letters, simplified, nothing invisible, no gaps in Chinese."""
     return _HAN_GAP.sub("", _small(_narrow(text)))
 
 
 def unquoted(folded: str) -> str:
-    """Give a folded text without what it reports in quotation marks."""
+    """Return a folded text without what it reports in quotation marks."""
     return load_wording().quoted.sub(" ", folded)
 
 
 def broken(rule: str, folded: str, field: str) -> str | None:
-    """Give the words of a folded text that break a rule in this field; None when there are none."""
+    """Return the words of a folded text that break a rule in this field; None when there are none."""
     for pattern in load_wording().patterns:
         if pattern.rule == rule and (pattern.fields is None or field in pattern.fields):
             found = pattern.find(folded)
@@ -124,7 +124,7 @@ def broken(rule: str, folded: str, field: str) -> str | None:
 
 
 def without_aliases(text: str) -> str:
-    """Give a text without the aliases of a knowledge base, for whoever assembles FACTS from a run's words.
+    """Return a text without the aliases of a knowledge base, for whoever assembles FACTS from a run's words.
 
     A text that holds one comes back folded in width (NFKC): that is how the alias was found.
     """
@@ -153,7 +153,7 @@ def _narrow(text: str) -> str:
 
 
 def _small(narrow: str) -> str:
-    """Give a text of the same length in small, simplified letters; İ alone would become two, and stays."""
+    """Return a text of the same length in small, simplified letters; İ alone would become two, and stays."""
     return narrow.translate(load_wording().folds).replace("\u0130", "i").lower()
 
 
@@ -168,7 +168,7 @@ def _compiled(text: str, parts: Mapping[str, str]) -> re.Pattern[str]:
 
 
 def positive_words(constraint: str) -> str | None:
-    """Give the words of a constraint that are no negative constraint; None when all of it is one, or it is empty.
+    """Return the words of a constraint that are no negative constraint; None when all of it is one, or it is empty.
 
     Lists in the notation ``avoid[…]`` may hold anything. Of the rest, each sentence must negate something, and no
     part of it may order something else; the reason it gives is not looked at.
@@ -194,7 +194,7 @@ def positive_words(constraint: str) -> str | None:
 
 
 def is_reason(text: object) -> bool:
-    """Tell whether an exception's reason is one: a text that says something."""
+    """Return whether an exception's reason is one: a text that says something."""
     return isinstance(text, str) and load_wording().constraint["empty_reason"].search(fold(text)) is None
 
 
@@ -219,13 +219,13 @@ class GateRule:
 
 
 def gate(text: str, item_status: object = "active") -> list[Violation]:
-    """Give every rule that a block breaks, in the order of the rules, the first hundred; empty when it is lawful."""
+    """Return every rule that a block breaks, in the order of the rules, the first hundred; empty when it is lawful."""
     submission = Submission(read_draft(text), item_status)
     return list(islice((found for rule in RULES for found in rule.check(submission)), MAX_VIOLATIONS))
 
 
 def offends(text: str, where: str) -> bool:
-    """Tell whether a text added to a lawful claim, such as one of its ``limitations``, breaks a rule of wording.
+    """Return whether a text added to a lawful claim, such as one of its ``limitations``, breaks a rule of wording.
 
     Each of these rules looks at one text. That the claim may be an exception from one of them is not asked.
     """
@@ -293,7 +293,7 @@ _Claim = Mapping[str, Any] | None
 
 
 def _everything(draft: Draft) -> Iterator[tuple[str | None, str, str, _Claim]]:
-    """Give every text of a block: its key, the name of the place, the text, and the claim it is of."""
+    """Return every text of a block: its key, the name of the place, the text, and the claim it is of."""
     if draft.members is None or draft.loose:
         yield None, "the text", draft.text, None
         return
@@ -307,7 +307,7 @@ def _everything(draft: Draft) -> Iterator[tuple[str | None, str, str, _Claim]]:
 
 
 def _prose(draft: Draft) -> Iterator[tuple[str | None, str, str, _Claim]]:
-    """Give the texts that a model words itself."""
+    """Return the texts that a model words itself."""
     if TOPIC in draft.values:
         yield TOPIC, "topic", draft.values[TOPIC], None
     for key, value in draft.extra:
@@ -323,7 +323,7 @@ def _prose(draft: Draft) -> Iterator[tuple[str | None, str, str, _Claim]]:
 
 
 def _texts(value: Any, where: str) -> Iterator[tuple[str, str]]:
-    """Give every text in a JSON value with its place, the names of members too."""
+    """Return every text in a JSON value with its place, the names of members too."""
     if isinstance(value, str):
         yield where, value
     elif isinstance(value, list):

@@ -45,7 +45,7 @@ class _Work:
 
 
 def repair(text: str) -> Repaired | None:
-    """Give a block in its right form; None when there is nothing to repair, or it cannot be done without guessing.
+    """Return a block in its right form; None when there is nothing to repair, or it cannot be done without guessing.
 
     Repaired are: a code fence round the block, blank lines before it, the first line's case and spaces or its absence,
     a known key's case, spaces or sign, JSON over several lines, curled quotation marks round its texts, a comma before
@@ -104,7 +104,7 @@ def _repair_keys(work: _Work) -> None:
 
 
 def _known_key(line: str) -> tuple[str, int] | None:
-    """Give the known key with which a line begins, in whatever form, and where its value begins."""
+    """Return the known key with which a line begins, in whatever form, and where its value begins."""
     found = _ANY_KEY.match(line)
     if found is None:
         return None
@@ -140,7 +140,7 @@ def _repaired_json(work: _Work, written: str) -> str | None:
 
 
 def _read(work: _Work, written: str) -> Any:
-    """Give the value of a JSON text, repaired where that is needed; None when it is none."""
+    """Return the value of a JSON text, repaired where that is needed; None when it is none."""
     steps = (("", _as_it_is), ("curled_quotes", _straightened), ("trailing_comma", _without_last_commas))
     for name, step in steps:
         stepped = step(written)

@@ -64,7 +64,7 @@ class Pair:
     ratio: float | None = None
 
     def given(self) -> dict[str, Any]:
-        """Give the runs that it describes."""
+        """Return the runs that it describes."""
         ratio = {} if self.ratio is None else {"ratio": {"op": "==", "value": self.ratio}}
         return {"M1": self.m1, "M2": self.m2, **ratio}
 
@@ -97,12 +97,12 @@ class Marked:
         return len(self.held) > before
 
     def all(self, kind: str) -> list[Any]:
-        """Give what the marks of a kind stand for, in their order."""
+        """Return what the marks of a kind stand for, in their order."""
         return [self.held[mark] for mark in CLASSES[kind].findall(self.text)]
 
 
 def normal_text(text: str) -> str:
-    """Give a text in one width, with one kind of dash and colon, single spaces, and none beside Chinese."""
+    """Return a text in one width, with one kind of dash and colon, single spaces, and none beside Chinese."""
     if text.isascii():
         return _BLANKS.sub(" ", text).strip()
     plain = _PRIVATE.sub(" ", unicodedata.normalize("NFKC", text)).translate(_DASHES)
@@ -110,7 +110,7 @@ def normal_text(text: str) -> str:
 
 
 def sentences(text: str) -> Iterator[str]:
-    """Give the sentences of a text in their normal form; a question keeps its mark."""
+    """Return the sentences of a text in their normal form; a question keeps its mark."""
     plain, start = normal_text(text), 0
     for end in _ENDS.finditer(plain):
         yield " ".join(plain[start : end.start()].split()) + ("?" if end[0] == "?" else "")
@@ -154,7 +154,7 @@ class Words:
 
 @once
 def load_table() -> Mapping[str, Any]:
-    """Give ``comparisons.toml`` as it is written."""
+    """Return ``comparisons.toml`` as it is written."""
     return parse_folded(
         "comparisons.toml", resources.files(__package__).joinpath("comparisons.toml").read_text("utf-8")
     )
@@ -162,7 +162,7 @@ def load_table() -> Mapping[str, Any]:
 
 @once
 def load_words(language: str) -> Words:
-    """Give the words of a language, compiled once."""
+    """Return the words of a language, compiled once."""
     table = load_table()
     given = table[language]
     english = language == "en"

@@ -56,7 +56,7 @@ Given = dict[str, Any]
 
 
 def read_comparison(inference: str, conditions: Sequence[str] = ()) -> dict[str, Any] | None:
-    """Give the test that a claim's words state, or None where they state none that FACTS could decide.
+    """Return the test that a claim's words state, or None where they state none that FACTS could decide.
 
     ``conditions`` become its ``given``; one that cannot be read so (a temperature) leaves the claim without a test.
     Two comparisons in one claim are none: a run may support the one and contradict the other.
@@ -79,7 +79,7 @@ def read_comparison(inference: str, conditions: Sequence[str] = ()) -> dict[str,
 
 
 def read_condition(condition: str) -> Given | None:
-    """Give the runs that a condition describes, as in ``given``; {} for an empty one, None where it says more."""
+    """Return the runs that a condition describes, as in ``given``; {} for an empty one, None where it says more."""
     text = normal_text(condition[:MAX_READ])
     words = _words(text)
     if words.known_modifier.fullmatch(text.strip(" .。")):
@@ -97,7 +97,7 @@ def _words(text: str) -> Words:
 
 
 def _read(sentence: str) -> dict[str, Any] | None:
-    """Give the test of one sentence in its normal form."""
+    """Return the test of one sentence in its normal form."""
     words = _words(sentence)
     if not words.single["needs"].search(sentence):
         return None
@@ -210,7 +210,7 @@ def _metric_of(marked: Marked, metric: str, not_after: re.Pattern[str]) -> Calla
 
 
 def _bounds(marked: Marked, words: Words) -> Iterator[dict[str, Any]]:
-    """Give each metric that stands with a bound; {} for one whose meaning is not sure."""
+    """Return each metric that stands with a bound; {} for one whose meaning is not sure."""
     for pattern in words.core:
         for match in pattern.finditer(marked.text):
             metric: Metric = marked.held[match["m"]]
@@ -238,7 +238,7 @@ def _described(marked: Marked, words: Words, test: dict[str, Any] | None, span: 
 
 
 def _versus(marked: Marked, words: Words) -> Iterator[dict[str, Any]]:
-    """Give the first comparison with other runs."""
+    """Return the first comparison with other runs."""
     named = marked.all("M")
     metrics = {one for one in named if one.metric == "activity" or one.product is not None}
     if len(metrics) != 1 or any(one.metric == "other" for one in named):
@@ -273,7 +273,7 @@ def _relation(marked: Marked, match: re.Match[str]) -> str:
 
 
 def _fronted(marked: Marked, told: Sequence[str]) -> Given:
-    """Give what a first clause describes ("With Cu–Zn, …"): it holds for both sides of a comparison."""
+    """Return what a first clause describes ("With Cu–Zn, …"): it holds for both sides of a comparison."""
     head, comma, _ = marked.text.partition(",")
     if not comma or CLASSES["M"].search(head):
         return {}
@@ -283,7 +283,7 @@ def _fronted(marked: Marked, told: Sequence[str]) -> Given:
 def _surroundings(
     marked: Marked, words: Words, span: tuple[int, int], told: Sequence[str], *, within: str = ""
 ) -> Given | None:
-    """Give what a sentence describes beside its comparison; None when something in it is not understood."""
+    """Return what a sentence describes beside its comparison; None when something in it is not understood."""
     before, after = marked.text[: span[0]], marked.text[span[1] :]
     single = words.single
     if single["then"].search(after) or (words.language == "en" and _CLAUSE.search(before)):
@@ -306,7 +306,7 @@ def _with_bound(metric: str, product: str | None, bound: Bound) -> dict[str, Any
 
 
 def _product(marked: Marked, metric: Metric) -> str | None:
-    """Give a metric's product; of a bare selectivity the one product that the sentence names."""
+    """Return a metric's product; of a bare selectivity the one product that the sentence names."""
     if metric.product is not None or metric.metric != "fraction":
         return metric.product
     named = {marked.held[one] for one in CLASSES["P"].findall(marked.text)}

@@ -47,7 +47,7 @@ class Mirrored:
 
 
 def documents_of(unit: Unit, lane: Lane, items: Iterable[Item], *, store: str, model: str) -> Mirrored:
-    """Give what an outside index is to hold of some items of a lane; nothing of those that ordinary reads do not see.
+    """Return what an outside index is to hold of some items of a lane; nothing of those that ordinary reads do not see.
 
     The item's document has the vector of its words. A text without content has a vector of zeros, near to nothing: it
     is left out.
@@ -68,7 +68,7 @@ def documents_of(unit: Unit, lane: Lane, items: Iterable[Item], *, store: str, m
 
 
 def parent_of(document_id: str) -> str:
-    """Give the id of the item that a document's id is made of."""
+    """Return the id of the item that a document's id is made of."""
     return document_id.partition(SEPARATOR)[0]
 
 

@@ -147,7 +147,7 @@ class Mirror:
         return Standing() if whose is None else self._compared(whose, None)
 
     def space_of(self, tenant: str, model: str) -> tuple[Space, str] | None:
-        """Give where a model's vectors are, and the mark of the tenant's documents there; None when it has others."""
+        """Return where a model's vectors are, and the mark of the tenant's documents there; None when it has others."""
         whose = self._tenant(tenant)
         return None if whose is None or whose.model != model else (whose.space, whose.store)
 
@@ -159,7 +159,7 @@ class Mirror:
         return _Tenant(tenant, _store(secret), active[0], self.index.space(*active))
 
     def _unseen(self, tenant: str, whose: _Tenant | None, lane_ids: Collection[int] | None) -> list[int]:
-        """Give those of the lanes, by default all, that moved since this process last saw them."""
+        """Return those of the lanes, by default all, that moved since this process last saw them."""
         with self.database.transaction(tenant, "read") as unit:
             lanes = list_lanes(unit) if lane_ids is None else [get_lane(unit, lane_id) for lane_id in lane_ids]
         return [lane.lane_id for lane in lanes if whose is None or not self._is_seen(whose, lane)]
@@ -209,7 +209,7 @@ class Mirror:
         return moved
 
     def _told(self, whose: _Tenant, lane_id: int, again: Collection[str], *, anew: bool) -> _Told | None:
-        """Give what the index is to be told of a lane; None when it is up to date."""
+        """Return what the index is to be told of a lane; None when it is up to date."""
         with self.database.transaction(whose.name, "read") as unit:
             lane = get_lane(unit, lane_id)
             if not again and not anew and self._is_seen(whose, lane):
@@ -289,7 +289,7 @@ class Mirror:
 
 
 def _store(secret: bytes) -> str:
-    """Give the mark of a tenant's documents: no other tenant's, in whatever database, and it tells nothing."""
+    """Return the mark of a tenant's documents: no other tenant's, in whatever database, and it tells nothing."""
     return hashlib.sha256(b"outside index\0" + secret).hexdigest()[:32]
 
 

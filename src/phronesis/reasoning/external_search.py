@@ -72,7 +72,7 @@ class MirroredSearch:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def search(self, tenant: str, query: Query) -> SearchResult:
-        """Give the evidence for a query, best first; ``score`` is the cosine of the best claim."""
+        """Return the evidence for a query, best first; ``score`` is the cosine of the best claim."""
         if query.wanted.parts != CLAIM or query.wanted.past:
             return self.native.search(tenant, query)
         reason = IndexUnavailable.code
@@ -93,7 +93,7 @@ class MirroredSearch:
         return replace(answered, degraded=(*answered.degraded, away))
 
     def _answer(self, tenant: str, query: Query) -> SearchResult | None:
-        """Give the result; None where no vector of the question can be had."""
+        """Return the result; None where no vector of the question can be had."""
         with self.database.transaction(tenant, "read") as unit:
             lanes = visible_lanes(unit, query.scope)
             encoder = self._encoder(unit)
@@ -158,7 +158,7 @@ class MirroredSearch:
 
 
 def _true(unit: Unit, lane: Lane, query: Query, ids: Sequence[str], asked: tuple[str, Vector]) -> list[_Found]:
-    """Give the claims among ``ids`` that this lane holds, that may be shown and are as the item has them now.
+    """Return the claims among ``ids`` that this lane holds, that may be shown and are as the item has them now.
 
     How near they are is reckoned from the vectors in the database.
     """

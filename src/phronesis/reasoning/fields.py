@@ -16,15 +16,15 @@ class OwnFacts:
     name: Final = "auto"
 
     def facts(self, run: Run, feedback: Feedback) -> Facts:
-        """Give what is written into claims and shown to a model."""
+        """Return what is written into claims and shown to a model."""
         return _builder(run.fields()).facts(run, feedback)
 
     def view(self, run: Run, feedback: Feedback) -> FactsView:
-        """Give what tests are computed on."""
+        """Return what tests are computed on."""
         return _builder(run.fields()).view(run, feedback)
 
     def summary(self, facts: Facts) -> str:
-        """Give the text that candidate claims are searched by."""
+        """Return the text that candidate claims are searched by."""
         return _builder(facts.run_output).summary(facts)
 
 

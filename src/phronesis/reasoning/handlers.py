@@ -38,14 +38,14 @@ _POLARITY_OF: Final[Mapping[str, Polarity]] = {"support": "support", "contra": "
 
 
 def check_block(content: object, status: object = "active") -> list[Violation]:
-    """Give every rule that a block breaks, in the order of the rules; none when it may be stored."""
+    """Return every rule that a block breaks, in the order of the rules; none when it may be stored."""
     if not isinstance(content, str):
         raise InputError(f"content must be a string, not {type(content).__name__}", field="content")
     return gate(content, status)
 
 
 def reasoning_payload(content: object) -> dict[str, Any]:
-    """Give what is recorded of a block, or raise ClaimsRefused with every rule that it breaks."""
+    """Return what is recorded of a block, or raise ClaimsRefused with every rule that it breaks."""
     violations = check_block(content)
     if violations:
         raise ClaimsRefused.of(violations)
@@ -74,7 +74,7 @@ def record_verdict(
 
 
 def made_id(entry: Entry) -> str:
-    """Give the id of the item that an entry of verb ``reasoning`` makes, before it is interpreted too."""
+    """Return the id of the item that an entry of verb ``reasoning`` makes, before it is interpreted too."""
     return item_id(entry.id, REASONING, "")
 
 
@@ -134,7 +134,7 @@ def apply_verdict(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
 
 
 def _may_count(item: Item, claim_id: str, run_id: str) -> bool:
-    """Whether the item has the claim, and the claim does not name the run in what was written of it."""
+    """Return whether the item has the claim, and the claim does not name the run in what was written of it."""
     return any(
         claim.claim_id == claim_id and run_id not in (*claim.support.run_ids, *claim.contra.run_ids)
         for claim in written_block(item.data).claims
@@ -188,7 +188,7 @@ _MEMBERS: Final = ("output", "raw", "trace", "memory_ids", _EXTRA)
 
 
 def run_payload(run: object) -> dict[str, Any]:
-    """Give what is recorded of a run, or raise InputError naming the field.
+    """Return what is recorded of a run, or raise InputError naming the field.
 
     Members that nothing here knows stand together under ``extra``: whatever they are called, they name nothing of ours.
     Those that are None count as left out, like all others.
@@ -200,29 +200,29 @@ def run_payload(run: object) -> dict[str, Any]:
 
 
 def recorded_run(payload: Mapping[str, Any]) -> Run:
-    """Give the run that a payload describes."""
+    """Return the run that a payload describes."""
     known = {name: value for name, value in payload.items() if name != _EXTRA}
     return replace(checked_run(known), extra=payload.get(_EXTRA, {}))
 
 
 def feedback_payload(feedback: object) -> dict[str, Any]:
-    """Give what is recorded of a feedback, or raise InputError naming the field."""
+    """Return what is recorded of a feedback, or raise InputError naming the field."""
     return checked_feedback(feedback).to_json()
 
 
 def run_id_of(entry: Entry) -> str:
-    """Give the id of the run that an entry records: the one given, else one that follows from the entry."""
+    """Return the id of the run that an entry records: the one given, else one that follows from the entry."""
     return str(entry.payload.get("run_id") or derived_id("run", entry.id))
 
 
 def find_run(view: LaneView, run_id: str) -> Item | None:
-    """Give the lane's run of this id, archived or not; None when there is none that was not taken back."""
+    """Return the lane's run of this id, archived or not; None when there is none that was not taken back."""
     found = [item for item in view.find(kinds=(RUN,), run_id=run_id, live=False) if item.ended is None]
     return found[-1] if found else None
 
 
 def run_of(item: Item) -> Run:
-    """Give the run that an item of this kind is."""
+    """Return the run that an item of this kind is."""
     data = item.data
     return Run(
         run_id=item.run_id or "", output=data.get("output") or {}, raw=data.get("raw") or "", trace=data.get("trace"),
@@ -231,13 +231,13 @@ def run_of(item: Item) -> Run:
 
 
 def feedback_of(item: Item) -> Feedback | None:
-    """Give the feedback of a run's item; None when there is none yet."""
+    """Return the feedback of a run's item; None when there is none yet."""
     given = item.data.get("feedback")
     return None if given is None else checked_feedback(given)
 
 
 def same_run(item: Item, payload: Mapping[str, Any]) -> bool:
-    """Tell whether an item is the run that a payload describes."""
+    """Return whether an item is the run that a payload describes."""
     return dumps(_run_fields(run_of(item))) == dumps(_run_fields(recorded_run(fit(payload))))
 
 
@@ -292,7 +292,7 @@ def _filled(run: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _summary(run: Run) -> str:
-    """Give a run in words, whatever its field of work: the same on every machine, whatever the policy."""
+    """Return a run in words, whatever its field of work: the same on every machine, whatever the policy."""
     builder = GenericFacts()
     return builder.summary(builder.facts(run, Feedback())) or run.run_id
 

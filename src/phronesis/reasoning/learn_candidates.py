@@ -37,23 +37,23 @@ class Telling:
     products: int = TOP_PRODUCTS
 
     def facts(self, item: Item) -> dict[str, Any]:
-        """Give the FACTS of a run as JSON, without the aliases that people wrote into it (RB-05, RB-15)."""
+        """Return the FACTS of a run as JSON, without the aliases that people wrote into it (RB-05, RB-15)."""
         return self.facts_of(run_of(item), feedback_of(item) or Feedback())
 
     def facts_of(self, run: Run, feedback: Feedback) -> dict[str, Any]:
-        """Give the same of a run and what it came to, recorded or not."""
+        """Return the same of a run and what it came to, recorded or not."""
         return dict(_clean(self._facts(run, feedback).to_json()))
 
     def summary(self, item: Item) -> str:
-        """Give the text that candidates are searched by."""
+        """Return the text that candidates are searched by."""
         return self.builder.summary(self._facts(run_of(item), feedback_of(item) or Feedback()))
 
     def view(self, item: Item) -> FactsView:
-        """Give a run as tests are computed on."""
+        """Return a run as tests are computed on."""
         return self.builder.view(run_of(item), feedback_of(item) or Feedback())
 
     def earlier(self, view: LaneView, item: Item, kept: MutableMapping[Any, Any]) -> list[FactsView]:
-        """Give the lane's runs that were recorded before this one and have feedback, oldest first.
+        """Return the lane's runs that were recorded before this one and have feedback, oldest first.
 
         ``kept`` holds those that were read before, by item and version.
         """
@@ -184,7 +184,7 @@ class Candidates:
     top: int = MAX_CANDIDATES
 
     def found(self, tenant: str, lane: Lane, summary: str) -> list[str]:
-        """Give the items whose claims are nearest to a run's FACTS, best first."""
+        """Return the items whose claims are nearest to a run's FACTS, best first."""
         text = storable(summary).strip()
         if not text or self.top == 0 or lane.name is None:
             return []
@@ -195,7 +195,7 @@ class Candidates:
     def chosen(
         self, view: LaneView, used: Iterable[str], found: Sequence[str], *, entry: Entry
     ) -> tuple[list[Item], dict[str, str]]:
-        """Give the candidates in order, and how each came in: ``used`` or ``found``.
+        """Return the candidates in order, and how each came in: ``used`` or ``found``.
 
         Those of another lane are none: a learn writes to its own alone. Nor are those that were recorded later than
         ``entry``, or by the learn itself: it may be prepared anew. They are as they stood before it.
@@ -212,7 +212,7 @@ class Candidates:
 
 
 def used_ids(run: Run, read: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Give the ids of the memories that a run lists, cites in its text, output or trace, or was shown, each once.
+    """Return the ids of the memories that a run lists, cites in its text, output or trace, or was shown, each once.
 
     It was shown what it read here, and what the steps of its trace that call ``mem_get`` or ``mem_search`` name.
     """
@@ -227,7 +227,7 @@ def used_ids(run: Run, read: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _texts(value: Any, *, of_read: bool = False) -> Iterator[tuple[str, bool]]:
-    """Give every text of a run's output or trace, and whether it is of a step that read memories."""
+    """Return every text of a run's output or trace, and whether it is of a step that read memories."""
     if isinstance(value, str):
         yield value, of_read
     elif isinstance(value, Mapping):
@@ -240,7 +240,7 @@ def _texts(value: Any, *, of_read: bool = False) -> Iterator[tuple[str, bool]]:
 
 
 def _reads(step: Mapping[str, Any]) -> bool:
-    """Tell whether a mapping is a call of a tool that reads memories, or what it gave."""
+    """Return whether a mapping is a call of a tool that reads memories, or what it gave."""
     for member in _TOOL_MEMBERS:
         said = step.get(member)
         name = said.get("name") if isinstance(said, Mapping) else said

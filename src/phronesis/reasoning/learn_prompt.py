@@ -68,23 +68,23 @@ def shown_to_rewrite(entry_id: str, block: ReasoningBlock, violations: Iterable[
 
 
 def words_of(claim: Claim) -> dict[str, Any]:
-    """Give what a claim says in words."""
+    """Return what a claim says in words."""
     return {"inference": claim.inference, "constraint": claim.constraint, "conditions": list(claim.conditions),
             "limitations": list(claim.limitations)}  # fmt: skip
 
 
 def in_short(text: str) -> str:
-    """Give what is shown of an inference or a constraint."""
+    """Return what is shown of an inference or a constraint."""
     return excerpt(text, MAX_TEXT)
 
 
 def listed_in_short(text: str) -> str:
-    """Give what is shown of a condition or a limitation."""
+    """Return what is shown of a condition or a limitation."""
     return excerpt(text, MAX_LISTED)
 
 
 def stands_in(quote: str, facts: Mapping[str, Any], told: str) -> bool:
-    """Tell whether words stand in FACTS, without regard to case and spaces: as they were shown, or as they are."""
+    """Return whether words stand in FACTS, without regard to case and spaces: as they were shown, or as they are."""
     wanted = _folded(quote)
     return wanted in _folded(told) or any(wanted in _folded(text) for text in _texts(facts))
 
@@ -213,5 +213,5 @@ class LearnAsker(Protocol):
         ...
 
     def ask(self, tenant: str, task: Task[Any]) -> Answer[Any]:
-        """Give an answer of the task's form, or why there is none."""
+        """Return an answer of the task's form, or why there is none."""
         ...

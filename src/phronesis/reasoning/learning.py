@@ -58,7 +58,7 @@ class Kept:
     _kept: "OrderedDict[tuple[str, int], tuple[int, dict[Any, Any]]]" = field(default_factory=OrderedDict)
 
     def of(self, view: LaneView) -> dict[Any, Any]:
-        """Give what is kept of a lane, for the caller to read and to add to."""
+        """Return what is kept of a lane, for the caller to read and to add to."""
         name, epoch = (view.unit.tenant, view.lane_id), view.lane.epoch
         with self._lock:
             known = self._kept.pop(name, None)
@@ -101,7 +101,7 @@ class Learning:
     kept: Kept = field(default_factory=Kept)
 
     def __call__(self, bench: Bench, entry: Entry) -> Sequence[Outcome]:
-        """Give what applying needs: FACTS, candidates, proposals taken and dropped, and a verdict on every claim."""
+        """Return what applying needs: FACTS, candidates, proposals taken and dropped, and a verdict on every claim."""
         payload = entry.payload
         with bench.view() as view:
             lane, item = view.lane, view.item(payload["item_id"])
@@ -124,7 +124,7 @@ class Learning:
         return outcomes if taught is None else [*outcomes, *taught.outcomes]
 
     def _used(self, view: LaneView, entry: Entry, run: Item) -> list[str]:
-        """Give what the run used, and what an earlier learn of it made."""
+        """Return what the run used, and what an earlier learn of it made."""
         made = [edge.from_id for edge in view.edges_to([run.id], "derived_from") if edge.from_kind == "item"]
         return [*used_ids(run_of(run), entry.payload.get("read", ())), *sorted(made)]
 
@@ -217,7 +217,7 @@ def _new(scales: Scales, block: ReasoningBlock, before: ReasoningBlock | None) -
 
 
 def _rewrite(lesson: Taught | None) -> Rewrite:
-    """Give the rewrite of form: the model's where it made one, else that of rules."""
+    """Return the rewrite of form: the model's where it made one, else that of rules."""
     if lesson is None:
         return by_form
 
@@ -284,7 +284,7 @@ def _made(view: LaneView, entry: Entry, run: Item, proposed: Mapping[str, Any]) 
 
 
 def handlers(prepare: Prepare | None) -> tuple[Handler, ...]:
-    """Give the handler of ``learn``, prepared so."""
+    """Return the handler of ``learn``, prepared so."""
     return (Handler(verb=LEARN, apply=apply_learn, prepare=prepare),)
 
 

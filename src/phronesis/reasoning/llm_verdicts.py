@@ -87,7 +87,7 @@ class Taught:
 
 
 def unknown_model(reference: str) -> Taught:
-    """Give what comes of a model whose gateway is no longer there: nothing, and it is said."""
+    """Return what comes of a model whose gateway is no longer there: nothing, and it is said."""
     return Taught(model=reference, outcomes=[_degraded(reference, ModelUnavailable.code, RULES, 0)])
 
 
@@ -189,7 +189,7 @@ class Classes:
     refused: list[dict[str, Any]] = field(default_factory=list)
 
     def row(self, scales: Scales, item_id: str, claim: Claim) -> dict[str, Any]:
-        """Give what is recorded of the run's bearing on a claim."""
+        """Return what is recorded of the run's bearing on a claim."""
         verdict = scales.weigh(claim)
         row: dict[str, Any] = {"claim_id": claim.claim_id, "verdict": verdict, "by": BY_RULE}
         one = self.given.get((item_id, claim.claim_id))
@@ -235,7 +235,7 @@ class Classes:
 
 
 def against(claim: Claim, verdict: str, run_id: str) -> int:
-    """Give how many runs contradict a claim once this one is counted; 0 where this one is not among them.
+    """Return how many runs contradict a claim once this one is counted; 0 where this one is not among them.
 
     ``claim`` is as it stands; a run counts by its first verdict.
     """
@@ -245,7 +245,7 @@ def against(claim: Claim, verdict: str, run_id: str) -> int:
 
 
 def may_go(claim: Claim, rows: Sequence[Mapping[str, Any]], run_id: str) -> bool:
-    """Tell whether enough runs contradict a claim for it to be deleted; ``rows`` are those of its item."""
+    """Return whether enough runs contradict a claim for it to be deleted; ``rows`` are those of its item."""
     verdict = next((row["verdict"] for row in rows if row["claim_id"] == claim.claim_id), "irrelevant")
     return against(claim, verdict, run_id) >= DEMOTION_CONTRA
 

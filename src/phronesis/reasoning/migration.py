@@ -66,7 +66,7 @@ class Rewriter:
         return RULES if self.asker is None else f"{self.asker.name} {PROMPT_VERSION} {RULES}"
 
     def rewrite(self, tenant: str, old: OldMemory) -> tuple[Rewriting, list[Outcome]]:
-        """Give what a memory becomes, and the outcomes that say what a model said."""
+        """Return what a memory becomes, and the outcomes that say what a model said."""
         asked = None if self.asker is None else ask(self.asker, tenant, old)
         said = [] if asked is None else list(asked.outcomes)
         if asked is not None and asked.made is not None:
@@ -100,7 +100,7 @@ class Rewriter:
 
 
 def memory_of(payload: Mapping[str, Any], item: Item | None, *, entry_id: str) -> OldMemory:
-    """Give the memory that an entry is about: an item of the lane, or the one in its payload."""
+    """Return the memory that an entry is about: an item of the lane, or the one in its payload."""
     if item is None:
         origin = payload.get("source_ref") or citation(old_id(entry_id))
         return OldMemory(
@@ -115,7 +115,7 @@ def memory_of(payload: Mapping[str, Any], item: Item | None, *, entry_id: str) -
 
 
 def old_id(entry_id: str) -> str:
-    """Give the id of the item that keeps the old text of an entry whose memory came from a file."""
+    """Return the id of the item that keeps the old text of an entry whose memory came from a file."""
     return item_id(entry_id, "old memory", "")
 
 
@@ -177,7 +177,7 @@ def _quoted(entry: Entry, item: Item, old: Item) -> EvidenceRow:
 
 
 def handlers(prepare: Prepare | None) -> tuple[Handler, ...]:
-    """Give the handler of ``migrate``, prepared so."""
+    """Return the handler of ``migrate``, prepared so."""
     return (Handler(verb=MIGRATE, apply=apply_migrate, prepare=prepare),)
 
 
@@ -199,13 +199,13 @@ class Source:
 
     @classmethod
     def of_item(cls, item: Item, lane: LaneName | int, scope: str | None) -> "Source":
-        """Give an item of a lane; of another version it is another source, so that what was taken back comes anew."""
+        """Return an item of a lane; of another version it is another source, so that what was taken back comes anew."""
         payload = {"item_id": item.id} | ({} if scope is None else {"scope": scope})
         return cls(item.citation, item.content, lane, payload, f"{item.id}:{item.version}", item)
 
     @classmethod
     def of_row(cls, row: OldRow, lane: LaneName) -> "Source":
-        """Give a row of a file."""
+        """Return a row of a file."""
         return cls(row.name, str(row.payload["content"]), lane, row.payload, f"{lane}\n{row.natural_key}")
 
 
@@ -218,7 +218,7 @@ class Migrator:
     rewriter: Rewriter
 
     def preview(self, tenant: str, source: Source) -> MigratedSource:
-        """Give what would become of a memory. A model is asked, and nothing is written."""
+        """Return what would become of a memory. A model is asked, and nothing is written."""
         made, said = self.rewriter.rewrite(tenant, memory_of(source.payload, source.item, entry_id=""))
         return self._told(
             source, "refused" if made.violations else "would_migrate",
@@ -261,7 +261,7 @@ class Migrator:
         )  # fmt: skip
 
     def _outcome(self, call: Call, source: Source, written: Written) -> tuple[MigratedSource, str | None]:
-        """Give what came of an entry, and of a refused one who refused it."""
+        """Return what came of an entry, and of a refused one who refused it."""
         entry = written.entry
         if written.pending:
             return MigratedSource(source.name, "pending", entry_id=entry.id), None
@@ -293,7 +293,7 @@ class Migrator:
 
 
 def _diff(source: Source, blocks: Sequence[str]) -> str:
-    """Give the old text and the new blocks as a unified diff; nothing where nothing would be written."""
+    """Return the old text and the new blocks as a unified diff; nothing where nothing would be written."""
     if not blocks:
         return ""
     after = [line for block in blocks for line in block.split("\n")]

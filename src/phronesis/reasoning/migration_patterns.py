@@ -108,19 +108,19 @@ _LOOSE: Final = re.compile(r"\s{1,8}(?=[,.;:!?，。；：！？、)）])|(?<=[(
 
 
 def is_chinese(text: str) -> bool:
-    """Tell whether a text holds a Chinese character."""
+    """Return whether a text holds a Chinese character."""
     return _HAN.search(text) is not None
 
 
 def tidied(text: str) -> str:
-    """Give a text from which aliases were taken without the brackets and gaps that they leave."""
+    """Return a text from which aliases were taken without the brackets and gaps that they leave."""
     plain = " ".join(_LOOSE.sub("", _EMPTY_BRACKETS.sub("", text)).split()).strip(" ,，;；、")
     citing = _CITING.match(plain)
     return plain if citing is None else plain[citing.end() :]
 
 
 def to_avoid(text: str, *, under: bool = False) -> str | None:
-    """Give what a statement says to avoid, without the reason; None when it says nothing of the kind.
+    """Return what a statement says to avoid, without the reason; None when it says nothing of the kind.
 
     ``under`` a heading that says so, the whole statement is it.
     """
@@ -137,42 +137,42 @@ def to_avoid(text: str, *, under: bool = False) -> str | None:
 
 
 def is_standing_advice(text: str) -> bool:
-    """Tell whether an order is how things are done ("Use 0.1 M KHCO3"), and not what to try next."""
+    """Return whether an order is how things are done ("Use 0.1 M KHCO3"), and not what to try next."""
     looked = text[:MAX_LOOKED_AT]
     return _STANDING.match(looked) is not None and _AHEAD.search(looked) is None
 
 
 def leading_condition(text: str) -> str | None:
-    """Give the condition that a statement begins with, as it is written; None when it begins with none."""
+    """Return the condition that a statement begins with, as it is written; None when it begins with none."""
     found = _LEADING_EN.match(text[:MAX_LOOKED_AT]) or _LEADING_ZH.match(text[:MAX_LOOKED_AT])
     return None if found is None else found["when"].strip()
 
 
 def is_condition(text: str) -> bool:
-    """Tell whether a whole statement says only when others hold."""
+    """Return whether a whole statement says only when others hold."""
     return _CONDITION.match(text[:MAX_LOOKED_AT]) is not None
 
 
 def is_limitation(text: str) -> bool:
-    """Tell whether a whole statement says only how far others were shown."""
+    """Return whether a whole statement says only how far others were shown."""
     return _LIMITATION.search(text[:MAX_LOOKED_AT]) is not None
 
 
 def runs_named(text: str, known: Sequence[str]) -> list[str]:
-    """Give the runs that a statement names, by the word "run" or by an id that is known to be one's."""
+    """Return the runs that a statement names, by the word "run" or by an id that is known to be one's."""
     looked = text[:MAX_LOOKED_AT]
     named = [one for found in _RUNS.finditer(looked) for one in _ONE_ID.findall(found["ids"])]
     return list(dict.fromkeys([one.strip(".-_") for one in named] + [one for one in known if _stands(one, looked)]))
 
 
 def is_result(text: str) -> bool:
-    """Tell whether a statement says what was, and supposes nothing."""
+    """Return whether a statement says what was, and supposes nothing."""
     looked = text[:MAX_LOOKED_AT]
     return _RESULT.search(looked) is not None and _HEDGE.search(looked) is None
 
 
 def reported(text: str) -> str:
-    """Give an advice as what it is in a bank: something that an earlier memory said."""
+    """Return an advice as what it is in a bank: something that an earlier memory said."""
     if is_chinese(text):
         return f"早先的记忆写道：「{text.translate(str.maketrans('「」『』“”', '‘’‘’‘’'))}」"
     plain = text.translate(str.maketrans('“”"', "'''"))
@@ -180,7 +180,7 @@ def reported(text: str) -> str:
 
 
 def _stands(run_id: str, text: str) -> bool:
-    """Whether an id stands in a text as a word of its own."""
+    """Return whether an id stands in a text as a word of its own."""
     at = text.find(run_id)
     while at >= 0:
         around = text[max(0, at - 1) : at] + text[at + len(run_id) : at + len(run_id) + 1]

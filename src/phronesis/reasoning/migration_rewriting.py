@@ -90,7 +90,7 @@ class _Making:
 
 
 def rewrite_by_rules(old: OldMemory) -> Rewriting:
-    """Give what the rules make of a memory."""
+    """Return what the rules make of a memory."""
     refused = refusal_of(old.text)
     if refused is not None:
         return Rewriting(made_by=RULES, violations=[refused])
@@ -105,7 +105,7 @@ def rewrite_by_rules(old: OldMemory) -> Rewriting:
 
 
 def _as_it_is(old: OldMemory) -> Rewriting:
-    """Give a memory that is a block of claims already, put right in form where that is all it lacks."""
+    """Return a memory that is a block of claims already, put right in form where that is all it lacks."""
     violations, text = gate(old.text), old.text
     repaired = repair(text) if violations else None
     if repaired is not None:
@@ -115,7 +115,7 @@ def _as_it_is(old: OldMemory) -> Rewriting:
 
 
 def refusal_of(text: str) -> Violation | None:
-    """Give why a text is not even read: it is too long, or an order to a model."""
+    """Return why a text is not even read: it is too long, or an order to a model."""
     if len(text) > MAX_TEXT:
         return Violation(rule=TOO_LONG, message=f"{len(text):,} characters; at most {MAX_TEXT:,} are rewritten")
     order = find_order(text)
@@ -125,7 +125,7 @@ def refusal_of(text: str) -> Violation | None:
 def lawful(
     old: OldMemory, title: str, claims: Sequence[Claim], *, made_by: str, taken_out: Sequence[TakenOut] = ()
 ) -> Rewriting:
-    """Give the blocks of these claims, ten a block, each numbered anew, or every rule that one of them breaks."""
+    """Return the blocks of these claims, ten a block, each numbered anew, or every rule that one of them breaks."""
     if not claims:
         message = "nothing in it can be written as a claim: it holds instructions, questions or names of one run alone"
         return Rewriting(made_by=made_by, taken_out=taken_out, violations=[Violation(rule=NO_CLAIM, message=message)])
@@ -144,7 +144,7 @@ def lawful(
 
 
 def facts_of(old: OldMemory, text: str) -> tuple[Mapping[str, Any], bool]:
-    """Give the FACTS of a statement, and whether it states the result of a run that is named.
+    """Return the FACTS of a statement, and whether it states the result of a run that is named.
 
     Where no run is known, the memory itself stands in the place of one: ``migrated:<origin>``.
     """
@@ -154,7 +154,7 @@ def facts_of(old: OldMemory, text: str) -> tuple[Mapping[str, Any], bool]:
 
 
 def topic_of(old: OldMemory, title: str, claims: Sequence[Claim]) -> str:
-    """Give a topic that the gate lets pass: the title, the first words that are claimed, or the memory's name."""
+    """Return a topic that the gate lets pass: the title, the first words that are claimed, or the memory's name."""
     first = core_sentence(claims[0].inference or claims[0].constraint)
     for text in (title, first):
         topic = excerpt(" ".join(migration_patterns.tidied(without_aliases(text)).split()), MAX_TOPIC)
@@ -234,7 +234,7 @@ def _everywhere(claim: Claim, shared: Mapping[str, Sequence[str]]) -> Claim:
 
 
 def _lawful_pieces(making: _Making, text: str) -> Iterator[str]:
-    """Give what stands under a heading of conditions or limitations, without what orders something."""
+    """Return what stands under a heading of conditions or limitations, without what orders something."""
     if broken(NEXT_STEP, unquoted(fold(text)), "conditions") is not None:
         making.taken_out.append(TakenOut(NEXT_STEP, text))
     else:
@@ -304,7 +304,7 @@ class MemoryAsker(Protocol):
         ...
 
     def ask(self, tenant: str, task: Task[RewrittenMemory]) -> Answer[RewrittenMemory]:
-        """Give an answer, or why there is none."""
+        """Return an answer, or why there is none."""
         ...
 
 
@@ -353,7 +353,7 @@ def _checked_claim(old: OldMemory, one: ProposedClaim) -> Claim:
 
 
 def _made_up(old: OldMemory, made: Rewriting) -> list[Violation]:
-    """Give what no gate sees: numbers that the memory does not hold, and orders to a model."""
+    """Return what no gate sees: numbers that the memory does not hold, and orders to a model."""
     known = set(_NUMBER.findall(f"{old.title} {old.text}"))
     out = []
     for block in made.blocks:

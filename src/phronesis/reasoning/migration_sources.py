@@ -58,7 +58,7 @@ def rows_of(memories: Iterable[object], *, scope: str | None, now: datetime) -> 
 
 
 def held(unit: Unit, name: LaneName, wanted: Wanted) -> list[Item]:
-    """Give the items of one lane that are wanted, oldest first."""
+    """Return the items of one lane that are wanted, oldest first."""
     lane = find_lane(unit, name)
     found = [] if lane is None else items_before(unit, lane, wanted, None, limit=None)
     return found[::-1]
@@ -159,7 +159,7 @@ class Told:
 
 
 def read_statements(text: str) -> Told:
-    """Give a text's title and statements, in their order."""
+    """Return a text's title and statements, in their order."""
     told = Told()
     under: Label | None = None
     for raw in text.splitlines():
@@ -182,13 +182,13 @@ def read_statements(text: str) -> Told:
 
 
 def _statement(sentence: str, under: Label | None) -> Statement:
-    """Give a sentence without the number or label that it begins with in the middle of a line."""
+    """Return a sentence without the number or label that it begins with in the middle of a line."""
     label, text = _labelled(_unbulleted(sentence))
     return Statement(text, label) if label is not None and text else Statement(_unbulleted(sentence), under)
 
 
 def says_something(text: str) -> bool:
-    """Tell whether a text has two letters or digits at least, or a Chinese character."""
+    """Return whether a text has two letters or digits at least, or a Chinese character."""
     return _SAID.search(text) is not None
 
 
@@ -198,7 +198,7 @@ def _unbulleted(line: str) -> str:
 
 
 def _labelled(line: str, *, loose: bool = False) -> tuple[Label | None, str]:
-    """Give the label that a line begins with and the rest of it; ``loose``: no colon need stand behind it."""
+    """Return the label that a line begins with and the rest of it; ``loose``: no colon need stand behind it."""
     found = _LABELLED.fullmatch(line)
     name, rest = (found[1], found[2]) if found is not None else (line, "")
     for label, words in _LABELS.items():

@@ -46,7 +46,7 @@ _OURS: Final = re.compile(r"c(\d{1,6})")
 def block_of_proposal(
     one: ProposedItem, current: ReasoningBlock | None, run_id: str, used: Iterable[str] = ()
 ) -> ReasoningBlock:
-    """Give the block that a proposal means; of an update (``current``) all claims that it does not name stay.
+    """Return the block that a proposal means; of an update (``current``) all claims that it does not name stay.
 
     A claim that is new gets an id that neither a claim nor a verdict has (``used``): those on another claim would count
     for it. One that the item has already is no new one. A test stays with its claim, unless new words state a
@@ -70,7 +70,9 @@ def block_of_proposal(
 
 
 def rewritten_block(block: ReasoningBlock, answer: Rewritten, broken: Iterable[str | None]) -> ReasoningBlock | None:
-    """Give a block with the texts that were put right, of claims in ``broken`` alone; None where more than form is new.
+    """Return a block with the texts that were put right, of claims in ``broken`` alone.
+
+    None where more than form is new.
 
     A rewrite brings no number that the claim did not hold, and no text that is longer by more than `SLACK`.
     """
@@ -89,7 +91,7 @@ def rewritten_block(block: ReasoningBlock, answer: Rewritten, broken: Iterable[s
 
 
 def folded_words(claim: Claim) -> tuple[str, ...]:
-    """Give what a claim says and where it holds, as it is compared with others."""
+    """Return what a claim says and where it holds, as it is compared with others."""
     return tuple(folded_name(text) for text in (claim.inference, claim.constraint, *claim.conditions))
 
 
@@ -111,7 +113,7 @@ def _worded(claim: Claim, said: ProposedClaim | RewrittenClaim) -> Claim:
 
 
 def _whole(claim: Claim, said: ProposedClaim) -> ProposedClaim:
-    """Give what was said with the texts that stand for longer ones, or for more of them, than the model was shown."""
+    """Return what was said with the texts that stand for longer ones, or for more of them, than the model was shown."""
     texts = {in_short(text): text for text in (claim.inference, claim.constraint)}
     given = {name: texts.get(getattr(said, name), getattr(said, name)) for name in ("inference", "constraint")}
     lists: dict[str, list[str]] = {}
@@ -174,7 +176,7 @@ class DroppedProposal:
     violations: Sequence[Violation]
 
     def to_json(self) -> dict[str, Any]:
-        """Give what is kept of it."""
+        """Return what is kept of it."""
         return {
             "action": self.proposal.action, "item_id": self.proposal.item_id,
             "content": excerpt(self.proposal.content, MAX_KEPT), "made_by": self.proposal.made_by,
@@ -219,7 +221,7 @@ class Sieve:
         return list(taken.values()), dropped
 
     def _lawful(self, proposal: Proposal) -> tuple[ReasoningBlock | None, list[Violation]]:
-        """Give the block with its FACTS; None and why where it may not be stored."""
+        """Return the block with its FACTS; None and why where it may not be stored."""
         current = None
         if proposal.action == "update":
             if proposal.item_id is None or proposal.item_id not in self.candidates:
@@ -252,7 +254,10 @@ class Sieve:
         return found if order is None else [*found, Violation(rule=ORDER, message=f"reads like an order: {order.rule}")]
 
     def _missed(self, proposal: Proposal, block: ReasoningBlock, current: ReasoningBlock | None) -> Iterator[Violation]:
-        """Give the claims that an update leaves out without the right to: forgetting one must not delete it (RB-19)."""
+        """Return the claims that an update leaves out without the right to.
+
+        Forgetting one must not delete it (RB-19).
+        """
         there = {claim.claim_id for claim in block.claims}
         for claim in current.claims if current is not None else ():
             if claim.claim_id not in there and not self.may_go(proposal.item_id or "", claim):
@@ -265,7 +270,7 @@ class Sieve:
         return frozenset(folded_words(claim) for block in blocks for claim in block.claims)
 
     def _with_facts(self, block: ReasoningBlock, current: ReasoningBlock | None) -> ReasoningBlock:
-        """Give the block with FACTS, status and counts as code knows them, whatever the proposal put there."""
+        """Return the block with FACTS, status and counts as code knows them, whatever the proposal put there."""
         before = {claim.claim_id: claim for claim in current.claims} if current is not None else {}
         claims = tuple(self._claim(claim, before.get(claim.claim_id)) for claim in block.claims)
         return replace(block, claims=claims)

@@ -56,26 +56,26 @@ class RunBook:
     telling: Telling
 
     def find(self, tenant: str, name: LaneName, run_id: str) -> Item | None:
-        """Give a run's item, or None."""
+        """Return a run's item, or None."""
         with self.database.transaction(tenant, "read") as unit:
             lane = find_lane(unit, name)
             return None if lane is None else find_run(LaneView(unit, lane), run_id)
 
     def need(self, tenant: str, name: LaneName, run_id: str) -> Item:
-        """Give a run's item; NotFound when the lane has none of that id."""
+        """Return a run's item; NotFound when the lane has none of that id."""
         found = self.find(tenant, name, run_id)
         if found is None:
             raise NotFound(f"there is no run {run_id!r:.80} for {name}; record_run makes one", field="run_id")
         return found
 
     def get(self, tenant: str, name: LaneName, run_id: str) -> RunRecord:
-        """Give a run; NotFound when the lane has none of that id."""
+        """Return a run; NotFound when the lane has none of that id."""
         item = self.need(tenant, name, run_id)
         with self.database.transaction(tenant, "read") as unit:
             return self._record(unit, _lane(unit, name), name, item)
 
     def listed(self, tenant: str, name: LaneName, *, limit: int, cursor: str | None = None) -> Page[RunRecord]:
-        """Give a lane's runs that are not archived, newest first: the page after ``cursor``, or the first."""
+        """Return a lane's runs that are not archived, newest first: the page after ``cursor``, or the first."""
         asked = Asked({"list": "runs", "lane": str(name)}, limit, cursor)
         with self.database.transaction(tenant, "read") as unit:
             lane = find_lane(unit, name)
@@ -84,7 +84,7 @@ class RunBook:
             return Page(runs, page.next_cursor)
 
     def read_by(self, tenant: str, name: LaneName, run_id: str) -> list[dict[str, Any]]:
-        """Give what a run read as a learn's payload holds it: ids and distances, no words."""
+        """Return what a run read as a learn's payload holds it: ids and distances, no words."""
         with self.database.transaction(tenant, "read") as unit:
             return [
                 {"item_id": item_id, "via": rows[0].via,
@@ -93,23 +93,23 @@ class RunBook:
             ]  # fmt: skip
 
     def behind(self, tenant: str, name: LaneName) -> int | None:
-        """Give a lane's number when it has entries that wait to be interpreted; None when it has none."""
+        """Return a lane's number when it has entries that wait to be interpreted; None when it has none."""
         with self.database.transaction(tenant, "read") as unit:
             lane = find_lane(unit, name)
             return lane.lane_id if lane is not None and lane.applied_seq < lane.head_seq else None
 
     def waits(self, tenant: str, entry: Entry) -> bool:
-        """Tell whether an entry is not interpreted yet."""
+        """Return whether an entry is not interpreted yet."""
         with self.database.transaction(tenant, "read") as unit:
             return get_lane(unit, entry.lane_id).applied_seq < entry.seq
 
     def entry(self, tenant: str, entry_id: str) -> Entry:
-        """Give an entry of the log."""
+        """Return an entry of the log."""
         with self.database.transaction(tenant, "read") as unit:
             return load_entry(unit, entry_id)
 
     def learned(self, tenant: str, entry_id: str) -> LearnResult:
-        """Give what a learn came to, as it left the lane."""
+        """Return what a learn came to, as it left the lane."""
         with self.database.transaction(tenant, "read") as unit:
             entry = load_entry(unit, entry_id)
             outcomes: dict[str, list[Mapping[str, Any]]] = {}
@@ -119,7 +119,7 @@ class RunBook:
             return _result(unit, _Done(entry, outcomes, deltas, {}))
 
     def just_learned(self, tenant: str, entry: Entry, applied: Applied) -> LearnResult:
-        """Give the same of a learn that this call applied: what it read and wrote need not be read again."""
+        """Return the same of a learn that this call applied: what it read and wrote need not be read again."""
         settled = applied.settled
         outcomes = {role: [outcome.body for outcome in listed] for role, listed in applied.outcomes.items()}
         deltas = {delta.item_id: delta for delta in settled.deltas}
@@ -162,7 +162,7 @@ def _by_item(uses: Sequence[Use]) -> dict[str, list[Use]]:
 
 
 def _uses(unit: Unit, name: LaneName, run_id: str) -> tuple[MemoryUse, ...]:
-    """Give what a run read, each claim with its words as they stand now: what was shown is kept without words."""
+    """Return what a run read, each claim with its words as they stand now: what was shown is kept without words."""
     by_item = _by_item(used_by(unit, name, run_id))
     words = _claims_of(unit, by_item)
     return tuple(
@@ -176,7 +176,7 @@ def _uses(unit: Unit, name: LaneName, run_id: str) -> tuple[MemoryUse, ...]:
 
 
 def _claims_of(unit: Unit, item_ids: Mapping[str, Any]) -> dict[tuple[str, str], str]:
-    """Give what the claims of items say in short, whatever lane of the tenant they are in."""
+    """Return what the claims of items say in short, whatever lane of the tenant they are in."""
     out: dict[tuple[str, str], str] = {}
     for item in _read_anywhere(unit, item_ids):
         for claim in written_block(item.data).claims:
@@ -185,7 +185,7 @@ def _claims_of(unit: Unit, item_ids: Mapping[str, Any]) -> dict[tuple[str, str],
 
 
 def _read_anywhere(unit: Unit, item_ids: Mapping[str, Any]) -> list[Item]:
-    """Give reasoning items by id, of whatever lane of the tenant."""
+    """Return reasoning items by id, of whatever lane of the tenant."""
     out = []
     for item_id in item_ids:
         try:
@@ -260,7 +260,7 @@ def _judged(item: Item, claim: Mapping[str, Any], before: Mapping[str, Any], run
 
 
 def _last_that_did(unit: Unit, lane: Lane, entry: Entry) -> str | None:
-    """Give the last learn of the run, up to this one, that changed something."""
+    """Return the last learn of the run, up to this one, that changed something."""
     run = read_items(unit, lane, [entry.payload.get("item_id", "")]).values()
     for item in run:
         for entry_id in reversed(_learns(unit, lane, item)):

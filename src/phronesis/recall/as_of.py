@@ -33,7 +33,7 @@ AnyDrawn = TypeVar("AnyDrawn", bound=Drawn)
 
 
 def known_at(unit: Unit, lane_id: int, items: Iterable[Item], moment: int) -> list[Item]:
-    """Give the items as of ``moment`` (microseconds), leaving out those that nobody knew of yet."""
+    """Return the items as of ``moment`` (microseconds), leaving out those that nobody knew of yet."""
     present = [item for item in items if to_micros(item.recorded_at) <= moment]
     histories = deltas_of_items(unit, lane_id, [item.id for item in present if to_micros(item.updated_at) > moment])
     out: list[Item] = []
@@ -49,7 +49,7 @@ def known_at(unit: Unit, lane_id: int, items: Iterable[Item], moment: int) -> li
 
 
 def live_at(unit: Unit, lane: Lane, ids: Iterable[str], moment: int | None) -> dict[str, Item]:
-    """Give those of some items that ordinary reads show, or showed at ``moment``; for None they are as they are.
+    """Return those of some items that ordinary reads show, or showed at ``moment``; for None they are as they are.
 
     What is in quarantine today is not among them, however it was seen then.
     """
@@ -60,7 +60,7 @@ def live_at(unit: Unit, lane: Lane, ids: Iterable[str], moment: int | None) -> d
 
 
 def drawn_by(unit: Unit, lane_id: int, edges: Sequence[AnyDrawn], moment: int | None) -> list[AnyDrawn]:
-    """Give the edges that an entry recorded by ``moment`` drew; all for None.
+    """Return the edges that an entry recorded by ``moment`` drew; all for None.
 
     What was taken away since, or drawn anew, is not brought back.
     """
@@ -72,7 +72,7 @@ def drawn_by(unit: Unit, lane_id: int, edges: Sequence[AnyDrawn], moment: int | 
 
 
 def edges_at(unit: Unit, lane: Lane, edges: Sequence[Edge], moment: int | None) -> list[Edge]:
-    """Give the edges that were there at ``moment``, between what was known by then; all for None."""
+    """Return the edges that were there at ``moment``, between what was known by then; all for None."""
     found = drawn_by(unit, lane.lane_id, edges, moment)
     if moment is None or not found:
         return found
@@ -84,14 +84,14 @@ def edges_at(unit: Unit, lane: Lane, edges: Sequence[Edge], moment: int | None) 
 
 
 def held_at(item: Item, moment: int) -> bool:
-    """Tell whether what an item says held at ``moment``."""
+    """Return whether what an item says held at ``moment``."""
     starts = item.valid_from is None or to_micros(item.valid_from) <= moment
     ends = item.valid_to is not None and to_micros(item.valid_to) <= moment
     return starts and not ends and item.ended not in ("retracted", "dissolved")
 
 
 def evidence_at(unit: Unit, lane_id: int, item_ids: Sequence[str], moment: int | None) -> dict[str, list[EvidenceRow]]:
-    """Give the evidence of items, by item, as it was at ``moment`` (microseconds); as it is for None."""
+    """Return the evidence of items, by item, as it was at ``moment`` (microseconds); as it is for None."""
     rows = read_evidence(unit, lane_id, item_ids)
     if moment is None:
         return rows
@@ -113,12 +113,12 @@ def evidence_at(unit: Unit, lane_id: int, item_ids: Sequence[str], moment: int |
 
 
 def visible_lanes(unit: Unit, scope: Scope) -> list[Lane]:
-    """Give the lanes a read sees: a user's own and the shared namespace, or every lane of the tenant if asked for."""
+    """Return the lanes a read sees: a user's own and the shared namespace, or every lane of the tenant if asked for."""
     return list_lanes(unit) if scope.across_tenant else find_lanes(unit, scope.read_lanes)[0]
 
 
 def searched_lanes(unit: Unit, scope: Scope) -> tuple[list[Lane], ActiveModel | None]:
-    """Give the lanes a read sees, and the model whose vectors searches use; without a lane none is looked for."""
+    """Return the lanes a read sees, and the model whose vectors searches use; without a lane none is looked for."""
     if scope.across_tenant:
         return list_lanes(unit), active_model(unit)
     return find_lanes(unit, scope.read_lanes)
@@ -132,7 +132,7 @@ _FOUND: Final = (("support", "reinforced"), ("contra", "contradicted"))
 
 
 def happening(op: str, fields: Fields, added: Iterable[Mapping[str, Any]], removed: Sequence[Mapping[str, Any]]) -> str:
-    """Give what a change came to, the weightiest of all that it did.
+    """Return what a change came to, the weightiest of all that it did.
 
     ``created``; how it ended (``dissolved``, ``superseded``, ``retracted``, ``retired``) or ``revived``; ``archived``
     or ``restored``; ``quarantined`` or ``released``; ``modified``: it says something else; ``promoted`` or ``demoted``;
@@ -180,26 +180,26 @@ class NamedItems:
     lane: LaneName
 
     def find(self, external_id: str) -> Item | None:
-        """Give the item that a name stands for, or None."""
+        """Return the item that a name stands for, or None."""
         with self.database.transaction(self.tenant, "read") as unit:
             lane = find_lane(unit, self.lane)
             found = [] if lane is None else read_named(unit, lane, external_id)
         return next((item for item in reversed(found) if item.keeps_name), None)
 
     def row(self, external_id: str) -> NamedRow | None:
-        """Give what is to be shown of the item that a name stands for, or None."""
+        """Return what is to be shown of the item that a name stands for, or None."""
         with self.database.transaction(self.tenant, "read") as unit:
             lane = find_lane(unit, self.lane)
             return None if lane is None else row_named(unit, lane, external_id)
 
     def heads(self, low: str, high: str, *, until: str) -> set[str]:
-        """Give what stands ahead of the first ``until`` in the names from ``low`` up to ``high``."""
+        """Return what stands ahead of the first ``until`` in the names from ``low`` up to ``high``."""
         with self.database.transaction(self.tenant, "read") as unit:
             lane = find_lane(unit, self.lane)
             return set() if lane is None else heads_between(unit, lane, low, high, until=until)
 
     def rows(self, low: str, high: str, asked: Asked = EVERY) -> list[NamedRow]:
-        """Give what is to be shown of the items of these names, those first that changed last."""
+        """Return what is to be shown of the items of these names, those first that changed last."""
         with self.database.transaction(self.tenant, "read") as unit:
             lane = find_lane(unit, self.lane)
             return [] if lane is None else rows_between(unit, lane, low, high, asked)

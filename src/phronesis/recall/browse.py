@@ -47,14 +47,14 @@ _MOST: Final = 512
 
 
 def write_cursor(unit: Unit, place: Place, listing: Mapping[str, Any]) -> str:
-    """Give the cursor of a page that ended at ``place``; ``listing`` is all that decides what is listed."""
+    """Return the cursor of a page that ended at ``place``; ``listing`` is all that decides what is listed."""
     secret = find_secret(unit) or b""  # a tenant that holds an item has one
     body = encode([_FORM, place.recorded_at, place.position, place.id, _name(secret, listing)])
     return base64.urlsafe_b64encode(_signature(secret, body) + body).decode("ascii").rstrip("=")
 
 
 def read_cursor(unit: Unit, cursor: str, listing: Mapping[str, Any]) -> Place:
-    """Give the place that a cursor of this listing holds; InputError for any other text."""
+    """Return the place that a cursor of this listing holds; InputError for any other text."""
     secret = find_secret(unit)
     signed = _decoded(cursor) if secret is not None and len(cursor) <= _MOST else None
     if secret is None or signed is None or not hmac.compare_digest(signed[0], _signature(secret, signed[1])):
@@ -82,7 +82,7 @@ def _signature(secret: bytes, body: bytes) -> bytes:
 
 
 def _decoded(cursor: str) -> tuple[bytes, bytes] | None:
-    """Give signature and body; None for what is no such text, or is one written in another way than ours."""
+    """Return signature and body; None for what is no such text, or is one written in another way than ours."""
     try:
         raw = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError):
@@ -99,21 +99,21 @@ class Browser:
     database: Database
 
     def get(self, tenant: str, item_id: str, wanted: Wanted) -> Item:
-        """Give an item whatever its status; NotFound when there is none, or none at the times asked for."""
+        """Return an item whatever its status; NotFound when there is none, or none at the times asked for."""
         with self.database.transaction(tenant, "read") as unit:
             return _find_at(unit, item_id, wanted)[1]
 
     def list_items(
         self, tenant: str, scope: Scope, wanted: Wanted, *, limit: int, cursor: str | None = None
     ) -> Page[Item]:
-        """Give the items a scope sees, newest first: the page after ``cursor``, or the first."""
+        """Return the items a scope sees, newest first: the page after ``cursor``, or the first."""
         kinds = None if wanted.kinds is None else sorted(wanted.kinds)
         listing = {"list": "items", "scope": asdict(scope), "wanted": asdict(replace(wanted, kinds=kinds, now=None))}
         with self.database.transaction(tenant, "read") as unit:
             return page_of(unit, visible_lanes(unit, scope), wanted, Asked(listing, limit, cursor))
 
     def in_quarantine(self, tenant: str, scope: Scope, *, limit: int) -> list[Item]:
-        """Give the items that a scope's lanes hold in quarantine, newest first."""
+        """Return the items that a scope's lanes hold in quarantine, newest first."""
         with self.database.transaction(tenant, "read") as unit:
             found = [
                 item
@@ -123,13 +123,13 @@ class Browser:
         return sorted(found, key=Place.of, reverse=True)[:limit]
 
     def history(self, tenant: str, item_id: str, wanted: Wanted) -> list[HistoryEvent]:
-        """Give an item's changes up to ``as_of``, oldest first."""
+        """Return an item's changes up to ``as_of``, oldest first."""
         with self.database.transaction(tenant, "read") as unit:
             lane, item = _find_at(unit, item_id, wanted)
             return _history(unit, lane, item, wanted.as_of)
 
     def explain(self, tenant: str, item_id: str, wanted: Wanted) -> Explanation:
-        """Give why an item is held, or was, down to the log."""
+        """Return why an item is held, or was, down to the log."""
         with self.database.transaction(tenant, "read") as unit:
             lane, item = _find_at(unit, item_id, wanted)
             rows = known_evidence(unit, lane.lane_id, [item_id], as_of=wanted.as_of).get(item_id, [])
@@ -156,11 +156,11 @@ class Browser:
             return [one for lane, named in lanes.values() for one in going_with(LaneView(unit, lane), named, words)]
 
     def made_by(self, tenant: str, entry: Entry) -> Sequence[Item]:
-        """Give the items an entry made or changed, as it left them, in its order."""
+        """Return the items an entry made or changed, as it left them, in its order."""
         return [item for _, item in self.changed_by(tenant, entry)]
 
     def changed_by(self, tenant: str, entry: Entry) -> list[tuple[Delta, Item]]:
-        """Give an entry's changes in its order, each with its item as the entry left it."""
+        """Return an entry's changes in its order, each with its item as the entry left it."""
         with self.database.transaction(tenant, "read") as unit:
             lane = get_lane(unit, entry.lane_id)
             deltas = {delta.item_id: delta for delta in deltas_of_entry(unit, entry.lane_id, entry.id)}
@@ -170,7 +170,7 @@ class Browser:
             return [(deltas[item.id], item) for item in known]
 
     def gated_by(self, tenant: str, entry: Entry) -> list[Gated]:
-        """Give what of an entry made no item, and why: what its session held already, and what was refused."""
+        """Return what of an entry made no item, and why: what its session held already, and what was refused."""
         with self.database.transaction(tenant, "read") as unit:
             rows = conversations.repeats_of_entries(unit, [entry.id])
             made = {delta.item_id for delta in deltas_of_entry(unit, entry.lane_id, entry.id) if delta.op == "create"}
@@ -181,7 +181,7 @@ class Browser:
         return gated_in(entry, rows, made, refusals_in(entry, outcomes))
 
     def sessions(self, tenant: str, scope: Scope, wanted: Wanted) -> list[SessionInfo]:
-        """Give the sessions a scope sees, latest first; with ``as_of`` those that had begun, as they are now."""
+        """Return the sessions a scope sees, latest first; with ``as_of`` those that had begun, as they are now."""
         with self.database.transaction(tenant, "read") as unit:
             lanes = {lane.lane_id: lane for lane in visible_lanes(unit, scope)}
             # More lanes than a statement may name are no matter when all of them are wanted.
@@ -200,7 +200,7 @@ class Browser:
         self, tenant: str, scope: Scope, session_id: str, *, last: int | None = None, before: int | None = None,
         as_of: int | None = None,
     ) -> list[Turn]:  # fmt: skip
-        """Give a session's turns as they were recorded, in order, each message once; ``turns_of`` says which.
+        """Return a session's turns as they were recorded, in order, each message once; ``turns_of`` says which.
 
         A message that its session held already is left out, and so is a turn that holds nothing else.
         """
@@ -224,7 +224,7 @@ class Asked:
 
 
 def page_of(unit: Unit, lanes: Sequence[Lane], wanted: Wanted, asked: Asked) -> Page[Item]:
-    """Give a page of the lanes' items that are wanted, newest first."""
+    """Return a page of the lanes' items that are wanted, newest first."""
     before = None if asked.cursor is None else read_cursor(unit, asked.cursor, asked.listing)
     more = asked.limit + 1
     found = [
@@ -241,7 +241,7 @@ def page_of(unit: Unit, lanes: Sequence[Lane], wanted: Wanted, asked: Asked) -> 
 
 
 def _as_known(unit: Unit, lane: Lane, found: list[Item], wanted: Wanted) -> list[Item]:
-    """Give those of a lane's items that were known and held at the times asked for, as they were."""
+    """Return those of a lane's items that were known and held at the times asked for, as they were."""
     if wanted.as_of is None:
         return found
     known = [item for item in known_at(unit, lane.lane_id, found, wanted.as_of) if item.live]
@@ -249,7 +249,7 @@ def _as_known(unit: Unit, lane: Lane, found: list[Item], wanted: Wanted) -> list
 
 
 def items_of(unit: Unit, lanes: Sequence[Lane], wanted: Wanted, *, limit: int, weightiest: bool = False) -> list[Item]:
-    """Give the lanes' items that are wanted, newest first; with ``weightiest`` the most important of all first."""
+    """Return the lanes' items that are wanted, newest first; with ``weightiest`` the most important of all first."""
     out: list[Item] = []
     for lane in lanes:
         most = None if wanted.as_of is not None else limit
@@ -262,7 +262,7 @@ def items_of(unit: Unit, lanes: Sequence[Lane], wanted: Wanted, *, limit: int, w
 
 
 def items_by_id(unit: Unit, lanes: Sequence[Lane], ids: Iterable[str], wanted: Wanted) -> dict[str, Item]:
-    """Give those of some items that the lanes hold and an ordinary read shows, as of the times asked for."""
+    """Return those of some items that the lanes hold and an ordinary read shows, as of the times asked for."""
     listed = list(ids)
     out: dict[str, Item] = {}
     for lane in lanes if listed else ():
@@ -279,7 +279,10 @@ def turns_of(
     unit: Unit, lanes: Sequence[Lane], session_id: str, *, last: int | None = None, before: int | None = None,
     as_of: int | None = None,
 ) -> list[Turn]:  # fmt: skip
-    """Give a session's turns in these lanes, in order: ``before`` a number, the ``last`` of each lane, as of a time."""
+    """Return a session's turns in these lanes, in order.
+
+    ``before`` a number, the ``last`` of each lane, as of a time.
+    """
     out: list[Turn] = []
     for lane in lanes:
         rows = conversations.list_turns(unit, lane.lane_id, session_id, last=last, before=before, as_of=as_of)
@@ -289,7 +292,7 @@ def turns_of(
 
 
 def find_item(unit: Unit, item_id: str) -> tuple[Lane, Item]:
-    """Give an item with its lane; NotFound when this tenant has none of that id."""
+    """Return an item with its lane; NotFound when this tenant has none of that id."""
     lane_id = lane_of_item(unit, item_id)
     if lane_id is None:
         raise NotFound(f"there is no item {item_id} in this tenant; it may have been erased", field="id")
@@ -300,7 +303,7 @@ def find_item(unit: Unit, item_id: str) -> tuple[Lane, Item]:
 def gated_in(
     entry: Entry, rows: Iterable[MessageRow], made: AbstractSet[str], refusals: Iterable[Refusal]
 ) -> list[Gated]:
-    """Give what of an entry made no item, and why.
+    """Return what of an entry made no item, and why.
 
     A message whose row points to an item that the entry did not make was in its session already: of it, nothing more is
     told.

@@ -31,12 +31,12 @@ of what mentions a person most is not."""
 
 
 def relevance(found: Sequence[Evidence]) -> list[float]:
-    """Give the relevance of a source's results, best first, from 0 to 1: it never rises along the list."""
+    """Return the relevance of a source's results, best first, from 0 to 1: it never rises along the list."""
     return falling([support(one.why or {}) for one in found])
 
 
 def support(why: Mapping[str, float]) -> float:
-    """Give what the signals of one result say together, from 0 to 1; what is not there says nothing."""
+    """Return what the signals of one result say together, from 0 to 1; what is not there says nothing."""
     meaning = (why.get(OUTLYING, 0.0) - USUAL) / (CERTAIN - USUAL)
     reasons = (
         _share(why.get(COVERED, 0.0)),
@@ -51,7 +51,7 @@ def support(why: Mapping[str, float]) -> float:
 
 
 def falling(values: Sequence[float]) -> list[float]:
-    """Give the sequence nearest to ``values`` by least squares that never rises."""
+    """Return the sequence nearest to ``values`` by least squares that never rises."""
     pools: list[tuple[float, int]] = []
     for value in values:
         total, count = value, 1
@@ -124,7 +124,7 @@ class Fate:
     why: Mapping[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain JSON values, without what it has not."""
+        """Return plain JSON values, without what it has not."""
         one = self.candidate
         out = {
             "citation": one.evidence.item.citation, "retriever": one.retriever, "rank": one.rank,
@@ -135,7 +135,7 @@ class Fate:
 
 
 def candidates_of(parts: Sequence[Part]) -> list[Candidate]:
-    """Give the results of all retrievers, best first."""
+    """Return the results of all retrievers, best first."""
     out: list[Candidate] = []
     for part in parts:
         values = relevance(part.evidence)
@@ -147,7 +147,7 @@ def candidates_of(parts: Sequence[Part]) -> list[Candidate]:
 
 
 def judged(candidates: Sequence[Candidate], scores: Sequence[float]) -> list[Candidate]:
-    """Give the candidates in a reranker's order: the first as many as it scored, the others after them.
+    """Return the candidates in a reranker's order: the first as many as it scored, the others after them.
 
     What it scored counts as supported or not by its score alone: it has read the texts.
     """
@@ -169,12 +169,12 @@ Key = tuple[str, ...]
 
 
 def is_resource(found: Evidence) -> bool:
-    """Tell whether a result is of a document."""
+    """Return whether a result is of a document."""
     return found.item.kind == SECTION
 
 
 def key_of(found: Evidence) -> Key:
-    """Give the key of the thing that was found (source, 7.2): two results of one key are one.
+    """Return the key of the thing that was found (source, 7.2): two results of one key are one.
 
     A resource: ``document_id`` and section, with the chunk where one was found. A memory: its turn and message, where
     it is one, else its own id.
@@ -190,7 +190,7 @@ def key_of(found: Evidence) -> Key:
 
 
 def messages_of(found: Evidence) -> frozenset[Key]:
-    """Give the keys of the messages that a memory was taken from, itself if it is one; of a resource none."""
+    """Return the keys of the messages that a memory was taken from, itself if it is one; of a resource none."""
     if is_resource(found):
         return frozenset()
     return frozenset(
@@ -199,7 +199,7 @@ def messages_of(found: Evidence) -> frozenset[Key]:
 
 
 def document_of(found: Evidence) -> str | None:
-    """Give the id of the document that a result is of; None for a memory."""
+    """Return the id of the document that a result is of; None for a memory."""
     if not is_resource(found):
         return None
     named = found.item.data.get("document_id")
@@ -207,19 +207,22 @@ def document_of(found: Evidence) -> str | None:
 
 
 def uri_of(found: Evidence) -> str | None:
-    """Give where a result can be looked up: its own reference, or the first that its sources have."""
+    """Return where a result can be looked up: its own reference, or the first that its sources have."""
     refs = (found.item.source_ref, *(source.source_ref for source in found.sources))
     return next((ref for ref in refs if ref), None)
 
 
 def domain_of(found: Evidence) -> str | None:
-    """Give whose a document is: the host of its address, the folder of its file; None for a memory and for neither."""
+    """Return whose a document is: the host of its address, the folder of its file.
+
+    None for a memory and for neither.
+    """
     uri = uri_of(found) if is_resource(found) else None
     return None if uri is None else site_of(uri)
 
 
 def site_of(uri: str) -> str | None:
-    """Give the host of an address, without ``www.``, or the folder of a file; None where it names neither."""
+    """Return the host of an address, without ``www.``, or the folder of a file; None where it names neither."""
     try:
         parts = urlsplit(uri[:_MAX_URI])
         host = parts.hostname
@@ -262,7 +265,7 @@ class Text:
         self._flat = " ".join(self.words.split()).casefold()
 
     def repeats(self, other: "Text") -> bool:
-        """Tell whether this text is mostly made of the other's words, and says nothing that the other does not."""
+        """Return whether this text is mostly made of the other's words, and says nothing that the other does not."""
         if not self._flat or not other.holds_any(self.probes()):
             return False
         if len(self._flat) >= LITERAL and other.holds_any([self._flat]):
@@ -270,16 +273,16 @@ class Text:
         return bool(other.shown().repeated_by(self.words))
 
     def probes(self) -> list[str]:
-        """Give pieces of the text, evenly spread."""
+        """Return pieces of the text, evenly spread."""
         room = max(0, len(self._flat) - PROBE)
         return [self._flat[(start := room * n // (PROBES - 1)) : start + PROBE] for n in range(PROBES)]
 
     def holds_any(self, pieces: list[str]) -> bool:
-        """Tell whether one of the pieces stands in the text."""
+        """Return whether one of the pieces stands in the text."""
         return any(piece in self._flat for piece in pieces)
 
     def shown(self) -> Shown:
-        """Give the text as others are compared with it."""
+        """Return the text as others are compared with it."""
         if self._shown is None:
             self._shown = Shown.of({_SELF: self.words})
         return self._shown
@@ -303,7 +306,7 @@ class _Kept:
 
 
 def without_duplicates(ranked: Sequence[Candidate]) -> tuple[list[Candidate], list[Fate]]:
-    """Give the candidates (best first) each once, and what was dropped, with what it is a duplicate of.
+    """Return the candidates (best first) each once, and what was dropped, with what it is a duplicate of.
 
     By key (``identity.key_of``) and by message the first stays: a memory adds nothing whose messages another one was
     taken from. A text that says nothing but what one before it says is dropped, if one of the two is of a document:
@@ -367,7 +370,7 @@ def _better(one: Candidate, other: Candidate) -> float | None:
 
 
 def _words(one: Candidate) -> str:
-    """Give its words: where there are none of its own (a title alone), what was matched."""
+    """Return its words: where there are none of its own (a title alone), what was matched."""
     matched = one.evidence.matched
     return one.evidence.item.content or (matched[0].snippet if matched else "")
 

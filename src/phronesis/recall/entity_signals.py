@@ -27,7 +27,7 @@ _POSSESSIVE: Final = re.compile(r"['’]s\b")
 
 
 def names_in(text: str) -> set[str]:
-    """Give every run of one to four words of a question in normal form: what might be a name.
+    """Return every run of one to four words of a question in normal form: what might be a name.
 
     Chinese has no spaces: there, runs of two to four characters are candidates too.
     """
@@ -51,7 +51,7 @@ class Named:
 
 
 def named_in(unit: Unit, lane_id: int, names: set[str]) -> list[Named]:
-    """Give whom and what these names mean in a lane, each with all its aliases."""
+    """Return whom and what these names mean in a lane, each with all its aliases."""
     found = find_entities(unit, lane_id, sorted(names)) if names else []
     families: dict[str, list[Entity]] = {}
     for entity in read_families(unit, lane_id, sorted({entity.canonical_id or entity.id for entity in found})):
@@ -63,7 +63,7 @@ def named_in(unit: Unit, lane_id: int, names: set[str]) -> list[Named]:
 
 
 def mentioned_items(unit: Unit, lane_id: int, named: Iterable[Named]) -> set[str]:
-    """Give the ids of items that mention any of what is named, under any of its names."""
+    """Return the ids of items that mention any of what is named, under any of its names."""
     ids = {entity_id for one in named for entity_id in one.entity_ids}
     return {mention.item_id for mention in read_mentions(unit, lane_id, sorted(ids))}
 
@@ -77,7 +77,7 @@ SELF: Final = "user"
 def speaker_of(
     index: LaneIndex, laid: Laid, named: Sequence[Named], speaking: Collection[str], voice: Voice | None
 ) -> tuple[Floats | None, bool]:
-    """Give 1 for what is by or about whom the question is after, and whether that is so by name.
+    """Return 1 for what is by or about whom the question is after, and whether that is so by name.
 
     One speaker is named, by any name: what that speaker said, and what is held about them. None is: what the user said
     and what is held, or what the assistant said, whichever the question's "I" and "you" are after. Several are: silent.

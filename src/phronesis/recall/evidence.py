@@ -31,7 +31,7 @@ SNIPPET_CHARACTERS = 240
 
 
 def snippet(text: str, words: Sequence[str] = ()) -> str:
-    """Give the stretch of ``text`` around the first of ``words`` that it holds, or its beginning."""
+    """Return the stretch of ``text`` around the first of ``words`` that it holds, or its beginning."""
     flat = " ".join(text.split())
     if len(flat) <= SNIPPET_CHARACTERS:
         return flat
@@ -43,7 +43,7 @@ def snippet(text: str, words: Sequence[str] = ()) -> str:
 
 
 def own_source(item: Item, *, quote: str | None = None) -> Source:
-    """Give where an item was said: the entry that made it, and its words then (default: as they still are)."""
+    """Return where an item was said: the entry that made it, and its words then (default: as they still are)."""
     return Source(
         entry_id=item.entry_id, source_ref=item.source_ref, session_id=item.session_id, message_id=item.message_id,
         occurred_at=item.occurred_at, quote=item.content if quote is None else quote,
@@ -68,7 +68,7 @@ def _stated(item: Item, deltas: Sequence[Delta]) -> list[Source]:
 def known_evidence(
     unit: Unit, lane_id: int, item_ids: Sequence[str], *, as_of: int | None = None
 ) -> dict[str, list[EvidenceRow]]:
-    """Give the evidence of items, by item; with ``as_of`` (microseconds) without what came later."""
+    """Return the evidence of items, by item; with ``as_of`` (microseconds) without what came later."""
     found = read_evidence(unit, lane_id, item_ids)
     if as_of is None:
         return found
@@ -78,7 +78,7 @@ def known_evidence(
 def sources_of(
     unit: Unit, lane_id: int, items: Sequence[Item], *, as_of: int | None = None
 ) -> Mapping[str, list[Source]]:
-    """Give each item's sources: what its evidence quotes or names; for what states itself, its own entry first.
+    """Return each item's sources: what its evidence quotes or names; for what states itself, its own entry first.
 
     The entry that made a learned item is the act of learning, not a source of it: without evidence it has none. What
     was taken from messages has those messages, each with the words it was taken from; what was learned from memories
@@ -108,7 +108,7 @@ def sources_of(
 def _edits(
     unit: Unit, lane_id: int, items: Sequence[Item], rows: Mapping[str, Sequence[EvidenceRow]], as_of: int | None
 ) -> Mapping[str, Sequence[Delta]]:
-    """Give what `_stated` asks for of the items that state themselves, up to a time (microseconds)."""
+    """Return what `_stated` asks for of the items that state themselves, up to a time (microseconds)."""
     stated = [item.id for item in items
               if item.version > 1 and not any(row.polarity == "source" for row in rows.get(item.id, ()))]  # fmt: skip
     edits = _by(edits_of_items(unit, lane_id, stated), as_of) if stated else {}
@@ -117,7 +117,7 @@ def _edits(
 
 
 def _by(found: Mapping[str, Sequence[Delta]], moment: int | None) -> Mapping[str, Sequence[Delta]]:
-    """Give the deltas, by item, that were recorded by ``moment``; all for None."""
+    """Return the deltas, by item, that were recorded by ``moment``; all for None."""
     if moment is None:
         return found
     return {one: [delta for delta in deltas if to_micros(delta.recorded_at) <= moment] for one, deltas in found.items()}
@@ -130,7 +130,7 @@ def _words_came(delta: Delta) -> bool:
 
 
 def _quoted(unit: Unit, lane_id: int, rows: Sequence[EvidenceRow]) -> Mapping[str, tuple[Item, str]]:
-    """Give the items that evidence quotes, by id, each with its words as they were said, before any edit."""
+    """Return the items that evidence quotes, by id, each with its words as they were said, before any edit."""
     ids = [row.source_item_id for row in rows if row.source_item_id is not None]
     found = read_items(unit, get_lane(unit, lane_id), ids) if ids else {}
     edited = deltas_of_items(unit, lane_id, [item.id for item in found.values() if item.version > 1])
@@ -247,7 +247,7 @@ def _equal(view: LaneView, items: Sequence[Item]) -> list[Item]:
 
 
 def asks_for_past(text: str) -> bool:
-    """Tell whether a question asks what was before, or what changed; English and Chinese."""
+    """Return whether a question asks what was before, or what changed; English and Chinese."""
     return _BEFORE.search(text[:MAX_QUESTION]) is not None
 
 
@@ -261,7 +261,9 @@ class Asked:
 
 
 def with_related(unit: Unit, lanes: Sequence[Lane], found: Sequence[Evidence], asked: Asked) -> list[Evidence]:
-    """Give the evidence with its conflicts; where the question asks for the past, what each took the place of after it.
+    """Return the evidence with its conflicts.
+
+    Where the question asks for the past, what each took the place of after it.
 
     What was before has no score of its own: it stands where the item stands that took its place.
     """
@@ -285,7 +287,7 @@ def with_related(unit: Unit, lanes: Sequence[Lane], found: Sequence[Evidence], a
 
 
 def _conflicts(unit: Unit, lane: Lane, ids: Sequence[str], as_of: int | None) -> dict[str, list[str]]:
-    """Give, by item, the items that say otherwise and hold as well, or did ``as_of`` a time."""
+    """Return, by item, the items that say otherwise and hold as well, or did ``as_of`` a time."""
     edges = read_edges(unit, lane.lane_id, ids, types=("contradicts",))
     edges = drawn_by(unit, lane.lane_id, edges, as_of)
     ends = {one for edge in edges for one in (edge.from_id, edge.to_id)}
@@ -320,7 +322,7 @@ def _before(unit: Unit, lane: Lane, found: Sequence[Evidence], wanted: Wanted) -
 
 
 def _allowed(unit: Unit, lane: Lane, ids: Iterable[str], wanted: Wanted) -> Mapping[str, Item]:
-    """Give those of the items that the search may show: superseded ones, of its kinds and attributes."""
+    """Return those of the items that the search may show: superseded ones, of its kinds and attributes."""
     items = [item for item in read_items(unit, lane, ids).values() if item.quarantine is None]
     if wanted.as_of is not None:
         items = known_at(unit, lane.lane_id, items, wanted.as_of)

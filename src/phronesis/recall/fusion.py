@@ -45,7 +45,7 @@ _ROUNDING: Final = 1e-9
 
 
 def diverse(ranked: Sequence[Candidate], rules: FusionRules) -> tuple[list[Candidate], list[Fate]]:
-    """Give the candidates (best first) without what is too much of a document, host or folder, and what that was."""
+    """Return the candidates (best first) without what is too much of a document, host or folder, and what that was."""
     documents: Counter[str] = Counter()
     domains: Counter[str] = Counter()
     kept: list[Candidate] = []
@@ -64,7 +64,7 @@ def diverse(ranked: Sequence[Candidate], rules: FusionRules) -> tuple[list[Candi
 
 
 def placed(ranked: Sequence[Candidate], rules: FusionRules, limit: int) -> tuple[list[Candidate], list[Candidate]]:
-    """Give the candidates (best first) that get the ``limit`` places, in their order, and those that get none.
+    """Return the candidates (best first) that get the ``limit`` places, in their order, and those that get none.
 
     As long as both sides have what is relevant, each side has at every place its share of the places so far, less or
     more than one: so a reader who takes the first few has the ratio too. Within that, the better candidate comes first.
@@ -129,7 +129,7 @@ class Fused:
     fates: tuple[Fate, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give what became of the candidates, and how many places each side has, as plain JSON values."""
+        """Return what became of the candidates, and how many places each side has, as plain JSON values."""
         kept = [fate.candidate.store for fate in self.fates if fate.what == "kept"]
         return {
             "places": {"memory": kept.count("memory"), "resources": kept.count("resources")},
@@ -138,7 +138,7 @@ class Fused:
 
 
 def fuse(candidates: Sequence[Candidate], rules: FusionRules, *, limit: int) -> Fused:
-    """Give at most ``limit`` of the candidates: what is said twice dropped, then diversity, then the ratio.
+    """Return at most ``limit`` of the candidates: what is said twice dropped, then diversity, then the ratio.
 
     The order of the candidates given does not matter; ``score`` of the evidence becomes its relevance, or the
     reranker's, from 0 to 1.

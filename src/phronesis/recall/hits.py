@@ -19,7 +19,7 @@ from phronesis.store.document_tables import HOMES, home_of
 
 
 def signals_at(signals: Signals, place: int) -> dict[str, float]:
-    """Give the signals of a place by name, without those that say nothing there."""
+    """Return the signals of a place by name, without those that say nothing there."""
     covered = float(signals.coverage[place]) * signals.known
     if signals.further is not None:
         covered = max(covered, float(signals.further.covered[place]))
@@ -62,7 +62,7 @@ class Hit:
 
     @property
     def met(self) -> bool:
-        """Whether it holds a word of the question, or stands out by its meaning."""
+        """Return whether it holds a word of the question, or stands out by its meaning."""
         return self.coverage > 0.0 or self.shares.get("dense", 0.0) > 0.0
 
 
@@ -78,7 +78,7 @@ class Choice:
 def best_hits(
     lanes: Sequence[tuple[Layout, Sequence[str]]], signals: Sequence[Signals], ranked: Sequence[Ranked], choice: Choice
 ) -> list[Hit]:
-    """Give the best rows, one for each item, less what crowding takes off; of equals the one said later first.
+    """Return the best rows, one for each item, less what crowding takes off; of equals the one said later first.
 
     ``lanes`` are laid out, each with the ids of its rows' items.
     """
@@ -141,13 +141,13 @@ def _cosine(signals: Signals, place: int) -> float | None:
 
 
 def stores_of(kinds: Sequence[str] | None) -> tuple[Store, ...]:
-    """Give the stores that hold some kinds; all of them where none are named. Memory comes first."""
+    """Return the stores that hold some kinds; all of them where none are named. Memory comes first."""
     named = {home_of(kind).store for kind in kinds} if kinds else {home.store for home in HOMES}
     return tuple(home.store for home in HOMES if home.store in named)
 
 
 def merged(results: Mapping[Store, SearchResult], limit: int, *, explain: bool) -> SearchResult:
-    """Give what searches of several stores found, by relevance; it abstained where each did.
+    """Return what searches of several stores found, by relevance; it abstained where each did.
 
     The results have signals in ``why``, which stay there only with ``explain``; ``score`` is the relevance, 0 to 1.
     """
@@ -166,7 +166,7 @@ def merged(results: Mapping[Store, SearchResult], limit: int, *, explain: bool) 
 
 
 def scored(result: SearchResult, least: float | None) -> SearchResult:
-    """Give a result without what scores less than ``least``; where nothing is left, it supports no answer."""
+    """Return a result without what scores less than ``least``; where nothing is left, it supports no answer."""
     if least is None:
         return result
     kept = at_least(result.evidence, least)
@@ -174,5 +174,5 @@ def scored(result: SearchResult, least: float | None) -> SearchResult:
 
 
 def without_why(result: SearchResult) -> SearchResult:
-    """Give a result whose evidence does not say how it was found."""
+    """Return a result whose evidence does not say how it was found."""
     return replace(result, evidence=tuple(replace(one, why=None) for one in result))

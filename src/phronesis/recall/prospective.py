@@ -21,13 +21,13 @@ _LAST: Final = datetime.max.replace(tzinfo=UTC) - timedelta(seconds=1)
 
 
 def asked_at(wanted: Wanted, now: datetime) -> datetime:
-    """Give the time by which a read tells what is due: that which it asks about, else ``now``."""
+    """Return the time by which a read tells what is due: that which it asks about, else ``now``."""
     moment = wanted.as_of if wanted.valid_at is None else wanted.valid_at
     return now if moment is None else from_micros(moment)
 
 
 def due_items(unit: Unit, lanes: Sequence[Lane], wanted: Wanted, now: datetime, within: timedelta) -> list[Item]:
-    """Give the lanes' open intentions and tasks that are due at ``now`` or ``within`` that long, most urgent first.
+    """Return the lanes' open intentions and tasks that are due at ``now`` or ``within`` that long, most urgent first.
 
     Only what is about the user, or about nobody. What has expired, ended, is archived or in quarantine is left out.
     """

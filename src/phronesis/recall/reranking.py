@@ -21,7 +21,7 @@ class Search(Protocol):
     """What answers a query (``recall.search.Searcher``)."""
 
     def search(self, tenant: str, query: Query) -> SearchResult:
-        """Give the evidence for a query, best first."""
+        """Return the evidence for a query, best first."""
         ...
 
 
@@ -36,7 +36,7 @@ class Reranking:
     judge: Judge
 
     def search(self, tenant: str, query: Query) -> SearchResult:
-        """Give the evidence for a query; ``score`` and ``why["rerank"]`` are the reranker's, from 0 to 1."""
+        """Return the evidence for a query; ``score`` and ``why["rerank"]`` are the reranker's, from 0 to 1."""
         whole = replace(query, limit=max(query.limit, self.judge.candidates))
         found = self.searcher.search(tenant, whole)
         if len(found) <= 1:
@@ -56,7 +56,7 @@ class Reranking:
 
 
 def shown_text(evidence: Evidence) -> str:
-    """Give what was matched: a part with a text of its own, a chunk of a long text, or its beginning."""
+    """Return what was matched: a part with a text of its own, a chunk of a long text, or its beginning."""
     best = evidence.matched[0] if evidence.matched else None
     if best is not None and not of_content(best.part):
         return best.snippet

@@ -17,7 +17,7 @@ from phronesis.store.relations import origins_of
 
 
 def said_in(unit: Unit, lane_id: int, items: Sequence[Item], *, as_of: int | None) -> dict[str, frozenset[str]]:
-    """Give, by item, the messages of the lane (ids of items) that items other than messages were taken from.
+    """Return, by item, the messages of the lane (ids of items) that items other than messages were taken from.
 
     One whose words, or whose message's, were corrected since stands for none of them, but for itself: they say two
     things, whichever is found first.
@@ -36,7 +36,7 @@ def _origins(unit: Unit, lane_id: int, items: Sequence[Item], *, as_of: int | No
 
 
 def origins_at(unit: Unit, lane_id: int, ids: Sequence[str], as_of: int | None) -> dict[str, list[str]]:
-    """Give the ids of the items that each of some items was taken from, as was known ``as_of`` a time."""
+    """Return the ids of the items that each of some items was taken from, as was known ``as_of`` a time."""
     if as_of is None:
         return origins_of(unit, lane_id, ids)
     out: dict[str, list[str]] = {}
@@ -48,7 +48,7 @@ def origins_at(unit: Unit, lane_id: int, ids: Sequence[str], as_of: int | None) 
 
 
 def once(ranked: Sequence[str], said: Mapping[str, Collection[str]]) -> list[str]:
-    """Give ``ranked`` (ids of items, best first) without what adds no message to those before it.
+    """Return ``ranked`` (ids of items, best first) without what adds no message to those before it.
 
     Of an item and its one message the better stays, at its place: on conversations with both, that found as much as
     showing both, and more than showing messages alone. What was taken from no message is its own source.
@@ -64,7 +64,7 @@ def once(ranked: Sequence[str], said: Mapping[str, Collection[str]]) -> list[str
 
 
 def repeats(ranked: Iterable[Item]) -> dict[str, list[Item]]:
-    """Give, by the id of the best of them, the messages that one speaker said in the same words, the newest first."""
+    """Return, by the id of the best of them, the messages that one speaker said in the same words, the newest first."""
     found: dict[tuple[object, ...], list[Item]] = {}
     for item in ranked:
         if item.kind == "message":
@@ -98,7 +98,7 @@ both are about the same thing: what holds fewer answers another question."""
 
 
 def latest_first(found: Sequence[Evidence], question: str) -> list[Evidence]:
-    """Give the evidence with a later statement before the earlier one that it restates with other words.
+    """Return the evidence with a later statement before the earlier one that it restates with other words.
 
     A correction repeats most of what it corrects and adds what is right. What moves up takes the score of the place.
     """
@@ -142,7 +142,7 @@ def _holds_figures(term: str) -> bool:
 
 
 def _raised(later: Evidence, earlier: Evidence) -> Evidence:
-    """Give a result with the score of another, which ``why`` names as what restating it brings."""
+    """Return a result with the score of another, which ``why`` names as what restating it brings."""
     why = later.why
     if why is not None and earlier.why is not None:
         why = {**why, RESTATES: round(_sum(earlier.why) - _sum(why), 6)}
@@ -170,7 +170,7 @@ def _restates(later: _Text, earlier: _Text, asked: frozenset[str]) -> bool:
 
 
 def _speaker(item: Item) -> tuple[str | None, str | None, str | None, str | None]:
-    """Give who said it; what was taken from messages is the user's."""
+    """Return who said it; what was taken from messages is the user's."""
     said = item.kind == "message"
     return item.user_id, item.namespace, item.role if said else "user", item.name if said else None
 

@@ -32,7 +32,7 @@ class Retrieving:
 
     @property
     def remote(self) -> bool:
-        """Whether another server is asked for resources."""
+        """Return whether another server is asked for resources."""
         return any(isinstance(one, RemoteRetriever) for one in self.retrievers)
 
     def retrieve(
@@ -43,7 +43,7 @@ class Retrieving:
         *,
         exclude: Exclusion = NO_EXCLUSION,
     ) -> EvidencePack:
-        """Give the evidence for a plan, best first, with where it comes from and what became of every candidate.
+        """Return the evidence for a plan, best first, with where it comes from and what became of every candidate.
 
         What ``exclude`` names is no candidate; another server's resources know nothing of it.
 
@@ -98,7 +98,7 @@ def _part_of(plan: RetrievalPlan, retriever: Retriever) -> SubPlan | None:
 
 
 def make_retrieving(searcher: Search, policy: Policy, judge: Judge | None) -> Retrieving:
-    """Give who carries out plans: this store's memory and resources, and another server where the policy names one.
+    """Return who carries out plans: this store's memory and resources, and another server where the policy names one.
 
     ``searcher`` orders by its own score alone: ``judge`` reads what all retrievers found, once. InputError: the
     variable that holds the server's key is not set.

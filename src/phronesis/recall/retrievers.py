@@ -72,7 +72,7 @@ class Retriever(Protocol):
     def retrieve(
         self, tenant: str, plan: RetrievalPlan, encodings: Encodings, exclude: Exclusion = NO_EXCLUSION
     ) -> Retrieved:
-        """Give what it finds for its part of a plan, nothing when the plan has none for it.
+        """Return what it finds for its part of a plan, nothing when the plan has none for it.
 
         ``encodings`` holds the vectors of the questions of this call; what ``exclude`` names is not found.
         InputError: a filter or a kind is wrong.
@@ -101,7 +101,7 @@ class MemoryRetriever:
     def retrieve(
         self, tenant: str, plan: RetrievalPlan, encodings: Encodings, exclude: Exclusion = NO_EXCLUSION
     ) -> Retrieved:
-        """Give what memory holds for a plan."""
+        """Return what memory holds for a plan."""
         sub = plan.memory
         if sub is None or not sub.queries:
             return Retrieved(self.name, self.store)
@@ -124,7 +124,7 @@ class ResourceRetriever:
     def retrieve(
         self, tenant: str, plan: RetrievalPlan, encodings: Encodings, exclude: Exclusion = NO_EXCLUSION
     ) -> Retrieved:
-        """Give what the resources hold for a plan."""
+        """Return what the resources hold for a plan."""
         sub = plan.resources
         if sub is None or not sub.queries:
             return Retrieved(self.name, self.store)
@@ -139,12 +139,12 @@ class ResourceRetriever:
 
 
 def main_query(sub: SubPlan) -> SubQuery:
-    """Give the wording that is searched whole: the weightiest, of equals the first."""
+    """Return the wording that is searched whole: the weightiest, of equals the first."""
     return max(sub.queries, key=lambda one: one.weight)
 
 
 def _query(plan: RetrievalPlan, sub: SubPlan, encodings: Encodings, exclude: Exclusion) -> Query:
-    """Give the search of a sub-plan. One wording is searched whole; the others are met by the words of each text.
+    """Return the search of a sub-plan. One wording is searched whole; the others are met by the words of each text.
 
     To search each of eight whole would take eight times as long and encode eight questions.
     """
@@ -192,7 +192,7 @@ _MAX_NAME: Final = 300
 
 
 def foreign(found: Evidence, *, server: str, asked: Collection[str]) -> Evidence:
-    """Give evidence of ``server`` as ours; ``asked`` are the question's terms.
+    """Return evidence of ``server`` as ours; ``asked`` are the question's terms.
 
     How much of the question it holds is counted here: what a server says of its own results is not comparable with what
     another says. Its cosine's standing, which it alone can know, is taken as it says.
@@ -290,7 +290,7 @@ class RemoteRetriever:
         encodings: Encodings,  # noqa: ARG002
         exclude: Exclusion = NO_EXCLUSION,  # noqa: ARG002 - its resources are of no session
     ) -> Retrieved:
-        """Give what the server finds for a plan."""
+        """Return what the server finds for a plan."""
         sub = plan.resources
         if sub is None or not sub.queries:
             return Retrieved(self.name, self.store)

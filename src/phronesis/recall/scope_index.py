@@ -150,7 +150,7 @@ class LaneIndex:
         self.seen_seq = lane.documents_seq
 
     def _reread(self, unit: Unit, lane: Lane, rows: list[Changed]) -> list[Changed]:
-        """Give rows with today's terms: those of a store that an older version wrote are made of their texts.
+        """Return rows with today's terms: those of a store that an older version wrote are made of their texts.
 
         A rebuild stores them; until then each process reads the texts when it loads the lane.
         """
@@ -207,7 +207,7 @@ class LaneIndex:
         columns.current_to.extend([NEVER if end is None else end for end in ends])
 
     def _speakers(self, speakers: Sequence[str | None], flags: Sequence[int]) -> Iterator[int]:
-        """Give the codes of who said rows, which count up from 0, or whom they are about: down from -2."""
+        """Return the codes of who said rows, which count up from 0, or whom they are about: down from -2."""
         codes: dict[tuple[str | None, bool], int] = {(None, True): NOBODY, (None, False): NOBODY}
         for speaker, flag in zip(speakers, flags, strict=True):
             who = (speaker, bool(flag & SAID))
@@ -246,11 +246,11 @@ class LaneIndex:
         return Laid(layout, properties, items, speakers, kinds, parts, bounds)
 
     def places_of(self, laid: Laid, item_ids: Iterable[str]) -> Mask:
-        """Give which places are of some items; those that the lane does not have are passed over."""
+        """Return which places are of some items; those that the lane does not have are passed over."""
         return self._chosen(item_ids)[laid.items]
 
     def excluded(self, laid: Laid, exclude: Exclusion) -> Mask:
-        """Give which places an exclusion leaves out."""
+        """Return which places an exclusion leaves out."""
         out = np.zeros(len(laid.layout), dtype=np.bool_)
         sessions = [self._sessions[one] for one in exclude.sessions if one in self._sessions]
         if sessions:
@@ -271,11 +271,11 @@ class LaneIndex:
         return self._remembered(question, seq, ask)[laid.items]
 
     def remembered_rows(self, question: Hashable, seq: int, ask: Callable[[], Iterable[str]]) -> Mask:
-        """Give likewise which rows are of the items that ``ask`` gives, for who needs no layout."""
+        """Return likewise which rows are of the items that ``ask`` gives, for who needs no layout."""
         return self._remembered(question, seq, ask)[_numbers(self._columns.items)]
 
     def rows_of_kinds(self, kinds: tuple[str, ...], moment: int | None = None) -> Mask:
-        """Give which rows are of items of some kinds, and current at ``moment`` (microseconds) or never removed.
+        """Return which rows are of items of some kinds, and current at ``moment`` (microseconds) or never removed.
 
         The mask is read-only: it is the same for every question until a row comes or goes.
         """
@@ -288,12 +288,12 @@ class LaneIndex:
         return mask if moment is None else mask & self.mask_at(moment)
 
     def rows_of_days(self, first: int, last: int) -> Mask:
-        """Give which rows speak from a day (an ordinal) between two, both included."""
+        """Return which rows speak from a day (an ordinal) between two, both included."""
         days = _numbers(self._columns.days)
         return (first <= days) & (days <= last)
 
     def rows_of_items(self, item_ids: Iterable[str]) -> Rows:
-        """Give the numbers of the rows of some items, ascending."""
+        """Return the numbers of the rows of some items, ascending."""
         if self._of_items is None:  # the rows item by item, and where those of each begin
             items = _numbers(self._columns.items)
             rows = items.argsort(kind="stable")
@@ -329,17 +329,17 @@ class LaneIndex:
             self.unembedded.difference_update(row.document_id for row in rows)
 
     def current(self, laid: Laid) -> Mask:
-        """Give which places are of documents that are current today."""
+        """Return which places are of documents that are current today."""
         there: Mask = _numbers(self._columns.current_to)[laid.layout.rows] == NEVER
         return there
 
     def mask_at(self, moment: int) -> Mask:
-        """Give which rows were current at ``moment`` (microseconds)."""
+        """Return which rows were current at ``moment`` (microseconds)."""
         return (_numbers(self._columns.current_from) <= moment) & (moment < _numbers(self._columns.current_to))
 
 
 def subject_code(number: int) -> int:
-    """Give the code that stands in ``Laid.speakers`` for the subject of that number."""
+    """Return the code that stands in ``Laid.speakers`` for the subject of that number."""
     return NOBODY - 1 - number
 
 
@@ -363,7 +363,7 @@ class ScopeIndexes:
     _held: int = 0
 
     def of(self, unit: Unit, lane: Lane, *, history: bool = False, home: Home = MEMORY) -> LaneIndex:
-        """Give a lane's index of a home as of this transaction. Hold ``lock`` while using it.
+        """Return a lane's index of a home as of this transaction. Hold ``lock`` while using it.
 
         A lane whose epoch moved (rebuilt, erased) is loaded anew: nothing erased survives in memory.
         """

@@ -95,7 +95,7 @@ class Formulas:
     sections_dense: Formula = SECTIONS
 
     def of(self, home: Home, *, dense: bool) -> Formula:
-        """Give the formula of a home."""
+        """Return the formula of a home."""
         if home is RESOURCES:
             return self.sections_dense if dense else self.sections
         return self.dense if dense else self.words
@@ -112,7 +112,7 @@ class Searcher:
     formulas: Formulas = field(default_factory=Formulas)
 
     def search(self, tenant: str, query: Query) -> SearchResult:
-        """Give the evidence for a query, best first, from the lanes that its scope sees and no other."""
+        """Return the evidence for a query, best first, from the lanes that its scope sees and no other."""
         stores = stores_of(query.wanted.kinds) if query.store is None else (query.store,)
         results = self._searched(tenant, query, stores)
         found = {store: result for store, result in results.items() if result}
@@ -211,7 +211,7 @@ class Searcher:
     def _dense(
         self, unit: Unit, lane: _Lane, vector: Vector | None, model: tuple[str, int] | None
     ) -> tuple[Floats | None, Mask | None]:
-        """Give the cosines by place and where there is one; the best again from the stored vectors."""
+        """Return the cosines by place and where there is one; the best again from the stored vectors."""
         index = lane.index
         if vector is None or model is None:
             return None, None
@@ -314,7 +314,7 @@ def _channels(signals: Sequence[Signals]) -> tuple[str, ...]:
 
 
 def _wanted(query: Query, lanes: Sequence[_Lane]) -> int:
-    """Give how many items are read: some fall away by their history, or because what they say is shown already."""
+    """Return how many items are read: some fall away by their history, or because what they say is shown already."""
     if query.wanted.as_of is not None:
         return query.limit * OVERFETCH
     if all(lane.index.kinds.keys() <= {"message"} for lane in lanes):
@@ -342,7 +342,7 @@ def _support(hits: Sequence[Hit], signals: Sequence[Signals]) -> float:
 
 
 def _shown(unit: Unit, lane: Lane, index: LaneIndex, laid: Laid, wanted: Wanted) -> Mask:
-    """Give which places may be shown."""
+    """Return which places may be shown."""
     mask = np.ones(len(laid.layout), dtype=np.bool_)
     if wanted.kinds is not None:
         mask &= np.isin(laid.kinds, [index.kinds[kind] for kind in wanted.kinds if kind in index.kinds])
@@ -359,7 +359,10 @@ def _shown(unit: Unit, lane: Lane, index: LaneIndex, laid: Laid, wanted: Wanted)
 
 
 def _eligible(unit: Unit, lane: Lane, index: LaneIndex, laid: Laid, wanted: Wanted) -> Mask:
-    """Give the places whose items the database lets through; by attributes alone, this follows from where a lane is."""
+    """Return the places whose items the database lets through.
+
+    By attributes alone, this follows from where a lane is.
+    """
     if wanted.filters or wanted.past:
         return index.places_of(laid, eligible_ids(unit, lane, wanted))
     question = (tuple(wanted.kinds or ()), tuple(sorted(wanted.attributes.items())))
@@ -367,5 +370,5 @@ def _eligible(unit: Unit, lane: Lane, index: LaneIndex, laid: Laid, wanted: Want
 
 
 def _marked(lane: _Lane, item_ids: set[str]) -> Floats:
-    """Give 1 at the places of some items."""
+    """Return 1 at the places of some items."""
     return lane.index.places_of(lane.laid, item_ids).astype(np.float32)

@@ -58,17 +58,17 @@ class Manner:
 
     @property
     def by_name(self) -> bool:
-        """Whether anything is looked up by name."""
+        """Return whether anything is looked up by name."""
         return "relational" in self.modes
 
     def names_of(self, text: str) -> set[str]:
-        """Give the normal forms of what may be names: none when nothing is looked up by name."""
+        """Return the normal forms of what may be names: none when nothing is looked up by name."""
         if not self.by_name:
             return set()
         return names_in(text) | {normal_name(name) for name in self.names} - {""}
 
     def words_of(self, text: str) -> str:
-        """Give the words that are searched: the question without the time that the window stands for."""
+        """Return the words that are searched: the question without the time that the window stands for."""
         if "exact" not in self.modes:
             return ""
         if self.window is None or not self.window.words:
@@ -76,14 +76,17 @@ class Manner:
         return text.replace(self.window.words, " ")
 
     def further(self) -> list[Wording]:
-        """Give the other wordings as their terms; none of those that hold no word, or when words are not looked for."""
+        """Return the other wordings as their terms.
+
+        None of those that hold no word, or when words are not looked for.
+        """
         if "exact" not in self.modes:
             return []
         found = [Wording([term_hash(term) for term in search_terms(one.text)], one.weight) for one in self.wordings]
         return [one for one in found if one.terms]
 
     def stretch(self) -> Stretch | None:
-        """Give the first and the last day of the window."""
+        """Return the first and the last day of the window."""
         if self.window is None:
             return None
         first, until = self.window.since.toordinal(), self.window.until
@@ -93,7 +96,7 @@ class Manner:
     def encoded(
         self, embedders: Embedders, encoder: Embedder | None, text: str
     ) -> tuple[Vector | None, tuple[Degraded, ...]]:
-        """Give the question's vector; without it, and said so, when the encoder's server is away."""
+        """Return the question's vector; without it, and said so, when the encoder's server is away."""
         if encoder is None or "semantic" not in self.modes:
             return None, ()
         known = self.encodings.made if self.encodings is not None else {}
@@ -127,7 +130,7 @@ _RECKONED: Final = re.compile(r"\b(?:last|this|next|past|previous|coming)\b|[上
 def read_question(
     text: str, *, speakers: Collection[str], now: datetime, days: Sequence[int], manner: Manner = ORDINARY
 ) -> Question:
-    """Give what a question asks. ``speakers`` are the names it holds of those who speak in the scope.
+    """Return what a question asks. ``speakers`` are the names it holds of those who speak in the scope.
 
     A speaker's name says who, not what: the terms leave it out, unless nothing else is left. ``days`` are the first and
     last day (ordinals) that the scope speaks from, or none: a date without a year is meant in each of its years. Where
@@ -156,7 +159,7 @@ def _without_times(text: str, times: Sequence[TimeSpan]) -> str:
 
 
 def _times(text: str, days: Sequence[int], found: Sequence[TimeSpan]) -> list[Stretch]:
-    """Give the times a question names, ``found`` as reckoned from today.
+    """Return the times a question names, ``found`` as reckoned from today.
 
     Where all of that lies after the last thing said (a talk brought in years later), they count from that one's day.
     """
@@ -184,12 +187,12 @@ def _stretch(time: TimeSpan) -> Stretch:
 
 
 def _recurs(words: str) -> bool:
-    """Tell whether words name a time of any year (May 4, 五月), and not one reckoned from today (last May, 上个月)."""
+    """Return whether words name a time of any year (May 4, 五月), not one reckoned from today (last May, 上个月)."""
     return _NAMED.search(words) is not None and _RECKONED.search(words) is None
 
 
 def spoken_names(text: str, names: Collection[str]) -> set[str]:
-    """Give those of ``names`` (normal forms) that a question holds.
+    """Return those of ``names`` (normal forms) that a question holds.
 
     A name in an unspaced script may stand anywhere; another one must not be part of a longer word.
     """

@@ -22,14 +22,14 @@ _MAX_NEAR: Final = 200
 
 
 def names_of_user(items: Iterable[Item], lanes: Sequence[Lane]) -> set[str]:
-    """Give the normal names under which memories speak of the user; ``items`` may say further ones."""
+    """Return the normal names under which memories speak of the user; ``items`` may say further ones."""
     names = {USER, *(normal_name(lane.user_id) for lane in lanes if lane.user_id is not None)}
     told = [item for item in items if item.key in NAMES and is_about(item, names)]
     return names | {normal_name(item.value if isinstance(item.value, str) else item.content) for item in told}
 
 
 def told_names(unit: Unit, lanes: Sequence[Lane], wanted: Wanted) -> set[str]:
-    """Give the normal names under which the lanes' memories speak of the user, at the times asked for.
+    """Return the normal names under which the lanes' memories speak of the user, at the times asked for.
 
     Whichever agent was told: attributes narrow what is shown, and not who the user is.
     """
@@ -39,7 +39,7 @@ def told_names(unit: Unit, lanes: Sequence[Lane], wanted: Wanted) -> set[str]:
 
 
 def is_about(item: Item, names: AbstractSet[str]) -> bool:
-    """Whether an item is about the one of these names, or about nobody."""
+    """Return whether an item is about the one of these names, or about nobody."""
     return item.subject is None or normal_name(item.subject) in names
 
 
@@ -73,7 +73,7 @@ def near_user(
 
 
 def _says_near(subject: str, item: Item, table: Table) -> bool:
-    """Tell whether a subject, or what its item says before it, is a relation of the user."""
+    """Return whether a subject, or what its item says before it, is a relation of the user."""
     if table.relation_in(subject.casefold(), owned=False) is not None:
         return True
     before = item.content.casefold().partition(subject.casefold())[0]

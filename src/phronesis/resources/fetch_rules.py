@@ -68,7 +68,7 @@ class Fetcher(Protocol):
     """Fetches documents."""
 
     def fetch(self, url: str, rules: FetchRules) -> Fetched:
-        """Give what is at an address; FetchRefused when a rule forbids it, FetchFailed when nothing came."""
+        """Return what is at an address; FetchRefused when a rule forbids it, FetchFailed when nothing came."""
         ...
 
 
@@ -89,7 +89,7 @@ _LOW_32: Final = 0xFFFFFFFF
 
 
 def checked(host: str, found: Sequence[str], rules: FetchRules) -> list[str]:
-    """Give the addresses of a host, all of which may be connected to; FetchRefused names the host when one may not.
+    """Return the addresses of a host, all of which may be connected to; FetchRefused names the host when one may not.
 
     One bad address among good ones refuses the host: which of them is used would be chance.
     """
@@ -105,7 +105,7 @@ def checked(host: str, found: Sequence[str], rules: FetchRules) -> list[str]:
 
 
 def is_open(written: str, rules: FetchRules) -> bool:
-    """Tell whether an address may be connected to."""
+    """Return whether an address may be connected to."""
     try:
         address = _inner(ipaddress.ip_address(written.partition("%")[0]))
     except ValueError:
@@ -120,7 +120,7 @@ def is_open(written: str, rules: FetchRules) -> bool:
 
 
 def _inner(address: Address) -> Address:
-    """Give the address that one stands for: IPv6 has several ways to write, or to reach, one of IPv4."""
+    """Return the address that one stands for: IPv6 has several ways to write, or to reach, one of IPv4."""
     if not isinstance(address, ipaddress.IPv6Address):
         return address
     if address.ipv4_mapped is not None:

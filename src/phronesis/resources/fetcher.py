@@ -53,7 +53,7 @@ class JudgedBackend(httpcore2.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.NetworkStream:
-        """Give a connection to the first of the host's addresses that takes one; FetchRefused for a closed one."""
+        """Return a connection to the first of the host's addresses that takes one; FetchRefused for a closed one."""
         addresses = checked(host, self._resolve(host, port), self._rules)
         failed: Exception = httpcore2.ConnectError("no address")
         for address in addresses:
@@ -76,7 +76,7 @@ class JudgedBackend(httpcore2.NetworkBackend):
 
 
 def resolved(host: str, port: int) -> list[str]:
-    """Give a host's addresses by the system's resolver; it cannot be cut short."""
+    """Return a host's addresses by the system's resolver; it cannot be cut short."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
@@ -117,7 +117,7 @@ def exchange(url: httpx2.URL, rules: FetchRules, limits: Limits, resolve: Resolv
 
 
 def too_large(rules: FetchRules) -> FetchRefused:
-    """Give the error of a body that is larger than the rules allow."""
+    """Return the error of a body that is larger than the rules allow."""
     return FetchRefused(
         f"url: it gives more than {rules.max_bytes:,} bytes; raise max_bytes, or name a smaller document",
         field="url",
@@ -126,7 +126,7 @@ def too_large(rules: FetchRules) -> FetchRefused:
 
 
 def media_type(headers: Mapping[str, str]) -> str:
-    """Give the type that an answer says it has, without parameters; "" when it says none."""
+    """Return the type that an answer says it has, without parameters; "" when it says none."""
     return headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
@@ -148,7 +148,7 @@ def _fits(told: str, allowed: str) -> bool:
 
 
 def _unfolded(parts: Iterable[bytes], headers: Mapping[str, str], rules: FetchRules) -> Iterator[bytes]:
-    """Give a body as it was before it was compressed, in pieces: a small body may unfold into gigabytes."""
+    """Return a body as it was before it was compressed, in pieces: a small body may unfold into gigabytes."""
     coding = headers.get("content-encoding", "identity").strip().lower()
     if coding in {"", "identity"}:
         yield from parts
@@ -210,7 +210,7 @@ class WebFetcher:
         self._cancelled = cancelled
 
     def fetch(self, url: str, rules: FetchRules) -> Fetched:
-        """Give what is at ``url``, behind redirects.
+        """Return what is at ``url``, behind redirects.
 
         FetchRefused: a rule forbids it, ``details["rule"]`` says which. FetchFailed: nobody was
         reached, or in time, or the answer is no success; ``details["status"]`` has its number. MissingExtra: without

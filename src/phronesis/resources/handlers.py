@@ -25,7 +25,7 @@ from phronesis.store.lane_view import LaneView
 
 
 def with_sections(view: LaneView, _entry: Entry, changes: Changes, held: Mapping[str, Item]) -> Changes:
-    """Give the changes with what they mean for the sections of documents that leave ordinary reads or come back."""
+    """Return the changes with what they mean for the sections of documents that leave ordinary reads or come back."""
     moved = [(held[patch.item_id], patch) for patch in changes.patches if _moves(patch, held)]
     if not moved:
         return changes
@@ -45,7 +45,7 @@ def _moves(patch: Patch, held: Mapping[str, Item]) -> bool:
 
 
 def _followed(view: LaneView, document: Item, fields: Mapping[str, Any]) -> Iterator[Patch]:
-    """Give what becomes of a document's present sections; what had another end of its own keeps it."""
+    """Return what becomes of a document's present sections; what had another end of its own keeps it."""
     sections = view.items(document.data.get("sections", ()))
     for item in sections.values():
         now: dict[str, Any] = {}
@@ -66,7 +66,7 @@ _OVER: Final = ("superseded", "retired")
 
 
 def stated_at(view: LaneView, document: Item) -> dict[str, datetime]:
-    """Give since when each version of a document holds, by its entry; those that were rolled back are none."""
+    """Return since when each version of a document holds, by its entry; those that were rolled back are none."""
     stated = {document.entry_id: document.occurred_at or document.recorded_at}
     for row in view.evidence([document.id]).get(document.id, ()):
         if row.polarity == "source" and row.source_entry_id is not None and row.occurred_at is not None:
@@ -75,7 +75,7 @@ def stated_at(view: LaneView, document: Item) -> dict[str, datetime]:
 
 
 def described(version: Version, document: Item, sections: Sequence[Item]) -> list[Patch]:
-    """Give a document and its sections the type and metadata that a version with the same words names, if others."""
+    """Return a document and its sections the type and metadata that a version with the same words names, if others."""
     fields = version.otherwise(document)
     if "source_type" in fields:
         fields["data.type"] = fields["source_type"]
@@ -92,7 +92,7 @@ class _Beside:
     items: Mapping[str, Item]
 
     def says(self, version: Version, ids: Sequence[str]) -> bool:
-        """Tell whether it is made of these sections, under the same title."""
+        """Return whether it is made of these sections, under the same title."""
         return self.row is not None and list(self.words) == list(ids) and self.row.title == version.title
 
 
@@ -110,7 +110,7 @@ class History:
     outcomes: Outcomes
 
     def changes(self) -> Changes:
-        """Give what the version changes: of what says what the next or the last one says, since when that holds."""
+        """Return what the version changes: of what says what the next or the last one says, since when that holds."""
         version, document = self.version, self.document
         before, after = self._neighbours()
         later = difference(after.words, version.words)
@@ -146,7 +146,7 @@ class History:
         return min((at, entry_id) for entry_id, at in self.stated.items() if at > self.version.at)
 
     def _neighbours(self) -> tuple[_Beside, _Beside]:
-        """Give the version that it follows, and the one that follows it. Of two since one time the last counts."""
+        """Return the version that it follows, and the one that follows it. Of two since one time the last counts."""
         rows = [row for row in self.view.document_versions(self.document.id) if row.entry_id in self.stated]
         at = {row.number: self.stated[row.entry_id] for row in rows}
         before = [row for row in rows if at[row.number] <= self.version.at]
@@ -156,7 +156,7 @@ class History:
         return (_NOTHING if last is None else self._beside(last)), self._beside(following)
 
     def _beside(self, row: DocumentRow | None) -> _Beside:
-        """Give a version with its sections; None: what is held was said again later than any version that came."""
+        """Return a version with its sections; None: what is held was said again later than any version that came."""
         if row is None or row.number == self.document.data["number"]:
             items = self.view.items(self.document.data.get("sections", ()))
             return _Beside(row, {one.id: Words(tuple(one.data["path"]), one.content) for one in items.values()}, items)
@@ -166,7 +166,7 @@ class History:
         return _Beside(row, words, items)
 
     def _made(self, places: Sequence[int], replaced: Mapping[int, str], after: _Beside) -> dict[int, Item]:
-        """Give the sections that only this version has, ended when the next one begins."""
+        """Return the sections that only this version has, ended when the next one begins."""
         until, by = self._next
         suspects = suspected(self.outcomes)
         fields = self.version.described(self.document) | self.view.scope_fields() | {"valid_to": until}
@@ -179,13 +179,13 @@ class History:
         return out
 
     def _since(self, items: Sequence[Item]) -> list[Patch]:
-        """Give what holds since this version already."""
+        """Return what holds since this version already."""
         at = self.version.at
         return [Patch(one.id, {"valid_from": at}, _EARLIER) for one in items
                 if one.valid_from is not None and one.valid_from > at]  # fmt: skip
 
     def _shortened(self, before: _Beside, gone: Collection[str], by: Mapping[str, Item]) -> Iterator[Patch]:
-        """Give the sections of the version before that this one has no more: they end when it begins."""
+        """Return the sections of the version before that this one has no more: they end when it begins."""
         for one in before.items.values():
             if one.id not in gone or one.ended not in _OVER or (one.valid_to or self.version.at) <= self.version.at:
                 continue
@@ -238,7 +238,7 @@ def apply_resource(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
 
 
 def _held(view: LaneView, document: Item | None) -> list[Item]:
-    """Give the sections of a document that it still has, in reading order."""
+    """Return the sections of a document that it still has, in reading order."""
     if document is None:
         return []
     found = view.items(document.data.get("sections", ()))
@@ -263,7 +263,7 @@ class _Making:
         return item_id(self.version.entry.id, DOCUMENT, self.version.uri)
 
     def changes(self) -> Changes:
-        """Give what the version changes: of what says what the one before said, how it is described alone."""
+        """Return what the version changes: of what says what the one before said, how it is described alone."""
         made = self._made()
         ids = [made[n].id if n in made else self.diff.kept[n] for n in range(len(self.version.sections))]
         evidence = self._evidence()
@@ -280,7 +280,7 @@ class _Making:
         )  # fmt: skip
 
     def _the_same(self, ids: Sequence[str]) -> bool:
-        """Whether the document that is held says all this: sections, their order, its title."""
+        """Return whether the document that is held says all this: sections, their order, its title."""
         document = self.document
         if document is None or list(document.data.get("sections", ())) != list(ids):
             return False
@@ -310,7 +310,7 @@ class _Making:
         return [made], []
 
     def _made(self) -> dict[int, Item]:
-        """Give the sections that are new, by their places."""
+        """Return the sections that are new, by their places."""
         suspects, fields = suspected(self.outcomes), self.version.described(self.document) | self.view.scope_fields()
         return {
             n: suspects.held(n, self.version.section(n, self._document_id, fields))
@@ -318,7 +318,7 @@ class _Making:
         }  # fmt: skip
 
     def _moved(self) -> list[Patch]:
-        """Give the sections that stayed, and stand elsewhere now, under other headings or described otherwise."""
+        """Return the sections that stayed, and stand elsewhere now, under other headings or described otherwise."""
         by_id, version = {one.id: one for one in self.held}, self.version
         out = []
         for n, one in self.diff.kept.items():
@@ -353,5 +353,5 @@ class _Making:
 
 
 def handlers(read: Prepare | None) -> tuple[Handler, ...]:
-    """Give the handler of documents, read so."""
+    """Return the handler of documents, read so."""
     return (Handler(verb=RESOURCE, apply=apply_resource, prepare=read),)

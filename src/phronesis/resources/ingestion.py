@@ -42,7 +42,7 @@ class Reader:
     _lock: Lock = field(default_factory=Lock)
 
     def __call__(self, raw: RawDocument) -> ReadDocument:
-        """Give what a document holds. InputError: it is none that can be read. MissingExtra: a package is missing."""
+        """Return what a document holds. InputError: it is none that can be read. MissingExtra: a package is missing."""
         body = raw.data if raw.data is not None else (raw.text or "").encode("utf-8", "surrogatepass")
         number = hashlib.sha256(f"{raw.name}\0{raw.media_type}\0{raw.text is None}\0".encode() + body).hexdigest()
         with self._lock:
@@ -75,7 +75,7 @@ class TakingIn:
     redact: Callable[[ReadDocument], ReadDocument] | None = None
 
     def __call__(self, _bench: Bench, entry: Entry) -> Sequence[Outcome]:
-        """Give what the document holds, and the sections that read like orders."""
+        """Return what the document holds, and the sections that read like orders."""
         payload = entry.payload
         if payload.get("mode") == LISTED:
             return [Outcome(role=READ, made_by="policy", body=_listed(payload))]
@@ -96,7 +96,7 @@ class TakingIn:
         return [Outcome(role=READ, made_by=found.made_by, body=body_of(payload, found)), *suspicions(texts)]
 
     def raw(self, payload: Mapping[str, Any]) -> RawDocument:
-        """Give the document as its payload holds it, or from where the payload says it is."""
+        """Return the document as its payload holds it, or from where the payload says it is."""
         name, media_type = payload.get("name") or payload.get("uri") or "", payload.get("media_type")
         if "text" in payload:
             return RawDocument(name=name, media_type=media_type, text=payload["text"])
@@ -125,7 +125,7 @@ class TakingIn:
 
 
 def body_of(payload: Mapping[str, Any], found: ReadDocument) -> dict[str, Any]:
-    """Give the outcome of reading: the text too, unless it is the payload's own."""
+    """Return the outcome of reading: the text too, unless it is the payload's own."""
     body: dict[str, Any] = {
         "title": found.title, "media_type": found.media_type,
         "sections": [[list(one.path), one.start, one.end] for one in found.sections],

@@ -55,7 +55,7 @@ class RefRules:
     artifacts: Sequence[str] = ()
 
     def mode_of(self, ref: Mapping[str, Any]) -> str | None:
-        """Give how a reference is taken in; None when it is not."""
+        """Return how a reference is taken in; None when it is not."""
         if ref["type"] == "artifact":
             return "artifact" if type_of(ref) in self.artifacts else None
         mode = self.urls if ref["type"] == "url" else self.files
@@ -63,13 +63,13 @@ class RefRules:
 
 
 def type_of(ref: Mapping[str, Any]) -> str:
-    """Give what an artifact is, as its metadata says: manual, memory_snapshot …; empty when it does not."""
+    """Return what an artifact is, as its metadata says: manual, memory_snapshot …; empty when it does not."""
     given = (ref.get("metadata") or {}).get("type")
     return given if isinstance(given, str) else ""
 
 
 def with_references(handler: Handler, rules: RefRules) -> Handler:
-    """Give the handler of turns with the documents that follow from their references."""
+    """Return the handler of turns with the documents that follow from their references."""
     prepare = handler.prepare
 
     def prepared(bench: Bench, entry: Entry) -> Sequence[Outcome]:
@@ -86,12 +86,12 @@ def with_references(handler: Handler, rules: RefRules) -> Handler:
 
 
 def at_hand(children: Sequence[ChildEntry]) -> bool:
-    """Tell whether there are such entries, and all they need is at hand: nobody waits for a page to be fetched."""
+    """Return whether there are such entries, and all they need is at hand: nobody waits for a page to be fetched."""
     return bool(children) and not any(one.payload.get("mode") in _FETCHED for one in children)
 
 
 def _decided(entry: Entry, rules: RefRules) -> Iterator[dict[str, Any]]:
-    """Give of each reference how it is taken in, or why it is not."""
+    """Return of each reference how it is taken in, or why it is not."""
     for n, ref in enumerate(entry.payload.get("refs", ())):
         if is_erased(ref):
             continue
@@ -105,7 +105,7 @@ def _decided(entry: Entry, rules: RefRules) -> Iterator[dict[str, Any]]:
 
 
 def _words_of(entry: Entry, ref: Mapping[str, Any]) -> str:
-    """Give the words of an artifact: those beside it, or what the tool answered that made it."""
+    """Return the words of an artifact: those beside it, or what the tool answered that made it."""
     metadata = ref.get("metadata") or {}
     text = _text_in(metadata.get("text"))
     if text:
@@ -118,7 +118,7 @@ def _words_of(entry: Entry, ref: Mapping[str, Any]) -> str:
 
 
 def _text_in(given: Any) -> str:
-    """Give the words in what a tool gave: a text, content in parts, or the member of an object that holds either."""
+    """Return the words in what a tool gave: a text, content in parts, or the member of an object that holds either."""
     if isinstance(given, str):
         return given if given.strip() else ""
     if isinstance(given, Mapping):
@@ -129,7 +129,7 @@ def _text_in(given: Any) -> str:
 
 
 def taken_in(entry: Entry, outcomes: Outcomes) -> Iterator[tuple[int, Mapping[str, Any], str]]:
-    """Give the references that are taken in, in the order of their entries: place, reference and mode."""
+    """Return the references that are taken in, in the order of their entries: place, reference and mode."""
     refs = entry.payload.get("refs", ())
     for outcome in outcomes.get(REFERRED, ()):
         for row in outcome.body["refs"]:
@@ -165,7 +165,7 @@ _OFF: Final = {
 
 
 def referred_in(database: Database, tenant: str, entry: Entry) -> tuple[Referred, ...]:
-    """Give of each reference of an interpreted turn how it is taken in, or why it is not."""
+    """Return of each reference of an interpreted turn how it is taken in, or why it is not."""
     refs = entry.payload.get("refs", ())
     if not refs:
         return ()

@@ -40,7 +40,10 @@ def project_section(item: Item) -> list[Part]:
 
 
 def heading_of(item: Item) -> str:
-    """Give a section's headings in one line, the document's title first; a title that is a heading too stands once."""
+    """Return a section's headings in one line, the document's title first.
+
+    A title that is a heading too stands once.
+    """
     named = [item.data.get("title") or "", *(item.data.get("path") or ())]
     told = dict.fromkeys(" ".join(str(one).split()) for one in named)
     return UNDER.join(one for one in told if one)[:MAX_HEADING]
@@ -53,7 +56,7 @@ class ResourceBook:
     database: Database
 
     def resource(self, tenant: str, document_id: str, wanted: Wanted) -> Resource:
-        """Give a document, as it was ``as_of`` a time; NotFound where there is none of that id, or was none then."""
+        """Return a document, as it was ``as_of`` a time; NotFound where there is none of that id, or was none then."""
         with self.database.transaction(tenant, "read") as unit:
             lane, item = find_item(unit, document_id)
             found = _then(unit, lane, [item], wanted)

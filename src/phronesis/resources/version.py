@@ -60,22 +60,22 @@ class Version:
 
     @property
     def listed(self) -> bool:
-        """Whether it only lists a document, whose words nobody looked at."""
+        """Return whether it only lists a document, whose words nobody looked at."""
         return self.entry.payload.get("mode") == LISTED
 
     def described(self, document: Item | None) -> dict[str, Any]:
-        """Give the type and metadata of its items: as it says, else as ``document`` has them, which it is one of."""
+        """Return the type and metadata of its items: as it says, else as ``document`` has them, which it is one of."""
         type_ = self.entry.payload.get("type") or DOCUMENT
         if document is None:
             return {"source_type": type_, "metadata": {}, **self.said}
         return {"source_type": document.source_type or type_, "metadata": document.metadata, **self.said}
 
     def otherwise(self, item: Item) -> dict[str, Any]:
-        """Give the fields by which it describes an item otherwise than the item has it."""
+        """Return the fields by which it describes an item otherwise than the item has it."""
         return {name: value for name, value in self.said.items() if getattr(item, name) != value}
 
     def section(self, n: int, document_id: str, fields: Mapping[str, Any]) -> Item:
-        """Give the item of its ``n``-th section; ``fields`` say whose it is and how it is described."""
+        """Return the item of its ``n``-th section; ``fields`` say whose it is and how it is described."""
         entry, words = self.entry, self.words[n]
         return Item(
             id=item_id(entry.id, SECTION, f"{self.uri}#{n}"), kind=SECTION, content=words.text, entry_id=entry.id,
@@ -88,12 +88,12 @@ class Version:
         )  # fmt: skip
 
     def place(self, n: int) -> dict[str, Any]:
-        """Give where its ``n``-th section stands in the text that was read."""
+        """Return where its ``n``-th section stands in the text that was read."""
         one = self.sections[n]
         return {"start": one.start, "end": one.end, "lines": list(self.lines[n])}
 
     def source_ref(self, n: int) -> str:
-        """Give where a section can be looked up: its lines where the text is the document's own, else its heading."""
+        """Return where a section can be looked up: its lines where the text is the document's own, else its heading."""
         if self.lined:
             first, last = self.lines[n]
             return f"{self.uri}#L{first}" + (f"-L{last}" if last > first else "")
@@ -101,7 +101,7 @@ class Version:
         return f"{self.uri}#{slug(path[-1])}" if path else self.uri
 
     def rows(self, document_id: str, number: int, ids: Sequence[str], type_: str) -> ResourceRows:
-        """Give what it consists of, as rows: its sections are the items ``ids``."""
+        """Return what it consists of, as rows: its sections are the items ``ids``."""
         document = DocumentRow(
             document_id=document_id, number=number, entry_id=self.entry.id, uri=self.uri, title=self.title,
             media_type=self.media_type, type=type_, characters=len(self.text), recorded_at=self.entry.recorded_at,
@@ -124,22 +124,25 @@ class Version:
         return out
 
     def edge(self, type_: str, start: str, end: str) -> Edge:
-        """Give an edge between two items that its entry says."""
+        """Return an edge between two items that its entry says."""
         return Edge(type=type_, from_kind="item", from_id=start, to_kind="item", to_id=end, entry_id=self.entry.id)
 
 
 def uri_of(entry: Entry) -> str:
-    """Give which document an entry brings a version of."""
+    """Return which document an entry brings a version of."""
     return entry.payload.get("uri") or f"entry:{entry.id}"
 
 
 def trust_of(entry: Entry) -> Trust:
-    """Give how far a document is trusted: anybody may have written it, and what an agent made of it is the agent's."""
+    """Return how far a document is trusted.
+
+    Anybody may have written it, and what an agent made of it is the agent's.
+    """
     return Trust.ASSISTANT if entry.payload.get("made_by") == "assistant" else Trust.EXTERNAL
 
 
 def slug(heading: str) -> str:
-    """Give a heading as an address names it: letters and digits of any script, joined by hyphens."""
+    """Return a heading as an address names it: letters and digits of any script, joined by hyphens."""
     return "-".join("".join(sign if sign.isalnum() else " " for sign in heading.casefold()).split())
 
 

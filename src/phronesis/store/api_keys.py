@@ -31,26 +31,26 @@ def keep_key(unit: Unit, kept: KeptKey) -> None:
 
 
 def find_key(unit: Unit, key_id: str) -> KeptKey | None:
-    """Give a key, revoked ones too; None when there is none of that id."""
+    """Return a key, revoked ones too; None when there is none of that id."""
     query = sa.select(api_keys).where(api_keys.c.tenant_id == unit.tenant, api_keys.c.key_id == key_id)
     row = unit.run(query).one_or_none()
     return None if row is None else _kept(row)
 
 
 def list_keys(unit: Unit) -> list[ApiKey]:
-    """Give a tenant's keys, oldest first."""
+    """Return a tenant's keys, oldest first."""
     query = sa.select(api_keys).where(api_keys.c.tenant_id == unit.tenant)
     return [_kept(row).key for row in unit.run(query.order_by(api_keys.c.created_at, api_keys.c.key_id))]
 
 
 def has_active_key(unit: Unit) -> bool:
-    """Tell whether a tenant has a key that was not revoked."""
+    """Return whether a tenant has a key that was not revoked."""
     query = sa.select(sa.literal(1)).where(api_keys.c.tenant_id == unit.tenant, api_keys.c.revoked_at.is_(None))
     return unit.run(query.limit(1)).first() is not None
 
 
 def has_key(unit: Unit) -> bool:
-    """Tell whether a tenant ever had a key: those that were revoked stay."""
+    """Return whether a tenant ever had a key: those that were revoked stay."""
     query = sa.select(sa.literal(1)).where(api_keys.c.tenant_id == unit.tenant)
     return unit.run(query.limit(1)).first() is not None
 

@@ -64,14 +64,14 @@ class HalfVector(sa.types.TypeDecorator[Vector]):
         return dialect.type_descriptor(sa.LargeBinary())
 
     def process_bind_param(self, value: Vector | None, dialect: sa.Dialect) -> Any:
-        """Give what the driver takes."""
+        """Return what the driver takes."""
         if value is None:
             return None
         half = np.asarray(value, dtype="<f2")
         return half.tolist() if dialect.name == "postgresql" else half.tobytes()
 
     def process_result_value(self, value: Any, dialect: sa.Dialect) -> Any:
-        """Give a float32 vector."""
+        """Return a float32 vector."""
         if value is None:
             return None
         if dialect.name == "postgresql":
@@ -123,7 +123,7 @@ class sent_bytes(half_bytes):  # noqa: N801 - a function of SQL
 
 
 def halves(sent: Sequence[bytes], dialect: str) -> Halves:
-    """Give vectors of one length as rows, from what `sent_bytes` gave of them: as they are stored, in one go."""
+    """Return vectors of one length as rows, from what `sent_bytes` gave of them: as they are stored, in one go."""
     if not sent:
         return np.zeros((0, 0), np.float16)
     rows = np.frombuffer(b"".join(sent), np.uint8).reshape(len(sent), -1)
@@ -139,12 +139,12 @@ TEXT: Final = sa.Text().with_variant(postgresql.TEXT(collation="C"), "postgresql
 
 
 def tenant() -> sa.Column[str]:
-    """Give the column that every row and every key begins with."""
+    """Return the column that every row and every key begins with."""
     return sa.Column("tenant_id", TEXT, primary_key=True, nullable=False)
 
 
 def key(name: str, kind: Any = TEXT) -> sa.Column[Any]:
-    """Give a column of the primary key."""
+    """Return a column of the primary key."""
     return sa.Column(name, kind, primary_key=True, nullable=False, autoincrement=False)
 
 
@@ -153,27 +153,27 @@ SELDOM: Final = "seldom"
 
 
 def text(name: str, *, required: bool = False, seldom: bool = False) -> sa.Column[str]:
-    """Give a column of text."""
+    """Return a column of text."""
     return sa.Column(name, TEXT, nullable=not required, info={SELDOM: seldom})
 
 
 def big(name: str, *, required: bool = False, seldom: bool = False) -> sa.Column[int]:
-    """Give a column of 64-bit integers: times in microseconds, lanes, seqs."""
+    """Return a column of 64-bit integers: times in microseconds, lanes, seqs."""
     return sa.Column(name, sa.BigInteger, nullable=not required, info={SELDOM: seldom})
 
 
 def number(name: str, *, required: bool = True) -> sa.Column[float]:
-    """Give a column of doubles."""
+    """Return a column of doubles."""
     return sa.Column(name, sa.Double, nullable=not required)
 
 
 def json_text(name: str, *, seldom: bool = False) -> sa.Column[Any]:
-    """Give a column of JSON, None when there is nothing."""
+    """Return a column of JSON, None when there is nothing."""
     return sa.Column(name, Json(), nullable=True, info={SELDOM: seldom})
 
 
 def blob(name: str, *, required: bool = False) -> sa.Column[bytes]:
-    """Give a column of bytes."""
+    """Return a column of bytes."""
     return sa.Column(name, sa.LargeBinary, nullable=not required)
 
 
@@ -190,7 +190,7 @@ collection: Final = sa.MetaData(
 
 
 def table(name: str, *columns: sa.schema.SchemaItem, small: bool = False) -> sa.Table:
-    """Give a table of every tenant's rows; the rows of a ``small`` one live in the key's own tree."""
+    """Return a table of every tenant's rows; the rows of a ``small`` one live in the key's own tree."""
     # A small row lives in the key's own tree; a wide one would make that tree deep. Every tree that a write touches is
     # a page more to write and to sync: an index must earn its keep.
     return sa.Table(name, collection, tenant(), *columns, sqlite_with_rowid=not small)

@@ -110,12 +110,12 @@ _OLDER: Final = sa.delete(shown_contexts).where(*_OF_SESSION, shown_contexts.c.c
 
 
 def owner_of(lane: LaneName) -> str:
-    """Give the number of whoever a lane is of."""
+    """Return the number of whoever a lane is of."""
     return derived_id("shown", lane.kind, lane.name)
 
 
 def session_of(lane: LaneName, session_id: str) -> str:
-    """Give the number of a session of a lane."""
+    """Return the number of a session of a lane."""
     return derived_id("shown", owner_of(lane), session_id)
 
 
@@ -136,7 +136,7 @@ class ShownContexts:
 
     @classmethod
     def over(cls, database: Database) -> "ShownContexts":
-        """Give one that writes to a database."""
+        """Return one that writes to a database."""
         return cls(Aside(database, _store))
 
     def note(
@@ -185,7 +185,7 @@ def _stands_at(unit: Unit, name: LaneName) -> int:
 
 
 def shown_before(unit: Unit, lane: LaneName, session_id: str, *, seq: int, context_id: str | None = None) -> list[str]:
-    """Give the ids of the items that a session was shown before its lane's entry ``seq``, newest context first.
+    """Return the ids of the items that a session was shown before its lane's entry ``seq``, newest context first.
 
     Those of its last contexts, and of ``context_id``: the one that the entry answers.
     """
@@ -202,7 +202,7 @@ def shown_before(unit: Unit, lane: LaneName, session_id: str, *, seq: int, conte
 
 
 def shown_since(unit: Unit, lane: LaneName, *, seq: int) -> Counter[str]:
-    """Give how often each item was shown to whoever a lane is of, since the lane's entry ``seq``: one a context."""
+    """Return how often each item was shown to whoever a lane is of, since the lane's entry ``seq``: one a context."""
     query = sa.select(shown_contexts.c.item_ids).where(
         shown_contexts.c.tenant_id == unit.tenant, shown_contexts.c.owner == owner_of(lane), shown_contexts.c.seq >= seq
     )
@@ -210,7 +210,7 @@ def shown_since(unit: Unit, lane: LaneName, *, seq: int) -> Counter[str]:
 
 
 def texts_of_items(unit: Unit, item_ids: Collection[str]) -> dict[str, str]:
-    """Give the words of items by id, whatever lane of the tenant they are in; of a section with its headings."""
+    """Return the words of items by id, whatever lane of the tenant they are in; of a section with its headings."""
     out: dict[str, str] = {}
     for batch in batches(item_ids):
         query = sa.select(items.c.id, items.c.content, items.c.kind, items.c.data).where(
@@ -221,7 +221,7 @@ def texts_of_items(unit: Unit, item_ids: Collection[str]) -> dict[str, str]:
 
 
 def _words(row: Any) -> str:
-    """Give the words of an item as a context shows them: those of a section stand under its headings."""
+    """Return the words of an item as a context shows them: those of a section stand under its headings."""
     if row.kind != SECTION:
         return str(row.content)
     return "\n".join([row.data["title"], *row.data["path"], row.content])

@@ -24,7 +24,7 @@ _ONE_SESSION: Final = _SESSION.where(
 
 
 def find_session(unit: Unit, lane_id: int, session_id: str) -> SessionRow | None:
-    """Give a session of the lane, or None."""
+    """Return a session of the lane, or None."""
     rows = fetch(unit, _ONE_SESSION, {"t": unit.tenant, "l": lane_id, "s": session_id})
     return _session(rows[0]) if rows else None
 
@@ -41,14 +41,14 @@ def _session_and_messages(dialect: str) -> sa.Select[Any]:
 def find_session_holding(
     unit: Unit, lane_id: int, session_id: str, message_ids: Sequence[str]
 ) -> tuple[SessionRow | None, bool]:
-    """Give a session of the lane, and whether it holds a message of any of these ids: the index alone says so."""
+    """Return a session of the lane, and whether it holds a message of any of these ids: the index alone says so."""
     bound = {"t": unit.tenant, "l": lane_id, "s": session_id, "ids": list_value(unit.dialect, message_ids)}
     rows = fetch(unit, _session_and_messages(unit.dialect), bound)
     return (_session(rows[0][:-1]), rows[0][-1]) if rows else (None, False)
 
 
 def list_sessions(unit: Unit, lane_ids: Sequence[int] | None) -> list[tuple[int, SessionRow]]:
-    """Give the sessions of a few lanes, or of the whole tenant, with their lane's number, latest first."""
+    """Return the sessions of a few lanes, or of the whole tenant, with their lane's number, latest first."""
     query = _SESSION.add_columns(sessions.c.lane_id).where(sessions.c.tenant_id == unit.tenant)
     if lane_ids is not None:
         query = query.where(sessions.c.lane_id.in_(lane_ids))
@@ -60,7 +60,7 @@ def list_turns(
     unit: Unit, lane_id: int, session_id: str, *, last: int | None = None, before: int | None = None,
     as_of: int | None = None,
 ) -> list[TurnRow]:  # fmt: skip
-    """Give a session's turns in order: those ``before`` a number, the ``last`` few, as of a time in microseconds."""
+    """Return a session's turns in order: those ``before`` a number, the ``last`` few, as of a time in microseconds."""
     bound = {"t": unit.tenant, "l": lane_id, "s": session_id, "last": last, "before": before, "as_of": as_of}
     query = _turns(last=last is not None, before=before is not None, as_of=as_of is not None)
     found = [
@@ -85,7 +85,7 @@ def _turns(*, last: bool, before: bool, as_of: bool) -> sa.Select[Any]:
 
 
 def repeats_of_entries(unit: Unit, entry_ids: Sequence[str]) -> list[MessageRow]:
-    """Give the messages of some entries that became no item of their own, in payload order."""
+    """Return the messages of some entries that became no item of their own, in payload order."""
     columns = [repeated_messages.c[name] for name in MessageRow.__dataclass_fields__]
     query = sa.select(*columns).where(
         repeated_messages.c.tenant_id == unit.tenant, repeated_messages.c.entry_id.in_(entry_ids)
@@ -106,7 +106,7 @@ _SUMMARY: Final = sa.select(
 
 
 def find_summary(unit: Unit, lane_id: int, session_id: str) -> SummaryRow | None:
-    """Give what a model made of a session, or None."""
+    """Return what a model made of a session, or None."""
     rows = fetch(unit, _SUMMARY, {"t": unit.tenant, "l": lane_id, "s": session_id})
     if not rows:
         return None

@@ -117,7 +117,7 @@ class Database:
 
     @contextmanager
     def _connection(self, tenant: str, mode: Mode, *, patient: bool) -> Iterator[sa.Connection]:
-        """Give a connection with a transaction begun: one of its own to a reader and on PostgreSQL.
+        """Return a connection with a transaction begun: one of its own to a reader and on PostgreSQL.
 
         In one process SQLite's writers queue here rather than at the file's lock, whose waiters poll, and share one
         connection that stays open. A database in memory is one connection: its readers queue as well.
@@ -151,7 +151,7 @@ class Database:
             self._writer = None
 
     def _begun(self, tenant: str, mode: Mode, *, patient: bool) -> sa.Connection:
-        """Give a connection of PostgreSQL's pool on which a transaction began, in one round trip.
+        """Return a connection of PostgreSQL's pool on which a transaction began, in one round trip.
 
         What the transaction is allowed ends with it, so that poolers may share connections between them. A connection
         that the server closed since it was last used is found out here, and the next one taken: to ask each
@@ -245,12 +245,12 @@ def _beginning(tenant: str, mode: Mode, *, patient: bool) -> str:
 
 
 def _ending(connection: sa.Connection, driver: Any) -> Any:
-    """Give who ends a transaction: SQLAlchemy, unless every statement went past it, so that it knows of none."""
+    """Return who ends a transaction: SQLAlchemy, unless every statement went past it, so that it knows of none."""
     return connection if connection.in_transaction() else driver
 
 
 def connect(url: str) -> Database:
-    """Give a Database for ``sqlite:///path``, ``sqlite://`` (in memory) or ``postgresql://…``.
+    """Return a Database for ``sqlite:///path``, ``sqlite://`` (in memory) or ``postgresql://…``.
 
     InputError for another kind of URL, MissingExtra when the driver is not installed. Nothing is created yet but
     the connection pool.
@@ -269,7 +269,7 @@ def connect(url: str) -> Database:
 
 
 def in_memory() -> Database:
-    """Give a new, empty SQLite database that ends when it is closed; for one writer, which must not wait for another.
+    """Return a new, empty SQLite database that ends when it is closed; for one writer, which must not wait for another.
 
     All of them share an engine, and with it SQLAlchemy's compiled statements, whose making takes longer than to open.
     """

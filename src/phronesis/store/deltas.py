@@ -46,12 +46,12 @@ def insert_deltas(unit: Unit, lane_id: int, seq: int, rows: Sequence[Delta], mad
 
 
 def deltas_of_items(unit: Unit, lane_id: int, item_ids: Sequence[str]) -> dict[str, list[Delta]]:
-    """Give items' deltas by item, oldest first."""
+    """Return items' deltas by item, oldest first."""
     return _of_items(unit, lane_id, item_ids, _every(unit.dialect))
 
 
 def edits_of_items(unit: Unit, lane_id: int, item_ids: Sequence[str]) -> dict[str, list[Delta]]:
-    """Give, by item and oldest first, the deltas that made or changed it without evidence, and the first with some.
+    """Return, by item and oldest first, the deltas that made or changed it without evidence, and the first with some.
 
     Whoever asks what an item said at first, and who edited it since, need not read each of a thousand verdicts, nor
     the edges that were drawn to it.
@@ -112,7 +112,7 @@ def _of_items(unit: Unit, lane_id: int, item_ids: Sequence[str], statement: sa.S
 
 
 def deltas_of_entry(unit: Unit, lane_id: int, entry_id: str) -> list[Delta]:
-    """Give what an entry of a lane changed, in order."""
+    """Return what an entry of a lane changed, in order."""
     made = [delta for _, delta in _creations(unit, creations.c.lane_id == lane_id, creations.c.entry_id == entry_id)]
     query = sa.select(*_COLUMNS).where(
         deltas.c.tenant_id == unit.tenant, deltas.c.lane_id == lane_id, deltas.c.entry_id == entry_id
@@ -121,7 +121,10 @@ def deltas_of_entry(unit: Unit, lane_id: int, entry_id: str) -> list[Delta]:
 
 
 def patches_since(unit: Unit, lane_id: int, seq: int, *, most: int) -> list[tuple[str, dict[str, Any]]] | None:
-    """Give item and patch of each change of a lane's items after entry ``seq``, in order; None: more than ``most``."""
+    """Return item and patch of each change of a lane's items after entry ``seq``, in order.
+
+    None: more than ``most``.
+    """
     rows = fetch(unit, _since(most + 1), {"t": unit.tenant, "l": lane_id, "s": seq, "op": "update"})
     return [(row[0], dict(row[1] or {})) for row in rows] if len(rows) <= most else None
 
@@ -141,7 +144,7 @@ def _since(most: int) -> sa.Select[Any]:
 
 
 def find_delta(unit: Unit, delta_id: str) -> tuple[int, Delta] | None:
-    """Give the lane's number and the delta of an id, or None."""
+    """Return the lane's number and the delta of an id, or None."""
     query = sa.select(deltas.c.lane_id, *_COLUMNS).where(deltas.c.tenant_id == unit.tenant, deltas.c.id == delta_id)
     row = unit.run(query).mappings().one_or_none()
     if row is not None:
@@ -156,7 +159,7 @@ def _creations(unit: Unit, *conditions: sa.ColumnElement[bool]) -> Iterator[tupl
 
 
 def _created(rows: Iterable[Sequence[Any]], wanted: Collection[str] | None = None) -> Iterator[tuple[int, Delta]]:
-    """Give the lane's number and the delta of each item, or of those ``wanted``, that entries simply made.
+    """Return the lane's number and the delta of each item, or of those ``wanted``, that entries simply made.
 
     Rows are of `_MADE`. An entry may have made a thousand items, of which one is wanted.
     """

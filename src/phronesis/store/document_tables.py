@@ -12,7 +12,7 @@ from phronesis.store.columns import HalfVector, big, blob, json_text, key, table
 
 
 def searched(name: str) -> sa.Table:
-    """Give a table of search documents: parts of versions of items, each while it was current.
+    """Return a table of search documents: parts of versions of items, each while it was current.
 
     Not in its key's own tree: ids are random, and each document of a session would be on a page of its own.
     """
@@ -38,7 +38,7 @@ def searched(name: str) -> sa.Table:
 
 
 def embedded(name: str) -> sa.Table:
-    """Give a table of search documents' vectors, one for each model."""
+    """Return a table of search documents' vectors, one for each model."""
     return table(
         name,
         key("lane_id", sa.BigInteger),
@@ -114,17 +114,17 @@ _BY_STORE: Final = {home.store: home for home in HOMES}
 
 
 def home_of(kind: str) -> Home:
-    """Give where the search documents of a kind of items live."""
+    """Return where the search documents of a kind of items live."""
     return _BY_KIND.get(kind, MEMORY)
 
 
 def home_named(store: Store) -> Home:
-    """Give the home of a store's name."""
+    """Return the home of a store's name."""
     return _BY_STORE[store]
 
 
 def by_home(kinds: Iterable[tuple[str, _T]]) -> Iterator[tuple[Home, list[_T]]]:
-    """Give what comes with its kind by the home of that kind, homes without any left out."""
+    """Return what comes with its kind by the home of that kind, homes without any left out."""
     found: dict[Home, list[_T]] = {}
     for kind, one in kinds:
         found.setdefault(_BY_KIND.get(kind, MEMORY), []).append(one)

@@ -81,7 +81,7 @@ def _closing(home: Home, dialect: str) -> sa.Update:
 
 
 def documents_of_items(unit: Unit, lane_id: int, item_ids: Sequence[str], *, home: Home = MEMORY) -> list[DocumentRow]:
-    """Give the documents of some items, those that are no longer current too."""
+    """Return the documents of some items, those that are no longer current too."""
     out: list[DocumentRow] = []
     for batch in batches(item_ids):
         bound = {"t": unit.tenant, "l": lane_id, "ids": list_value(unit.dialect, batch)}
@@ -100,7 +100,7 @@ def _of_items(home: Home, dialect: str) -> sa.Select[Any]:
 
 
 def _none(found: sa.Select[Any]) -> sa.ColumnElement[bool]:
-    """Whether a correlated select of one column finds nothing.
+    """Return whether a correlated select of one column finds nothing.
 
     Not EXISTS: PostgreSQL makes a join of it, and walks all that the lane has for each row, where it knows of none yet.
     """
@@ -108,7 +108,7 @@ def _none(found: sa.Select[Any]) -> sa.ColumnElement[bool]:
 
 
 def stray_documents(unit: Unit, lane_id: int, kind: str) -> list[DocumentRow]:
-    """Give the lane's documents of a kind whose item it does not hold."""
+    """Return the lane's documents of a kind whose item it does not hold."""
     documents = home_of(kind).documents
     held = sa.select(items.c.id).where(
         items.c.tenant_id == unit.tenant, items.c.lane_id == lane_id, items.c.id == documents.c.item_id
@@ -151,7 +151,7 @@ class Changed(NamedTuple):
 
 
 def changed_documents(unit: Unit, lane_id: int, *, after: int, home: Home = MEMORY) -> list[Changed]:
-    """Give the lane's documents that changed after entry ``after``: what an index in memory needs to catch up.
+    """Return the lane's documents that changed after entry ``after``: what an index in memory needs to catch up.
 
     Those that are compared and not searched are not among them.
     """
@@ -173,7 +173,7 @@ def _changed(home: Home) -> sa.Select[Any]:
 
 
 def document_texts(unit: Unit, owners: Mapping[str, str], *, home: Home = MEMORY) -> dict[str, str]:
-    """Give the text of documents that have their own; ``owners`` are the items' ids by the documents'."""
+    """Return the text of documents that have their own; ``owners`` are the items' ids by the documents'."""
     documents = home.documents
     out: dict[str, str] = {}
     for batch in batches(owners):
@@ -206,7 +206,7 @@ def documents_without_vector(
     part: str | None = None,
     home: Home = MEMORY,
 ) -> list[Unembedded]:
-    """Give current documents that some ``entries`` made, of some kinds, of a part, without a vector of this model.
+    """Return current documents that some ``entries`` made, of some kinds, of a part, without a vector of this model.
 
     The database reads all that these entries made for the first ``limit`` of them, whatever it knows of a lane: who has
     many to read asks for few entries at a time.
@@ -250,7 +250,7 @@ def _without_vector(home: Home, limit: int, kinds: int, *, of_part: bool) -> sa.
 
 
 def existing_documents(unit: Unit, lane_id: int, known: Sequence[Unembedded], *, home: Home = MEMORY) -> set[str]:
-    """Give the ids of those of ``known`` that the lane still holds."""
+    """Return the ids of those of ``known`` that the lane still holds."""
     out: set[str] = set()
     for batch in batches(known):
         bound = {
@@ -292,7 +292,7 @@ class StoredVector(NamedTuple):
 def read_vectors(
     unit: Unit, lane_id: int, model_id: str, document_ids: Sequence[str] | None = None, *, home: Home = MEMORY
 ) -> list[StoredVector]:
-    """Give the vectors of a lane, or of some of its documents."""
+    """Return the vectors of a lane, or of some of its documents."""
     bound = {"t": unit.tenant, "l": lane_id, "m": model_id}
     if document_ids is None:
         return [StoredVector(*row) for row in fetch(unit, _all_vectors(home), bound)]
@@ -341,7 +341,7 @@ def delete_stray_vectors(unit: Unit, lane_id: int) -> None:
 
 
 def count_without_vector(unit: Unit, model_id: str) -> int:
-    """Give how many current documents of the tenant have no vector of this model."""
+    """Return how many current documents of the tenant have no vector of this model."""
     return sum(_count_without_vector(unit, model_id, home) for home in HOMES)
 
 
@@ -358,5 +358,5 @@ def _count_without_vector(unit: Unit, model_id: str, home: Home) -> int:
 
 
 def stacked(rows: Sequence[StoredVector]) -> Vector:
-    """Give the embeddings of rows as one (n, d) float32 matrix."""
+    """Return the embeddings of rows as one (n, d) float32 matrix."""
     return np.stack([row.embedding for row in rows]) if rows else np.zeros((0, 0), dtype=np.float32)

@@ -43,7 +43,7 @@ _PRIMARY_CODE: Final = 0xFF
 
 
 def translated(error: Exception, *, is_live: bool = False) -> StorageError:
-    """Give our error for a driver's, wrapped by SQLAlchemy or not; unknown ones name the driver's class.
+    """Return our error for a driver's, wrapped by SQLAlchemy or not; unknown ones name the driver's class.
 
     ``is_live``: the connection it came from still stands, so that it is no matter of reaching the database.
     """
@@ -76,13 +76,13 @@ def _unknown(error: Exception) -> type[StorageError]:
 
 
 def sqlstate_of(error: Exception) -> str | None:
-    """Give PostgreSQL's code of an error, or None."""
+    """Return PostgreSQL's code of an error, or None."""
     state: str | None = getattr(getattr(error, "orig", error), "sqlstate", None)
     return state
 
 
 def is_duplicate(error: sa.exc.IntegrityError) -> bool:
-    """Tell whether a unique key was violated, by code."""
+    """Return whether a unique key was violated, by code."""
     original = error.orig
     if isinstance(original, sqlite3.Error):
         return getattr(original, "sqlite_errorcode", 0) in {

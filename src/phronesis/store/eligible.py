@@ -41,7 +41,7 @@ class Place:
 
     @classmethod
     def of(cls, item: Item) -> "Place":
-        """Give an item's place."""
+        """Return an item's place."""
         return cls(to_micros(item.recorded_at), -1 if item.position is None else item.position, item.id)
 
 
@@ -83,28 +83,28 @@ class Wanted:
 
     @property
     def past(self) -> bool:
-        """Whether it asks for items that ordinary reads leave out."""
+        """Return whether it asks for items that ordinary reads leave out."""
         return self.as_of is not None or self.valid_at is not None or mentions_ended(self.filters)
 
     @property
     def narrow(self) -> bool:
-        """Whether the database must say which items are meant; kinds alone an index in memory knows."""
+        """Return whether the database must say which items are meant; kinds alone an index in memory knows."""
         return bool(self.attributes or self.filters) or self.past
 
     @property
     def scanned(self) -> bool:
-        """Whether no index is nearer to what is asked for than that of all that ordinary reads show."""
+        """Return whether no index is nearer to what is asked for than that of all that ordinary reads show."""
         indexed = {"session_id", "run_id"} & self.attributes.keys()
         return not self.past and not indexed and (self.kinds is None or "message" in self.kinds)
 
     def carries(self, item: Item) -> bool:
-        """Whether an item has the attributes that are wanted, and is not left out."""
+        """Return whether an item has the attributes that are wanted, and is not left out."""
         if item.id in self.exclude.items or item.session_id in self.exclude.sessions:
             return False
         return all(getattr(item, name) == value for name, value in self.attributes.items())
 
     def conditions(self) -> list[sa.ColumnElement[bool]]:
-        """Give the conditions on a lane's items.
+        """Return the conditions on a lane's items.
 
         With ``as_of``, ended and archived items are let through: what they were then is decided on their history. What
         is in quarantine today is never shown, whatever is asked and however it was seen then.
@@ -138,7 +138,7 @@ class Wanted:
 
 
 def check_kinds(kinds: object, known: Sequence[str]) -> list[str] | None:
-    """Give the kinds as a list, or None for all; InputError names an unknown one."""
+    """Return the kinds as a list, or None for all; InputError names an unknown one."""
     if kinds is None:
         return None
     listed = [kinds] if isinstance(kinds, str) else list(kinds) if isinstance(kinds, list | tuple | set) else None
@@ -148,7 +148,7 @@ def check_kinds(kinds: object, known: Sequence[str]) -> list[str] | None:
 
 
 def eligible_ids(unit: Unit, lane: Lane, wanted: Wanted) -> set[str]:
-    """Give the ids of the lane's items that may be shown."""
+    """Return the ids of the lane's items that may be shown."""
     query = sa.select(items.c.id).where(
         items.c.tenant_id == unit.tenant, items.c.lane_id == lane.lane_id, *wanted.conditions()
     )
@@ -156,7 +156,7 @@ def eligible_ids(unit: Unit, lane: Lane, wanted: Wanted) -> set[str]:
 
 
 def eligible_items(unit: Unit, lane: Lane, wanted: Wanted, ids: Iterable[str]) -> list[Item]:
-    """Give those of ``ids`` that the lane holds and that may be shown."""
+    """Return those of ``ids`` that the lane holds and that may be shown."""
     out: list[Item] = []
     for batch in batches(dict.fromkeys(ids)):
         out += read_where(unit, lane, items.c.id.in_(batch), *wanted.conditions())
@@ -164,7 +164,7 @@ def eligible_items(unit: Unit, lane: Lane, wanted: Wanted, ids: Iterable[str]) -
 
 
 def items_in_quarantine(unit: Unit, lane: Lane, attributes: Mapping[str, str], *, limit: int) -> list[Item]:
-    """Give the lane's items that wait for somebody's word, newest first; ``attributes`` are ANDed hot columns."""
+    """Return the lane's items that wait for somebody's word, newest first; ``attributes`` are ANDed hot columns."""
     conditions = [items.c[name] == value for name, value in attributes.items()]
     return read_where(
         unit, lane, items.c.quarantine.is_not(None), items.c.status == "active", items.c.ended.is_(None), *conditions,
@@ -173,7 +173,7 @@ def items_in_quarantine(unit: Unit, lane: Lane, attributes: Mapping[str, str], *
 
 
 def newest_items(unit: Unit, lane: Lane, wanted: Wanted, *, limit: int | None, weightiest: bool = False) -> list[Item]:
-    """Give the lane's items that may be shown, newest first; with ``weightiest`` the most important of all first."""
+    """Return the lane's items that may be shown, newest first; with ``weightiest`` the most important of all first."""
     if wanted.filters or wanted.past:
         return read_where(unit, lane, *wanted.conditions(), order=_order(weightiest=weightiest), limit=limit)
     # Every context asks this several times: it goes past SQLAlchemy (docs/decisions/03).
@@ -229,7 +229,7 @@ def _bound(due_by: int) -> str | None:
 
 
 def items_before(unit: Unit, lane: Lane, wanted: Wanted, before: Place | None, *, limit: int | None) -> list[Item]:
-    """Give the lane's next items that may be shown, newest first: ``limit`` of them, all when it is None.
+    """Return the lane's next items that may be shown, newest first: ``limit`` of them, all when it is None.
 
     A kind at a time where kinds are named: so each is read in its index, and no more of it than a page.
     """

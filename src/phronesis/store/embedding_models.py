@@ -18,13 +18,13 @@ _ACTIVE: Final = sa.select(embedding_models.c.model_id, embedding_models.c.dimen
 
 
 def active_model(unit: Unit) -> ActiveModel | None:
-    """Give the model whose vectors searches use."""
+    """Return the model whose vectors searches use."""
     rows = fetch(unit, _ACTIVE, {"t": unit.tenant})
     return ActiveModel(*rows[0]) if rows else None
 
 
 def has_model(unit: Unit, model_id: str) -> bool:
-    """Tell whether a model's vectors are kept: of the active one, of one that is being made, of one beside it."""
+    """Return whether a model's vectors are kept: of the active one, of one that is being made, of one beside it."""
     query = sa.select(embedding_models.c.model_id).where(
         embedding_models.c.tenant_id == unit.tenant, embedding_models.c.model_id == model_id
     )

@@ -88,15 +88,18 @@ class Probes:
         return len(self._sought)
 
     def without(self, found: AbstractSet[bytes]) -> "Probes":
-        """Give the probes but those, which stand where they may; a text all of which stands there is sought no more."""
+        """Return the probes but those, which stand where they may.
+
+        A text all of which stands there is sought no more.
+        """
         return Probes([text for text in self._sought if not text.plain <= found], too_short=self.too_short, but=found)
 
     def only(self, found: AbstractSet[bytes]) -> "Probes":
-        """Give those of the probes."""
+        """Return those of the probes."""
         return Probes([_Sought(text.plain & found, text.others & found) for text in self._sought])
 
     def find(self, haystack: bytes) -> Iterator[tuple[int, bytes]]:
-        """Give (offset, probe) of each occurrence.
+        """Return (offset, probe) of each occurrence.
 
         Every probe has an anchor, eight of its bytes; one look at each position's eight bytes finds the few places
         that are worth comparing, whatever the number of probes.
@@ -122,7 +125,7 @@ class Probes:
 
 
 def _forms(text: str) -> dict[bytes, None]:
-    """Give the bytes in which a text may stand: as it is, as derived text keeps it, and within JSON, both ways."""
+    """Return the bytes in which a text may stand: as it is, as derived text keeps it, and within JSON, both ways."""
     said = (text, storable(text))
     escaped = [json.dumps(form, ensure_ascii=ascii_only)[1:-1] for form in said for ascii_only in (False, True)]
     return dict.fromkeys(form.encode("utf-8", "surrogatepass") for form in (*said, *escaped))
@@ -154,7 +157,7 @@ _FETCHED: Final = 500
 
 
 def items_of_entries(unit: Unit, lane_id: int, entry_ids: Iterable[str]) -> set[str]:
-    """Give the ids of the items that some entries of a lane made."""
+    """Return the ids of the items that some entries of a lane made."""
     created: set[str] = set()
     for batch in batches(entry_ids):
         query = sa.select(deltas.c.item_id).where(
@@ -170,12 +173,12 @@ def items_of_entries(unit: Unit, lane_id: int, entry_ids: Iterable[str]) -> set[
 
 
 def items_of_session(unit: Unit, lane_id: int, session_id: str) -> set[str]:
-    """Give the ids of the lane's items that carry a session, whatever their status."""
+    """Return the ids of the lane's items that carry a session, whatever their status."""
     return _ids(unit, items, lane_id, items.c.session_id, [session_id])
 
 
 def count_items(unit: Unit, lane_id: int, item_ids: Iterable[str] | None = None) -> int:
-    """Give how many items a lane holds, or how many of ``item_ids``."""
+    """Return how many items a lane holds, or how many of ``item_ids``."""
     if item_ids is not None:
         return len(_ids(unit, items, lane_id, items.c.id, item_ids))
     query = sa.select(sa.func.count()).where(items.c.tenant_id == unit.tenant, items.c.lane_id == lane_id)
@@ -183,7 +186,7 @@ def count_items(unit: Unit, lane_id: int, item_ids: Iterable[str] | None = None)
 
 
 def repeats_of(unit: Unit, item_ids: Iterable[str]) -> list[tuple[str, int]]:
-    """Give (entry id, n) of every message that repeats one of these items, beside the one it was made of."""
+    """Return (entry id, n) of every message that repeats one of these items, beside the one it was made of."""
     out: list[tuple[str, int]] = []
     for batch in batches(item_ids):
         query = sa.select(repeated_messages.c.entry_id, repeated_messages.c.n).where(
@@ -194,7 +197,7 @@ def repeats_of(unit: Unit, item_ids: Iterable[str]) -> list[tuple[str, int]]:
 
 
 def sources_of_item(unit: Unit, lane_id: int, item_id: str) -> list[tuple[str | None, str | None]]:
-    """Give (item id, entry id) of what an item was taken from, as its evidence of polarity ``source`` says."""
+    """Return (item id, entry id) of what an item was taken from, as its evidence of polarity ``source`` says."""
     query = sa.select(evidence.c.source_item_id, evidence.c.source_entry_id).where(
         evidence.c.tenant_id == unit.tenant, evidence.c.lane_id == lane_id, evidence.c.item_id == item_id,
         evidence.c.polarity == "source",
@@ -203,7 +206,7 @@ def sources_of_item(unit: Unit, lane_id: int, item_id: str) -> list[tuple[str | 
 
 
 def taken_from(unit: Unit, lane_id: int, item_ids: Collection[str]) -> set[str]:
-    """Give the ids of the lane's items whose every source is one of these items."""
+    """Return the ids of the lane's items whose every source is one of these items."""
     wanted: set[str] = set()
     for batch in batches(item_ids):
         query = sa.select(evidence.c.item_id).where(
@@ -216,7 +219,7 @@ def taken_from(unit: Unit, lane_id: int, item_ids: Collection[str]) -> set[str]:
 
 
 def evidence_from(unit: Unit, lane_id: int, gone: Collection[str]) -> list[EvidenceRow]:
-    """Give the lane's evidence that comes from any of these items or entries.
+    """Return the lane's evidence that comes from any of these items or entries.
 
     A row that names its item comes from that item alone, whatever entry it was in.
     """
@@ -232,7 +235,7 @@ def evidence_from(unit: Unit, lane_id: int, gone: Collection[str]) -> list[Evide
 
 
 def leaning_lanes(unit: Unit, gone: Collection[str], *, beside: int) -> dict[int, set[str]]:
-    """Give the tenant's other lanes whose evidence or edges name any of these ids, with the ids that they name."""
+    """Return the tenant's other lanes whose evidence or edges name any of these ids, with the ids that they name."""
     out: dict[int, set[str]] = {}
     for batch in batches(sorted(gone)):
         among = set(batch)
@@ -262,7 +265,7 @@ class OutcomeRow:
 
 
 def all_outcomes(unit: Unit) -> Iterator[OutcomeRow]:
-    """Give every outcome of the tenant."""
+    """Return every outcome of the tenant."""
     columns = [outcomes.c[name] for name in OutcomeRow.__dataclass_fields__]
     query = sa.select(*columns).where(outcomes.c.tenant_id == unit.tenant)
     for row in unit.run(query.execution_options(yield_per=_FETCHED)).mappings():
@@ -293,7 +296,7 @@ def drop_outcomes(unit: Unit, entry_ids: Iterable[str], *, keep: Collection[str]
 
 
 def entries_of_lane(unit: Unit, lane_id: int, *, before: int) -> list[str]:
-    """Give the ids of a lane's entries below a ``seq``, in order."""
+    """Return the ids of a lane's entries below a ``seq``, in order."""
     query = sa.select(entries.c.entry_id).where(
         entries.c.tenant_id == unit.tenant, entries.c.lane_id == lane_id, entries.c.seq < before
     )
@@ -301,7 +304,7 @@ def entries_of_lane(unit: Unit, lane_id: int, *, before: int) -> list[str]:
 
 
 def is_named(unit: Unit, lane_id: int) -> bool:
-    """Tell whether a lane still says whose it is."""
+    """Return whether a lane still says whose it is."""
     query = sa.select(lanes.c.name).where(lanes.c.tenant_id == unit.tenant, lanes.c.lane_id == lane_id)
     return unit.run(query).scalar_one_or_none() is not None
 

@@ -29,7 +29,7 @@ class Compared(NamedTuple):
 
 
 def changed_parts(unit: Unit, lane_id: int, kind: str, part: str, *, after: int) -> list[Compared]:
-    """Give the documents of one part of one kind that changed after entry ``after``, in the order of their items."""
+    """Return the documents of one part of one kind that changed after entry ``after``, in the order of their items."""
     bound = {"t": unit.tenant, "l": lane_id, "k": kind, "part": part, "after": after}
     return list(map(Compared._make, fetch(unit, _changed_parts(home_of(kind)), bound)))
 
@@ -56,7 +56,7 @@ class StoredHalves(NamedTuple):
 
 
 def read_halves(unit: Unit, lane_id: int, kind: str, model_id: str, document_ids: Sequence[str]) -> StoredHalves:
-    """Give the vectors of some documents of items of one kind, those that are stored."""
+    """Return the vectors of some documents of items of one kind, those that are stored."""
     ids, sent = list[str](), list[bytes]()
     for batch in batches(document_ids):
         bound = {"t": unit.tenant, "l": lane_id, "m": model_id, "ids": list_value(unit.dialect, batch)}
@@ -76,7 +76,7 @@ def _halves(home: Home, dialect: str) -> sa.Select[Any]:
 
 
 def labelled_ids(unit: Unit, lane_id: int, kind: str, label: str) -> set[str]:
-    """Give the ids of a lane's items of a kind that bear a label, whatever their status."""
+    """Return the ids of a lane's items of a kind that bear a label, whatever their status."""
     return {row[0] for row in fetch(unit, _LABELLED, {"t": unit.tenant, "l": lane_id, "k": kind, "label": label})}
 
 
@@ -104,7 +104,9 @@ _LANE: Final = edges.c.lane_id == sa.bindparam("l")
 
 
 def strongest_edges(unit: Unit, lane_id: int, ids: Iterable[str], types: Sequence[str], *, each: int) -> list[EdgeEnd]:
-    """Give the edges at some items, whichever way they point: at most the ``each`` heaviest of each item, way and type.
+    """Return the edges at some items, whichever way they point.
+
+    At most the ``each`` heaviest of each item, way and type.
 
     Edges to artifacts are among them where their type is; edges at artifacts are not (`holders`).
     """
@@ -134,7 +136,7 @@ def _strongest(dialect: str, incoming: bool) -> sa.Select[Any]:
 
 
 def holders(unit: Unit, lane_id: int, artifact_id: str, type_: str, *, most: int | None) -> list[EdgeEnd]:
-    """Give the edges of a type from items to an artifact; none where there are more than ``most``."""
+    """Return the edges of a type from items to an artifact; none where there are more than ``most``."""
     bound = {"t": unit.tenant, "l": lane_id, "a": artifact_id, "y": type_}
     rows = [EdgeEnd(*row) for row in fetch(unit, _holding(None if most is None else most + 1), bound)]
     return sorted(rows, key=_place) if most is None or len(rows) <= most else []
@@ -164,7 +166,7 @@ class View(NamedTuple):
 
 
 def views_of(unit: Unit, lane_id: int, item_ids: Iterable[str]) -> list[View]:
-    """Give the current views of some items."""
+    """Return the current views of some items."""
     out: list[View] = []
     for batch in batches(dict.fromkeys(item_ids)):
         bound = {"t": unit.tenant, "l": lane_id, "a": ASIDE, "ids": list_value(unit.dialect, batch)}
@@ -183,7 +185,7 @@ def _views(dialect: str) -> sa.Select[Any]:
 
 
 def changed_views(unit: Unit, lane_id: int, kind: str, parts: Sequence[str], *, after: int) -> list[tuple[str, str]]:
-    """Give the item's id and the text of the views of a kind that came after entry ``after``, past ones too."""
+    """Return the item's id and the text of the views of a kind that came after entry ``after``, past ones too."""
     query = sa.select(_DOCUMENTS.c.item_id, _DOCUMENTS.c.text).where(
         _DOCUMENTS.c.tenant_id == unit.tenant, _DOCUMENTS.c.lane_id == lane_id, _DOCUMENTS.c.changed_seq > after,
         _DOCUMENTS.c.kind == kind, _DOCUMENTS.c.part.in_(parts), _DOCUMENTS.c.text.is_not(None),
@@ -192,7 +194,7 @@ def changed_views(unit: Unit, lane_id: int, kind: str, parts: Sequence[str], *, 
 
 
 def of_episode(unit: Unit, lane_id: int, kind: str, run_id: str, *, limit: int) -> list[str]:
-    """Give the ids of the items of a kind that belong to an episode, or a run: the last ``limit`` recorded."""
+    """Return the ids of the items of a kind that belong to an episode, or a run: the last ``limit`` recorded."""
     bound = {"t": unit.tenant, "l": lane_id, "r": run_id, "k": kind, "n": limit}
     return [row[0] for row in fetch(unit, _OF_EPISODE, bound)]
 

@@ -82,12 +82,12 @@ class _Key(sa.types.TypeDecorator[str]):
 
 
 def key(name: str) -> sa.BindParameter[str]:
-    """Give a member's name to be bound; it may hold no quotation marks, backslashes or control characters."""
+    """Return a member's name to be bound; it may hold no quotation marks, backslashes or control characters."""
     return sa.literal(name, _Key())
 
 
 def bound_key(bound: str) -> sa.BindParameter[str]:
-    """Give the parameter of this name, for a member's name: of a statement that is built once."""
+    """Return the parameter of this name, for a member's name: of a statement that is built once."""
     return sa.bindparam(bound, type_=_Key())
 
 

@@ -73,7 +73,7 @@ _UNNAMEABLE: Final = frozenset('"\\')
 
 
 def scoped_filters(filters: Any, scope: Mapping[str, str | None], *, _depth: int = 0) -> Any:
-    """Give filters without the conditions that name the scope's own ``user_id`` or ``namespace``, which always hold.
+    """Return filters without the conditions that name the scope's own ``user_id`` or ``namespace``, which always hold.
 
     InputError for another value: a scope is an argument of the call. What is no filter is left to `compile_filters`.
     """
@@ -102,7 +102,7 @@ def _not_a_filter(name: str, field: str) -> InputError:
 
 
 def compile_filters(filters: Mapping[str, Any] | None, *, field: str = "filters", _depth: int = 0) -> Any:
-    """Give one condition, or None for no filters. InputError names what is not understood."""
+    """Return one condition, or None for no filters. InputError names what is not understood."""
     if filters is None and _depth == 0:
         return None
     if not isinstance(filters, Mapping):
@@ -148,7 +148,7 @@ def _conditions(filters: Any) -> int:
 
 
 def mentions_ended(filters: Any) -> bool:
-    """Tell whether filters ask for what ordinary reads leave out: archived or ended items.
+    """Return whether filters ask for what ordinary reads leave out: archived or ended items.
 
     What is in quarantine no filter brings out.
     """
@@ -218,7 +218,7 @@ def _missing(name: str, *, field: str) -> Any:
 
 
 def _typed(name: str, value: Any, *, field: str) -> tuple[Any, Any]:
-    """Give the column or member, and the value, as they are compared: of one type."""
+    """Return the column or member, and the value, as they are compared: of one type."""
     if name in FILTERABLE:
         return _column(name, value, field=field)
     member = _key(name, field=field)
@@ -248,7 +248,7 @@ def _column(name: str, value: Any, *, field: str) -> tuple[Any, Any]:
 
 
 def is_key(name: object) -> bool:
-    """Tell whether a member of JSON can be asked for by a name."""
+    """Return whether a member of JSON can be asked for by a name."""
     named = isinstance(name, str) and name != "" and not _UNNAMEABLE.intersection(name)
     return named and min(str(name)) >= " " and storable(str(name)) == name
 

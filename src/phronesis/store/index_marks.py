@@ -29,7 +29,7 @@ class Mark:
 
 
 def read_mark(unit: Unit, space: str, lane_id: int) -> Mark:
-    """Give a lane's mark; that of a lane never followed when there is none."""
+    """Return a lane's mark; that of a lane never followed when there is none."""
     query = sa.select(index_marks.c.epoch, index_marks.c.seq, index_marks.c.stamp).where(
         index_marks.c.tenant_id == unit.tenant, index_marks.c.space == space, index_marks.c.lane_id == lane_id
     )
@@ -53,7 +53,7 @@ def move_mark(unit: Unit, space: str, lane_id: int, before: Mark, *, epoch: int,
 
 
 def followed_spaces(unit: Unit) -> set[str]:
-    """Give the spaces that have followed any lane of the tenant."""
+    """Return the spaces that have followed any lane of the tenant."""
     query = sa.select(index_marks.c.space).where(index_marks.c.tenant_id == unit.tenant).distinct()
     return set(unit.run(query).scalars())
 
@@ -70,7 +70,7 @@ def drop_marks(unit: Unit, space: str) -> None:
 
 
 def changed_items(unit: Unit, lane_id: int, kind: str, *, after: int) -> set[str]:
-    """Give the ids of the lane's items of a kind that changed after entry ``after``, or whose documents did."""
+    """Return the ids of the lane's items of a kind that changed after entry ``after``, or whose documents did."""
     documents = home_of(kind).documents
     moved = sa.select(documents.c.item_id).where(
         documents.c.tenant_id == unit.tenant, documents.c.lane_id == lane_id, documents.c.kind == kind,

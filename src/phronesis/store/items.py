@@ -45,12 +45,12 @@ _VERSIONS: Final = (
 
 
 def read_items(unit: Unit, lane: Lane, ids: Iterable[str]) -> dict[str, Item]:
-    """Give those of ``ids`` that the lane holds."""
+    """Return those of ``ids`` that the lane holds."""
     return {item.id: item for item in each_item(unit, lane, ids)}
 
 
 def each_item(unit: Unit, lane: Lane, ids: Iterable[str]) -> Iterator[Item]:
-    """Give those of ``ids`` that the lane holds, in any order, each read when it is asked for."""
+    """Return those of ``ids`` that the lane holds, in any order, each read when it is asked for."""
     for batch in batches(dict.fromkeys(ids)):
         bound = {"t": unit.tenant, "l": lane.lane_id, "ids": list_value(unit.dialect, batch)}
         for row in each(unit, _by_ids(unit.dialect), bound):
@@ -58,7 +58,7 @@ def each_item(unit: Unit, lane: Lane, ids: Iterable[str]) -> Iterator[Item]:
 
 
 def read_named(unit: Unit, lane: Lane, external_id: str) -> list[Item]:
-    """Give a lane's items that have or had an external id, the one that changed last at the end."""
+    """Return a lane's items that have or had an external id, the one that changed last at the end."""
     bound = {"t": unit.tenant, "l": lane.lane_id, "x": external_id}
     return [as_item(row, lane) for row in fetch(unit, _NAMED, bound)]
 
@@ -73,12 +73,12 @@ class ItemState:
 
     @property
     def live(self) -> bool:
-        """Whether ordinary reads show it."""
+        """Return whether ordinary reads show it."""
         return self.kept and not self.held
 
 
 def read_states(unit: Unit, lane: Lane, ids: Iterable[str]) -> dict[str, ItemState]:
-    """Give the state of those of ``ids`` that the lane holds, without reading what they say."""
+    """Return the state of those of ``ids`` that the lane holds, without reading what they say."""
     return {
         one.id: ItemState(one.status == "active" and one.ended is None, one.quarantine is not None, one.version)
         for one in read_heads(unit, lane.lane_id, ids)
@@ -98,7 +98,7 @@ class ItemHead(NamedTuple):
 
 
 def read_heads(unit: Unit, lane_id: int, ids: Iterable[str]) -> list[ItemHead]:
-    """Give those of ``ids`` that a lane holds without what they say, which takes most of the time to read."""
+    """Return those of ``ids`` that a lane holds without what they say, which takes most of the time to read."""
     out: list[ItemHead] = []
     for batch in batches(dict.fromkeys(ids)):
         bound = {"t": unit.tenant, "l": lane_id, "ids": list_value(unit.dialect, batch)}
@@ -115,7 +115,7 @@ def _heads(dialect: str) -> sa.Select[Any]:
 
 
 def read_versions(unit: Unit, lane: Lane, kind: str, *, before: Item) -> list[tuple[str, int]]:
-    """Give id and version of a lane's items of a kind, not of messages, that ordinary reads show, oldest first.
+    """Return id and version of a lane's items of a kind, not of messages, that ordinary reads show, oldest first.
 
     Those that were recorded ``before`` an item. Rows as they come: a learn asks for as many as the lane has runs.
     """
@@ -125,7 +125,10 @@ def read_versions(unit: Unit, lane: Lane, kind: str, *, before: Item) -> list[tu
 
 
 def count_changes(unit: Unit, lane: Lane, kinds: Sequence[str]) -> int:
-    """Give how often a lane's items of some kinds, not of messages, were made or changed; within an epoch it grows."""
+    """Return how often a lane's items of some kinds, not of messages, were made or changed.
+
+    Within an epoch it grows.
+    """
     bound = {"t": unit.tenant, "l": lane.lane_id, "ids": list_value(unit.dialect, kinds)}
     return int(fetch(unit, _changes(unit.dialect), bound)[0][0])
 
@@ -139,7 +142,7 @@ def _changes(dialect: str) -> sa.Select[Any]:
 
 
 def live_by_stage(unit: Unit, lane: Lane, kind: str, stages: Sequence[str]) -> list[Item]:
-    """Give a lane's items of a kind at any of some stages that ordinary reads show."""
+    """Return a lane's items of a kind at any of some stages that ordinary reads show."""
     bound = {"t": unit.tenant, "l": lane.lane_id, "k": kind, "a": "active", "ids": list_value(unit.dialect, stages)}
     return [as_item(row, lane) for row in fetch(unit, _by_stage(unit.dialect), bound)]
 
@@ -164,7 +167,7 @@ class OfSession:
 
 
 def live_of_session(unit: Unit, lane: Lane, session_id: str, wanted: Sequence[OfSession]) -> list[list[Item]]:
-    """Give a session's items that ordinary reads show, for each of what is ``wanted``, newest first."""
+    """Return a session's items that ordinary reads show, for each of what is ``wanted``, newest first."""
     known = {"t": unit.tenant, "l": lane.lane_id, "s": session_id, "a": "active"}
     asked = [
         (
@@ -198,7 +201,7 @@ def _by_ids(dialect: str) -> sa.Select[Any]:
 
 
 def of_kinds(kinds: Collection[str]) -> list[sa.ColumnElement[bool]]:
-    """Give the conditions that an item is of one of ``kinds``, so put that the index of kinds serves them."""
+    """Return the conditions that an item is of one of ``kinds``, so put that the index of kinds serves them."""
     wanted: list[sa.ColumnElement[bool]] = [items.c.kind.in_([sa.literal(kind) for kind in sorted(kinds)])]
     if "message" not in kinds:
         wanted.append(items.c.kind != sa.literal_column("'message'"))  # the index leaves messages out
@@ -208,7 +211,7 @@ def of_kinds(kinds: Collection[str]) -> list[sa.ColumnElement[bool]]:
 def read_where(
     unit: Unit, lane: Lane, *conditions: sa.ColumnElement[bool], order: Sequence[Any] = (), limit: int | None = None
 ) -> list[Item]:
-    """Give the lane's items that meet ``conditions``, oldest first unless ordered otherwise."""
+    """Return the lane's items that meet ``conditions``, oldest first unless ordered otherwise."""
     query = sa.select(*COLUMNS).where(items.c.tenant_id == unit.tenant, items.c.lane_id == lane.lane_id, *conditions)
     query = query.order_by(*(order or (items.c.recorded_at, items.c.id)))
     if limit is not None:
@@ -227,12 +230,12 @@ def weigh_kinds(unit: Unit, lane: Lane, kinds: Collection[str], *, since: int) -
 
 
 def items_of_kind(unit: Unit, lane: Lane, kind: str, *, after: str, limit: int) -> list[Item]:
-    """Give a lane's items of a kind, whatever their status, by id: the next ``limit`` with a greater one."""
+    """Return a lane's items of a kind, whatever their status, by id: the next ``limit`` with a greater one."""
     return read_where(unit, lane, items.c.kind == kind, items.c.id > after, order=(items.c.id,), limit=limit)
 
 
 def ids_of_kind(unit: Unit, lane: Lane, kind: str, *, after: str, limit: int) -> dict[str, str]:
-    """Give, of the items that `items_of_kind` gives, the ids and, by them, the entries that made them."""
+    """Return, of the items that `items_of_kind` gives, the ids and, by them, the entries that made them."""
     bound = {"t": unit.tenant, "l": lane.lane_id, "k": kind, "after": after}
     return dict(cast("list[tuple[str, str]]", fetch(unit, _of_kind(limit), bound)))
 
@@ -247,7 +250,7 @@ def _of_kind(limit: int) -> sa.Select[Any]:
 
 
 def lane_of_item(unit: Unit, item_id: str) -> int | None:
-    """Give the number of the lane that holds an item of this tenant, or None."""
+    """Return the number of the lane that holds an item of this tenant, or None."""
     query = sa.select(items.c.lane_id).where(items.c.tenant_id == unit.tenant, items.c.id == item_id)
     return unit.run(query).scalar_one_or_none()
 

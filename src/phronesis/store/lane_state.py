@@ -175,7 +175,7 @@ def _typed(column: sa.Column[Any], part: str) -> Any:
 
 @contextmanager
 def open_scratch(tenant: str, lane: Lane) -> Iterator[Unit]:
-    """Give a unit on an empty store that knows one lane, as it was before its first entry."""
+    """Return a unit on an empty store that knows one lane, as it was before its first entry."""
     database = in_memory()
     try:
         with database.transaction(tenant, "derive") as unit:
@@ -190,7 +190,7 @@ def open_scratch(tenant: str, lane: Lane) -> Iterator[Unit]:
 
 @cache
 def _statements() -> tuple[str, ...]:
-    """Give the statements that make the tables: to word them takes four times as long as to run them."""
+    """Return the statements that make the tables: to word them takes four times as long as to run them."""
     worded: list[str] = []
     dialect = sqlite.dialect()
     engine = sa.create_mock_engine(

@@ -46,7 +46,7 @@ class LaneView:
         return {}
 
     def items(self, ids: Iterable[str]) -> dict[str, Item]:
-        """Give those of ``ids`` that the lane holds, ended and archived ones too."""
+        """Return those of ``ids`` that the lane holds, ended and archived ones too."""
         wanted = list(dict.fromkeys(ids))
         missing = [item_id for item_id in wanted if item_id not in self._read]
         if missing:
@@ -55,16 +55,16 @@ class LaneView:
         return {item_id: item for item_id in wanted if (item := self._read[item_id]) is not None}
 
     def item(self, item_id: str) -> Item | None:
-        """Give one item, or None."""
+        """Return one item, or None."""
         return self.items([item_id]).get(item_id)
 
     def named(self, external_id: str) -> Item | None:
-        """Give the item that an external id names, or None."""
+        """Return the item that an external id names, or None."""
         found = [item for item in read_named(self.unit, self.lane, external_id) if item.keeps_name]
         return found[-1] if found else None
 
     def versions(self, kind: str, *, before: Item) -> list[tuple[str, int]]:
-        """Give id and version of the live items of a kind that were recorded ``before`` an item, oldest first."""
+        """Return id and version of the live items of a kind that were recorded ``before`` an item, oldest first."""
         return read_versions(self.unit, self.lane, kind, before=before)
 
     def find(
@@ -78,7 +78,10 @@ class LaneView:
         live: bool = True,
         limit: int | None = None,
     ) -> list[Item]:
-        """Give items by their hot columns, oldest first; ``live`` leaves out what ended, is archived or quarantined."""
+        """Return items by their hot columns, oldest first.
+
+        ``live`` leaves out what ended, is archived or quarantined.
+        """
         wanted: list[sa.ColumnElement[bool]] = []
         named = {items.c.subject: subject, items.c.key: key, items.c.session_id: session_id, items.c.run_id: run_id}
         if kinds:  # by the index of kinds only where no name says more: SQLite would take it before the name's own
@@ -102,11 +105,11 @@ class LaneView:
         return out
 
     def weight(self, kinds: Collection[str], *, since: datetime | None) -> tuple[int, int]:
-        """Give how many live items of ``kinds`` were recorded after ``since``, and their importance in all."""
+        """Return how many live items of ``kinds`` were recorded after ``since``, and their importance in all."""
         return weigh_kinds(self.unit, self.lane, kinds, since=0 if since is None else to_micros(since))
 
     def stated(self, subjects: Collection[str], keys: Collection[str], kinds: Collection[str]) -> list[Item]:
-        """Give what is held of these subjects (as spelled in the items) under these keys, oldest first.
+        """Return what is held of these subjects (as spelled in the items) under these keys, oldest first.
 
         What was superseded, retracted or retired is among it; what is archived or in quarantine is not.
         """
@@ -120,41 +123,41 @@ class LaneView:
         return read_where(self.unit, self.lane, items.c.subject.in_(sorted(subjects)))
 
     def edges_from(self, ids: Iterable[str], *types: str) -> list[Edge]:
-        """Give the edges that leave these nodes."""
+        """Return the edges that leave these nodes."""
         return relations.read_edges(self.unit, self.lane_id, ids, types=types)
 
     def edges_to(self, ids: Iterable[str], *types: str) -> list[Edge]:
-        """Give the edges that reach these nodes."""
+        """Return the edges that reach these nodes."""
         return relations.read_edges(self.unit, self.lane_id, ids, incoming=True, types=types)
 
     def evidence(self, item_ids: Iterable[str]) -> dict[str, list[EvidenceRow]]:
-        """Give the evidence of items, by item."""
+        """Return the evidence of items, by item."""
         return relations.read_evidence(self.unit, self.lane_id, item_ids)
 
     def evidence_from(self, source_ids: Collection[str]) -> list[EvidenceRow]:
-        """Give the evidence that comes from any of these items or entries, whatever items it is for."""
+        """Return the evidence that comes from any of these items or entries, whatever items it is for."""
         return erasure_queries.evidence_from(self.unit, self.lane_id, source_ids)
 
     def deltas(self, item_ids: Sequence[str]) -> dict[str, list[Delta]]:
-        """Give items' deltas, oldest first."""
+        """Return items' deltas, oldest first."""
         return deltas.deltas_of_items(self.unit, self.lane_id, item_ids)
 
     def deltas_of_entry(self, entry_id: str) -> list[Delta]:
-        """Give what an earlier entry changed."""
+        """Return what an earlier entry changed."""
         return deltas.deltas_of_entry(self.unit, self.lane_id, entry_id)
 
     def delta(self, delta_id: str) -> Delta | None:
-        """Give one delta of this lane, or None."""
+        """Return one delta of this lane, or None."""
         found = deltas.find_delta(self.unit, delta_id)
         return found[1] if found is not None and found[0] == self.lane_id else None
 
     def verb_of(self, entry_id: str) -> str | None:
-        """Give the verb of an entry, or None where there is no such entry."""
+        """Return the verb of an entry, or None where there is no such entry."""
         row = find_entry(self.log or self.unit, entry_id)
         return None if row is None else row.verb
 
     def last_recorded(self, verb: str, *, before: int, without: str) -> datetime | None:
-        """Give when the last entry of a verb ahead of seq ``before`` was recorded; None when there was none.
+        """Return when the last entry of a verb ahead of seq ``before`` was recorded; None when there was none.
 
         An entry that has an outcome of role ``without`` (one that failed) does not count.
         """
@@ -165,52 +168,55 @@ class LaneView:
         return None
 
     def session(self, session_id: str) -> SessionRow | None:
-        """Give a session, or None."""
+        """Return a session, or None."""
         return conversations.find_session(self.unit, self.lane_id, session_id)
 
     def session_holding(self, session_id: str, message_ids: Sequence[str]) -> tuple[SessionRow | None, bool]:
-        """Give a session, and whether it holds a message of any of these given ids."""
+        """Return a session, and whether it holds a message of any of these given ids."""
         if not message_ids:
             return self.session(session_id), False
         return conversations.find_session_holding(self.unit, self.lane_id, session_id, message_ids)
 
     def turns(self, session_id: str) -> list[TurnRow]:
-        """Give a session's turns, in order."""
+        """Return a session's turns, in order."""
         return conversations.list_turns(self.unit, self.lane_id, session_id)
 
     def summary(self, session_id: str) -> SummaryRow | None:
-        """Give what a model made of a session, or None."""
+        """Return what a model made of a session, or None."""
         return conversations.find_summary(self.unit, self.lane_id, session_id)
 
     def document(self, uri: str) -> Item | None:
-        """Give the document that was read at a uri, the one that is live or else the newest; None where none was."""
+        """Return the document that was read at a uri, the one that is live or else the newest; None where none was."""
         ids = dict.fromkeys(row.document_id for row in resources.documents_at(self.unit, self.lane_id, uri))
         found = [*self.items(ids).values()]
         return next((item for item in reversed(found) if item.live), found[-1] if found else None)
 
     def document_versions(self, document_id: str) -> list[DocumentRow]:
-        """Give a document's versions, oldest first, those that were rolled back too: a new one's number is the next."""
+        """Return a document's versions, oldest first, those that were rolled back too.
+
+        A new one's number is the next.
+        """
         return resources.versions_of(self.unit, self.lane_id, document_id)
 
     def sections(self, document_id: str, number: int) -> list[SectionRow]:
-        """Give what a version of a document consisted of, in reading order."""
+        """Return what a version of a document consisted of, in reading order."""
         return resources.sections_of(self.unit, self.lane_id, document_id, number)
 
     def messages_by_id(self, session_id: str, message_ids: Sequence[str]) -> list[Item]:
-        """Give the session's message items of these given ids."""
+        """Return the session's message items of these given ids."""
         return read_where(
             self.unit, self.lane, items.c.session_id == session_id, items.c.message_id.in_(message_ids),
             items.c.kind == "message",
         )  # fmt: skip
 
     def entities(self, normals: Iterable[str]) -> list[Entity]:
-        """Give the lane's entities of these normal names."""
+        """Return the lane's entities of these normal names."""
         return relations.find_entities(self.unit, self.lane_id, normals)
 
     def families(self, root_ids: Iterable[str]) -> list[Entity]:
-        """Give entities that are nobody's aliases, and their aliases."""
+        """Return entities that are nobody's aliases, and their aliases."""
         return relations.read_families(self.unit, self.lane_id, root_ids)
 
     def scope_fields(self) -> dict[str, Any]:
-        """Give what an item of this lane carries of its lane's name."""
+        """Return what an item of this lane carries of its lane's name."""
         return {"user_id": self.lane.user_id, "namespace": self.lane.namespace}

@@ -82,7 +82,7 @@ def _lane(row: Any) -> Lane:
 
 
 def ensure_tenant(unit: Unit, *, secret: bytes, created_at: int) -> bytes:
-    """Give the tenant's secret, making the tenant when it is new."""
+    """Return the tenant's secret, making the tenant when it is new."""
     rows = fetch(unit, _SECRET, {"t": unit.tenant})
     if not rows:
         insert_ignore(unit, tenants, [{"tenant_id": unit.tenant, "secret": secret, "created_at": created_at}])
@@ -91,19 +91,19 @@ def ensure_tenant(unit: Unit, *, secret: bytes, created_at: int) -> bytes:
 
 
 def find_secret(unit: Unit) -> bytes | None:
-    """Give the tenant's secret, or None when nothing was ever written for it."""
+    """Return the tenant's secret, or None when nothing was ever written for it."""
     rows = fetch(unit, _SECRET, {"t": unit.tenant})
     return bytes(rows[0][0]) if rows else None
 
 
 def find_lane(unit: Unit, name: LaneName) -> Lane | None:
-    """Give the lane of that name, or None when nothing was ever written to it."""
+    """Return the lane of that name, or None when nothing was ever written to it."""
     rows = fetch(unit, _BY_NAME, {"t": unit.tenant, "k": name.kind, "n": name.name})
     return _lane(rows[0]) if rows else None
 
 
 def find_lanes(unit: Unit, names: Sequence[LaneName]) -> tuple[list[Lane], ActiveModel | None]:
-    """Give those of one or two lanes that were written to, in that order, and the model whose vectors searches use.
+    """Return those of one or two lanes that were written to, in that order, and the model whose vectors searches use.
 
     One statement, since every read begins with it. Where there is no lane, no model is looked for.
     """
@@ -117,7 +117,7 @@ def find_lanes(unit: Unit, names: Sequence[LaneName]) -> tuple[list[Lane], Activ
 
 
 def ensure_lane(unit: Unit, name: LaneName, *, new_id: int) -> Lane:
-    """Give the lane of that name, making it under ``new_id`` when it is new."""
+    """Return the lane of that name, making it under ``new_id`` when it is new."""
     lane = find_lane(unit, name)
     if lane is None:
         fresh: dict[str, Any] = {
@@ -132,7 +132,7 @@ def ensure_lane(unit: Unit, name: LaneName, *, new_id: int) -> Lane:
 
 
 def get_lane(unit: Unit, lane_id: int) -> Lane:
-    """Give a lane by number; NotFound when there is none."""
+    """Return a lane by number; NotFound when there is none."""
     rows = fetch(unit, _BY_ID, {"t": unit.tenant, "l": lane_id})
     if not rows:
         raise NotFound("there is no such lane in this tenant")
@@ -140,13 +140,13 @@ def get_lane(unit: Unit, lane_id: int) -> Lane:
 
 
 def lock_lane_named(unit: Unit, name: LaneName, *, new_id: Callable[[], int]) -> Lane:
-    """Give the lane of that name and hold its row, making it when it is new."""
+    """Return the lane of that name and hold its row, making it when it is new."""
     rows = fetch(unit, _LOCKED_BY_NAME, {"t": unit.tenant, "k": name.kind, "n": name.name})
     return _lane(rows[0]) if rows else lock_lane(unit, ensure_lane(unit, name, new_id=new_id()).lane_id)
 
 
 def lock_lane(unit: Unit, lane_id: int) -> Lane:
-    """Give a lane and hold its row until the transaction ends. SQLite's writers hold the whole file already."""
+    """Return a lane and hold its row until the transaction ends. SQLite's writers hold the whole file already."""
     rows = fetch(unit, _LOCKED, {"t": unit.tenant, "l": lane_id})
     if not rows:
         raise NotFound("there is no such lane in this tenant")
@@ -154,7 +154,7 @@ def lock_lane(unit: Unit, lane_id: int) -> Lane:
 
 
 def list_lanes(unit: Unit) -> list[Lane]:
-    """Give the tenant's lanes, by number."""
+    """Return the tenant's lanes, by number."""
     query = sa.select(*_COLUMNS).where(lanes.c.tenant_id == unit.tenant).order_by(lanes.c.lane_id)
     return [_lane(row) for row in unit.run(query)]
 
@@ -176,7 +176,7 @@ _DOCUMENTED_LANE: Final = _DOCUMENTED.where(lanes.c.lane_id == sa.bindparam("l")
 
 
 def documented_lanes(unit: Unit, lane_ids: Collection[int] | None = None) -> list[Documented]:
-    """Give the tenant's lanes that ever held search documents, or those among some, by number."""
+    """Return the tenant's lanes that ever held search documents, or those among some, by number."""
     if lane_ids is None or len(lane_ids) > MANY:
         every = [Documented(*row) for row in fetch(unit, _DOCUMENTED, {"t": unit.tenant})]
         return every if lane_ids is None else [lane for lane in every if lane.lane_id in lane_ids]
@@ -187,7 +187,7 @@ def documented_lanes(unit: Unit, lane_ids: Collection[int] | None = None) -> lis
 
 
 def list_behind(unit: Unit) -> list[Lane]:
-    """Give the lanes with entries that were not interpreted yet."""
+    """Return the lanes with entries that were not interpreted yet."""
     query = sa.select(*_COLUMNS).where(lanes.c.tenant_id == unit.tenant, lanes.c.applied_seq < lanes.c.head_seq)
     return [_lane(row) for row in unit.run(query.order_by(lanes.c.lane_id))]
 

@@ -88,27 +88,27 @@ def insert_blob(unit: Unit, blob_id: str, body: bytes) -> None:
 
 
 def read_blob(unit: Unit, blob_id: str) -> bytes | None:
-    """Give a blob's body, or None when there is none."""
+    """Return a blob's body, or None when there is none."""
     query = sa.select(blobs.c.body).where(blobs.c.tenant_id == unit.tenant, blobs.c.blob_id == blob_id)
     body = unit.run(query).scalar_one_or_none()
     return None if body is None else bytes(body)
 
 
 def read_entries(unit: Unit, lane_id: int, *, after: int, until: int, limit: int = 500) -> list[EntryRow]:
-    """Give a lane's entries with ``after`` < seq ≤ ``until``, in order."""
+    """Return a lane's entries with ``after`` < seq ≤ ``until``, in order."""
     bound = {"t": unit.tenant, "l": lane_id, "after": after, "until": until, "limit": limit}
     return [EntryRow(**row) for row in unit.run(_BY_SEQ, bound).mappings()]
 
 
 def find_entry(unit: Unit, entry_id: str) -> EntryRow | None:
-    """Give an entry by id."""
+    """Return an entry by id."""
     query = sa.select(*_ENTRY_COLUMNS).where(entries.c.tenant_id == unit.tenant, entries.c.entry_id == entry_id)
     row = unit.run(query).mappings().one_or_none()
     return None if row is None else EntryRow(**row)
 
 
 def seqs_of_entries(unit: Unit, entry_ids: Iterable[str]) -> dict[str, int]:
-    """Give the places of entries in their lanes' logs, by id."""
+    """Return the places of entries in their lanes' logs, by id."""
     out: dict[str, int] = {}
     for batch in batches(entry_ids):
         bound = {"t": unit.tenant, "ids": list_value(unit.dialect, batch)}
@@ -124,7 +124,7 @@ def _seqs(dialect: str) -> sa.Select[Any]:
 def entries_of_verb(
     unit: Unit, lane_id: int, verb: str, *, after: int = 0, before: int | None = None
 ) -> list[EntryRow]:
-    """Give a lane's entries of one verb with ``after`` < seq (< ``before``), in order."""
+    """Return a lane's entries of one verb with ``after`` < seq (< ``before``), in order."""
     query = sa.select(*_ENTRY_COLUMNS).where(
         entries.c.tenant_id == unit.tenant, entries.c.lane_id == lane_id, entries.c.seq > after, entries.c.verb == verb
     )
@@ -134,7 +134,7 @@ def entries_of_verb(
 
 
 def find_entries(unit: Unit, lane_id: int, entry_ids: Sequence[str]) -> list[EntryRow]:
-    """Give a lane's entries of these ids, in order."""
+    """Return a lane's entries of these ids, in order."""
     found: list[Sequence[Any]] = []
     for batch in batches(entry_ids):
         bound = {"t": unit.tenant, "l": lane_id, "ids": list_value(unit.dialect, batch)}
@@ -143,7 +143,7 @@ def find_entries(unit: Unit, lane_id: int, entry_ids: Sequence[str]) -> list[Ent
 
 
 def find_with_parts(unit: Unit, lane_id: int, entry_ids: Sequence[str]) -> list[tuple[EntryRow, list[PartRow]]]:
-    """Give a lane's entries of these ids, in order, each with what is left of its payload."""
+    """Return a lane's entries of these ids, in order, each with what is left of its payload."""
     found: list[Sequence[Any]] = []
     parts: dict[str, list[PartRow]] = {}
     for batch in batches(entry_ids):
@@ -167,14 +167,14 @@ def _add_parts(parts: dict[str, list[PartRow]], rows: Iterable[Sequence[Any]]) -
 
 
 def find_idempotent(unit: Unit, idempotency: str) -> EntryRow | None:
-    """Give the entry that was recorded under an idempotency commitment."""
+    """Return the entry that was recorded under an idempotency commitment."""
     query = sa.select(*_ENTRY_COLUMNS).where(entries.c.tenant_id == unit.tenant, entries.c.idempotency == idempotency)
     row = unit.run(query).mappings().one_or_none()
     return None if row is None else EntryRow(**row)
 
 
 def read_parts(unit: Unit, entry_ids: Sequence[str]) -> dict[str, list[PartRow]]:
-    """Give what is left of the payloads, by entry."""
+    """Return what is left of the payloads, by entry."""
     out: dict[str, list[PartRow]] = {entry_id: [] for entry_id in entry_ids}
     for batch in batches(entry_ids):
         bound = {"t": unit.tenant, "ids": list_value(unit.dialect, batch)}
@@ -220,7 +220,7 @@ def put_outcomes(unit: Unit, lane_id: int, entry_id: str, rows: Sequence[Mapping
 
 
 def read_outcomes(unit: Unit, entry_ids: Sequence[str]) -> dict[str, list[Mapping[str, Any]]]:
-    """Give the outcomes by entry, ordered by role and n."""
+    """Return the outcomes by entry, ordered by role and n."""
     out: dict[str, list[Mapping[str, Any]]] = {entry_id: [] for entry_id in entry_ids}
     columns = (outcomes.c.entry_id, outcomes.c.role, outcomes.c.n, outcomes.c.made_by, outcomes.c.body)
     for batch in batches(entry_ids):
@@ -247,13 +247,13 @@ def count_failure(unit: Unit, lane_id: int, entry_id: str, *, code: str, message
 
 
 def read_failures(unit: Unit) -> list[Mapping[str, Any]]:
-    """Give every recorded failure of the tenant."""
+    """Return every recorded failure of the tenant."""
     query = sa.select(failures).where(failures.c.tenant_id == unit.tenant).order_by(failures.c.entry_id)
     return [dict(row) for row in unit.run(query).mappings()]
 
 
 def find_failure(unit: Unit, entry_id: str) -> Mapping[str, Any] | None:
-    """Give the failure recorded for an entry."""
+    """Return the failure recorded for an entry."""
     query = sa.select(failures).where(failures.c.tenant_id == unit.tenant, failures.c.entry_id == entry_id)
     row = unit.run(query).mappings().one_or_none()
     return None if row is None else dict(row)
@@ -263,13 +263,13 @@ def find_failure(unit: Unit, entry_id: str) -> Mapping[str, Any] | None:
 
 
 def tenant_secret(unit: Unit) -> bytes | None:
-    """Give the tenant's secret, or None for a tenant that never wrote."""
+    """Return the tenant's secret, or None for a tenant that never wrote."""
     known = unit.run(sa.select(tenants.c.secret).where(tenants.c.tenant_id == unit.tenant)).scalar_one_or_none()
     return None if known is None else bytes(known)
 
 
 def failures_of(unit: Unit, entry_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Give the failed tries recorded for some entries, by entry."""
+    """Return the failed tries recorded for some entries, by entry."""
     columns = (failures.c.entry_id, failures.c.attempts, failures.c.code, failures.c.message, failures.c.at)
     out: dict[str, dict[str, Any]] = {}
     for batch in batches(entry_ids):
@@ -294,7 +294,7 @@ def stage_lane(unit: Unit, lane_id: int, kind: str, *, head_hash: str) -> None:
 
 
 def last_seq(unit: Unit, lane_id: int) -> int:
-    """Give the seq of the last entry that is stored for a lane, staged ones included; 0 for none."""
+    """Return the seq of the last entry that is stored for a lane, staged ones included; 0 for none."""
     query = sa.select(sa.func.max(entries.c.seq)).where(
         entries.c.tenant_id == unit.tenant, entries.c.lane_id == lane_id
     )
@@ -302,7 +302,7 @@ def last_seq(unit: Unit, lane_id: int) -> int:
 
 
 def find_numbered(unit: Unit, lane_id: int) -> Lane | None:
-    """Give the lane of a number, or None."""
+    """Return the lane of a number, or None."""
     columns = [lanes.c[name] for name in Lane.__dataclass_fields__]
     query = sa.select(*columns).where(lanes.c.tenant_id == unit.tenant, lanes.c.lane_id == lane_id)
     row = unit.run(query).mappings().one_or_none()

@@ -26,12 +26,12 @@ class Lookup:
 
 
 def lookup_number(source: str, question: str) -> str:
-    """Give the number under which the answer of a source to a question is kept."""
+    """Return the number under which the answer of a source to a question is kept."""
     return derived_id("looked_up", source, question)
 
 
 def read_lookup(unit: Unit, number: str, *, now: int) -> Lookup | None:
-    """Give an answer that still counts; None when there is none."""
+    """Return an answer that still counts; None when there is none."""
     query = sa.select(lookups.c.asked_at, lookups.c.expires_at, lookups.c.answer).where(
         lookups.c.tenant_id == unit.tenant, lookups.c.number == number, lookups.c.expires_at > now
     )

@@ -86,7 +86,7 @@ def upgrade(database: Database) -> None:
 
 
 def read_version(database: Database) -> str | None:
-    """Give the number of the newest migration that the database has, or None for a database without our tables."""
+    """Return the number of the newest migration that the database has, or None for a database without our tables."""
     with _connected(database) as connection:
         return _version(connection)
 
@@ -133,7 +133,7 @@ def _connected(database: Database) -> Iterator[sa.Connection]:
 
 @contextmanager
 def _migrating(database: Database) -> Iterator[sa.Connection]:
-    """Give a connection in a transaction that holds the database's migration lock; commits at the end."""
+    """Return a connection in a transaction that holds the database's migration lock; commits at the end."""
     with _connected(database) as connection:
         if database.dialect == "sqlite":
             connection.exec_driver_sql("PRAGMA synchronous=FULL")

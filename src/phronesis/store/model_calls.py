@@ -71,7 +71,7 @@ class StoredLedger:
             self._writing.release()
 
     def spent(self, tenant: str, *, since: datetime, role: str | None = None) -> Spent:
-        """Give what a tenant's calls have taken since a moment, all or those of one role; those that wait, too.
+        """Return what a tenant's calls have taken since a moment, all or those of one role; those that wait, too.
 
         Of a day that is over all calls count as made at its beginning.
         """
@@ -138,7 +138,7 @@ def _fold(unit: Unit, *, before: datetime) -> None:
 
 
 def _written(unit: Unit, call_ids: Collection[str]) -> set[str]:
-    """Give those of some calls that are in the database."""
+    """Return those of some calls that are in the database."""
     out: set[str] = set()
     for batch in batches(call_ids):
         query = sa.select(model_calls.c.call_id).where(

@@ -67,13 +67,13 @@ EVERY: Final = Asked()
 
 
 def row_named(unit: Unit, lane: Lane, external_id: str) -> NamedRow | None:
-    """Give the item of a name that ordinary reads show, or None."""
+    """Return the item of a name that ordinary reads show, or None."""
     found = fetch(unit, _one(unit.dialect), {"t": unit.tenant, "l": lane.lane_id, "x": external_id})
     return NamedRow(*found[-1]) if found else None
 
 
 def heads_between(unit: Unit, lane: Lane, low: str, high: str, *, until: str) -> set[str]:
-    """Give what stands ahead of the first ``until`` in the names of the items that ordinary reads show.
+    """Return what stands ahead of the first ``until`` in the names of the items that ordinary reads show.
 
     Names from ``low`` up to ``high``, without it; one that lacks ``until`` has no head that counts.
     """
@@ -86,7 +86,7 @@ def heads_between(unit: Unit, lane: Lane, low: str, high: str, *, until: str) ->
 
 
 def rows_between(unit: Unit, lane: Lane, low: str, high: str, asked: Asked = EVERY) -> list[NamedRow]:
-    """Give the items of these names, those first that changed last."""
+    """Return the items of these names, those first that changed last."""
     bound = _bound(unit, lane, low, high)
     if asked.inside is None and asked.meets is None and asked.limit is None:
         return [NamedRow(*row) for row in fetch(unit, _all(unit.dialect), bound)][asked.offset :]
@@ -137,7 +137,7 @@ def _by_ids(dialect: str) -> sa.Select[Any]:
 
 @lru_cache(maxsize=256)
 def _ids(dialect: str, kinds: tuple[tuple[Order, bool], ...], ends: bool) -> sa.Select[Any]:
-    """Give the statement of the ids; ``kinds`` say of each comparison its order, and whether it is with a text."""
+    """Return the statement of the ids; ``kinds`` say of each comparison its order, and whether it is with a text."""
     compared = _compared_in_postgresql if dialect == "postgresql" else _compared_in_sqlite
     found = sa.select(items.c.id).where(*_SHOWN, *(compared(kinds) if kinds else ())).order_by(*_NEWEST)
     return found.limit(sa.bindparam("last", type_=sa.Integer)) if ends else found
@@ -170,7 +170,7 @@ def _compared_in_postgresql(kinds: Sequence[tuple[Order, bool]]) -> Iterator[Any
 
 @cache
 def _first_names(dialect: str) -> sa.Select[Any]:
-    """Give the statement of one name for each head, in their order: the first behind all names of the head before."""
+    """Return the statement of one name for each head, in their order: the first behind all names of the head before."""
     name, until = items.c.external_id, sa.bindparam("until", type_=sa.Text)
 
     def first(*conditions: Any) -> Any:

@@ -22,7 +22,7 @@ _MENTION_COLUMNS: Final = [mentions.c[name] for name in Mention.__dataclass_fiel
 def read_edges(
     unit: Unit, lane_id: int, node_ids: Iterable[str], *, incoming: bool = False, types: Sequence[str] = ()
 ) -> list[Edge]:
-    """Give the lane's edges that leave (or, ``incoming``, reach) any of ``node_ids``, in a fixed order."""
+    """Return the lane's edges that leave (or, ``incoming``, reach) any of ``node_ids``, in a fixed order."""
     statement = _edges_of(unit.dialect, incoming, bool(types))
     out: list[Edge] = []
     for batch in batches(dict.fromkeys(node_ids)):
@@ -65,13 +65,13 @@ _CONTRADICTING: Final = sa.select(edges.c.from_id, edges.c.to_id, edges.c.entry_
 
 
 def contradicting(unit: Unit, lane_id: int) -> list[Contradiction]:
-    """Give the pairs of items of which one contradicts the other, in a fixed order: there are few."""
+    """Return the pairs of items of which one contradicts the other, in a fixed order: there are few."""
     bound = {"t": unit.tenant, "l": lane_id, "e": "contradicts", "k": "item"}
     return sorted(Contradiction(*row) for row in fetch(unit, _CONTRADICTING, bound))
 
 
 def read_evidence(unit: Unit, lane_id: int, item_ids: Iterable[str]) -> dict[str, list[EvidenceRow]]:
-    """Give the evidence of items, by item, ordered by identity."""
+    """Return the evidence of items, by item, ordered by identity."""
     out: dict[str, list[EvidenceRow]] = {}
     for batch in batches(dict.fromkeys(item_ids)):
         bound = {"t": unit.tenant, "l": lane_id, "ids": list_value(unit.dialect, batch)}
@@ -138,12 +138,12 @@ def write_evidence(unit: Unit, lane_id: int, added: Sequence[EvidenceRow], remov
 
 
 def find_entities(unit: Unit, lane_id: int, normals: Iterable[str]) -> list[Entity]:
-    """Give the lane's entities of these normal names."""
+    """Return the lane's entities of these normal names."""
     return _entities_by(unit, lane_id, _BY_NORMAL, normals)
 
 
 def read_families(unit: Unit, lane_id: int, root_ids: Iterable[str]) -> list[Entity]:
-    """Give entities that are nobody's alias, and the entities that point to them."""
+    """Return entities that are nobody's alias, and the entities that point to them."""
     return _entities_by(unit, lane_id, _OF_ROOTS, root_ids)
 
 
@@ -191,7 +191,7 @@ def _ids_of_families(dialect: str) -> sa.CompoundSelect[Any]:
 
 
 def read_mentions(unit: Unit, lane_id: int, entity_ids: Iterable[str]) -> list[Mention]:
-    """Give where entities are mentioned."""
+    """Return where entities are mentioned."""
     out: list[Mention] = []
     for batch in batches(dict.fromkeys(entity_ids)):
         query = sa.select(*_MENTION_COLUMNS).where(
@@ -234,25 +234,25 @@ def drop_entities(unit: Unit, lane_id: int, entity_ids: Sequence[str], where: Se
 
 
 def lane_edges(unit: Unit, lane_id: int) -> list[Edge]:
-    """Give all of a lane's edges."""
+    """Return all of a lane's edges."""
     query = sa.select(*_EDGE_COLUMNS).where(edges.c.tenant_id == unit.tenant, edges.c.lane_id == lane_id)
     return [_edge(dict(row)) for row in unit.run(query).mappings()]
 
 
 def lane_evidence(unit: Unit, lane_id: int) -> list[EvidenceRow]:
-    """Give all of a lane's evidence."""
+    """Return all of a lane's evidence."""
     query = sa.select(*_EVIDENCE_COLUMNS).where(evidence.c.tenant_id == unit.tenant, evidence.c.lane_id == lane_id)
     return [EvidenceRow.from_row(dict(row)) for row in unit.run(query).mappings()]
 
 
 def lane_entities(unit: Unit, lane_id: int) -> list[Entity]:
-    """Give all of a lane's entities."""
+    """Return all of a lane's entities."""
     query = sa.select(*_ENTITY_COLUMNS).where(entities.c.tenant_id == unit.tenant, entities.c.lane_id == lane_id)
     return [Entity(**row) for row in unit.run(query).mappings()]
 
 
 def lane_mentions(unit: Unit, lane_id: int) -> list[Mention]:
-    """Give all of a lane's mentions."""
+    """Return all of a lane's mentions."""
     query = sa.select(*_MENTION_COLUMNS).where(mentions.c.tenant_id == unit.tenant, mentions.c.lane_id == lane_id)
     return [Mention(**row) for row in unit.run(query).mappings()]
 

@@ -30,17 +30,17 @@ def write_resources(unit: Unit, lane_id: int, rows: ResourceRows) -> None:
 
 
 def has_documents(unit: Unit, lane_ids: Sequence[int]) -> bool:
-    """Tell whether any of some lanes holds a document."""
+    """Return whether any of some lanes holds a document."""
     return any(fetch(unit, _ANY_DOCUMENT, {"t": unit.tenant, "l": lane_id}) for lane_id in lane_ids)
 
 
 def documents_at(unit: Unit, lane_id: int, uri: str, *, as_of: int | None = None) -> list[DocumentRow]:
-    """Give the versions of what was read at a uri, oldest first; ``as_of`` (microseconds) leaves out later ones."""
+    """Return the versions of what was read at a uri, oldest first; ``as_of`` (microseconds) leaves out later ones."""
     return _versions(unit, lane_id, documents.c.uri == uri, as_of=as_of)
 
 
 def versions_of(unit: Unit, lane_id: int, document_id: str, *, as_of: int | None = None) -> list[DocumentRow]:
-    """Give a document's versions, oldest first; ``as_of`` (microseconds) leaves out later ones."""
+    """Return a document's versions, oldest first; ``as_of`` (microseconds) leaves out later ones."""
     return _versions(unit, lane_id, documents.c.document_id == document_id, as_of=as_of)
 
 
@@ -58,7 +58,7 @@ def _versions(unit: Unit, lane_id: int, condition: sa.ColumnElement[bool], *, as
 
 
 def sections_of(unit: Unit, lane_id: int, document_id: str, number: int) -> list[SectionRow]:
-    """Give the sections of a version of a document, in reading order."""
+    """Return the sections of a version of a document, in reading order."""
     query = sa.select(*(sections.c[name] for name in _SECTION)).where(
         sections.c.tenant_id == unit.tenant, sections.c.lane_id == lane_id, sections.c.document_id == document_id,
         sections.c.number == number,

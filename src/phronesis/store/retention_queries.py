@@ -44,7 +44,7 @@ class Faded:
 
 
 def each_fading(unit: Unit, lane: Lane, wanted: Faded) -> Iterator[Fading]:
-    """Give the items that have not ended, wait in no quarantine, and may have faded, in no order, each once."""
+    """Return the items that have not ended, wait in no quarantine, and may have faded, in no order, each once."""
     due = sa.or_(
         *(sa.and_(items.c.kind == kind, items.c.recorded_at <= at) for kind, at in wanted.learned_by.items()),
         items.c.status == "archived", items.c.valid_to <= wanted.over, has_member(items.c.data, key(FORGETTING)),
@@ -86,7 +86,7 @@ _SPOKEN: Final = sa.select(evidence.c.item_id, evidence.c.polarity).where(
 
 
 def spoken_of(unit: Unit, lane_id: int) -> tuple[set[str], set[str]]:
-    """Give the items of which more is known than where they were taken from, and those that are spoken against."""
+    """Return the items of which more is known than where they were taken from, and those that are spoken against."""
     known, against = set[str](), set[str]()
     for item_id, polarity in fetch(unit, _SPOKEN, {"t": unit.tenant, "l": lane_id, "p": "source"}):
         known.add(item_id)
@@ -96,7 +96,7 @@ def spoken_of(unit: Unit, lane_id: int) -> tuple[set[str], set[str]]:
 
 
 def borne_by(unit: Unit, lane_id: int, sources: Collection[str]) -> dict[str, list[tuple[str, str]]]:
-    """Give, by item, of which items and parts of them some items are the source, or support them.
+    """Return, by item, of which items and parts of them some items are the source, or support them.
 
     One pass over the lane's evidence: there is no index by source, and one would cost every write.
     """
@@ -123,7 +123,7 @@ class Owner:
 
 
 def read_owners(unit: Unit, lane: Lane, ids: Iterable[str]) -> dict[str, Owner]:
-    """Give those of ``ids`` that the lane holds."""
+    """Return those of ``ids`` that the lane holds."""
     return {
         one.id: Owner(one.kind, one.status == "active" and one.ended is None and one.quarantine is None,
                       one.ended is None) for one in read_heads(unit, lane.lane_id, ids)

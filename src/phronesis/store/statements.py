@@ -37,7 +37,7 @@ class _Form:
     """What the driver's cursor is made with."""
 
     def for_rows(self, rows: Sequence[Mapping[str, Any]]) -> "_Form":
-        """Give the form without the columns that are seldom set, where no row sets any of them."""
+        """Return the form without the columns that are seldom set, where no row sets any of them."""
         short = self.short
         return self if short is None or any(short.seldom(row) != short.unset for row in rows) else short.form
 
@@ -133,7 +133,7 @@ def _with(fixed: Mapping[str, Any], values: Callable[[Mapping[str, Any]], Any]) 
 
 
 def _code(kind: Any) -> int | None:
-    """Give PostgreSQL's type code of a float: SQLAlchemy asks for it to tell what psycopg reads from decimals."""
+    """Return PostgreSQL's type code of a float: SQLAlchemy asks for it to tell what psycopg reads from decimals."""
     return _FLOAT8 if isinstance(kind, sa.Double) else None
 
 
@@ -245,7 +245,7 @@ def listed(column: sa.ColumnElement[str], dialect: str, name: str = "ids") -> sa
 
 
 def selected(column: sa.ColumnElement[str], values: Any, dialect: str) -> sa.ColumnElement[bool]:
-    """Give "the column is one of what a query of one column selects": of a few values, each looked up.
+    """Return "the column is one of what a query of one column selects": of a few values, each looked up.
 
     PostgreSQL joins with a query, and walks the tenant to do so; it looks an array's values up.
     """
@@ -255,7 +255,7 @@ def selected(column: sa.ColumnElement[str], values: Any, dialect: str) -> sa.Col
 
 
 def looked_up(column: sa.Column[str], dialect: str, name: str = "ids") -> sa.ColumnElement[bool]:
-    """Give "a row of the tenant whose column is one of a list", bound as ``t`` and as ``listed`` binds it.
+    """Return "a row of the tenant whose column is one of a list", bound as ``t`` and as ``listed`` binds it.
 
     For a column that an index holds right behind the tenant. Where that is not the table's key, SQLite holds it for
     cheaper to walk the tenant by the key than to look several values up, unless tenant and value are compared as one.
@@ -269,12 +269,12 @@ def looked_up(column: sa.Column[str], dialect: str, name: str = "ids") -> sa.Col
 
 
 def list_value(dialect: str, values: Sequence[str]) -> Any:
-    """Give a list as ``listed`` takes it."""
+    """Return a list as ``listed`` takes it."""
     return list(values) if dialect == "postgresql" else json.dumps(list(values))
 
 
 def batches(values: Iterable[_T], size: int = BATCH) -> Iterator[list[_T]]:
-    """Give ``values`` in lists of at most ``size``."""
+    """Return ``values`` in lists of at most ``size``."""
     batch: list[_T] = []
     for value in values:
         batch.append(value)

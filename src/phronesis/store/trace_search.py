@@ -108,7 +108,7 @@ def _files(path: str) -> list[Path]:
 
 
 def _joined_by_chance(database: Database, tenants: Sequence[str], probes: Probes) -> set[bytes]:
-    """Give the probes that come about where one column of a living row ends and the next begins.
+    """Return the probes that come about where one column of a living row ends and the next begins.
 
     SQLite stores a row's values without anything between them: "at 1" before an id that begins with "0" reads "at 10".
     """
@@ -129,7 +129,7 @@ def _pieces_in(path: Path, probes: Probes) -> Iterator[bytes]:
 
 
 def _found(probes: Probes, located: Iterable[Located]) -> Iterator[tuple[str, bytes]]:
-    """Give (place, probe) of each trace; many small bodies are looked at as one."""
+    """Return (place, probe) of each trace; many small bodies are looked at as one."""
     places: list[str] = []
     starts: list[int] = []
     gathered = bytearray()
@@ -155,7 +155,7 @@ def _counted(rows: Iterable[list[Located]], result: Scan) -> Iterator[Located]:
 
 
 def _surviving(unit: Unit) -> Iterator[Located]:
-    """Give the words that may be there: what is left of payloads, and the names of those who are."""
+    """Return the words that may be there: what is left of payloads, and the names of those who are."""
     parts = sa.select(payload_parts.c.body).where(
         payload_parts.c.tenant_id == unit.tenant, payload_parts.c.body.is_not(None)
     )
@@ -185,7 +185,7 @@ def _surviving(unit: Unit) -> Iterator[Located]:
 
 
 def _rows(unit: Unit) -> Iterator[list[Located]]:
-    """Give each row of each table with its texts and bytes, but for the log's bodies, which were looked at before."""
+    """Return each row of each table with its texts and bytes, but for the log's bodies, which were looked at before."""
     for table in metadata.sorted_tables:
         if table in _WORDLESS:
             continue
@@ -205,7 +205,7 @@ def _rows(unit: Unit) -> Iterator[list[Located]]:
 
 
 def _named(key: Any) -> str:
-    """Give a key that is a number or an id of ours; one that a caller chose may be what was erased."""
+    """Return a key that is a number or an id of ours; one that a caller chose may be what was erased."""
     return str(key) if isinstance(key, int) or _OWN_ID.fullmatch(str(key)) else "…"
 
 

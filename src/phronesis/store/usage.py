@@ -45,7 +45,7 @@ def _counted(dialect: str) -> sa.Select[Any]:
 
 
 def _adding() -> Any:
-    """Give what SQLite is told of each item: its first count here, or how much more. PostgreSQL: `_at_once`."""
+    """Return what SQLite is told of each item: its first count here, or how much more. PostgreSQL: `_at_once`."""
     first = sqlite.insert(usage).values(
         tenant_id=sa.bindparam("t"), lane_id=sa.bindparam("lane"), item_id=sa.bindparam("item"),
         count=sa.bindparam("known", type_=sa.BigInteger) + sa.bindparam("more", type_=sa.BigInteger),
@@ -61,7 +61,7 @@ _MORE: Final = _adding()
 
 @cache
 def _at_once() -> tuple[Any, Any]:
-    """Give what PostgreSQL is told in two statements, where it would take a round trip for each of 500 items.
+    """Return what PostgreSQL is told in two statements, where it would take a round trip for each of 500 items.
 
     First the counts of items that were never counted here, then what came now. Rows are bound as one JSON text:
     lane, item, what was ``known`` of it before, how often ``more``, and when last (``at``).
@@ -184,7 +184,7 @@ def _store(unit: Unit, counts: dict[str, tuple[int, int]]) -> None:
 
 
 def used_since(unit: Unit, lane_id: int) -> dict[str, tuple[int, int]]:
-    """Give the items of a lane that were shown since they last said so, but those that ended.
+    """Return the items of a lane that were shown since they last said so, but those that ended.
 
     How often all in all, and when last, in microseconds since 1970 UTC.
     """
@@ -244,7 +244,7 @@ class UsedMemories:
 
     @classmethod
     def over(cls, database: Database) -> "UsedMemories":
-        """Give one that writes to a database."""
+        """Return one that writes to a database."""
         return cls(Aside(database, _store_run_reads))
 
     def note(self, tenant: str, lane: LaneName, run_id: str, uses: Sequence[Use]) -> None:
@@ -259,17 +259,17 @@ class UsedMemories:
 
 
 def owner_of(lane: LaneName) -> str:
-    """Give the number of whoever a lane is of."""
+    """Return the number of whoever a lane is of."""
     return derived_id("used", lane.kind, lane.name)
 
 
 def number_of(lane: LaneName, run_id: str) -> str:
-    """Give the number of a run of a lane."""
+    """Return the number of a run of a lane."""
     return derived_id("used", owner_of(lane), run_id)
 
 
 def used_by(unit: Unit, lane: LaneName, run_id: str) -> list[Use]:
-    """Give what a run read: what it took whole, then what it found, the nearest first."""
+    """Return what a run read: what it took whole, then what it found, the nearest first."""
     rows = unit.run(_ROWS, {"t": unit.tenant, "r": number_of(lane, run_id)})
     return [Use(row.item_id, row.part, row.via, row.distance) for row in rows]
 

@@ -70,7 +70,7 @@ def reinforce(work: Round, wishes: Iterable[Reinforcement], *, trends: AbstractS
 
 
 def _same_evidence(work: Round, ids: AbstractSet[str]) -> str | None:
-    """Give the behaviour that counts most of these memories already: it is found once more.
+    """Return the behaviour that counts most of these memories already: it is found once more.
 
     No trend, and a side in the place of what it is one of.
     """
@@ -83,7 +83,7 @@ def _same_evidence(work: Round, ids: AbstractSet[str]) -> str | None:
 
 
 def _of_one_conversation(memories: Sequence[Item]) -> bool:
-    """Tell whether all was said in one session, on one day (NM-13). Of what has no session that is not known.
+    """Return whether all was said in one session, on one day (NM-13). Of what has no session that is not known.
 
     A session that goes on for days is many conversations: some callers have one session a user.
     """
@@ -93,7 +93,7 @@ def _of_one_conversation(memories: Sequence[Item]) -> bool:
 
 
 def _spent(work: Round) -> frozenset[str]:
-    """Give the memories that counted for a behaviour that time dissolved: it begins anew with others."""
+    """Return the memories that counted for a behaviour that time dissolved: it begins anew with others."""
     return frozenset().union(
         *(work.supporting(trait.id) for trait in work.gone.values()
           if trait.ended == "dissolved" and not trait.data["strength"]["trend"])
@@ -148,7 +148,7 @@ def without_twins(
 
 
 def _both(earlier: Fresh, later: Fresh) -> Fresh:
-    """Give one wish for two that say the same: the behaviour, where one is and has enough memories."""
+    """Return one wish for two that say the same: the behaviour, where one is and has enough memories."""
     if isinstance(earlier, NewTrend) and _enough(later):
         return _with(later, earlier.evidence_ids)
     return _with(earlier, later.evidence_ids)
@@ -170,7 +170,7 @@ def _as_reinforcement(wish: Fresh, trait: Item) -> Reinforcement:
 def _once(
     likeness: Likeness, tenant: str, wishes: Sequence[Upgrade], traits: Mapping[str, Item]
 ) -> tuple[list[Upgrade], list[RefusedWish]]:
-    """Give the upgrades that say something new among traits of what they make, and the refusals of the others."""
+    """Return the upgrades that say something new among traits of what they make, and the refusals of the others."""
     kept: dict[int, Upgrade] = {}
     for subtype in dict.fromkeys(wish.new_subtype for wish in wishes):
         known = [one.content for one in traits.values() if one.live and one.data["subtype"] == subtype]
@@ -200,7 +200,7 @@ FEW: Final = 20
 
 
 def links_of(memories: Sequence[Item], new: AbstractSet[str]) -> list[Link]:
-    """Give the links of the new memories to any that were learned before them, oldest first, the nearest of each."""
+    """Return the links of the new memories to any that were learned before them, oldest first, the nearest of each."""
     weights = _weighed(memories)
     holders: dict[str, list[int]] = {}
     out: list[Link] = []
@@ -236,7 +236,7 @@ def _nearest(
 
 
 def _weighed(memories: Sequence[Item]) -> list[dict[str, float]]:
-    """Give each memory's words with their weights, of length 1 together."""
+    """Return each memory's words with their weights, of length 1 together."""
     words = [Counter(tokenize(memory.content)) for memory in memories]
     found = Counter(word for counted in words for word in counted)
     most = max(FEW, COMMON * len(memories))

@@ -40,7 +40,7 @@ _COUNTED: Final = frozenset({"support", "contra"})
 
 
 def without_withdrawn(view: LaneView, entry: Entry, changes: Changes, held: Mapping[str, Item]) -> Changes:
-    """Give the changes with the evidence of traits that goes with them. ``held`` are the items that they touch."""
+    """Return the changes with the evidence of traits that goes with them. ``held`` are the items that they touch."""
     gone = {patch.item_id for patch in changes.patches if _withdraws(entry, patch, held.get(patch.item_id))}
     if not gone:
         return changes
@@ -64,7 +64,7 @@ def _withdraws(entry: Entry, patch: Patch, item: Item | None) -> bool:
 
 
 def _bare(view: LaneView, traits: Mapping[str, Item], going: Iterable[EvidenceRow]) -> list[Item]:
-    """Give the traits that nothing supports without what goes."""
+    """Return the traits that nothing supports without what goes."""
     dropped = {row.identity for row in going}
     left = view.evidence(traits)
     return [
@@ -111,7 +111,7 @@ def contradict(work: Round, wishes: Iterable[Contradicted]) -> None:
 
 
 def doubtful(work: Round) -> list[str]:
-    """Give the traits that a special reflection is due for, oldest first; none that a person wrote."""
+    """Return the traits that a special reflection is due for, oldest first; none that a person wrote."""
     return [trait_id for trait_id, trait in work.traits.items()
             if not trait.data.get(SIDES) and not trait.data.get(CORRECTED) and _doubted(work, trait)]  # fmt: skip
 
@@ -170,7 +170,7 @@ def _split(work: Round, trait: Item, said: Reconsidered) -> None:
 
 
 def _sides(work: Round, trait: Item, given: Sequence[Side]) -> list[tuple[Side, list[EvidenceRow]]]:
-    """Give the two sides with their evidence, that of the trait's old words first."""
+    """Return the two sides with their evidence, that of the trait's old words first."""
     rows = work.rows.get(trait.id, [])
     by_words = {form_of(side.content): side for side in given if side.content.strip()}
     named = [*by_words.values()][:_NO_SIDES]
@@ -216,7 +216,7 @@ _FIELDS: Final = {"content": "content", "context": "data.context", "facet": "dat
 
 
 def correction_payload(*, content: object = None, context: object = None, facet: object = None) -> dict[str, Any]:
-    """Give what is recorded of a correction; InputError names the field."""
+    """Return what is recorded of a correction; InputError names the field."""
     given: dict[str, Any] = {}
     if content is not None:
         words = check_text(content, field="content").strip()

@@ -165,7 +165,7 @@ class Asking:
         return (None if answer.value is None else answer.value.reconsidered()), thought
 
     def _earlier(self, bench: Bench, entry: Entry, material: Material) -> tuple[Thought, list[Item]]:
-        """Give what new memories are linked to, and what was found for the questions of the first stage."""
+        """Return what new memories are linked to, and what was found for the questions of the first stage."""
         known = {memory.id: memory for memory in material.memories if memory.id not in material.new}
         linked = [link.to_id for link in sorted(material.links, key=lambda link: -link.weight)]
         if self.questions is None:

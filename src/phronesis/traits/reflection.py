@@ -49,7 +49,7 @@ def make_cycle(
     error: str | None = None,
     **told: Any,
 ) -> Item:
-    """Give the item of a reflection that ran; with ``error`` of a round that was skipped."""
+    """Return the item of a reflection that ran; with ``error`` of a round that was skipped."""
     data = {
         "status": COMPLETED if error is None else FAILED, "trigger_type": trigger["reason"],
         "trigger_value": trigger.get("value"), "memories_scanned": trigger["new_memories"],
@@ -143,7 +143,7 @@ class Reflecting:
     thresholds: Thresholds = field(default_factory=Thresholds)
 
     def __call__(self, bench: Bench, entry: Entry) -> Sequence[Outcome]:
-        """Give what applying needs; nothing more than why where nothing is due or nothing is new."""
+        """Return what applying needs; nothing more than why where nothing is due or nothing is new."""
         with bench.view() as view:
             material = scan(view, entry)
             scope = view.scope_fields()
@@ -237,7 +237,7 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
 
 
 def _due(material: Material, entry: Entry, thresholds: Thresholds) -> Due:
-    """Say whether the reflection is due: another may have done its work since it was asked for."""
+    """Return whether the reflection is due: another may have done its work since it was asked for."""
     payload = entry.payload
     learned = material.learned
     asked = {name: bool(payload.get(name)) for name in ("force", "session_ended", "daily")}
@@ -254,7 +254,7 @@ def _skipped(name: str, thought: Thought) -> Outcome:
 
 
 def handlers(prepare: Prepare | None) -> tuple[Handler, ...]:
-    """Give the handler of ``reflect``, prepared so."""
+    """Return the handler of ``reflect``, prepared so."""
     return (Handler(verb=REFLECT, apply=apply, prepare=prepare),)
 
 

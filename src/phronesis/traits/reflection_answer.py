@@ -123,7 +123,7 @@ class Reflected(Form):
         return given
 
     def wishes(self) -> Wishes:
-        """Give what it wishes."""
+        """Return what it wishes."""
         return Wishes(
             new_trends=[NewTrend(**one.model_dump()) for one in self.new_trends],
             new_behaviors=[NewBehavior(**one.model_dump()) for one in self.new_behaviors],
@@ -160,7 +160,7 @@ class Special(Form):
         return [] if given is None else given
 
     def reconsidered(self) -> Reconsidered:
-        """Give what it makes of the trait."""
+        """Return what it makes of the trait."""
         return Reconsidered(
             action=self.action, reasoning=self.reasoning[:MAX_SENTENCE], new_content=self.new_content,
             sides=[Side(**one.model_dump()) for one in self.split],
@@ -182,7 +182,7 @@ class ReflectAsker(Protocol):
         ...
 
     def ask(self, tenant: str, task: Task[Any]) -> Answer[Any]:
-        """Give an answer of the task's form, or why there is none."""
+        """Return an answer of the task's form, or why there is none."""
         ...
 
 
@@ -193,7 +193,7 @@ _KINDS: Final[Mapping[str, Any]] = {
 
 
 def as_body(wishes: Wishes) -> dict[str, Any]:
-    """Give wishes as an outcome holds them, under the source's keys."""
+    """Return wishes as an outcome holds them, under the source's keys."""
     return {
         name: [{key: list(value) if isinstance(value, tuple | list) else value for key, value in _fields(one).items()}
                for one in getattr(wishes, name)]
@@ -207,7 +207,7 @@ def from_body(body: Mapping[str, Any]) -> Wishes:
 
 
 def special_body(trait_id: str, said: Reconsidered) -> dict[str, Any]:
-    """Give what a special reflection said of a trait as an outcome holds it."""
+    """Return what a special reflection said of a trait as an outcome holds it."""
     sides: Sequence[Mapping[str, Any]] = [
         _fields(side) | {"evidence_ids": list(side.evidence_ids)} for side in said.sides
     ]

@@ -65,19 +65,19 @@ class Round:
         )  # fmt: skip
 
     def strength(self, trait_id: str) -> Strength:
-        """Give where a trait stands."""
+        """Return where a trait stands."""
         return weighed(self.traits[trait_id], self._sorted(trait_id))
 
     def known(self, trait_id: str) -> frozenset[str]:
-        """Give the memories that a trait counts already, either way."""
+        """Return the memories that a trait counts already, either way."""
         return frozenset(row.source_key for row in self.rows.get(trait_id, ()))
 
     def supporting(self, trait_id: str) -> frozenset[str]:
-        """Give the memories that support a trait."""
+        """Return the memories that support a trait."""
         return frozenset(row.source_key for row in self.rows.get(trait_id, ()) if row.polarity == "support")
 
     def evidence(self, ids: Iterable[str], *, but: AbstractSet[str] = frozenset()) -> list[Item]:
-        """Give those of ``ids`` that are memories here, each once, oldest first: what does not exist adds nothing."""
+        """Return those of ``ids`` that are memories here, each once, oldest first: what does not exist adds nothing."""
         found = [self.memories[one] for one in dict.fromkeys(ids) if one in self.memories and one not in but]
         return sorted(found, key=lambda memory: (memory.recorded_at, memory.id))
 
@@ -89,7 +89,7 @@ class Round:
         self._refold(trait_id)
 
     def inherit(self, trait_id: str, rows: Iterable[EvidenceRow]) -> None:
-        """Give a trait the evidence of others, as why it is there: of memories that live no more, too.
+        """Return a trait the evidence of others, as why it is there: of memories that live no more, too.
 
         A memory that supports one of them speaks for the whole, whatever it says of another.
         """
@@ -169,13 +169,13 @@ class Round:
         self.refused.append(RefusedWish(operation=operation, rule=rule, reason=reason, content=content[:MAX_CONTENT]))
 
     def same_words(self, content: str) -> str | None:
-        """Give the trait that lives and says the same in the same words, or None; a side before what it is one of."""
+        """Return the trait that lives and says the same in the same words, or None; a side before what it is one of."""
         form = form_of(content)
         found = [trait for trait in self.traits.values() if form_of(trait.content) == form]
         return min(found, key=lambda trait: bool(trait.data.get(SIDES))).id if found else None
 
     def taken_back(self, content: str, evidence: AbstractSet[str], *, subtype: str = "behavior") -> bool:
-        """Whether a person took back a trait of these words, or one of its subtype with half of this evidence.
+        """Return whether a person took back a trait of these words, or one of its subtype with half of this evidence.
 
         Then it does not come back. What was made of others has their evidence, and taking it back takes none of them;
         what went with its whole reflection may be found again, as if that had not been.
@@ -203,11 +203,11 @@ class Round:
 
 
 def form_of(content: str) -> str:
-    """Give a sentence without what spelling and a full stop make of it: the same words are the same trait."""
+    """Return a sentence without what spelling and a full stop make of it: the same words are the same trait."""
     kept = content[:MAX_CONTENT]
     return " ".join(unicodedata.normalize("NFKC", kept).casefold().split()).rstrip(".。!！")
 
 
 def context_of(given: str | None) -> str:
-    """Give one of the contexts; general for any other word."""
+    """Return one of the contexts; general for any other word."""
     return given if given in CONTEXTS else GENERAL

@@ -40,14 +40,14 @@ class Reflector:
     _locks: WeakValueDictionary[tuple[str, LaneName], Lock] = field(default_factory=WeakValueDictionary)
 
     def due(self, tenant: str, name: LaneName, now: datetime, **asked: bool) -> Due:
-        """Say whether a reflection on a lane is due; ``asked`` are force, session_ended and daily."""
+        """Return whether a reflection on a lane is due; ``asked`` are force, session_ended and daily."""
         with self.database.transaction(tenant, "read") as unit:
             lane = find_lane(unit, name)
             learned = Learned(memories=0, importance=0) if lane is None else _learned(LaneView(unit, lane))
         return due(learned, now, self.thresholds, **asked)
 
     def seen(self, tenant: str, name: LaneName) -> dict[str, Any]:
-        """Give what an entry says of its caller's view: the last reflection, and the traits recalled since."""
+        """Return what an entry says of its caller's view: the last reflection, and the traits recalled since."""
         with self.database.transaction(tenant, "read") as unit:
             lane = find_lane(unit, name)
             if lane is None:
@@ -60,13 +60,13 @@ class Reflector:
         return {name: value for name, value in told.items() if value}
 
     def said(self, tenant: str, entry_id: str) -> dict[str, Any]:
-        """Give what an entry says of it: the same call again must say the same."""
+        """Return what an entry says of it: the same call again must say the same."""
         with self.database.transaction(tenant, "read") as unit:
             payload = load_entry(unit, entry_id).payload
         return {name: payload[name] for name in ("last", "recalled") if name in payload}
 
     def since(self, tenant: str, name: LaneName, seen: Mapping[str, Any]) -> ReflectionCycle | None:
-        """Give the last reflection where it is another than was ``seen``."""
+        """Return the last reflection where it is another than was ``seen``."""
         last = self._last(tenant, name)
         return None if last is None or last.id == seen.get("last") else cycle_of(last)
 
@@ -112,7 +112,7 @@ class Reflector:
             return lane is not None and bool(LaneView(unit, lane).find(kinds=(TRAIT,), limit=1))
 
     def came_to(self, tenant: str, entry: Entry) -> ReflectionCycle:
-        """Give the reflection of an entry; where another had done its work by then, that one."""
+        """Return the reflection of an entry; where another had done its work by then, that one."""
         with self.database.transaction(tenant, "read") as unit:
             lane = get_lane(unit, entry.lane_id)
             made = [delta.item_id for delta in deltas_of_entry(unit, lane.lane_id, entry.id)]

@@ -51,7 +51,7 @@ class Material:
     links: Sequence[Link] = ()
 
     def latest(self) -> list[Item]:
-        """Give all that is new, and of the rest the latest, oldest first."""
+        """Return all that is new, and of the rest the latest, oldest first."""
         room = max(0, MOST_COMPARED - len(self.new))
         earlier = [memory for memory in self.memories if memory.id not in self.new]
         kept = {memory.id for memory in earlier[max(0, len(earlier) - room) :]} | self.new
@@ -82,12 +82,12 @@ class Material:
 
 
 def last_cycle(view: LaneView) -> Item | None:
-    """Give the last reflection that was completed and not taken back."""
+    """Return the last reflection that was completed and not taken back."""
     return _completed(view.find(kinds=(CYCLE,)))
 
 
 def failed_since(view: LaneView) -> list[datetime]:
-    """Give when the reflections were that failed since the last one that was completed, oldest first."""
+    """Return when the reflections were that failed since the last one that was completed, oldest first."""
     cycles = view.find(kinds=(CYCLE,))
     done = _completed(cycles)
     return [one.recorded_at for one in cycles[0 if done is None else cycles.index(done) + 1 :]]
@@ -115,7 +115,7 @@ def _completed(cycles: Sequence[Item]) -> Item | None:
 
 
 def _memories(view: LaneView, entry: Entry) -> list[Item]:
-    """Give the memories that lived before an entry, though they may have ended since."""
+    """Return the memories that lived before an entry, though they may have ended since."""
     there = view.lane.applied_seq < entry.seq
     return [item for item in _held(view, MEMORY_KINDS, entry, live=there) if item.live]
 
@@ -126,7 +126,7 @@ def _held(view: LaneView, kinds: Sequence[str], entry: Entry, *, live: bool) -> 
 
 
 def seen_memory(memory: Item) -> SeenMemory:
-    """Give a memory as rules and models are shown it."""
+    """Return a memory as rules and models are shown it."""
     return SeenMemory(
         id=memory.id, content=memory.content, kind=memory.kind, at=memory.occurred_at or memory.recorded_at,
         session_id=memory.session_id, importance=memory.importance, subject=memory.subject, key=memory.key,
@@ -135,7 +135,7 @@ def seen_memory(memory: Item) -> SeenMemory:
 
 
 def seen_trait(trait: Item, evidence: Sequence[EvidenceRow], moment: datetime) -> SeenTrait:
-    """Give a trait as rules and models are shown it, at a time."""
+    """Return a trait as rules and models are shown it, at a time."""
     confidence = confidence_at(trait, moment)
     return SeenTrait(
         id=trait.id, content=trait.content, stage=trait.stage or TREND, subtype=trait.data["subtype"],
@@ -145,7 +145,7 @@ def seen_trait(trait: Item, evidence: Sequence[EvidenceRow], moment: datetime) -
 
 
 def open_traits(material: Material) -> list[Item]:
-    """Give the traits that may be reinforced or contradicted: those that live, sides instead of what has sides."""
+    """Return the traits that may be reinforced or contradicted: those that live, sides instead of what has sides."""
     return [trait for trait in material.traits.values() if trait.live and not trait.data.get(SIDES)]
 
 

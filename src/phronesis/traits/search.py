@@ -63,7 +63,7 @@ class Filter:
 
     @classmethod
     def of(cls, min_stage: object, subtype: object, context: object) -> "Filter":
-        """Give the filter of what a caller gave."""
+        """Return the filter of what a caller gave."""
         stages, subtypes, contexts = (
             [name for name in known if name == given]
             for known, given in ((RANKS, min_stage), (SUBTYPES, subtype), (CONTEXTS, context))
@@ -76,7 +76,7 @@ class Filter:
         return RANKS[RANKS.index(self.min_stage) :]
 
     def lets_through(self, trait: Trait) -> bool:
-        """Whether a trait is of the subtype, and shows in the context, by itself or by one of its sides."""
+        """Return whether a trait is of the subtype, and shows in the context, by itself or by one of its sides."""
         contexts = {trait.context, *(side.context for side in trait.sides)}
         return self.subtype in (None, trait.subtype) and (self.context is None or self.context in contexts)
 
@@ -102,7 +102,7 @@ class _Read:
     _lanes: "OrderedDict[tuple[str, int], _Kept]" = field(default_factory=OrderedDict)
 
     def of(self, unit: Unit, lane: Lane) -> dict[Filter, list[Trait]]:
-        """Give what is kept of a lane, for the caller to read and to add to."""
+        """Return what is kept of a lane, for the caller to read and to add to."""
         name = (unit.tenant, lane.lane_id)
         with self._lock:
             known = self._lanes.get(name)
@@ -131,7 +131,7 @@ class TraitBook:
     read: _Read = field(default_factory=_Read)
 
     def listed(self, tenant: str, name: LaneName, wanted: Wanted, which: Filter) -> list[Trait]:
-        """Give a user's traits, the surest stage first, in it the surest."""
+        """Return a user's traits, the surest stage first, in it the surest."""
         with self.database.transaction(tenant, "read") as unit:
             lane = find_lane(unit, name)
             if lane is None:
@@ -142,13 +142,13 @@ class TraitBook:
             return list(known[which])
 
     def as_trait(self, tenant: str, item: Item, as_of: int | None = None) -> Trait:
-        """Give an item of kind trait as one, as of a time."""
+        """Return an item of kind trait as one, as of a time."""
         with self.database.transaction(tenant, "read") as unit:
             lane = get_lane(unit, lane_of_item(unit, item.id) or 0)
             return _as_traits(unit, lane, [item], as_of)[0]
 
     def evidence(self, tenant: str, item: Item, as_of: int | None = None) -> list[TraitEvidence]:
-        """Give what speaks for and against a trait, oldest first, each with what the memory says."""
+        """Return what speaks for and against a trait, oldest first, each with what the memory says."""
         with self.database.transaction(tenant, "read") as unit:
             lane = get_lane(unit, lane_of_item(unit, item.id) or 0)
             rows = known_evidence(unit, lane.lane_id, [item.id], as_of=as_of).get(item.id, [])
@@ -159,21 +159,21 @@ class TraitBook:
         return [told(row, memories.get(row.source_key)) for row in ordered if row.polarity in ("support", "contra")]
 
     def cycles(self, tenant: str, name: LaneName, *, limit: int) -> list[ReflectionCycle]:
-        """Give a user's reflections, newest first; those that were taken back are left out."""
+        """Return a user's reflections, newest first; those that were taken back are left out."""
         with self.database.transaction(tenant, "read") as unit:
             lane = find_lane(unit, name)
             found = [] if lane is None else newest_items(unit, lane, Wanted(kinds=[CYCLE]), limit=limit)
         return [cycle_of(item) for item in found]
 
     def cycle(self, tenant: str, cycle_id: str) -> ReflectionCycle:
-        """Give a reflection by its id."""
+        """Return a reflection by its id."""
         with self.database.transaction(tenant, "read") as unit:
             lane = get_lane(unit, lane_of_item(unit, cycle_id) or 0)
             return cycle_of(read_items(unit, lane, [cycle_id])[cycle_id])
 
 
 def last_reflected(unit: Unit, lane: Lane, as_of: int | None = None) -> datetime | None:
-    """Give when a lane was last reflected on, up to a time; None: never."""
+    """Return when a lane was last reflected on, up to a time; None: never."""
     limit = LOOKED_AT
     while True:
         found = newest_items(unit, lane, Wanted(kinds=[CYCLE], as_of=as_of), limit=limit)
@@ -193,7 +193,7 @@ def _listed(unit: Unit, lane: Lane, wanted: Wanted, which: Filter) -> list[Trait
 
 
 def _found(unit: Unit, lane: Lane, wanted: Wanted, stages: Sequence[str]) -> list[Item]:
-    """Give the traits at these stages that stand by themselves, as they were at the times asked for."""
+    """Return the traits at these stages that stand by themselves, as they were at the times asked for."""
     if wanted.as_of is None:
         found = live_by_stage(unit, lane, TRAIT, stages)
     else:

@@ -41,7 +41,7 @@ class Thought:
     error: str | None = None
 
     def plus(self, other: "Thought") -> "Thought":
-        """Give both together, for what was said and spent."""
+        """Return both together, for what was said and spent."""
         return replace(
             self, said=[*self.said, *other.said], seen=[*self.seen, *other.seen],
             stands_on=[*self.stands_on, *other.stands_on], spent=self.spent.plus(other.spent),
@@ -49,7 +49,7 @@ class Thought:
         )  # fmt: skip
 
     def refusing(self, wish: RefusedWish) -> "Thought":
-        """Give it with one more refused wish."""
+        """Return it with one more refused wish."""
         return replace(self, refused=[*self.refused, wish])
 
 
@@ -102,7 +102,7 @@ class Guard(Protocol):
 
 
 def sift(guard: Guard, wishes: Wishes, material: Material) -> tuple[Wishes, list[RefusedWish]]:
-    """Give the wishes that speak of nothing sensitive, and the refusals of the others."""
+    """Return the wishes that speak of nothing sensitive, and the refusals of the others."""
     words = {memory.id: memory.content for memory in material.memories}
     traits = {trait.id: trait.content for trait in material.traits.values()}
     refused: list[RefusedWish] = []
@@ -128,7 +128,7 @@ def sift(guard: Guard, wishes: Wishes, material: Material) -> tuple[Wishes, list
 
 
 def sensitive_words(guard: Guard, said: Reconsidered) -> RefusedWish | None:
-    """Give the refusal of what a special reflection said where it speaks of something sensitive."""
+    """Return the refusal of what a special reflection said where it speaks of something sensitive."""
     for text in (said.new_content, said.reasoning, *(side.content for side in said.sides)):
         finding = guard.of_trait(text, []) if text else None
         if finding is not None:
@@ -137,7 +137,7 @@ def sensitive_words(guard: Guard, said: Reconsidered) -> RefusedWish | None:
 
 
 def withheld(guard: Guard, answers: Sequence[Outcome], *, refused: bool) -> list[Outcome]:
-    """Give a model's answers as they may be kept: without their text where something in them was refused.
+    """Return a model's answers as they may be kept: without their text where something in them was refused.
 
     What was no answer at all, or only asked for searches, has no wishes to sift: there the text itself is looked at.
     """

@@ -38,7 +38,7 @@ class Likeness:
     embedders: Embedders
 
     def among(self, bench: Bench, memories: Sequence[Item]) -> Cosines | None:
-        """Give the cosines among memories, or None."""
+        """Return the cosines among memories, or None."""
         encoder = self.embedders.serving(bench.tenant)
         if encoder is None or not memories:
             return None
@@ -63,7 +63,9 @@ class Likeness:
         return cosines
 
     def twins(self, tenant: str, texts: Sequence[str], known: Sequence[str]) -> list[int | None]:
-        """Give for each text the place, in ``known`` followed by ``texts``, of what says the same; None: nothing does.
+        """Return for each text the place, in ``known`` followed by ``texts``, of what says the same.
+
+        None: nothing does.
 
         It is the likest of the known ones, else of the texts before it.
         """
@@ -83,7 +85,7 @@ class Likeness:
 
 
 def seen_twice(own: Floats, beside: Floats) -> Floats:
-    """Give the unit rows by which memories are compared, of those of two encoders."""
+    """Return the unit rows by which memories are compared, of those of two encoders."""
     return side_by_side([(own, 1 - BESIDE), (beside, BESIDE)])
 
 
@@ -93,7 +95,7 @@ def _likest(scores: Floats, places: range) -> int | None:
 
 
 def _vectors(bench: Bench, encoder: Embedder, memories: Sequence[Item]) -> Floats:
-    """Give the memories' vectors, row by row; zeros where a text has none."""
+    """Return the memories' vectors, row by row; zeros where a text has none."""
     documents = {document_id(memory.id, WHOLE, memory.version): n for n, memory in enumerate(memories)}
     out = np.zeros((len(memories), encoder.dimension), dtype=np.float32)
     found = set()

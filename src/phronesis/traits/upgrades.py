@@ -25,7 +25,7 @@ KNOWN: Final = "known"
 
 
 def is_trend(trait: Item) -> bool:
-    """Whether a trait is a trend still."""
+    """Return whether a trait is a trend still."""
     return trait.stage == TREND
 
 
@@ -131,7 +131,7 @@ def refuse_others(work: Round, wishes: Iterable[Upgrade]) -> None:
 
 
 def _refusal(work: Round, wish: Upgrade) -> tuple[str, str] | None:
-    """Give the rule that an upgrade breaks, and how; None when it is lawful."""
+    """Return the rule that an upgrade breaks, and how; None when it is lawful."""
     wanted, least = FROM[wish.new_subtype]
     members = _members(work, wish)
     if not wish.new_content.strip():
@@ -176,7 +176,10 @@ def _make(work: Round, wish: Upgrade) -> None:
 
 
 def _members(work: Round, wish: Upgrade) -> Sequence[Item]:
-    """Give the traits of an upgrade that live. A trait that was made of another is no subtype that fits: no cycles."""
+    """Return the traits of an upgrade that live.
+
+    A trait that was made of another is no subtype that fits: no cycles.
+    """
     listed = [work.traits[one] for one in dict.fromkeys(wish.from_trait_ids) if one in work.traits]
     return [trait for trait in listed if not trait.data.get(SIDES)]
 

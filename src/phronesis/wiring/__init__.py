@@ -203,7 +203,7 @@ def _answering(
 
 
 def _outside(policy: Policy) -> OutsideIndex | None:
-    """Give the index outside the database that the policy names, or None."""
+    """Return the index outside the database that the policy names, or None."""
     named = policy.reasoning.index
     if named.backend == "native":
         return None
@@ -246,7 +246,7 @@ def _reflecting(own: TraitRules, roster: Roster, embedders: Embedders, searcher:
 
 
 def _mind(roster: Roster, embedders: Embedders, searcher: Search, guard: Guard) -> Mind:
-    """Give who reflects: the model of the role, perhaps after questions, or rules."""
+    """Return who reflects: the model of the role, perhaps after questions, or rules."""
     asker = roster.asker("reflect")
     if asker is None:
         return Ruling(Likeness(embedders), guard)
@@ -354,7 +354,7 @@ _SQLITE = "sqlite:///"
 
 
 def examine(url: str | None, *, policy: PolicySource | None = None, tenant: str | None = None) -> DoctorReport:
-    """Give what ``doctor`` finds; of a store that cannot be opened, why, and how to mend it.
+    """Return what ``doctor`` finds; of a store that cannot be opened, why, and how to mend it.
 
     A policy's mistakes are a finding each, with the line; the store is not looked at then. InputError: the url or the
     tenant itself is wrong.

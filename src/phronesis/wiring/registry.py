@@ -80,7 +80,7 @@ class Preparing:
 
 
 def make_registry(preparing: Preparing, *, refs: RefRules | None = None, terms: Terms = USUAL) -> Registry:
-    """Give every verb's handler; a new engine is a new line here.
+    """Return every verb's handler; a new engine is a new line here.
 
     ``refs`` says which references of turns become documents, ``terms`` what the policy says of stated items.
     """
@@ -116,7 +116,7 @@ def _conversing(extract: Prepare | None, refs: RefRules) -> list[Handler]:
 
 
 def make_projector() -> Projector:
-    """Give the projector; a kind that is searched in parts of its own is a line here."""
+    """Return the projector; a kind that is searched in parts of its own is a line here."""
     by_kind = {
         REASONING: project_reasoning, runs.RUN: no_parts, CYCLE: no_parts, TRAIT: project_trait, L1: project_event,
         PATTERN: project_learned, PRINCIPLE: project_learned, MARK: no_parts, DOCUMENT: no_parts,
@@ -126,7 +126,7 @@ def make_projector() -> Projector:
 
 
 def with_keeping(handlers: Sequence[Handler], folds: Mapping[str, Fold]) -> Registry:
-    """Give a registry of ``handlers`` and of the verbs that stand on them all: retry and rederive."""
+    """Return a registry of ``handlers`` and of the verbs that stand on them all: retry and rederive."""
     retrying = [*handlers, retry_handler(Registry(handlers, folds))]
     again = Stepper(Registry(retrying, folds, CONSEQUENCES), make_projector())
     return Registry([*retrying, rederive_handler(again)], folds, CONSEQUENCES)
@@ -136,7 +136,7 @@ def with_keeping(handlers: Sequence[Handler], folds: Mapping[str, Fold]) -> Regi
 
 
 def make_ref_rules(own: ResourceRules) -> RefRules:
-    """Give which references of turns become documents."""
+    """Return which references of turns become documents."""
     return RefRules(own.urls, own.files, own.artifacts)
 
 
@@ -168,7 +168,7 @@ class _Pages:
 
 
 def _in_short(document: ReadDocument) -> ReadDocument:
-    """Give a document's summary in its place: one section."""
+    """Return a document's summary in its place: one section."""
     text = summary_of(document)
     sections = (Section((document.title,) if document.title else (), 0, len(text)),)
     return replace(document, text=text, sections=sections, media_type="text/plain")

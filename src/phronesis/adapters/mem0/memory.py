@@ -97,7 +97,7 @@ class Memory:
         return {"results": list(shapes.events_of(added, verbatim=not infer))}
 
     def get(self, memory_id: str) -> dict[str, Any] | None:
-        """Give a memory; None when there is none, or it was deleted."""
+        """Return a memory; None when there is none, or it was deleted."""
         with suppress(NotFound, InputError):
             item = self.phronesis.get(memory_id)
             return shapes.scored(item, None) if item.live else None
@@ -170,7 +170,10 @@ class Memory:
         expiration_date: Any = _UNSET,
         data: str | None = None,
     ) -> dict[str, str]:
-        """Give a memory other words or metadata (merged); its history keeps the old. ``data`` is the older ``text``."""
+        """Return a memory other words or metadata (merged); its history keeps the old.
+
+        ``data`` is the older ``text``.
+        """
         words = data if text is None else text
         changed = None if metadata is None else without_ids(metadata)
         if expiration_date is not _UNSET:
@@ -199,7 +202,7 @@ class Memory:
         return {"message": shapes.ALL_DELETED}
 
     def history(self, memory_id: str) -> list[dict[str, Any]]:
-        """Give the changes of a memory, oldest first; ``id`` of each is what ``Memory.rollback`` takes."""
+        """Return the changes of a memory, oldest first; ``id`` of each is what ``Memory.rollback`` takes."""
         try:
             item = self.phronesis.get(memory_id)
         except (NotFound, InputError):
@@ -249,7 +252,7 @@ class Memory:
 
 
 def _messages(given: Any) -> list[dict[str, Any]]:
-    """Give messages of a text, one message or several; what says nothing is passed over, as mem0 does."""
+    """Return messages of a text, one message or several; what says nothing is passed over, as mem0 does."""
     if isinstance(given, str):
         return [{"role": "user", "content": given}]
     members = [given] if isinstance(given, Mapping) else given
@@ -263,13 +266,13 @@ def _spoken(message: Mapping[str, Any]) -> bool:
 
 
 def _shares(scores: Sequence[float]) -> list[float]:
-    """Give each score as a share of the way from nothing, or from the lowest below it, up to the best."""
+    """Return each score as a share of the way from nothing, or from the lowest below it, up to the best."""
     low, best = min([0.0, *scores]), max(scores, default=0.0)
     return [(score - low) / (best - low) if best > low else 1.0 for score in scores]
 
 
 def _older(filters: Mapping[str, Any] | None, top_k: int, older: Mapping[str, Any]) -> tuple[dict[str, Any], int]:
-    """Give the filters and the number of results, with what mem0 1.x took as arguments among them."""
+    """Return the filters and the number of results, with what mem0 1.x took as arguments among them."""
     unknown = set(older) - {*NAMES, "limit"}
     if unknown:
         raise TypeError(f"unexpected arguments: {', '.join(sorted(unknown))}")

@@ -63,7 +63,7 @@ def whom(ids: Mapping[str, Any], namespace: str) -> Whom:
 
 
 def filters_of(given: Mapping[str, Any], *, show_expired: bool, today: date) -> dict[str, Any]:
-    """Give mem0's filters, without the ids that say whom they are of, as Phronesis' own."""
+    """Return mem0's filters, without the ids that say whom they are of, as Phronesis' own."""
     parts = [_translated({name: wanted for name, wanted in given.items() if name not in NAMES})]
     if not show_expired:
         parts.append({"OR": [{f"metadata.{EXPIRES}": None}, {f"metadata.{EXPIRES}": {"gte": today.isoformat()}}]})
@@ -71,7 +71,7 @@ def filters_of(given: Mapping[str, Any], *, show_expired: bool, today: date) -> 
 
 
 def expiry(value: Any) -> str | None:
-    """Give a day as mem0 keeps it, YYYY-MM-DD; None stays None."""
+    """Return a day as mem0 keeps it, YYYY-MM-DD; None stays None."""
     if value is None:
         return None
     if isinstance(value, datetime):
@@ -83,7 +83,7 @@ def expiry(value: Any) -> str | None:
 
 
 def without_ids(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Give metadata without whose it is: that is said by the ids of the call alone."""
+    """Return metadata without whose it is: that is said by the ids of the call alone."""
     return {name: value for name, value in (metadata or {}).items() if name not in (*NAMES, "actor_id")}
 
 
@@ -118,7 +118,7 @@ ALL_DELETED: Final = "Memories deleted successfully!"
 
 
 def memory_of(item: Item) -> dict[str, Any]:
-    """Give an item as mem0 gives a memory."""
+    """Return an item as mem0 gives a memory."""
     shown = {
         "id": item.id, "memory": item.content, "hash": _hash(item.content),
         "created_at": item.recorded_at.isoformat(), "updated_at": item.updated_at.isoformat(),
@@ -131,7 +131,7 @@ def memory_of(item: Item) -> dict[str, Any]:
 
 
 def scored(item: Item, score: float | None) -> dict[str, Any]:
-    """Give an item as mem0 gives what a search found, or, without a score, what was asked for by its id."""
+    """Return an item as mem0 gives what a search found, or, without a score, what was asked for by its id."""
     return {**memory_of(item), "score": score}
 
 

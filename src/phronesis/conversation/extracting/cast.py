@@ -63,11 +63,11 @@ class Cast:
 
     @property
     def turned(self) -> bool:
-        """Tell whether the clause before spoke of somebody other than the speaker."""
+        """Return whether the clause before spoke of somebody other than the speaker."""
         return self.unknown or self.subject not in {None, self.speaker, self.thing}
 
     def possessors(self, text: str, language: Language) -> Iterator[Spoken]:
-        """Give whose something is: "my", "Anna's", "her"."""
+        """Return whose something is: "my", "Anna's", "her"."""
         found = language.text["possessor"].match(text)
         if found is not None:
             yield replace(self._spoken(found, text, language), names=True)
@@ -81,7 +81,7 @@ class Cast:
             yield Spoken(self.subject or self.speaker, 0, text, elided=True)
 
     def subjects(self, text: str, language: Language) -> Iterator[Spoken]:
-        """Give whom a clause speaks of, likeliest first; a subject of None is somebody unknown."""
+        """Return whom a clause speaks of, likeliest first; a subject of None is somebody unknown."""
         found = language.text["subject"].match(text)
         if found is not None and _is_it(found, language) and not (self.pet or self.pending):
             found = None  # 这套系统老了，它有问题
@@ -114,13 +114,13 @@ class Cast:
                 yield Spoken(self.subject or self.speaker, 0, frame.format(text), elided=True)
 
     def topics(self, text: str, language: Language) -> Iterator[Spoken]:
-        """Give the speaker where a clause begins with what it is about: 收款我都用支付宝."""
+        """Return the speaker where a clause begins with what it is about: 收款我都用支付宝."""
         found = language.text["topic"].match(text)
         if found is not None:
             yield Spoken(self.speaker, found.end(), text, topic=found["topic"])
 
     def apposed(self, clause: Clause, language: Language) -> list[tuple[str, str]] | None:
-        """Give what those just named are, by key and name, where a clause says no more: "Saoirse, my niece"."""
+        """Return what those just named are, by key and name, where a clause says no more: "Saoirse, my niece"."""
         if self.alone is None:
             return None
         if language.text["calls_me"].match(clause.bare):
@@ -138,7 +138,7 @@ class Cast:
         return [(key, name) for name in names if key]
 
     def alone_named(self, clause: Clause, language: Language) -> list[tuple[str, str]]:
-        """Give the names of a clause that holds nothing else, each with the age beside it, and note them."""
+        """Return the names of a clause that holds nothing else, each with the age beside it, and note them."""
         found = language.text["names_only"].match(clause.bare)
         bare = language.text["small_one"].sub("", clause.bare) if found is not None else ""
         self.alone = bare if bare and not bare[-1].isdigit() else None
@@ -235,20 +235,20 @@ class Cast:
 
 
 def _is_it(found: re.Match[str], language: Language) -> bool:
-    """Tell whether a subject is what stands for a pet that was named: 它有关节炎."""
+    """Return whether a subject is what stands for a pet that was named: 它有关节炎."""
     third = found.groupdict().get("third")
     return third is not None and language.text["it"].match(third) is not None
 
 
 def _left_out(text: str, language: Language) -> bool:
-    """Tell whether a clause speaks of its speaker though it does not say so: in Chinese, unless it is an order."""
+    """Return whether a clause speaks of its speaker though it does not say so: in Chinese, unless it is an order."""
     if language.text["alone"].match(text) is not None:
         return True
     return language.grammar.drops_subjects and language.text["order"].match(text) is None
 
 
 def subject_said(spoken: Spoken, matched: Matched, language: Language, *, small: bool) -> str | None:
-    """Give of whom or what a match says something, None where that can be nobody's name.
+    """Return of whom or what a match says something, None where that can be nobody's name.
 
     ``small``: the message has no capitals, so that none can be asked of names.
     """
@@ -265,19 +265,22 @@ def subject_said(spoken: Spoken, matched: Matched, language: Language, *, small:
 
 
 def quoted_one(text: str, language: Language) -> tuple[str, str] | None:
-    """Give who it is that says something, as a relation's key and a name: "my girlfriend Kelsey says hi" tells both."""
+    """Return who it is that says something, as a relation's key and a name.
+
+    "my girlfriend Kelsey says hi" tells both.
+    """
     said = language.text["quoted"].match(text)
     return None if said is None else (language.relations[said["rel"].lower()], said["relname"])
 
 
 def last_named(clause: Clause | None, language: Language) -> str | None:
-    """Give whom a clause names last: "I'm meeting Farah" before "she's my boss"."""
+    """Return whom a clause names last: "I'm meeting Farah" before "she's my boss"."""
     names = list(language.text["whom"].finditer(clause.raw)) if clause is not None else []
     return names[-1]["relname"] if names else None
 
 
 def people_told(clause: Clause, language: Language) -> list[tuple[str, str]]:
-    """Give whom a clause names by their part in the speaker's life, each with the key: 我妈陈桂芳, 组里小唐."""
+    """Return whom a clause names by their part in the speaker's life, each with the key: 我妈陈桂芳, 组里小唐."""
     found = (language.text[form].search(clause.bare) for form in ("person_told", "also_told", "kin_told"))
     return list(dict.fromkeys(
         (key, name or told["told"])  # a long expression for names stands once, and an empty group tells the key

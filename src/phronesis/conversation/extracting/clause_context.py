@@ -35,7 +35,7 @@ class GoingOn:
     led: int = 0
 
     def wholes(self, clause: Clause, text: str, language: Language) -> Iterator[Clause]:
-        """Give a clause of a text with what it leaves out: "its budget is ten" as "the redesign's budget is ten"."""
+        """Return a clause of a text with what it leaves out: "its budget is ten" as "the redesign's budget is ten"."""
         says, frames = language.text, language.frames
         beside = 0 <= clause.start - self.led <= _BESIDE
         if self.lead and beside and (found := says["goes_on_to"].match(clause.plain)):
@@ -84,7 +84,7 @@ class GoingOn:
 
 
 def _with(lead: str, clause: Clause, cut: int, language: Language) -> Clause:
-    """Give a clause with other words for its first ones, which stand alike in ``plain``, ``bare`` and ``raw``."""
+    """Return a clause with other words for its first ones, which stand alike in ``plain``, ``bare`` and ``raw``."""
     dropped = clause.plain[:cut].lower()
     parts = []
     for text in (language.text["links"].sub("", clause.raw), clause.plain, clause.bare):
@@ -102,7 +102,7 @@ _NAMES_SOMEBODY: Final = (PEOPLE - {"pet"}) | {"name"}
 
 
 def together(sentence: Sentence, found: Sequence[Clause]) -> Iterator[tuple[int, Sequence[Clause], Clause]]:
-    """Give two or three clauses of a sentence as one: the place of the first among them, the parts and the whole."""
+    """Return two or three clauses of a sentence as one: the place of the first among them, the parts and the whole."""
     for first in range(len(found) - 1):
         for count in (2, 3):
             parts = found[first : first + count]
@@ -136,13 +136,13 @@ def turn(cast: Cast, spoken: Spoken, matched: Matched, *, subject: str, act: str
 
 
 def is_partner(subject: str, cast: Cast, told: Sequence[Proposal], language: Language) -> bool:
-    """Tell whether somebody is the speaker's partner, by a relation's word or by what was just proposed."""
+    """Return whether somebody is the speaker's partner, by a relation's word or by what was just proposed."""
     said = any((one.subject, one.key, one.value) == (cast.speaker, "partner", subject) for one in told)
     return language.grammar.drops_subjects and (said or language.relations.get(subject) == "partner")
 
 
 def whole_of(subject: str, spoken: Spoken, told: Sequence[Proposal], *, begun: int, language: Language) -> str:
-    """Give the thing of ours that was spoken of just before, where a subject is but a part of it.
+    """Return the thing of ours that was spoken of just before, where a subject is but a part of it.
 
     我们的后端用Go，日志保留九十天: what is kept are the back end's. ``begun`` is where the sentence did.
     """
@@ -174,7 +174,7 @@ class Happening:
 def happening(
     told: Happening, clause: Clause, spoken: Spoken, *, at: datetime, cast: Cast, types: MemoryTypes, language: Language
 ) -> Happening | None:
-    """Give what happens by the words it is told with; None where it is nothing to keep of anybody."""
+    """Return what happens by the words it is told with; None where it is nothing to keep of anybody."""
     row, subject, values = told.row, told.subject, told.values
     if subject == cast.thing and row.key in _OF_PEOPLE:
         told = Happening(row, cast.speaker, values)  # 护照下个月到期，需要去换: no passport does that
@@ -201,7 +201,7 @@ def happening(
 def _by_time(
     row: MemoryType, clause: Clause, value: str, *, at: datetime, types: MemoryTypes, language: Language
 ) -> MemoryType:
-    """Give the key of what lies ahead: without a day it is planned, by a limit a task, and over it is an event."""
+    """Return the key of what lies ahead: without a day it is planned, by a limit a task, and over it is an event."""
     doing = language.text["doing"].match(value.lower()) is not None
     feast = language.text["feast"].search(clause.raw) is not None and language.text["outward"].match(value) is not None
     if doing and (feast or coarse(clause, at)):  # 国庆去黄山: a feast is no day
@@ -214,13 +214,13 @@ def _by_time(
 
 
 def tells_a_parent(spoken: Spoken, matched: Matched, language: Language) -> bool:
-    """Tell whether a name is said for whose parent the speaker is, who goes on about themselves: 我是豆豆他妈."""
+    """Return whether a name is said for whose parent the speaker is, who goes on about themselves: 我是豆豆他妈."""
     end = max(end for _, _, end in matched.slots.values())
     return language.text["parent_of"].match(spoken.text, end) is not None
 
 
 def is_no_attribute(spoken: Spoken, matched: Matched, language: Language) -> bool:
-    """Tell whether what should be an attribute's name holds a verb, or begins within a word: Kafk|a."""
+    """Return whether what should be an attribute's name holds a verb, or begins within a word: Kafk|a."""
     if "word" not in matched.slots:
         return False
     word, at, _ = matched.slots["word"]

@@ -113,7 +113,7 @@ class Sentence:
 
 
 def masked(text: str) -> Masked:
-    """Give a message without its code and its quotations, in simplified characters, each in its place.
+    """Return a message without its code and its quotations, in simplified characters, each in its place.
 
     A short quotation with no verb's subject is a title or a name and stays: 'my favourite book is "Dune"'.
     """
@@ -154,22 +154,22 @@ def _is_title(inside: str) -> bool:
 
 
 def is_chinese(text: str) -> bool:
-    """Tell whether a text is Chinese: more Han characters than Latin words."""
+    """Return whether a text is Chinese: more Han characters than Latin words."""
     return not text.isascii() and len(_HAN.findall(text)) > len(_LATIN.findall(text))
 
 
 def has_han(text: str) -> bool:
-    """Tell whether a text holds a Han character."""
+    """Return whether a text holds a Han character."""
     return not text.isascii() and _HAN.search(text) is not None
 
 
 def language_of(text: str, languages: Mapping[str, Language]) -> Language:
-    """Give the language that a text is written in."""
+    """Return the language that a text is written in."""
     return languages["zh" if is_chinese(text) else "en"]
 
 
 def sentences(text: str, language: Language) -> Iterator[Sentence]:
-    """Give the sentences of a masked text; ``language`` is that of the whole."""
+    """Return the sentences of a masked text; ``language`` is that of the whole."""
     start = 0
     for stop, after in [*_ends(text, language), (len(text), len(text))]:
         raw = text[start:stop]
@@ -190,7 +190,7 @@ def _ends(text: str, language: Language) -> Iterator[tuple[int, int]]:
 
 
 def clauses(sentence: Sentence, times: Sequence[TimeSpan], language: Language) -> list[Clause]:
-    """Give a sentence's clauses. One that is nothing but a time belongs to the next."""
+    """Return a sentence's clauses. One that is nothing but a time belongs to the next."""
     found: list[Clause] = []
     start = sentence.start
     raw = sentence.raw
@@ -229,7 +229,7 @@ def clauses(sentence: Sentence, times: Sequence[TimeSpan], language: Language) -
 
 
 def _is_a_time(raw: str, begun: int, times: Sequence[TimeSpan], start: int, language: Language) -> bool:
-    """Tell whether nothing but a time stands from a place to the next mark."""
+    """Return whether nothing but a time stands from a place to the next mark."""
     before, after = language.text["before_appointed"], language.text["after_appointed"]
     for time in times:
         lead = raw[begun : time.start - start]
@@ -239,13 +239,13 @@ def _is_a_time(raw: str, begun: int, times: Sequence[TimeSpan], start: int, lang
 
 
 def _labels(raw: str, colon: int, language: Language) -> bool:
-    """Tell whether a label stands before a colon ("Name: Ana"); what is further before it cannot be one."""
+    """Return whether a label stands before a colon ("Name: Ana"); what is further before it cannot be one."""
     cut = max(0, colon - LABEL)
     return language.text["label"].search(("…" if cut else "") + raw[cut:colon]) is not None
 
 
 def parted(clause: Clause, times: Sequence[TimeSpan], language: Language) -> Iterator[tuple[Clause, Clause]]:
-    """Give a clause in two where the next one may begin without a mark, the shortest first part first.
+    """Return a clause in two where the next one may begin without a mark, the shortest first part first.
 
     Who speaks to a microphone sets no commas: 我膝盖不好蹲不下去的.
     """
@@ -259,7 +259,7 @@ def parted(clause: Clause, times: Sequence[TimeSpan], language: Language) -> Ite
 
 
 def with_names(text: str, times: Sequence[str], language: Language) -> str:
-    """Give a part of ``plain`` with the words of those times that belong to a name: "the January exam"."""
+    """Return a part of ``plain`` with the words of those times that belong to a name: "the January exam"."""
 
     def put(match: re.Match[str]) -> str:
         n = ord(match["time"]) - 0xE000
@@ -300,7 +300,7 @@ def _clause(raw: str, start: int, times: Sequence[TimeSpan], language: Language)
 
 
 def self_answered(text: str, language: Language) -> str:
-    """Give a text with a colon for the mark of a question that its speaker answers: "favourite film? Alien".
+    """Return a text with a colon for the mark of a question that its speaker answers: "favourite film? Alien".
 
     Of a thing it is the sign for "is": "our queue? Kafka".
     """
@@ -318,7 +318,7 @@ def self_answered(text: str, language: Language) -> str:
 
 
 def with_capitals(text: str, language: Language, *, small: bool) -> str:
-    """Give a text with the capitals of common names: "callum and i".
+    """Return a text with the capitals of common names: "callum and i".
 
     ``small``: it has none, and gets those of any name that stands beside what one is: "my wife anna".
     """
@@ -332,7 +332,7 @@ def with_capitals(text: str, language: Language, *, small: bool) -> str:
 
 
 def shortened(clause: Clause, language: Language) -> Iterator[str]:
-    """Give a clause without what is said beside it, the longest first: "I'm a roofer | up in the mines".
+    """Return a clause without what is said beside it, the longest first: "I'm a roofer | up in the mines".
 
     Nothing where that could turn its sense (a negation, "in theory"), or where it speaks of nobody.
     """
@@ -346,7 +346,7 @@ def shortened(clause: Clause, language: Language) -> Iterator[str]:
 
 
 def written_out(text: str, language: Language) -> str:
-    """Give a text with its contractions written out: "I'm" is "I am"."""
+    """Return a text with its contractions written out: "I'm" is "I am"."""
     short = language.text.get("short")
     if short is None:
         return text
@@ -354,17 +354,17 @@ def written_out(text: str, language: Language) -> str:
 
 
 def with_times(text: str, clause: Clause) -> str:
-    """Give a part of ``plain`` with the words of its times."""
+    """Return a part of ``plain`` with the words of its times."""
     for n, surface in enumerate(clause.times):
         text = text.replace(chr(0xE000 + n), surface)
     return text
 
 
 def without_times(text: str) -> str:
-    """Give a part of ``plain`` without the characters for times."""
+    """Return a part of ``plain`` without the characters for times."""
     return re.sub(f"[{TIMES}]", "", text)
 
 
 def times_of(text: str, at: datetime) -> list[TimeSpan]:
-    """Give the times of what is read of a message."""
+    """Return the times of what is read of a message."""
     return find_times(text, at)[:200]

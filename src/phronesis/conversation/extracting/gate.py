@@ -65,27 +65,30 @@ class Gate:
     inferred: float = 1.0
 
     def passes(self, basis: Basis, confidence: float) -> bool:
-        """Tell whether something of a basis and confidence is stored."""
+        """Return whether something of a basis and confidence is stored."""
         if basis == "inferred":
             return min(confidence, INFERRED_AT_MOST) >= self.inferred
         return confidence >= (self.user if basis == "user" else self.tool)
 
 
 def refusal(n: int, text: str, rule: str) -> Refusal:
-    """Give a refusal of a text in message ``n``, cut to an excerpt."""
+    """Return a refusal of a text in message ``n``, cut to an excerpt."""
     words = " ".join(text.split())
     return Refusal(n=n, text=words[:MAX_EXCERPT], rule=rule, reason=REASONS[rule])
 
 
 def message_rule(text: str, language: Language) -> str | None:
-    """Give the rule that refuses a message as a whole: a joke that is called one, a game, a novel, a pasted mail."""
+    """Return the rule that refuses a message as a whole: a joke that is called one, a game, a novel, a pasted mail."""
     return next(
         (rule for rule in ("joke", "fiction", "quotation") if language.gates[f"{rule}_message"].search(text)), None
     )
 
 
 def own_words(mask: Masked, languages: Mapping[str, Language]) -> Masked:
-    """Give a masked text without what is handed over to be worked on: all that follows "翻译：" is somebody's text."""
+    """Return a masked text without what is handed over to be worked on.
+
+    All that follows "翻译：" is somebody's text.
+    """
     if ":" not in mask.text and "：" not in mask.text:
         return mask  # it is handed over after a colon, in every language
     language = languages["zh" if has_han(mask.text) else "en"]
@@ -97,12 +100,12 @@ def own_words(mask: Masked, languages: Mapping[str, Language]) -> Masked:
 
 
 def sentence_rule(text: str, language: Language) -> str | None:
-    """Give the rule that refuses a sentence, in small letters."""
+    """Return the rule that refuses a sentence, in small letters."""
     return next((rule for rule in _SENTENCE_RULES if language.gates[rule].search(text)), None)
 
 
 def before_quotation(sentence: Sentence, found: list[Clause], language: Language) -> int:
-    """Give how many of a sentence's clauses stand before the one with somebody's words, and are its speaker's own.
+    """Return how many of a sentence's clauses stand before the one with somebody's words, and are its speaker's own.
 
     None, where that is a tag that gives the words before it to somebody else: "the best ever, my mum says".
     """
@@ -114,7 +117,7 @@ def before_quotation(sentence: Sentence, found: list[Clause], language: Language
 
 
 def before_supposition(sentence: Sentence, found: list[Clause], language: Language) -> int:
-    """Give how many of a sentence's clauses stand before the one that supposes, and are stated.
+    """Return how many of a sentence's clauses stand before the one that supposes, and are stated.
 
     None, where the sentence ends with a condition, which holds of what stands before it: 我就买房，如果明年涨薪.
     """
@@ -127,7 +130,7 @@ def before_supposition(sentence: Sentence, found: list[Clause], language: Langua
 
 
 def laughed_at(one: Proposal, text: str, laughs: Sequence[int], language: Language) -> bool:
-    """Tell whether one of the laughs in a text is about a proposal.
+    """Return whether one of the laughs in a text is about a proposal.
 
     Not where another clause or a request stands between, and not where it tells no more than who says something.
     """
@@ -140,12 +143,12 @@ def laughed_at(one: Proposal, text: str, laughs: Sequence[int], language: Langua
 
 
 def clause_rule(text: str, language: Language) -> str | None:
-    """Give the rule that refuses a clause, in small letters."""
+    """Return the rule that refuses a clause, in small letters."""
     return next((_NAMED[rule] for rule in _CLAUSE_RULES if language.gates[rule].search(text)), None)
 
 
 def stated(sentence: Sentence, found: list[Clause], language: Language) -> int:
-    """Give how many of a sentence's clauses, from its first, state something rather than ask."""
+    """Return how many of a sentence's clauses, from its first, state something rather than ask."""
     first = found[0].plain.lower() if found else ""
     opens = language.gates["asks"]
     if not sentence.asks and language.gates["asks_unmarked"].search(sentence.raw.lower()) is None:

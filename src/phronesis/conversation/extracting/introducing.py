@@ -160,7 +160,7 @@ def await_name(reading: "Reading", clause: Clause, language: Language) -> None:
 
 
 def _owner(clause: Clause, language: Language) -> str | None:
-    """Give who has what a clause brings in, where it names them: 我邻居老吴有一只鹦鹉."""
+    """Return who has what a clause brings in, where it names them: 我邻居老吴有一只鹦鹉."""
     found = language.text["subject"].match(clause.bare) if language.grammar.drops_subjects else None
     groups = found.groupdict() if found is not None else {}
     forms = ("name", "mate", "othername", "relname", "relname_b", "rel", "other")

@@ -32,7 +32,7 @@ class Lexicon:
         self.held: Callable[[str], int] = lru_cache(_REMEMBERED)(lambda text: small_held(small(text)))
 
     def bit(self, need: Need | None) -> int:
-        """Give a bit of its own for a need; None is always met. All are asked for before the first text is."""
+        """Return a bit of its own for a need; None is always met. All are asked for before the first text is."""
         bit = 1 << self.size
         self.size += 1
         if need is None:
@@ -42,7 +42,7 @@ class Lexicon:
         return bit
 
     def bits(self, needs: Iterable[Need]) -> int:
-        """Give the bits of needs, the same for the same need."""
+        """Return the bits of needs, the same for the same need."""
         out = 0
         for need in needs:
             if need not in self._of_need:
@@ -51,7 +51,7 @@ class Lexicon:
         return out
 
     def _held(self, text: str) -> int:
-        """Give the bits of the needs that a text in small letters meets."""
+        """Return the bits of the needs that a text in small letters meets."""
         out = self._always
         for bits in map(self._of_token.get, tokens_of(text)):
             if bits is not None:
@@ -60,7 +60,7 @@ class Lexicon:
 
 
 def compiled(place: str, source: str) -> re.Pattern[str]:
-    """Give an expression compiled; PhronesisError says where it stands when it is none."""
+    """Return an expression compiled; PhronesisError says where it stands when it is none."""
     try:
         return re.compile(source)
     except re.error as error:
@@ -112,7 +112,7 @@ class Expression:
         return self._expand()
 
     def compiled(self) -> re.Pattern[str]:
-        """Give the expression itself; PhronesisError when it is none."""
+        """Return the expression itself; PhronesisError when it is none."""
         with self._lock:
             if self._compiled is None:
                 self._starts = None if self._begins is None else re.compile(self._begins)
@@ -121,21 +121,21 @@ class Expression:
             return self._compiled
 
     def search(self, text: str) -> re.Match[str] | None:
-        """Give the first match anywhere."""
+        """Return the first match anywhere."""
         if self._asks and not self._may(text):
             return None
         known = self._compiled or self.compiled()
         return known.search(text) if self._starts is None else next(self._tried(self._starts, text), None)
 
     def finditer(self, text: str) -> Iterator[re.Match[str]]:
-        """Give the matches one after the other."""
+        """Return the matches one after the other."""
         if self._asks and not self._may(text):
             return iter(())
         known = self._compiled or self.compiled()
         return known.finditer(text) if self._starts is None else self._tried(self._starts, text)
 
     def sub(self, put: str | Callable[[re.Match[str]], str], text: str, count: int = 0) -> str:
-        """Give a text with other words where it matches."""
+        """Return a text with other words where it matches."""
         if self._asks and not self._may(text):
             return text
         known = self._compiled or self.compiled()
@@ -144,14 +144,14 @@ class Expression:
         return known.sub(put, text, count=count)
 
     def split(self, text: str) -> list[str]:
-        """Give what stands between the matches."""
+        """Return what stands between the matches."""
         return self.compiled().split(text)
 
     def _first_match(self, text: str, position: int = 0) -> re.Match[str] | None:
         return self.compiled().match(text, position)
 
     def _may(self, text: str) -> bool:
-        """Tell whether a text holds what any match needs."""
+        """Return whether a text holds what any match needs."""
         held = self._held(text)
         if held & self._needs != self._needs:
             return False
@@ -207,7 +207,7 @@ class Macros:
         self._texts[name] = _any_of(known)
 
     def expanded(self, text: str) -> str:
-        """Give an expression with its macros written out; PhronesisError when there is no such macro."""
+        """Return an expression with its macros written out; PhronesisError when there is no such macro."""
 
         def put(match: re.Match[str]) -> str:
             if match[1] not in self._texts:
@@ -217,7 +217,7 @@ class Macros:
         return _MACRO.sub(put, text)
 
     def of_pattern(self, text: str) -> Literals:
-        """Give the literals of a pattern with groups for its slots: what it needs, and the characters it begins with.
+        """Return the literals of a pattern with groups for its slots: what it needs, and the characters it begins with.
 
         A pattern is matched from a word's edge to the end of its clause.
         """
@@ -230,7 +230,7 @@ class Macros:
                            None if first is None else "".join(sorted(first)))  # fmt: skip
 
     def of_expression(self, text: str) -> Literals:
-        """Give the literals of an expression that is sought anywhere: what it needs, and the class that begins it."""
+        """Return the literals of an expression that is sought anywhere: what it needs, and the class that begins it."""
         if self._stored is not None:
             return _read_literals(next(self._stored))
         part = self.part(text)
@@ -271,7 +271,7 @@ def _read_literals(stored: Any) -> Literals:
 
 
 def _any_of(words: Iterable[str]) -> str:
-    """Give a regular expression of words that share their beginnings: a long list then costs a few steps."""
+    """Return a regular expression of words that share their beginnings: a long list then costs a few steps."""
     tree: dict[str, Any] = {}
     for word in words:
         node = tree

@@ -43,7 +43,7 @@ class Matching:
     _gates: dict[str, bool] = field(default_factory=dict)
 
     def found(self, clause: Clause, language: Language) -> Iterator[tuple[Spoken, Matched, str]]:
-        """Give what the tables find in a clause: said outright, then as no longer so, then as the list goes on."""
+        """Return what the tables find in a clause: said outright, then as no longer so, then as the list goes on."""
         texts = [(clause.plain, "dated"), (clause.bare, "")] if clause.times else [(clause.bare, "")]
         retract = language.text["retract"]
         brief = language.text["lasting"].sub("", clause.bare)

@@ -57,11 +57,11 @@ class MemoryType:
 
     @property
     def family(self) -> bool:
-        """Tell whether the key stands for many."""
+        """Return whether the key stands for many."""
         return self.key.endswith(".*")
 
     def key_of(self, word: str | None) -> str:
-        """Give the key of one of a family, by its word in small letters, or the key itself: one key for "colours"."""
+        """Return the key of one of a family, by its word in small letters, or the key itself: one key for "colours"."""
         return folded(f"{self.key[:-2]}.{(word or '').strip()}") if self.family else self.key
 
 
@@ -78,11 +78,11 @@ class MemoryTypes:
         return iter(self._rows.values())
 
     def keys_of_care(self) -> tuple[str, ...]:
-        """Give the keys that stand in contexts whosever they are."""
+        """Return the keys that stand in contexts whosever they are."""
         return tuple(dict.fromkeys(row.key for row in self._rows.values() if row.care))
 
     def find(self, key: str, kind: str | None = None) -> MemoryType | None:
-        """Give the row of a key, "favorite.color" or "favorite.*"; of the kind, or the first on the page."""
+        """Return the row of a key, "favorite.color" or "favorite.*"; of the kind, or the first on the page."""
         for name in (key, f"{key.partition('.')[0]}.*"):
             row = self._first.get(name) if kind is None else self._rows.get((name, kind))
             if row is not None:
@@ -91,7 +91,7 @@ class MemoryTypes:
 
 
 def folded(key: str) -> str:
-    """Give a key in small letters, the word of a family in one spelling and as one: "favorite.Colours" as of a color.
+    """Return a key in small letters, the word of a family in one spelling and as one: "favorite.Colours" as of a color.
 
     It folds what English spells in two ways ("-our", "theatre", "programme", "grey") and the common plurals; a word
     that only looks like a plural ("chess", "status") stays.
@@ -103,7 +103,7 @@ def folded(key: str) -> str:
 
 
 def compared(row: MemoryType, value: str, *, at: datetime | None = None) -> str | None:
-    """Give a value in the form of its row; None where that is no other than its plain form.
+    """Return a value in the form of its row; None where that is no other than its plain form.
 
     ``at`` is when it was said, against which dates are read. Chinese is compared in simplified characters.
     """
@@ -117,7 +117,7 @@ def load_memory_types() -> MemoryTypes:
 
 
 def parse_memory_types(page: str) -> MemoryTypes:
-    """Give the types of a page; PhronesisError names the line of a row that cannot be read."""
+    """Return the types of a page; PhronesisError names the line of a row that cannot be read."""
     rows: dict[tuple[str, str], MemoryType] = {}
     inside: tuple[str, ...] = ()
     for number, line in enumerate(page.splitlines(), start=1):

@@ -68,12 +68,15 @@ class Part:
 
 
 def small(text: str) -> str:
-    """Give a text in small letters, with those beyond ASCII that count as one within it."""
+    """Return a text in small letters, with those beyond ASCII that count as one within it."""
     return text.lower() if text.isascii() else text.translate(_FOLDED).lower()
 
 
 def letter_of(text: str, position: int) -> str:
-    """Give the character at a position as ``Part.first`` has it: small, any white space as one, foreign digits as 0."""
+    """Return the character at a position as ``Part.first`` has it.
+
+    Small, any white space as one, foreign digits as 0.
+    """
     char = small(text[position : position + 1])
     return " " if char.isspace() else "0" if char.isdecimal() and not char.isascii() else char
 
@@ -87,17 +90,17 @@ def parse(source: str, macros: Mapping[str, Part]) -> Part:
 
 
 def words(of: Iterable[str]) -> Part:
-    """Give the part that is one of some words."""
+    """Return the part that is one of some words."""
     return _some(frozenset(map(small, of)))
 
 
 def is_cased(char: str) -> bool:
-    """Tell whether a character beyond ASCII has another case: what matches it may be another."""
+    """Return whether a character beyond ASCII has another case: what matches it may be another."""
     return not char.isascii() and char.lower() != char.upper()
 
 
 def _some(strings: frozenset[str]) -> Part:
-    """Give the part that stands for one of some strings, in small letters."""
+    """Return the part that stands for one of some strings, in small letters."""
     return Part(
         strings=strings,
         begins=any(one[:1] in LETTERS for one in strings if one),
@@ -152,7 +155,7 @@ def _row(source: str, at: int, macros: Mapping[str, Part]) -> tuple[Part, int]:
 
 
 def clear(beside: Iterable[tuple[bool, bool]]) -> bool | None:
-    """Tell whether no letter can stand beside something; None: it depends on what comes after all that is given.
+    """Return whether no letter can stand beside something; None: it depends on what comes after all that is given.
 
     Of each part beside it, nearest first: whether a letter may stand at that end of it, and whether it is void.
     """

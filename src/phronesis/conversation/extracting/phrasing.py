@@ -12,7 +12,7 @@ from phronesis.core.proposals import USER, Proposal
 
 
 def content_of(clause: Clause, language: Language, *, subject: str, speaker: str, elided: bool, lead: str) -> str:
-    """Give a clause so that it stands alone: with its subject, where it leaves it out or says "she".
+    """Return a clause so that it stands alone: with its subject, where it leaves it out or says "she".
 
     ``elided``: it leaves its subject out; ``lead`` is then what it goes on with, from the clause before ("like ...").
     """
@@ -29,7 +29,7 @@ def content_of(clause: Clause, language: Language, *, subject: str, speaker: str
 
 
 def ahead(clause: Clause, at: datetime, lean: int) -> bool:
-    """Tell whether a clause's time lies where its pattern says: what is past is no appointment."""
+    """Return whether a clause's time lies where its pattern says: what is past is no appointment."""
     times = find_times(clause.raw, at, lean=lean)
     today = at.date()
     return not times or (times[0].last >= today if lean > 0 else times[0].first <= today)
@@ -43,18 +43,18 @@ _COARSE: Final = frozenset({"month", "season", "year"})
 
 
 def coarse(clause: Clause, at: datetime) -> bool:
-    """Tell whether a clause names a time, and no day."""
+    """Return whether a clause names a time, and no day."""
     return any(one.precision in _COARSE for one in find_times(clause.raw, at))
 
 
 def long_ago(clause: Clause, at: datetime) -> bool:
-    """Tell whether a clause names no more than a year, and one before the last two."""
+    """Return whether a clause names no more than a year, and one before the last two."""
     times = find_times(clause.raw, at)
     return bool(times) and all(one.precision == "year" and one.last.year < at.year - 2 for one in times)
 
 
 def limited(clause: Clause, at: datetime, language: Language) -> bool:
-    """Tell whether a clause names a limit rather than a time: "by June", 六月前."""
+    """Return whether a clause names a limit rather than a time: "by June", 六月前."""
     before, after = language.text["limit_before"], language.text["limit_after"]
     return bool(clause.times) and any(
         before.search(clause.raw[: time.start].lower()) or after.match(clause.raw[time.end :])
@@ -63,7 +63,7 @@ def limited(clause: Clause, at: datetime, language: Language) -> bool:
 
 
 def days_of(clause: Clause, at: datetime, lean: int, language: Language) -> list[str]:
-    """Give the days that a clause's times begin at, as ISO 8601, but for limits ("by June", 六月前)."""
+    """Return the days that a clause's times begin at, as ISO 8601, but for limits ("by June", 六月前)."""
     if not clause.times:
         return []
     before, after = language.text["limit_before"], language.text["limit_after"]
@@ -75,7 +75,7 @@ def days_of(clause: Clause, at: datetime, lean: int, language: Language) -> list
 
 
 def due_day(clause: Clause, at: datetime, language: Language) -> str | None:
-    """Give the day that what a clause wants done is due, as ISO 8601: one that lies ahead, or today.
+    """Return the day that what a clause wants done is due, as ISO 8601: one that lies ahead, or today.
 
     A limit counts by its first day ("by June", 六月前); else a month, a season or a year is no day to be reminded on.
     """
@@ -90,7 +90,10 @@ def due_day(clause: Clause, at: datetime, language: Language) -> str | None:
 
 
 def _decided_against(one: Proposal, other: Proposal, language: Language) -> str | None:
-    """Give what is decided against where the next decision beside it says what for: 决定不用飞书了，全公司换回钉钉."""
+    """Return what is decided against where the next decision beside it says what for.
+
+    决定不用飞书了，全公司换回钉钉.
+    """
     both = one.kind == other.kind == "decision" and one.subject == other.subject and one.value is not None
     if not both or other.start - one.end > _BESIDE or one.replaces is not None:
         return None
@@ -99,7 +102,7 @@ def _decided_against(one: Proposal, other: Proposal, language: Language) -> str 
 
 
 def joined(proposals: Sequence[Proposal], language: Language) -> list[Proposal]:
-    """Give proposals with "I left Siemens" and "I now work at Bosch" as one: what is new, and what it replaces.
+    """Return proposals with "I left Siemens" and "I now work at Bosch" as one: what is new, and what it replaces.
 
     Of keys that hold many values, what is used does so where the two stand side by side: 不用Jira了，换成飞书了. What
     is dropped in a clause that begins with it is told for itself: 快手早卸了，现在全靠运满满.
@@ -138,5 +141,5 @@ def _told_for_itself(gone: Proposal, other: Proposal, language: Language) -> boo
 
 
 def renamed(proposals: Sequence[Proposal], word: str, name: str, begun: int) -> list[Proposal]:
-    """Give what was said since ``begun`` of "my boyfriend" to the name that follows: 我男朋友是个消防员，叫贺南."""
+    """Return what was said since ``begun`` of "my boyfriend" to the name that follows: 我男朋友是个消防员，叫贺南."""
     return [replace(one, subject=name) if one.subject == word and one.start >= begun else one for one in proposals]

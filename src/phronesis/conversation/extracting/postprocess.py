@@ -27,7 +27,7 @@ _GROWN: Final = 14
 
 
 def told_of_others(matched: Matched, parts: Sequence[Clause]) -> set[int]:
-    """Give where those clauses begin whose words are said of the subject that a match over several names."""
+    """Return where those clauses begin whose words are said of the subject that a match over several names."""
     if "subject" not in matched.slots:
         return set()
     places = [start for slot, (_, start, _) in matched.slots.items() if slot != "subject"]
@@ -40,7 +40,7 @@ def told_of_others(matched: Matched, parts: Sequence[Clause]) -> set[int]:
 
 
 def is_day(one: Proposal, language: Language) -> bool:
-    """Tell whether an age is the day of a month: 五月二十."""
+    """Return whether an age is the day of a month: 五月二十."""
     if one.key != "age" or not one.value:
         return False
     before, _, after = one.quote.partition(one.value)
@@ -48,7 +48,7 @@ def is_day(one: Proposal, language: Language) -> bool:
 
 
 def is_of_others(key: str, value: str, spoken: Spoken, language: Language, *, own: bool) -> bool:
-    """Tell whether an age or a birthday is not of whom it seems to be said; ``own``: it seems to be the speaker's."""
+    """Return whether an age or a birthday is not of whom it seems to be said; ``own``: it seems to be the speaker's."""
     if key == "birthday":
         return _LONG_DEAD.search(value) is not None  # "Jane Austen was born on 16 December 1775"
     small = spoken.elided and own and _is_small(value, language)  # 布偶，六岁: a pet's, or a child's
@@ -56,7 +56,7 @@ def is_of_others(key: str, value: str, spoken: Spoken, language: Language, *, ow
 
 
 def _is_small(age: str, language: Language) -> bool:
-    """Tell whether an age is that of somebody who does not write."""
+    """Return whether an age is that of somebody who does not write."""
     number = parse_number(language.text["unit_of_age"].sub("", age))
     return number is not None and number < _GROWN
 
@@ -83,12 +83,12 @@ _YOU: Final = re.compile(r"\b(?:are you|your|you)\b|[你您]", re.IGNORECASE)
 
 
 def is_fragment(one: Proposal, text: str) -> bool:
-    """Tell whether a message holds nothing but the value of what is proposed of it."""
+    """Return whether a message holds nothing but the value of what is proposed of it."""
     return one.kind == "profile" and one.act == "assert" and one.value is not None and _signs(one.value) == _signs(text)
 
 
 def answers(one: Proposal, before: Mapping[str, Any] | None) -> bool:
-    """Tell whether the message before is the assistant's, and asks the user for what is proposed."""
+    """Return whether the message before is the assistant's, and asks the user for what is proposed."""
     said = (before or {}).get("content")
     if before is None or before.get("role") != "assistant" or not isinstance(said, str):
         return False
@@ -104,7 +104,7 @@ def _signs(text: str) -> str:
 
 
 def objection(text: str, start: int, end: int, languages: Mapping[str, Language]) -> str | None:
-    """Give the rule by which the words of a message at [start, end) state nothing; None: they may."""
+    """Return the rule by which the words of a message at [start, end) state nothing; None: they may."""
     mask = own_words(masked(text), languages)
     if MASK in mask.text[start:end]:
         return "code" if mask.code else "quotation"

@@ -69,7 +69,7 @@ class ModelGate:
     def __call__(
         self, proposed: Sequence[ProposedMemory], messages: Mapping[int, Said]
     ) -> tuple[list[Proposal], list[Refusal]]:
-        """Give what may be remembered, and what may not with the reason."""
+        """Return what may be remembered, and what may not with the reason."""
         kept: dict[tuple[Any, ...], Proposal] = {}
         refused: list[Refusal] = []
         for one in proposed:
@@ -134,13 +134,13 @@ def _grounded(value: str, quote: str) -> bool:
 
 
 def _due(known: MemoryType, day: str | None, at: datetime) -> str | None:
-    """Give the day of what is to be done, where it lies ahead: then it is when it is due."""
+    """Return the day of what is to be done, where it lies ahead: then it is when it is due."""
     ahead = known.kind in PROSPECTIVE and day is not None and day[:10] >= at.date().isoformat()
     return day if ahead else None
 
 
 def _day(text: str | None) -> str | None:
-    """Give a day that is one; a model's other words for a time are no date."""
+    """Return a day that is one; a model's other words for a time are no date."""
     try:
         return None if text is None else f"{date.fromisoformat(text[:10]).isoformat()}T00:00:00Z"
     except ValueError:

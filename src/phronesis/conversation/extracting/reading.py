@@ -319,7 +319,7 @@ class Reading:
         return taken
 
     def _whose(self, clause: Clause, spoken: Spoken, matched: Matched, language: Language) -> str | None:
-        """Give whom a match is said of; None where it says nothing to keep."""
+        """Return whom a match is said of; None where it says nothing to keep."""
         pattern = matched.pattern
         subject = subject_said(spoken, matched, language, small=self.matching.small)
         if subject is None or (pattern.when and not (clause.times and ahead(clause, self.at, pattern.lean))):

@@ -32,7 +32,7 @@ _TOKEN: Final = re.compile(r"[a-z]+|[^a-z\s]")
 
 
 def tokens_of(text: str) -> list[str]:
-    """Give the tokens that a text in small letters holds, some more than once."""
+    """Return the tokens that a text in small letters holds, some more than once."""
     found = _TOKEN.findall(text)
     if not text.isascii():
         found += map(add, text, text[1:])
@@ -40,7 +40,7 @@ def tokens_of(text: str) -> list[str]:
 
 
 def needs_of(part: Part, *, begins: bool, ends: bool) -> list[Need]:
-    """Give what a text must hold, the rarest first.
+    """Return what a text must hold, the rarest first.
 
     ``begins`` and ``ends``: no letter stands right before or after what is matched.
     """
@@ -48,12 +48,12 @@ def needs_of(part: Part, *, begins: bool, ends: bool) -> list[Need]:
 
 
 def is_open(need: Iterable[str]) -> bool:
-    """Tell whether a need holds a word whose end is open."""
+    """Return whether a need holds a word whose end is open."""
     return any(len(token) > 1 and token[-1] == "*" for token in need)
 
 
 def first_of(part: Part) -> frozenset[str] | None:
-    """Give the characters that what matches may begin with (``letter_of``); None: any, or none at all."""
+    """Return the characters that what matches may begin with (``letter_of``); None: any, or none at all."""
     return None if part.empty else _first(part)
 
 
@@ -75,7 +75,7 @@ def _first(part: Part) -> frozenset[str] | None:
 
 
 def starts_of(part: Part) -> str | None:
-    """Give the class of the characters that a match begins with; None where a letter, any or none may."""
+    """Return the class of the characters that a match begins with; None where a letter, any or none may."""
     first = first_of(part)
     if first is None or not first.isdisjoint(LETTERS):
         return None
@@ -83,7 +83,7 @@ def starts_of(part: Part) -> str | None:
 
 
 def weight(need: Need) -> int:
-    """Give about how often a need is met, in no unit: short words and single characters stand in many texts."""
+    """Return about how often a need is met, in no unit: short words and single characters stand in many texts."""
     return sum(map(_weight, need))
 
 
@@ -121,7 +121,10 @@ def _found(part: Part, *, left: bool, right: bool) -> Iterator[Need]:
 
 
 def _tokens(text: str, *, left: bool, right: bool) -> list[str]:
-    """Give the tokens that any text must have that holds a string; its edges are words' edges where they are clear."""
+    """Return the tokens that any text must have that holds a string.
+
+    Its edges are words' edges where they are clear.
+    """
     found: list[str] = []
     for match in _TOKEN.finditer(text):
         token, start, end = match[0], match.start(), match.end()

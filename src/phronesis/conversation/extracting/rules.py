@@ -41,7 +41,7 @@ class ClosedUp:
     places: Sequence[int]
 
     def put_back(self, one: Proposal) -> Proposal:
-        """Give a proposal as the message had it, with its spaces."""
+        """Return a proposal as the message had it, with its spaces."""
         start, end = self.places[one.start], self.places[one.end - 1] + 1
         own = common_end(one.content, self.text[one.start : one.end])
         content = one.content[: len(one.content) - own] + self._spaced(one.content[len(one.content) - own :], one.start)
@@ -54,7 +54,7 @@ class ClosedUp:
         )  # fmt: skip
 
     def refused(self, one: Refusal) -> Refusal:
-        """Give a refusal with the words as they were said."""
+        """Return a refusal with the words as they were said."""
         return replace(one, text=self._spaced(one.text, 0))
 
     def _spaced(self, text: str, start: int) -> str:
@@ -66,7 +66,7 @@ class ClosedUp:
 
 
 def closed_up(text: str) -> ClosedUp | None:
-    """Give a message without the spaces beside Latin letters and digits; None where it is not set with such."""
+    """Return a message without the spaces beside Latin letters and digits; None where it is not set with such."""
     if text.isascii() or _SET_SO.search(text) is None:
         return None
     out = {match.start() for match in _BESIDE.finditer(text)}
@@ -97,7 +97,7 @@ def _language(code: str) -> Language:
 
 @once
 def known_languages() -> Mapping[str, Language]:
-    """Give the tables of the languages: they never change, and reading one takes a tenth of a second."""
+    """Return the tables of the languages: they never change, and reading one takes a tenth of a second."""
     return _Languages()
 
 
@@ -110,7 +110,7 @@ class Rules:
     second: SecondOpinion | None = None
 
     def propose(self, entry: Entry, texts: Mapping[int, str]) -> tuple[list[Proposal], list[Refusal]]:
-        """Give what the messages of an entry say, and what of them is refused, by number of the message."""
+        """Return what the messages of an entry say, and what of them is refused, by number of the message."""
         proposals: list[Proposal] = []
         refusals: list[Refusal] = []
         for n, text in texts.items():
@@ -133,7 +133,7 @@ class Rules:
         return proposals, refusals
 
     def read(self, n: int, message: Mapping[str, Any], text: str, at: datetime) -> tuple[list[Proposal], list[Refusal]]:
-        """Give what one message says, and what of it is refused and why."""
+        """Return what one message says, and what of it is refused and why."""
         role = message["role"]
         if role == "assistant":
             return [], [refusal(n, text, "assistant")]
@@ -182,7 +182,7 @@ class Rules:
 
 
 def placed(one: Proposal, own: OwnText) -> Proposal:
-    """Give a proposal from what is left of a message, with its place in the whole message."""
+    """Return a proposal from what is left of a message, with its place in the whole message."""
     start = own.place(one.start)
     return replace(one, start=start, end=start + one.end - one.start)
 

@@ -83,7 +83,7 @@ _ADDRESS: Final = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+", re.ASCII)
 
 
 def values_of(row: MemoryType, surface: str, language: Language, *, small: bool, free: bool = False) -> list[str]:
-    """Give the values that a slot of a key holds: none where they cannot be such values.
+    """Return the values that a slot of a key holds: none where they cannot be such values.
 
     ``free``: the frame alone says what they are, so that none of the key's known words is asked of them.
 
@@ -105,13 +105,13 @@ def values_of(row: MemoryType, surface: str, language: Language, *, small: bool,
 
 
 def capital_part(name: str) -> str:
-    """Give a name up to where its words begin to be small."""
+    """Return a name up to where its words begin to be small."""
     found = _CAPITAL.match(name)
     return name if found is None else found[0]
 
 
 def trimmed(surface: str, row: MemoryType, language: Language) -> str:
-    """Give a slot's words without what is said beside them: a reason, a time, a filler."""
+    """Return a slot's words without what is said beside them: a reason, a time, a filler."""
     stop = language.text["stop_task"] if row.kind in _DOINGS or row.key == "appointment" else language.text["stop"]
     if row.kind != "fact" and row.key not in {"reply_style", "attribute.*"}:
         within = surface.replace(",", " ") if row.key == "address" else surface
@@ -158,7 +158,7 @@ def _one(row: MemoryType, text: str, language: Language, *, small: bool, free: b
 
 
 def _edges(row: MemoryType, language: Language) -> tuple[Expression | None, Expression | None]:
-    """Give what a value of a key cannot begin with, and what it cannot end with: either way it is cut from more."""
+    """Return what a value of a key cannot begin with, and what it cannot end with: either way it is cut from more."""
     if row.key == "fact":
         return None, None
     return language.never.get("first"), None if row.key in _TO_SOMEBODY else language.never.get("last")
@@ -214,7 +214,7 @@ def filled(
     clause: Clause, spoken: Spoken, *, matched: Matched, language: Language, types: MemoryTypes, thing: str | None,
     small: bool,
 ) -> list[Filled]:  # fmt: skip
-    """Give what the slots of a match hold; nothing unless every one of them holds what it should.
+    """Return what the slots of a match hold; nothing unless every one of them holds what it should.
 
     ``thing`` is what was spoken of last, ``small`` tells that the message is written without capitals.
     """

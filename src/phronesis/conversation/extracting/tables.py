@@ -96,7 +96,7 @@ class Pattern:
 
     @property
     def with_time(self) -> bool:
-        """Tell whether a time stands in the pattern itself."""
+        """Return whether a time stands in the pattern itself."""
         return "{when}" in self.p
 
 
@@ -109,7 +109,7 @@ class Matched:
 
     @property
     def begins(self) -> int:
-        """Give where the first slot begins."""
+        """Return where the first slot begins."""
         return min(start for _, start, _ in self.slots.values())
 
 
@@ -137,7 +137,7 @@ class PatternTable:
         self._by_letter.update([(letter.upper(), those) for letter, those in self._by_letter.items()])
 
     def matches(self, text: str, position: int = 0, fits: Callable[[Pattern], bool] | None = None) -> Iterator[Matched]:
-        """Give the patterns that hold from a position to the end, in the table's order; only those that fit."""
+        """Return the patterns that hold from a position to the end, in the table's order; only those that fit."""
         for n in self.candidates(text, position):
             if fits is not None and not fits(self.patterns[n]):
                 continue
@@ -146,7 +146,7 @@ class PatternTable:
                 yield match
 
     def candidates(self, text: str, position: int = 0) -> list[int]:
-        """Give the numbers of the patterns whose words a text holds, and that may begin at a position."""
+        """Return the numbers of the patterns whose words a text holds, and that may begin at a position."""
         letter = text[position : position + 1]
         those = self._by_letter.get(letter)
         if those is None:
@@ -165,7 +165,7 @@ class PatternTable:
         return found
 
     def match(self, n: int, text: str, position: int = 0) -> Matched | None:
-        """Give what the pattern of a number holds in a text, whatever its words."""
+        """Return what the pattern of a number holds in a text, whatever its words."""
         pattern = self._compiled[n] or self.compiled(n)
         found = pattern.match(text, position)
         if found is None:
@@ -174,7 +174,7 @@ class PatternTable:
         return Matched(self.patterns[n], slots)
 
     def compiled(self, n: int) -> re.Pattern[str]:
-        """Give the expression of a pattern; PhronesisError when it is none."""
+        """Return the expression of a pattern; PhronesisError when it is none."""
         with self._lock:
             known = self._compiled[n]
             if known is None:
@@ -189,7 +189,7 @@ def _inside(text: str, position: int) -> bool:
 
 
 def _with_groups(text: str) -> str:
-    """Give a pattern with a group for each of its slots; of one that stands twice the second is numbered."""
+    """Return a pattern with a group for each of its slots; of one that stands twice the second is numbered."""
     times: dict[str, int] = {}
 
     def put(match: re.Match[str]) -> str:
@@ -233,7 +233,7 @@ def load_language(code: str) -> Language:
 
 
 def parse_language(code: str, source: str) -> Language:
-    """Give a language from the text of its tables."""
+    """Return a language from the text of its tables."""
     return _parsed(code, source, Macros())
 
 

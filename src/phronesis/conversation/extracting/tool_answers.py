@@ -49,7 +49,7 @@ class Layouts:
 
 @once
 def the_layouts() -> Layouts:
-    """Give the table that is installed with the package; PhronesisError says which pattern is wrong."""
+    """Return the table that is installed with the package; PhronesisError says which pattern is wrong."""
     given = parse_folded(
         "records.toml", (files("phronesis.conversation.extracting") / "records.toml").read_text("utf-8")
     )
@@ -77,7 +77,7 @@ class Entry:
 
 
 def entries(text: str) -> list[Entry]:
-    """Give the fields of a record; none where a text is none."""
+    """Return the fields of a record; none where a text is none."""
     changed = [one for start, part in _parts(text) for one in _changed(part, start)]
     if changed:
         return changed
@@ -128,7 +128,7 @@ def _parts(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _pair(part: str, *, spaced: bool) -> tuple[str, str, str] | None:
-    """Give a field, its value, and both as they are said."""
+    """Return a field, its value, and both as they are said."""
     found = _at("pair").fullmatch(part)
     if found is not None:
         return found["field"] or found["field_b"], found["value"] or found["value_b"], part.strip()
@@ -260,7 +260,10 @@ def _field(reading: Reading, types: MemoryTypes, one: Entry, language: Language)
 
 
 def _events(answer: Any) -> Iterator[tuple[str, str]]:
-    """Give titles and starts of what a calendar answered: an object, a list of them, or one field that holds a list."""
+    """Return titles and starts of what a calendar answered.
+
+    An object, a list of them, or one field that holds a list.
+    """
     if isinstance(answer, list):
         for one in answer[:MAX_EVENTS]:
             yield from _events(one)

@@ -85,7 +85,7 @@ class _Reading:
     met: Sequence[_Met]
 
     def joined(self, other: "_Reading") -> "_Reading":
-        """Give what both languages of a mixed sentence say."""
+        """Return what both languages of a mixed sentence say."""
         return _Reading(self.score + other.score, (*self.met, *other.met))
 
     def words(self) -> list[str]:
@@ -110,7 +110,7 @@ class Guard:
         return self._topics
 
     def topic(self, text: str) -> Finding | None:
-        """Give what a text speaks of, the team's words before the tables' topics; None: nothing sensitive.
+        """Return what a text speaks of, the team's words before the tables' topics; None: nothing sensitive.
 
         Of several topics it is the one with the highest score in one sentence, the first of equal ones. The first
         20,000 characters are looked at.
@@ -119,7 +119,7 @@ class Guard:
         return self._forbidden(seen) or _found(self._read(seen))
 
     def of_trait(self, content: str, evidence: Sequence[str]) -> Finding | None:
-        """Give why a trait must not be inferred; None: it may.
+        """Return why a trait must not be inferred; None: it may.
 
         ``content`` is its sentence, ``evidence`` the texts it stands on. It is refused when the sentence speaks of a
         topic, or when half or more of the evidence does, of whatever topics; most of that names the finding. So it is
@@ -143,7 +143,7 @@ class Guard:
         return _pooled(readings) or (self._learned(seen, TOGETHER) if len(seen) > 1 else None)
 
     def _learned(self, seen: Sequence[str], least: float) -> Finding | None:
-        """Give what folded texts speak of by the model, where the mean of their log odds is enough."""
+        """Return what folded texts speak of by the model, where the mean of their log odds is enough."""
         odds = [one for text in seen if (one := self._odds(text)) is not None]
         if not odds or sum(one.log for one in odds) < least * len(odds):
             return None
@@ -162,7 +162,7 @@ class Guard:
         return Finding(TEAM, (match[0],))
 
     def _read(self, seen: str) -> Mapping[str, _Reading]:
-        """Give the sentence of a text that says most of each topic that it has signs of."""
+        """Return the sentence of a text that says most of each topic that it has signs of."""
         text = seen if self._allow is None else self._allow.sub("\u25a1", seen)
         best: dict[str, _Reading] = {}
         for sentence in sentences(text):
@@ -193,7 +193,7 @@ class Guard:
 
 
 def _found(readings: Mapping[str, _Reading]) -> Finding | None:
-    """Give the topic with the highest score, where that is enough."""
+    """Return the topic with the highest score, where that is enough."""
     if not readings:
         return None
     topic, reading = max(readings.items(), key=lambda one: one[1].score)
@@ -201,7 +201,7 @@ def _found(readings: Mapping[str, _Reading]) -> Finding | None:
 
 
 def _pooled(readings: Sequence[Mapping[str, _Reading]]) -> Finding | None:
-    """Give the topic of which the texts together say what none of them says alone."""
+    """Return the topic of which the texts together say what none of them says alone."""
     signs: dict[str, list[_Reading]] = {}
     for one in readings:
         for topic, reading in one.items():

@@ -60,7 +60,7 @@ class Context:
     topics: frozenset[str] | None
 
     def speaks_against(self, topic: str, sentence: str) -> bool:
-        """Tell whether a sentence holds such a surrounding of a topic."""
+        """Return whether a sentence holds such a surrounding of a topic."""
         return (self.topics is None or topic in self.topics) and self.pattern.search(sentence) is not None
 
 
@@ -77,7 +77,7 @@ class Table:
 
 @once
 def load_tables() -> Sequence[Table]:
-    """Give the tables that are installed with the package, read and compiled once."""
+    """Return the tables that are installed with the package, read and compiled once."""
     return tuple(parse_table(files(__package__).joinpath(f"{name}.toml").read_text("utf-8")) for name in LANGUAGES)
 
 
@@ -102,7 +102,7 @@ def parse_table(source: str) -> Table:
 
 
 def sentences(folded_text: str) -> Iterator[str]:
-    """Give the sentences of a folded text; a dot within a word or number ends none."""
+    """Return the sentences of a folded text; a dot within a word or number ends none."""
     for match in _SENTENCE.finditer(folded_text):
         yield match[0]
 
@@ -157,7 +157,7 @@ class Model:
     bias: NDArray[np.float64]
 
     def odds(self, text: str, topics: Collection[str]) -> Odds | None:
-        """Give the odds of a folded text, of those topics; None of what it cannot judge.
+        """Return the odds of a folded text, of those topics; None of what it cannot judge.
 
         That is a text without a letter or longer than `MAX_READ`, and any where it knows none of the topics.
         """
@@ -177,21 +177,21 @@ class Model:
         return Odds(_sum_of_powers(scores[columns]) - _sum_of_powers(scores[rest]), self.classes[best], words)
 
     def to_bytes(self) -> bytes:
-        """Give the stored form: a compressed archive of numpy."""
+        """Return the stored form: a compressed archive of numpy."""
         out = io.BytesIO()
         np.savez_compressed(out, classes=np.array(self.classes), weights=self.weights, unit=self.unit, bias=self.bias)
         return out.getvalue()
 
 
 def model_from(stored: bytes) -> Model:
-    """Give a model again."""
+    """Return a model again."""
     with np.load(io.BytesIO(stored), allow_pickle=False) as held:
         return Model(tuple(map(str, held["classes"])), held["weights"], float(held["unit"]), held["bias"])
 
 
 @once
 def load_model(language: str) -> Model:
-    """Give the weights that are installed with the package, ``en`` or ``zh``."""
+    """Return the weights that are installed with the package, ``en`` or ``zh``."""
     return model_from(files(__package__).joinpath(f"{language}.npz").read_bytes())
 
 

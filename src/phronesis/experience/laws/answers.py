@@ -105,7 +105,9 @@ LISTS: Final = (
 
 
 def fit_answer(answer: Answer, budget: int, count: Callable[[str], int]) -> Answer:
-    """Give the answer whose JSON takes at most ``budget`` tokens; ``left_out`` says how many of which list are missing.
+    """Return the answer whose JSON takes at most ``budget`` tokens.
+
+    ``left_out`` says how many of which list are missing.
 
     The list that takes most loses its last member first, so that advice outlives the events that it rests on.
 

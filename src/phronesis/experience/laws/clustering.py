@@ -78,18 +78,18 @@ class Belonging:
     """How much more for each doubling of the events, up to ``alone``."""
 
     def by_itself(self, size: int) -> float:
-        """Give how alike two of ``size`` events must be where nothing is said of what they share."""
+        """Return how alike two of ``size`` events must be where nothing is said of what they share."""
         if self.early is None:
             return self.alone
         return min(self.alone, self.early + self.rising * math.log2(max(size, FEW) / FEW))
 
     @property
     def likeness_unit(self) -> float:
-        """Give ``unit``, or what stands for it."""
+        """Return ``unit``, or what stands for it."""
         return self.threshold if self.unit is None else self.unit
 
     def units(self, alike: Floats, shared: Floats, size: int) -> Floats:
-        """Give how much events belong together, 1 for just enough, in a lane of ``size`` events."""
+        """Return how much events belong together, 1 for just enough, in a lane of ``size`` events."""
         adding = self.shared * min(1.0, size / SETTLED)
         known, plain = (alike + adding * shared) / self.threshold, alike / self.by_itself(size)
         out: Floats = np.maximum(known, plain).astype(np.float32)
@@ -104,7 +104,7 @@ class Bonds:
     apart: Sequence[tuple[int, int]] = ()
 
     def among(self, rows: Rows) -> "Bonds":
-        """Give the bonds among some rows, by their places there."""
+        """Return the bonds among some rows, by their places there."""
         place = {row: n for n, row in enumerate(rows.tolist())}
 
         def placed(pairs: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
@@ -122,7 +122,7 @@ class Grouper:
     bonds: Bonds = field(default_factory=Bonds)
 
     def groups(self, rows: Rows) -> list[list[int]]:
-        """Give the groups of two and more among ``rows``, each sorted, ordered by their first member."""
+        """Return the groups of two and more among ``rows``, each sorted, ordered by their first member."""
         rows = np.unique(rows)
         found: list[list[int]] = []
         for part in self._within_reach(rows):
@@ -130,12 +130,12 @@ class Grouper:
         return sorted(self._mended([group for group in found if len(group) > 1]))
 
     def alike(self, rows: Rows) -> Floats:
-        """Give how much some events belong together: a square matrix in units of the threshold."""
+        """Return how much some events belong together: a square matrix in units of the threshold."""
         alike, shared = self.neighbours.metric.matrix(rows, rows), self.neighbours.shared(rows, self.belonging.counts)
         return self.belonging.units(alike, shared, self.neighbours.metric.size)
 
     def pairs(self, rows: Rows) -> tuple[Pairs, Floats]:
-        """Give the pairs of neighbours among ``rows``, the smaller row first, and how much they belong together."""
+        """Return the pairs of neighbours among ``rows``, the smaller row first, and how much they belong together."""
         nearest, scores = self.neighbours.lists(rows)
         pairs = candidate_pairs(rows, np.where(np.isin(nearest, rows), nearest, NOBODY))
         alike = _scores_of(pairs, rows, nearest, scores)
@@ -182,7 +182,7 @@ class Grouper:
         return [sorted(group) for group in joined.values()]
 
     def _average(self, rows: Rows, others: Rows) -> float:
-        """Give how alike rows are on average to others, a row itself left out."""
+        """Return how alike rows are on average to others, a row itself left out."""
         alike = self.neighbours.metric.matrix(rows, others)
         apart = rows[:, None] != others[None, :]
         return float(alike[apart].mean())
@@ -205,7 +205,7 @@ class Grouper:
 
 
 def _touching(owner: Mapping[int, int], neighbours: Neighbours) -> list[tuple[tuple[int, int], float]]:
-    """Give the pairs of groups of which a member of one is a neighbour of a member of the other, and how alike."""
+    """Return the pairs of groups of which a member of one is a neighbour of a member of the other, and how alike."""
     rows = np.array(sorted(owner), dtype=np.int64)
     nearest, scores = neighbours.lists(rows)
     closest: dict[tuple[int, int], float] = {}
@@ -218,7 +218,7 @@ def _touching(owner: Mapping[int, int], neighbours: Neighbours) -> list[tuple[tu
 
 
 def _scores_of(pairs: Pairs, rows: Rows, nearest: npt.NDArray[np.int64], scores: Floats) -> Floats:
-    """Give how alike the two of each pair are, as one of their lists says."""
+    """Return how alike the two of each pair are, as one of their lists says."""
     places = np.searchsorted(rows, pairs)
     out = np.full(len(pairs), -np.inf, np.float32)
     for own, other in ((0, 1), (1, 0)):
@@ -234,7 +234,7 @@ def shared_of(
     scores: Floats,
     counts: Sequence[int] = SHARED,
 ) -> Floats:
-    """Give how much the neighbourhoods of each pair share, as `Neighbours.shared` does for all with all."""
+    """Return how much the neighbourhoods of each pair share, as `Neighbours.shared` does for all with all."""
     places = np.searchsorted(rows, pairs)
     one, other = places[:, 0], places[:, 1]
     out = np.zeros(len(pairs), np.float32)
@@ -267,13 +267,13 @@ SAME: Final = 0.8
 
 
 def cohesion(alike: Floats) -> float | None:
-    """Give the mean of a square matrix beside its diagonal; None for fewer than two rows."""
+    """Return the mean of a square matrix beside its diagonal; None for fewer than two rows."""
     size = len(alike)
     return float(alike.sum() - np.trace(alike)) / (size * (size - 1)) if size > 1 else None
 
 
 def view_of(cohesions: Mapping[str, float]) -> str:
-    """Give the views that members are alike in, joined by ``+``: at least the one they are most alike in.
+    """Return the views that members are alike in, joined by ``+``: at least the one they are most alike in.
 
     Where they are alike in none, but what one tried is what came to another, it is `TRIED`.
     """
@@ -285,7 +285,7 @@ def view_of(cohesions: Mapping[str, float]) -> str:
 def view_groups(
     metric: SimilarityMetric, builder: EdgeBuilder, *, threshold: float, apart: Sequence[tuple[int, int]] = ()
 ) -> list[list[int]]:
-    """Give the groups of rows that are on average ``threshold`` alike, among those that edges join, each sorted.
+    """Return the groups of rows that are on average ``threshold`` alike, among those that edges join, each sorted.
 
     No group holds a pair of ``apart``; those below `LEAST` members are left out.
     """
@@ -303,7 +303,7 @@ def view_groups(
 
 
 def crossed(first: Sequence[Sequence[int]], second: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Give what groups of two views have in common, of at least `LEAST` members, each sorted.
+    """Return what groups of two views have in common, of at least `LEAST` members, each sorted.
 
     What one view gives nearly alone is left out: there the other one tells nothing apart.
     """
@@ -317,17 +317,17 @@ def crossed(first: Sequence[Sequence[int]], second: Sequence[Sequence[int]]) -> 
 
 
 def finer(groups: Sequence[Sequence[int]], known: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Give the groups that are not nearly the same as one that is known; they may be within one."""
+    """Return the groups that are not nearly the same as one that is known; they may be within one."""
     return _unlike(groups, known, within=True)
 
 
 def beside(groups: Sequence[Sequence[int]], known: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Give the groups that say something new: neither within one that is known, nor nearly the same as one."""
+    """Return the groups that say something new: neither within one that is known, nor nearly the same as one."""
     return _unlike(groups, known, within=False)
 
 
 def _unlike(groups: Sequence[Sequence[int]], known: Sequence[Sequence[int]], *, within: bool) -> list[list[int]]:
-    """Give the groups that are nearly the same as none that is known, the largest first, nor as one before them."""
+    """Return the groups that are nearly the same as none that is known, the largest first, nor as one before them."""
     out: list[list[int]] = []
     holders: dict[int, list[frozenset[int]]] = {}
     for group in known:

@@ -84,7 +84,7 @@ class Ban:
     names: Sequence[frozenset[str]]
 
     def met_by(self, clauses: Iterable[frozenset[str]]) -> bool:
-        """Tell whether a clause, as its terms, does what is ruled out."""
+        """Return whether a clause, as its terms, does what is ruled out."""
         return any(name <= clause for clause in clauses for name in self.names)
 
     @property
@@ -96,7 +96,7 @@ class Ban:
 
 
 def bans_of(constraints: Sequence[Any], terms_of: TermsOf) -> tuple[list[Ban], list[str]]:
-    """Give what constraints rule out, and those that rule nothing out as far as these rules can read.
+    """Return what constraints rule out, and those that rule nothing out as far as these rules can read.
 
     A constraint is a text, or ``{"must_not": phrase or [phrases]}``. InputError for anything else.
     """
@@ -113,12 +113,12 @@ def bans_of(constraints: Sequence[Any], terms_of: TermsOf) -> tuple[list[Ban], l
 
 
 def clauses_of(text: str, terms_of: TermsOf) -> list[frozenset[str]]:
-    """Give the terms of each clause of a text, without what it says was not done."""
+    """Return the terms of each clause of a text, without what it says was not done."""
     return [terms for clause in _CLAUSE.split(text[:MAX_SCANNED]) if (terms := frozenset(terms_of(_affirmed(clause))))]
 
 
 def liking(preferences: Sequence[Any], terms_of: TermsOf) -> Callable[[Sequence[frozenset[str]]], float]:
-    """Give a function of a text's clauses: how far it is as preferred, in [-1, 1]; 0 where nothing is said of it.
+    """Return a function of a text's clauses: how far it is as preferred, in [-1, 1]; 0 where nothing is said of it.
 
     "prefer X" and "X" want it, "avoid X" and "最好不用 X" do not; each preference counts alike.
     """
@@ -141,7 +141,7 @@ def liking(preferences: Sequence[Any], terms_of: TermsOf) -> Callable[[Sequence[
 
 
 def as_texts(constraints: Any, *, field: str) -> list[str]:
-    """Give constraints as a reader sees them. InputError, which names ``field``, for what is none."""
+    """Return constraints as a reader sees them. InputError, which names ``field``, for what is none."""
     return [rule if isinstance(rule, str) else f"must not: {', '.join(rule)}" for rule in _checked(constraints, field)]
 
 
@@ -172,7 +172,7 @@ def _is_phrase(value: object) -> bool:
 
 
 def _ruled_out(text: str) -> list[str]:
-    """Give the phrases that a text says must not be."""
+    """Return the phrases that a text says must not be."""
     out = []
     for clause in _clauses_that_list(text):
         masked = _NO_NEGATION.sub(lambda match: " " * len(match.group()), clause)
@@ -186,7 +186,7 @@ def _ruled_out(text: str) -> list[str]:
 
 
 def _clauses_that_list(text: str) -> list[str]:
-    """Give a constraint's clauses; a list that goes on after a comma ("no curl, wget") stays with its negation."""
+    """Return a constraint's clauses; a list that goes on after a comma ("no curl, wget") stays with its negation."""
     out: list[str] = []
     for clause in re.split(r"[;!?\n。；！？]|\.(?=\s|$)|[,，、]", text):
         negated = _NEGATION.search(_NO_NEGATION.sub("", clause)) is not None
@@ -203,7 +203,7 @@ def _phrases(text: str) -> list[str]:
 
 
 def _names(phrase: str, terms_of: TermsOf) -> list[frozenset[str]]:
-    """Give the terms of a phrase, and those of what else it is called."""
+    """Return the terms of a phrase, and those of what else it is called."""
     own = frozenset(terms_of(phrase))
     if not own:
         return []
@@ -216,7 +216,7 @@ def _names(phrase: str, terms_of: TermsOf) -> list[frozenset[str]]:
 
 
 def _affirmed(clause: str) -> str:
-    """Give a clause without its negated stretches: from a negation up to where it says what was done instead."""
+    """Return a clause without its negated stretches: from a negation up to where it says what was done instead."""
     masked = _NO_NEGATION.sub(lambda match: " " * len(match.group()), clause)
     out, place = [], 0
     while (found := _NEGATION.search(masked, place)) is not None:

@@ -74,7 +74,7 @@ class Draft:
         return {view: text for view in VIEWS if (text := getattr(self, view))}
 
     def to_body(self) -> dict[str, Any]:
-        """Give the discrete JSON that an outcome keeps; what is empty is left out."""
+        """Return the discrete JSON that an outcome keeps; what is empty is left out."""
         body = {f.name: getattr(self, f.name) for f in fields(self)}
         body["occurred_at"] = isoformat(self.occurred_at)
         body["artifacts"] = [[one.type, one.name] for one in self.artifacts]
@@ -173,7 +173,7 @@ _NAMED_ERROR: Final = re.compile(
 
 
 def is_error_name(name: str) -> bool:
-    """Tell whether a word has the form of an error's name: ``ValueError``, ``ENOENT``, ``TS2345``, ``SIGSEGV``."""
+    """Return whether a word has the form of an error's name: ``ValueError``, ``ENOENT``, ``TS2345``, ``SIGSEGV``."""
     return bool(_NAMED_ERROR.match(name) or _CODE.fullmatch(name)) or _is_capital_error(name)
 
 
@@ -182,7 +182,7 @@ def _is_capital_error(name: str) -> bool:
 
 
 def _is_named(kind: ArtifactType, pattern: re.Pattern[str], name: str, behind: str) -> bool:
-    """Tell whether what has the form of a name is one."""
+    """Return whether what has the form of a name is one."""
     if pattern is _CAPITALS:
         return _is_capital_error(name)
     if kind == "lemma":  # ``Nat.add_comm``, not two sentences without a blank, nor ``Console.log``
@@ -197,7 +197,7 @@ def _is_named(kind: ArtifactType, pattern: re.Pattern[str], name: str, behind: s
 def artifacts_in(
     texts: Iterable[str], *, known: Sequence[Artifact] = (), version: int = VERSION
 ) -> tuple[Artifact, ...]:
-    """Give ``known``, then what the texts name, without repeats, at most `MAX_ARTIFACTS`.
+    """Return ``known``, then what the texts name, without repeats, at most `MAX_ARTIFACTS`.
 
     A name is one artifact: what is a file is not a lemma too (``Main.lean``), and backticks say no more of it.
     ``version`` is that of the rules an entry was written for.

@@ -28,7 +28,10 @@ DIGITS: Final = 4
 
 
 def success_rate(successes: int, trials: int) -> dict[str, Any]:
-    """Give ``rate``, ``low``, ``high`` (Wilson 1927, 95 %), ``successes`` and ``trials``; rate None without a trial."""
+    """Return ``rate``, ``low``, ``high`` (Wilson 1927, 95 %), ``successes`` and ``trials``.
+
+    Rate None without a trial.
+    """
     if trials == 0:
         return {"rate": None, "low": 0.0, "high": 1.0, "successes": 0, "trials": 0}
     share = successes / trials
@@ -57,7 +60,7 @@ SUCCESS: Final = "success"
 
 
 def borne(support: float, contra: float) -> float:
-    """Give how far evidence bears something out: support / (support + contra + 1), in [0, 1).
+    """Return how far evidence bears something out: support / (support + contra + 1), in [0, 1).
 
     The mean of a Beta distribution that begins with one doubt: nothing is sure, and more of the same makes it surer.
     """
@@ -87,7 +90,7 @@ class Bearing:
         return min(1.0, self.row.weight) * self.voices.credence
 
     def stands_for(self, outcome: str | None) -> bool:
-        """Tell whether it is on a pattern's side: successes are apart from failures and what nobody knows."""
+        """Return whether it is on a pattern's side: successes are apart from failures and what nobody knows."""
         if self.label is None:
             return self.row.polarity == "support"
         return (self.label == SUCCESS) == (outcome == SUCCESS)
@@ -102,7 +105,7 @@ class Sides:
 
 
 def sides(outcome: str | None, evidence: Sequence[EvidenceRow]) -> Sides:
-    """Give who stands for and against a pattern.
+    """Return who stands for and against a pattern.
 
     A member that was given the other label speaks against it; a counterexample that was given the pattern's own does
     not, and is no member either before it is grouped with the others.
@@ -123,7 +126,7 @@ def _speaks_against(one: Bearing, outcome: str | None) -> bool:
 
 
 def members_of(pattern: Item, evidence: Sequence[EvidenceRow]) -> list[tuple[str, float]]:
-    """Give a pattern's members with their weights, the most typical first."""
+    """Return a pattern's members with their weights, the most typical first."""
     return [(one.id, rounded(one.weight)) for one in sides(pattern.label, evidence).members]
 
 
@@ -149,7 +152,7 @@ def _said(voices: Voices) -> dict[str, Any]:
 
 
 def event_standing(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str, Any]:
-    """Give an event's label and how sure it is: as decided, or as somebody said since."""
+    """Return an event's label and how sure it is: as decided, or as somebody said since."""
     voices = _own(evidence)
     decided = item.data.get(DECIDED) or {
         "label": item.label, "signals": item.data.get("signals"), "confidence": item.confidence,
@@ -165,7 +168,7 @@ def event_standing(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str, Any
 
 
 def pattern_standing(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str, Any]:
-    """Give a pattern's figures: confidence, success rate, counterexamples, and what was said of it."""
+    """Return a pattern's figures: confidence, success rate, counterexamples, and what was said of it."""
     voices, found = _own(evidence), sides(item.label, evidence)
     believed = [one.label for one in (*found.members, *found.counter) if not one.voices.doubted]
     rate = success_rate(believed.count(SUCCESS), sum(label in (SUCCESS, "failure") for label in believed))
@@ -178,7 +181,7 @@ def pattern_standing(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str, A
 
 
 def principle_standing(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str, Any]:
-    """Give a principle's confidence: what its patterns, and events against it, bear out, and what was said of it."""
+    """Return a principle's confidence: what its patterns, and events against it, bear out, and what was said of it."""
     voices = _own(evidence)
     weights = {"support": 0.0, "contra": 0.0}
     for row in _counted(evidence):
@@ -191,7 +194,7 @@ def principle_standing(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str,
 
 
 def _left(row: EvidenceRow, evidence: Sequence[EvidenceRow]) -> float:
-    """Give what a pattern still weighs in a principle, after what was said of it and its events since it was counted.
+    """Return what a pattern still weighs in a principle, after what was said of it and its events since it was counted.
 
     A row on the part that the pattern is weighs as much as the event's share of the pattern; the pattern's own, all.
     """

@@ -33,7 +33,7 @@ class Drawn:
         return frozenset(one for pair in (*self.together, *self.apart) for one in pair)
 
     def part_of(self) -> dict[str, int]:
-        """Give the number of the group of each event that a pair names."""
+        """Return the number of the group of each event that a pair names."""
         groups = components(self.ids, self.together)
         return {one: n for n, group in enumerate(groups) for one in group}
 
@@ -69,7 +69,7 @@ def parted(parts: Sequence[Collection[str]], drawn: Drawn) -> Drawn:
 
 
 def resolved(drawn: Drawn, rows: Mapping[str, int], group_of: Mapping[int, int]) -> Bonds:
-    """Give the bonds among rows: only within one group of labels, past events that are not there.
+    """Return the bonds among rows: only within one group of labels, past events that are not there.
 
     ``rows`` are those of the events that are there; ``group_of`` the group of each row. An event that changed sides
     does not pull the others along, and leaves them together.
@@ -135,7 +135,7 @@ def origin_of(actor: str) -> Origin:
 
 
 def matter_of(polarity: Polarity) -> str | None:
-    """Give what a judgement is about; None of evidence that is no judgement."""
+    """Return what a judgement is about; None of evidence that is no judgement."""
     return MATTER_OF.get(polarity)
 
 
@@ -153,7 +153,7 @@ class Voices:
 
     @property
     def doubted(self) -> bool:
-        """Whether more speaks against its being correct than for it."""
+        """Return whether more speaks against its being correct than for it."""
         return self.incorrect > self.correct
 
     @property
@@ -162,7 +162,7 @@ class Voices:
         return judged(1.0, self)
 
     def to_data(self) -> dict[str, float] | None:
-        """Give what was added up, without what nobody said; None where nobody said anything."""
+        """Return what was added up, without what nobody said; None where nobody said anything."""
         given = {name: getattr(self, name) for name in (USEFUL, NOT_USEFUL, CORRECT, INCORRECT)}
         return {name: weight for name, weight in given.items() if weight} or None
 
@@ -187,7 +187,7 @@ def heard(rows: Iterable[EvidenceRow]) -> Voices:
 
 
 def judged(base: float, voices: Voices) -> float:
-    """Give a confidence after what was said of it: the mean of a Beta distribution that begins at ``base`` in [0, 1].
+    """Return a confidence after what was said of it: the mean of a Beta distribution that begins at ``base`` in [0, 1].
 
     (2 base + correct) / (2 + correct + incorrect): in [0, 1], up with each ``correct``, down with each ``incorrect``.
     """
@@ -195,12 +195,12 @@ def judged(base: float, voices: Voices) -> float:
 
 
 def usefulness(voices: Voices) -> float:
-    """Give how useful something is, in [0, 1], .5 while nobody said: Laplace's rule of succession."""
+    """Return how useful something is, in [0, 1], .5 while nobody said: Laplace's rule of succession."""
     return (1.0 + voices.useful) / (PRIOR + voices.useful + voices.not_useful)
 
 
 def echoes(row: EvidenceRow, pattern: str) -> list[EvidenceRow]:
-    """Give what a pattern hears of what was said of one of its events: whether it is correct, and its label."""
+    """Return what a pattern hears of what was said of one of its events: whether it is correct, and its label."""
     if row.part or matter_of(row.polarity) in (None, "use"):
         return []
     return [replace(row, item_id=pattern, part=row.item_id, source_item_id=row.item_id)]

@@ -58,11 +58,11 @@ class Graph(Protocol):
     """The graph as a walk sees it."""
 
     def links(self, ids: Sequence[str]) -> Sequence[Link]:
-        """Give the edges at any of some nodes, whichever way they point, in a fixed order."""
+        """Return the edges at any of some nodes, whichever way they point, in a fixed order."""
         ...
 
     def nodes(self, ids: Sequence[str]) -> Mapping[str, Node]:
-        """Give those of some nodes that may be shown."""
+        """Return those of some nodes that may be shown."""
         ...
 
 
@@ -78,7 +78,7 @@ class Reached:
 
 
 def walk(graph: Graph, seeds: Mapping[str, float], *, depth: int = DEPTH, width: int = WIDTH) -> dict[str, Reached]:
-    """Give what is reached from ``seeds`` (strengths in [0, 1] by id), seeds that may be shown too, by id.
+    """Return what is reached from ``seeds`` (strengths in [0, 1] by id), seeds that may be shown too, by id.
 
     Of two ways to a node the shorter one counts, of equally long ones the stronger. Each step goes on from the
     strongest nodes that it reached, the first ``width``, the n-th an n-th of it; of equals from the more useful, then
@@ -107,7 +107,7 @@ def walk(graph: Graph, seeds: Mapping[str, float], *, depth: int = DEPTH, width:
 
 
 def _likely(told: Sequence[tuple[Link, Reached]], count: int) -> list[str]:
-    """Give the nodes that the strongest edges lead to; of equals those of the later id, which came later.
+    """Return the nodes that the strongest edges lead to; of equals those of the later id, which came later.
 
     What layer they are of is not known yet, and a hub names hundreds: only these few are looked at.
     """

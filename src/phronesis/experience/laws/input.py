@@ -68,7 +68,7 @@ class NEI:
     external_id: str | None = None
 
     def to_mapping(self) -> dict[str, Any]:
-        """Give what was said, without what was left out."""
+        """Return what was said, without what was left out."""
         said = {f.name: getattr(self, f.name) for f in fields(self)}
         return {name: value for name, value in said.items() if value not in (None, "", {})}
 
@@ -158,13 +158,13 @@ def _origins(said: Mapping[str, Any], texts: Mapping[str, Any]) -> dict[str, Any
 
 
 def constraints_of(hints: Mapping[str, Any]) -> list[str]:
-    """Give the constraints that hints name, as texts: they are part of the situation."""
+    """Return the constraints that hints name, as texts: they are part of the situation."""
     named = hints.get("constraints")
     return [] if named is None else as_texts(named, field="hints.constraints")
 
 
 def artifacts_of(hints: Mapping[str, Any]) -> list[Artifact]:
-    """Give the artifacts that hints name; a name alone is a concept."""
+    """Return the artifacts that hints name; a name alone is a concept."""
     named = hints.get("artifacts")
     if named is None:
         return []

@@ -86,7 +86,7 @@ class Bags:
 
     @classmethod
     def of(cls, bags: Sequence[tuple[Terms, Floats]]) -> "Bags":
-        """Give the bags of some rows: each its terms' numbers and how often they stand there."""
+        """Return the bags of some rows: each its terms' numbers and how often they stand there."""
         lengths = [len(terms) for terms, _ in bags]
         starts = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64))).astype(np.int64)
         terms = np.concatenate((np.zeros(0, np.int32), *(terms for terms, _ in bags)))
@@ -94,17 +94,17 @@ class Bags:
         return cls(starts, terms.astype(np.int32), counts.astype(np.float32))
 
     def __add__(self, later: "Bags") -> "Bags":
-        """Give these rows, and later ones behind them."""
+        """Return these rows, and later ones behind them."""
         starts = np.concatenate((self.starts, self.starts[-1] + later.starts[1:]))
         return Bags(starts, np.concatenate((self.terms, later.terms)), np.concatenate((self.counts, later.counts)))
 
     def since(self, row: int) -> "Bags":
-        """Give the rows from one on."""
+        """Return the rows from one on."""
         begin = self.starts[row]
         return Bags(self.starts[row:] - begin, self.terms[begin:], self.counts[begin:])
 
     def summed(self, values: Floats) -> npt.NDArray[np.float64]:
-        """Give the sum of each row's values, one value a term."""
+        """Return the sum of each row's values, one value a term."""
         owners = np.repeat(np.arange(self.size), np.diff(self.starts))
         sums = np.bincount(owners, weights=values.astype(np.float64), minlength=self.size)
         return sums.astype(np.float64)
@@ -157,7 +157,7 @@ class TermCosine:
         return self._bags.size
 
     def idf(self, term: int) -> float:
-        """Give how rare a term is; that of a new one where it came later."""
+        """Return how rare a term is; that of a new one where it came later."""
         return float(self._idf[term]) if term < len(self._idf) else float(self._new)
 
     def add(self, bags: Bags) -> None:
@@ -169,7 +169,7 @@ class TermCosine:
         self._tail = _Postings.of(late, self._weights[self._bags.starts[self.built_of] :], first=self.built_of)
 
     def matrix(self, rows: Rows, others: Rows | None = None) -> Floats:
-        """Give the square roots of cosines."""
+        """Return the square roots of cosines."""
         if others is None:
             found = self._with_all(rows)
         elif len(others) > MANY + self.size // MANY_SHARE:
@@ -182,7 +182,7 @@ class TermCosine:
         return out
 
     def _plain(self, bags: Bags) -> Floats:
-        """Give what each term weighs in its row, before the row is scaled."""
+        """Return what each term weighs in its row, before the row is scaled."""
         known = bags.terms < len(self._idf)
         idf = np.full(len(bags.terms), self._new, np.float32)
         idf[known] = self._idf[bags.terms[known]]
@@ -206,7 +206,7 @@ class TermCosine:
         return self._bags.terms[begin:end], self._weights[begin:end]
 
     def _with_all(self, rows: Rows, first: int = 0) -> Floats:
-        """Give the cosines with all from one on."""
+        """Return the cosines with all from one on."""
         held = [self._held(row) for row in rows.tolist()]
         found = np.zeros((len(rows), self.size - first), np.float32)
         if first < self.built_of:
@@ -218,7 +218,7 @@ class TermCosine:
         return found
 
     def _among(self, rows: Rows, others: Rows) -> list[Floats]:
-        """Give the cosines with a few rows, without a look at the others' postings."""
+        """Return the cosines with a few rows, without a look at the others' postings."""
         held = [self._held(other) for other in others.tolist()]
         ends = np.cumsum([0, *(len(terms) for terms, _ in held)])
         terms = np.concatenate((np.zeros(0, np.int32), *(terms for terms, _ in held)))
@@ -243,7 +243,7 @@ class _Common:
 
     @classmethod
     def of(cls, bags: Bags, weights: Floats, width: int) -> "_Common":
-        """Give the common ones of ``width`` terms; one that says nothing has no weight, and is none."""
+        """Return the common ones of ``width`` terms; one that says nothing has no weight, and is none."""
         held = np.bincount(bags.terms[weights > 0], minlength=width)
         found = np.flatnonzero(held > max(1, bags.size // DENSE_SHARE))
         common = found[np.argsort(-held[found], kind="stable")][:DENSE]
@@ -256,12 +256,12 @@ class _Common:
         return cls(place, dense)
 
     def without(self, bags: Bags, weights: Floats) -> Floats:
-        """Give the weights of rows' terms, those of the common ones 0."""
+        """Return the weights of rows' terms, those of the common ones 0."""
         out: Floats = np.where(self.place[bags.terms] >= 0, np.float32(0.0), weights)
         return out
 
     def shared(self, held: Sequence[tuple[Terms, Floats]], first: int) -> Floats:
-        """Give what rows, by their terms and what these weigh there, share of common terms with all from one on."""
+        """Return what rows, by their terms and what these weigh there, share of common terms with all from one on."""
         asked = np.zeros((len(held), len(self.weights)), np.float32)
         for own, (terms, weights) in zip(asked, held, strict=True):
             known = terms < len(self.place)

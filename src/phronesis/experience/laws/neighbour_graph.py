@@ -120,22 +120,22 @@ class Neighbours:
         self._known[gone] = False
 
     def lists(self, rows: Rows) -> tuple[npt.NDArray[np.int64], Floats]:
-        """Give the neighbours of some events, the nearest first (`NOBODY` where there are fewer), and how alike."""
+        """Return the neighbours of some events, the nearest first (`NOBODY` where there are fewer), and how alike."""
         self._make(rows)
         return self._same.nearest[rows], self._same.scores[rows]
 
     def across(self, rows: Rows) -> npt.NDArray[np.int64]:
-        """Give the nearest of other groups, the most alike first (`NOBODY` where there are fewer)."""
+        """Return the nearest of other groups, the most alike first (`NOBODY` where there are fewer)."""
         self._make(rows)
         return self._across.nearest[rows]
 
     def naming(self, rows: Rows) -> Rows:
-        """Give the events whose lists, as far as they are known, name one of some events."""
+        """Return the events whose lists, as far as they are known, name one of some events."""
         known = np.flatnonzero(self._known)
         return known[self._same.naming(rows, known)]
 
     def against(self, rows: Rows, least: float) -> Rows:
-        """Give the events of other groups, as far as their lists are known, that name one of some events so alike."""
+        """Return the events of other groups, as far as their lists are known, that name one of some events so alike."""
         known = np.flatnonzero(self._known)
         named = np.isin(self._across.nearest[known], rows) & (self._across.scores[known] >= least)
         return known[named.any(axis=1)]
@@ -195,7 +195,7 @@ class Neighbours:
             lists.tell(row, asked, scores[0][asked])
 
     def shared(self, rows: Rows, counts: Sequence[int] = SHARED) -> Floats:
-        """Give how much the neighbourhoods of some events share, in [0, 1], as a square matrix.
+        """Return how much the neighbourhoods of some events share, in [0, 1], as a square matrix.
 
         It is the cosine of the lists, each neighbour weighed by its likeness, and the event itself among them: the mean
         over the lists of so many neighbours each.
@@ -217,7 +217,7 @@ class Neighbours:
 
 
 def _reached_by(scores: Floats, count: int) -> Floats:
-    """Give for each row a score that ``count`` of it reach, or all where there are fewer, and few more.
+    """Return for each row a score that ``count`` of it reach, or all where there are fewer, and few more.
 
     Of so many stretches of a row the highest scores are compared, not all: sorting 20,000 in part takes five times as
     long.
@@ -245,7 +245,7 @@ def _reaching(scores: Floats, least: Floats) -> _Masks:
 
 
 def _falling(owners: Rows, scores: Floats) -> npt.NDArray[np.int64]:
-    """Give numbers that rise with the owner, and within one fall as the scores rise.
+    """Return numbers that rise with the owner, and within one fall as the scores rise.
 
     The bits of a float of 32 rise with it as an unsigned number where it is positive, and fall where it is negative.
     """
@@ -255,14 +255,14 @@ def _falling(owners: Rows, scores: Floats) -> npt.NDArray[np.int64]:
 
 
 def weights_of(nearest: npt.NDArray[np.int64], scores: Floats, count: int) -> Floats:
-    """Give how much each of the nearest ``count`` weighs, by its likeness: 1 together, nobody nothing."""
+    """Return how much each of the nearest ``count`` weighs, by its likeness: 1 together, nobody nothing."""
     kept = np.where(nearest[:, :count] == NOBODY, 0.0, np.maximum(scores[:, :count], 0.0))
     out: Floats = (kept / np.maximum(kept.sum(axis=1, keepdims=True), 1e-9)).astype(np.float32)
     return out
 
 
 def candidate_pairs(rows: Rows, nearest: npt.NDArray[np.int64]) -> Pairs:
-    """Give each pair of an event of ``rows`` and one of its neighbours once, in order, the smaller row first."""
+    """Return each pair of an event of ``rows`` and one of its neighbours once, in order, the smaller row first."""
     named = nearest != NOBODY
     one, other = np.repeat(rows, named.sum(axis=1)), nearest[named]
     size = max(one.max(initial=0), other.max(initial=0)) + 1
@@ -287,7 +287,7 @@ def average_link(
     together: Iterable[tuple[int, int]] = (),
     apart: Iterable[tuple[int, int]] = (),
 ) -> list[list[int]]:
-    """Give the groups of a square matrix of likeness, each sorted, ordered by their first member; single ones too.
+    """Return the groups of a square matrix of likeness, each sorted, ordered by their first member; single ones too.
 
     ``together`` are pairs that are joined first, whatever they are like; ``apart`` pairs that no group may hold. Where
     both are asked of the same two, they stay apart.
@@ -322,7 +322,7 @@ class _Looked:
         self._likeness = likeness
 
     def pair(self) -> tuple[int, int]:
-        """Give the row and the column of the largest value, of equal ones the first."""
+        """Return the row and the column of the largest value, of equal ones the first."""
         return divmod(int(self._likeness.argmax()), len(self._likeness))
 
     def joined(self, one: int, other: int) -> None:
@@ -338,7 +338,7 @@ class _Closest(_Looked):
         self._most = likeness[np.arange(len(likeness)), self._partner]
 
     def pair(self) -> tuple[int, int]:
-        """Give the row and the column of the largest value, of equal ones the first."""
+        """Return the row and the column of the largest value, of equal ones the first."""
         row = int(self._most.argmax())
         return row, int(self._partner[row])
 
@@ -355,7 +355,7 @@ class _Closest(_Looked):
 
 
 def _torn(value: float) -> bool:
-    """Whether two groups hold a pair that must stay apart: one such pair drags every average down."""
+    """Return whether two groups hold a pair that must stay apart: one such pair drags every average down."""
     return value < float(_FORBIDDEN) / 1e6
 
 

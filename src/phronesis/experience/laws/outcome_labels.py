@@ -81,7 +81,7 @@ class Labelling:
 def label_of(
     observations: object = None, hints: object = None, *, given: object = None, long_errors: bool = True
 ) -> Labelling:
-    """Give the label that ``observations`` and a person's ``hints`` speak for; ``given`` wins over both.
+    """Return the label that ``observations`` and a person's ``hints`` speak for; ``given`` wins over both.
 
     Both are a mapping, a text, or a list of either; anything else says nothing. Of counts, those of tests that failed
     decide before those that passed. A ``reward`` of 1 is a success and 0 a failure; what lies between is neither.
@@ -102,7 +102,7 @@ def label_of(
 
 
 def _signals(said: object, depth: int, long_errors: bool) -> Iterator[Signal]:
-    """Give what speaks for a label, in the order in which it was said."""
+    """Return what speaks for a label, in the order in which it was said."""
     if isinstance(said, str):
         yield from _of_text(said, long_errors)
     elif isinstance(said, Mapping):
@@ -196,7 +196,7 @@ def _noun(name: str, count: int) -> str:
 
 
 def _whole(value: object) -> int | None:
-    """Give a number that counts something; None for anything else, ``True`` among it."""
+    """Return a number that counts something; None for anything else, ``True`` among it."""
     if isinstance(value, str):
         return int(value) if _DIGITS.fullmatch(value) else None
     if isinstance(value, bool) or not isinstance(value, int | float) or not -_MOST < value < _MOST:
@@ -205,15 +205,15 @@ def _whole(value: object) -> int | None:
 
 
 def _read(word: str) -> object:
-    """Give what a word written after ``name:`` stands for."""
+    """Return what a word written after ``name:`` stands for."""
     return {"true": True, "yes": True, "false": False, "no": False}.get(word.strip().casefold(), word.strip())
 
 
 def _plain(said: str) -> str:
-    """Give a text without case and without what stands around it, to be compared with a word."""
+    """Return a text without case and without what stands around it, to be compared with a word."""
     return said[:_SCANNED].strip(" \t\r\n.!。！*_`\"'✓✗✔✘✅❌:：").casefold() if len(said) < _SHORT else ""
 
 
 def _short(said: str) -> str:
-    """Give the first line of a text, cut."""
+    """Return the first line of a text, cut."""
     return said.strip().partition("\n")[0][:_SHORT]

@@ -58,7 +58,7 @@ def is_chinese(text: str) -> bool:
 
 
 def said(text: str) -> str:
-    """Give the first sentences of a text that fit into `MAX_SAID` characters, at least the first, cut if need be."""
+    """Return the first sentences of a text that fit into `MAX_SAID` characters, at least the first, cut if need be."""
     out = ""
     for sentence in filter(None, _SENTENCE.split(" ".join(text.split()))):
         if out and len(out) + len(sentence) > MAX_SAID:
@@ -197,7 +197,7 @@ class Said:
     slot: Mapping[str, str] | None
 
     def content(self, *, chinese: bool) -> str:
-        """Give it as one text: what is searched and read."""
+        """Return it as one text: what is searched and read."""
         speak = Speaker(chinese)
         whole = speak("whole", *(_plain(part) for part in (self.condition, self.action, self.because)))
         return f"{whole}\n{speak('watch', _plain(self.watch_out))}" if self.watch_out else whole
@@ -255,7 +255,7 @@ def say(drawn: Drawn, wording: Wording) -> Said:
 
 
 def narrowed(drawn: Drawn, wording: Wording) -> Wording:
-    """Give a wording whose condition names the slot of a narrower principle, where it does not yet."""
+    """Return a wording whose condition names the slot of a narrower principle, where it does not yet."""
     if drawn.slot is None or drawn.slot.value.casefold() in wording.condition.casefold():
         return wording
     speak = Speaker(speaks_chinese(drawn))
@@ -272,7 +272,7 @@ def _condition(drawn: Drawn, speak: Speaker) -> str:
 
 
 def _shared(drawn: Drawn) -> list[str]:
-    """Give what most supporting patterns name: families, artifacts, then terms where nobody said the situation."""
+    """Return what most supporting patterns name: families, artifacts, then terms where nobody said the situation."""
     needed = len(drawn.support) / 2
     names = [[*one.families, *(name.partition(":")[2] for name in one.artifacts)] for one in drawn.support]
     if not drawn.lead.situation and not drawn.lead.goal:
@@ -288,7 +288,7 @@ def _slot(slot: Slot, speak: Speaker) -> str:
 
 
 def _lesson(pattern: SeenPattern) -> str:
-    """Give the latest lesson that the pattern's events drew."""
+    """Return the latest lesson that the pattern's events drew."""
     told = [event for event in pattern.events if event.reflection]
     latest = max(told, key=lambda event: (event.occurred_at or event.recorded_at, event.id), default=None)
     return "" if latest is None else _plain(said(latest.reflection))
@@ -312,7 +312,7 @@ def _avoided(drawn: Drawn) -> list[str]:
 
 
 def _watch_out(drawn: Drawn, speak: Speaker) -> tuple[list[str], list[dict[str, Any]]]:
-    """Give what is to be avoided and what contradicts, in words and as references."""
+    """Return what is to be avoided and what contradicts, in words and as references."""
     told = []
     if drawn.lead.outcome == SUCCESS:
         told = [speak("avoid", _plain(said(one.summary)), len(one.events), speak.named(references(one.events)))

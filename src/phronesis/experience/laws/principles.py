@@ -37,7 +37,7 @@ class Worth:
     change: float = 0.25
 
     def lets_begin(self, drawn: Drawn, *, refines: bool = False) -> bool:
-        """Tell whether there is enough for a principle; one that ``refines`` another needs a pattern and no more."""
+        """Return whether there is enough for a principle; one that ``refines`` another needs a pattern and no more."""
         enough = len(drawn.support) >= self.min_patterns or len(drawn.lead.events) >= self.min_members
         return drawn.confidence >= KEPT and (enough or refines)
 
@@ -66,7 +66,7 @@ def material(
     wished: Mapping[str, str],
     change: float,
 ) -> bool:
-    """Tell whether a principle's support changed so much that it is to be said anew.
+    """Return whether a principle's support changed so much that it is to be said anew.
 
     Args:
         before: what `standing` gave when it was last said.
@@ -84,7 +84,7 @@ def material(
 
 
 def risk_of(drawn: Drawn) -> dict[str, Any]:
-    """Give how often the action of a principle failed, with the 95 % interval of `success_rate`.
+    """Return how often the action of a principle failed, with the 95 % interval of `success_rate`.
 
     The action is what the leading pattern did, so what contradicts it counts, and what it is to be done instead of does
     not. Where the principle is to avoid it, that is the share of failures of what is avoided.
@@ -108,7 +108,7 @@ class Cost:
 
 
 def cost_of(drawn: Drawn) -> Cost:
-    """Give what the leading patterns' action took, and how many attempts the episodes behind it had."""
+    """Return what the leading patterns' action took, and how many attempts the episodes behind it had."""
     outcome = drawn.lead.outcome
     lead = {event.id: event for one in drawn.support if one.outcome == outcome for event in one.events}
     times = [taken for event in lead.values() if (taken := seconds_of(event.observations)) is not None]
@@ -122,14 +122,14 @@ def cost_of(drawn: Drawn) -> Cost:
 
 
 def _attempts(drawn: Drawn, episode: str) -> int:
-    """Give how many attempts of an episode are known: by their places, or by their number."""
+    """Return how many attempts of an episode are known: by their places, or by their number."""
     events = {event.id: event for one in (*drawn.support, *drawn.against) for event in one.events}
     held = [event for event in events.values() if event.episode_id == episode]
     return max(len(held), *(0 if event.seq is None else event.seq for event in held), 1)
 
 
 def seconds_of(observations: Any) -> float | None:
-    """Give how long an attempt took, as its observations tell it; None where they do not."""
+    """Return how long an attempt took, as its observations tell it; None where they do not."""
     if not isinstance(observations, Mapping):
         return None
     for name, unit in _SECONDS:
@@ -140,5 +140,5 @@ def seconds_of(observations: Any) -> float | None:
 
 
 def references(events: Sequence[L1Event]) -> list[str]:
-    """Give where some events come from, without repeats, the first `MAX_REFS`."""
+    """Return where some events come from, without repeats, the first `MAX_REFS`."""
     return list(dict.fromkeys(event.source_ref for event in events if event.source_ref))[:MAX_REFS]

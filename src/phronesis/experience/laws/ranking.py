@@ -38,7 +38,7 @@ class Centre:
 
     @classmethod
     def of(cls, vectors: Floats, unrelated: Floats, languages: Sequence[int] = ()) -> "Centre":
-        """Give the centre of some events (rows of zeros have no vector) and of texts known to be unrelated.
+        """Return the centre of some events (rows of zeros have no vector) and of texts known to be unrelated.
 
         ``languages`` number the language of each unrelated text, from 0; without them nothing is taken off for it.
         Each event weighs as much as each of these texts, so that a few events, which may well be alike, are not taken
@@ -54,7 +54,7 @@ class Centre:
         return cls(mean, apart, max(float(cosines.std()), 1e-3))
 
     def centred(self, vectors: Floats) -> Floats:
-        """Give vectors less the mean and what tells languages apart, of length 1; a row of zeros stays one."""
+        """Return vectors less the mean and what tells languages apart, of length 1; a row of zeros stays one."""
         there = vectors.any(axis=1, keepdims=True)
         out = np.where(there, vectors - self.mean, 0.0)
         out -= (out @ self.languages.T) @ self.languages
@@ -64,7 +64,7 @@ class Centre:
 
 
 def usual_cosine(vectors: Floats, unrelated: Floats) -> float:
-    """Give the mean cosine of two of some events or of texts known to be unrelated, each weighing as much as another.
+    """Return the mean cosine of two of some events or of texts known to be unrelated, each weighing as much as another.
 
     Rows of zeros are left out; of fewer than two rows it is 0.
     """
@@ -77,7 +77,7 @@ def usual_cosine(vectors: Floats, unrelated: Floats) -> float:
 
 
 def _directions(unrelated: Floats, languages: Sequence[int]) -> Floats:
-    """Give how the languages' means differ from the first one's, as rows of length 1 at right angles."""
+    """Return how the languages' means differ from the first one's, as rows of length 1 at right angles."""
     spoken = np.array(languages, dtype=np.int64)
     means = [unrelated[spoken == one].mean(axis=0, dtype=np.float64) for one in np.unique(spoken)]
     apart = np.array([mean - means[0] for mean in means[1:]]).reshape(-1, unrelated.shape[1])
@@ -176,12 +176,12 @@ class Signals(NamedTuple):
 
 
 def length_of(terms: int) -> float:
-    """Give how long a question of so many distinct terms is: 0 up to `SHORT`, 1 from `LONG` on."""
+    """Return how long a question of so many distinct terms is: 0 up to `SHORT`, 1 from `LONG` on."""
     return min(1.0, max(0.0, (terms - SHORT) / (LONG - SHORT)))
 
 
 def relevance_of(signals: Signals) -> dict[str, float]:
-    """Give the shares that make something relevant; without an encoder (meaning None) words weigh for both."""
+    """Return the shares that make something relevant; without an encoder (meaning None) words weigh for both."""
     weight = WORDS * (1.0 + signals.length)
     shares = {
         "words": signals.words * (weight if signals.meaning is not None else weight + MEANING),
@@ -198,7 +198,7 @@ def relevance_of(signals: Signals) -> dict[str, float]:
 
 
 def shares_of(signals: Signals) -> dict[str, float]:
-    """Give every share of a score; their sum is the score. Shares that are 0 are left out."""
+    """Return every share of a score; their sum is the score. Shares that are 0 are left out."""
     relevant = relevance_of(signals)
     size = sum(relevant.values())
     shares = {
@@ -215,12 +215,12 @@ def shares_of(signals: Signals) -> dict[str, float]:
 
 
 def score_of(shares: Mapping[str, float]) -> float:
-    """Give the score that shares come to."""
+    """Return the score that shares come to."""
     return sum(shares.values())
 
 
 def weights() -> dict[str, Any]:
-    """Give the constants as plain JSON values, as ``explain`` shows them."""
+    """Return the constants as plain JSON values, as ``explain`` shows them."""
     return {
         "words": WORDS, "meaning": MEANING, "views": VIEWS, "exact": EXACT, "latest": LATEST, "artifacts": ARTIFACTS,
         "graph": GRAPH, "episode": EPISODE, "members": MEMBERS, "usefulness": USEFULNESS,
@@ -251,7 +251,7 @@ class Met:
 
 
 def word_shares(lanes: Sequence[tuple[ScopeIndex, Mask]], terms: Sequence[int]) -> list[Floats]:
-    """Give BM25 of each row as a share of what the question's terms can come to at most, one array a lane.
+    """Return BM25 of each row as a share of what the question's terms can come to at most, one array a lane.
 
     ``lanes`` come with the rows that are experience: the statistics are of these alone, over all lanes of the scope. A
     term that nothing holds counts among what is possible, so that a question about something else gets small shares.
@@ -280,7 +280,7 @@ def word_shares(lanes: Sequence[tuple[ScopeIndex, Mask]], terms: Sequence[int]) 
 
 
 def _postings(index: ScopeIndex, mask: Mask, terms: Sequence[int]) -> list[tuple[npt.NDArray[np.int32], Floats]]:
-    """Give the rows of the mask that hold each term, and how often."""
+    """Return the rows of the mask that hold each term, and how often."""
     found = index.postings(terms)
     if not mask.all():  # as it is where a lane holds nothing but experience
         kept = [mask[rows] for rows, _ in found]
@@ -289,12 +289,15 @@ def _postings(index: ScopeIndex, mask: Mask, terms: Sequence[int]) -> list[tuple
 
 
 def usual(cosines: Sequence[Floats]) -> Spread:
-    """Give the spread of cosines that come from several lanes; of a few, their mean and `USUAL`'s deviation."""
+    """Return the spread of cosines that come from several lanes; of a few, their mean and `USUAL`'s deviation."""
     own = spread_of(cosines)
     return own if sum(map(len, cosines)) >= FEW else Spread(own.mean, USUAL.deviation)
 
 
 def outstanding(cosines: Floats, spread: Spread) -> Floats:
-    """Give how far cosines stand out, in [0, 1]: 0 at the mean and below, 1 at `FULL` standard deviations above it."""
+    """Return how far cosines stand out, in [0, 1].
+
+    0 at the mean and below, 1 at `FULL` standard deviations above it.
+    """
     out: Floats = np.clip(spread.z(cosines) / np.float32(FULL), 0.0, 1.0)
     return out

@@ -32,7 +32,7 @@ CONTRARY: Final = "one contradicts the other"
 
 
 def opposed(events: Sequence[L1Event], terms_of: TermsOf) -> list[tuple[L1Event, L1Event]]:
-    """Give the pairs of a success and a failure that tried the same in the same situation, the best first."""
+    """Return the pairs of a success and a failure that tried the same in the same situation, the best first."""
     known = [(event, frozenset(terms_of(event.attempt)), frozenset(terms_of(f"{event.situation}\n{event.goal}")))
              for event in events[:COMPARED]]  # fmt: skip
     out = []
@@ -50,7 +50,7 @@ def _same_place(one: frozenset[str], other: frozenset[str]) -> bool:
 
 
 def outcome_conflicts(pairs: Sequence[tuple[L1Event, L1Event]]) -> list[Conflict]:
-    """Give a conflict for each success that failures speak against, all of these together."""
+    """Return a conflict for each success that failures speak against, all of these together."""
     by_success: dict[str, tuple[L1Event, list[L1Event]]] = {}
     for good, bad in pairs:
         by_success.setdefault(good.id, (good, []))[1].append(bad)
@@ -62,17 +62,17 @@ def outcome_conflicts(pairs: Sequence[tuple[L1Event, L1Event]]) -> list[Conflict
 
 
 def counter_conflict(about: str, side: Sequence[Reference], against: Sequence[Reference]) -> Conflict:
-    """Give the conflict of a pattern or a principle with what speaks against it."""
+    """Return the conflict of a pattern or a principle with what speaks against it."""
     return Conflict(about=about, reason=COUNTER, side=tuple(side), against=tuple(against))
 
 
 def contrary_conflict(about: str, side: Reference, against: Reference) -> Conflict:
-    """Give the conflict of two things of which somebody, or an engine, said that they contradict each other."""
+    """Return the conflict of two things of which somebody, or an engine, said that they contradict each other."""
     return Conflict(about=about, reason=CONTRARY, side=(side,), against=(against,))
 
 
 def sides(conflicts: Sequence[Conflict]) -> Mapping[str, list[str]]:
-    """Give, by id, the ids that stand on the other side of a conflict."""
+    """Return, by id, the ids that stand on the other side of a conflict."""
     out: dict[str, list[str]] = {}
     for conflict in conflicts:
         for one, other in ((conflict.side, conflict.against), (conflict.against, conflict.side)):
@@ -121,7 +121,7 @@ class Advised:
 
 
 def advise(found: Sequence[Found], bans: Sequence[Ban], terms_of: TermsOf, *, limit: int) -> Advised:
-    """Give advice from what was found, at most ``limit`` of each kind.
+    """Return advice from what was found, at most ``limit`` of each kind.
 
     ``found`` is ordered by score, the best first, all layers together.
     """
@@ -232,7 +232,7 @@ class _Work:
         return True
 
     def _first(self, where: str, attempt: str) -> bool:
-        """Whether there is something to say that was not said there."""
+        """Return whether there is something to say that was not said there."""
         key = (where, _key(attempt))
         if not key[1] or key in self._told:
             return False
@@ -241,7 +241,7 @@ class _Work:
 
 
 def _tried(found: Iterable[Found]) -> dict[str, list[L1Event]]:
-    """Give the events by what was tried."""
+    """Return the events by what was tried."""
     out: dict[str, list[L1Event]] = {}
     for one in found:
         if isinstance(one.record, L1Event):
@@ -264,7 +264,7 @@ def _rate(events: Sequence[L1Event]) -> dict[str, Any]:
 
 
 def _parts(recommendation: str) -> tuple[str, str]:
-    """Give what a pattern's recommendation says to do or not to do, and its lesson, without the words before them."""
+    """Return what a pattern's recommendation says to do or not to do, and its lesson, without the words before them."""
     doing, lesson = [], ""
     for line in recommendation.splitlines():
         mark = next((one for one in (*_MARKS, *_LESSONS) if line.startswith(one)), "")

@@ -42,7 +42,7 @@ class _Own:
     __slots__ = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain JSON values."""
+        """Return plain JSON values."""
         own = {f.name: as_json(getattr(self, f.name)) for f in fields(self) if f.name not in _ITEM}  # type: ignore[arg-type]
         return {**Item.to_dict(self), **own}  # type: ignore[arg-type]
 
@@ -154,7 +154,7 @@ def _weights(item: Item) -> dict[str, Any]:
 
 
 def event_of(item: Item) -> L1Event:
-    """Give an item of kind l1 as an event."""
+    """Return an item of kind l1 as an event."""
     data = item.data
     return L1Event(
         **dict(zip(_ITEM, _ITEM_OF(item), strict=True)),
@@ -167,7 +167,7 @@ def event_of(item: Item) -> L1Event:
 
 
 def meta_of(item: Item) -> IngestMeta:
-    """Give how an event came to be."""
+    """Return how an event came to be."""
     data = item.data
     lines = data.get("lines")
     return IngestMeta(
@@ -178,7 +178,7 @@ def meta_of(item: Item) -> IngestMeta:
 
 
 def pattern_of(item: Item, members: Sequence[tuple[str, float]] = ()) -> Pattern:
-    """Give an item of kind pattern as one; ``members`` stand in edges and are given beside."""
+    """Return an item of kind pattern as one; ``members`` stand in edges and are given beside."""
     data = item.data
     return Pattern(
         **dict(zip(_ITEM, _ITEM_OF(item), strict=True)),
@@ -191,7 +191,7 @@ def pattern_of(item: Item, members: Sequence[tuple[str, float]] = ()) -> Pattern
 
 
 def principle_of(item: Item, *, patterns: Sequence[str] = (), counter: Sequence[str] = ()) -> Principle:
-    """Give an item of kind principle as one; what supports and contradicts it stands in edges and is given beside."""
+    """Return an item of kind principle as one; what supports and contradicts it stands in edges and is given beside."""
     data = item.data
     unproved = bool(data.get(UNCONFIRMED)) and not data.get(CONFIRMED)
     told = {name: data.get(name, "") for name in ("condition", "action", "because", "watch_out", "cost", "risk")}
@@ -243,7 +243,7 @@ class Episode(Record):
 
     @classmethod
     def of(cls, episode_id: str, events: Sequence[L1Event]) -> "Episode":
-        """Give the episode of some events."""
+        """Return the episode of some events."""
         goal = next((event.goal for event in events if event.goal), "")
         situation = next((event.situation for event in events if event.situation), "")
         return cls(episode_id, goal, situation, tuple(events))

@@ -42,7 +42,7 @@ class SimilarityMetric(Protocol):
         ...
 
     def matrix(self, rows: Rows, others: Rows | None = None) -> Floats:
-        """Give how alike each of ``rows`` is to each of ``others`` (default: to all), float32 (rows, others).
+        """Return how alike each of ``rows`` is to each of ``others`` (default: to all), float32 (rows, others).
 
         The array is the caller's: it may write there.
         """
@@ -62,7 +62,7 @@ class Cosine:
         return len(self.vectors)
 
     def matrix(self, rows: Rows, others: Rows | None = None) -> Floats:
-        """Give cosines."""
+        """Return cosines."""
         return _products(self.vectors[rows], self.vectors if others is None else self.vectors[in_a_row(others)])
 
 
@@ -85,7 +85,7 @@ class SideBySide:
         return len(self.vectors)
 
     def matrix(self, rows: Rows, others: Rows | None = None) -> Floats:
-        """Give the weighted sums. Weighed are the asked ones, which are few: of all with all that takes no pass."""
+        """Return the weighted sums. Weighed are the asked ones, which are few: of all with all that takes no pass."""
         asked = self.vectors[rows] * self.weights
         if others is None:
             return _products(asked, self.vectors)
@@ -108,7 +108,7 @@ class Sets:
         return len(self.members)
 
     def matrix(self, rows: Rows, others: Rows | None = None) -> Floats:
-        """Give shared / all, in [0, 1]."""
+        """Return shared / all, in [0, 1]."""
         against = range(self.size) if others is None else others.tolist()
         found = [[jaccard(self.members[row], self.members[other]) for other in against] for row in rows.tolist()]
         return np.array(found, dtype=np.float32).reshape(len(rows), len(against))
@@ -130,7 +130,7 @@ class EditDistance:
         return len(self.texts)
 
     def matrix(self, rows: Rows, others: Rows | None = None) -> Floats:
-        """Give how much of two texts stays when one is made into the other; 1 for two empty ones."""
+        """Return how much of two texts stays when one is made into the other; 1 for two empty ones."""
         against = range(self.size) if others is None else others.tolist()
         found = [[_unedited(self.texts[row], self.texts[other]) for other in against] for row in rows.tolist()]
         return np.array(found, dtype=np.float32).reshape(len(rows), len(against))
@@ -158,21 +158,21 @@ class Unlike:
         return len(self._numbers)
 
     def matrix(self, rows: Rows, others: Rows | None = None) -> Floats:
-        """Give 0 or 1."""
+        """Return 0 or 1."""
         against = self._numbers if others is None else self._numbers[others]
         out: Floats = self._apart[self._numbers[rows]][:, against]
         return out
 
 
 def in_a_row(rows: Rows) -> "slice | Rows":
-    """Give rows that follow each other as a slice: taken so they are not copied."""
+    """Return rows that follow each other as a slice: taken so they are not copied."""
     if len(rows) and (np.diff(rows) == 1).all():
         return slice(int(rows[0]), int(rows[-1]) + 1)
     return rows
 
 
 def _products(asked: Floats, against: Floats) -> Floats:
-    """Give the products of rows. A few with many are multiplied twice as fast from the side of the many."""
+    """Return the products of rows. A few with many are multiplied twice as fast from the side of the many."""
     out: Floats = (against @ asked.T).T if 1 < len(asked) <= FEW else asked @ against.T
     return out
 
@@ -212,7 +212,7 @@ class WeightedSum:
         return self.terms[0].metric.size
 
     def matrix(self, rows: Rows, others: Rows | None = None) -> Floats:
-        """Give the weighted sums, added up in place: of 256 rows among 20,000 one more array is 20 MB."""
+        """Return the weighted sums, added up in place: of 256 rows among 20,000 one more array is 20 MB."""
         first, *more = self.terms
         out = first.metric.matrix(rows, others)
         if first.weight != 1.0:
@@ -243,7 +243,7 @@ class EdgeBuilder(Protocol):
     """Turns likeness into edges."""
 
     def build(self, metric: SimilarityMetric, rows: Rows) -> list[Link]:
-        """Give the edges among ``rows``, each once, ordered by its rows."""
+        """Return the edges among ``rows``, each once, ordered by its rows."""
         ...
 
 
@@ -254,7 +254,7 @@ class AtLeast:
     threshold: float
 
     def build(self, metric: SimilarityMetric, rows: Rows) -> list[Link]:
-        """Give each pair with at least ``threshold``."""
+        """Return each pair with at least ``threshold``."""
         alike = metric.matrix(rows, rows)
         found = np.argwhere(np.triu(alike >= self.threshold, 1))
         return _sorted(rows, alike, [(int(one), int(other)) for one, other in found])
@@ -268,7 +268,7 @@ class Nearest:
     threshold: float = 0.0
 
     def build(self, metric: SimilarityMetric, rows: Rows) -> list[Link]:
-        """Give each row's nearest."""
+        """Return each row's nearest."""
         alike = metric.matrix(rows, rows)
         np.fill_diagonal(alike, -np.inf)
         best = np.argsort(-alike, axis=1, kind="stable")[:, : self.k]
@@ -286,7 +286,7 @@ class Listed:
     threshold: float
 
     def build(self, metric: SimilarityMetric, rows: Rows) -> list[Link]:
-        """Give the pairs among ``rows`` with at least ``threshold``."""
+        """Return the pairs among ``rows`` with at least ``threshold``."""
         pairs = np.sort(np.array(self.pairs, dtype=np.int64).reshape(-1, 2), axis=1)
         pairs = pairs[np.isin(pairs, rows).all(axis=1)]
         numbers = np.unique(pairs[:, 0] * metric.size + pairs[:, 1])
@@ -308,7 +308,7 @@ class Clusters:
     """Groups of row numbers."""
 
     def build(self, metric: SimilarityMetric, rows: Rows) -> list[Link]:
-        """Give the edges of the groups' members that are among ``rows``."""
+        """Return the edges of the groups' members that are among ``rows``."""
         wanted = set(rows.tolist())
         out: list[Link] = []
         for group in self.groups:
@@ -322,7 +322,7 @@ class Clusters:
 
 
 def centre_of(alike: Floats) -> int:
-    """Give the row of a square matrix that is most like the others; of equals the first."""
+    """Return the row of a square matrix that is most like the others; of equals the first."""
     return int(np.argmax(alike.sum(axis=1) - np.diag(alike)))
 
 

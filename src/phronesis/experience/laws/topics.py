@@ -80,7 +80,7 @@ class SeenPattern:
 
 
 def origin_of(event: L1Event) -> tuple[str, str]:
-    """Give which source an event is of, whatever its references say: its type, and the host of an address."""
+    """Return which source an event is of, whatever its references say: its type, and the host of an address."""
     _, sign, rest = (event.source_ref or "").partition("://")
     return event.source_type or "", rest.partition("/")[0].lower() if sign else ""
 
@@ -91,7 +91,7 @@ def independent_sources(events: Iterable[L1Event]) -> int:
 
 
 def is_confirmed(events: Iterable[L1Event]) -> bool:
-    """Tell whether events can bear a principle: a person told one of them, or two sources are independent."""
+    """Return whether events can bear a principle: a person told one of them, or two sources are independent."""
     known = list(events)
     return any(event.trust >= Trust.USER for event in known) or independent_sources(known) > 1
 
@@ -150,7 +150,7 @@ CONFIDENCE_DIGITS: Final = 4
 
 
 def confidence_of(support: float, contra: float) -> float:
-    """Give support / (support + contra + 1), in [0, 1): as a pattern's n / (n + 1), one doubt always counted along.
+    """Return support / (support + contra + 1), in [0, 1): as a pattern's n / (n + 1), one doubt always counted along.
 
     The mean of a Beta(0, 1) prior after so much evidence: rises with support, falls with what contradicts, 0 without
     support.
@@ -159,7 +159,7 @@ def confidence_of(support: float, contra: float) -> float:
 
 
 def draw(topic: Sequence[SeenPattern], repeats: Repeats, terms: Terms) -> list[Drawn]:
-    """Give the principles of one topic: the broad one, those apart from it, and the narrower ones that refine it.
+    """Return the principles of one topic: the broad one, those apart from it, and the narrower ones that refine it.
 
     A failure whose action may be that of a success, or may not, supports no principle with it: nobody could tell what
     to do. Patterns of unknown outcome support none.
@@ -191,7 +191,7 @@ def _strong(pattern: SeenPattern) -> tuple[int, str]:
 
 
 def _opposed(one: SeenPattern, other: SeenPattern, repeats: Repeats, border: float) -> bool:
-    """Whether two patterns of different outcomes are of the same action, by either's events."""
+    """Return whether two patterns of different outcomes are of the same action, by either's events."""
     if one.outcome == other.outcome:
         return False
     return _repeated(one, other, repeats, border) or _repeated(other, one, repeats, border)
@@ -203,7 +203,10 @@ def _repeated(one: SeenPattern, other: SeenPattern, repeats: Repeats, border: fl
 
 
 def _losing(opposed: Sequence[tuple[SeenPattern, SeenPattern]]) -> set[str]:
-    """Give the patterns of the side with fewer sources, of all that contradict each other; successes stand on a tie."""
+    """Return the patterns of the side with fewer sources, of all that contradict each other.
+
+    Successes stand on a tie.
+    """
     sides = {
         outcome: {one.id: one.mass for one, _ in opposed if one.outcome == outcome} for outcome in KNOWN
     }  # fmt: skip
@@ -212,7 +215,7 @@ def _losing(opposed: Sequence[tuple[SeenPattern, SeenPattern]]) -> set[str]:
 
 
 def _loose(support: Sequence[SeenPattern], known: Sequence[SeenPattern], repeats: Repeats) -> list[L1Event]:
-    """Give the events that contradict a supporting pattern and belong to no pattern of the topic."""
+    """Return the events that contradict a supporting pattern and belong to no pattern of the topic."""
     counted = {event.id for one in known for event in one.events}
     found = {
         event.id: event
@@ -227,7 +230,10 @@ def _loose(support: Sequence[SeenPattern], known: Sequence[SeenPattern], repeats
 
 
 def differing(counter: Sequence[L1Event], support: Sequence[L1Event], terms: Terms) -> Slot | None:
-    """Give the slot by which counter-evidence differs most from support; None where there is none that says enough."""
+    """Return the slot by which counter-evidence differs most from support.
+
+    None where there is none that says enough.
+    """
     if len(counter) < MIN_COUNTER:
         return None
     here, there = ([_slots(event, terms) for event in events] for events in (counter, support))
@@ -263,7 +269,7 @@ _DENIED: Final = re.compile(
 
 
 def denies(attempt: str) -> bool:
-    """Tell whether an attempt says what was not done: it shares its words with one that did it, and is another."""
+    """Return whether an attempt says what was not done: it shares its words with one that did it, and is another."""
     return _DENIED.search(attempt[:MAX_SCANNED]) is not None
 
 
@@ -272,7 +278,7 @@ MAX_SCANNED: Final = 500
 
 
 def grouped(alike: Floats) -> list[list[int]]:
-    """Give the topics among patterns by a square matrix of how alike they are, 1 for what belongs together.
+    """Return the topics among patterns by a square matrix of how alike they are, 1 for what belongs together.
 
     By average link, so that no chain of neighbours makes one topic of two; single patterns are topics too.
     """

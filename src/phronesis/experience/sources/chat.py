@@ -70,7 +70,7 @@ class ChatSource:
     version = "chat/3"
 
     def read(self, raw: Raw) -> Sequence[Draft]:
-        """Give what was tried for each request; no draft for a text in which nobody asks and nobody answers."""
+        """Return what was tried for each request; no draft for a text in which nobody asks and nobody answers."""
         return finished(_drafts(raw))
 
 

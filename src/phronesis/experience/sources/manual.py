@@ -89,7 +89,7 @@ class ManualSource:
     version = "manual/1"
 
     def read(self, raw: Raw) -> Sequence[Draft]:
-        """Give a draft for each attempt: what stands under its label, or a paragraph that has none."""
+        """Return a draft for each attempt: what stands under its label, or a paragraph that has none."""
         return finished(_drafts(raw))
 
 
@@ -147,7 +147,7 @@ def _entries(text: str) -> Iterator[_Entry]:
 
 
 def _underlines(entry: _Entry, told: _Told | None, line: str) -> bool:
-    """Tell whether a line of dashes underlines the title above it, as in a heading of two lines."""
+    """Return whether a line of dashes underlines the title above it, as in a heading of two lines."""
     if told is None or entry.labelled or len(entry.loose) != 1 or len(told.words) != 1 or len(told.words[0]) > _TITLE:
         return False
     if line.strip() != line.strip()[:1] * len(line.strip()) or line[:1] not in "=-" or told.words[0][-1:] in ".。!！":
@@ -158,7 +158,7 @@ def _underlines(entry: _Entry, told: _Told | None, line: str) -> bool:
 
 
 def _field_of(line: str, heading: re.Match[str] | None) -> tuple[Field, str] | None:
-    """Give the field that a line begins, and its words."""
+    """Return the field that a line begins, and its words."""
     if heading is not None:
         bare = _BARE.match(heading[2].strip(" #"))
         name = _FIELDS.get(bare[1].strip().casefold()) if bare else None
@@ -173,12 +173,12 @@ def _field_of(line: str, heading: re.Match[str] | None) -> tuple[Field, str] | N
 
 
 def _begins_anew(entry: _Entry, name: Field) -> bool:
-    """Tell whether a field that names the situation or the goal again begins the next entry."""
+    """Return whether a field that names the situation or the goal again begins the next entry."""
     return name in {"situation", "goal"} and bool(entry.tries)
 
 
 def _put(entry: _Entry, name: Field, told: _Told) -> None:
-    """Give the words to the entry, or to its last attempt once there is one."""
+    """Return the words to the entry, or to its last attempt once there is one."""
     if name == "attempt":
         entry.tries.append(_Try({name: told}))
     elif entry.tries and name not in {"date", "situation", "goal"}:
@@ -237,7 +237,7 @@ def _day(raw: Raw, told: _Told | None) -> datetime | None:
 
 
 def _judged(label: _Told | None, texts: dict[str, str]) -> Labelling:
-    """Give the label that was written, else what the result says plainly, else the attempt's own words."""
+    """Return the label that was written, else what the result says plainly, else the attempt's own words."""
     if label is not None:
         said = label.text.casefold().strip(" .。*_")
         for name, words in (

@@ -58,7 +58,7 @@ class ProofSource:
     version = PROOF_VERSION
 
     def read(self, raw: Raw) -> Sequence[Draft]:
-        """Give the attempts of a text in order; none where nothing is stated and no attempt has a heading."""
+        """Return the attempts of a text in order; none where nothing is stated and no attempt has a heading."""
         starts = [0]
         while (at := raw.text.find("\n", starts[-1])) >= 0:
             starts.append(at + 1)
@@ -96,7 +96,7 @@ def _attempts(text: str) -> Iterator[_Attempt]:
 
 
 def _stated(text: str, block: Block) -> Block:
-    """Give a statement's block without what stands in later paragraphs."""
+    """Return a statement's block without what stands in later paragraphs."""
     if block.latex:
         return replace(block, end=max(block.body, text.rfind("\\end", block.body, block.end)))
     found = _PARAGRAPH_END.search(text, block.body, block.end)
@@ -132,7 +132,7 @@ def _pieces(
 def _again(
     text: str, failures: Sequence[tuple[int, int]], which: tuple[int, int], end: int, *, ends_well: bool
 ) -> int | None:
-    """Give where an argument begins anew after a failure: where it says so, else at a sentence if it ends well."""
+    """Return where an argument begins anew after a failure: where it says so, else at a sentence if it ends well."""
     for at in range(*which):
         start = failures[at][1]
         stop = failures[at + 1][0] if at + 1 < len(failures) else end
@@ -151,7 +151,7 @@ def _again(
 
 
 def _skip(text: str, start: int, end: int) -> int:
-    """Give where the white space from ``start`` on ends."""
+    """Return where the white space from ``start`` on ends."""
     while start < end and text[start].isspace():
         start += 1
     return start
@@ -203,7 +203,7 @@ def _draft(text: str, attempt: _Attempt, starts: Sequence[int]) -> Draft:
 
 
 def _said(text: str, attempt: _Attempt) -> tuple[Label, str, str, Origin]:
-    """Give the label, the words that decided it, and the result in the text's words or ours."""
+    """Return the label, the words that decided it, and the result in the text's words or ours."""
     if attempt.failed is not None:
         words = text[attempt.failed[0] : attempt.failed[1]]
         return "failure", f"the text says: {words}", _sentence(text, attempt), _HUMAN
@@ -214,7 +214,7 @@ def _said(text: str, attempt: _Attempt) -> tuple[Label, str, str, Origin]:
 
 
 def _sentence(text: str, attempt: _Attempt) -> str:
-    """Give the sentence in which the attempt says that it failed."""
+    """Return the sentence in which the attempt says that it failed."""
     failed = attempt.failed or (attempt.start, attempt.start)
     begin = attempt.start
     for stop in _SENTENCE_END.finditer(text, max(attempt.start, failed[0] - MAX_RESULT), failed[0]):
@@ -225,7 +225,7 @@ def _sentence(text: str, attempt: _Attempt) -> str:
 
 
 def _summary(strategy: Sequence[str], argued: str) -> str:
-    """Give a sentence on the attempt: its strategies, and how it begins."""
+    """Return a sentence on the attempt: its strategies, and how it begins."""
     said = " ".join(argued[: 2 * MAX_SUMMARY].split())[:MAX_SUMMARY]
     named = ", then ".join(name.replace("_", " ") for name in strategy)
     return f"By {named}: {said}" if named else said

@@ -118,7 +118,7 @@ _WHY: Final = re.compile(
 
 
 def said_outcome(text: str) -> Labelling:
-    """Give the label that words speak for; the signals quote them."""
+    """Return the label that words speak for; the signals quote them."""
     votes = list(_votes(text))
     sides = {label for label, _, _ in votes}
     if len(sides) > 1 and votes[-1][2]:
@@ -133,7 +133,7 @@ def said_outcome(text: str) -> Labelling:
 
 
 def reasons(text: str) -> str:
-    """Give the first sentence that says why something was so; empty when none does."""
+    """Return the first sentence that says why something was so; empty when none does."""
     for match in _SENTENCE.finditer(text[:_READ]):
         sentence = match[0].strip()
         if sentence and _WHY.search(sentence) and not sentence.endswith(("?", "？")):
@@ -142,7 +142,7 @@ def reasons(text: str) -> str:
 
 
 def is_question(text: str) -> bool:
-    """Tell whether a text does nothing but ask: it is short and ends in a question mark."""
+    """Return whether a text does nothing but ask: it is short and ends in a question mark."""
     words = text.strip()
     return words.endswith(("?", "？")) and len(words) <= _CLAUSE
 
@@ -166,7 +166,7 @@ def _votes(text: str) -> Iterator[tuple[str, str, bool]]:
 
 
 def _clauses(text: str) -> Iterator[tuple[str, str]]:
-    """Give the clauses of a text, each with the mark that ends it."""
+    """Return the clauses of a text, each with the mark that ends it."""
     start = 0
     for cut in _CUT.finditer(text):
         yield text[start : cut.start()][:_CLAUSE], cut[1] or ""

@@ -26,7 +26,7 @@ class LineIndex:
             found = text.find("\n", found + 1)
 
     def lines(self, start: int, end: int) -> tuple[int, int]:
-        """Give the first and the last line of the characters [start, end)."""
+        """Return the first and the last line of the characters [start, end)."""
         return bisect_right(self._starts, start), bisect_right(self._starts, max(start, end))
 
 
@@ -44,7 +44,7 @@ class Placed:
 
 
 def documents(text: str) -> list[Placed]:
-    """Give the one value that a text is, else one for each of its lines that is one; nothing for other texts."""
+    """Return the one value that a text is, else one for each of its lines that is one; nothing for other texts."""
     start = _skip(text, 1 if text.startswith("\ufeff") else 0)
     whole = _decode(text, start) if text[start : start + 1] in {"{", "["} else None
     if whole is not None and _skip(text, whole.end) == len(text):
@@ -63,7 +63,7 @@ def documents(text: str) -> list[Placed]:
 
 
 def elements(text: str, placed: Placed) -> Iterator[Placed]:
-    """Give the elements of a list with their places."""
+    """Return the elements of a list with their places."""
     yield from placed.parts
     if placed.parts:
         return
@@ -77,7 +77,7 @@ def elements(text: str, placed: Placed) -> Iterator[Placed]:
 
 
 def member(text: str, placed: Placed, name: str) -> Placed | None:
-    """Give the member of an object with its place; the last, where several have the name."""
+    """Return the member of an object with its place; the last, where several have the name."""
     found: Placed | None = None
     n = _skip(text, placed.start + 1)
     while n < placed.end and text[n] == '"':
@@ -135,7 +135,7 @@ class Source(Protocol):
     """What an outcome says made it: ``lean/1``; it moves when the same text would give other drafts."""
 
     def read(self, raw: Raw) -> Sequence[Draft]:
-        """Give the attempts that a text tells of, in the order in which it tells of them."""
+        """Return the attempts that a text tells of, in the order in which it tells of them."""
         ...
 
 
@@ -153,7 +153,7 @@ MAX_TEXT: Final = 4_000
 
 
 def finished(drafts: Iterable[Draft]) -> list[Draft]:
-    """Give the drafts as they can be stored."""
+    """Return the drafts as they can be stored."""
     every = iter(drafts)
     out = [_stored(draft) for draft in islice(every, MAX_DRAFTS)]
     if next(every, None) is not None:

@@ -16,7 +16,7 @@ _BEFORE: Final = 48  # characters before a sign in which a denial of it may stan
 
 @once
 def load_table() -> Mapping[str, Any]:
-    """Give ``proof_words.toml`` as it is written."""
+    """Return ``proof_words.toml`` as it is written."""
     return parse_folded(
         "proof_words.toml", resources.files(__package__).joinpath("proof_words.toml").read_text("utf-8")
     )
@@ -24,13 +24,13 @@ def load_table() -> Mapping[str, Any]:
 
 @once
 def load_pattern(section: str, name: str = "") -> re.Pattern[str]:
-    """Give a section's list of patterns, or one pattern, compiled as one, without case."""
+    """Return a section's list of patterns, or one pattern, compiled as one, without case."""
     found = load_table()[section][name] if name else [one for row in load_table()[section].values() for one in row]
     return re.compile(found if isinstance(found, str) else "|".join(f"(?:{one})" for one in found), re.IGNORECASE)
 
 
 def strategies_in(text: str) -> list[str]:
-    """Give the strategies that a proof follows, in the order in which it names them first."""
+    """Return the strategies that a proof follows, in the order in which it names them first."""
     table = load_table()
     avoided = load_pattern("fails", "avoided")
     places: dict[str, int] = {}
@@ -46,7 +46,7 @@ def strategies_in(text: str) -> list[str]:
 
 
 def failures_in(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Give where a text between two places says that it failed, unless the words before deny it."""
+    """Return where a text between two places says that it failed, unless the words before deny it."""
     denied = load_pattern("fails", "denied")
     found = [one for name in ("english", "chinese") for one in load_pattern("fails", name).finditer(text, start, end)]
     for one in sorted(found, key=lambda match: match.start()):
@@ -55,7 +55,7 @@ def failures_in(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def done_in(text: str, start: int, end: int) -> tuple[int, int] | None:
-    """Give where a text between two places first says that its proof is done."""
+    """Return where a text between two places first says that its proof is done."""
     found = load_pattern("done", "marks").search(text, start, end)
     return None if found is None else found.span()
 
@@ -108,12 +108,12 @@ def _heads() -> list[tuple[Role, re.Pattern[str]]]:
 
 @once
 def _inline() -> re.Pattern[str]:
-    """Give the heading of a proof that stands behind its statement on one line."""
+    """Return the heading of a proof that stands behind its statement on one line."""
     return re.compile(r"(?<=[.。!！?？;；])[ \t]{0,4}(?:\*{0,2}Proof\*{0,2}[.:]|证明?[:：])")
 
 
 def blocks_of(text: str) -> list[Block]:
-    """Give the blocks of a text in order; what stands before the first heading belongs to none."""
+    """Return the blocks of a text in order; what stands before the first heading belongs to none."""
     found: list[Block] = []
     unclosed: set[str] = set()
     at = 0

@@ -43,7 +43,7 @@ class ReactRun:
 
 
 def react_runs(text: str) -> list[ReactRun]:
-    """Give the runs that a text tells of: those with an action."""
+    """Return the runs that a text tells of: those with an action."""
     out: list[ReactRun] = []
     run: ReactRun | None = None
     step: ReactStep | None = None
@@ -82,7 +82,7 @@ def _fill(step: ReactStep, kind: str, words: str, end: int) -> None:
 
 
 def _marked(text: str) -> Iterator[tuple[str, str, int, int]]:
-    """Give what stands after each mark, up to the next one."""
+    """Return what stands after each mark, up to the next one."""
     kind, words, begin, last = "", [""], 0, 0
     start = 0
     for line in text.split("\n"):

@@ -71,12 +71,12 @@ class RunSource:
     version = "run/3"
 
     def read(self, raw: Raw) -> Sequence[Draft]:
-        """Give a draft for each step that clearly failed, and one for each run after its steps."""
+        """Return a draft for each step that clearly failed, and one for each run after its steps."""
         return finished(_drafts(raw))
 
 
 def holds_run(text: str) -> bool:
-    """Tell whether a text of JSON holds a run."""
+    """Return whether a text of JSON holds a run."""
     return next(_records(text), None) is not None
 
 
@@ -91,7 +91,7 @@ def _drafts(raw: Raw) -> Iterator[Draft]:
 
 
 def _records(text: str) -> Iterator[Placed]:
-    """Give the objects that are runs: the value itself, its elements, or those of a member such as ``runs``."""
+    """Return the objects that are runs: the value itself, its elements, or those of a member such as ``runs``."""
     found = documents(text)
     if len(found) > 1 and all(is_event(one.value) for one in found):  # one run, with an event on each line
         found = [Placed([one.value for one in found], found[0].start, found[-1].end, tuple(found))]
@@ -112,14 +112,14 @@ def _records(text: str) -> Iterator[Placed]:
 
 
 def _is_part(value: object) -> bool:
-    """Tell whether a value is a part of a run: a step, an event, a message, or an action with its observation."""
+    """Return whether a value is a part of a run: a step, an event, a message, or an action with its observation."""
     if isinstance(value, list):
         return bool(value) and all(is_event(one) for one in value)
     return _is_step(value) or is_event(value) or is_message(value)
 
 
 def _is_run(value: object) -> bool:
-    """Tell whether an object is a run: it has steps, an outcome, or what was put out under an id."""
+    """Return whether an object is a run: it has steps, an outcome, or what was put out under an id."""
     if not isinstance(value, Mapping):
         return False
     if any(isinstance(value.get(name), list) and value[name] and all(map(_is_part, value[name]))
@@ -167,7 +167,7 @@ def _of_record(raw: Raw, placed: Placed, index: LineIndex, made: str, seqs: dict
 
 
 def _trial(known: Mapping[str, Any]) -> int:
-    """Give the number of a trial where it is said, or follows from the reflections made before it (Reflexion)."""
+    """Return the number of a trial where it is said, or follows from the reflections made before it (Reflexion)."""
     given = known.get("trial")
     if isinstance(given, int) and not isinstance(given, bool) and 0 < given < _MOST_TRIALS:
         return given
@@ -175,7 +175,7 @@ def _trial(known: Mapping[str, Any]) -> int:
 
 
 def is_conversation(known: Mapping[str, Any]) -> bool:
-    """Tell whether what a record holds are messages."""
+    """Return whether what a record holds are messages."""
     return any(isinstance(known.get(name), list) and known[name] and all(map(is_message, known[name]))
                for name in (*_MESSAGES, *STEPS)) or not known  # fmt: skip
 
@@ -185,7 +185,7 @@ def _ended(known: Mapping[str, Any]) -> bool:
 
 
 def _run_result(known: Mapping[str, Any], steps: list[Step]) -> str:
-    """Give what a run came to: its answer, the error that ended it, its raw words, what its last step gave back."""
+    """Return what a run came to: its answer, the error that ended it, its raw words, what its last step gave back."""
     error = known.get("error") or known.get("exception")
     return (_first(known, _ANSWERS) or _words(error) or _first(known, ("raw",)) or ending_of(known)[1]
             or _last_result(steps))  # fmt: skip
@@ -233,7 +233,7 @@ def _draft(
 
 
 def _trajectory(raw: Raw, placed: Placed) -> Trajectory:
-    """Give the task and the steps of a run: of its steps, its events, or its messages; the task may stand beside."""
+    """Return the task and the steps of a run: of its steps, its events, or its messages; the task may stand beside."""
     if isinstance(placed.value, list):
         return _of_list(raw, placed)
     record: Mapping[str, Any] = placed.value
@@ -260,7 +260,7 @@ def _of_list(raw: Raw, listed: Placed) -> Trajectory:
 
 
 def _steps(raw: Raw, listed: Placed) -> Iterator[Step]:
-    """Give the steps of a list of actions and observations, each with its place."""
+    """Return the steps of a list of actions and observations, each with its place."""
     for one in elements(raw.text, listed):
         if isinstance(one.value, Mapping):
             step = one.value
@@ -274,7 +274,10 @@ def _steps(raw: Raw, listed: Placed) -> Iterator[Step]:
 
 
 def _reward(step: Mapping[str, Any]) -> object:
-    """Give the reward of a step that ends its run: 1 where it is earned, 0 only where the run says that it is over."""
+    """Return the reward of a step that ends its run.
+
+    1 where it is earned, 0 only where the run says that it is over.
+    """
     over = step.get("done") is True or step.get("terminated") is True
     return step.get("reward") if over or step.get("reward") == 1 else None
 
@@ -296,7 +299,7 @@ def step_label(step: Mapping[str, Any], result: str, action: str) -> Labelling:
 
 
 def _nested(known: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the outcomes that an evaluation wrote below: ``test_result.report.resolved``, and nebius' ``target``."""
+    """Return the outcomes that an evaluation wrote below: ``test_result.report.resolved``, and nebius' ``target``."""
     told = known.get("test_result")
     report = told.get("report") if isinstance(told, Mapping) else known.get("report")
     below = [one for one in (told, report) if isinstance(one, Mapping)]

@@ -75,14 +75,14 @@ class Trajectory:
 
 
 def is_message(value: object) -> bool:
-    """Tell whether a value is a message of a conversation: it has a role, and words or calls."""
+    """Return whether a value is a message of a conversation: it has a role, and words or calls."""
     return isinstance(value, Mapping) and isinstance(value.get("role", value.get("from")), str) and (
         any(key in value for key in ("content", "value", "text", "tool_calls"))
     )  # fmt: skip
 
 
 def is_event(value: object) -> bool:
-    """Tell whether a value is an event of OpenHands: an action with arguments, or an observation with content."""
+    """Return whether a value is an event of OpenHands: an action with arguments, or an observation with content."""
     if not isinstance(value, Mapping):
         return False
     if isinstance(value.get("kind"), str) and value["kind"].endswith("Event"):
@@ -93,7 +93,7 @@ def is_event(value: object) -> bool:
 
 
 def of_messages(raw: Raw, listed: Placed) -> Trajectory:
-    """Give the task and the steps that messages tell of; demonstrations are passed over."""
+    """Return the task and the steps that messages tell of; demonstrations are passed over."""
     placed = [one for one in elements(raw.text, listed) if is_message(one.value) and not one.value.get("is_demo")]
     out = Trajectory()
     waiting: dict[str, Step] = {}
@@ -117,7 +117,7 @@ def of_messages(raw: Raw, listed: Placed) -> Trajectory:
 
 
 def of_events(raw: Raw, listed: Placed) -> Trajectory:
-    """Give the task and the steps that OpenHands' events tell of, each observation at the action that caused it."""
+    """Return the task and the steps that OpenHands' events tell of, each observation at the action that caused it."""
     out = Trajectory()
     steps: dict[Any, Step | None] = {}
     for one in _flat(raw, listed):
@@ -146,7 +146,7 @@ def of_events(raw: Raw, listed: Placed) -> Trajectory:
 
 
 def task_of(text: str) -> str:
-    """Give the task that a prompt holds, without what a program wrote around it."""
+    """Return the task that a prompt holds, without what a program wrote around it."""
     for begin, end in _ISSUE:
         start = text.find(begin)
         if start >= 0:
@@ -188,13 +188,13 @@ def observed_label(text: str, *, action: str = "", code: object = None, failed: 
 
 
 def verdict_in(text: str) -> str | None:
-    """Give the verdict that a result begins with (``Answer is INCORRECT``), in one word."""
+    """Return the verdict that a result begins with (``Answer is INCORRECT``), in one word."""
     match = _VERDICT.search(text[:_SHORT])
     return match[1] if match else None
 
 
 def _actions(message: Message) -> Iterator[tuple[str, str]]:
-    """Give (name, the action in short) of what a message does."""
+    """Return (name, the action in short) of what a message does."""
     if message.calls:
         for call in message.calls:
             yield call.name, f"{call.name}: {call.arguments}" if call.arguments else call.name
@@ -218,7 +218,7 @@ def _actions(message: Message) -> Iterator[tuple[str, str]]:
 
 
 def _parameters(body: str) -> str:
-    """Give the values of ``<parameter=name>value</parameter>``: the only one as it stands, several by name."""
+    """Return the values of ``<parameter=name>value</parameter>``: the only one as it stands, several by name."""
     parts = [part.partition(">") for part in body.split("<parameter=")[1:]]
     given = {name.strip(): value.partition("</parameter>")[0].strip() for name, _, value in parts}
     return worded(given)
@@ -233,7 +233,7 @@ def _thought(message: Message) -> str:
 
 
 def _flat(raw: Raw, listed: Placed) -> Iterator[Placed]:
-    """Give the events; older files pair each action with its observation."""
+    """Return the events; older files pair each action with its observation."""
     for one in elements(raw.text, listed):
         if isinstance(one.value, list):
             yield from (part for part in elements(raw.text, one) if isinstance(part.value, Mapping))
@@ -285,7 +285,7 @@ def _event_thought(event: Mapping[str, Any]) -> str:
 
 
 def _event_result(event: Mapping[str, Any]) -> tuple[str, object, bool | None]:
-    """Give the text, the exit code and whether it failed, of an observation."""
+    """Return the text, the exit code and whether it failed, of an observation."""
     seen = event.get("observation")
     if isinstance(seen, Mapping):
         text = text_of(seen.get("content") or seen.get("output") or "")

@@ -68,7 +68,7 @@ class Transcript:
 
 
 def transcripts(raw: Raw) -> list[Transcript]:
-    """Give the conversations that a text holds: those with something said by both sides."""
+    """Return the conversations that a text holds: those with something said by both sides."""
     found = list(_of_json(raw)) or [Transcript(None, tuple(_of_text(raw)))]
     return [one for one in found if {"user", "assistant"} <= {message.role for message in one.messages}]
 
@@ -120,7 +120,7 @@ def _conversation(raw: Raw, placed: Placed) -> Iterator[Transcript]:
 
 
 def messages_in(raw: Raw, placed: list[Placed]) -> Iterator[Message]:
-    """Give the messages of JSON values: forms of OpenAI, Anthropic, Google, and ShareGPT's ``from`` and ``value``."""
+    """Return the messages of JSON values: forms of OpenAI, Anthropic, Google, and ShareGPT's ``from`` and ``value``."""
     for one in placed:
         said = one.value
         if not isinstance(said, Mapping):
@@ -151,7 +151,7 @@ def messages_in(raw: Raw, placed: list[Placed]) -> Iterator[Message]:
 
 
 def _answered(said: Mapping[str, Any]) -> object:
-    """Give the id of the call that a tool's message answers; SWE-agent lists it."""
+    """Return the id of the call that a tool's message answers; SWE-agent lists it."""
     listed = said.get("tool_call_ids")
     return (
         said.get("tool_call_id") or said.get("call_id") or (listed[0] if isinstance(listed, list) and listed else None)
@@ -159,7 +159,7 @@ def _answered(said: Mapping[str, Any]) -> object:
 
 
 def text_of(content: object) -> str:
-    """Give the words of a content: a text, or a list of parts of which some are texts."""
+    """Return the words of a content: a text, or a list of parts of which some are texts."""
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else [content]
@@ -193,7 +193,7 @@ def _calls(said: Mapping[str, Any], parts: list[Any]) -> Iterator[ToolCall]:
 
 
 def worded(given: object) -> str:
-    """Give arguments in short: the only one there is as it stands, several as JSON."""
+    """Return arguments in short: the only one there is as it stands, several as JSON."""
     if isinstance(given, str):
         found = documents(given) if given.lstrip()[:1] == "{" else []
         if len(found) != 1:

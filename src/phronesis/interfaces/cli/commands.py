@@ -118,7 +118,7 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
 
 
 def lines_of(path: str) -> tuple[str, ...]:
-    """Give a command's examples as they are typed."""
+    """Return a command's examples as they are typed."""
     return tuple(line if "phronesis " in line else f"phronesis {line}" for line in EXAMPLES.get(path, ()))
 
 
@@ -133,7 +133,7 @@ def with_examples(group: click.Group, path: str = "") -> None:
 
 
 def every_command(group: click.Group, path: str = "") -> Iterator[tuple[str, click.Command]]:
-    """Give each command of a group with its path, groups before what is in them."""
+    """Return each command of a group with its path, groups before what is in them."""
     for name, command in group.commands.items():
         here = f"{path} {name}".strip()
         yield here, command
@@ -208,7 +208,7 @@ class Sections(click.Group):
     """A group whose help lists its commands under headings."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Give the names in the order of the headings."""
+        """Return the names in the order of the headings."""
         _ = ctx
         return [command.name or "" for commands in SECTIONS.values() for command in commands]
 

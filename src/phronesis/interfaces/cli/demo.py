@@ -227,7 +227,7 @@ def reflect(memory: Memory, stage: Stage) -> None:
 
 
 def _of_mornings(memory: Memory, trait: Trait) -> list[TraitEvidence]:
-    """Give the evidence of a trait where all of it is what Tom said on those mornings."""
+    """Return the evidence of a trait where all of it is what Tom said on those mornings."""
     rows = memory.get_trait_evidence(trait.id)
     return rows if {row.session_id for row in rows} <= set(story.MORNINGS) else []
 
@@ -275,7 +275,7 @@ def verify(memory: Memory, stage: Stage) -> None:
 
 
 def _encoded(memory: Memory) -> tuple[str | None, int, int]:
-    """Give the encoder, how many memories there are to be found, and how many of them wait for a vector."""
+    """Return the encoder, how many memories there are to be found, and how many of them wait for a vector."""
     found = memory.search("?", across="tenant", limit=1, explain=True).explain or {"embedder": None, "lanes": []}
     count = sum(lane["documents"] for lane in found["lanes"])
     return found["embedder"], count, sum(lane["without_vector"] or 0 for lane in found["lanes"])

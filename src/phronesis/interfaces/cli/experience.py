@@ -43,7 +43,7 @@ class Narrowing:
     as_of: str | None
 
     def named(self) -> dict[str, Any]:
-        """Give what was named, as arguments of the verb."""
+        """Return what was named, as arguments of the verb."""
         pairs = ((f.name, getattr(self, f.name)) for f in fields(self))
         return {name: list(value) if isinstance(value, tuple) else value for name, value in pairs if value}
 
@@ -177,12 +177,12 @@ def feedback(*, target_id: str, kind: str, value: Any, reason: str | None, store
 
 
 def _name(file: BinaryIO) -> str:
-    """Give a file's name; standard input may have none."""
+    """Return a file's name; standard input may have none."""
     return str(getattr(file, "name", "<stdin>"))
 
 
 def _text(file: BinaryIO) -> str:
-    """Give a file's text, in any encoding that can be told; InputError for what is no text, and for nothing."""
+    """Return a file's text, in any encoding that can be told; InputError for what is no text, and for nothing."""
     from phronesis.memory.experience import text_of_bytes  # noqa: PLC0415 - not for --help
 
     body = file.read()

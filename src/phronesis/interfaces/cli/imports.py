@@ -88,7 +88,7 @@ def _opened(report: Path | None) -> Iterator[TextIO | None]:
 
 
 def _length(file: BinaryIO) -> int:
-    """Give how many bytes a file has; 0 for what is no file: nobody knows how much will come."""
+    """Return how many bytes a file has; 0 for what is no file: nobody knows how much will come."""
     number = _number(file)
     if number is None:
         return 0

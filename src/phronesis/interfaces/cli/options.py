@@ -38,7 +38,7 @@ class Store:
         return Memory.open(self.url, tenant=self.tenant, policy=self.policy)
 
     def options(self) -> str:
-        """Give the options that name this store again, as they are typed; a URL with a password is not repeated."""
+        """Return the options that name this store again, as they are typed; a URL with a password is not repeated."""
         secret = self.url is not None and "@" in self.url
         given = {"--url": "URL" if secret else self.url, "--tenant": self.tenant, "--policy": self.policy}
         return "".join(f" {name} {shlex.quote(str(value))}" for name, value in given.items() if value is not None)
@@ -59,7 +59,7 @@ class Scope:
     run_id: str | None = None
 
     def named(self) -> dict[str, Any]:
-        """Give what was named, as arguments of a verb."""
+        """Return what was named, as arguments of a verb."""
         pairs = ((f.name, getattr(self, f.name)) for f in fields(self))
         return {name: value for name, value in pairs if value is not None}
 
@@ -74,13 +74,13 @@ class Narrowing:
     valid_at: str | None
 
     def named(self) -> dict[str, Any]:
-        """Give what was named, as arguments of a verb."""
+        """Return what was named, as arguments of a verb."""
         given = {"filters": self.filters, "as_of": self.as_of, "valid_at": self.valid_at, "kinds": self.kinds or None}
         return {name: value for name, value in given.items() if value is not None}
 
 
 def gathered(parameter: str, record: Callable[..., Any], *options: Decorator) -> Decorator:
-    """Give a decorator that adds ``options`` and passes their values on as one ``record`` named ``parameter``."""
+    """Return a decorator that adds ``options`` and passes their values on as one ``record`` named ``parameter``."""
     names = [name for option in options if (name := _name(option)) is not None]
 
     def decorate(function: Command) -> Command:
@@ -98,7 +98,7 @@ def gathered(parameter: str, record: Callable[..., Any], *options: Decorator) ->
 
 
 def _name(option: Decorator) -> str | None:
-    """Give the argument under which an option's value arrives."""
+    """Return the argument under which an option's value arrives."""
 
     def nothing() -> None:
         """Be decorated."""
@@ -135,7 +135,7 @@ class KindName(click.ParamType):  # type: ignore[type-arg]  # as above
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[click.shell_completion.CompletionItem]:
-        """Give the kinds that begin so."""
+        """Return the kinds that begin so."""
         _ = ctx, param
         return [click.shell_completion.CompletionItem(kind) for kind in KINDS if kind.startswith(incomplete)]
 

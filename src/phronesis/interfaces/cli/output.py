@@ -31,12 +31,12 @@ def say_json(value: Any) -> None:
 
 
 def day(moment: datetime | None) -> str:
-    """Give a date."""
+    """Return a date."""
     return "" if moment is None else moment.date().isoformat()
 
 
 def second(moment: datetime) -> str:
-    """Give a time to the second, in UTC."""
+    """Return a time to the second, in UTC."""
     return moment.strftime("%Y-%m-%d %H:%M:%SZ")
 
 
@@ -95,17 +95,17 @@ ELLIPSIS: Final = "…"
 
 
 def clean(text: str) -> str:
-    """Give ``text`` with control characters shown as U+FFFD; line ends and tabs stay."""
+    """Return ``text`` with control characters shown as U+FFFD; line ends and tabs stay."""
     return _CONTROL.sub("\ufffd", text.replace("\r\n", "\n"))
 
 
 def on_one_line(text: str) -> str:
-    """Give ``text`` cleaned, its white space folded."""
+    """Return ``text`` cleaned, its white space folded."""
     return " ".join(clean(text).split())
 
 
 def read_text(file: IO[str]) -> str:
-    """Give what a file or standard input holds; InputError when it is no UTF-8."""
+    """Return what a file or standard input holds; InputError when it is no UTF-8."""
     try:
         return file.read()
     except UnicodeDecodeError as error:
@@ -113,14 +113,14 @@ def read_text(file: IO[str]) -> str:
 
 
 def columns(text: str) -> int:
-    """Give how many columns a terminal takes for ``text``: two for a wide character, none for a combining one."""
+    """Return how many columns a terminal takes for ``text``: two for a wide character, none for a combining one."""
     if text.isascii():
         return len(text)
     return sum(_columns(character) for character in text)
 
 
 def cut(text: str, limit: int | None) -> str:
-    """Give ``text`` in at most ``limit`` columns, with an ellipsis where it was cut; None leaves it whole."""
+    """Return ``text`` in at most ``limit`` columns, with an ellipsis where it was cut; None leaves it whole."""
     if limit is None or columns(text) <= limit:
         return text
     room = max(0, limit - 1)
@@ -132,12 +132,12 @@ def cut(text: str, limit: int | None) -> str:
 
 
 def pad(text: str, size: int) -> str:
-    """Give ``text`` with blanks behind it up to ``size`` columns."""
+    """Return ``text`` with blanks behind it up to ``size`` columns."""
     return text + " " * (size - columns(text))
 
 
 def table(rows: Sequence[Sequence[object]], *, head: Sequence[str] = (), indent: str = "") -> list[str]:
-    """Give rows as lines with aligned columns, two blanks apart; the last column may run on."""
+    """Return rows as lines with aligned columns, two blanks apart; the last column may run on."""
     lines = [[on_one_line(str(cell)) for cell in row] for row in ([head, *rows] if head else rows)]
     sizes = [max(columns(cell) for cell in column) for column in zip(*lines, strict=True)]
     out = []
@@ -148,7 +148,7 @@ def table(rows: Sequence[Sequence[object]], *, head: Sequence[str] = (), indent:
 
 
 def terminal_columns() -> int | None:
-    """Give the width of the terminal, or None when the output goes elsewhere and is not to be cut."""
+    """Return the width of the terminal, or None when the output goes elsewhere and is not to be cut."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 

@@ -84,7 +84,7 @@ def say_violations(violations: Sequence[Violation]) -> None:
 
 
 def violation_line(violation: Violation) -> str:
-    """Give one violation: the line, the rule, the claim, what is wrong."""
+    """Return one violation: the line, the rule, the claim, what is wrong."""
     named: list[Any] = [f"line {violation.line}" if violation.line is not None else None, violation.rule]
     named.append(f"claim {violation.claim_id}" if violation.claim_id is not None else None)
     return on_one_line(" ".join(str(name) for name in named if name is not None) + f": {violation.message}")

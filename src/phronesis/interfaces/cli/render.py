@@ -37,12 +37,12 @@ _HIDDEN: Final = frozenset({"id", "content", "data", "citation"})
 
 
 def who(item: Item) -> str:
-    """Give who said an item: the name, the role, or nobody."""
+    """Return who said an item: the name, the role, or nobody."""
     return item.name or item.role or item.subject or ("inferred" if item.source_type == "reflection" else "stated")
 
 
 def words(item: Item) -> str:
-    """Give what an item says on one line; a reflection says what it came to."""
+    """Return what an item says on one line; a reflection says what it came to."""
     if item.kind == "cycle":
         from phronesis.interfaces.cli.render_traits import in_short  # noqa: PLC0415 - it imports this module
         from phronesis.traits.laws.records import cycle_of  # noqa: PLC0415 - not for --help
@@ -52,7 +52,7 @@ def words(item: Item) -> str:
 
 
 def about(item: Item) -> str:
-    """Give an item's heading: what it is, who said it, when, where, whose it is, its citation."""
+    """Return an item's heading: what it is, who said it, when, where, whose it is, its citation."""
     owner = f"user {item.user_id}" if item.user_id is not None else f"shared {item.namespace}"
     state = item.ended or ("archived" if item.status == "archived" else "")
     stage = item.stage if item.kind == "trait" and item.stage != state else ""
@@ -238,7 +238,7 @@ def say_explanation(found: Explanation, told: Sequence["TraitEvidence"] = ()) ->
 
 
 def source_lines(source: Source) -> list[str]:
-    """Give where something comes from: the entry, the place, and the words."""
+    """Return where something comes from: the entry, the place, and the words."""
     place = [f"entry {source.entry_id}"]
     for name, value in (("session", source.session_id), ("message", source.message_id), ("ref", source.source_ref)):
         if value is not None:
@@ -252,7 +252,7 @@ def source_lines(source: Source) -> list[str]:
 
 
 def _change(before: Any, after: Any) -> str:
-    """Give what became of a value; of members of an object, of those alone that changed."""
+    """Return what became of a value; of members of an object, of those alone that changed."""
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
         return ", ".join(f"{name} {_value(before.get(name))} → {_value(after.get(name))}" for name in names)
@@ -260,7 +260,7 @@ def _change(before: Any, after: Any) -> str:
 
 
 def _evidence(row: Mapping[str, Any]) -> str:
-    """Give a piece of evidence: which way it points, for which part, how good it is, when, and where it is from."""
+    """Return a piece of evidence: which way it points, for which part, how good it is, when, and where it is from."""
     item = row.get("source_item_id")
     source = f"mem:{item}" if item else row.get("source_ref") or row.get("source_key") or ""
     told = [row.get("polarity"), row.get("part"), row.get("grade"), _moment(row.get("occurred_at")), source]
@@ -269,7 +269,7 @@ def _evidence(row: Mapping[str, Any]) -> str:
 
 
 def _edge(row: Mapping[str, Any]) -> str:
-    """Give an edge: from where to where, and what it says."""
+    """Return an edge: from where to where, and what it says."""
     ends = [f"mem:{row.get(f'{end}_id')}" if row.get(f"{end}_kind") == "item" else
             f"{row.get(f'{end}_kind')} {row.get(f'{end}_id')}" for end in ("from", "to")]  # fmt: skip
     weight = row.get("weight")
@@ -277,7 +277,7 @@ def _edge(row: Mapping[str, Any]) -> str:
 
 
 def _moment(value: Any) -> str:
-    """Give the day of a time; a delta holds times in microseconds."""
+    """Return the day of a time; a delta holds times in microseconds."""
     return (
         ""
         if value is None

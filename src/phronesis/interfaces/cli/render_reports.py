@@ -216,7 +216,7 @@ def _principle(title: str, one: "Principle") -> Iterator[str]:
 
 
 def said(one: "Principle") -> Iterator[str]:
-    """Give what a principle says, a part a line."""
+    """Return what a principle says, a part a line."""
     parts = (("if", one.condition), ("then", one.action), ("because", one.because), ("watch out", one.watch_out),
              ("cost", one.cost), ("risk", one.risk))  # fmt: skip
     yield from (f"{name}: {on_one_line(text)}" for name, text in parts if text)
@@ -309,7 +309,7 @@ def _short(text: str) -> str:
 
 
 def standing(pattern: "Pattern") -> str:
-    """Give how often what a pattern tells of worked, with its interval."""
+    """Return how often what a pattern tells of worked, with its interval."""
     rate = pattern.success_rate
     if not rate or rate["rate"] is None:
         return ""

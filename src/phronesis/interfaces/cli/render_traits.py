@@ -39,7 +39,7 @@ def say_due(found: "Due") -> None:
 
 
 def why(reason: str, value: float | None) -> str:
-    """Give why a reflection ran, or did not."""
+    """Return why a reflection ran, or did not."""
     if reason == "importance":
         return f"importance {value or 0:g}"
     if reason == "elapsed":
@@ -48,7 +48,7 @@ def why(reason: str, value: float | None) -> str:
 
 
 def figures(found: "Due") -> str:
-    """Give the figures that decide whether a reflection is due."""
+    """Return the figures that decide whether a reflection is due."""
     last = "none before" if found.hours is None else f"the last one {found.hours:.1f} of {found.hours_due:g} hours ago"
     new = _count(found.new_memories, "new memory", "new memories")
     return f"{new}, importance {found.importance} of {found.importance_due}; {last}"
@@ -78,13 +78,13 @@ def say_reflected(cycle: "ReflectionCycle", found: "Due", changes: Iterable[str]
 
 
 def came_to(cycle: "ReflectionCycle") -> str:
-    """Give what a reflection did to traits, in counts."""
+    """Return what a reflection did to traits, in counts."""
     counts = [f"{getattr(cycle, name)} {said}" for name, said in _CAME.items() if getattr(cycle, name)]
     return ", ".join(counts) or "no finding"
 
 
 def changed(before: Sequence["Trait"], after: Sequence["Trait"]) -> Iterator[str]:
-    """Give a line for each trait that came, went or moved between two readings."""
+    """Return a line for each trait that came, went or moved between two readings."""
     known, left = {one.id: one for one in _with_sides(before)}, {one.id for one in _with_sides(after)}
     for one in _with_sides(after):
         then = known.get(one.id)
@@ -150,7 +150,7 @@ def say_cycles(found: Sequence["ReflectionCycle"]) -> None:
 
 
 def in_short(cycle: "ReflectionCycle") -> str:
-    """Give a reflection in one line: what stands for the words of an item that has none."""
+    """Return a reflection in one line: what stands for the words of an item that has none."""
     how = f"skipped ({cycle.error})" if cycle.status == "failed" else came_to(cycle)
     return f"reflection on {_count(cycle.memories_scanned, 'new memory', 'new memories')} ({_brief(cycle)}): {how}"
 
@@ -184,7 +184,7 @@ def _row(trait: "Trait", mark: str) -> tuple[str, ...]:
 
 
 def for_against(rows: Sequence["TraitEvidence"]) -> str:
-    """Give how many memories speak for a trait, and how many against it."""
+    """Return how many memories speak for a trait, and how many against it."""
     against = sum(row.evidence_type == "contradicting" for row in rows)
     return f"{len(rows) - against}:{against}"
 

@@ -32,7 +32,7 @@ class Conversation:
         return {"namespace": LAB} if self.user_id is None else {"user_id": self.user_id, "namespace": LAB}
 
     def turns(self) -> Iterator[dict[str, Any]]:
-        """Give the turns, each message with its role, its id and the time it was said."""
+        """Return the turns, each message with its role, its id and the time it was said."""
         count = 0
         for turn in self.told:
             messages = []

@@ -169,7 +169,7 @@ def _read(memory: "Memory", trait_id: str, as_of: str | None) -> "Trait":
 
 
 def _those(memory: "Memory", ids: Iterable[str], as_of: str | None) -> "list[Trait]":
-    """Give traits by their ids, but those that were erased, or did not exist yet."""
+    """Return traits by their ids, but those that were erased, or did not exist yet."""
     found = []
     for one in ids:
         with suppress(NotFound):

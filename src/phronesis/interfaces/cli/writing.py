@@ -45,7 +45,7 @@ class Stated:
     expires: str | None
 
     def named(self) -> dict[str, Any]:
-        """Give the arguments of ``add``."""
+        """Return the arguments of ``add``."""
         return {name: getattr(self, name) for name in self.__slots__}
 
 
@@ -108,7 +108,7 @@ def add(
 @click.option("--reason", metavar="TEXT", help="Kept in the history.")
 @with_store
 def update(item_id: str, *, text: str | None, reason: str | None, store: Store, **changes: Any) -> None:
-    """Give a memory new words, a value, metadata or an end.
+    """Return a memory new words, a value, metadata or an end.
 
     Its history keeps what it was. TEXT is '-' when it comes from standard input.
     """
@@ -253,7 +253,7 @@ def _say(rows: "Sequence[Forgotten]", would: str) -> None:
 
 
 def _reason(row: "Forgotten") -> str:
-    """Give a row's reason without the action, which stands before it."""
+    """Return a row's reason without the action, which stands before it."""
     return on_one_line(row.reason.partition(": ")[2] or row.reason)
 
 

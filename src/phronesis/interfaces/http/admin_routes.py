@@ -48,7 +48,7 @@ def readyz(request: Request) -> Response:
     },
 )
 def metrics(request: Request, caller: Reading) -> Response:
-    """Give counts of requests, their latencies, and what the key's tenant holds."""
+    """Return counts of requests, their latencies, and what the key's tenant holds."""
     counted: Metrics = request.app.state.metrics
     with caller.memory.stages.database.transaction(caller.memory.tenant, "read") as unit:
         kinds = count_by_kind(unit)
@@ -96,7 +96,7 @@ def decide(caller: Administering, body: Verdict, how: Written) -> Response:
                      "content": {NDJSON: {"schema": {"type": "string"}}}}},
 )  # fmt: skip
 def export(caller: Administering) -> Response:
-    """Give the whole log as lines of JSON, from which ``import`` makes the same store; an admin's key."""
+    """Return the whole log as lines of JSON, from which ``import`` makes the same store; an admin's key."""
     # The file is complete before the first byte goes out: what cannot be exported is a problem, not half an answer.
     folder = tempfile.TemporaryDirectory(prefix="phronesis-export-")
     try:

@@ -32,7 +32,7 @@ of `Memory`; results are its records, errors are problems (RFC 9457) with its co
 
 
 def make_app(memory: Memory, serving: Serving) -> FastAPI:
-    """Give the HTTP API over a Memory.
+    """Return the HTTP API over a Memory.
 
     ``app.state.admission`` lets callers in; other faces that are mounted in it share that.
     """

@@ -23,7 +23,7 @@ BEARER: Final = HTTPBearer(
 
 
 def bearer(header: str | None) -> str | None:
-    """Give the token of an ``Authorization`` header; Unauthenticated for another scheme."""
+    """Return the token of an ``Authorization`` header; Unauthenticated for another scheme."""
     if header is None:
         return None
     scheme, _, token = header.partition(" ")
@@ -33,12 +33,12 @@ def bearer(header: str | None) -> str | None:
 
 
 def address_of(request: Request) -> str:
-    """Give whom calls without a key are counted under."""
+    """Return whom calls without a key are counted under."""
     return request.client.host if request.client is not None else "nowhere"
 
 
 async def admit(request: Request) -> Caller:
-    """Give the caller of a request; what it calls too often is refused, and so is whoever tries keys that are none.
+    """Return the caller of a request; what it calls too often is refused, and so is whoever tries keys that are none.
 
     A thread is only taken where the store has to be asked: that costs as much as many a call.
     """
@@ -102,11 +102,11 @@ class Segment(Convertor[str]):
     regex = "[^/]+"
 
     def convert(self, value: str) -> str:
-        """Give the text that a segment stands for."""
+        """Return the text that a segment stands for."""
         return value.replace("%2F", "/").replace("%25", "%")
 
     def to_string(self, value: str) -> str:
-        """Give the segment that stands for a text."""
+        """Return the segment that stands for a text."""
         return value.replace("%", "%25").replace("/", "%2F")
 
 
@@ -118,7 +118,7 @@ USER: Final = "/users/{user_id:segment}"
 
 
 def segmented(scope: Scope) -> str:
-    """Give the path of a request, in which slashes part segments and nothing else."""
+    """Return the path of a request, in which slashes part segments and nothing else."""
     path: str = scope["path"]
     raw: bytes = scope.get("raw_path") or b""
     if not path.startswith(f"{PREFIX}/"):
@@ -149,7 +149,7 @@ class How:
     wait: bool
 
     def by(self, caller: Caller) -> dict[str, Any]:
-        """Give the arguments that every verb that writes takes."""
+        """Return the arguments that every verb that writes takes."""
         return {"actor": caller.actor, "idempotency_key": self.idempotency_key, "wait": self.wait}
 
 
@@ -164,7 +164,7 @@ Written = Annotated[How, Depends(_how)]
 
 
 def version_of(tag: str | None) -> int | None:
-    """Give the version that an If-Match header names; None for none, or for any (``*``)."""
+    """Return the version that an If-Match header names; None for none, or for any (``*``)."""
     if tag is None or tag.strip() == "*":
         return None
     found = _TAG.fullmatch(tag.strip().removeprefix("W/"))
@@ -174,5 +174,5 @@ def version_of(tag: str | None) -> int | None:
 
 
 def etag(version: int) -> dict[str, str]:
-    """Give the header that names an item's version."""
+    """Return the header that names an item's version."""
     return {"ETag": f'"{version}"'}

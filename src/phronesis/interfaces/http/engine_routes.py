@@ -84,7 +84,7 @@ def experiences(request: Request, caller: Reading, page: Annotated[Page, Query()
 
 @experience_router.get("/experiences/source", responses=gives(EventSource, 404))
 def source(caller: Reading, asked: Annotated[Taken, Query()]) -> Response:
-    """Give what an event was taken from, by the event's id or a ``source_ref``: text and lines, payload, hints."""
+    """Return what an event was taken from, by the event's id or a ``source_ref``: text and lines, payload, hints."""
     return answer(caller.memory.get_source(**asked.given()))
 
 
@@ -172,13 +172,13 @@ def learn(caller: Writing, run_id: str, body: Learning, how: Written) -> Respons
 
 @run_router.get(RUN + "/review", responses=gives(Review, 404, 502))
 def review(caller: Reading, run_id: str, look: Annotated[Look, Query()]) -> Response:
-    """Give what a public source says of a run's modifier."""
+    """Return what a public source says of a run's modifier."""
     return answer(caller.memory.review_run(run_id, **look.given()))
 
 
 @run_router.get(RUN, responses=gives(RunRecord, 404))
 def run(caller: Reading, run_id: str, owner: Annotated[Sight, Query()]) -> Response:
-    """Give a run with its FACTS."""
+    """Return a run with its FACTS."""
     return answer(caller.memory.get_run(run_id, **owner.given()))
 
 

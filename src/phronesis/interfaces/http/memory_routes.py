@@ -71,13 +71,13 @@ def commit_turn(caller: Writing, body: NewTurn, how: Written) -> Response:
 
 @conversation_router.get("/turns", responses=gives(list[Turn], 404))
 def turns(caller: Reading, wanted: Annotated[Turns, Query()]) -> Response:
-    """Give a session's turns as they were recorded."""
+    """Return a session's turns as they were recorded."""
     return answer(caller.memory.get_turns(**wanted.given()))
 
 
 @conversation_router.get("/sessions", responses=gives(list[SessionInfo]))
 def sessions(caller: Reading, wanted: Annotated[Sessions, Query()]) -> Response:
-    """Give the sessions a scope sees, latest first."""
+    """Return the sessions a scope sees, latest first."""
     if wanted.across is not None:
         caller.needs(Role.ADMIN)
     return answer(caller.memory.list_sessions(**wanted.given()))
@@ -120,14 +120,14 @@ def list_memories(request: Request, caller: Reading, wanted: Annotated[Listing, 
 
 @memory_router.get("/memories/{id}", responses=gives(ANY_ITEM, 404, headers=_TAGGED))
 def get(caller: Reading, id: str, then: Annotated[Then, Query()]) -> Response:  # noqa: A002 - the contract's name
-    """Give a memory as the record of its kind, whatever its status."""
+    """Return a memory as the record of its kind, whatever its status."""
     item = caller.memory.get(id, **then.given())
     return answer(item, headers=etag(item.version))
 
 
 @memory_router.patch("/memories/{id}", responses=gives(EditResult, 404, 409, 412, 415, headers=_TAGGED))
 def change(caller: Writing, id: str, body: Change, how: Written, *, if_match: Match = None) -> Response:  # noqa: A002
-    """Give a memory other words, metadata, or an end; its history keeps the old."""
+    """Return a memory other words, metadata, or an end; its history keeps the old."""
     result = caller.memory.update(id, **body.given(), expected_version=version_of(if_match), **how.by(caller))
     return edited(result)
 
@@ -168,13 +168,13 @@ def edit(
 
 @memory_router.get("/memories/{id}/history", responses=gives(list[HistoryEvent], 404))
 def history(caller: Reading, id: str, then: Annotated[Then, Query()]) -> Response:  # noqa: A002
-    """Give a memory's changes, oldest first; each can be rolled back."""
+    """Return a memory's changes, oldest first; each can be rolled back."""
     return answer(caller.memory.history(id, **then.given()))
 
 
 @memory_router.get("/memories/{id}/explain", responses=gives(Explanation, 404))
 def explain(caller: Reading, id: str, then: Annotated[Then, Query()]) -> Response:  # noqa: A002
-    """Give why a memory is held: entry, source, quotation, evidence, edges, history."""
+    """Return why a memory is held: entry, source, quotation, evidence, edges, history."""
     return answer(caller.memory.explain(id, **then.given()))
 
 
@@ -185,7 +185,7 @@ def rollback(caller: Writing, body: Undo, how: Written) -> Response:
 
 
 def edited(result: EditResult) -> Response:
-    """Give the answer to an edit, with the version that the item has now."""
+    """Return the answer to an edit, with the version that the item has now."""
     item = result.items[0] if result.items else None
     return answer(result, headers=etag(item.version) if item is not None else None)
 
@@ -197,13 +197,13 @@ user_router = APIRouter(prefix=PREFIX, tags=["users"])
 
 @user_router.get(USER + "/traits", responses=gives(list[Trait], 404))
 def traits(caller: Reading, user_id: str, wanted: Annotated[TraitsWanted, Query()]) -> Response:
-    """Give a user's traits of a stage and above."""
+    """Return a user's traits of a stage and above."""
     return answer(caller.memory.get_user_traits(user_id, **wanted.given()))
 
 
 @user_router.get(USER + "/should-reflect", responses=gives(Due, 404))
 def should_reflect(caller: Reading, user_id: str) -> Response:
-    """Tell whether a reflection on a user is due, and why."""
+    """Return whether a reflection on a user is due, and why."""
     return answer(caller.memory.should_reflect(user_id))
 
 

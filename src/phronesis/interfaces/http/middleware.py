@@ -53,12 +53,12 @@ def check_extent(body: bytes, serving: Serving) -> None:
 
 
 def _members(structure: bytes) -> int:
-    """Give a bound of the members: one more than the commas in each object or list."""
+    """Return a bound of the members: one more than the commas in each object or list."""
     return structure.count(b",") + structure.count(b"[") + structure.count(b"{")
 
 
 def _deepest(structure: bytes, enough: int) -> int:
-    """Give how deep brackets are nested; not above ``enough`` where there are too few of them, or more that close."""
+    """Return how deep brackets are nested; not above ``enough`` where there are too few of them, or more that close."""
     opened = structure.count(b"[") + structure.count(b"{")
     if opened <= enough or structure.count(b"]") + structure.count(b"}") > opened:
         return min(opened, enough)
@@ -156,7 +156,7 @@ class Gate:
 
 
 def _bounded(receive: Receive, most: int) -> Receive:
-    """Give a ``receive`` that refuses a body that grows too large without having said how large it is."""
+    """Return a ``receive`` that refuses a body that grows too large without having said how large it is."""
     taken = 0
 
     async def bounded() -> Message:
@@ -177,7 +177,7 @@ def _is_json(headers: Headers) -> bool:
 
 
 async def _checked(receive: Receive, serving: Serving) -> Receive:
-    """Give a ``receive`` that hands over the same body, when it holds no more than the server takes."""
+    """Return a ``receive`` that hands over the same body, when it holds no more than the server takes."""
     pieces: list[bytes] = []
     while (message := await receive())["type"] == "http.request":
         pieces.append(message.get("body", b""))
@@ -196,7 +196,7 @@ async def _checked(receive: Receive, serving: Serving) -> Receive:
 
 
 def _unreadable(scope: Scope, headers: Headers) -> bool:
-    """Tell whether a request of the API has a body that is no JSON: a page of another site may send some of those."""
+    """Return whether a request of the API has a body that is no JSON: a page of another site may send some of those."""
     if scope["method"] in _SAFE or not scope["path"].startswith(PREFIX):
         return False
     if headers.get("content-length", "0") == "0" and "transfer-encoding" not in headers:
@@ -220,7 +220,7 @@ def _request_id(headers: Headers) -> str:
 
 
 def _name(host: str) -> str:
-    """Give a Host header's name without its port, and an IPv6 address without brackets."""
+    """Return a Host header's name without its port, and an IPv6 address without brackets."""
     try:
         return urlsplit(f"//{host}").hostname or ""
     except ValueError:

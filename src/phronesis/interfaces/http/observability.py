@@ -42,7 +42,7 @@ class Metrics:
             self._seconds[of_route] += seconds
 
     def text(self, gauges: Mapping[str, tuple[str, Mapping[Labels, int]]]) -> str:
-        """Give everything as text, with ``gauges``: by name, what it says and its values by labels."""
+        """Return everything as text, with ``gauges``: by name, what it says and its values by labels."""
         with self._lock:
             requests, seconds = dict(self._requests), dict(self._seconds)
             buckets = {labels: tuple(counts) for labels, counts in self._buckets.items()}
@@ -89,7 +89,10 @@ class Watch:
     tracer: trace.Tracer = field(default_factory=lambda: trace.get_tracer("phronesis"))
 
     def span(self, scope: Scope, headers: Headers) -> AbstractContextManager[trace.Span]:
-        """Give a span of a request, below the caller's own where its headers name one; without OpenTelemetry, none."""
+        """Return a span of a request, below the caller's own where its headers name one.
+
+        Without OpenTelemetry, none.
+        """
         return self.tracer.start_as_current_span(
             scope["method"], propagate.extract(dict(headers)), kind=trace.SpanKind.SERVER, record_exception=False
         )
@@ -113,7 +116,7 @@ class Watch:
 
 
 def route_of(scope: Scope) -> str:
-    """Give the route that a request met, as it is declared: ``/api/v1/memories/{id}``."""
+    """Return the route that a request met, as it is declared: ``/api/v1/memories/{id}``."""
     route = scope.get("route")
     path: str = getattr(route, "path_format", None) or getattr(route, "path", None) or UNKNOWN
     return path

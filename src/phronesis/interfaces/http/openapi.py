@@ -19,7 +19,7 @@ from phronesis.wire import as_json, schema_of
 
 
 def to_json(value: Any) -> bytes:
-    """Give any result as JSON in UTF-8; a lone surrogate, which UTF-8 cannot hold, as its escape."""
+    """Return any result as JSON in UTF-8; a lone surrogate, which UTF-8 cannot hold, as its escape."""
     plain = as_json(value)
     try:
         return orjson.dumps(plain)
@@ -28,12 +28,12 @@ def to_json(value: Any) -> bytes:
 
 
 def answer(value: Any, status: HTTPStatus = HTTPStatus.OK, headers: Mapping[str, str] | None = None) -> Response:
-    """Give the response that carries a result."""
+    """Return the response that carries a result."""
     return Response(to_json(value), status, headers, media_type="application/json")
 
 
 def listed(request: Request, page: Page[Any]) -> Response:
-    """Give the response that carries a page, with the address of the next one (RFC 8288)."""
+    """Return the response that carries a page, with the address of the next one (RFC 8288)."""
     headers = {}
     if page.next_cursor is not None:
         url = request.url.include_query_params(cursor=page.next_cursor)
@@ -68,7 +68,7 @@ EVERYWHERE: Final = (400, 401, 403, 413, 422, 429, 500, 501, 503)
 
 
 def problems(*statuses: int) -> Responses:
-    """Give the documentation of problems with these statuses."""
+    """Return the documentation of problems with these statuses."""
     content = {MEDIA_TYPE: {"schema": {"$ref": _REF.format(model="Problem")}}}
     return {int(one): {"description": HTTPStatus(one).phrase, "content": content} for one in statuses}
 
@@ -96,7 +96,7 @@ class Told(dict[str, Any]):
 def gives(
     record: Any, *also: int, status: int = 200, said: str = "The result.", headers: Mapping[str, str] | None = None
 ) -> Responses:
-    """Give the documentation of a route's answer: a record, and the problems that are its own."""
+    """Return the documentation of a route's answer: a record, and the problems that are its own."""
     return {status: Told(record, said, headers or {}), **problems(*also)}
 
 

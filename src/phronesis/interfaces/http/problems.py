@@ -60,7 +60,7 @@ logger = logging.getLogger("phronesis.server")
 
 
 def status_of(error: errors.PhronesisError) -> HTTPStatus:
-    """Give the status under which an error goes out."""
+    """Return the status under which an error goes out."""
     return next(STATUS_OF[kind] for kind in type(error).__mro__ if kind in STATUS_OF)
 
 
@@ -74,7 +74,7 @@ def problem(
     details: Mapping[str, Any] | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """Give the answer that says what is wrong, and how to mend it."""
+    """Return the answer that says what is wrong, and how to mend it."""
     body = {
         "type": TYPE_PREFIX + code,
         "title": status.phrase,
@@ -93,12 +93,12 @@ def problem(
 
 
 def _reads_pages(request: Request) -> bool:
-    """Tell whether a person in a browser asks, and not for the API."""
+    """Return whether a person in a browser asks, and not for the API."""
     return "text/html" in request.headers.get("accept", "") and not request.url.path.startswith(_FOR_PROGRAMS)
 
 
 def of_error(request: Request, error: errors.PhronesisError, status: HTTPStatus | None = None) -> Response:
-    """Give the answer to one of our own errors; another ``status`` where a header of the request decides it."""
+    """Return the answer to one of our own errors; another ``status`` where a header of the request decides it."""
     headers = when_again(error)
     if isinstance(error, errors.Unauthenticated):
         headers["WWW-Authenticate"] = 'Bearer realm="phronesis"'
@@ -109,7 +109,7 @@ def of_error(request: Request, error: errors.PhronesisError, status: HTTPStatus 
 
 
 def when_again(error: errors.PhronesisError) -> dict[str, str]:
-    """Give the header that says when to come again, where an error passes by itself."""
+    """Return the header that says when to come again, where an error passes by itself."""
     if isinstance(error, errors.RateLimited):
         return {"Retry-After": str(max(1, round(error.retry_after)))}
     return {"Retry-After": "1"} if isinstance(error, errors.StorageBusy) else {}
@@ -142,14 +142,14 @@ def answer_problems(app: FastAPI) -> None:
 
 
 def of_framework(request: Request, error: HTTPException) -> Response:
-    """Give the answer to what the framework refuses."""
+    """Return the answer to what the framework refuses."""
     status = HTTPStatus(error.status_code)
     code, detail = _OF_ROUTES.get(status, ("http.request", str(error.detail)))
     return problem(request, status, code, detail, headers=error.headers)
 
 
 def of_surprise(request: Request, error: Exception) -> Response:
-    """Give the answer to what nobody foresaw.
+    """Return the answer to what nobody foresaw.
 
     A stranger's message may quote what was remembered: the log has the error's type and place, the caller neither.
     """
@@ -162,6 +162,6 @@ def of_surprise(request: Request, error: Exception) -> Response:
 
 
 def _mistake(fault: Mapping[str, Any]) -> dict[str, str]:
-    """Give one fault of a body or parameter, without what was given: it may be long, or a secret."""
+    """Return one fault of a body or parameter, without what was given: it may be long, or a secret."""
     place = [str(part) for part in fault["loc"] if part not in {"body", "query", "path", "header"}]
     return {"field": ".".join(place) or "body", "message": str(fault["msg"]).removeprefix("Value error, ")}

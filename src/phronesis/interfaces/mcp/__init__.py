@@ -22,7 +22,7 @@ __all__ = ["Caller", "Callers", "DeferredMemory", "Options", "Role", "bearer", "
 
 
 def make_mcp(memory: "Memory | DeferredMemory | Callers", options: Options | None = None) -> "MCPServer[Any]":
-    """Give an MCP server over a memory, or over those that ``memory(context)`` names for each request.
+    """Return an MCP server over a memory, or over those that ``memory(context)`` names for each request.
 
     Args:
         memory: the memory that every caller works on; a `DeferredMemory`, opened by the first call that needs it; or a
@@ -41,7 +41,7 @@ def make_mcp(memory: "Memory | DeferredMemory | Callers", options: Options | Non
 
 
 def mcp_app(server: "MCPServer[Any]", *, hosts: "Sequence[str] | None" = (), path: str = "/mcp") -> "Starlette":
-    """Give the ASGI application that serves ``server`` over streamable HTTP at ``path``.
+    """Return the ASGI application that serves ``server`` over streamable HTTP at ``path``.
 
     Its lifespan must run: by itself when it is served as it is; in a larger application, put its ``routes`` among that
     one's and enter ``app.router.lifespan_context(app)`` in that one's lifespan. Once for each server.

@@ -50,7 +50,7 @@ class Relation:
         return cls(given["from"], given["relationType"], given["to"])
 
     def to_dict(self) -> dict[str, str]:
-        """Give the form of the tools: ``from`` is no name of a field in Python."""
+        """Return the form of the tools: ``from`` is no name of a field in Python."""
         return {"from": self.source, "to": self.target, "relationType": self.relation_type}
 
 
@@ -62,7 +62,7 @@ class Graph(Record):
     relations: Sequence[Relation]
 
     def around(self, names: set[str]) -> "Graph":
-        """Give the entities of these names, and every relation that one of them has."""
+        """Return the entities of these names, and every relation that one of them has."""
         return Graph(
             tuple(one for one in self.entities if one.name in names),
             tuple(one for one in self.relations if {one.source, one.target} & names),
@@ -79,7 +79,7 @@ class Kept:
     relations: dict[Relation, list[Item]] = field(default_factory=dict)
 
     def graph(self) -> Graph:
-        """Give the graph that they say; what is observed of no entity is left out."""
+        """Return the graph that they say; what is observed of no entity is left out."""
         return Graph(
             tuple(Entity(name, kind, tuple(self.observations.get(name, ()))) for name, kind in self.types.items()),
             tuple(self.relations),
@@ -165,7 +165,7 @@ class KnowledgeGraph:
         return self._archive(item for one in map(Relation.of, relations) for item in kept.get(one, ()))
 
     def read(self) -> Graph:
-        """Give all of it."""
+        """Return all of it."""
         return self._kept().graph()
 
     def search(self, query: str) -> Graph:
@@ -180,7 +180,7 @@ class KnowledgeGraph:
         )
 
     def open(self, names: Sequence[str]) -> Graph:
-        """Give the entities of these names and their relations."""
+        """Return the entities of these names and their relations."""
         return self.read().around(set(names))
 
     def _kept(self) -> Kept:

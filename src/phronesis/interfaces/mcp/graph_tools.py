@@ -155,7 +155,7 @@ Act = Callable[[KnowledgeGraph, dict[str, Any]], Any]
 
 
 def graph_verbs(options: Options) -> Sequence[Verb]:
-    """Give the nine tools over the graph of the default scope."""
+    """Return the nine tools over the graph of the default scope."""
 
     def verb(name: str, description: str, takes: type[ArgModelBase], gives: Any, act: Act, **hints: bool) -> Verb:
         def call(caller: Caller, given: dict[str, Any]) -> Any:
@@ -199,7 +199,7 @@ def _deleted(what: str, _memories: int) -> Deleted:
 
 
 def _said(result: Any) -> str:
-    """Give the text that the reference server gives beside: the message, or the JSON of what is in it."""
+    """Return the text that the reference server gives beside: the message, or the JSON of what is in it."""
     if isinstance(result, Deleted):
         return result.message
     told = as_json(result)

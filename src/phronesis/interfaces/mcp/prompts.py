@@ -148,7 +148,7 @@ def add_completion(server: MCPServer[Any], reception: Reception) -> None:
 
 
 def _known(reception: Reception, name: str, before: dict[str, str]) -> Iterable[str]:
-    """Give the values that an argument may have, most likely first."""
+    """Return the values that an argument may have, most likely first."""
     if name == "language":
         return list(LANGUAGES)
     caller, options = reception.caller(), reception.options

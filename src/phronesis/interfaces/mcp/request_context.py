@@ -77,11 +77,11 @@ class Options:
 
     @property
     def records(self) -> bool:
-        """Whether results carry a record besides their text."""
+        """Return whether results carry a record besides their text."""
         return self._set == ALL if self.structured is None else self.structured
 
     def offered(self) -> tuple[str, ...]:
-        """Give the names of the tools that are offered, the reference server's left out."""
+        """Return the names of the tools that are offered, the reference server's left out."""
         if self._set == ALL:
             return (*DEFAULT_TOOLS, *MORE_TOOLS)
         return DEFAULT_TOOLS if self._set == DEFAULT else tuple(self._set)
@@ -98,11 +98,11 @@ class Options:
         return names[0] if len(names) == 1 and names[0] in (DEFAULT, ALL) else names
 
     def lane(self) -> dict[str, Any]:
-        """Give whose memory is meant, as arguments of a verb."""
+        """Return whose memory is meant, as arguments of a verb."""
         return {"user_id": self.user_id, "namespace": self.namespace}
 
     def defaults(self, given: Mapping[str, Any], *, writes: bool) -> dict[str, Any]:
-        """Give the defaults of the arguments that are None in ``given``; what is not in it, a tool does not take."""
+        """Return the defaults of the arguments that are None in ``given``; what is not in it, a tool does not take."""
         own = {**self.lane(), "agent_id": self.agent_id if writes else None}
         return {name: value for name, value in own.items() if name in given and given[name] is None}
 
@@ -116,7 +116,7 @@ class Caller:
     actor: str = "agent"
 
     def may(self, role: Role) -> bool:
-        """Tell whether it may do what ``role`` may."""
+        """Return whether it may do what ``role`` may."""
         return _RANK[self.role] >= _RANK[role]
 
 
@@ -149,7 +149,7 @@ Callers = Callable[[Any], Caller]
 
 
 def bearer(context: Any) -> str | None:
-    """Give the token of a request's ``Authorization: Bearer …``; None on stdio, and where there is none."""
+    """Return the token of a request's ``Authorization: Bearer …``; None on stdio, and where there is none."""
     headers: Mapping[str, str] = getattr(context.request, "headers", {})
     given = headers.get("authorization", "")
     return given[len(_SCHEME) :].strip() or None if given[: len(_SCHEME)].lower() == _SCHEME else None
@@ -188,5 +188,5 @@ class Reception:
         return {**result, "tools": [tool for tool in result["tools"] if tool["name"] not in self.writing]}
 
     def caller(self) -> Caller:
-        """Give who asks; whatever `Callers` raises goes through. It may read a database: not for the event loop."""
+        """Return who asks; whatever `Callers` raises goes through. It may read a database: not for the event loop."""
         return self._callers(self._request.get())

@@ -30,7 +30,10 @@ class Line:
         return f"{self.before}{self.words}{self.after}"
 
     def within(self, budget: int, count: Count) -> str:
-        """Give the line with as many of its words as fit into ``budget`` tokens; empty where not even the rest does."""
+        """Return the line with as many of its words as fit into ``budget`` tokens.
+
+        Empty where not even the rest does.
+        """
         whole = str(self)
         if count(whole) <= budget:
             return whole
@@ -53,7 +56,7 @@ class ResultText:
     tail: str = ""
 
     def within(self, budget: int, count: Count) -> tuple[str, int]:
-        """Give the text in at most ``budget`` tokens, and how many of its lines stand in it.
+        """Return the text in at most ``budget`` tokens, and how many of its lines stand in it.
 
         Lines are left out from the end, and their number is said.
         """
@@ -75,7 +78,7 @@ class ResultText:
         return self._first_alone(budget, count), min(1, len(kept))
 
     def _first_alone(self, budget: int, count: Count) -> str:
-        """Give the first line cut, where not even that fits; or as much of the head as does."""
+        """Return the first line cut, where not even that fits; or as much of the head as does."""
         if self.lines:
             rest = len(self.lines) - 1
             around = count(_joined(self.head, _left_out(rest), self.tail)) + 2
@@ -92,7 +95,7 @@ class ResultText:
 
 
 def _surely_fits(text: str, budget: int) -> bool:
-    """Tell whether a text fits whatever its tokens are: a counter's vocabulary takes a moment to load."""
+    """Return whether a text fits whatever its tokens are: a counter's vocabulary takes a moment to load."""
     return text.isascii() and len(text) < budget
 
 
@@ -105,7 +108,7 @@ def _left_out(number: int) -> str:
 
 
 def record_within(record: Any, budget: int, count: Count, *, lists: Sequence[str] = ()) -> dict[str, Any]:
-    """Give a record's plain JSON without what is empty or of no use to a caller of a tool, cut to ``budget`` tokens.
+    """Return a record's plain JSON without what is empty or of no use to a caller of a tool, cut to ``budget`` tokens.
 
     A text that is more than half of it loses its end, otherwise lists lose their last members, the largest list first,
     and then texts their ends; ``left_out`` counts the members.
@@ -162,7 +165,7 @@ def _compact(value: Any) -> Any:
 
 
 def _lists(value: Any) -> Iterator[list[Any]]:
-    """Give the lists of a record, those in its members too."""
+    """Return the lists of a record, those in its members too."""
     members = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     if isinstance(value, list):
         yield value
@@ -185,7 +188,7 @@ LEAST_TEXT: Final = 40
 
 
 def _texts(value: Any) -> Iterator[tuple[Any, Any, str]]:
-    """Give the texts of a record, each with what holds it and its name or place there."""
+    """Return the texts of a record, each with what holds it and its name or place there."""
     members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for name, one in members:
         if isinstance(one, str):

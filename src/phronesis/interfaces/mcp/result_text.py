@@ -129,7 +129,7 @@ def explanation(result: "Explanation") -> ResultText:
 
 
 def context_tail(context_id: str, token_count: int) -> str:
-    """Give what stands after a context."""
+    """Return what stands after a context."""
     return f"\n(context_id {context_id}, {token_count} tokens)"
 
 
@@ -190,7 +190,7 @@ def reflected(cycle: "ReflectionCycle") -> ResultText:
 
 
 def line(one: Item, *, words: str | None = None, also: str = "") -> Line:
-    """Give an item on one line, with its citation; what is not the user's own words is fenced below it."""
+    """Return an item on one line, with its citation; what is not the user's own words is fenced below it."""
     text = _cut(statement(one) if words is None else words)
     about = ", ".join(part for part in (_about(one), also) if part)
     if one.trust < Trust.USER:
@@ -224,7 +224,7 @@ def _evidence(one: "Evidence") -> Line:
 
 
 def _best_words(one: "Evidence") -> str:
-    """Give the part that met the query where the whole is too long for a line."""
+    """Return the part that met the query where the whole is too long for a line."""
     whole = one.item.content
     if len(whole) <= SHOWN or not one.matched or not one.matched[0].snippet:
         return whole
@@ -264,7 +264,7 @@ def _about(one: Item) -> str:
 
 
 def _fence(one: Item, text: str) -> tuple[str, str]:
-    """Give what stands before and after an item's words: nothing around the user's own."""
+    """Return what stands before and after an item's words: nothing around the user's own."""
     if one.trust >= Trust.USER:
         return "", ""
     boundary, mark = choose_boundary(one.id, [text]), "\0"

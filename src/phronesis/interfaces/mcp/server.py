@@ -46,7 +46,7 @@ class Answering:
         return getattr(self._received, "last_context", None)
 
     async def receive(self) -> SessionMessage:
-        """Give the next message."""
+        """Return the next message."""
         while isinstance(item := await self._received.receive(), Exception):
             answer = refusal(item)
             if answer is not None:
@@ -77,7 +77,7 @@ class Answering:
 
 
 def refusal(error: Exception) -> JSONRPCError | None:
-    """Give the answer to what could not be read, under the id of the request where one can be made out.
+    """Return the answer to what could not be read, under the id of the request where one can be made out.
 
     None for an empty line, and for an error that is of no line.
     """
@@ -96,7 +96,7 @@ def refusal(error: Exception) -> JSONRPCError | None:
 
 
 def _id_of(given: Any) -> Iterator[str | int]:
-    """Give the id of a request. Python reads JSON that is not quite text, such as half of a pair of surrogates."""
+    """Return the id of a request. Python reads JSON that is not quite text, such as half of a pair of surrogates."""
     if isinstance(given, str):
         try:
             given = json.loads(given)
@@ -159,7 +159,7 @@ def check_loopback(host: str) -> None:
 
 
 def http_app(server: MCPServer[Any], *, hosts: Sequence[str] | None, path: str) -> Starlette:
-    """Give the application (`mcp_app`)."""
+    """Return the application (`mcp_app`)."""
     names = [each for name in LOOPBACK for each in (name, f"{name}:*")] + list(hosts or ())
     guard = TransportSecuritySettings(
         enable_dns_rebinding_protection=hosts is not None, allowed_hosts=names,
@@ -189,7 +189,7 @@ INSTRUCTIONS: Final = (
 
 
 def built(memory: "Memory | DeferredMemory | Callers", options: Options) -> MCPServer[Any]:
-    """Give the server."""
+    """Return the server."""
     make_scope(user_id=options.user_id, namespace=options.namespace, agent_id=options.agent_id)
     reception = Reception(memory if callable(memory) else _only(memory, options), options)
     verbs = [*(VERBS[name] for name in options.offered()), *(graph_verbs(options) if options.reference_tools else ())]
@@ -210,6 +210,6 @@ def built(memory: "Memory | DeferredMemory | Callers", options: Options) -> MCPS
 
 
 def _only(memory: "Memory | DeferredMemory", options: Options) -> Callers:
-    """Give the callers of a server for one memory: whoever reaches it."""
+    """Return the callers of a server for one memory: whoever reaches it."""
     caller = Caller(cast("Memory", memory), role="read" if options.read_only else "admin")
     return lambda _context: caller

@@ -31,12 +31,12 @@ that would have to be of the tool's output schema."""
 
 
 def refused(error: PhronesisError) -> CallToolResult:
-    """Give the result that says which of our errors was raised."""
+    """Return the result that says which of our errors was raised."""
     return _refusal(error.to_dict())
 
 
 def not_allowed(role: str) -> CallToolResult:
-    """Give the result for a caller whose role does not reach."""
+    """Return the result for a caller whose role does not reach."""
     message = f"this needs the role {role}, which you do not have; ask the operator of this memory for it"
     return _refusal({"code": "access.role", "message": message, "field": None, "details": {"role": role}})
 
@@ -86,7 +86,9 @@ def compose_within(
     call: Callable[[dict[str, Any]], "ContextPackage"], given: dict[str, Any], budget: int, stages: "Stages", *,
     records: bool,
 ) -> tuple[str, dict[str, Any]]:  # fmt: skip
-    """Give a context's text and its record, whose ``text`` is the same: some clients show a model one, some the other.
+    """Return a context's text and its record, whose ``text`` is the same.
+
+    Some clients show a model one, some the other.
 
     Where the record is given too, both are counted, so that the context itself gets less than half of ``budget``.
 
@@ -119,7 +121,7 @@ def compose_within(
 
 
 def _too_small(error: BudgetTooSmall, total: int, around: int, *, records: bool) -> BudgetTooSmall:
-    """Give the error in terms of the tool's budget, which also holds what stands around a context."""
+    """Return the error in terms of the tool's budget, which also holds what stands around a context."""
     least = error.details["minimum"] + around
     least = least * 3 if records else least
     return BudgetTooSmall(
@@ -139,7 +141,10 @@ def _told(package: "ContextPackage") -> tuple[str, dict[str, Any]]:
 
 
 def output_schema(gives: Any) -> dict[str, Any]:
-    """Give the JSON Schema of what a tool gives; it is always that of an object. Of records only the members' names."""
+    """Return the JSON Schema of what a tool gives; it is always that of an object.
+
+    Of records only the members' names.
+    """
     if not isinstance(gives, Mapping):
         from phronesis.wire import schema_of  # noqa: PLC0415 - all records: not for the tools that everybody has
 
@@ -148,7 +153,7 @@ def output_schema(gives: Any) -> dict[str, Any]:
 
 
 def brief(schema: Any, *, leaving_out: Collection[str]) -> Any:
-    """Give a schema without some of its keywords: a client is sent all schemas at once, and may put them in a prompt.
+    """Return a schema without some of its keywords: a client is sent all schemas at once, and may put them in a prompt.
 
     Titles only repeat names; what a member is by default says nothing where each is always there. A property's name is
     no keyword and stays.
@@ -182,7 +187,7 @@ PARTS_FOR_PROGRAMS: Final = frozenset(
 
 
 def input_schema(takes: type[BaseModel], *, whole: bool) -> dict[str, Any]:
-    """Give the JSON Schema of a tool's arguments; ``whole``: also of those that only programs give."""
+    """Return the JSON Schema of a tool's arguments; ``whole``: also of those that only programs give."""
     schema: dict[str, Any] = _optional(brief(takes.model_json_schema(), leaving_out=("title", "maxLength")))
     schema.pop("description", None)  # of the model's class: what the tool does, its own description says
     if whole:
@@ -200,7 +205,10 @@ def input_schema(takes: type[BaseModel], *, whole: bool) -> dict[str, Any]:
 
 
 def _optional(schema: Any) -> Any:
-    """Give a schema in which what may be left out does not say that it may be null too: that is taken, and no news."""
+    """Return a schema in which what may be left out does not say that it may be null too.
+
+    That is taken, and no news.
+    """
     if isinstance(schema, list):
         return [_optional(one) for one in schema]
     if not isinstance(schema, dict):
@@ -259,11 +267,11 @@ class Verb:
 
     @property
     def whole(self) -> bool:
-        """Whether the result goes out as it is, under the schema of its type: the reference server's tools."""
+        """Return whether the result goes out as it is, under the schema of its type: the reference server's tools."""
         return not isinstance(self.gives, Mapping)
 
     def hints(self) -> ToolAnnotations:
-        """Give the annotations: a memory is a closed world."""
+        """Return the annotations: a memory is a closed world."""
         return ToolAnnotations(
             read_only_hint=not self.writes, destructive_hint=self.destructive, idempotent_hint=self.idempotent,
             open_world_hint=False,
@@ -277,7 +285,7 @@ class LenientJson(FuncMetadata):
     """
 
     def pre_parse_json(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Give the arguments as they are to be checked."""
+        """Return the arguments as they are to be checked."""
         try:
             self.arg_model.model_validate(data)
         except ValidationError:
@@ -298,7 +306,7 @@ class VerbTool(Tool):
 
 
 def tool_of(verb: Verb, reception: Reception) -> VerbTool:
-    """Give the tool of a verb; an output schema stands where it gives a record."""
+    """Return the tool of a verb; an output schema stands where it gives a record."""
     records = verb.whole or reception.options.records
     return VerbTool(
         fn=partial(_carried_out, verb, reception), name=verb.name, title=verb.title, description=verb.description,
@@ -322,12 +330,12 @@ def _carried_out(verb: Verb, reception: Reception, **arguments: Any) -> CallTool
 
 
 def _whole(verb: Verb, result: Any) -> CallToolResult:
-    """Give a result as it is, text and record."""
+    """Return a result as it is, text and record."""
     return CallToolResult(content=[TextContent(text=str(verb.say(result)))], structured_content=dict(as_json(result)))
 
 
 def _within(verb: Verb, caller: Caller, given: dict[str, Any], options: Options) -> CallToolResult:
-    """Give a result whose text, and record where one is given, are no more tokens together than the call's budget."""
+    """Return a result whose text, and record where one is given, are no more tokens together than the call's budget."""
     budget, records = given.pop(BUDGET, verb.budget), options.records
     if verb.composes:
         return _context(verb, caller, given, budget, records=records)
@@ -344,7 +352,7 @@ def _within(verb: Verb, caller: Caller, given: dict[str, Any], options: Options)
 def _cut(
     verb: Verb, result: Any, options: Options, count: Count, budget: int
 ) -> tuple[str, dict[str, Any] | None, int]:
-    """Give a result as a text, and as a record where one is asked for, and how many of its lines are in both."""
+    """Return a result as a text, and as a record where one is asked for, and how many of its lines are in both."""
     said = verb.say(result)
     if isinstance(said, str):
         said = ResultText(said)
@@ -362,7 +370,7 @@ def _cut(
 
 
 def _context(verb: Verb, caller: Caller, given: dict[str, Any], budget: int, *, records: bool) -> CallToolResult:
-    """Give a context; what programs need of it stands in ``_meta``, which no model is shown."""
+    """Return a context; what programs need of it stands in ``_meta``, which no model is shown."""
     text, record = compose_within(partial(verb.call, caller), given, budget, caller.memory.stages, records=records)
     meta = {name: value for name, value in record.items() if name != "text"}
     return CallToolResult(
@@ -371,13 +379,13 @@ def _context(verb: Verb, caller: Caller, given: dict[str, Any], budget: int, *, 
 
 
 def _given(arguments: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the arguments that were given, as plain values, and the server's defaults for those that were not."""
+    """Return the arguments that were given, as plain values, and the server's defaults for those that were not."""
     filled = {**arguments, **defaults}
     return {name: _plain(value) for name, value in filled.items() if value is not None and not _shared(name, value)}
 
 
 def _shared(name: str, value: Any) -> bool:
-    """Tell whether an empty user is meant: nobody's own, but what is shared."""
+    """Return whether an empty user is meant: nobody's own, but what is shared."""
     return name == "user_id" and value == ""
 
 

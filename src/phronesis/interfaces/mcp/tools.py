@@ -83,7 +83,7 @@ def forget(caller: "Caller", given: dict[str, Any]) -> Forgotten:
 
 
 def _found(caller: "Caller", query: str, owner: dict[str, Any]) -> "tuple[list[Item], bool]":
-    """Give the user's own memories that a query names, and whether that is doubtful.
+    """Return the user's own memories that a query names, and whether that is doubtful.
 
     Messages are sought apart: a search for both gives a message or what was taken from it, and both are to go. So are
     tasks, since an open request to forget says the query's words, and would hide what it is about. An open

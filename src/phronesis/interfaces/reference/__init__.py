@@ -26,13 +26,13 @@ _ROLE: Final = re.compile(r"``([^`\n]+)``")
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """Give the lines of a table; what would end a cell is escaped."""
+    """Return the lines of a table; what would end a cell is escaped."""
     lines = [head, ["---"] * len(head), *rows]
     return ["| " + " | ".join(" ".join(cell.replace("|", "\\|").split()) for cell in line) + " |" for line in lines]
 
 
 def prose(docstring: str | None) -> str:
-    """Give a docstring as Markdown: code in single backticks, sections as bold words and lists."""
+    """Return a docstring as Markdown: code in single backticks, sections as bold words and lists."""
     lines = []
     for line in _ROLE.sub(r"`\1`", inspect.cleandoc(docstring or "")).splitlines():
         section = re.fullmatch(r"(Args|Attributes|Raises|Returns|Yields):", line)
@@ -49,7 +49,7 @@ def prose(docstring: str | None) -> str:
 
 
 def first_line(value: Any) -> str:
-    """Give the first paragraph of a thing's docstring, on one line."""
+    """Return the first paragraph of a thing's docstring, on one line."""
     return " ".join(prose(inspect.getdoc(value)).partition("\n\n")[0].split())
 
 
@@ -60,7 +60,7 @@ _WIDTH = 400
 
 
 def commands_page() -> str:
-    """Give ``docs/cli.md``: every command under its heading, with its options and examples."""
+    """Return ``docs/cli.md``: every command under its heading, with its options and examples."""
     lines = [
         MADE, "", "# The command line", "",
         "`phronesis --help` lists the commands, `phronesis COMMAND --help` says what one does. A store is named by",
@@ -98,7 +98,7 @@ _MODULE: Final = re.compile(r"(?<![\w.])(?:\w++\.)+(?=[A-Za-z_]\w*)")
 
 
 def memory_page() -> str:
-    """Give ``docs/reference/memory.md``: every verb of Memory with its signature and what it promises."""
+    """Return ``docs/reference/memory.md``: every verb of Memory with its signature and what it promises."""
     lines = [
         MADE, "", "# Memory", "", prose(inspect.getdoc(Memory)), "",
         "`AsyncMemory` has the same verbs as coroutines. Every result is a [record](records.md) with `to_dict()`,",
@@ -112,7 +112,7 @@ def memory_page() -> str:
 
 
 def records_page() -> str:
-    """Give ``docs/reference/records.md``: the fields of every record that a verb gives."""
+    """Return ``docs/reference/records.md``: the fields of every record that a verb gives."""
     named = {getattr(phronesis, name) for name in phronesis.__all__}
     named |= {one for one in vars(results).values() if isinstance(one, type)}
     records = {one.__name__: one for one in named if dataclasses.is_dataclass(one) and isinstance(one, type)}
@@ -125,7 +125,7 @@ def records_page() -> str:
 
 
 def errors_page() -> str:
-    """Give ``docs/reference/errors.md``: every error with its code."""
+    """Return ``docs/reference/errors.md``: every error with its code."""
     found = [one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, errors.PhronesisError)]
     rows = [(f"`{one.__name__}`", f"`{one.code}`", f"`{one.__bases__[0].__name__}`", first_line(one)) for one in found]
     lines = [
@@ -138,7 +138,7 @@ def errors_page() -> str:
 
 
 def policy_page() -> str:
-    """Give ``docs/reference/policy.md``: every field of a policy with its default."""
+    """Return ``docs/reference/policy.md``: every field of a policy with its default."""
     rows = [(f"`{one.path}`", f"`{json.dumps(one.value, ensure_ascii=False)}`")
             for one in effective_policy(Policy(), Origin())]  # fmt: skip
     lines = [

@@ -25,7 +25,7 @@ class Unchanging(StaticFiles):
     """Static files: their addresses carry the version, so a browser may keep them."""
 
     def file_response(self, *args: Any, **kwargs: Any) -> Response:
-        """Give a file, to be kept for a day."""
+        """Return a file, to be kept for a day."""
         response = super().file_response(*args, **kwargs)
         response.headers["Cache-Control"] = "public, max-age=86400"
         response.headers["X-Content-Type-Options"] = "nosniff"

@@ -45,7 +45,7 @@ _FENCE: Final = re.compile(r"(</?(?:memory|turn)-\d{9}[^>\n]*>)")
 
 
 def page(visitor: Visitor, template: str, *, status: int = 200, **values: Any) -> Response:
-    """Give a page, or a part of one where the template is a part, as an HTML answer to a visitor."""
+    """Return a page, or a part of one where the template is a part, as an HTML answer to a visitor."""
     shared = {
         "visitor": visitor, "words": visitor.words, "theme": visitor.theme, "path": visitor.request.url.path,
         "looking": visitor.looking, "navigation": NAVIGATION,
@@ -57,24 +57,24 @@ def page(visitor: Visitor, template: str, *, status: int = 200, **values: Any) -
 
 
 def bare_page(words: Words, theme: str, template: str, *, status: int, **values: Any) -> HTMLResponse:
-    """Give a page for somebody who is not let in yet: no side bar, nothing of the store."""
+    """Return a page for somebody who is not let in yet: no side bar, nothing of the store."""
     shared = {"words": words, "theme": theme, "visitor": None, "navigation": ()}
     return _html(template, status, shared | values)
 
 
 def _html(template: str, status: int, values: Mapping[str, Any]) -> HTMLResponse:
-    """Give a page. Half a surrogate pair, which an entry may hold and a page may not, is shown as a question mark."""
+    """Return a page. Half a surrogate pair, which an entry may hold and a page may not, is shown as a question mark."""
     return HTMLResponse(_environment().get_template(template).render(**values).encode("utf-8", "replace"), status)
 
 
 def address(path: str, **query: Any) -> str:
-    """Give a path with a query of those values that are not None or empty."""
+    """Return a path with a query of those values that are not None or empty."""
     given = {name: value for name, value in query.items() if value not in (None, "")}
     return f"{path}?{urlencode(given)}" if given else path
 
 
 def ago(moment: datetime | None, words: Words, *, now: datetime | None = None) -> str:
-    """Give how long ago a time is, in words; an empty text for none. Times to come are "in …"."""
+    """Return how long ago a time is, in words; an empty text for none. Times to come are "in …"."""
     if moment is None:
         return ""
     seconds = ((now or datetime.now(UTC)) - moment).total_seconds()
@@ -90,17 +90,17 @@ def ago(moment: datetime | None, words: Words, *, now: datetime | None = None) -
 
 
 def moment_text(moment: datetime | None) -> str:
-    """Give a time for people, to the minute and in UTC."""
+    """Return a time for people, to the minute and in UTC."""
     return "" if moment is None else moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M")
 
 
 def value_text(value: Any) -> str:
-    """Give a value of a record as it is read: texts as they are, everything else as JSON."""
+    """Return a value of a record as it is read: texts as they are, everything else as JSON."""
     return value if isinstance(value, str) else json.dumps(as_json(value), ensure_ascii=False, indent=1)
 
 
 def embedded(value: Any) -> Markup:
-    """Give JSON that may stand in a script element: data for a chart or a graph, never code."""
+    """Return JSON that may stand in a script element: data for a chart or a graph, never code."""
     text = json.dumps(as_json(value), ensure_ascii=False)
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
@@ -108,7 +108,10 @@ def embedded(value: Any) -> Markup:
 
 
 def said(item: Item) -> str:
-    """Give what an item says to a person: of claims their topic and the first of them, not the block they stand in."""
+    """Return what an item says to a person.
+
+    Of claims their topic and the first of them, not the block they stand in.
+    """
     if item.kind != REASONING:
         return item.content or item.subject or item.id
     block = current_block(item)
@@ -116,22 +119,22 @@ def said(item: Item) -> str:
 
 
 def item_address(item_id: str) -> str:
-    """Give the address of an item's page."""
+    """Return the address of an item's page."""
     return f"/memories/{quote(item_id, safe='')}"
 
 
 def fenced(text: str) -> Iterator[tuple[bool, str]]:
-    """Give a composed context in pieces, in order, each with whether it is the tag of a fence."""
+    """Return a composed context in pieces, in order, each with whether it is the tag of a fence."""
     return ((n % 2 == 1, piece) for n, piece in enumerate(_FENCE.split(text)) if piece)
 
 
 def citing(text: str) -> Iterator[tuple[bool, str]]:
-    """Give a text in pieces, in order, each with whether it is a citation."""
+    """Return a text in pieces, in order, each with whether it is a citation."""
     return ((n % 2 == 1, piece) for n, piece in enumerate(_CITATION.split(text)) if piece)
 
 
 def marked(text: str, words: str) -> Iterator[tuple[bool, str]]:
-    """Give a text in pieces, in order, each with whether it is ``words``; they stand first where it has none."""
+    """Return a text in pieces, in order, each with whether it is ``words``; they stand first where it has none."""
     if words and words not in text:
         yield True, words
         words = ""

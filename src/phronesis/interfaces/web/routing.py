@@ -31,7 +31,7 @@ class PageRoute(APIRoute):
     """A route whose errors are pages, and whose answers carry the headers above."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Give the handler that the framework made, within ours."""
+        """Return the handler that the framework made, within ours."""
         answer = super().get_route_handler()
 
         async def handle(request: Request) -> Response:
@@ -53,17 +53,17 @@ class PageRoute(APIRoute):
 
 
 def make_router() -> APIRouter:
-    """Give a router of pages."""
+    """Return a router of pages."""
     return APIRouter(route_class=PageRoute)
 
 
 def back(path: str, **query: Any) -> RedirectResponse:
-    """Give the answer to a form: look at ``path``, which is of our own."""
+    """Return the answer to a form: look at ``path``, which is of our own."""
     return RedirectResponse(address(own_path(path), **query), status_code=303)
 
 
 def own_path(path: str) -> str:
-    """Give a path of this server; the home page where an address leads elsewhere."""
+    """Return a path of this server; the home page where an address leads elsewhere."""
     parts = urlsplit(path)
     safe = path.startswith("/") and not path.startswith(("//", "/\\")) and not parts.netloc and not parts.scheme
     return path if safe else "/"
@@ -82,7 +82,7 @@ def _told(request: Request, error: PhronesisError) -> Response:
 
 
 def error_page(request: Request, status: int, code: str, message: str) -> Response:
-    """Give the page that says what is wrong."""
+    """Return the page that says what is wrong."""
     reception: Reception = request.app.state.reception
     words, theme = reception.words_and_theme(request)
     page = bare_page(words, theme, "error.html", status=status, code=code, message=message)

@@ -41,17 +41,17 @@ class Looking:
 
     @property
     def scope(self) -> dict[str, Any]:
-        """Give the arguments of verbs that may look across the tenant."""
+        """Return the arguments of verbs that may look across the tenant."""
         return {"user_id": self.user_id, "namespace": self.namespace, "across": self.across}
 
     @property
     def owner(self) -> dict[str, Any]:
-        """Give the arguments of verbs that look into one lane and the shared namespace."""
+        """Return the arguments of verbs that look into one lane and the shared namespace."""
         return {"user_id": self.user_id, "namespace": self.namespace}
 
     @property
     def named(self) -> dict[str, str]:
-        """Give what a link must carry to look at the same."""
+        """Return what a link must carry to look at the same."""
         return {
             name: value for name, value in (("user", self.user_id), ("namespace", self.namespace)) if value is not None
         }
@@ -88,17 +88,17 @@ class Visitor:
 
     @property
     def may_write(self) -> bool:
-        """Whether pages show what changes something."""
+        """Return whether pages show what changes something."""
         return self.caller.role >= Role.WRITE
 
     @property
     def is_admin(self) -> bool:
-        """Whether pages show what only an admin may do."""
+        """Return whether pages show what only an admin may do."""
         return self.caller.role >= Role.ADMIN
 
     @property
     def partial(self) -> bool:
-        """Whether htmx asks for a part of a page."""
+        """Return whether htmx asks for a part of a page."""
         return "hx-request" in self.request.headers
 
     def check(self, token: str, role: Role = Role.WRITE) -> None:
@@ -116,7 +116,7 @@ class Reception:
     admission: Admission
 
     def visitor(self, request: Request) -> Visitor:
-        """Give who asks; Unauthenticated when a key is needed and there is none that is good.
+        """Return who asks; Unauthenticated when a key is needed and there is none that is good.
 
         A key says whose memory is shown and what may be done, where the server needs none too. RateLimited: too often.
         """
@@ -130,7 +130,7 @@ class Reception:
         return self._visitor(request, caller)
 
     def words_and_theme(self, request: Request) -> tuple[Words, str]:
-        """Give the language and theme of a request, whoever asks: for the login page and for errors."""
+        """Return the language and theme of a request, whoever asks: for the login page and for errors."""
         return _words(request), _theme(request)
 
     def _caller(self, token: str | None) -> Caller:
@@ -156,7 +156,7 @@ def set_cookie(response: Response, name: str, value: str, *, secure: bool, age: 
 
 
 def visitor_of(request: Request) -> Visitor:
-    """Give who asks, for the signatures of pages."""
+    """Return who asks, for the signatures of pages."""
     reception: Reception = request.app.state.reception
     return reception.visitor(request)
 
@@ -166,7 +166,7 @@ Visiting = Annotated[Visitor, Depends(visitor_of)]
 
 
 def is_same_site(request: Request) -> bool:
-    """Tell whether a form was sent by a page of this server, as the browser says: it alone writes these headers."""
+    """Return whether a form was sent by a page of this server, as the browser says: it alone writes these headers."""
     sent = request.headers.get("sec-fetch-site")
     if sent is not None:
         return sent in {"same-origin", "none"}
@@ -175,7 +175,7 @@ def is_same_site(request: Request) -> bool:
 
 
 def is_stranger(error: Exception) -> bool:
-    """Tell whether an error asks for a key."""
+    """Return whether an error asks for a key."""
     return isinstance(error, Unauthenticated)
 
 

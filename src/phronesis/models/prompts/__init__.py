@@ -4,5 +4,5 @@ from importlib import resources
 
 
 def prompt(name: str) -> str:
-    """Give the text of ``<name>.md``."""
+    """Return the text of ``<name>.md``."""
     return resources.files(__name__).joinpath(f"{name}.md").read_text(encoding="utf-8").strip()

@@ -39,7 +39,7 @@ class CarboxylGroups:
 
 
 def carboxyl_groups(smiles: str) -> CarboxylGroups | None:
-    """Give the carboxyl groups of a molecule; None for what is no SMILES. MissingExtra: RDKit is not installed."""
+    """Return the carboxyl groups of a molecule; None for what is no SMILES. MissingExtra: RDKit is not installed."""
     patterns = _patterns()
     is_one = len(smiles) <= MAX_SMILES and smiles.split() == [smiles]  # RDKit takes what follows a space for a name
     molecule = _molecule(smiles) if is_one else None
@@ -59,7 +59,7 @@ def _patterns() -> dict[str, Any]:
 
 
 def _molecule(smiles: str) -> Any:
-    """Give the molecule, None when it cannot be read, without RDKit's words on standard error."""
+    """Return the molecule, None when it cannot be read, without RDKit's words on standard error."""
     from rdkit import Chem, rdBase  # noqa: PLC0415 - see above
 
     reading = Chem.SmilesParserParams()
@@ -111,7 +111,7 @@ class Drawing:
 
 
 def drawing_of(smiles: str, groups: Mapping[str, Sequence[Sequence[int]]]) -> Drawing | None:
-    """Give the drawing of a molecule; None for what cannot be drawn. MissingExtra: RDKit is not installed.
+    """Return the drawing of a molecule; None for what cannot be drawn. MissingExtra: RDKit is not installed.
 
     ``groups`` are atoms to be marked, by their places in ``smiles``, as a `Review` has them in ``matched``.
     """
@@ -131,7 +131,7 @@ def drawing_of(smiles: str, groups: Mapping[str, Sequence[Sequence[int]]]) -> Dr
 
 
 def _written(smiles: str, marked: Mapping[int, str]) -> str | None:
-    """Give RDKit's drawing; None for what it cannot read, or is too large."""
+    """Return RDKit's drawing; None for what it cannot read, or is too large."""
     try:
         from rdkit import Chem, rdBase  # noqa: PLC0415 - half a second, optional
         from rdkit.Chem.Draw import rdMolDraw2D  # noqa: PLC0415 - see above

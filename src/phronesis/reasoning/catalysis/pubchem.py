@@ -84,7 +84,7 @@ _MAKING: Final = threading.Lock()
 
 
 def pace_of(base_url: str) -> Pace:
-    """Give the pace of a server: one for the whole process, however many stores are open in it."""
+    """Return the pace of a server: one for the whole process, however many stores are open in it."""
     with _MAKING:
         return _PACES.setdefault(base_url, Pace())
 
@@ -178,7 +178,7 @@ class PubChem:
         self._closed = False
 
     def look_up(self, name: str, *, cancelled: Callable[[], bool]) -> Compounds:
-        """Give the compounds of a name, a CID or an InChIKey, none when PubChem knows it not; LookupFailed.
+        """Return the compounds of a name, a CID or an InChIKey, none when PubChem knows it not; LookupFailed.
 
         A name with Greek letters that PubChem does not know is asked for once more with them spelled out, as it lists
         most of them.
@@ -259,7 +259,7 @@ class PubChem:
         return tuple(rows[cid] for cid in cids if cid in rows)
 
     def _asked(self, path: str, form: Mapping[str, str] | None, limits: Limits) -> Any:
-        """Give the JSON of an answer, None when PubChem says that there is no such thing."""
+        """Return the JSON of an answer, None when PubChem says that there is no such thing."""
         http = self._connected()
         for tried in range(1, TRIES + 1):
             if not self._pace.take(limits):
@@ -280,7 +280,7 @@ class PubChem:
 
 
 def normal_name(written: str) -> str | None:
-    """Give a name as it is asked for: without odd widths, dashes and spaces; None for what can be no name."""
+    """Return a name as it is asked for: without odd widths, dashes and spaces; None for what can be no name."""
     if len(written) > 2 * MAX_NAME:
         return None
     name = " ".join(unicodedata.normalize("NFKC", written.translate(_DASHES)).translate(_DASHES).split())
@@ -288,7 +288,7 @@ def normal_name(written: str) -> str | None:
 
 
 def _questions(name: str) -> Iterator[tuple[str, str]]:
-    """Give what to ask, one after the other until something is found: (namespace, identifier)."""
+    """Return what to ask, one after the other until something is found: (namespace, identifier)."""
     cid = _CID.fullmatch(name)
     if cid is not None:
         yield "cid", cid[1]
@@ -310,7 +310,7 @@ def _parsed(reply: Reply) -> Any:
 
 
 def _fault(reply: Reply) -> str | None:
-    """Give the code of a refusal, ``{"Fault": {"Code": …}}``; a proxy's page has none."""
+    """Return the code of a refusal, ``{"Fault": {"Code": …}}``; a proxy's page has none."""
     try:
         fault = _parsed(reply)["Fault"]["Code"]
     except (LookupFailed, KeyError, TypeError, IndexError):

@@ -58,7 +58,7 @@ class Asked:
 
 
 def asked_of(run: Run) -> Asked:
-    """Give what is to be looked up of a run."""
+    """Return what is to be looked up of a run."""
     written = modifier_of(run)
     if written is None or (isinstance(written, str) and folded_name(written) in _NONE):
         return Asked(run.run_id, None, None)
@@ -68,13 +68,13 @@ def asked_of(run: Run) -> Asked:
 
 
 def without_answer(asked: Asked) -> Review:
-    """Give the review of a run of whose modifier nothing can be asked."""
+    """Return the review of a run of whose modifier nothing can be asked."""
     reason: ReviewReason = "no_modifier" if asked.modifier is None else "unreadable_modifier"
     return Review(run_id=asked.run_id, modifier=asked.modifier, status="unresolved", reason=reason)
 
 
 def reviewed(asked: Asked, found: Compounds) -> Review:
-    """Give the review that PubChem's answer makes, without the time."""
+    """Return the review that PubChem's answer makes, without the time."""
     review = Review(run_id=asked.run_id, modifier=asked.modifier, status="unresolved")
     if not found.listed:
         return replace(review, reason="no_structure" if found.total else "not_found")
@@ -116,7 +116,7 @@ def _candidate(compound: Compound, group: CarboxylGroups | None) -> Candidate:
 
 
 def _is_one(found: Compounds) -> bool:
-    """Whether all compounds of a name are one but for stereochemistry, isotopes and where protons sit."""
+    """Return whether all compounds of a name are one but for stereochemistry, isotopes and where protons sit."""
     if found.total == 1:
         return True
     skeletons = {(compound.inchikey or "")[:SKELETON] for compound in found.listed}
@@ -202,13 +202,13 @@ class ModifierReviews:
                 self._soon(_Wanted(tenant, lane, asked))
 
     def known(self, tenant: str, run: Run) -> Review | None:
-        """Give the review that answers of before make, None where there are none; asks nobody."""
+        """Return the review that answers of before make, None where there are none; asks nobody."""
         asked = asked_of(run)
         kept = None if asked.name is None else self._read(tenant, asked.name)
         return None if kept is None else _from(asked, kept)
 
     def review(self, tenant: str, lane: LaneName, run: Run, *, refresh: bool, wait: bool) -> Review:
-        """Give the review of a run. Without ``wait`` it is what is known now, and the rest is looked up meanwhile."""
+        """Return the review of a run. Without ``wait`` it is what is known now, and the rest is looked up meanwhile."""
         asked = asked_of(run)
         if asked.name is None:
             return without_answer(asked)

@@ -40,7 +40,7 @@ class CatalysisFacts:
         return facts_of(run, feedback, output)
 
     def view(self, run: Run, feedback: Feedback) -> FactsView:
-        """Give M1, M2 and the modifier as what is named, M1:M2 as the number ``ratio``."""
+        """Return M1, M2 and the modifier as what is named, M1:M2 as the number ``ratio``."""
         fields = _fields(run)
         texts = {name: _text(fields.get(name)) for name in ("M1", "M2", "modifier")}
         ratio = _ratio(fields)
@@ -53,18 +53,18 @@ class CatalysisFacts:
         )
 
     def summary(self, facts: Facts) -> str:
-        """Give the text that candidate claims are searched by."""
+        """Return the text that candidate claims are searched by."""
         label = _label(facts.run_output)
         return summary_of(facts, label or str(facts.run_output.get("raw", "")))
 
 
 def modifier_of(run: Run) -> object:
-    """Give the small-molecule modifier of a run as it was written, None where it names none."""
+    """Return the small-molecule modifier of a run as it was written, None where it names none."""
     return _fields(run).get("modifier")
 
 
 def atomic_ratio(written: object, m1: str = "", m2: str = "") -> float | None:
-    """Give M1:M2 as a number, None for what is no ratio of two positive amounts.
+    """Return M1:M2 as a number, None for what is no ratio of two positive amounts.
 
     Read are "3:1", "3/1", "3∶1", "75%:25%", "3 to 1", "3", "Cu:Zn = 3:1" (the other way round too), 3, [3, 1] and
     {"Cu": 3, "Zn": 1}. "75%" alone is not: of all atoms, or of the other metal?
@@ -130,14 +130,14 @@ def _text(value: object) -> str | None:
 
 
 def _shortened(value: object) -> object:
-    """Give a field as it was written, when it is short; else the beginning of its text."""
+    """Return a field as it was written, when it is short; else the beginning of its text."""
     if isinstance(value, str):
         return excerpt(value, MAX_FIELD)
     return value if len(str(value)) <= MAX_FIELD else excerpt(str(value), MAX_FIELD)
 
 
 def _label(fields: Mapping[str, Any]) -> str:
-    """Give what was made in a few words: "Cu–Zn 3:1, imidazole"."""
+    """Return what was made in a few words: "Cu–Zn 3:1, imidazole"."""
     metals = "–".join(text for name in ("M1", "M2") if (text := _text(fields.get(name))))
     ratio = fields.get("atomic_ratio")
     if isinstance(ratio, list):

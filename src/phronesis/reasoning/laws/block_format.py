@@ -29,7 +29,7 @@ _JSON: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=
 
 
 def parse(text: str) -> ReasoningBlock:
-    """Give what a block says, or raise ClaimsRefused, which lists every mistake; the rules are those of structure.
+    """Return what a block says, or raise ClaimsRefused, which lists every mistake; the rules are those of structure.
 
     What the claims' words say is another question (``reasoning``).
     """
@@ -41,7 +41,7 @@ def parse(text: str) -> ReasoningBlock:
 
 
 def block_of(draft: Draft) -> ReasoningBlock:
-    """Give the records of a draft in which the rules of structure found nothing."""
+    """Return the records of a draft in which the rules of structure found nothing."""
     return ReasoningBlock(
         topic=draft.values.get(TOPIC, ""),
         scope=draft.values.get(SCOPE),
@@ -51,7 +51,7 @@ def block_of(draft: Draft) -> ReasoningBlock:
 
 
 def render(block: ReasoningBlock) -> str:
-    """Give the text of a block, or raise ClaimsRefused when reading it would not give the block again."""
+    """Return the text of a block, or raise ClaimsRefused when reading it would not give the block again."""
     try:
         text = text_of(block)
     except (TypeError, ValueError, RecursionError) as error:
@@ -63,7 +63,7 @@ def render(block: ReasoningBlock) -> str:
 
 
 def text_of(block: ReasoningBlock) -> str:
-    """Give the text of a block that was once read, whatever the rules ask today."""
+    """Return the text of a block that was once read, whatever the rules ask today."""
     claims = _JSON.encode([member_of(claim) for claim in block.claims])
     for end, escaped in _LINE_ENDS.items():  # ten times as fast as a translation, which looks every letter up
         claims = claims.replace(end, escaped)
@@ -73,7 +73,7 @@ def text_of(block: ReasoningBlock) -> str:
 
 
 def claim_of(member: Mapping[str, Any]) -> Claim:
-    """Give the record of a claim's JSON in which the rules of structure found nothing."""
+    """Return the record of a claim's JSON in which the rules of structure found nothing."""
     return Claim(
         claim_id=member["claim_id"],
         status=member["status"],
@@ -98,12 +98,12 @@ def _tally(written: Mapping[str, Any] | None) -> Tally:
 
 
 def _others(written: Mapping[str, Any], known: AbstractSet[str]) -> dict[str, Any]:
-    """Give the members that nothing here knows; most have none, and claims are read by the hundred."""
+    """Return the members that nothing here knows; most have none, and claims are read by the hundred."""
     return {} if written.keys() <= known else {name: value for name, value in written.items() if name not in known}
 
 
 def member_of(claim: Claim) -> dict[str, Any]:
-    """Give a claim's JSON as it is written: its members in their order, then those that nothing here knows."""
+    """Return a claim's JSON as it is written: its members in their order, then those that nothing here knows."""
     members: dict[str, Any] = {
         "claim_id": claim.claim_id,
         "status": claim.status,
@@ -141,7 +141,7 @@ _SENTENCE_END: Final = re.compile(
 
 
 def claim_text(claim: Claim) -> str:
-    """Give what is searched of a claim: its core sentence, and its conditions in short.
+    """Return what is searched of a claim: its core sentence, and its conditions in short.
 
     The core sentence is the first of the inference, or without one of the constraint.
     """
@@ -150,20 +150,20 @@ def claim_text(claim: Claim) -> str:
 
 
 def core_sentence(text: str) -> str:
-    """Give the first sentence of a text, Chinese or Western, or as much of it as a claim's text holds."""
+    """Return the first sentence of a text, Chinese or Western, or as much of it as a claim's text holds."""
     stripped = text.strip()
     end = _SENTENCE_END.search(stripped[:MAX_SENTENCE])
     return _cut(stripped if end is None else stripped[: end.end()].strip(), MAX_SENTENCE)
 
 
 def prose_of(block: ReasoningBlock) -> str:
-    """Give what is searched of the whole: its topic, and what its claims infer and constrain."""
+    """Return what is searched of the whole: its topic, and what its claims infer and constrain."""
     said = [part for claim in block.claims for part in (claim.inference, claim.constraint)]
     return "\n".join(part.strip() for part in (block.topic, *said) if part.strip())
 
 
 def told(block: ReasoningBlock) -> str:
-    """Give what a reader is shown of the whole, a line for each claim: where it stands, what it says, and when."""
+    """Return what a reader is shown of the whole, a line for each claim: where it stands, what it says, and when."""
     return "\n".join([*filter(None, [block.topic.strip()]), *map(_told_claim, block.claims)])
 
 

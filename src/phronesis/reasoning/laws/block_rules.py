@@ -29,7 +29,7 @@ class Unreadable(ValueError):
 
 
 def read_json(text: str) -> Any:
-    """Give the value of a JSON text, or raise Unreadable.
+    """Return the value of a JSON text, or raise Unreadable.
 
     Python's reader would take NaN, keep the last of two members of a name, and recurse as deep as the text says.
     """
@@ -48,7 +48,7 @@ def read_json(text: str) -> Any:
 
 
 def leaves(value: Any) -> Iterator[Any]:
-    """Give every string, number, truth value and null in a JSON value, and the names of members, in their order."""
+    """Return every string, number, truth value and null in a JSON value, and the names of members, in their order."""
     waiting = [value]
     while waiting:
         inner = waiting.pop()
@@ -132,13 +132,13 @@ class Draft:
         return tuple((key, value) for key, value in self.values.items() if key not in KEYS)
 
     def claims(self) -> Iterator[tuple[int, Mapping[str, Any]]]:
-        """Give the claims that are objects, each with its place from 0."""
+        """Return the claims that are objects, each with its place from 0."""
         for n, member in enumerate(self.members or ()):
             if isinstance(member, Mapping):
                 yield n, member
 
     def mistake(self, rule: str, message: str, member: Mapping[str, Any] | None = None) -> Violation:
-        """Give a violation in the claims' line, of this claim."""
+        """Return a violation in the claims' line, of this claim."""
         claim_id = None if member is None else member.get("claim_id")
         known = claim_id if isinstance(claim_id, str) else None
         return Violation(rule=rule, message=message, line=self.lines.get(CLAIMS), key=CLAIMS, claim_id=known)
@@ -328,7 +328,7 @@ STRUCTURE: Final = (
 
 
 def structure_violations(draft: Draft) -> list[Violation]:
-    """Give what breaks the rules of structure, rule by rule, the first hundred."""
+    """Return what breaks the rules of structure, rule by rule, the first hundred."""
     return list(islice((found for rule in STRUCTURE for found in rule.check(draft)), MAX_VIOLATIONS))
 
 

@@ -28,7 +28,7 @@ some units of the 16th digit (0.1 + 0.2), and nobody measures nine digits."""
 
 
 def verdict(test: Mapping[str, Any], view: FactsView, earlier: Sequence[FactsView] = ()) -> Judgement:
-    """Tell whether a run supports a claim's test or contradicts it.
+    """Return whether a run supports a claim's test or contradicts it.
 
     ``test`` is lawful (`claim_test.mistakes_of_test`). ``earlier`` are the runs recorded before this one that have
     feedback: ``versus`` is compared with their mean, over those that it describes and that were measured so. It is
@@ -46,7 +46,7 @@ def verdict(test: Mapping[str, Any], view: FactsView, earlier: Sequence[FactsVie
 
 
 def described(given: Mapping[str, Any], view: FactsView) -> bool:
-    """Tell whether a run is one that ``given`` describes; M1 and M2 in this order, names without case and width.
+    """Return whether a run is one that ``given`` describes; M1 and M2 in this order, names without case and width.
 
     What the run does not tell it does not have.
     """
@@ -63,7 +63,10 @@ def described(given: Mapping[str, Any], view: FactsView) -> bool:
 
 
 def measured(view: FactsView, metric: Metric, product: str | None = None) -> float | None:
-    """Give a metric of a run: the sum of all values, or a product's own value or fraction; None where it is unknown."""
+    """Return a metric of a run: the sum of all values, or a product's own value or fraction.
+
+    None where it is unknown.
+    """
     if metric == "activity":
         values = [one.value for one in view.products if one.value is not None]
         return math.fsum(values) if values else None
@@ -82,12 +85,12 @@ def holds(left: float, op: Operator, right: float) -> bool:
 
 
 def equal(left: float, right: float) -> bool:
-    """Tell whether two numbers are within `TOLERANCE` of each other."""
+    """Return whether two numbers are within `TOLERANCE` of each other."""
     return math.isclose(left, right, rel_tol=TOLERANCE, abs_tol=0.0)
 
 
 def written_state(claim: Claim) -> ClaimState:
-    """Give where a claim stands as it was written: its status, the runs it names, and how many more it counts."""
+    """Return where a claim stands as it was written: its status, the runs it names, and how many more it counts."""
     return ClaimState(
         status=claim.status,
         support=claim.support.run_ids,
@@ -191,7 +194,7 @@ _JUDGEMENT_OF: Final[Mapping[str, Judgement]] = {"support": "support", "contra":
 
 
 def written_of(block: ReasoningBlock) -> dict[str, Any]:
-    """Give what is kept of a block, by the names of `WRITTEN`."""
+    """Return what is kept of a block, by the names of `WRITTEN`."""
     return {
         "topic": block.topic or None,
         "scope": block.scope,
@@ -201,7 +204,7 @@ def written_of(block: ReasoningBlock) -> dict[str, Any]:
 
 
 def written_block(data: Mapping[str, Any]) -> ReasoningBlock:
-    """Give the block that an item's ``data`` was made of, each claim at its start."""
+    """Return the block that an item's ``data`` was made of, each claim at its start."""
     return ReasoningBlock(
         topic=data.get("topic") or "",
         scope=data.get("scope"),
@@ -211,19 +214,19 @@ def written_block(data: Mapping[str, Any]) -> ReasoningBlock:
 
 
 def current_block(item: Item) -> ReasoningBlock:
-    """Give a reasoning item's block as it stands: what ``content`` says, as records."""
+    """Return a reasoning item's block as it stands: what ``content`` says, as records."""
     standing = item.data.get("standing") or {}
     block = written_block(item.data)
     return replace(block, claims=tuple(_moved(claim, standing.get(claim.claim_id)) for claim in block.claims))
 
 
 def status_of(item: Item, claim_id: str) -> str:
-    """Give where a claim stands; empty when the item has no such claim."""
+    """Return where a claim stands; empty when the item has no such claim."""
     return str(((item.data.get("standing") or {}).get(claim_id) or {}).get("status", ""))
 
 
 def rewritten(item: Item, block: ReasoningBlock) -> dict[str, Any]:
-    """Give the fields ``data.…`` by which an item comes to say what a block says; those that stay are left out.
+    """Return the fields ``data.…`` by which an item comes to say what a block says; those that stay are left out.
 
     A claim whose status and counts are those that ``content`` shows keeps the start that it had, and with it what
     verdicts made of it; one that shows others starts from these. A claim that the block leaves out is gone.
@@ -250,7 +253,7 @@ def standings(claims: Iterable[Claim], evidence: Sequence[EvidenceRow]) -> dict[
 
 
 def standing_of(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str, Any]:
-    """Give where each claim stands by the verdicts, in learn order, and the block that says so."""
+    """Return where each claim stands by the verdicts, in learn order, and the block that says so."""
     # Objects come back in another order from a log or a database: the text must not depend on it.
     block = written_block({**item.data, "claims": _ordered(item.data.get("claims") or [])})
     standing = standings(block.claims, evidence)
@@ -295,7 +298,7 @@ def _started(claim: Claim, start: Claim) -> Claim:
 
 
 def _ordered(value: Any) -> Any:
-    """Give JSON with the members of its objects in the order of their names."""
+    """Return JSON with the members of its objects in the order of their names."""
     if isinstance(value, Mapping):
         return {name: _ordered(value[name]) for name in sorted(value)}
     return [_ordered(inner) for inner in value] if isinstance(value, list) else value

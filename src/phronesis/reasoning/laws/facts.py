@@ -39,7 +39,7 @@ class Facts:
     feedback_text: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """Give what is written as a claim's ``facts``."""
+        """Return what is written as a claim's ``facts``."""
         return {
             "run_id": self.run_id,
             "run_output": dict(self.run_output),
@@ -77,20 +77,20 @@ class FactsBuilder(Protocol):
         ...
 
     def facts(self, run: Run, feedback: Feedback) -> Facts:
-        """Give what is written into claims and shown to a model."""
+        """Return what is written into claims and shown to a model."""
         ...
 
     def view(self, run: Run, feedback: Feedback) -> FactsView:
-        """Give what tests are computed on."""
+        """Return what tests are computed on."""
         ...
 
     def summary(self, facts: Facts) -> str:
-        """Give the text that candidate claims are searched by."""
+        """Return the text that candidate claims are searched by."""
         ...
 
 
 def facts_of(run: Run, feedback: Feedback, run_output: Mapping[str, Any]) -> Facts:
-    """Give the FACTS of a run around its ``run_output``: what is the same in every field of work."""
+    """Return the FACTS of a run around its ``run_output``: what is the same in every field of work."""
     return Facts(
         run_id=run.run_id,
         run_output=run_output,
@@ -101,7 +101,7 @@ def facts_of(run: Run, feedback: Feedback, run_output: Mapping[str, Any]) -> Fac
 
 
 def top_products(products: Sequence[Product], limit: int = TOP_PRODUCTS) -> tuple[Product, ...]:
-    """Give the products of the largest values, those without a value last; of equal ones by name."""
+    """Return the products of the largest values, those without a value last; of equal ones by name."""
 
     def rank(product: Product) -> tuple[bool, float, float, str]:
         return product.value is None, -(product.value or 0.0), -(product.fraction or 0.0), folded_name(product.name)
@@ -110,13 +110,13 @@ def top_products(products: Sequence[Product], limit: int = TOP_PRODUCTS) -> tupl
 
 
 def excerpt(text: str, limit: int) -> str:
-    """Give a text of at most ``limit`` characters; "…" is the last one where more was cut off."""
+    """Return a text of at most ``limit`` characters; "…" is the last one where more was cut off."""
     stripped = text.strip()
     return stripped if len(stripped) <= limit else f"{stripped[: limit - 1].rstrip()}…"
 
 
 def summary_of(facts: Facts, label: str) -> str:
-    """Give a run in a few lines: what it was, what came of it, what people noted."""
+    """Return a run in a few lines: what it was, what came of it, what people noted."""
     shown = [_amounts(product) for product in facts.feedback_products]
     total = facts.activity_total_value
     lines = [
@@ -147,7 +147,7 @@ class GenericFacts:
         return facts_of(run, feedback, {**fields, **raw})
 
     def view(self, run: Run, feedback: Feedback) -> FactsView:
-        """Give the texts of the output as what is named, its numbers as what is bounded."""
+        """Return the texts of the output as what is named, its numbers as what is bounded."""
         fields = _plain_fields(run)
         named = {name: value.strip() for name, value in fields.items() if isinstance(value, str) and value.strip()}
         numbers = {name: float(value) for name, value in fields.items()
@@ -157,7 +157,7 @@ class GenericFacts:
                          products=feedback.products)  # fmt: skip
 
     def summary(self, facts: Facts) -> str:
-        """Give the fields of the output, and what came of it."""
+        """Return the fields of the output, and what came of it."""
         fields = ", ".join(f"{name} {value}" for name, value in facts.run_output.items() if name != "raw")
         raw = facts.run_output.get("raw", "") if not fields else ""
         return summary_of(facts, fields or str(raw))
@@ -187,7 +187,7 @@ RATIO: Final = "ratio"
 
 
 def mistakes_of_test(test: object) -> Iterator[str]:
-    """Give what is wrong with a test, in words; nothing when a run can be judged by it. Unknown members are kept."""
+    """Return what is wrong with a test, in words; nothing when a run can be judged by it. Unknown members are kept."""
     if not isinstance(test, Mapping):
         yield f"must be an object, not {type(test).__name__}"
         return

@@ -34,7 +34,7 @@ class ReasoningItem(Item):
         return None if self.pending else Item(**{name: getattr(self, name) for name in _ITEM})
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain JSON values."""
+        """Return plain JSON values."""
         return {**Item.to_dict(self), **{name: as_json(getattr(self, name)) for name in _OWN}}
 
 
@@ -43,14 +43,14 @@ _OWN: Final = ("topic", "scope", "claims", "pending")
 
 
 def reasoning_item(item: Item) -> ReasoningItem:
-    """Give an item of kind reasoning as one."""
+    """Return an item of kind reasoning as one."""
     block = current_block(item)
     own = {name: getattr(item, name) for name in _ITEM}
     return ReasoningItem(**own, topic=block.topic, scope=block.scope, claims=block.claims)
 
 
 def pending_item(item_id: str, block: ReasoningBlock, *, entry_id: str, at: datetime) -> ReasoningItem:
-    """Give what is known of an item whose entry waits to be interpreted."""
+    """Return what is known of an item whose entry waits to be interpreted."""
     return ReasoningItem(
         id=item_id, kind=REASONING, content="", entry_id=entry_id, recorded_at=at, updated_at=at, topic=block.topic,
         scope=block.scope, claims=block.claims, pending=True,

@@ -131,7 +131,7 @@ class MigrationResult(Record):
         return [one for one in self.sources if one.status == "refused"]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain JSON values, the counts too."""
+        """Return plain JSON values, the counts too."""
         return {**Record.to_dict(self), "counts": dict(self.counts)}
 
 
@@ -229,13 +229,16 @@ class Run:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """Give the run as plain JSON, which `checked_run` reads again."""
+        """Return the run as plain JSON, which `checked_run` reads again."""
         named = {"run_id": self.run_id} if self.run_id else {}
         known = {"output": dict(self.output), "raw": self.raw, "trace": self.trace, "memory_ids": list(self.memory_ids)}
         return {**named, **known, **self.extra}
 
     def fields(self) -> dict[str, Any]:
-        """Give the members of ``output``; those that it lacks from the trace's ``final_output``, where there is one."""
+        """Return the members of ``output``.
+
+        Those that it lacks from the trace's ``final_output``, where there is one.
+        """
         final = self.trace.get("final_output") if isinstance(self.trace, Mapping) else None
         known = {name: value for name, value in self.output.items() if value is not None}
         return {**(final if isinstance(final, Mapping) else {}), **known}
@@ -251,7 +254,7 @@ class Product:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """Give the product as plain JSON."""
+        """Return the product as plain JSON."""
         return {"name": self.name, "value": self.value, "fraction": self.fraction, **self.extra}
 
 
@@ -266,25 +269,25 @@ class Feedback:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """Give the feedback as plain JSON, which `checked_feedback` reads again."""
+        """Return the feedback as plain JSON, which `checked_feedback` reads again."""
         texts = {"pros": self.pros, "cons": self.cons, "other": self.other}
         return {"products": [product.to_json() for product in self.products], **texts, **self.extra}
 
     def total(self) -> float | None:
-        """Give the sum of the values of all products, whatever their order; None when no value was told."""
+        """Return the sum of the values of all products, whatever their order; None when no value was told."""
         values = [product.value for product in self.products if product.value is not None]
         return math.fsum(values) if values else None
 
 
 @lru_cache(maxsize=4096)
 def folded_name(name: str) -> str:
-    """Give a name as it is compared: without case, width, kind of dash, and spaces around it or doubled."""
+    """Return a name as it is compared: without case, width, kind of dash, and spaces around it or doubled."""
     wide = unicodedata.normalize("NFKC", name).casefold()
     return " ".join(unicodedata.normalize("NFKC", wide).translate(_DASHES).split())
 
 
 def checked_run(given: object) -> Run:
-    """Give a run as it can be stored, or raise InputError naming the field; unknown members are kept.
+    """Return a run as it can be stored, or raise InputError naming the field; unknown members are kept.
 
     It needs an ``output`` or a ``raw`` text. None counts as left out.
     """
@@ -313,7 +316,7 @@ def checked_run(given: object) -> Run:
 
 
 def checked_feedback(given: object) -> Feedback:
-    """Give a feedback as it can be stored, or raise InputError naming the field; unknown members are kept.
+    """Return a feedback as it can be stored, or raise InputError naming the field; unknown members are kept.
 
     A product may lack its value or its fraction. One that stands twice is refused: adding up is for who measured.
     """

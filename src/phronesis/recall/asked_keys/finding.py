@@ -51,7 +51,7 @@ class KeyAsked:
 
 
 def key_asked(text: str) -> KeyAsked | None:
-    """Give the key that a question asks for; None where it asks for none, or for more than a key."""
+    """Return the key that a question asks for; None where it asks for none, or for more than a key."""
     for clause in _clauses(text):
         found = _read(clause, load_table("zh" if _CHINESE.search(clause) is not None else "en"))
         if found is not None:
@@ -60,7 +60,7 @@ def key_asked(text: str) -> KeyAsked | None:
 
 
 def _clauses(text: str) -> Iterator[str]:
-    """Give the clauses of a question, the last one first: what is asked mostly stands at the end."""
+    """Return the clauses of a question, the last one first: what is asked mostly stands at the end."""
     for part in reversed(_ENDS.split(text[:MAX_READ].replace("'", "’"))):
         clause = " ".join(part.split()).strip(' ,，:：“”"-–—…~～')
         if 0 < len(clause) <= MAX_CLAUSE:
@@ -79,7 +79,7 @@ def _read(clause: str, table: Table) -> KeyAsked | None:
 
 
 def _bared(clause: str, table: Table) -> Iterator[str]:
-    """Give a clause, and what is left of it without the frames around it."""
+    """Return a clause, and what is left of it without the frames around it."""
     for short, long in table.contractions:
         clause = short.sub(long, clause)
     yield clause
@@ -95,7 +95,7 @@ def _bared(clause: str, table: Table) -> Iterator[str]:
 
 
 def _about(keys: tuple[str, ...], whom: str, table: Table) -> KeyAsked | None:
-    """Give what is asked of whom; None where that is nobody: "my car", 服务器."""
+    """Return what is asked of whom; None where that is nobody: "my car", 服务器."""
     said = _POSSESSIVE.sub("", whom.casefold().strip())
     if not said or said in table.user or keys[0] in _OF_ANYTHING:
         return KeyAsked(keys, None if keys[0] in _OF_ANYTHING else USER)
@@ -118,7 +118,7 @@ MOST: Final = 100
 
 
 def held_under(unit: Unit, lane: Lane, asked: KeyAsked, wanted: Wanted) -> set[str]:
-    """Give the ids of a lane's items that hold what is asked for, at the times that ``wanted`` asks for."""
+    """Return the ids of a lane's items that hold what is asked for, at the times that ``wanted`` asks for."""
     found = _under(unit, lane, asked.keys, wanted)
     if not found or asked.about is None:
         return {item.id for item in found}
@@ -136,7 +136,7 @@ def _under(unit: Unit, lane: Lane, keys: Iterable[str], wanted: Wanted) -> Seque
 
 
 def _names(unit: Unit, lane: Lane, asked: KeyAsked, wanted: Wanted) -> set[str]:
-    """Give the normal names under which memories speak of whom a question asks of."""
+    """Return the normal names under which memories speak of whom a question asks of."""
     about = asked.about or USER
     if about == USER:
         return told_names(unit, [lane], wanted)

@@ -38,7 +38,7 @@ class Table:
     relatives: Mapping[str, str]
 
     def relation_in(self, said: str, *, owned: bool) -> tuple[str, str] | None:
-        """Give the relation of the user that is meant, and the key that holds its names: "my older brother Tom"."""
+        """Return the relation of the user that is meant, and the key that holds its names: "my older brother Tom"."""
         words = [said, *(said.split() if owned else ())]
         if owned and not said.isascii():
             words += [said[-length:] for length in (3, 2, 1)]  # the last characters say what one is: 我大儿子
@@ -47,7 +47,7 @@ class Table:
 
 
 def parse_table(code: str, source: str) -> Table:
-    """Give a table from its text; PhronesisError says what is wrong with it."""
+    """Return a table from its text; PhronesisError says what is wrong with it."""
     file = f"{code}.toml"
     given = parse_folded(file, source)
     pieces = Pieces.of(file, given["pieces"])
@@ -78,5 +78,5 @@ def _asks(given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 @once
 def load_table(code: str) -> Table:
-    """Give a language's table, which is installed with the package, read and compiled at its first question."""
+    """Return a language's table, which is installed with the package, read and compiled at its first question."""
     return parse_table(code, (files("phronesis.recall.asked_keys") / f"{code}.toml").read_text("utf-8"))

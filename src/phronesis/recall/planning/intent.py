@@ -77,7 +77,7 @@ class Sentence:
         return " ".join(self.text.casefold().split())
 
     def shows(self, name: str) -> bool:
-        """Tell whether it shows a feature of the tables."""
+        """Return whether it shows a feature of the tables."""
         if name not in self._shown:
             text = self.low
             if name in ("mine", "recall"):  # 帮我看看 is about nobody
@@ -91,22 +91,22 @@ class Sentence:
 
     @cached_property
     def file(self) -> bool:
-        """Whether it names a file or an address."""
+        """Return whether it names a file or an address."""
         return _FILE.search(self.text) is not None
 
     @cached_property
     def file_alone(self) -> bool:
-        """Whether it is a file or an address and hardly a word beside it."""
+        """Return whether it is a file or an address and hardly a word beside it."""
         return self.file and Sentence(_FILE.sub(" ", self.text)).words <= FEW_WORDS
 
     @cached_property
     def identifier(self) -> bool:
-        """Whether it holds a name of code, an option or a path of an interface."""
+        """Return whether it holds a name of code, an option or a path of an interface."""
         return _IDENTIFIER.search(_CURRENCY.sub(" ", self.text)) is not None
 
     @cached_property
     def names_somebody(self) -> bool:
-        """Whether it holds a capitalised name, of a person as likely as not."""
+        """Return whether it holds a capitalised name, of a person as likely as not."""
         return any(one.kind in ("name", "handle") for one in find_mentions(self.text))
 
     @cached_property
@@ -131,7 +131,7 @@ class Message:
 
     @property
     def whole(self) -> Sentence:
-        """Give all that was read as one."""
+        """Return all that was read as one."""
         return Sentence(self.text[:MAX_READ])
 
 
@@ -154,7 +154,7 @@ def _is_code(line: str) -> bool:
 
 
 def identifiers(text: str) -> list[tuple[int, str]]:
-    """Give names of code, options and paths of interfaces, with their places."""
+    """Return names of code, options and paths of interfaces, with their places."""
     return [(match.start(), match[0].strip("`")) for match in _IDENTIFIER.finditer(_CURRENCY.sub(_blank, text))]
 
 
@@ -163,12 +163,12 @@ def _blank(match: re.Match[str]) -> str:
 
 
 def excerpt(text: str, most: int = MAX_READ) -> str:
-    """Give a text whole, or its beginning and its end where it is longer than ``most``."""
+    """Return a text whole, or its beginning and its end where it is longer than ``most``."""
     return text if len(text) <= most else f"{text[: most // 2]}\n{text[-(most // 2) :]}"
 
 
 def language_of(text: str) -> str:
-    """Give ``zh``, ``en`` or ``und``: by which of the tables a message is read for the most part.
+    """Return ``zh``, ``en`` or ``und``: by which of the tables a message is read for the most part.
 
     Chinese is where there are at least as many Han characters as spaced words: names of tools stay Latin in Chinese
     text. All else in Latin letters counts as English.
@@ -189,7 +189,7 @@ class Judged:
 
     @property
     def asked(self) -> bool:
-        """Whether anything is looked for."""
+        """Return whether anything is looked for."""
         return self.intent != "chat"
 
 
@@ -220,7 +220,7 @@ def decide(message: Message) -> Decided:
 
 
 def _weightiest(judged: Sequence[Judged]) -> Intent:
-    """Give the intent of the last sentence that asks: what stands before it leads up to it."""
+    """Return the intent of the last sentence that asks: what stands before it leads up to it."""
     return judged[-1].intent if judged else "chat"
 
 
@@ -254,7 +254,7 @@ def _is_of_a_thing(one: Sentence) -> bool:
 
 
 def _consults(one: Sentence) -> bool:
-    """Whether a document is what answers: it is consulted, or a file or address is named in a question."""
+    """Return whether a document is what answers: it is consulted, or a file or address is named in a question."""
     return one.shows("doc_in") or (one.file and not one.shows("doc_thing"))
 
 
@@ -344,7 +344,7 @@ def _private(one: Sentence) -> Judged | None:
 
 
 def _wanted(one: Sentence, otherwise: Intent) -> Intent:
-    """Give the intent that the words name, or what is left."""
+    """Return the intent that the words name, or what is left."""
     if one.shows("change"):
         return "change"
     if one.shows("fault") and otherwise != "recall" and (one.shows("advise") or one.shows("how_to")):

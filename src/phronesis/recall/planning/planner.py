@@ -98,7 +98,7 @@ class PlanAsker(Protocol):
         ...
 
     def ask(self, tenant: str, task: Task[ProposedPlan]) -> Answer[ProposedPlan]:
-        """Give an answer, or why there is none."""
+        """Return an answer, or why there is none."""
         ...
 
 
@@ -262,7 +262,7 @@ class Planner:
     share: float = SHARE
 
     def plan(self, tenant: str, asked: PlanRequest) -> RetrievalPlan:
-        """Give the plan for a message. It raises nothing that a text or a model causes."""
+        """Return the plan for a message. It raises nothing that a text or a model causes."""
         now = asked.now or asked.valid_at or asked.as_of or self.clock()
         plan = self._by_rules(tenant, asked, now)
         if self.asker is not None:

@@ -43,7 +43,7 @@ class Table:
 
 
 def parse_table(code: str, source: str) -> Table:
-    """Give a table from its text; PhronesisError says what is wrong with it."""
+    """Return a table from its text; PhronesisError says what is wrong with it."""
     given = parse_folded(f"{code}.toml", source)
     features = given.get("features", {})
     if sorted(features) != sorted(FEATURES):
@@ -57,18 +57,18 @@ def parse_table(code: str, source: str) -> Table:
 
 @once
 def load_tables() -> tuple[Table, ...]:
-    """Give the tables that are installed with the package, read and compiled once."""
+    """Return the tables that are installed with the package, read and compiled once."""
     folder = files("phronesis.recall.planning")
     return tuple(parse_table(code, (folder / f"{code}.toml").read_text("utf-8")) for code in LANGUAGES)
 
 
 def shows(name: str, text: str) -> bool:
-    """Tell whether a clause, in small letters, shows a feature."""
+    """Return whether a clause, in small letters, shows a feature."""
     return any(table.patterns[name].search(text) is not None for table in load_tables())
 
 
 def without(name: str, text: str) -> str:
-    """Give a clause without the words that show a feature."""
+    """Return a clause without the words that show a feature."""
     for table in load_tables():
         text = table.patterns[name].sub(" ", text)
     return text

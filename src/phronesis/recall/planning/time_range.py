@@ -66,7 +66,7 @@ class _Time:
 
 
 def read_window(text: str, now: datetime, *, ahead: bool = False) -> TimeWindow | None:
-    """Give the window that a question of ``now`` asks about; ``ahead``: it is about what is to come.
+    """Return the window that a question of ``now`` asks about; ``ahead``: it is about what is to come.
 
     None where it names no time, or one without a beginning.
     """
@@ -177,7 +177,7 @@ def _beside(text: str, one: _Time, today: date, lean: int) -> _Time | None:
 
 
 def window_of(decided: Decided, now: datetime) -> TimeWindow | None:
-    """Give the window that a message asks about, or None."""
+    """Return the window that a message asks about, or None."""
     asked = [one for one in decided.sentences if one.asked and one.intent != "how_to"]
     if not asked:
         return None
@@ -193,7 +193,7 @@ def window_of(decided: Decided, now: datetime) -> TimeWindow | None:
 
 
 def _dated(one: Judged, decided: Decided) -> Sequence[str]:
-    """Give the parts of a sentence whose times count."""
+    """Return the parts of a sentence whose times count."""
     sentence = one.sentence
     if one.intent == "how_to":
         return ()
@@ -209,5 +209,5 @@ def _dated(one: Judged, decided: Decided) -> Sequence[str]:
 
 
 def _aside(clause: Sentence) -> bool:
-    """Whether a clause tells something of the user and says nothing of where the answer stands."""
+    """Return whether a clause tells something of the user and says nothing of where the answer stands."""
     return clause.shows("mine") and not any(clause.shows(name) for name in ("told", "question", "doc"))

@@ -40,7 +40,7 @@ class StoredNames:
     database: Database
 
     def __call__(self, tenant: str, scope: Scope, names: Collection[str]) -> set[str]:
-        """Give those of ``names`` that are an entity's of a lane that the scope sees."""
+        """Return those of ``names`` that are an entity's of a lane that the scope sees."""
         if not names:
             return set()
         with self.database.transaction(tenant, "read") as unit:
@@ -48,18 +48,18 @@ class StoredNames:
 
 
 def names_held(unit: Unit, lanes: Iterable[Lane], names: Iterable[str]) -> set[str]:
-    """Give those of some names, in normal form, that are an entity's of any of these lanes."""
+    """Return those of some names, in normal form, that are an entity's of any of these lanes."""
     wanted = sorted(names)
     return {one.normal for lane in lanes for one in find_entities(unit, lane.lane_id, wanted)}
 
 
 def candidates(text: str) -> set[str]:
-    """Give what might be a name in a message, in normal form."""
+    """Return what might be a name in a message, in normal form."""
     return names_in(excerpt(text, MAX_READ))
 
 
 def entities_in(text: str, known: Collection[str] = ()) -> tuple[str, ...]:
-    """Give what a message names: files, addresses, titles, capitalised names, names of code, quotations, known names.
+    """Return what a message names: files, addresses, titles, capitalised names, names of code, quotations, known names.
 
     A known name is left out where a longer one holds it.
     """
@@ -121,7 +121,7 @@ def word_queries(
     recent: Sequence[str],
     state: Mapping[str, Any],
 ) -> Wordings:
-    """Give the queries for a message; ``whole`` is all of it, ``recent`` what was said before, oldest first."""
+    """Return the queries for a message; ``whole`` is all of it, ``recent`` what was said before, oldest first."""
     first = SubQuery(excerpt(whole, MAX_QUERY))
     parts = _parts(decided)
     beside: list[SubQuery] = []
@@ -139,13 +139,13 @@ def word_queries(
 
 
 def _for(every: Sequence[SubQuery], parts: Sequence[tuple[SubQuery, bool]], *, needs: bool) -> tuple[SubQuery, ...]:
-    """Give the queries of one retriever: all but the parts that are the other's, unless it has none of its own."""
+    """Return the queries of one retriever: all but the parts that are the other's, unless it has none of its own."""
     own = [part for part, of in parts if of is needs]
     return tuple(one for one in every if one.origin != "part" or not own or one in own)
 
 
 def distinct(queries: Sequence[SubQuery]) -> tuple[SubQuery, ...]:
-    """Give the queries in their order, each wording once, no more than a plan may have."""
+    """Return the queries in their order, each wording once, no more than a plan may have."""
     out: dict[str, SubQuery] = {}
     for one in queries:
         out.setdefault(" ".join(one.text.casefold().split()), one)
@@ -153,7 +153,7 @@ def distinct(queries: Sequence[SubQuery]) -> tuple[SubQuery, ...]:
 
 
 def sub_plan(store: str, queries: Sequence[SubQuery], limit: int, share: float) -> SubPlan:
-    """Give what a retriever is asked. ``share`` is its part of ``limit``; it is asked for twice that.
+    """Return what a retriever is asked. ``share`` is its part of ``limit``; it is asked for twice that.
 
     It is asked for ``limit`` at least: where the other finds nothing, it fills in.
     """
@@ -174,7 +174,7 @@ def _parts(decided: Decided) -> list[tuple[SubQuery, bool]]:
 
 
 def _topic(message: Message, entities: Sequence[str], recent: Sequence[str]) -> str:
-    """Give what a message that says "it" or 那个 goes on about: the names of what was said last, or its words."""
+    """Return what a message that says "it" or 那个 goes on about: the names of what was said last, or its words."""
     if entities or not any(one.shows("follow") for one in message.sentences):
         return ""
     for text in reversed(recent[-2:]):

@@ -30,14 +30,14 @@ class Spread:
     deviation: float
 
     def z(self, values: Floats) -> Floats:
-        """Give (values - mean) / deviation; 0 where the score does not vary, since it then says nothing."""
+        """Return (values - mean) / deviation; 0 where the score does not vary, since it then says nothing."""
         if self.deviation < 1e-9:  # noqa: PLR2004 - nothing but rounding: all are alike
             return np.zeros_like(values)
         return ((values - np.float32(self.mean)) / np.float32(self.deviation)).astype(np.float32, copy=False)
 
 
 def best_of(values: Floats, count: int) -> Rows:
-    """Give the numbers of the ``count`` greatest values, ascending; of equals at the edge the first, all when fewer.
+    """Return the numbers of the ``count`` greatest values, ascending; of equals at the edge the first, all when fewer.
 
     A partition of the values and a look for what reaches its edge: half of what ``argpartition`` takes on 60,000.
     """
@@ -52,7 +52,7 @@ def best_of(values: Floats, count: int) -> Rows:
 
 
 def _greatest(values: Floats, count: int) -> np.float32:
-    """Give the ``count``-th greatest value.
+    """Return the ``count``-th greatest value.
 
     Among many, at least ``count`` reach the ``count``-th greatest of the groups' greatest, and few others do: only
     these are put in order. Of 115,000 that takes .05 ms, where all would take .6.
@@ -67,7 +67,7 @@ def _greatest(values: Floats, count: int) -> np.float32:
 
 
 def spread_of(arrays: Sequence[Floats]) -> Spread:
-    """Give the spread of one score, its lanes together: what is rare in a small lane may be common in the scope."""
+    """Return the spread of one score, its lanes together: what is rare in a small lane may be common in the scope."""
     count = sum(len(array) for array in arrays)
     if not count:
         return Spread(0.0, 0.0)
@@ -101,7 +101,7 @@ class Lengths:
 
 
 def lengths_of(each: Floats) -> Lengths:
-    """Give lengths with their sum."""
+    """Return lengths with their sum."""
     return Lengths(each.astype(np.float32, copy=False), float(each.sum(dtype=np.float64)))
 
 
@@ -158,13 +158,16 @@ class Layout:
         return sum(array.nbytes for array in arrays)
 
     def beside(self, places: Rows, step: int) -> tuple[Rows, Mask]:
-        """Give the places ``step`` further on, and which of them lie in the same session; the others are not meant."""
+        """Return the places ``step`` further on, and which of them lie in the same session.
+
+        The others are not meant.
+        """
         there = places + step
         inside = (there >= self.first[places]) & (there <= self.last[places])
         return np.where(inside, there, 0), inside
 
     def shifted(self, values: Floats, step: int) -> Floats:
-        """Give for every place the value ``step`` places further on in its session, 0 where the session ends."""
+        """Return for every place the value ``step`` places further on in its session, 0 where the session ends."""
         size, reach = len(values), abs(step)
         out = np.zeros_like(values)
         if reach >= size:
@@ -245,5 +248,5 @@ def _pairs(lengths: Floats, first: Rows) -> Pairs:
 
 
 def _ones(mask: Mask) -> Bytes:
-    """Give a byte of ones where a mask is set, which lets a count through that is joined with it by "and"."""
+    """Return a byte of ones where a mask is set, which lets a count through that is joined with it by "and"."""
     return mask.view(np.uint8) * np.uint8(255)

@@ -36,15 +36,18 @@ class Posting:
 
     @property
     def common(self) -> bool:
-        """Whether it is cheaper to reckon with every place."""
+        """Return whether it is cheaper to reckon with every place."""
         return len(self.places) * COMMON > self.size
 
     def line(self, shift: int = 0) -> Bytes:
-        """Give its count ``shift`` places further on (``MARGIN`` at most) for every place; ``MOST`` stands for more."""
+        """Return its count ``shift`` places further on (``MARGIN`` at most) for every place.
+
+        ``MOST`` stands for more.
+        """
         return self._whole()[MARGIN + shift :][: self.size]
 
     def lines(self) -> Bytes:
-        """Give ``line`` for each shift from ``-MARGIN`` to ``MARGIN``, one under the other."""
+        """Return ``line`` for each shift from ``-MARGIN`` to ``MARGIN``, one under the other."""
         # The same bytes again and again, each line a byte further on.
         return np.ndarray((2 * MARGIN + 1, self.size), np.uint8, self._whole(), 0, (1, 1))
 
@@ -55,7 +58,7 @@ class Posting:
         return self._line
 
     def exact(self, counted: Bytes) -> Floats:
-        """Give what was counted at every place, with its own counts where a byte is too small for them."""
+        """Return what was counted at every place, with its own counts where a byte is too small for them."""
         out = counted.astype(np.float32)
         many = self.counts > MOST
         if many.any():
@@ -63,7 +66,7 @@ class Posting:
         return out
 
     def everywhere(self) -> Floats:
-        """Give its count at every place."""
+        """Return its count at every place."""
         return self.exact(self.line())
 
 
@@ -112,7 +115,7 @@ def frequencies(lanes: Sequence[tuple[ScopeIndex, Layout]], terms: Sequence[int]
 
 
 def text_scores(lanes: Sequence[tuple[Layout, Frequencies]]) -> list[Floats]:
-    """Give BM25 of each place's own text, one array a lane (Robertson & Zaragoza 2009; k1 1.2, b .75)."""
+    """Return BM25 of each place's own text, one array a lane (Robertson & Zaragoza 2009; k1 1.2, b .75)."""
     average = mean_length([layout.lengths for layout, _ in lanes])
     out = []
     for layout, found in lanes:
@@ -128,7 +131,7 @@ def text_scores(lanes: Sequence[tuple[Layout, Frequencies]]) -> list[Floats]:
 
 
 def coverage(layout: Layout, found: Frequencies) -> Floats:
-    """Give the share 0..1 of the question's idf mass that each place holds; 0 when the scope knows no term of it."""
+    """Return the share 0..1 of the question's idf mass that each place holds; 0 when the scope knows no term of it."""
     mass = float(found.idf.sum())
     share = np.zeros(len(layout), dtype=np.float32)
     for one, idf in zip(found.postings, found.idf, strict=True):
@@ -142,7 +145,7 @@ def coverage(layout: Layout, found: Frequencies) -> Floats:
 
 
 def weighed(counts: Floats, saturation: Floats, weight: np.float32) -> Floats:
-    """Give a term's share of BM25 from its counts: weight x tf / (tf + k1 (1 - b + b length / average))."""
+    """Return a term's share of BM25 from its counts: weight x tf / (tf + k1 (1 - b + b length / average))."""
     out = counts + saturation
     np.divide(counts, out, out=out)
     out *= weight
@@ -150,13 +153,13 @@ def weighed(counts: Floats, saturation: Floats, weight: np.float32) -> Floats:
 
 
 def saturation_of(lengths: Lengths, average: float) -> Floats:
-    """Give what BM25 adds to a term's count in its denominator, for each place: k1 (1 - b + b length / average)."""
+    """Return what BM25 adds to a term's count in its denominator, for each place: k1 (1 - b + b length / average)."""
     slope = K1 * B / average if average else 0.0
     return lengths.each * np.float32(slope) + np.float32(K1 * (1.0 - B))
 
 
 def mean_length(lengths: Sequence[Lengths]) -> float:
-    """Give the mean length of all lanes' texts together; 0 where there are none."""
+    """Return the mean length of all lanes' texts together; 0 where there are none."""
     count = sum(len(one.each) for one in lengths)
     return sum(one.total for one in lengths) / count if count else 0.0
 
@@ -186,12 +189,12 @@ class _Held:
 
 
 def window_scores(lanes: _Laid) -> list[Floats]:
-    """Give BM25 of each place's window, one array a lane."""
+    """Return BM25 of each place's window, one array a lane."""
     return _scores(lanes, [layout.windows.lengths for layout, _ in lanes], _in_windows)
 
 
 def pair_scores(lanes: _Laid) -> list[Floats]:
-    """Give BM25 of each place's pair, likewise."""
+    """Return BM25 of each place's pair, likewise."""
     return _scores(lanes, [layout.pairs.lengths for layout, _ in lanes], _in_pairs)
 
 
@@ -220,7 +223,7 @@ def _bm25(table: Sequence[_Held], saturation: Floats, weights: Floats) -> Floats
 
 
 def _alone(term: Posting) -> _Held:
-    """Give what a term's own texts hold of it, where a stretch is the text itself."""
+    """Return what a term's own texts hold of it, where a stretch is the text itself."""
     if term.common:
         return _Held(None, term.everywhere(), len(term.places))
     return _Held(term.places, term.counts, len(term.places))
@@ -252,7 +255,7 @@ def _in_pairs(layout: Layout, term: Posting) -> _Held:
 
 
 def _is_rare(term: Posting) -> bool:
-    """Tell whether to look around its places only."""
+    """Return whether to look around its places only."""
     return len(term.places) * RARE < term.size - RARE_FROM
 
 

@@ -69,7 +69,7 @@ class Marks:
     stage: int = NO_STAGE
 
     def pack(self) -> bytes:
-        """Give 7 bytes, and 8 for each of the first ``MAX_DATES`` times."""
+        """Return 7 bytes, and 8 for each of the first ``MAX_DATES`` times."""
         dates = b"".join([_DATES.pack(first, last) for first, last in self.dates[:MAX_DATES]])
         return _HEAD.pack(self.flags, self.day, self.importance, self.stage) + dates
 
@@ -134,12 +134,12 @@ _IMPORTANCES: Final = np.array(
 
 
 def stage_number(stage: str | None) -> int:
-    """Give the number of a stage that brings something; ``NO_STAGE`` for any other, and for none."""
+    """Return the number of a stage that brings something; ``NO_STAGE`` for any other, and for none."""
     return STAGES.index(stage) if stage in TRAIT_BOOSTS else NO_STAGE
 
 
 def recency(days: Rows, asked_on: int, *, learned: Mask) -> Floats:
-    """Give ``RECENCY`` halved for every ``HALF_LIFE_DAYS`` between a thing's own day and that of the question.
+    """Return ``RECENCY`` halved for every ``HALF_LIFE_DAYS`` between a thing's own day and that of the question.
 
     Days are ordinals. 0 for what is not ``learned``, and where nobody said when the question is asked.
     """
@@ -150,22 +150,22 @@ def recency(days: Rows, asked_on: int, *, learned: Mask) -> Floats:
 
 
 def importance_bonus(importance: Rows) -> Floats:
-    """Give ``IMPORTANCE`` · (importance - 1) / 9; 0 for what has none (``NO_IMPORTANCE``)."""
+    """Return ``IMPORTANCE`` · (importance - 1) / 9; 0 for what has none (``NO_IMPORTANCE``)."""
     return _IMPORTANCES[importance]
 
 
 def trait_boost(stages: Rows) -> Floats:
-    """Give what the stages of those numbers bring."""
+    """Return what the stages of those numbers bring."""
     return _BOOSTS[stages]
 
 
 def bonus_shares(base: Floats, bonuses: Mapping[str, Floats]) -> dict[str, Floats]:
-    """Give what each bonus adds to a score: |base| · bonus."""
+    """Return what each bonus adds to a score: |base| · bonus."""
     size = np.abs(base)
     return {name: size * bonus for name, bonus in bonuses.items()}
 
 
 def to_dict() -> dict[str, Any]:
-    """Give the constants as plain JSON values, as ``explain`` shows them beside the formula."""
+    """Return the constants as plain JSON values, as ``explain`` shows them beside the formula."""
     return {"recency": RECENCY, "half_life_days": HALF_LIFE_DAYS, "importance": IMPORTANCE,
             "trait_boost": dict(TRAIT_BOOSTS)}  # fmt: skip

@@ -65,12 +65,12 @@ class Ranked:
 
 
 def at_the_time(question: Question) -> np.float32:
-    """Give what a text brings that tells of the time that a question names."""
+    """Return what a text brings that tells of the time that a question names."""
     return np.float32(AT_THE_TIME + ALONE_AT_THE_TIME / max(1, question.others))
 
 
 def coarse_scores(signals: Signals, *, dense: float = COARSE_DENSE) -> Floats:
-    """Give every place z(BM25) + .3 of each neighbour's + .2 of each second one's + speaker (+ ``dense`` z(cosine)).
+    """Return every place z(BM25) + .3 of each neighbour's + .2 of each second one's + speaker (+ ``dense`` z(cosine)).
 
     What is held under the key that is asked for is always among the candidates.
     """
@@ -96,7 +96,7 @@ def coarse_scores(signals: Signals, *, dense: float = COARSE_DENSE) -> Floats:
 
 
 def supported(signals: Signals) -> Mask:
-    """Give the places that anything speaks for: a word near by, a vector, a name, a key. Else it is not shown."""
+    """Return the places that anything speaks for: a word near by, a vector, a name, a key. Else it is not shown."""
     found = signals.touched.copy()
     lane = signals.lane
     if lane.embedded is not None:

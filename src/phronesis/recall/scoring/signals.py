@@ -44,7 +44,7 @@ class Stretch:
 
 
 def date_fit(asked: Sequence[Stretch], days: Rows) -> Floats:
-    """Give for each day (an ordinal, ``NO_DAY`` for none) how well it fits the best of the times asked for.
+    """Return for each day (an ordinal, ``NO_DAY`` for none) how well it fits the best of the times asked for.
 
     A day or week: 1 from three days before to a week after, .6 up to 31 days after, .2 else in the same month. A month
     or season: 1 within, .4 up to 31 days after. A year: .3 within. The figures were fitted by those who found the
@@ -57,7 +57,10 @@ def date_fit(asked: Sequence[Stretch], days: Rows) -> Floats:
 
 
 def overlap(asked: Sequence[Stretch], begins: Rows, ends: Rows) -> Floats:
-    """Give how times from ``begins`` to ``ends`` lie to the nearest asked: 1 within it, .5 across its edge, else 0."""
+    """Return how times from ``begins`` to ``ends`` lie to the nearest asked.
+
+    1 within it, .5 across its edge, else 0.
+    """
     best = np.zeros(len(begins), dtype=np.float32)
     for time in asked:
         within = (begins >= time.first) & (ends <= time.last)
@@ -195,12 +198,14 @@ Voice = Literal["user", "assistant"]
 
 
 def asks_when(text: str) -> bool:
-    """Tell whether a question asks for a time: when, what day, how long ago, 什么时候, 哪天, 几号."""
+    """Return whether a question asks for a time: when, what day, how long ago, 什么时候, 哪天, 几号."""
     return _WHEN.search(text[:MAX_SCANNED]) is not None
 
 
 def voice_of(text: str) -> Voice | None:
-    """Give whose words a question is after by its "I" and "you": what the assistant said or advises, or the user's own.
+    """Return whose words a question is after by its "I" and "you".
+
+    What the assistant said or advises, or the user's own.
 
     None where it speaks of neither: then a role says nothing.
     """
@@ -321,7 +326,10 @@ def read_signals(lanes: Sequence[LaneInput], question: Question) -> list[Signals
 
 
 def _standardised(lanes: Sequence[LaneInput], words: Sequence[Floats]) -> Sequence[Floats | None]:
-    """Give each lane's cosines as z; ``words`` are z of BM25, which stand in, bounded, where there is no vector yet."""
+    """Return each lane's cosines as z.
+
+    ``words`` are z of BM25, which stand in, bounded, where there is no vector yet.
+    """
     present = [
         _there(lane.dense, lane.embedded) for lane in lanes if lane.dense is not None and lane.embedded is not None
     ]
@@ -341,12 +349,12 @@ def _standardised(lanes: Sequence[LaneInput], words: Sequence[Floats]) -> Sequen
 
 
 def _there(values: Floats, mask: Mask) -> Floats:
-    """Give the values that a mask lets through; uncopied where it lets all."""
+    """Return the values that a mask lets through; uncopied where it lets all."""
     return values if mask.all() else values[mask]
 
 
 def _happened(lane: LaneInput, asked: Sequence[Stretch]) -> Floats | None:
-    """Give ``overlap`` with the times that a text names; with the day it was said where it names none."""
+    """Return ``overlap`` with the times that a text names; with the day it was said where it names none."""
     if not asked:
         return None
     known = lane.properties

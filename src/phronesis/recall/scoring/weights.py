@@ -23,7 +23,7 @@ has none (docs/benchmarks.md)."""
 def diversified(
     scores: Sequence[float], groups: Sequence[Hashable], *, crowding: float, limit: int
 ) -> list[tuple[int, float]]:
-    """Give the best ``limit`` positions, each with what it lost: ``crowding`` for each one of its group before it.
+    """Return the best ``limit`` positions, each with what it lost: ``crowding`` for each one of its group before it.
 
     ``scores`` fall (ties stand in their order), ``groups`` say where each comes from. Positions are taken one after
     the other, the best of what is left first, so scores less losses fall too. ``crowding`` is at least 0, which
@@ -63,7 +63,7 @@ class Scale:
     offset: float
 
     def score(self, total: float) -> float:
-        """Give the score of a sum, from 0 to 1."""
+        """Return the score of a sum, from 0 to 1."""
         power = -(self.slope * total + self.offset)
         return 1.0 / (1.0 + exp(min(power, 500.0)))
 
@@ -107,7 +107,7 @@ def on_scale(found: Sequence[Evidence], *, abstained: bool, support: float = 0.0
 
 
 def at_least(found: Sequence[Evidence], least: float | None) -> tuple[Evidence, ...]:
-    """Give the evidence with a score of ``least`` or more; all for None."""
+    """Return the evidence with a score of ``least`` or more; all for None."""
     return tuple(one for one in found if least is None or one.score >= least)
 
 
@@ -173,7 +173,7 @@ class Formula:
                 raise InputError(f"weights.{feature} must be a finite number, not {weight!r:.80}", field="weights")
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain JSON values."""
+        """Return plain JSON values."""
         return {"name": self.name, "dense": self.dense, "provenance": self.provenance, "weights": dict(self.weights),
                 "crowding": self.crowding}  # fmt: skip
 
@@ -244,7 +244,7 @@ class Support:
 
 
 def abstains(found: Sequence[Support], formula: Formula, *, named: bool, documents: int) -> bool:
-    """Tell whether nothing supports an answer. ``named``: somebody known is asked about.
+    """Return whether nothing supports an answer. ``named``: somebody known is asked about.
 
     Either no word of the question is known, no meaning stands out, nobody is named and nothing is held under a key that
     is asked for; or, among enough documents, the best score is weak and no result holds much of the question.

@@ -37,7 +37,7 @@ class Lines:
         return cls(text, tuple(starts))
 
     def between(self, start: int, end: int) -> tuple[int, int]:
-        """Give the first and the last line of [start, end), blank ones at its ends left out."""
+        """Return the first and the last line of [start, end), blank ones at its ends left out."""
         words = self.text[start:end]
         first = start + len(words) - len(words.lstrip())
         last = max(first, start + len(words.rstrip()) - 1)
@@ -79,7 +79,7 @@ class Chunk:
 
 
 def chunks_of(text: str, *, limit: int = LIMIT, overlap: int = OVERLAP) -> list[Chunk]:
-    """Give the chunks of a text, in order: together they hold every character of it that is not white space.
+    """Return the chunks of a text, in order: together they hold every character of it that is not white space.
 
     ``limit`` and ``overlap`` are columns; InputError for a limit below 16 or an overlap over a quarter of it. No chunk
     has more characters than ``limit``. What follows a paragraph's border repeats nothing.
@@ -115,14 +115,17 @@ class _Borders:
         self._rows = [match.span() for match in _ROW.finditer(text)]
 
     def last_best(self, low: int, high: int) -> tuple[int, int]:
-        """Give the best border in [low, high], the last of them, and its rank; ``high`` itself when there is none."""
+        """Return the best border in [low, high], the last of them, and its rank; ``high`` itself when there is none."""
         best = (0, high)
         for place, rank in self._between(low, high):
             best = max(best, (rank, place))
         return best[1], best[0]
 
     def first_good(self, low: int, high: int) -> int:
-        """Give the first place in [low, high) that something begins at: a sentence or line, else a word; else high."""
+        """Return the first place in [low, high) that something begins at: a sentence or line, else a word.
+
+        Else high.
+        """
         found = list(self._between(low, high - 1))
         for least in (_RANKS["line"], _RANKS["word"]):
             for place, rank in found:
@@ -146,7 +149,7 @@ class _Borders:
 
 
 def _fences(text: str) -> list[tuple[int, int]]:
-    """Give where fenced code stands, its fences with it; one that nobody closes runs to the end."""
+    """Return where fenced code stands, its fences with it; one that nobody closes runs to the end."""
     spans: list[tuple[int, int]] = []
     opened: tuple[int, str] | None = None
     for match in _FENCE.finditer(text):
@@ -170,7 +173,7 @@ def _after_space(text: str, place: int) -> int:
 
 
 def _reach(text: str, start: int, limit: int) -> int:
-    """Give how far ``limit`` columns reach from ``start``."""
+    """Return how far ``limit`` columns reach from ``start``."""
     window = text[start : start + limit]
     wide = 0
     if not window.isascii():
@@ -182,7 +185,7 @@ def _reach(text: str, start: int, limit: int) -> int:
 
 
 def _reach_back(text: str, end: int, limit: int) -> int:
-    """Give how far ``limit`` columns reach back from ``end``."""
+    """Return how far ``limit`` columns reach back from ``end``."""
     window = text[max(0, end - limit) : end]
     return end - _reach(window[::-1], 0, limit)
 
@@ -231,7 +234,7 @@ class Heading:
 
 
 def sections_of(text: str, headings: Sequence[Heading]) -> tuple[Section, ...]:
-    """Give the sections of a text whose headings stand in its order and do not overlap.
+    """Return the sections of a text whose headings stand in its order and do not overlap.
 
     What stands before the first has the path (). Sections without a letter or digit of their own are left out; when all
     are, and the text has any, it is one section.
@@ -250,29 +253,29 @@ def sections_of(text: str, headings: Sequence[Heading]) -> tuple[Section, ...]:
 
 
 def first_headings(found: Iterable[Heading]) -> list[Heading]:
-    """Give the headings that are looked at; the others are not even sought."""
+    """Return the headings that are looked at; the others are not even sought."""
     return list(islice(found, MAX_HEADINGS))
 
 
 def plain_title(written: str) -> str:
-    """Give a heading on one line, cut where it is longer than any heading."""
+    """Return a heading on one line, cut where it is longer than any heading."""
     title = " ".join(written[: 4 * MAX_TITLE].split())
     return title if len(title) <= MAX_TITLE else title[: MAX_TITLE - 1].rstrip() + "…"
 
 
 def told_title(written: str) -> str:
-    """Give the title that a file tells, or nothing where a program wrote it for want of one: ``(anonymous)``."""
+    """Return the title that a file tells, or nothing where a program wrote it for want of one: ``(anonymous)``."""
     title = plain_title(written)
     return "" if _PLACEHOLDER.match(title) else title
 
 
 def has_words(text: str, start: int = 0, end: int | None = None) -> bool:
-    """Tell whether a letter or digit stands in [start, end)."""
+    """Return whether a letter or digit stands in [start, end)."""
     return _WORD.search(text, start, len(text) if end is None else end) is not None
 
 
 def _pieces(text: str, start: int, end: int, path: tuple[str, ...]) -> Iterator[Section]:
-    """Give the section between two headings, without blank lines around it; several when it is too long."""
+    """Return the section between two headings, without blank lines around it; several when it is too long."""
     own = text[start:end]
     if not has_words(own):
         return
@@ -289,7 +292,7 @@ def _pieces(text: str, start: int, end: int, path: tuple[str, ...]) -> Iterator[
 
 
 def _first_line(own: str) -> int:
-    """Give where the first line with words or marks begins."""
+    """Return where the first line with words or marks begins."""
     return own.rfind("\n", 0, len(own) - len(own.lstrip())) + 1
 
 

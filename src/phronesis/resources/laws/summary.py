@@ -34,7 +34,7 @@ _FENCE: Final = re.compile(r"(?<![ \t])[ \t]*+(?:`{3}|~{3})")
 
 
 def summary_of(document: ReadDocument, *, limit: int = LIMIT) -> str:
-    """Give a summary of at most ``limit`` characters: title, first words, headings, then section by section.
+    """Return a summary of at most ``limit`` characters: title, first words, headings, then section by section.
 
     What does not fit whole is left out, but for the title, which is cut.
     """
@@ -57,7 +57,7 @@ def summary_of(document: ReadDocument, *, limit: int = LIMIT) -> str:
 
 
 def _beginnings(document: ReadDocument) -> Iterator[tuple[Section, str]]:
-    """Give the sections that hold prose, with their first paragraph of it."""
+    """Return the sections that hold prose, with their first paragraph of it."""
     for section in document.sections:
         words = _prose(document.text[section.start : min(section.end, section.start + _LOOKED_AT)])
         if words:
@@ -65,7 +65,7 @@ def _beginnings(document: ReadDocument) -> Iterator[tuple[Section, str]]:
 
 
 def _prose(text: str) -> str:
-    """Give the first paragraph that is neither code nor table nor picture, on one line."""
+    """Return the first paragraph that is neither code nor table nor picture, on one line."""
     paragraph: list[str] = []
     in_code = False
     for line in text.split("\n"):
@@ -80,7 +80,7 @@ def _prose(text: str) -> str:
 
 
 def _first_words(words: str, most: int) -> str:
-    """Give as many whole sentences as ``most`` characters hold; where the first is longer, its beginning."""
+    """Return as many whole sentences as ``most`` characters hold; where the first is longer, its beginning."""
     ends = [match.end() for match in _END.finditer(words, 0, most + 1) if match.end() <= most]
     if ends:
         return words[: ends[-1]]
@@ -88,7 +88,7 @@ def _first_words(words: str, most: int) -> str:
 
 
 def _headings(document: ReadDocument) -> str:
-    """Give the headings of the outermost two levels that differ, in order, as many as fit."""
+    """Return the headings of the outermost two levels that differ, in order, as many as fit."""
     paths = list(dict.fromkeys(section.path for section in document.sections if section.path))
     # A title that everything stands under says nothing more.
     shared = 1 if len(paths) > 1 and len({path[0] for path in paths}) == 1 else 0

@@ -78,7 +78,7 @@ _TEXTS: Final = frozenset({
 
 
 def decoded(data: bytes, charset: str | None = None) -> str:
-    """Give the text of ``data``; InputError for bytes that are no text. ``charset`` is what its sender called it."""
+    """Return the text of ``data``; InputError for bytes that are no text. ``charset`` is what its sender called it."""
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             return _text(data.decode(encoding, "replace"))
@@ -116,7 +116,7 @@ def _declared(data: bytes) -> str | None:
 
 
 def _is_wide(sample: bytes) -> bool:
-    """Tell whether every other byte or so is NUL: Latin letters in UTF-16."""
+    """Return whether every other byte or so is NUL: Latin letters in UTF-16."""
     even, odd = sample[::2].count(0), sample[1::2].count(0)
     return 2 * (even + odd) > len(sample) // 2 and min(even, odd) * 10 < max(even, odd)
 
@@ -126,7 +126,7 @@ def _wide(sample: bytes) -> str:
 
 
 def _guessed(sample: bytes) -> str | None:
-    """Give the encoding that fits; None where none of those that can be told does."""
+    """Return the encoding that fits; None where none of those that can be told does."""
     high = len(_HIGH.findall(sample))
     whole = sample.decode("utf-8", "ignore")
     sequences = sum(not char.isascii() for char in whole)
@@ -147,7 +147,7 @@ def _guessed(sample: bytes) -> str | None:
 
 
 def _is_other_pairs(pairs: list[bytes]) -> bool:
-    """Tell whether pairs are Japanese (a tenth of them kana: rows 4 and 5) or Korean (all of them in 25 rows)."""
+    """Return whether pairs are Japanese (a tenth of them kana: rows 4 and 5) or Korean (all of them in 25 rows)."""
     kana = sum(pair[0] in _KANA for pair in pairs)
     letters = [pair[0] for pair in pairs if pair[0] not in _SIGNS]
     hangul = sum(row in _HANGUL for row in letters)
@@ -155,7 +155,7 @@ def _is_other_pairs(pairs: list[bytes]) -> bool:
 
 
 def _is_western(sample: bytes, high: int) -> bool:
-    """Tell whether bytes read as Windows-1252: letters with accents are few, signs seldom stand beside such bytes.
+    """Return whether bytes read as Windows-1252: letters with accents are few, signs seldom stand beside such bytes.
 
     In Cyrillic, Greek, Arabic and Hebrew nearly every letter is above 7F; Shift-JIS and EUC have them side by side.
     """
@@ -169,7 +169,7 @@ def _is_western(sample: bytes, high: int) -> bool:
 
 
 def _text(text: str) -> str:
-    """Give what was decoded, when it reads like text."""
+    """Return what was decoded, when it reads like text."""
     head = text[:_SAMPLE]
     if len(_CONTROLS.findall(head)) > _FEW_CONTROLS * len(head):
         raise InputError(

@@ -45,7 +45,7 @@ class Tag(NamedTuple):
 
 
 def tags_of(html: str) -> Iterator[Tag]:
-    """Give the tags of a page with the words before them; comments and declarations are passed over."""
+    """Return the tags of a page with the words before them; comments and declarations are passed over."""
     place = start = 0
     close = -1
     while (opening := _OPENING.search(html, place)) is not None:
@@ -74,7 +74,10 @@ def tags_of(html: str) -> Iterator[Tag]:
 
 
 def _tag_end(html: str, place: int, close: int) -> int:
-    """Give where a tag ends whose first ">" is at ``close``: behind it, or behind a later one when it is in quotes."""
+    """Return where a tag ends whose first ">" is at ``close``.
+
+    Behind it, or behind a later one when it is in quotes.
+    """
     limit = place + MAX_TAG
     while (stop := _STOP.search(html, place, limit)) is not None:
         if stop[0] == ">":
@@ -136,7 +139,7 @@ class Page:
 
 
 def page_of(html: str) -> Page:
-    """Give the text of a page; what is no HTML is text. InputError for one of too many tags."""
+    """Return the text of a page; what is no HTML is text. InputError for one of too many tags."""
     writer = _Writer()
     for number, tag in enumerate(tags_of(html)):
         if number >= MAX_TAGS:
@@ -183,7 +186,7 @@ class _Writer:
             self._open(tag)
 
     def page(self) -> Page:
-        """Give the page, all of which was taken."""
+        """Return the page, all of which was taken."""
         text, headings = _written(self._events[slice(*self._region())])
         return Page(text, headings, plain_title(self._og_title or self._title), self._tags, self._deepest)
 
@@ -246,14 +249,14 @@ class _Writer:
             self._events.append(_Event(breaks=2 if name in _APART else 1))
 
     def _entry(self) -> str:
-        """Give what stands before an entry of the innermost list."""
+        """Return what stands before an entry of the innermost list."""
         if not self._lists or self._lists[-1] is None:
             return "- "
         self._lists[-1] += 1
         return f"{self._lists[-1]}. "
 
     def _region(self) -> tuple[int, int]:
-        """Give which events are the page's own: those of its only ``main`` or ``article``, when that has words."""
+        """Return which events are the page's own: those of its only ``main`` or ``article``, when that has words."""
         for name in ("main", "article"):
             regions = self._regions[name] or [(start, len(self._events)) for start in self._opened[name]]
             if len(regions) == 1:
@@ -337,7 +340,7 @@ class HtmlReader:
     version = "html/2"
 
     def read(self, raw: RawDocument) -> ReadDocument:
-        """Give the article's text in Markdown, or the page's as it stands, with its sections."""
+        """Return the article's text in Markdown, or the page's as it stands, with its sections."""
         html = text_of(raw)
         page = page_of(html)
         extract = _extracted(html, page)
@@ -351,7 +354,7 @@ class HtmlReader:
 
 
 def _extracted(html: str, page: Page) -> tuple[str, str] | None:
-    """Give the article that trafilatura finds, and by what; None without it, or when it leaves out too much."""
+    """Return the article that trafilatura finds, and by what; None without it, or when it leaves out too much."""
     if len(html) > MAX_EXTRACTED or page.tags > MAX_EXTRACTED_TAGS or page.depth > MAX_DEPTH:
         return None
     try:

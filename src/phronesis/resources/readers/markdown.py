@@ -33,7 +33,7 @@ _ESCAPE: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
 def markdown_title(written: str) -> str:
-    """Give a heading of Markdown without links, pictures, emphasis, code marks, tags and anchors."""
+    """Return a heading of Markdown without links, pictures, emphasis, code marks, tags and anchors."""
     if _PLAIN.fullmatch(written):
         return plain_title(written)
     text = _ANCHOR.sub("", written[:_LONGEST])
@@ -45,12 +45,12 @@ def markdown_title(written: str) -> str:
 
 
 def without_escapes(markdown: str) -> str:
-    """Give Markdown that a program made without the escapes that a person would not write."""
+    """Return Markdown that a program made without the escapes that a person would not write."""
     return _NEEDLESS.sub(r"\1", markdown)
 
 
 def rst_title(written: str) -> str:
-    """Give a heading of reStructuredText without roles, references and emphasis."""
+    """Return a heading of reStructuredText without roles, references and emphasis."""
     if _PLAIN.fullmatch(written):
         return plain_title(written)
     text = _TARGET.sub(r"\1", _ROLE.sub("`", written[:_LONGEST]))
@@ -90,7 +90,7 @@ class MarkdownReader:
     version = "markdown/1"
 
     def read(self, raw: RawDocument) -> ReadDocument:
-        """Give the sections; the title is front matter's, or else the first heading of the outermost level."""
+        """Return the sections; the title is front matter's, or else the first heading of the outermost level."""
         text = text_of(raw)
         begin, told = front_matter(text)
         headings = first_headings(markdown_headings(text, begin))
@@ -100,7 +100,7 @@ class MarkdownReader:
 
 
 def first_title(headings: list[Heading], name: str) -> str:
-    """Give the title that headings tell: the first of level 1, the only one of the outermost level, or the name's."""
+    """Return the title that headings tell: the first of level 1, the only one of the outermost level, or the name's."""
     named = [heading for heading in headings if heading.title]
     if not named:
         return stem(name)
@@ -110,7 +110,7 @@ def first_title(headings: list[Heading], name: str) -> str:
 
 
 def front_matter(text: str) -> tuple[int, str]:
-    """Give where a text begins behind its front matter, and the title that it tells, or 0 and nothing."""
+    """Return where a text begins behind its front matter, and the title that it tells, or 0 and nothing."""
     opened = _FRONT.match(text)
     closed = _FRONT_END.search(text, opened.end(), opened.end() + _FRONT_LONGEST) if opened else None
     if opened is None or closed is None:
@@ -123,7 +123,7 @@ def front_matter(text: str) -> tuple[int, str]:
 
 
 def markdown_headings(text: str, begin: int = 0) -> Iterator[Heading]:
-    """Give the headings from ``begin`` on, in order."""
+    """Return the headings from ``begin`` on, in order."""
     place = begin
     while (mark := _MARK.search(text, place)) is not None:
         place = mark.end()
@@ -151,7 +151,7 @@ def markdown_headings(text: str, begin: int = 0) -> Iterator[Heading]:
 
 
 def _behind_fence(text: str, opened: re.Match[str]) -> int:
-    """Give where the code ends: at a fence of the same marks, as long or longer, or with the text."""
+    """Return where the code ends: at a fence of the same marks, as long or longer, or with the text."""
     mark = opened["fence"]
     closing = re.compile(rf"^ {{0,3}}{re.escape(mark[0])}{{{len(mark)},}}[ \t\r]*$", re.MULTILINE)
     closed = closing.search(text, _line_end(text, opened.end()))
@@ -159,14 +159,14 @@ def _behind_fence(text: str, opened: re.Match[str]) -> int:
 
 
 def _closing(text: str, tag: str, place: int) -> tuple[int, int] | None:
-    """Give where the element that begins before ``place`` is closed, (its end tag's start, its end)."""
+    """Return where the element that begins before ``place`` is closed, (its end tag's start, its end)."""
     near = text[place : place + _HTML_LONGEST].lower()
     at = near.find(f"</{tag[1:]}>")
     return None if at < 0 else (place + at, place + at + len(tag) + 2)
 
 
 def _underlined(text: str, begin: int, mark: re.Match[str]) -> int | None:
-    """Give where the heading above an underline begins; None when what stands there is none."""
+    """Return where the heading above an underline begins; None when what stands there is none."""
     dashes = mark["under"][0] == "-"
     start, lines = mark.start(), 0
     while begin < start and lines <= _MAX_PARAGRAPH:
@@ -186,13 +186,13 @@ def _is_entry(line: str, under: str) -> bool:
 
 
 def _found(text: str, words: str, place: int) -> int:
-    """Give where ``words`` stand from ``place`` on, or the end."""
+    """Return where ``words`` stand from ``place`` on, or the end."""
     found = text.find(words, place)
     return len(text) if found < 0 else found
 
 
 def _line_end(text: str, place: int) -> int:
-    """Give where the line that ``place`` is in ends, before its break."""
+    """Return where the line that ``place`` is in ends, before its break."""
     end = text.find("\n", place)
     return len(text) if end < 0 else end
 
@@ -209,7 +209,7 @@ class NotebookReader:
     version = "notebook/1"
 
     def read(self, raw: RawDocument) -> ReadDocument:
-        """Give the cells in order, and the sections of their headings."""
+        """Return the cells in order, and the sections of their headings."""
         try:
             notebook = json.loads(text_of(raw))
         except (ValueError, RecursionError) as error:

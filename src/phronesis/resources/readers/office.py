@@ -97,7 +97,7 @@ class OfficeReader:
     version = "office/1"
 
     def read(self, raw: RawDocument) -> ReadDocument:
-        """Give the text, and the sections of its headings; slides are sections, named as their titles are."""
+        """Return the text, and the sections of its headings; slides are sections, named as their titles are."""
         data = data_of(raw)
         check_office_file(data)
         text = without_escapes(_PICTURE.sub(r"\1", _converted(data, raw.media_type or "")))
@@ -128,7 +128,10 @@ def _converted(data: bytes, form: str) -> str:
 
 
 def _slides(text: str) -> Iterator[str]:
-    """Give the slides with their titles first: shapes come in the order in which they stand, titles where they are."""
+    """Return the slides with their titles first.
+
+    Shapes come in the order in which they stand, titles where they are.
+    """
     before, *slides = _SLIDE.split(text)
     if before.strip():
         yield before.strip()
@@ -152,7 +155,7 @@ class SheetReader:
     version = "sheets/1"
 
     def read(self, raw: RawDocument) -> ReadDocument:
-        """Give the sheets in order, each a section under its name."""
+        """Return the sheets in order, each a section under its name."""
         data = data_of(raw)
         check_office_file(data)
         try:
@@ -197,7 +200,7 @@ def _written(sheets: Iterable[Any]) -> tuple[str, list[Heading]]:
 
 
 def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Give the lines of a table; columns without a value are left out."""
+    """Return the lines of a table; columns without a value are left out."""
     used = sorted({n for row in rows for n, value in enumerate(row) if value})
     for number, row in enumerate(rows):
         yield "| " + " | ".join(row[n] if n < len(row) else "" for n in used) + " |"

@@ -79,7 +79,7 @@ class PdfReader:
     version = "pdf/2"
 
     def read(self, raw: RawDocument) -> ReadDocument:
-        """Give the text of the pages, and the sections of the outline, of numbered headings, or one for each page."""
+        """Return the text of the pages, and the sections of the outline, of numbered headings, or one for each page."""
         try:
             import pypdf  # noqa: PLC0415 - optional
         except ImportError as error:
@@ -104,7 +104,7 @@ class _Entry:
 
 
 def _unpacked(data: bytes) -> tuple[list[str], str, list[_Entry]]:
-    """Give the pages' texts, the title, and the outline; InputError for what is no PDF, or locked."""
+    """Return the pages' texts, the title, and the outline; InputError for what is no PDF, or locked."""
     import pypdf  # noqa: PLC0415 - see above
     from pypdf.errors import DependencyError, PyPdfError  # noqa: PLC0415 - see above
 
@@ -157,7 +157,7 @@ def _cleaned(text: str) -> str:
 
 
 def _title(reader: "Pages") -> str:
-    """Give the title that the document tells of itself; programs put file names there, which tell nothing."""
+    """Return the title that the document tells of itself; programs put file names there, which tell nothing."""
     told = reader.metadata.title if reader.metadata is not None else None
     title = told_title(_UNSTORABLE.sub("", told)) if isinstance(told, str) else ""
     return "" if _FILE_NAME.search(title) else title
@@ -210,7 +210,7 @@ def _mark(line: str) -> str:
 
 
 def _joined(pages: Sequence[str]) -> tuple[list[int], str]:
-    """Give where each page begins, and the text of all."""
+    """Return where each page begins, and the text of all."""
     starts, place = [], 0
     for page in pages:
         starts.append(place)
@@ -240,7 +240,7 @@ def _from_outline(text: str, starts: Sequence[int], outline: Sequence[_Entry]) -
 
 
 def _titles(text: str, start: int, end: int) -> dict[str, list[tuple[int, int]]]:
-    """Give where each line of a page stands, and each two lines, by what is compared of them."""
+    """Return where each line of a page stands, and each two lines, by what is compared of them."""
     spans = [match.span() for match in _LINE.finditer(text, start, end)]
     out: dict[str, list[tuple[int, int]]] = {}
     for n, (begin, close) in enumerate(spans):
@@ -251,6 +251,6 @@ def _titles(text: str, start: int, end: int) -> dict[str, list[tuple[int, int]]]
 
 
 def _keys(title: str) -> tuple[str, str]:
-    """Give what is compared of a title: without case and spaces; then without its number too."""
+    """Return what is compared of a title: without case and spaces; then without its number too."""
     flat = unicodedata.normalize("NFKC", title).upper().strip()
     return _SPACE.sub("", flat), _SPACE.sub("", _LABEL.sub("", flat, count=1) if _LABEL.match(flat) else flat)

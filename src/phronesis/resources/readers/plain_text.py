@@ -74,7 +74,7 @@ class _Candidate:
 
 
 def numbered_headings(text: str, *, paged: bool = False) -> list[Heading]:
-    """Give the headings of a text that are told by their numbers, in order.
+    """Return the headings of a text that are told by their numbers, in order.
 
     ``paged``: the text was taken from pages, where no blank lines set a heading off; then decimals count in a run that
     has some with dots, since lists have none.
@@ -127,7 +127,7 @@ def _roman(written: str) -> int:
 
 
 def _is_heading(form: str, rest: str) -> bool:
-    """Tell whether what follows a number reads like a heading: no sentence, no line of a table of contents."""
+    """Return whether what follows a number reads like a heading: no sentence, no line of a table of contents."""
     if not rest:
         return form in _WORDED
     if not rest[0].isalnum() or rest[0].islower() or (form not in _WORDED and rest[0].isdigit()):
@@ -143,7 +143,7 @@ def _stands_alone(text: str, match: re.Match[str], rest: str) -> bool:
 
 
 def _followed(text: str, found: Sequence[_Candidate]) -> set[int]:
-    """Give the candidates that words follow before the next of their level or above, other candidates not counted."""
+    """Return the candidates that words follow before the next of their level or above, other candidates not counted."""
     starts = [*(one.start for one in found[1:]), len(text)]
     words = [has_words(text, one.end, start) for one, start in zip(found, starts, strict=False)]
     out: set[int] = set()
@@ -159,7 +159,7 @@ def _followed(text: str, found: Sequence[_Candidate]) -> set[int]:
 
 
 def _runs(found: Sequence[_Candidate]) -> Iterator[list[int]]:
-    """Give the runs of numbers that follow each other, by their places in ``found``."""
+    """Return the runs of numbers that follow each other, by their places in ``found``."""
     opened: dict[str, list[list[int]]] = {}
     for n, one in enumerate(found):
         runs = opened.setdefault(one.form, [])
@@ -179,7 +179,7 @@ def _runs(found: Sequence[_Candidate]) -> Iterator[list[int]]:
 
 
 def _follows(last: tuple[int, ...], number: tuple[int, ...]) -> bool:
-    """Tell whether a number may come next: 1.2 after 1.1, 2 after 1.3, 1.1 after 1."""
+    """Return whether a number may come next: 1.2 after 1.1, 2 after 1.3, 1.1 after 1."""
     if number[:-1] == last:
         return number[-1] <= 1
     depth = len(number)
@@ -202,7 +202,7 @@ class RstReader:
     version = "rst/1"
 
     def read(self, raw: RawDocument) -> ReadDocument:
-        """Give the sections; the title is the document's own, or else the only one of the outermost level."""
+        """Return the sections; the title is the document's own, or else the only one of the outermost level."""
         text = text_of(raw)
         headings = first_headings(rst_headings(text))
         title = first_title(headings, raw.name)
@@ -210,7 +210,7 @@ class RstReader:
 
 
 def rst_headings(text: str) -> Iterator[Heading]:
-    """Give the titles, in order."""
+    """Return the titles, in order."""
     levels: dict[tuple[str, bool], int] = {}
     done = 0
     for mark in _ADORNMENT.finditer(text):
@@ -227,13 +227,13 @@ def rst_headings(text: str) -> Iterator[Heading]:
 
 
 def _line_above(text: str, start: int) -> tuple[int, str]:
-    """Give the line before the one that begins at ``start``: where it begins, and what it says."""
+    """Return the line before the one that begins at ``start``: where it begins, and what it says."""
     begin = text.rfind("\n", 0, max(0, start - 1)) + 1
     return begin, text[begin : max(begin, start - 1)]
 
 
 def _is_border(line: str, begin: int, done: int) -> bool:
-    """Tell whether a title may follow a line: a blank one, one that was read, or a comment, target or field."""
+    """Return whether a title may follow a line: a blank one, one that was read, or a comment, target or field."""
     return begin < done or not line.strip() or line.startswith(("..", ":"))
 
 
@@ -260,7 +260,7 @@ class PlainReader:
     version = "plain/1"
 
     def read(self, raw: RawDocument) -> ReadDocument:
-        """Give the sections; the title is that of the only outermost heading, or the name's."""
+        """Return the sections; the title is that of the only outermost heading, or the name's."""
         text = text_of(raw)
         headings = plain_headings(text)
         underlined = bool(headings) and headings[0].level == 1
@@ -274,13 +274,13 @@ class TextReader:
     version = "text/1"
 
     def read(self, raw: RawDocument) -> ReadDocument:
-        """Give one section, or as many as its length asks for."""
+        """Return one section, or as many as its length asks for."""
         text = text_of(raw)
         return ReadDocument(stem(raw.name), raw.media_type or "text/plain", text, sections_of(text, ()), self.version)
 
 
 def plain_headings(text: str) -> list[Heading]:
-    """Give the underlined headings of a text; where there are none, the numbered ones."""
+    """Return the underlined headings of a text; where there are none, the numbered ones."""
     underlined = first_headings(rst_headings(text))
     return underlined if len(underlined) >= _FEW else numbered_headings(text)
 
@@ -297,7 +297,7 @@ class MetadataReader:
     version = "metadata/1"
 
     def read(self, raw: RawDocument) -> ReadDocument:
-        """Give the fields as the section (), and those of the description; the title is the package's name."""
+        """Return the fields as the section (), and those of the description; the title is the package's name."""
         text = text_of(raw)
         end = _END.search(text)
         begin = len(text) if end is None else end.end()

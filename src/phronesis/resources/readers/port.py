@@ -47,7 +47,7 @@ class Reader(Protocol):
     """What ``made_by`` says: ``markdown/1``. It moves when the same document would give other sections."""
 
     def read(self, raw: RawDocument) -> ReadDocument:
-        """Give the text and sections. ``media_type`` is known, and so is ``text`` for forms that are text.
+        """Return the text and sections. ``media_type`` is known, and so is ``text`` for forms that are text.
 
         InputError for what is not of the form, or holds no text; MissingExtra where a package is needed.
         """
@@ -55,21 +55,21 @@ class Reader(Protocol):
 
 
 def text_of(raw: RawDocument) -> str:
-    """Give the text of a document whose form is text; the shelf has decoded it."""
+    """Return the text of a document whose form is text; the shelf has decoded it."""
     if raw.text is None:
         raise InputError("document: its form is text; give text, or bytes in a known encoding", field="document")
     return raw.text
 
 
 def data_of(raw: RawDocument) -> bytes:
-    """Give the bytes of a document whose form is not text."""
+    """Return the bytes of a document whose form is not text."""
     if raw.data is None:
         raise InputError(f"document: {raw.media_type} is no text; give its bytes", field="document")
     return raw.data
 
 
 def stem(name: str) -> str:
-    """Give what a document is called where it names no title: the last part of its name, without its ending."""
+    """Return what a document is called where it names no title: the last part of its name, without its ending."""
     last = name.partition("?")[0].partition("#")[0].replace("\\", "/").rstrip("/").rpartition("/")[2]
     before, dot, ending = last.rpartition(".")
     return before if dot and before and ending.isalnum() else last
@@ -131,7 +131,7 @@ _OLD_OFFICE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
 
 def split_type(written: str | None) -> tuple[str, str | None]:
-    """Give a media type in its usual name, and its charset: ``text/html; charset=gbk`` has both."""
+    """Return a media type in its usual name, and its charset: ``text/html; charset=gbk`` has both."""
     form, *parameters = (written or "").split(";")
     form = form.strip().lower()
     for parameter in parameters:
@@ -142,7 +142,10 @@ def split_type(written: str | None) -> tuple[str, str | None]:
 
 
 def guessed_type(raw: RawDocument) -> str:
-    """Give the form of a document in IANA's words, or in the usual ones where it has none; "" when nothing tells it."""
+    """Return the form of a document in IANA's words, or in the usual ones where it has none.
+
+    "" when nothing tells it.
+    """
     said, _ = split_type(raw.media_type)
     if said not in _VAGUE:
         return said
@@ -156,7 +159,7 @@ def _by_name(name: str) -> str:
 
 
 def _by_beginning(data: bytes) -> str:
-    """Give the form of bytes that are no text, by their first ones."""
+    """Return the form of bytes that are no text, by their first ones."""
     if _PDF_MARK in data[:1024]:  # its readers allow for so much before it
         return PDF
     if data.startswith(_OLD_OFFICE):
@@ -175,7 +178,7 @@ def _by_beginning(data: bytes) -> str:
 
 
 def form_of_text(text: str) -> str:
-    """Give the form of a text that nobody named: HTML, a package's metadata, Markdown, reStructuredText, or plain."""
+    """Return the form of a text that nobody named: HTML, a package's metadata, Markdown, reStructuredText, or plain."""
     head = text[:_HEAD]
     if _HTML_HEAD.match(head):
         return HTML

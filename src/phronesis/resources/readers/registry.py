@@ -38,7 +38,7 @@ _TITLE: Final = 80
 
 
 def read_document(raw: RawDocument) -> ReadDocument:
-    """Give the text of a document and its sections.
+    """Return the text of a document and its sections.
 
     InputError: empty, too large, encrypted, not of its form, or of a form that nothing here reads. MissingExtra: its
     form needs the extra ``documents``.
@@ -57,7 +57,7 @@ def read_document(raw: RawDocument) -> ReadDocument:
 
 
 def _known(raw: RawDocument) -> RawDocument:
-    """Give a document whose form is known, and decoded when that is text."""
+    """Return a document whose form is known, and decoded when that is text."""
     form = port.guessed_type(raw)
     if form in _BINARY:
         return replace(raw, media_type=form)
@@ -95,7 +95,7 @@ def _reader_of(form: str) -> Reader:
 
 
 def _opening(text: str) -> str:
-    """Give the beginning of a text that nobody gave a title or a name."""
+    """Return the beginning of a text that nobody gave a title or a name."""
     found = _WORDS.search(text)
     line = plain_title(found[0]) if found else ""
     return line if len(line) <= _TITLE else line[: _TITLE - 1].rstrip() + "…"

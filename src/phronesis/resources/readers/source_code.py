@@ -67,7 +67,7 @@ class CodeReader:
     version = "code/1"
 
     def read(self, raw: RawDocument) -> ReadDocument:
-        """Give the declarations as sections, their comments with them; the path is their names."""
+        """Return the declarations as sections, their comments with them; the path is their names."""
         text = text_of(raw)
         form = raw.media_type or "text/plain"
         headings = first_headings(_tex(text) if form == "text/x-tex" else _declarations(text, form))
@@ -99,7 +99,7 @@ def _declarations(text: str, form: str) -> Iterator[Heading]:
 
 
 def _with_comments(text: str, start: int, done: int) -> int:
-    """Give where the comments right above a declaration begin, or where it does."""
+    """Return where the comments right above a declaration begin, or where it does."""
     for _ in range(_MAX_ABOVE):
         above = text.rfind("\n", done, max(done, start - 1)) + 1
         if not done < above < start or not _ABOVE.match(text, above, start):
@@ -125,7 +125,10 @@ class PythonReader:
     version = "python/1"
 
     def read(self, raw: RawDocument) -> ReadDocument:
-        """Give module, classes, functions and methods; the path is their names. What does not parse is read as code."""
+        """Return module, classes, functions and methods; the path is their names.
+
+        What does not parse is read as code.
+        """
         text = text_of(raw)
         tree = _parsed(text)
         if tree is None:
@@ -155,7 +158,7 @@ class _Outline:
         self._starts = [0, *accumulate(map(len, self._lines))]
 
     def of(self, body: Sequence[ast.stmt], level: int, title: str = "") -> Iterator[Heading]:
-        """Give the headings of the definitions in ``body``, and of what stands between and behind them.
+        """Return the headings of the definitions in ``body``, and of what stands between and behind them.
 
         Behind a definition its surroundings go on, under their own ``title``.
         """

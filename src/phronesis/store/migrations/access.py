@@ -45,7 +45,7 @@ def make_role(connection: sa.Connection) -> None:
 
 
 def may_become_application(connection: sa.Connection) -> bool:
-    """Tell whether this login may SET ROLE to the application's role, which must exist."""
+    """Return whether this login may SET ROLE to the application's role, which must exist."""
     kind = "SET" if _has_set_option(connection) else "MEMBER"
     return bool(
         connection.exec_driver_sql(f"SELECT pg_has_role(current_user, '{APPLICATION_ROLE}', '{kind}')").scalar()

@@ -78,7 +78,7 @@ def known_traits(traits: Sequence[SeenTrait], readings: Sequence[Reading], place
 
 
 def fits(n: int, known: Known, readings: Sequence[Reading], likeness: Likeness) -> float:
-    """Give how well a memory fits a trait: how alike it is to what shows it, or by the sentence alone.
+    """Return how well a memory fits a trait: how alike it is to what shows it, or by the sentence alone.
 
     Where an encoder looks it is like most of that too, not on average alone: what fits one half of a trait that was
     begun with memories of two behaviours would make it no better.
@@ -93,13 +93,13 @@ def fits(n: int, known: Known, readings: Sequence[Reading], likeness: Likeness) 
 
 
 def _shows_the_same(one: Reading, known: Known) -> bool:
-    """Tell whether a memory names a behaviour of a trait for sure, and nothing is said against it."""
+    """Return whether a memory names a behaviour of a trait for sure, and nothing is said against it."""
     named = {name for name, surely in one.surely.items() if surely >= 1.0}
     return not one.marks and not one.ended and not named.isdisjoint(known.behaviours)
 
 
 def misfits(known: Known, likeness: Likeness) -> frozenset[int]:
-    """Give what shows a trait and is not like most of the rest; nothing where words alone are compared."""
+    """Return what shows a trait and is not like most of the rest; nothing where words alone are compared."""
     if likeness.alike is None or len(known.members) < MIN_MEMORIES:
         return frozenset()
     return frozenset(
@@ -109,7 +109,7 @@ def misfits(known: Known, likeness: Likeness) -> frozenset[int]:
 
 
 def _like_most(n: int, others: Sequence[int], likeness: Likeness) -> float:
-    """Give how alike a memory is, at least, to the `MOST_OF` others that are most like it."""
+    """Return how alike a memory is, at least, to the `MOST_OF` others that are most like it."""
     alike = np.sort(likeness.row(n)[list(others)])[::-1]
     return float(alike[ceil(MOST_OF * len(alike) - 1e-9) - 1])
 
@@ -148,7 +148,7 @@ class Group:
 
 
 def linked(likeness: Likeness, free: Sequence[bool]) -> list[Group]:
-    """Give every group that forms when memories are joined one after the other, those most alike on average first.
+    """Return every group that forms when memories are joined one after the other, those most alike on average first.
 
     It is average linkage (Sokal & Michener 1958), the whole of two groups compared at every step; what is near nothing
     is left out before. A group holds those it was made of. Time goes with the square of those that are near something.
@@ -186,7 +186,7 @@ def linked(likeness: Likeness, free: Sequence[bool]) -> list[Group]:
 
 
 def largest(groups: Iterable[Group], holds: Callable[[Group], bool]) -> list[Group]:
-    """Give the groups that hold together and are in no larger one that does, of groups in the order they formed."""
+    """Return the groups that hold together and are in no larger one that does, of groups in the order they formed."""
     taken: set[int] = set()
     found = []
     for one in reversed(list(groups)):
@@ -197,7 +197,7 @@ def largest(groups: Iterable[Group], holds: Callable[[Group], bool]) -> list[Gro
 
 
 def worth(group: Group, readings: Sequence[Reading]) -> float:
-    """Give how alike the members of a group are, more and less as its size, the tables and their odds say."""
+    """Return how alike the members of a group are, more and less as its size, the tables and their odds say."""
     size = min(len(group.members), LARGE)
     shown = sum(min(max(readings[n].odds, -SURE_GROUP), SURE_GROUP) for n in group.members) / len(group.members)
     field = ONE_FIELD * _one_field(group, readings)
@@ -217,7 +217,7 @@ def without_strays(members: Sequence[int], likeness: Likeness) -> list[int]:
 
 
 def _one_field(group: Group, readings: Sequence[Reading]) -> float:
-    """Give the share of the members that the tables know to be of the commonest field of life."""
+    """Return the share of the members that the tables know to be of the commonest field of life."""
     tables = the_tables()
     fields = [{tables.behaviours[name].domain for name in readings[n].behaviours} for n in group.members]
     named = set().union(*fields)
@@ -239,7 +239,7 @@ HABITUAL: Final = 0.05
 
 
 def recurs(members: Sequence[Reading], least: int) -> bool:
-    """Tell whether memories show something often enough: ``least`` of what was done, or of what is said to be so.
+    """Return whether memories show something often enough: ``least`` of what was done, or of what is said to be so.
 
     What is so ("the salsa is too sweet") does not make what was done twice ("salsa last night") a habit, unless it
     says that it is one. What is so has to name one behaviour. They are of `MIN_PLACES` sessions.
@@ -250,7 +250,7 @@ def recurs(members: Sequence[Reading], least: int) -> bool:
 
 
 def most_telling(members: Sequence[int], likeness: Likeness) -> list[int]:
-    """Give the `MAX_MEMBERS` that are most like the others, in their order."""
+    """Return the `MAX_MEMBERS` that are most like the others, in their order."""
     if len(members) <= MAX_MEMBERS:
         return list(members)
     kept = set(sorted(members, key=lambda n: -round(likeness.mean(n, members), 4))[:MAX_MEMBERS])
@@ -261,7 +261,7 @@ def grown(
     readings: Sequence[Reading], likeness: Likeness, *, seeds: Sequence[int], free: Sequence[bool], near: float,
     close: float, least: int,
 ) -> list[list[int]]:  # fmt: skip
-    """Give clusters around seeds, the densest first: of memories alike on average to those that are in already.
+    """Return clusters around seeds, the densest first: of memories alike on average to those that are in already.
 
     ``near``: how alike the first two are; ``close``: how alike the others are on average. Each memory is in one cluster
     at most; a cluster recurs (`recurs`).
@@ -290,7 +290,7 @@ def grown(
 def _around(
     seed: int, likeness: Likeness, *, left: Mask, lift: npt.NDArray[np.float64], near: float, close: float
 ) -> list[int]:
-    """Give a seed and, one after the other, what is most alike on average to those that are in already."""
+    """Return a seed and, one after the other, what is most alike on average to those that are in already."""
     members = [seed]
     total = likeness.row(seed).copy()
     open_ = left.copy()

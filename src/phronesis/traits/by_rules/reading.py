@@ -60,7 +60,7 @@ class Reading:
 
 
 def code_of(text: str) -> Code:
-    """Give the language of a text: Chinese where a quarter of its letters are Han, and more of them say more."""
+    """Return the language of a text: Chinese where a quarter of its letters are Han, and more of them say more."""
     letters = sum(map(str.isalpha, text))
     return "zh" if letters and len(_HAN.findall(text)) * 4 >= letters else "en"
 
@@ -94,7 +94,7 @@ def _marked(tables: Tables, mark: str, text: str) -> Iterable[bool]:
 
 
 def _place(memory: SeenMemory) -> str:
-    """Give what counts as a session of its own: that in which it was said, else its day."""
+    """Return what counts as a session of its own: that in which it was said, else its day."""
     return f"s:{memory.session_id}" if memory.session_id is not None else f"d:{memory.at.date().isoformat()}"
 
 
@@ -102,7 +102,7 @@ def _stems(
     text: str, words: Sequence[Word], covered: frozenset[int], characters: frozenset[int], *, voice: Voice,
     tables: Tables,
 ) -> frozenset[str]:  # fmt: skip
-    """Give the telling words that no term covers: stems, and pairs of Han characters."""
+    """Return the telling words that no term covers: stems, and pairs of Han characters."""
     names = {name.lower() for name in voice.names}
     out = {
         word.stem for n, word in enumerate(words)
@@ -127,7 +127,7 @@ def _bar(memory: SeenMemory, voice: Voice) -> str | None:
 
 
 def _marks(memory: SeenMemory, names: Mapping[str, float], text: str, code: Code, *, voice: Voice) -> Iterable[str]:
-    """Give what the words of a memory say against its showing a behaviour of the user's."""
+    """Return what the words of a memory say against its showing a behaviour of the user's."""
     own: Mapping[str, re.Pattern[str]] = the_tables().marks[code]
     recurs = own["habit"].search(text) is not None
     for mark in ("supposed", "stance", "joke", "quoted", "static"):

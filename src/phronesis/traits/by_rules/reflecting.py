@@ -47,7 +47,7 @@ INHERITED: Final = 0.5
 
 
 def upgrades_of(traits: Sequence[Known]) -> list[Upgrade]:
-    """Give the upgrades that are due, preferences first; a trait that was made of the same ones is not made again."""
+    """Return the upgrades that are due, preferences first; a trait that was made of the same ones is not made again."""
     table = the_tables()
     behaviours = _grouped(traits, "behavior", FOR_PREFERENCE)
     found = [
@@ -65,7 +65,7 @@ def upgrades_of(traits: Sequence[Known]) -> list[Upgrade]:
 
 
 def _grouped(traits: Sequence[Known], subtype: str, least: float) -> dict[str, list[Known]]:
-    """Give the traits of a subtype that are sure enough, by the domain most of their behaviours lie in."""
+    """Return the traits of a subtype that are sure enough, by the domain most of their behaviours lie in."""
     table = the_tables()
     likes = {say: name for name, one in table.domains.items() for say in one.likes.values()}
     found: dict[str, list[Known]] = {}
@@ -182,7 +182,10 @@ def reflect(
 
 
 def _reinforcements(this: _Round, spoken: AbstractSet[int]) -> dict[str, list[int]]:
-    """Give the new memories of each trait: each belongs to the one it fits best, a behaviour before what it led to."""
+    """Return the new memories of each trait.
+
+    Each belongs to the one it fits best, a behaviour before what it led to.
+    """
     found: dict[str, list[int]] = {}
     evidence = frozenset[int]().union(*(one.evidence for one in this.traits))
     for n in this.fresh:
@@ -199,7 +202,7 @@ def _reinforcements(this: _Round, spoken: AbstractSet[int]) -> dict[str, list[in
 
 
 def _behaviours(this: _Round, used: AbstractSet[int]) -> list[NewBehavior]:
-    """Give the clusters that hold something new and are no trait's evidence, or do not fit the rest of it."""
+    """Return the clusters that hold something new and are no trait's evidence, or do not fit the rest of it."""
     free = [n in this.shown and n not in used and n not in this.held for n in range(len(this.readings))]
     said: dict[tuple[str, bool], list[int]] = {}
     for hidden in (False, True):
@@ -217,7 +220,7 @@ def _behaviours(this: _Round, used: AbstractSet[int]) -> list[NewBehavior]:
 
 
 def _clusters(this: _Round, free: Sequence[bool], *, sensitive: bool) -> list[list[int]]:
-    """Give the clusters of memories that are sensitive, or of those that are not."""
+    """Return the clusters of memories that are sensitive, or of those that are not."""
     these = [one and (n in this.sensitive) == sensitive for n, one in enumerate(free)]
     fresh = {n for n in this.fresh if these[n]}
     if not fresh:
@@ -234,7 +237,7 @@ def _clusters(this: _Round, free: Sequence[bool], *, sensitive: bool) -> list[li
 
 
 def _holds(this: _Round, group: Group) -> bool:
-    """Tell whether a group shows one behaviour."""
+    """Return whether a group shows one behaviour."""
     enough = len(group.members) >= SMALL and _recurs(this, group.members)
     return enough and worth(group, this.readings) >= this.levels.close
 

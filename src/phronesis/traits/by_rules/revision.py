@@ -25,13 +25,13 @@ from phronesis.traits.laws.records import Contradicted, Reconsidered, SeenMemory
 
 
 def sides_of(one: Reading) -> frozenset[str]:
-    """Give the sides of life that a memory shows: work, friends, family, study, home and so on."""
+    """Return the sides of life that a memory shows: work, friends, family, study, home and so on."""
     situations = the_tables().situations
     return frozenset(side for name in one.situations if (side := situations[name].side) is not None)
 
 
 def grade_of(new: Sequence[Reading], before: Sequence[Reading]) -> Grade:
-    """Give the grade: A where another side of life shows the same, B where the user says that it is a habit.
+    """Return the grade: A where another side of life shows the same, B where the user says that it is a habit.
 
     C is what another session shows, D what one shows that showed it before.
     """
@@ -58,7 +58,7 @@ _LOST: Final = frozenset({"other", "supposed", "joke", "quoted"})
 def contradictions_of(
     traits: Sequence[Known], readings: Sequence[Reading], likeness: Likeness, fresh: Sequence[int]
 ) -> dict[str, list[int]]:
-    """Give the new memories that contradict each trait, by the trait's id."""
+    """Return the new memories that contradict each trait, by the trait's id."""
     found: dict[str, list[int]] = {}
     for n in fresh:
         one = readings[n]
@@ -71,7 +71,7 @@ def contradictions_of(
 
 
 def opposes(n: int, known: Known, readings: Sequence[Reading], likeness: Likeness) -> bool:
-    """Tell whether a memory says the opposite of a trait."""
+    """Return whether a memory says the opposite of a trait."""
     one = readings[n]
     shared = bool(one.behaviours & known.behaviours)
     words = len(one.stems & known.stems)
@@ -86,13 +86,13 @@ def opposes(n: int, known: Known, readings: Sequence[Reading], likeness: Likenes
 
 
 def _denies(one: Reading) -> bool:
-    """Tell whether a negation is of what is done, as "hates coffee" and "did not run": the tables know the words."""
+    """Return whether a negation is of what is done, as "hates coffee" and "did not run": the tables know the words."""
     marks = the_tables().marks[one.code]
     return marks["denied"].search(one.text.lower()) is not None
 
 
 def contradicted(found: dict[str, list[int]], readings: Sequence[Reading]) -> list[Contradicted]:
-    """Give the contradictions as wishes."""
+    """Return the contradictions as wishes."""
     return [
         Contradicted(trait_id=trait, contradicting_evidence_ids=[readings[n].id for n in found[trait]])
         for trait in sorted(found)
@@ -142,7 +142,7 @@ def _split(trait: SeenTrait, pro: Sequence[Reading], contra: Sequence[Reading], 
 
 
 def _mark_of(those: Sequence[Reading], others: Sequence[Reading]) -> str | None:
-    """Give the situation that marks one side: most of its memories show it, and hardly any of the other."""
+    """Return the situation that marks one side: most of its memories show it, and hardly any of the other."""
     situations = the_tables().situations
     counts = Counter(name for one in those for name in one.situations if situations[name].side is not None)
     against = Counter(name for one in others for name in one.situations)

@@ -63,20 +63,20 @@ class Showing:
     bias: float
 
     def odds(self, text: str, marks: Floats) -> float:
-        """Give the log odds of a folded text with its marks."""
+        """Return the log odds of a folded text with its marks."""
         rows = rows_of(text)
         told = int(self.weights[rows].sum(dtype=np.int64)) * self.unit / math.sqrt(len(rows) or 1)
         return told + float(np.round(marks @ self.marks, 6)) + self.bias
 
     def to_bytes(self) -> bytes:
-        """Give the stored form: a compressed archive of numpy."""
+        """Return the stored form: a compressed archive of numpy."""
         out = io.BytesIO()
         np.savez_compressed(out, weights=self.weights, unit=self.unit, marks=self.marks, bias=self.bias)
         return out.getvalue()
 
 
 def showing_from(stored: bytes) -> Showing:
-    """Give the weights again."""
+    """Return the weights again."""
     with np.load(io.BytesIO(stored), allow_pickle=False) as held:
         return Showing(held["weights"], float(held["unit"]), held["marks"], float(held["bias"]))
 
@@ -87,12 +87,12 @@ Models = Mapping[str, Showing]
 
 @once
 def load_showing(language: str) -> Showing:
-    """Give the weights that are installed with the package, ``en`` or ``zh``."""
+    """Return the weights that are installed with the package, ``en`` or ``zh``."""
     return showing_from(files(__package__).joinpath(f"showing_{language}.npz").read_bytes())
 
 
 def shows(one: Reading, *, weighed: bool) -> bool:
-    """Tell whether a memory may show a behaviour of the user's.
+    """Return whether a memory may show a behaviour of the user's.
 
     Where its odds are ``weighed``, they decide, and less will do where the tables know what is done; of few memories,
     with which nothing can be compared but words, whether anything is said against it.
@@ -107,7 +107,7 @@ def shows(one: Reading, *, weighed: bool) -> bool:
 
 
 def marks_of(readings: Sequence[Reading]) -> Floats:
-    """Give the marks of a user's memories, a row each."""
+    """Return the marks of a user's memories, a row each."""
     rows = np.array([list(_marks(one)) for one in readings], np.float64).reshape(len(readings), len(MARKS))
     if len(rows):
         rows[:, :RELATIVE] -= rows[:, :RELATIVE].mean(axis=0)
@@ -115,7 +115,7 @@ def marks_of(readings: Sequence[Reading]) -> Floats:
 
 
 def weighed(readings: Sequence[Reading], models: Models | None = None) -> list[Reading]:
-    """Give the readings of a user's memories with their odds. ``models`` stand in for those that are installed."""
+    """Return the readings of a user's memories with their odds. ``models`` stand in for those that are installed."""
     odds = []
     for one, marks in zip(readings, marks_of(readings), strict=True):
         seen = folded(one.text[:MAX_READ])

@@ -28,7 +28,7 @@ COLUMNS: Final = 1 << 13
 
 
 def by_pieces(readings: Sequence[Reading]) -> Callable[[Sequence[str]], Floats] | None:
-    """Give what compares memories by their ids, as an encoder does; None of so few that it says nothing."""
+    """Return what compares memories by their ids, as an encoder does; None of so few that it says nothing."""
     if len(readings) < LEAST:
         return None
     texts = {one.id: _telling(folded(one.text[:MAX_READ])) for one in readings}
@@ -45,7 +45,7 @@ def _telling(text: str) -> str:
 
 
 def cosines_of_pieces(texts: Sequence[str]) -> Floats:
-    """Give the matrix of cosines of folded texts; zeros beside the diagonal for one that shares nothing."""
+    """Return the matrix of cosines of folded texts; zeros beside the diagonal for one that shares nothing."""
     held = [pieces(text) for text in texts]
     counts = Counter(piece for one in held for piece in one)
     weight = {piece: log((len(texts) + 1.0) / count) for piece, count in counts.items()}
@@ -99,7 +99,7 @@ LEAST_CENTRED: Final = 8
 
 
 def centred(cosines: Floats, readings: Sequence[Reading], ground: Mask) -> Floats:
-    """Give the cosines that are left when the mean of each language's vectors is taken away, NaN where there is none.
+    """Return the cosines that are left when the mean of each language's vectors is taken away, NaN where there is none.
 
     Encoders put all texts of one language and manner near each other; what is left says what they are about. The Gram
     matrix is enough for it: H K H with H = I - 1/n (Schölkopf, Smola & Müller 1998, kernel principal components). The
@@ -126,7 +126,7 @@ def centred(cosines: Floats, readings: Sequence[Reading], ground: Mask) -> Float
 
 
 def apart(left: Floats, ground: Mask) -> Floats:
-    """Give centred cosines less what each memory has of them with its nearest in ``ground`` anyway.
+    """Return centred cosines less what each memory has of them with its nearest in ``ground`` anyway.
 
     Some vectors are near to many others; what counts is how much nearer two are than their surroundings. It is
     cross-domain similarity local scaling (Conneau et al. 2018, CSLS) about its own mean, so that the level stays.
@@ -142,7 +142,7 @@ def apart(left: Floats, ground: Mask) -> Floats:
 
 
 def standard(left: Floats, ground: Mask) -> Floats:
-    """Give cosines as deviations from their mean in ``ground``, less `RISE` for each doubling of the memories there.
+    """Return cosines as deviations from their mean in ``ground``, less `RISE` for each doubling of the memories there.
 
     So levels hold whatever the encoder and however alike all that a user says is. Of few memories it is less, too
     (`EARLY`).
@@ -156,7 +156,7 @@ def standard(left: Floats, ground: Mask) -> Floats:
 
 
 def sharing(deviations: Floats) -> Floats:
-    """Give deviations with what memories share of their nearest ones; NaN stays NaN.
+    """Return deviations with what memories share of their nearest ones; NaN stays NaN.
 
     It is the cosine of two lists of nearest memories, each weighed by its likeness and the memory itself among them.
     """
@@ -230,7 +230,7 @@ class Likeness:
     _rows: dict[int, Floats] = field(default_factory=dict)
 
     def row(self, one: int) -> Floats:
-        """Give how alike a memory is to every memory, 0 where nothing is shared, about 1 for the same behaviour.
+        """Return how alike a memory is to every memory, 0 where nothing is shared, about 1 for the same behaviour.
 
         Time goes with what is shared (an inverted index); a row is worked out once. It is not to be written to.
         """
@@ -241,7 +241,7 @@ class Likeness:
         return known
 
     def mean(self, one: int, others: Sequence[int]) -> float:
-        """Give how alike a memory is to several."""
+        """Return how alike a memory is to several."""
         return float(self.row(one)[others].mean())
 
     def _row(self, one: int) -> Floats:
@@ -253,7 +253,7 @@ class Likeness:
 
 
 def features(readings: Sequence[Reading], *, word: float, behaviour: float = SAME_BEHAVIOUR) -> list[dict[str, float]]:
-    """Give what each memory can share with others, with its weight; ``word`` is that of the rarest word."""
+    """Return what each memory can share with others, with its weight; ``word`` is that of the rarest word."""
     counts = Counter(stem for one in readings for stem in one.stems)
     rarest = log(1.0 + len(readings))
     tables = the_tables()

@@ -39,7 +39,7 @@ _CHINESE_DONE: Final = re.compile("了(?![解得不])")
 
 
 def clause_of(text: str, code: Code, *, often: bool = False, names: frozenset[str] = frozenset()) -> str:
-    """Give the first telling clause of a memory as a sentence; ``often`` says that it recurs."""
+    """Return the first telling clause of a memory as a sentence; ``often`` says that it recurs."""
     if code == "zh":
         return _chinese(text, often=often)
     return _english(text, often=often, names=names)
@@ -70,7 +70,7 @@ def _english(text: str, *, often: bool, names: frozenset[str]) -> str:
 
 
 def third_person(word: str) -> str | None:
-    """Give a past tense in the third person of the present: "baked" is "bakes", "went" is "goes"; None: no verb."""
+    """Return a past tense in the third person of the present: "baked" is "bakes", "went" is "goes"; None: no verb."""
     low = word.lower()
     base = the_tables().irregular.get(low)
     if base in {"be", "not", "will", "cannot"} or not low.isascii() or not low.isalpha():
@@ -89,7 +89,7 @@ def third_person(word: str) -> str | None:
 
 
 def softened(content: str, code: Code) -> str | None:
-    """Give a trait in a lower degree ("Sometimes goes running"); None where it is in one already."""
+    """Return a trait in a lower degree ("Sometimes goes running"); None where it is in one already."""
     if code == "zh":
         bare = re.sub("^(?:现在)?(?:经常|总是|常常|一向|每天)", "", content)
         return None if content.startswith("有时") else f"有时{bare}"
@@ -116,25 +116,28 @@ _NOW: Final = {"en": "Often", "zh": "经常"}
 
 
 def language_of(members: Sequence[Reading]) -> Code:
-    """Give the language that most members are in; Chinese where they are as many."""
+    """Return the language that most members are in; Chinese where they are as many."""
     return "zh" if 2 * sum(one.code == "zh" for one in members) >= len(members) else "en"
 
 
 def behaviours_of(members: Sequence[Reading]) -> list[str]:
-    """Give the behaviours that at least half of the members show, the commonest first."""
+    """Return the behaviours that at least half of the members show, the commonest first."""
     counts = Counter(name for one in members for name in one.behaviours)
     return sorted((name for name, count in counts.items() if count >= SHARED * len(members) and count > 1),
                   key=lambda name: (-counts[name], name))  # fmt: skip
 
 
 def situation_of(members: Sequence[Reading]) -> str | None:
-    """Give the most telling situation that most members name."""
+    """Return the most telling situation that most members name."""
     counts = Counter(name for one in members for name in one.situations)
     return next((name for name in _SAID if counts[name] > 1 and counts[name] >= SITUATED * len(members)), None)
 
 
 def context_of(members: Sequence[Reading]) -> str:
-    """Give where something shows: what its behaviours and its words say most often; general where they do not agree."""
+    """Return where something shows: what its behaviours and its words say most often.
+
+    General where they do not agree.
+    """
     tables = the_tables()
     votes: Counter[str] = Counter()
     for one in members:
@@ -148,7 +151,7 @@ def context_of(members: Sequence[Reading]) -> str:
 
 
 def statement_of(members: Sequence[Reading]) -> str:
-    """Give the sentence: by the behaviour that they share, else the shortest clear one without its details."""
+    """Return the sentence: by the behaviour that they share, else the shortest clear one without its details."""
     code = language_of(members)
     tables = the_tables()
     situation = situation_of(members)
@@ -161,7 +164,7 @@ def statement_of(members: Sequence[Reading]) -> str:
 
 
 def said(say: str, situation: str | None, code: Code) -> str:
-    """Give a behaviour as a sentence, with when it shows."""
+    """Return a behaviour as a sentence, with when it shows."""
     when = "" if situation is None else the_tables().situations[situation].say[code]
     if code == "en":
         return f"Often {say}" + (f" {when}" if when and not repeats(say, when) else "")
@@ -171,7 +174,7 @@ def said(say: str, situation: str | None, code: Code) -> str:
 
 
 def repeats(say: str, when: str) -> bool:
-    """Tell whether a sentence would name one time twice: "stays up late late at night"."""
+    """Return whether a sentence would name one time twice: "stays up late late at night"."""
     telling = set(re.findall(r"[a-z]{4,}|[\u4e00-\u9fff]", when)) - {
         "with",
         "when",

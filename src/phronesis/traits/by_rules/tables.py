@@ -105,7 +105,7 @@ _MARKS: Final = {
 
 @once
 def the_tables() -> Tables:
-    """Give the tables that are installed with the package."""
+    """Return the tables that are installed with the package."""
     folder = files("phronesis.traits.by_rules")
     return parse_tables(*((folder / name).read_text("utf-8") for name in ("behaviours.toml", "words.toml")))
 
@@ -161,7 +161,7 @@ def _say(pair: tuple[str, str]) -> Say:
 
 
 def _people(words: str, surnames: str) -> str:
-    """Give a pattern of people that a Chinese text may begin with: 我妈, 用户的表姐, 用户说同事, 小王."""
+    """Return a pattern of people that a Chinese text may begin with: 我妈, 用户的表姐, 用户说同事, 小王."""
     each = "|".join(sorted(map(re.escape, words.split()), key=len, reverse=True))
     lead = (
         "(?:我们|我|用户|咱)?(?:说|提到|讲|聊到|聊起|提起|吐槽|抱怨|表示)?(?:自己|他|她)?"
@@ -171,7 +171,7 @@ def _people(words: str, surnames: str) -> str:
 
 
 def opposites_of(behaviours: frozenset[str]) -> frozenset[str]:
-    """Give the behaviours that are the opposite of any."""
+    """Return the behaviours that are the opposite of any."""
     table = the_tables().behaviours
     return frozenset(
         name for name, row in table.items()

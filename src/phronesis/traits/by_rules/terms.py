@@ -65,7 +65,7 @@ def _stemmed(word: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Give the beginning of a text in small letters, without accents and typographic apostrophes."""
+    """Return the beginning of a text in small letters, without accents and typographic apostrophes."""
     low = text[:MAX_READ].casefold().replace("’", "'").replace("‘", "'")
     if low.isascii():
         return low
@@ -75,7 +75,7 @@ def plain(text: str) -> str:
 
 
 def words_of(text: str, irregular: Mapping[str, str]) -> list[Word]:
-    """Give the words of a plain text: "didn't" is two, "Anna's" is Anna."""
+    """Return the words of a plain text: "didn't" is two, "Anna's" is Anna."""
     found = []
     for match in _WORD.finditer(text):
         word = match[0]
@@ -93,7 +93,7 @@ def _word(word: str, irregular: Mapping[str, str]) -> Word:
 
 
 def base_of(word: str) -> str:
-    """Give the form of an English word that a dictionary has, by the rules of its endings: "baked" is "bake"."""
+    """Return the form of an English word that a dictionary has, by the rules of its endings: "baked" is "bake"."""
     if len(word) < 4 or word.endswith(("ss", "us", "is")):  # noqa: PLR2004 - "bus", "this", "ran"
         return word
     if word.endswith("s"):
@@ -139,7 +139,7 @@ class Terms:
             self._chinese.setdefault(parts[0][0], []).append((parts, means))
 
     def found(self, text: str, words: Sequence[Word]) -> Found:
-        """Give the terms in a plain text and its words; what a longer one covers is no beginning of another."""
+        """Return the terms in a plain text and its words; what a longer one covers is no beginning of another."""
         names: dict[str, float] = {}
         covered: set[int] = set()
         for at, word in enumerate(words):
@@ -174,7 +174,7 @@ def _take(here: Sequence[tuple[tuple[int, ...], _Means]], names: dict[str, float
 
 
 def _english_places(words: Sequence[Word], at: int, parts: Sequence[tuple[str, ...]]) -> tuple[int, ...]:
-    """Give the numbers of the words that the parts of a term are; none where it does not stand there."""
+    """Return the numbers of the words that the parts of a term are; none where it does not stand there."""
     places: list[int] = []
     first = last = at
     for part in parts:
@@ -192,7 +192,7 @@ def _stands(words: Sequence[Word], at: int, part: Sequence[str]) -> bool:
 
 
 def _chinese_places(text: str, at: int, parts: Sequence[str]) -> tuple[int, ...]:
-    """Give the places of the characters that the parts of a term are; none where it does not stand there."""
+    """Return the places of the characters that the parts of a term are; none where it does not stand there."""
     if not text.startswith(parts[0], at):
         return ()
     places = list(range(at, at + len(parts[0])))

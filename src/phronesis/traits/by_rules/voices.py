@@ -110,7 +110,7 @@ def voice_of(memories: Iterable[SeenMemory]) -> Voice:
 
 
 def _recurring(texts: Sequence[str], leads: Mapping[str, int]) -> set[str]:
-    """Give the names that several memories begin with, each of whom does something in most of them.
+    """Return the names that several memories begin with, each of whom does something in most of them.
 
     "Gareth buys a pasty", "Gareth came back with chips": no table has to know that this is a name. A word that is also
     written small is none.
@@ -122,7 +122,7 @@ def _recurring(texts: Sequence[str], leads: Mapping[str, int]) -> set[str]:
 
 
 def of_somebody_else(content: str, text: str, voice: Voice) -> bool:
-    """Tell whether a text is about somebody else: it begins with them, and the user does nothing in it."""
+    """Return whether a text is about somebody else: it begins with them, and the user does nothing in it."""
     tables = the_tables()
     mine = next((name for name in voice.names if not name.isascii() and text.startswith(name)), None)
     if mine is not None:
@@ -183,12 +183,12 @@ def of_somebody_else(content: str, text: str, voice: Voice) -> bool:
 
 
 def _named(lead: str, rest: str, voice: Voice) -> bool:
-    """Tell whether a text begins with somebody's name and what they do: "Tom runs", where Tom is a name."""
+    """Return whether a text begins with somebody's name and what they do: "Tom runs", where Tom is a name."""
     words = re.findall(r"[A-Za-z0-9'-]+", rest)[:1]
     known = voice.told or lead in voice.proper or lead.lower() in the_tables().given_names
     return known and bool(words) and words[0].islower() and _does(words[0])
 
 
 def _does(word: str) -> bool:
-    """Tell whether a word that follows who somebody is may say what they do."""
+    """Return whether a word that follows who somebody is may say what they do."""
     return word.endswith("s") or the_tables().marks["en"]["verb"].fullmatch(word) is not None

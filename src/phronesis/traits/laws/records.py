@@ -72,7 +72,7 @@ class Trait(Item):
         return self.valid_to if self.ended is not None else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain JSON values."""
+        """Return plain JSON values."""
         own = {f.name: as_json(getattr(self, f.name)) for f in fields(self) if f.name not in _ITEM}
         return {**Item.to_dict(self), **own}
 
@@ -92,7 +92,7 @@ def trait_of(
     parents: Sequence[str] = (),
     sides: Sequence[Trait] = (),
 ) -> Trait:
-    """Give an item of kind trait as one, its confidence as it is at a time: that of the last reflection."""
+    """Return an item of kind trait as one, its confidence as it is at a time: that of the last reflection."""
     data, strength = item.data, item.data["strength"]
     trend = strength["trend"]
     kept = dict(zip(_KEPT, _KEPT_OF(item), strict=True))
@@ -115,7 +115,7 @@ def trait_of(
 
 
 def told(row: EvidenceRow, memory: Item | None = None) -> TraitEvidence:
-    """Give a row of a trait's evidence as callers see it, with what the memory says where it is given."""
+    """Return a row of a trait's evidence as callers see it, with what the memory says where it is given."""
     return TraitEvidence(
         memory_id=row.source_item_id or row.source_key, evidence_type=_TYPES[row.polarity], quality=row.grade,
         entry_id=row.entry_id, recorded_at=row.recorded_at, occurred_at=row.occurred_at,
@@ -176,7 +176,7 @@ COUNTED: Final = (
 
 
 def cycle_of(item: Item) -> ReflectionCycle:
-    """Give an item of kind cycle as a reflection."""
+    """Return an item of kind cycle as a reflection."""
     data = item.data
     completed = data["status"] == "completed"
     spent = data.get("spent") or {}
@@ -191,7 +191,7 @@ def cycle_of(item: Item) -> ReflectionCycle:
 
 
 def not_due(reason: str, value: float | None = None) -> ReflectionCycle:
-    """Give what a call came to that found nothing to do."""
+    """Return what a call came to that found nothing to do."""
     return ReflectionCycle(id=None, status="not_due", trigger_type=reason, trigger_value=value)
 
 

@@ -90,7 +90,7 @@ def due(
     session_ended: bool = False,
     daily: bool = False,
 ) -> Due:
-    """Say whether a reflection is due at ``now``.
+    """Return whether a reflection is due at ``now``.
 
     Without new memories it is only by force, at a session's end, or at a worker's ``daily`` visit: then time alone is
     looked at, and no model is asked.
@@ -159,7 +159,7 @@ class Strength:
         return self.cycles if self.stored is None else self.stored.reinforcements
 
     def stage_at(self, moment: datetime) -> str:
-        """Give the stage at a time: what confidence and cap allow."""
+        """Return the stage at a time: what confidence and cap allow."""
         return TREND if self.stored is None else stage(self.stored.value_at(moment), self.cap)
 
 
@@ -182,7 +182,7 @@ class _Finding:
 
     @property
     def strong(self) -> bool:
-        """Whether several memories contradict: that is a strong contradiction (NM-09)."""
+        """Return whether several memories contradict: that is a strong contradiction (NM-09)."""
         return len(self.rows) > 1
 
 
@@ -224,7 +224,7 @@ def _stored(item: Item, confidence: float, at: datetime) -> StoredConfidence:
 
 
 def _findings(item: Item, evidence: Sequence[EvidenceRow]) -> Iterator[_Finding]:
-    """Give what later entries found, support before contradiction where one found both."""
+    """Return what later entries found, support before contradiction where one found both."""
     later = [row for row in evidence if row.recorded_at > item.recorded_at and row.polarity in ("support", "contra")]
     for _, rows in groupby(later, key=lambda row: (row.recorded_at, row.entry_id)):
         found = list(rows)
@@ -235,7 +235,7 @@ def _findings(item: Item, evidence: Sequence[EvidenceRow]) -> Iterator[_Finding]
 
 
 def folded_strength(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str, Any]:
-    """Give the fields that follow from evidence: confidence (0 of a trend), stage, and what decay needs."""
+    """Return the fields that follow from evidence: confidence (0 of a trend), stage, and what decay needs."""
     strength = weighed(item, evidence)
     stored = strength.stored
     kept = {
@@ -259,7 +259,7 @@ TRAITS_FOLD: Final = Fold(frozenset({"confidence", "stage", STRENGTH}), folded_s
 
 
 def strength_of(trait: Item) -> StoredConfidence | None:
-    """Give a trait's confidence with the time it holds for; None of a trend."""
+    """Return a trait's confidence with the time it holds for; None of a trend."""
     kept = trait.data["strength"]
     if kept["trend"]:
         return None
@@ -273,13 +273,13 @@ def strength_of(trait: Item) -> StoredConfidence | None:
 
 
 def confidence_at(trait: Item, moment: datetime) -> float | None:
-    """Give a trait's confidence at a time, in [0, 1]; None of a trend."""
+    """Return a trait's confidence at a time, in [0, 1]; None of a trend."""
     stored = strength_of(trait)
     return None if stored is None else stored.value_at(moment)
 
 
 def stage_at(trait: Item, moment: datetime) -> str:
-    """Give a trait's stage at a time: no more than its cap before its first reinforcement in a later cycle."""
+    """Return a trait's stage at a time: no more than its cap before its first reinforcement in a later cycle."""
     stored = strength_of(trait)
     return TREND if stored is None else stage(stored.value_at(moment), trait.data["strength"]["cap"])
 
@@ -298,7 +298,7 @@ SIDE_OF: Final = "side_of"
 
 
 def recalled(item: Item) -> bool:
-    """Tell whether a search or a composed context may show an item: anything but some traits.
+    """Return whether a search or a composed context may show an item: anything but some traits.
 
     Not those in ``UNRECALLED_STAGES``, nor ended ones. Not one side of a trait with two: the whole says both. A trait
     without a stage may be shown.

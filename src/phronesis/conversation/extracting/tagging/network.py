@@ -53,7 +53,7 @@ class Encoded:
         return len(self.starts)
 
     def span(self, start: int, end: int) -> range:
-        """Give the numbers of the tokens that a stretch of the text touches."""
+        """Return the numbers of the tokens that a stretch of the text touches."""
         touched = [n for n in range(len(self)) if self.starts[n] < end and self.ends[n] > start]
         return range(touched[0], touched[-1] + 1) if touched else range(0)
 
@@ -67,7 +67,7 @@ class Vocabulary:
     longest: int
 
     def encode(self, text: str) -> Encoded:
-        """Give the tokens of a text, piece by piece the longest that is known."""
+        """Return the tokens of a text, piece by piece the longest that is known."""
         spans = token_spans(text)
         said = [text[start:end] for start, end in spans]
         pieces, places = self._pieces([unicodedata.normalize("NFKC", one) for one in said])
@@ -97,7 +97,7 @@ class Vocabulary:
 
 
 def token_spans(text: str) -> list[tuple[int, int]]:
-    """Give where the tokens of a text stand: numbers, words in letters, and every other sign by itself.
+    """Return where the tokens of a text stand: numbers, words in letters, and every other sign by itself.
 
     What stands behind an apostrophe is a word of its own (Mia 's, don 't), and a blank between words is none.
     """
@@ -105,17 +105,17 @@ def token_spans(text: str) -> list[tuple[int, int]]:
 
 
 def word_of(said: str) -> str:
-    """Give the word that a token counts as: numbers of as many figures are one."""
+    """Return the word that a token counts as: numbers of as many figures are one."""
     return "0" * min(len(said), _LONGEST_NUMBER) if said[0].isdigit() else said.lower()
 
 
 def is_letter(said: str) -> bool:
-    """Tell whether a token is a Chinese letter."""
+    """Return whether a token is a Chinese letter."""
     return len(said) == 1 and "\u3400" <= said <= "\u9fff"
 
 
 def shape_of(said: str) -> int:
-    """Give a number for what a token looks like: figures, capitals, letters, stops, brackets."""
+    """Return a number for what a token looks like: figures, capitals, letters, stops, brackets."""
     first = said[0]
     if first.isdigit():
         return 1 + min(len(said), _LONGEST_NUMBER)
@@ -166,7 +166,7 @@ class Network:
     weights: Mapping[str, Floats]
 
     def chances(self, seen: Encoded) -> Chances:
-        """Give the chances of the tokens of a text, which has one at least."""
+        """Return the chances of the tokens of a text, which has one at least."""
         held = self.weights
         numbers = (seen.words, seen.pieces, seen.shapes, seen.places)
         joined = np.concatenate([held[name][row] for name, row in zip(TABLES, numbers, strict=True)], axis=1)
@@ -182,7 +182,7 @@ class Network:
         return Chances(scores - np.log(np.exp(scores).sum(axis=1, keepdims=True)), signs)
 
     def to_bytes(self) -> bytes:
-        """Give the stored form: a compressed archive of numpy, the weights as halves, the pieces' in a byte each."""
+        """Return the stored form: a compressed archive of numpy, the weights as halves, the pieces' in a byte each."""
         out = io.BytesIO()
         halves = {f"weight_{name}": values.astype(np.float16) for name, values in self.weights.items()}
         scale = np.abs(self.weights["pieces"]).max(axis=0, initial=_LEAST) / _BYTE
@@ -195,7 +195,7 @@ class Network:
 
 
 def network_from(stored: bytes) -> Network:
-    """Give a network again."""
+    """Return a network again."""
     with np.load(io.BytesIO(stored), allow_pickle=False) as held:
         words = {str(word): n for n, word in enumerate(held["list_words"], start=2)}
         pieces = {str(piece): n for n, piece in enumerate(held["list_pieces"], start=1)}
@@ -208,7 +208,7 @@ def network_from(stored: bytes) -> Network:
 
 @once
 def load_network(language: str) -> Network:
-    """Give the network that is installed with the package; there is one for ``en`` and one for ``zh``."""
+    """Return the network that is installed with the package; there is one for ``en`` and one for ``zh``."""
     return network_from(files(__package__).joinpath(f"{language}.npz").read_bytes())
 
 

@@ -58,7 +58,7 @@ class _Span:
 
 
 def tagged_in(text: str, seen: Encoded, chances: Chances, network: Network) -> list[Tagged]:
-    """Give the values that a text holds, in order."""
+    """Return the values that a text holds, in order."""
     path = best_path(chances.tags, network.tags)
     spans = _spans([network.tags[tag] for tag in path])
     likely = np.exp(chances.tags[np.arange(len(path)), path])
@@ -82,7 +82,7 @@ def tagged_in(text: str, seen: Encoded, chances: Chances, network: Network) -> l
 
 
 def best_path(scores: Floats, tags: Sequence[str]) -> list[int]:
-    """Give the likeliest row of tags in which what goes on (``I-``) follows what began so (Viterbi 1967)."""
+    """Return the likeliest row of tags in which what goes on (``I-``) follows what began so (Viterbi 1967)."""
     goes_on = np.array([tag.startswith("I-") for tag in tags])
     place = {tag: n for n, tag in enumerate(tags)}
     begun = np.array([place[f"B-{tag[2:]}"] if tag.startswith("I-") else n for n, tag in enumerate(tags)])
@@ -110,7 +110,7 @@ def _spans(names: Sequence[str]) -> list[_Span]:
 
 
 def _whose(span: _Span, spans: Sequence[_Span]) -> _Span | None:
-    """Give who a value is of: whoever was named last before it, or first behind it."""
+    """Return who a value is of: whoever was named last before it, or first behind it."""
     named = [
         one for one in spans if one is not span and (one.name == SUBJECT or one.name.rpartition("/")[2] in PEOPLE_TAGS)
     ]
@@ -161,11 +161,11 @@ class SecondOpinion:
     unlikely: Mapping[str, float] = field(default_factory=lambda: UNLIKELY)
 
     def reads(self, text: str) -> bool:
-        """Tell whether a message is one that a network can judge: not long, and with a letter or a figure."""
+        """Return whether a message is one that a network can judge: not long, and with a letter or a figure."""
         return len(text) <= MAX_READ[language_of(text)] and any(map(str.isalnum, text))
 
     def __call__(self, ruled: Sequence[Proposal], text: str) -> Opinion:
-        """Give the opinion of a message; ``ruled`` are the rules' proposals of it."""
+        """Return the opinion of a message; ``ruled`` are the rules' proposals of it."""
         judged = [one for one in ruled if one.key not in NAMES]
         if not judged:
             return Opinion(list(ruled), [])
@@ -183,18 +183,18 @@ class SecondOpinion:
 
 
 def language_of(text: str) -> str:
-    """Give the language whose network reads a message."""
+    """Return the language whose network reads a message."""
     return "zh" if is_chinese(text) else "en"
 
 
 @once
 def second_opinion() -> SecondOpinion:
-    """Give the one of the networks that are installed with the package."""
+    """Return the one of the networks that are installed with the package."""
     return SecondOpinion(load_network)
 
 
 def _chance(one: Proposal, text: str, seen: Encoded, chances: Chances, tags: Sequence[str]) -> float:
-    """Give how likely the likeliest letter of a proposal's value tells it; 1 of what the network knows nothing."""
+    """Return how likely the likeliest letter of a proposal's value tells it; 1 of what the network knows nothing."""
     family, _, _ = one.key.partition(".")
     name = f"{one.kind}/{family if family in FAMILIES else one.key}"
     columns = [n for n, tag in enumerate(tags) if tag[2:] == name]
@@ -205,13 +205,13 @@ def _chance(one: Proposal, text: str, seen: Encoded, chances: Chances, tags: Seq
 
 
 def _is_plain(one: Proposal, text: str, code: str) -> bool:
-    """Tell whether what a proposal stands in is a sentence so short that nothing in it speaks against the rules."""
+    """Return whether what a proposal stands in is a sentence so short that nothing in it speaks against the rules."""
     before, after = text[: one.start].rstrip(" "), text[one.end :].lstrip(" ")
     whole = before[-1:] in _ENDS and after[:1] in _ENDS
     return whole and len(one.quote.split()) <= PLAIN[code]
 
 
 def _place(one: Proposal, text: str) -> tuple[int, int]:
-    """Give where a proposal's value stands; its whole quotation where the value is in other words."""
+    """Return where a proposal's value stands; its whole quotation where the value is in other words."""
     start = -1 if one.value is None else text.find(one.value, one.start, one.end)
     return (one.start, one.end) if start < 0 else (start, start + len(one.value or ""))

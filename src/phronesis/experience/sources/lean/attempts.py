@@ -22,7 +22,7 @@ _RULE: Final[Origin] = "rule"
 
 
 def drafts_of(unit: Unit, lines: list[Line]) -> Iterator[Draft]:
-    """Give the drafts of a unit; none where it says neither that something failed nor that it was checked."""
+    """Return the drafts of a unit; none where it says neither that something failed nor that it was checked."""
     places = places_of(unit)
     warned = {"warnings": sum(one.severity == "warning" for one in unit.messages)}
     for place in places:
@@ -108,7 +108,7 @@ def _checked(unit: Unit, lines: list[Line], *, sure: bool, left: bool) -> Draft:
 
 
 def _signal(unit: Unit, sorries: int, *, left: bool) -> str:
-    """Give what decided the label of something without an error."""
+    """Return what decided the label of something without an error."""
     if left and (sorries or not unit.after):
         return f"sorry ({sorries})"
     return unit.signal or (f"goals left ({len(unit.after)})" if unit.after else "no error among its messages")
@@ -171,7 +171,7 @@ def _family(unit: Unit, place: Place) -> tuple[str | None, str]:
 
 
 def _only(unit: Unit) -> Declaration | None:
-    """Give the declaration of a command that has one alone."""
+    """Return the declaration of a command that has one alone."""
     if unit.form != "repl" or unit.program is None or len(unit.program.declarations) != 1:
         return None
     return unit.program.declarations[0]

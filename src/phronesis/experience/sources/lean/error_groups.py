@@ -44,7 +44,7 @@ REFLECTIONS: Final = {
 
 
 def is_missing(message: Message, kind: str) -> bool:
-    """Tell whether a message misses a lemma or namespace.
+    """Return whether a message misses a lemma or namespace.
 
     An unknown identifier counts when its form is that of a declaration (``Nat.foo``, ``mul_foo``, ``Foo``): ``h``,
     ``ih``, ``x_pos`` or ``h.symm`` is a hypothesis that is not there, and a single small word may be a variable.
@@ -58,7 +58,7 @@ def is_missing(message: Message, kind: str) -> bool:
 
 
 def is_direction(messages: Sequence[Message], kinds: Sequence[str], step: str) -> bool:
-    """Tell whether simp looped, or was used in the wrong direction.
+    """Return whether simp looped, or was used in the wrong direction.
 
     It looped when Lean says so, or runs into the depth limit inside simp. A timeout inside simp, or no progress, counts
     only where the step rewrites from right to left (``←``): both have other causes as well.
@@ -80,7 +80,7 @@ def is_direction(messages: Sequence[Message], kinds: Sequence[str], step: str) -
 
 
 def is_explosion(open_goals: int, before: int | None) -> bool:
-    """Tell whether so many goals are open that they exploded, and that a step made them where that is known."""
+    """Return whether so many goals are open that they exploded, and that a step made them where that is known."""
     return open_goals >= MANY_GOALS and (before is None or open_goals - before >= NEW_GOALS)
 
 
@@ -123,7 +123,7 @@ class Found:
         ]
 
     def situation(self, position: Position | None) -> str:
-        """Give the goal that was met, else where it was."""
+        """Return the goal that was met, else where it was."""
         goals = self.met or self.goals
         if goals:
             more = f"\n({len(goals) - 1} more goals)" if len(goals) > 1 else ""
@@ -131,14 +131,14 @@ class Found:
         return f"Checking {self.place(position)}."
 
     def sentence(self, position: Position | None) -> str:
-        """Give what was tried in words of ours, where the source does not show it."""
+        """Return what was tried in words of ours, where the source does not show it."""
         tactics = ", ".join(self.tactics[:3])
         tried = f"Tactic {tactics}" if tactics else "Checking"
         lemmas = f" with {', '.join(self.lemmas[:3])}" if self.lemmas else ""
         return f"{tried}{lemmas} {'in ' if tactics or lemmas else ''}{self.place(position)}"
 
     def place(self, position: Position | None) -> str:
-        """Give where it was: the declaration, the module or the file, and the position."""
+        """Return where it was: the declaration, the module or the file, and the position."""
         unit = self.unit
         where = unit.file or unit.module or ("a proof state" if unit.tactic else "a command")
         at = f" at line {position[0]}" if position is not None and position[0] else ""
@@ -158,7 +158,7 @@ def _constants(step: Mapping[str, Any]) -> Sequence[Any]:
 
 
 def _before_goals(text: str) -> str:
-    """Give the part of a message before its goals: names in hypotheses are nobody's choice."""
+    """Return the part of a message before its goals: names in hypotheses are nobody's choice."""
     cut = min(
         (at for at in (text.find("\n⊢"), text.find("\n\n"), text.find("unsolved goals")) if at >= 0), default=len(text)
     )

@@ -210,7 +210,7 @@ class LeanSource:
     version = LEAN_VERSION
 
     def read(self, raw: Raw) -> Sequence[Draft]:
-        """Give the attempts that a log tells of."""
+        """Return the attempts that a log tells of."""
         lines = split_lines(raw.text)
         walk = Walk(lines)
         walk.run()

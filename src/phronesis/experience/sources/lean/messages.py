@@ -43,7 +43,7 @@ class Line:
 
 
 def split_lines(text: str) -> list[Line]:
-    """Give the lines of a text, parted by line feeds alone, so that they count as in an editor."""
+    """Return the lines of a text, parted by line feeds alone, so that they count as in an editor."""
     lines, start = [], 0
     while start <= len(text):
         end = text.find("\n", start)
@@ -54,12 +54,12 @@ def split_lines(text: str) -> list[Line]:
 
 
 def span_of(lines: list[Line], first: int, last: int) -> tuple[int, int]:
-    """Give the characters from the start of line ``first`` to the end of line ``last``, both from 0."""
+    """Return the characters from the start of line ``first`` to the end of line ``last``, both from 0."""
     return lines[first].start, lines[last].end
 
 
 def printable(text: str) -> str:
-    """Give a text without what no database keeps: lone surrogates and zeros, which JSON escapes may hold."""
+    """Return a text without what no database keeps: lone surrogates and zeros, which JSON escapes may hold."""
     return "".join("\ufffd" if "\ud800" <= sign <= "\udfff" or sign == "\0" else sign for sign in text)
 
 
@@ -145,12 +145,12 @@ _NESTED: Final = ("nested error", "error in norm simp")
 
 
 def normal(text: str) -> str:
-    """Give a message as it is compared: lower case, one kind of quotation mark."""
+    """Return a message as it is compared: lower case, one kind of quotation mark."""
     return text.translate(_QUOTES).lower()
 
 
 def head(text: str) -> str:
-    """Give the part of a message that says what it is about, normal: its first line, and a nested one's."""
+    """Return the part of a message that says what it is about, normal: its first line, and a nested one's."""
     first, _, rest = text.lstrip("\n").partition("\n")
     said = normal(first[:_HEAD])
     if any(word in said for word in _NESTED) or said.endswith(" of"):
@@ -159,7 +159,7 @@ def head(text: str) -> str:
 
 
 def kind_of(text: str) -> str:
-    """Give the kind of an error, ``other`` where no row fits."""
+    """Return the kind of an error, ``other`` where no row fits."""
     said = head(text)
     for name, marks in KINDS:
         if any(mark in said for mark in marks):
@@ -168,7 +168,7 @@ def kind_of(text: str) -> str:
 
 
 def is_sorry(text: str) -> bool:
-    """Tell whether a message says that something was left to be proved."""
+    """Return whether a message says that something was left to be proved."""
     said = normal(text[:4000])
     return any(mark in said for mark in SORRY)
 
@@ -297,7 +297,7 @@ _OLD_LAKE: Final = ("> ", "stdout:", "stderr:", "external command", "build faile
 
 
 def normal_file(name: str) -> str:
-    """Give a file's name as a person writes it: slashes, and without the ``./././`` of lake."""
+    """Return a file's name as a person writes it: slashes, and without the ``./././`` of lake."""
     parts = name.strip().replace("\\", "/").split("/")
     return "/".join(part for at, part in enumerate(parts) if part != "." and (part or at == 0))
 
@@ -337,12 +337,12 @@ def read_job(said: str, at: int) -> Unit | None:
 
 
 def ends_message(said: str) -> bool:
-    """Tell whether a line cannot belong to a message: another program speaks, or lake sums up."""
+    """Return whether a line cannot belong to a message: another program speaks, or lake sums up."""
     return _END.match(said) is not None or _STEP.match(said) is not None
 
 
 def facts_of(said: str) -> dict[str, Any]:
-    """Give the time and memory that a line tells of a whole run (``time -v``, ``time``), in seconds and bytes."""
+    """Return the time and memory that a line tells of a whole run (``time -v``, ``time``), in seconds and bytes."""
     for name, factor, pattern in _FACTS:
         if (found := pattern.match(said)) is not None:
             return {name: int(found[1]) * factor}

@@ -18,7 +18,7 @@ _INNER: Final = ("response", "result", "results", "responses")
 
 
 def decode(text: str) -> Iterator[tuple[Mapping[str, Any], int, int]]:
-    """Give the objects at the start of a text, with the lines (from 0) on which each begins and ends.
+    """Return the objects at the start of a text, with the lines (from 0) on which each begins and ends.
 
     What a harness wraps around answers (a list, ``{"response": …}``) is taken off. Text that is no JSON ends it.
     """
@@ -65,12 +65,12 @@ def as_message(value: object, first: int, last: int) -> Message | None:
 
 
 def is_command(value: Mapping[str, Any]) -> bool:
-    """Tell whether an object asks the REPL for something."""
+    """Return whether an object asks the REPL for something."""
     return any(isinstance(value.get(name), str) for name in _COMMANDS)
 
 
 def is_answer(value: Mapping[str, Any], *, asked: bool) -> bool:
-    """Tell whether an object is an answer of the REPL; ``asked`` when a command waits for one."""
+    """Return whether an object is an answer of the REPL; ``asked`` when a command waits for one."""
     refused = value.get("message")
     if isinstance(refused, str):
         return asked or refused.startswith(_REFUSED)
@@ -93,7 +93,7 @@ class Session:
 
     @property
     def waits(self) -> bool:
-        """Whether a command has not been answered yet."""
+        """Return whether a command has not been answered yet."""
         return bool(self._asked)
 
     def ask(self, command: Mapping[str, Any], line: int) -> None:

@@ -37,12 +37,12 @@ class Goal:
 
 
 def is_hypothesis(line: str) -> bool:
-    """Tell whether a line looks like hypotheses of a goal."""
+    """Return whether a line looks like hypotheses of a goal."""
     return _HYPOTHESIS.match(line) is not None
 
 
 def read_goals(text: str) -> list[Goal]:
-    """Give the goals that a text shows, in order. Words around them are passed over."""
+    """Return the goals that a text shows, in order. Words around them are passed over."""
     goals: list[Goal] = []
     hypotheses: list[str] = []
     target: list[str] = []
@@ -85,7 +85,7 @@ def read_goals(text: str) -> list[Goal]:
 
 
 def distinct(goals: Iterable[Goal]) -> Sequence[Goal]:
-    """Give each goal once: two messages of one place often show the same ones."""
+    """Return each goal once: two messages of one place often show the same ones."""
     return list(dict.fromkeys(goals))
 
 
@@ -103,34 +103,34 @@ _CLASS: Final = re.compile(r"[A-Z][\w.]{0,100}")
 
 
 def quoted(text: str) -> list[str]:
-    """Give the names that stand in quotation marks in a message, in order."""
+    """Return the names that stand in quotation marks in a message, in order."""
     return list(dict.fromkeys(_QUOTED.findall(text)))
 
 
 def is_local(name: str) -> bool:
-    """Tell whether a name is one of the local context by its form: ``h``, ``hxy``, ``ih``, ``x_pos``, ``h.symm``."""
+    """Return whether a name is one of the local context by its form: ``h``, ``hxy``, ``ih``, ``x_pos``, ``h.symm``."""
     found = _FIRST.match(name)
     first = found[0] if found is not None else ""
     return "✝" in name or (_LOCAL.fullmatch(first) is not None and first not in _LEMMAS_IN_H)
 
 
 def is_lemma(name: str) -> bool:
-    """Tell whether a name is that of a declaration by its form: parted by dots or underscores, and not local."""
+    """Return whether a name is that of a declaration by its form: parted by dots or underscores, and not local."""
     return ("." in name or "_" in name.strip("_")) and not is_local(name)
 
 
 def names_in(text: str) -> list[str]:
-    """Give every name in a text, in order, repeated ones too."""
+    """Return every name in a text, in order, repeated ones too."""
     return _NAME.findall(text)
 
 
 def lemmas_in(text: str) -> list[str]:
-    """Give the names of declarations in a text, each once."""
+    """Return the names of declarations in a text, each once."""
     return [name for name in dict.fromkeys(names_in(text)) if is_lemma(name)]
 
 
 def missing_name(text: str, kind: str) -> str:
-    """Give the name that a message misses, empty where it names none."""
+    """Return the name that a message misses, empty where it names none."""
     said = text[:1000]
     absent = _ABSENT.search(said) if kind == "invalid_field" else None
     found = quoted(said)
@@ -138,7 +138,7 @@ def missing_name(text: str, kind: str) -> str:
 
 
 def class_in(text: str) -> str:
-    """Give the type class that could not be synthesised: the first name of the line behind the message's first."""
+    """Return the type class that could not be synthesised: the first name of the line behind the message's first."""
     for line in text.split("\n", 4)[1:4]:
         found = _CLASS.match(line.strip().lstrip("("))
         if found is not None:
@@ -193,7 +193,7 @@ class Rewriting:
 
 
 def without_comments(text: str) -> str:
-    """Give a proof without its comments, lines kept."""
+    """Return a proof without its comments, lines kept."""
     kept, start = [], 0
     while (begin := text.find("/-", start)) >= 0:
         end = text.find("-/", begin + 2)
@@ -205,20 +205,20 @@ def without_comments(text: str) -> str:
 
 
 def tactics_in(proof: str) -> list[str]:
-    """Give the tactics of a proof in the order in which they stand, as often as they stand there (to a bound)."""
+    """Return the tactics of a proof in the order in which they stand, as often as they stand there (to a bound)."""
     named = (word for word in _START.findall(proof) if word in TACTICS)
     return [word for word, _ in zip(named, range(MAX_NAMES), strict=False)]
 
 
 def tactics_said(message: str) -> list[str]:
-    """Give the tactics that a message names, each once."""
+    """Return the tactics that a message names, each once."""
     said = message[:2000]
     found = [name for groups in _SAID.findall(said) for name in groups if name] + _TRY.findall(said)
     return list(dict.fromkeys(_ALIASES.get(name, name) for name in found if _ALIASES.get(name, name) in TACTICS))
 
 
 def rewritings(step: str) -> list[Rewriting]:
-    """Give what the first bracket of a step lists, for steps that rewrite."""
+    """Return what the first bracket of a step lists, for steps that rewrite."""
     begin = step.find("[")
     if begin < 0:
         return []
@@ -236,14 +236,14 @@ def rewritings(step: str) -> list[Rewriting]:
 
 
 def lemmas_of(proof: str) -> list[str]:
-    """Give the lemmas that a proof names: by their form, or as what simp and rw were given."""
+    """Return the lemmas that a proof names: by their form, or as what simp and rw were given."""
     given = [one.name for part in re.split(r"[;\n]", proof) if _leading(part) for one in rewritings(part)]
     both = dict.fromkeys([*lemmas_in(proof), *given])
     return [name for name in both if name not in TACTICS and not is_local(name)][:MAX_NAMES]
 
 
 def simp_in(step: str) -> str:
-    """Give the simp-like tactic that a step begins with, else empty."""
+    """Return the simp-like tactic that a step begins with, else empty."""
     found = _START.search(step)
     return found[1] if found is not None and found[1] in SIMP else ""
 
@@ -298,12 +298,12 @@ class Program:
     declarations: Sequence[Declaration]
 
     def declaration_at(self, line: int) -> Declaration | None:
-        """Give the declaration on whose lines ``line`` (from 1) stands."""
+        """Return the declaration on whose lines ``line`` (from 1) stands."""
         at = bisect_right(self.declarations, line, key=lambda one: one.first) - 1
         return self.declarations[at] if at >= 0 and line <= self.declarations[at].last else None
 
     def step_at(self, position: tuple[int, int], end: tuple[int, int] | None) -> str:
-        """Give the source of a tactic step: the whole lines that it stands on, without what leads to the proof."""
+        """Return the source of a tactic step: the whole lines that it stands on, without what leads to the proof."""
         first = position[0]
         last = min(max(end[0] if end is not None else first, first), first + _MAX_LINES, len(self.lines))
         if not 1 <= first <= len(self.lines):

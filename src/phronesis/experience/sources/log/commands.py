@@ -44,7 +44,7 @@ class _Record:
 
 
 def without_records(lines: list[Line]) -> list[Line]:
-    """Give the lines with each error record replaced by its command, behind `PROMPT`, and its message."""
+    """Return the lines with each error record replaced by its command, behind `PROMPT`, and its message."""
     out: list[Line] = []
     done, typed = 0, ""
     for n, line in enumerate(lines):
@@ -103,7 +103,7 @@ def _record(lines: list[Line], done: int, at: int) -> _Record | None:
 
 
 def _marks(text: str) -> bool:
-    """Tell whether a line marks the place in the source line above it, or in itself as PowerShell 2 does."""
+    """Return whether a line marks the place in the source line above it, or in itself as PowerShell 2 does."""
     text = text.strip()
     return text.startswith("+") and ("<<<<" in text or (not text.strip("+ ~") and "~" in text))
 
@@ -115,7 +115,7 @@ def _command(source: str) -> str:
 
 
 def _message(lines: list[Line], done: int, end: int) -> tuple[int, str]:
-    """Give the first line of the message that ends before line ``end``, and its words."""
+    """Return the first line of the message that ends before line ``end``, and its words."""
     if end - 1 > done and not lines[end - 1].text.strip():
         end -= 1
     first = end

@@ -62,13 +62,13 @@ class Part:
 
 
 def drafts_of(reading: Reading) -> Iterator[Draft]:
-    """Give the drafts of a log in the order of its lines."""
+    """Return the drafts of a log in the order of its lines."""
     for part in _parts(reading):
         yield from _of_part(reading, part)
 
 
 def in_short(error_type: str | None, message: str) -> str:
-    """Give an error as ``Type: message``, in one line."""
+    """Return an error as ``Type: message``, in one line."""
     line = message.strip().partition("\n")[0].strip()
     words = f"{error_type}: {line}" if error_type and line else error_type or line
     return words[:MAX_RESULT]
@@ -104,7 +104,7 @@ class _Ordered(Generic[T]):
         self._lines = [line(one) for one in self._things]
 
     def between(self, start: int, end: int) -> list[T]:
-        """Give those on the lines from ``start`` to before ``end``."""
+        """Return those on the lines from ``start`` to before ``end``."""
         return self._things[bisect_left(self._lines, start) : bisect_left(self._lines, end)]
 
 
@@ -113,7 +113,7 @@ def _distinct(said: Sequence[tuple[int, str]]) -> tuple[str, ...]:
 
 
 def _sessions(starts: Sequence[int], marks: Sequence[int]) -> list[int]:
-    """Give the beginnings of test sessions that no command stands before since the last one."""
+    """Return the beginnings of test sessions that no command stands before since the last one."""
     return [start for before, start in pairwise(starts) if bisect_left(marks, before) == bisect_left(marks, start)]
 
 
@@ -175,7 +175,7 @@ def _failure(reading: Reading, part: Part, same: Sequence[Finding]) -> Draft:
 
 
 def _stands(reading: Reading, first: int, last: int) -> dict[str, Any]:
-    """Give where lines stand in the source, and when the first of them was written."""
+    """Return where lines stand in the source, and when the first of them was written."""
     begin, end = reading.lines[first], reading.lines[last]
     if end.number < begin.number:  # the reader put the lines in another order: ``go test -json``
         begin, end = end, begin
@@ -225,7 +225,7 @@ def _tools(part: Part, tool: str | None) -> list[str]:
 
 
 def _first_word(command: str | None) -> str | None:
-    """Give the tool that a command calls, where it is one of those known by name."""
+    """Return the tool that a command calls, where it is one of those known by name."""
     words = (command or "").replace("-m ", "").split()[:3]
     return next((word for word in words if word in _TOOL_WORDS), None)
 

@@ -51,7 +51,7 @@ class Line:
 
 
 def lines_of(raw: Raw) -> list[Line]:
-    """Give the lines of a text; a time that is not complete, or lies ahead of when it was recorded, is no time."""
+    """Return the lines of a text; a time that is not complete, or lies ahead of when it was recorded, is no time."""
     out: list[Line] = []
     at: datetime | None = None
     bare = _unquoted([_without_colour(raw.text[start:end]) for start, end in _bounds(raw.text)])
@@ -66,7 +66,7 @@ def lines_of(raw: Raw) -> list[Line]:
 
 
 def _without_colour(text: str) -> str:
-    """Give the first `MAX_LINE` characters of a line without colours, notes, and what was written over."""
+    """Return the first `MAX_LINE` characters of a line without colours, notes, and what was written over."""
     if "\x1b[8mha:" in text:
         text = _JENKINS_NOTE.sub("", text)
     text = _COLOUR.sub("", text[:MAX_LINE]).removeprefix("\ufeff").rstrip()
@@ -83,7 +83,7 @@ def _unquoted(texts: list[str]) -> list[str]:
 
 
 def _gap(texts: list[str]) -> int:
-    """Give the blanks between a time of day and the line: two in a console of Jenkins, else one."""
+    """Return the blanks between a time of day and the line: two in a console of Jenkins, else one."""
     gaps = [len(match[1]) for text in texts if (match := _TIME.match(text)) and match[1] and match.end() < len(text)]
     return min(gaps, default=1)
 
@@ -200,7 +200,7 @@ class Reading:
         self.taken = bytearray(len(self.lines))
 
     def text(self, n: int) -> str:
-        """Give the words of a line; nothing past the end."""
+        """Return the words of a line; nothing past the end."""
         return self.lines[n].text if 0 <= n < len(self.lines) else ""
 
     def take(self, first: int, last: int) -> None:
@@ -208,7 +208,7 @@ class Reading:
         self.taken[first : last + 1] = b"\1" * (last + 1 - first)
 
     def free(self, n: int) -> bool:
-        """Tell whether a line is there and nobody has read it."""
+        """Return whether a line is there and nobody has read it."""
         return 0 <= n < len(self.lines) and not self.taken[n]
 
     def called(self, n: int, tool: str) -> None:
@@ -223,12 +223,12 @@ class Reading:
 
 
 def short_type(name: str) -> str:
-    """Give an error's name without its module or package."""
+    """Return an error's name without its module or package."""
     return name.rpartition(".")[2] or name
 
 
 def foreign(frame: str) -> bool:
-    """Tell whether a frame lies in a library or in the language itself."""
+    """Return whether a frame lies in a library or in the language itself."""
     words = frame.removeprefix("at ").removeprefix("async ")
     return (
         words.startswith(_FOREIGN)
@@ -243,7 +243,7 @@ _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 def bare_test(name: str) -> str:
-    """Give a test's own name: without the file, class and module before it, and without its parameters."""
+    """Return a test's own name: without the file, class and module before it, and without its parameters."""
     name = _PARAMETERS.sub("", name[:600])
     if is_file(name):
         return name
@@ -255,7 +255,7 @@ def bare_test(name: str) -> str:
 
 
 def is_file(name: str) -> bool:
-    """Tell whether what failed is a whole file of tests, which could not be read."""
+    """Return whether what failed is a whole file of tests, which could not be read."""
     return name.endswith((".py", ".js", ".ts")) and "::" not in name
 
 

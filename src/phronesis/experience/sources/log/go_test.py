@@ -127,7 +127,7 @@ def _result(text: str) -> tuple[int, str, str, float | None] | None:
 
 
 def _failures(reading: Reading, package: _Package, built: AbstractSet[str]) -> Iterator[Finding]:
-    """Give what failed in a package: its tests, or the package itself where no test did.
+    """Return what failed in a package: its tests, or the package itself where no test did.
 
     ``built`` names the packages of which the compiler's messages stand in the log.
     """
@@ -177,14 +177,14 @@ def _failure(reading: Reading, package: _Package, test: _Test) -> Finding:
 
 
 def said_by_go(texts: Sequence[str]) -> tuple[str | None, str]:
-    """Give the file and the messages of the lines that a failing test of Go wrote."""
+    """Return the file and the messages of the lines that a failing test of Go wrote."""
     places = [match for text in texts if (match := _SAID.match(text))]
     said = dict.fromkeys(match[3].strip() for match in places if match[3].strip())
     return (places[0][1] if places else None), "; ".join(list(said)[:_MESSAGES])
 
 
 def _below(reading: Reading, lines: Sequence[int]) -> str:
-    """Give the message that stands on the lines below its place; testify names it ``Error:``."""
+    """Return the message that stands on the lines below its place; testify names it ``Error:``."""
     first = ""
     for n in lines:
         text = reading.text(n)
@@ -286,7 +286,7 @@ class _Stream:
 
 
 def event_lines(raw: Raw, lines: list[Line]) -> list[Line]:
-    """Give the lines that ``go test -json`` was made of, package by package; other texts as they are."""
+    """Return the lines that ``go test -json`` was made of, package by package; other texts as they are."""
     out: list[Line] = []
     streams: dict[tuple[str, str], _Stream] = {}
     for line in lines:

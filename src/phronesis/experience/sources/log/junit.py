@@ -41,7 +41,7 @@ _IN_ONE_LINE: Final = re.compile(r"\b((?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{0,80}(
 
 
 def read_junit(raw: Raw) -> list[Draft]:
-    """Give a draft for each case that failed, and one for each suite in which none did."""
+    """Return a draft for each case that failed, and one for each suite in which none did."""
     text = FORBIDDEN.sub(" ", raw.text)
     report, index = Report(text), LineIndex(raw.text)
     try:
@@ -92,7 +92,10 @@ def _case_draft(raw: Raw, index: LineIndex, suite: Suite, case: Case, *, pytest:
 
 
 def _error(case: Case) -> Finding:
-    """Give the error of a failing case: from its ``message``, its text, and its ``type`` where that names an error."""
+    """Return the error of a failing case.
+
+    From its ``message``, its text, and its ``type`` where that names an error.
+    """
     text = "".join(case.text)[:KEPT]
     lines = [line for line in text.splitlines() if line.strip() and not _is_title(line, case)]
     said = [_bare(message) for message in case.messages if message.strip()]
@@ -125,7 +128,7 @@ def _error(case: Case) -> Finding:
 
 
 def _is_title(line: str, case: Case) -> bool:
-    """Tell whether a line of a failure's text only names the test, as PHPUnit and Jest begin."""
+    """Return whether a line of a failure's text only names the test, as PHPUnit and Jest begin."""
     bare = line.strip()
     return bare.startswith("● ") or bare in {case.name, f"{case.classname}::{case.name}",
                                              f"{case.attributes.get('class')}::{case.name}"}  # fmt: skip
@@ -137,7 +140,7 @@ def _bare(message: str) -> str:
 
 
 def _typed(message: str) -> tuple[str | None, str]:
-    """Give the type and the words of a message: of a trace those of its error, else of its first line."""
+    """Return the type and the words of a message: of a trace those of its error, else of its first line."""
     first = message.partition("\n")[0]
     if not first.startswith("Traceback (most recent call last)"):
         told = first.rpartition(" E   ")[2].strip()  # pytest's lines, made one

@@ -73,7 +73,7 @@ _ROOT: Final = re.compile(r"<(!DOCTYPE|(?:[\w.-]{1,60}:)?[A-Za-z][\w.-]{0,80})")
 
 
 def root_of(text: str) -> str:
-    """Give the name of an XML text's first element without its prefix, or ``!DOCTYPE``; empty for other texts."""
+    """Return the name of an XML text's first element without its prefix, or ``!DOCTYPE``; empty for other texts."""
     n = 1 if text.startswith("\ufeff") else 0
     while match := _PROLOG.match(text, n):
         n = match.end()
@@ -87,12 +87,12 @@ def root_of(text: str) -> str:
 
 
 def is_junit(text: str) -> bool:
-    """Tell whether a text is such a report by its first element."""
+    """Return whether a text is such a report by its first element."""
     return root_of(text) in {"testsuites", "testsuite"}
 
 
 def is_broken(text: str) -> bool:
-    """Tell whether a report is not well-formed and tells nothing of tests before its fault."""
+    """Return whether a report is not well-formed and tells nothing of tests before its fault."""
     report = Report(FORBIDDEN.sub(" ", text))
     try:
         report.parse()
@@ -137,7 +137,7 @@ class Report:
         raise RefusedError
 
     def _here(self, *, after: bool = False) -> int:
-        """Give the character where the parser stands, or the one after the tag that begins there."""
+        """Return the character where the parser stands, or the one after the tag that begins there."""
         byte = self._parser.CurrentByteIndex
         if after:
             close = self._data.find(b">", byte)

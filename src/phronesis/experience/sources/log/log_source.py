@@ -39,7 +39,7 @@ class LogSource:
     version = "log/3"
 
     def read(self, raw: Raw) -> Sequence[Draft]:
-        """Give a draft for each failing test and each distinct error, one for what went well, none for prose."""
+        """Return a draft for each failing test and each distinct error, one for what went well, none for prose."""
         if is_junit(raw.text):
             return finished(read_junit(raw))
         reading = Reading(without_records(event_lines(raw, lines_of(raw))))

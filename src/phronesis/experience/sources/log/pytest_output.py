@@ -57,7 +57,7 @@ def read_pytest(reading: Reading) -> None:
 
 
 def block_error(texts: list[str]) -> tuple[str | None, str, str | None]:
-    """Give (error type, message, file) of the lines that pytest shows of one failure."""
+    """Return (error type, message, file) of the lines that pytest shows of one failure."""
     said: list[str] = []
     file: str | None = None
     named: str | None = None
@@ -84,7 +84,7 @@ def typed(said: str) -> tuple[str | None, str]:
 
 
 def _title(text: str) -> str | None:
-    """Give the words of a line such as ``=== FAILURES ===``."""
+    """Return the words of a line such as ``=== FAILURES ===``."""
     if not text.startswith("===") or not text.endswith("="):
         return None
     return text.strip("=").strip() or None
@@ -106,7 +106,7 @@ def _read_title(reading: Reading, n: int, title: str) -> None:
 
 
 def _end_of_block(reading: Reading, start: int) -> int:
-    """Give the last line of a block that is not empty."""
+    """Return the last line of a block that is not empty."""
     last = start
     for n in range(start + 1, len(reading.lines)):
         text = reading.text(n)
@@ -127,7 +127,7 @@ def _block(reading: Reading, first: int, last: int, name: str) -> Finding:
 
 
 def _is_node(text: str) -> bool:
-    """Tell whether a line of the short summary names a test or a file of tests."""
+    """Return whether a line of the short summary names a test or a file of tests."""
     words = text.partition(" ")[2].partition(" - ")[0]
     return ".py" in words and (words.endswith(".py") or ".py::" in words)
 

@@ -63,7 +63,7 @@ def read_sbt(reading: Reading) -> None:
 
 
 def _level(reading: Reading, n: int) -> str | None:
-    """Give what stands behind sbt's level on a line; None where none does."""
+    """Return what stands behind sbt's level on a line; None where none does."""
     level = _LEVEL.match(reading.text(n)) if reading.text(n).startswith("[") else None
     return level[2] if level else None
 

@@ -36,7 +36,7 @@ def read_suites(reading: Reading) -> None:
 
 
 def traced(reading: Reading, first: int, last: int, found: Finding) -> Finding:
-    """Give a failing test with the error that the stack trace on its lines is of."""
+    """Return a failing test with the error that the stack trace on its lines is of."""
     inner = Reading(reading.lines[first : last + 1])
     read_traces(inner)
     if not inner.findings:
@@ -134,7 +134,7 @@ def _read_maven(reading: Reading) -> None:
 
 
 def until(reading: Reading, start: int, ends: Callable[[str], bool]) -> int:
-    """Give the last line after ``start`` that is not empty, before one that ends the block; rules do not count."""
+    """Return the last line after ``start`` that is not empty, before one that ends the block; rules do not count."""
     last = start
     for n in range(start + 1, len(reading.lines)):
         text = reading.text(n)
@@ -336,7 +336,7 @@ def _failure(reading: Reading, start: int, match: re.Match[str]) -> int:
 
 
 def _end(reading: Reading, n: int, following: int, *, indented: bool) -> int:
-    """Give the last line of a failure whose title ends on line ``n``: before the next one, or where it ends."""
+    """Return the last line of a failure whose title ends on line ``n``: before the next one, or where it ends."""
     last, k, framed = n, n + 1, False
     while k < len(reading.lines):
         text = reading.text(k)
@@ -357,7 +357,7 @@ def _end(reading: Reading, n: int, following: int, *, indented: bool) -> int:
 
 
 def _frames(reading: Reading, n: int, following: int) -> int | None:
-    """Give the line of the first frame below a message that goes on at the left; None where the failure is over."""
+    """Return the line of the first frame below a message that goes on at the left; None where the failure is over."""
     for k in range(n, min(n + _WITHIN, len(reading.lines))):
         text = reading.text(k)
         match = _NUMBERED.match(text)

@@ -86,7 +86,7 @@ def _python(reading: Reading, start: int) -> Finding:
 
 
 def _python_frames(reading: Reading, n: int) -> tuple[list[tuple[str, str]], int]:
-    """Give the frames from line ``n`` on, and the line after them."""
+    """Return the frames from line ``n`` on, and the line after them."""
     frames: list[tuple[str, str]] = []
     indent = len(reading.text(n)) - len(reading.text(n).lstrip(" |+"))
     while reading.free(n):
@@ -102,7 +102,7 @@ def _python_frames(reading: Reading, n: int) -> tuple[list[tuple[str, str]], int
 
 
 def _next_in_chain(reading: Reading, n: int) -> int:
-    """Give the line of the traceback that the one before line ``n`` led to; -1 when there is none."""
+    """Return the line of the traceback that the one before line ``n`` led to; -1 when there is none."""
     for there in range(n, min(n + 2, len(reading.lines))):
         if _bare(reading.text(there)).startswith(_CHAINED):
             return next((k for k in range(there + 1, there + 3) if reading.text(k).endswith(_HEAD)), -1)
@@ -170,7 +170,7 @@ def _thrown(reading: Reading, start: int) -> tuple[int, str, str] | None:
 
 
 def thrown(text: str) -> tuple[str, str] | None:
-    """Give the type and the message of ``TypeError: x is not a function``; None for other lines."""
+    """Return the type and the message of ``TypeError: x is not a function``; None for other lines."""
     match = _THROWN.match(text)
     return (short_type(match[1]), match[2] or "") if match and _THROWABLE.search(match[1]) else None
 
@@ -184,7 +184,7 @@ def _place(frame: str) -> str | None:
 
 
 def _started(frames: list[str], own: list[str], *, java: bool) -> str | None:
-    """Give what was run, as the outermost own frame tells it."""
+    """Return what was run, as the outermost own frame tells it."""
     if not java:
         return own[-1] if own else None
     mine = [frame.partition("(")[0] for frame in frames if not foreign(frame)]

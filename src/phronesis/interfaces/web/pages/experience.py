@@ -66,14 +66,14 @@ class Walk(Record):
     left_out: dict[str, int] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain JSON values."""
+        """Return plain JSON values."""
         links = sorted(self.links, key=lambda one: (one.source, one.target, one.relation))
         return {"starts": list(self.starts), "nodes": [node.to_dict() for node in self.nodes.values()],
                 "links": [link.to_dict() for link in links], "left_out": self.left_out}  # fmt: skip
 
 
 def newest(memory: Memory, scope: Mapping[str, Any]) -> list[str]:
-    """Give the newest items of the widest layer that a scope has any of; none where nothing was tried."""
+    """Return the newest items of the widest layer that a scope has any of; none where nothing was tried."""
     for kind in LAYERS:
         found = memory.get_all(**scope, kinds=[kind], limit=MAX_STARTS)
         if found:
@@ -82,7 +82,7 @@ def newest(memory: Memory, scope: Mapping[str, Any]) -> list[str]:
 
 
 def walk(memory: Memory, starts: Sequence[str], *, steps: int = 1, artifacts: bool = False) -> Walk:
-    """Give items of experience and what is so many steps away; NotFound when there is none of an id."""
+    """Return items of experience and what is so many steps away; NotFound when there is none of an id."""
     items = [memory.get(one) for one in starts]
     for item in items:
         if item.kind not in LAYERS:
@@ -133,7 +133,7 @@ def _node(item: Item) -> Node:
 
 
 def _said(item: Item) -> str:
-    """Give the words by which people know an item: what was tried, or what to do."""
+    """Return the words by which people know an item: what was tried, or what to do."""
     given: Iterable[Any] = (item.data.get(name) for name in ("action", "attempt", "summary"))
     return next((str(words) for words in given if words), item.content or item.id)
 
@@ -182,7 +182,7 @@ def walked(visitor: Visiting, id: str = "", artifacts: bool = False) -> Response
 
 @router.get("/experience/graph")
 def graph(visitor: Visiting, id: str, artifacts: bool = False) -> Response:  # noqa: A002 - the query's name
-    """Give what is joined to an item, as JSON: a bounded part of the graph."""
+    """Return what is joined to an item, as JSON: a bounded part of the graph."""
     return JSONResponse(as_json(walk(visitor.memory, [id], artifacts=artifacts)))
 
 

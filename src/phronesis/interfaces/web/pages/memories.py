@@ -162,7 +162,7 @@ def edit(
     content: Annotated[str, Form()],
     reason: Annotated[str, Form()] = "",
 ) -> Response:
-    """Give an item new words; refused when somebody else changed it meanwhile."""
+    """Return an item new words; refused when somebody else changed it meanwhile."""
     visitor.check(token)
     visitor.memory.update(
         item_id, content=content, expected_version=version, reason=reason.strip() or None, actor=visitor.actor
@@ -213,12 +213,12 @@ def rollback(
 
 
 def changes_of(event: HistoryEvent) -> list[Change]:
-    """Give what one change did to the fields of an item."""
+    """Return what one change did to the fields of an item."""
     return [Change(name, pair[0], pair[1]) for name, pair in event.fields.items()]
 
 
 def linked_items(visitor: Visitor, told: Explanation) -> list[Linked]:
-    """Give the items that edges join to this one, those that are still there."""
+    """Return the items that edges join to this one, those that are still there."""
     out = []
     for edge in told.edges[:LINKED_SHOWN]:
         outgoing = edge["from_id"] == told.item.id

@@ -61,7 +61,7 @@ def person(visitor: Visiting, id: str, done: str = "") -> Response:  # noqa: A00
 
 @router.get("/people/due")
 def due(visitor: Visiting, id: str) -> Response:  # noqa: A002 - the query's name
-    """Say whether a reflection on a user is due: a part of the page, for which all that is new of them is read."""
+    """Return whether a reflection on a user is due: a part of the page, for which all that is new of them is read."""
     return page(visitor, "due.html", due=visitor.memory.should_reflect(id))
 
 
@@ -74,13 +74,13 @@ def reflect(visitor: Visiting, token: Annotated[str, Form()], id: Annotated[str,
 
 
 def by_subtype(traits: list[Trait]) -> dict[str, list[Trait]]:
-    """Give traits by their subtype, the surest first in each; subtypes without any are left out."""
+    """Return traits by their subtype, the surest first in each; subtypes without any are left out."""
     groups = {name: [trait for trait in traits if trait.subtype == name] for name in SUBTYPES}
     return {name: found for name, found in groups.items() if found}
 
 
 def known_of(visitor: Visitor, user_id: str) -> list[Item]:
-    """Give what is known of a user in so many words: the profile, and the preferences they stated."""
+    """Return what is known of a user in so many words: the profile, and the preferences they stated."""
     found = visitor.memory.get_all(user_id=user_id, kinds=["profile", "preference"], limit=KNOWN)
     return [item for item in found if item.user_id == user_id]
 
@@ -114,7 +114,7 @@ class TraitTold:
 
 
 def trait_told(visitor: Visitor, trait: Trait, history: Sequence[HistoryEvent]) -> TraitTold:
-    """Give what the page of a trait shows, of its changes oldest first."""
+    """Return what the page of a trait shows, of its changes oldest first."""
     evidence = visitor.memory.get_trait_evidence(trait.id)
     moments = moments_of(history)
     return TraitTold(
@@ -147,7 +147,7 @@ def correct(
 
 
 def moments_of(history: Sequence[HistoryEvent]) -> list[Moment]:
-    """Give how a trait stood after each change that moved its confidence or its stage."""
+    """Return how a trait stood after each change that moved its confidence or its stage."""
     out: list[Moment] = []
     confidence, stage = None, "candidate"
     for event in history:
@@ -161,7 +161,7 @@ def moments_of(history: Sequence[HistoryEvent]) -> list[Moment]:
 
 
 def chart_of(moments: Sequence[Moment], words: Words) -> dict[str, Any]:
-    """Give the chart of a trait's confidence: its line, and the stages' borders, as options of ECharts.
+    """Return the chart of a trait's confidence: its line, and the stages' borders, as options of ECharts.
 
     A colour is the name of a variable of the style sheet, which the page's script looks up.
     """

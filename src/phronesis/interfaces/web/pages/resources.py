@@ -59,7 +59,7 @@ def _named(
     user: Annotated[str, Form()] = "",
     namespace: Annotated[str, Form()] = "",
 ) -> dict[str, str | None]:
-    """Give what a form says of a document beside its words, as arguments."""
+    """Return what a form says of a document beside its words, as arguments."""
     given = {"uri": uri, "title": title, "user_id": user, "namespace": namespace}
     return {name: value.strip() or None for name, value in given.items()}
 
@@ -115,7 +115,7 @@ def resource(
 
 
 def differences(before: Sequence[Item], after: Sequence[Item]) -> list[Difference]:
-    """Give what differs between the sections of two versions, in reading order: pairs are under the same headings."""
+    """Return what differs between the sections of two versions, in reading order: pairs are under the same headings."""
     kept = {one.id for one in before} & {one.id for one in after}
     gone, come = _by_path(before, kept), _by_path(after, kept)
     return [
@@ -145,7 +145,10 @@ def _version(held: Resource, number: int) -> DocumentRow | None:
 
 
 def _compared(visitor: Visitor, held: Resource, number: int) -> list[Difference]:
-    """Give what a version changed in the one before it; of the first version everything is new, and nothing is said."""
+    """Return what a version changed in the one before it.
+
+    Of the first version everything is new, and nothing is said.
+    """
     numbers = [one.number for one in held.versions]
     if number not in numbers[1:]:
         return []

@@ -41,7 +41,7 @@ class Made:
     fraction: Annotated[list[str], Form()]
 
     def products(self) -> list[dict[str, str | float | None]]:
-        """Give the products; InputError for a figure that is no number."""
+        """Return the products; InputError for a figure that is no number."""
         return [
             {"name": one.strip(), "value": _number(much, "value"), "fraction": _number(share, "fraction")}
             for one, much, share in zip(self.name, self.value, self.fraction, strict=False)
@@ -118,7 +118,7 @@ def review(visitor: Visiting, token: Annotated[str, Form()], id: Annotated[str, 
 
 
 def drawn(review: Review | None) -> tuple[Drawing | None, str]:
-    """Give the drawing of a modifier, where it has a structure; else what is missing to draw it."""
+    """Return the drawing of a modifier, where it has a structure; else what is missing to draw it."""
     if review is None or review.smiles is None:
         return None, ""
     try:
@@ -128,7 +128,7 @@ def drawn(review: Review | None) -> tuple[Drawing | None, str]:
 
 
 def learn_of(visitor: Visitor, entry_id: str) -> Learn:
-    """Give what a learn came to and changed."""
+    """Return what a learn came to and changed."""
     memory = visitor.memory
     book, browser = memory.stages.runs, memory.stages.browser
     changed = browser.made_by(memory.tenant, book.entry(memory.tenant, entry_id))

@@ -21,24 +21,24 @@ class Words:
     table: Mapping[str, str]
 
     def __call__(self, name: str, /, **values: Any) -> str:
-        """Give the words of a name; KeyError where there are none, for a page that says nothing is a bug."""
+        """Return the words of a name; KeyError where there are none, for a page that says nothing is a bug."""
         return self.table[name].format(**values) if values else self.table[name]
 
     def of(self, group: str, name: object) -> str:
-        """Give the words of a value of a group, such as a kind; the value itself where the group does not know it."""
+        """Return the words of a value of a group, such as a kind; the value itself where the group does not know it."""
         return self.table.get(f"{group}.{name}", str(name))
 
 
 @cache
 def words_of(language: str) -> Words:
-    """Give the words of a language, English where there are none of it."""
+    """Return the words of a language, English where there are none of it."""
     known = language if language in LANGUAGES else DEFAULT
     text = files(__package__).joinpath(f"{known}.toml").read_text("utf-8")
     return Words(known, _flat(tomllib.loads(text)))
 
 
 def preferred(accepted: str) -> str:
-    """Give the language of an ``Accept-Language`` header that the pages have, by its order; else English."""
+    """Return the language of an ``Accept-Language`` header that the pages have, by its order; else English."""
     for part in accepted.split(","):
         language = part.partition(";")[0].strip().lower().partition("-")[0]
         if language in LANGUAGES:
