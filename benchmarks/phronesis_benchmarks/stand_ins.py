@@ -16,7 +16,7 @@ _GENERAL: Final = ("stand-in/multilingual-e5-small-q4", "stand-in/use-multilingu
 """Names of the models that the map of lessons was fitted to, so that it is used."""
 
 _PLACES: Final = 8
-_TAUGHT: Final = {"stand-in/lessons": 384, "stand-in/english-lessons": 384}
+_TAUGHT: Final = {"stand-in/lessons": 384}
 
 
 class StandIn:

@@ -8,9 +8,7 @@ import pytest
 from backwards import Backwards
 from lesson_patterns import ingested, patterns
 from phronesis import wiring
-from phronesis.experience import event_matrix
-from phronesis.experience.event_embeddings import TAUGHT, whole_text
-from phronesis.experience.event_matrix import MEANING
+from phronesis.experience.event_embeddings import whole_text
 from phronesis.experience.laws.records import Pattern
 from phronesis.experience.lesson_map import TEXTS
 from phronesis.memory import Memory
@@ -92,27 +90,6 @@ def test_its_vectors_outlive_a_new_embedding_by_the_same_encoder(memory: Memory,
     assert (patterns(memory, refs), len(taught.asked)) == ([["a", "b"]], asked)
 
 
-class English(Taught):
-    """Reads English as `Taught` does, and sees nothing in other texts."""
-
-    name = "english-1"
-
-    def embed_documents(self, texts: Sequence[str]) -> Floats:
-        read = np.array([text.isascii() for text in texts], np.float32)
-        return super().embed_documents(texts) * read[:, None]
-
-
-def test_a_second_one_that_reads_english_alone_adds_to_it(monkeypatch: pytest.MonkeyPatch, taught: Taught) -> None:
-    weight = {**MEANING, TAUGHT: 0.1}  # the first one alone does not tell enough now
-    monkeypatch.setattr(event_matrix, "MEANING", weight)
-    chinese = [{"attempt": f"{one} full disk", "source_ref": one} for one in ("导出到小盘", "拷贝归档")]
-    for of_lessons, expected in (([taught], []), ([taught, English()], [["a", "b"]])):
-        embedders = Embedders(HashingEmbedder(), beside=Backwards(), of_lessons=of_lessons)
-        monkeypatch.setattr(wiring, "load_embedders", lambda _, given=embedders: given)
-        with Memory.open("sqlite://", tenant="acme") as memory:
-            assert patterns(memory, ingested(memory, *LESSONS, *chinese)) == expected
-
-
 class Lean(Taught):
     """Puts everything that is said of one file in one place, as encoders nearly do."""
 
@@ -124,7 +101,7 @@ def test_errors_of_two_kinds_are_two_lessons_however_alike_they_are_told(monkeyp
         f"error: Queue/Basic.lean:{line}:2: {said}"
         for line, said in enumerate(["type mismatch", "maximum recursion depth has been reached"] * 2, start=14)
     )
-    embedders = Embedders(HashingEmbedder(), beside=Backwards(), of_lessons=[Lean(), Lean()])
+    embedders = Embedders(HashingEmbedder(), beside=Backwards(), of_lessons=[Lean()])
     monkeypatch.setattr(wiring, "load_embedders", lambda _: embedders)
     with Memory.open("sqlite://") as memory:
         kind = {event.id: event.result for event, _ in memory.ingest_source(log, source_type="lean")}

