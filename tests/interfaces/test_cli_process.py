@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from phronesis.interfaces.cli import demo, story
+from phronesis.interfaces.cli import demo_steps, story
 
 pytestmark = pytest.mark.slow  # each starts processes
 
@@ -133,7 +133,7 @@ def test_demo_fails_when_a_check_fails(
     monkeypatch.setattr(story, "QUESTIONS", (story.Question("What can Tom not eat?", story.TOM, "walnuts"),))
     assert run(["demo", "--url", f"sqlite:///{tmp_path / 'x.db'}", "--tenant", "t"]) == 1
     assert "FAILED" in capsys.readouterr().out
-    assert demo.WIDTH == 100
+    assert demo_steps.WIDTH == 100
 
 
 def test_the_story_has_both_languages_and_its_parts() -> None:

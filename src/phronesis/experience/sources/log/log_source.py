@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from typing import Final
 
 from phronesis.experience.laws.event_draft import Draft
-from phronesis.experience.sources.log.commands import read_commands, read_endings, without_records
+from phronesis.experience.sources.log.commands import read_commands, read_endings
 from phronesis.experience.sources.log.compilers import read_compilers
 from phronesis.experience.sources.log.draft_building import drafts_of
 from phronesis.experience.sources.log.findings import Reading, lines_of
 from phronesis.experience.sources.log.go_test import event_lines, read_go_test
 from phronesis.experience.sources.log.junit import read_junit
 from phronesis.experience.sources.log.junit_xml import is_junit
+from phronesis.experience.sources.log.powershell import without_records
 from phronesis.experience.sources.log.pytest_output import read_pytest
 from phronesis.experience.sources.log.sbt import read_sbt
 from phronesis.experience.sources.log.test_runners import read_javascript_tests, read_mocha, read_suites

@@ -1,0 +1,161 @@
+"""What PowerShell writes around a command's errors, taken away: the command and the plain message are left."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from phronesis.experience.sources.log.findings import Line
+
+PROMPT: Final = "PS> "
+"""What stands before a command in the lines that are given."""
+
+_TYPED: Final = re.compile(r"(?:\([\w.-]{1,60}\) )?PS(?: [^>\n]{1,200})?> {0,4}(.{0,1900})")
+_CATEGORY: Final = re.compile(r"\s{0,12}\+ CategoryInfo {1,20}: (.{0,600})\Z")
+_IDENTITY: Final = re.compile(r"\s{0,12}\+ FullyQualifiedErrorId {1,20}: (\S.{0,300})")
+_COMPUTER: Final = re.compile(r"\s{0,12}\+ PSComputerName {1,20}: ")
+_EXCEPTION: Final = re.compile(r"\], ?(\w{1,80}(?:Exception|Error))\Z")
+_PLACE: Final = re.compile(r".{1,400}[:：] ?\d{1,9} \S{1,20}[:：] ?\d{1,6}\Z")
+_HEAD: Final = re.compile(r"[^\s:][^:\n]{0,120}? :(?: (.{0,1900}))?\Z")
+_REDIRECTED: Final = re.compile(
+    r" {0,8}(?:\d?>>? {0,4}(?:&\d|[\w.\\/:$-]{1,200})|\| {0,4}(?:Out-File|Tee-Object)\b.{0,200})"
+)
+_SHORT: Final = re.compile(r"(\S.{0,80}?):(?: (?:[A-Za-z]:)?[^:\n]{1,200}:\d{1,9}(?::\d{1,9})?)?\Z")
+_SHORT_LINE: Final = re.compile(r"\s{0,8}(\d{1,6})? {0,8}\|(?: (.{0,600}))?\Z")
+_BACK: Final = 14
+_WITHIN: Final = 8
+_WRAPPED: Final = 60
+"""Characters from which a line may have been broken at the window's width, so that its words go on below."""
+
+_WIDTHS: Final = frozenset((79, 80, 119, 120))
+"""Lengths at which a console breaks in the middle of a word; other lines were broken at a blank."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    """An error record on the lines ``first`` to ``last``: what was run, and what was said."""
+
+    first: int
+    last: int
+    command: str
+    said: str
+
+
+def without_records(lines: list[Line]) -> list[Line]:
+    """Return the lines with each error record replaced by its command, behind `PROMPT`, and its message."""
+    out: list[Line] = []
+    done, typed = 0, ""
+    for n, line in enumerate(lines):
+        if n < done:
+            continue
+        prompt = _TYPED.match(line.text) if line.text.startswith(("PS", "(")) else None
+        if prompt:
+            typed = prompt[1].strip()
+        short = line.text.strip() == "Line |"
+        if not short and "+ CategoryInfo" not in line.text:
+            continue
+        record = _short(lines, done, n) if short else _record(lines, done, n)
+        if record is None:
+            continue
+        out += lines[done : record.first]
+        if record.command and not typed.startswith(record.command):
+            typed = record.command
+            out.append(replace(lines[record.first], text=PROMPT + record.command))
+        if record.said.strip():
+            out.append(replace(lines[record.first], text=record.said))
+        done = record.last + 1
+        if done < len(lines) and not lines[done].text.strip():
+            done += 1
+    return out + lines[done:] if done else lines
+
+
+def _record(lines: list[Line], done: int, at: int) -> _Record | None:
+    """Read the record of Windows PowerShell whose category stands on line ``at``; it may be cut off behind it."""
+    category = _CATEGORY.match(lines[at].text)
+    if category is None:
+        return None
+    there = (n for n in range(at + 1, min(at + 4, len(lines))) if _IDENTITY.match(lines[n].text))
+    identity = next(there, at)
+    category_words = "".join([category[1], *(line.text.strip() for line in lines[at + 1 : identity])])
+    last = identity
+    while last + 1 < len(lines) and (
+        (lines[last + 1].text.startswith("   ") and not lines[last + 1].text.startswith("    "))
+        or _COMPUTER.match(lines[last + 1].text)
+    ):
+        last += 1
+    mark = next((n for n in range(at - 1, max(done, at - _WITHIN) - 1, -1) if _marks(lines[n].text)), None)
+    if mark is None:
+        first, said = _message(lines, done, at)
+        command = ""
+    else:
+        source = mark if "<<<<" in lines[mark].text else mark - 1
+        command = _command(lines[source].text) if source >= done else ""
+        place = source - 1 if source > done and _PLACE.match(lines[source - 1].text) else max(source, done)
+        behind = [line.text for line in lines[mark + 1 : at]]  # the parser's message stands below its mark
+        first, said = (place, _joined(behind)) if any(map(str.strip, behind)) else _message(lines, done, place)
+    if "NativeCommandError" not in lines[identity].text:
+        raised = _EXCEPTION.search(category_words)
+        named = _IDENTITY.match(lines[identity].text)
+        said = f"{raised[1] if raised else 'Error'}: {said.strip() or (named[1] if named else category_words)}"
+    return _Record(first, last, command, said)
+
+
+def _marks(text: str) -> bool:
+    """Return whether a line marks the place in the source line above it, or in itself as PowerShell 2 does."""
+    text = text.strip()
+    return text.startswith("+") and ("<<<<" in text or (not text.strip("+ ~") and "~" in text))
+
+
+def _command(source: str) -> str:
+    before, _, behind = source.strip().removeprefix("+").partition("<<<<")
+    words = f"{before.strip()} {behind.strip()}".strip()
+    return _REDIRECTED.sub("", words).removeprefix("... ").removesuffix(" ...").strip()
+
+
+def _message(lines: list[Line], done: int, end: int) -> tuple[int, str]:
+    """Return the first line of the message that ends before line ``end``, and its words."""
+    if end - 1 > done and not lines[end - 1].text.strip():
+        end -= 1
+    first = end
+    for n in range(end - 1, max(done, end - _BACK) - 1, -1):
+        text = lines[n].text
+        if not text.strip() or _TYPED.match(text):
+            break
+        head = _HEAD.match(text)
+        if head:
+            return n, _joined([head[1] or "", *(line.text for line in lines[n + 1 : end])], len(text))
+        if n == end - 1 or (first == n + 1 and len(text) >= _WRAPPED):
+            first = n
+    return first, _joined([line.text for line in lines[first:end]])
+
+
+def _joined(texts: Sequence[str], width: int = 0) -> str:
+    """Put together what was broken at the window's width; ``width``: the length of the whole first line."""
+    out = ""
+    for n, text in enumerate(texts):
+        before = texts[n - 1] if n else ""
+        length = width if n == 1 and width else len(before)
+        apart = out and length not in _WIDTHS and (out[-1].isascii() or text[:1].isascii())
+        out += f" {text.strip()}" if apart else text.strip() if not out else text.rstrip()
+    return out
+
+
+def _short(lines: list[Line], done: int, at: int) -> _Record | None:
+    """Read a record of PowerShell 7, whose ``Line |`` stands above the source line, the mark and the message."""
+    head = _SHORT.match(lines[at - 1].text) if at - 1 >= done else None
+    if head is None:
+        return None
+    command, said, last = "", list[str](), at
+    for n in range(at + 1, min(at + 30, len(lines))):
+        match = _SHORT_LINE.match(lines[n].text)
+        if match is None:
+            break
+        last = n
+        words = (match[2] or "").strip()
+        if match[1]:
+            command = words
+        elif words.strip("~ "):
+            said.append(words)
+    named = head[1].endswith(("Error", "Exception")) and head[1] not in {"Error", "Exception"}
+    message = f"{head[1] if named else 'Error'}: {' '.join(said)}" if said else ""
+    return _Record(at - 1, last, command.removeprefix("… ").removesuffix(" …").strip(), message)
