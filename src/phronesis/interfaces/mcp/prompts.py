@@ -18,7 +18,7 @@ from pydantic import Field
 
 from phronesis.errors import PhronesisError
 from phronesis.interfaces.mcp import result_text
-from phronesis.interfaces.mcp.request_context import Reception
+from phronesis.interfaces.mcp.request_middleware import Reception
 from phronesis.interfaces.mcp.result_budget import ResultText
 
 if TYPE_CHECKING:

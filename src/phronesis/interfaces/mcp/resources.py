@@ -13,7 +13,7 @@ from mcp.server.mcpserver.resources import ResourceSecurity
 
 from phronesis.core.serialization import as_json
 from phronesis.errors import InputError, NotFound, PhronesisError
-from phronesis.interfaces.mcp.request_context import Reception
+from phronesis.interfaces.mcp.request_middleware import Reception
 from phronesis.interfaces.mcp.result_budget import Count, record_within, rows_within
 
 Given = ParamSpec("Given")

@@ -20,7 +20,8 @@ from phronesis.core.scope import make_scope
 from phronesis.errors import InputError
 from phronesis.interfaces.mcp.graph_tools import graph_verbs
 from phronesis.interfaces.mcp.prompts import add_completion, add_prompts
-from phronesis.interfaces.mcp.request_context import Caller, Callers, DeferredMemory, Options, Reception
+from phronesis.interfaces.mcp.request_context import Caller, Callers, DeferredMemory, Options
+from phronesis.interfaces.mcp.request_middleware import Reception
 from phronesis.interfaces.mcp.resources import add_resources
 from phronesis.interfaces.mcp.tool_calls import tool_of
 from phronesis.interfaces.mcp.tools import VERBS

@@ -14,7 +14,8 @@ from pydantic import BaseModel, ValidationError
 
 from phronesis.core.serialization import as_json
 from phronesis.errors import BudgetTooSmall, PhronesisError
-from phronesis.interfaces.mcp.request_context import Caller, Options, Reception
+from phronesis.interfaces.mcp.request_context import Caller, Options
+from phronesis.interfaces.mcp.request_middleware import Reception
 from phronesis.interfaces.mcp.result_budget import Count, ResultText, record_within
 from phronesis.interfaces.mcp.result_text import ROLLBACK, context_tail
 

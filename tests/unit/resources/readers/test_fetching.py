@@ -14,7 +14,8 @@ import pytest
 from model_server import Behaviour, ModelServer, Reply, cut, not_http, redirect
 from phronesis.errors import FetchFailed, FetchRefused, MissingExtra
 from phronesis.resources.fetch_rules import Fetched, FetchRules, is_open
-from phronesis.resources.fetcher import WebFetcher, resolved
+from phronesis.resources.fetcher import WebFetcher
+from phronesis.resources.http_exchange import resolved
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
 PUBLIC = "93.184.215.14"
@@ -143,7 +144,7 @@ def test_the_host_keeps_its_name_though_an_address_is_connected_to() -> None:
 
 
 def test_the_other_end_of_a_connection_is_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("phronesis.resources.fetcher.checked", lambda *_: ["127.0.0.1"])
+    monkeypatch.setattr("phronesis.resources.http_exchange.checked", lambda *_: ["127.0.0.1"])
     with ModelServer(page()) as server:
         closed = rules(server, allow_private=False)
         with pytest.raises(FetchRefused, match="led to an address"):

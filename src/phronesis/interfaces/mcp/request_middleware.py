@@ -1,0 +1,46 @@
+"""The server's middleware: each request finds its caller, and lists no tool that the caller may not call."""
+
+from contextvars import ContextVar
+from typing import Any, Final
+
+import anyio.to_thread
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.shared.exceptions import MCPError
+from mcp.types import INVALID_PARAMS
+from pydantic import ValidationError
+
+from phronesis.interfaces.mcp.request_context import Caller, Callers, Options
+
+REMEDY: Final = "params is an object, of tools/call with name, a text, and arguments, an object"
+"""What to do about parameters of a request that are not of the protocol."""
+
+
+class Reception:
+    """The server's middleware. It keeps the request at hand for whatever answers it, in the same task or thread."""
+
+    def __init__(self, callers: Callers, options: Options) -> None:
+        self.options = options
+        self.writing: set[str] = set()
+        """The names of the tools that store or change something; whoever adds such a tool adds its name."""
+        self._callers = callers
+        self._request: ContextVar[ServerRequestContext[Any, Any]] = ContextVar("request")
+
+    async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        """Answer one request."""
+        self._request.set(ctx)
+        try:
+            result = await call_next(ctx)
+        except ValidationError as error:  # the SDK would say no more than that something is wrong
+            fault = error.errors(include_url=False, include_context=False, include_input=False)[0]
+            field = ".".join(map(str, fault["loc"])) or "params"
+            raise MCPError(INVALID_PARAMS, f"{ctx.method}: {field}: {fault['msg']}; {REMEDY}") from error
+        if ctx.method != "tools/list" or not isinstance(result, dict):  # the SDK gives it as it goes out
+            return result
+        caller = await anyio.to_thread.run_sync(self.caller)
+        if caller.may("write"):
+            return result
+        return {**result, "tools": [tool for tool in result["tools"] if tool["name"] not in self.writing]}
+
+    def caller(self) -> Caller:
+        """Return who asks; whatever `Callers` raises goes through. It may read a database: not for the event loop."""
+        return self._callers(self._request.get())

@@ -1,0 +1,177 @@
+"""Connections to judged addresses, bounded in time, and bodies that unfold within bounds.
+
+The HTTP library keeps the host's name for the request and for TLS (``Host``, SNI and the certificate); only where it
+connects to is decided here.
+"""
+
+import socket
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+import httpcore2
+import httpx2
+
+from phronesis.errors import FetchFailed, FetchRefused
+from phronesis.models.call_policy import Limits
+from phronesis.models.network import CONNECT_SECONDS, BoundedStream
+from phronesis.resources.fetch_rules import FetchRules, Resolver, checked, is_open
+
+_CODINGS: Final[Mapping[str, int]] = {"gzip": 31, "x-gzip": 31, "deflate": 15}
+"""zlib's window bits for each coding; ``deflate`` is zlib's form (RFC 9110, 8.4.1.2), raw from servers that err."""
+
+_RAW_DEFLATE: Final = -15
+_PIECE: Final = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer as it came: header names in small letters; the body is read within ``exchange``."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class JudgedBackend(httpcore2.NetworkBackend):
+    """Connects to what the rules allow. Each connection is made to an address, and its other end looked at again."""
+
+    def __init__(self, rules: FetchRules, limits: Limits, resolve: Resolver) -> None:
+        self._plain = httpcore2.SyncBackend()
+        self._rules = rules
+        self._limits = limits
+        self._resolve = resolve
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ARG002 - the limits say how long
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+    ) -> httpcore2.NetworkStream:
+        """Return a connection to the first of the host's addresses that takes one; FetchRefused for a closed one."""
+        addresses = checked(host, self._resolve(host, port), self._rules)
+        failed: Exception = httpcore2.ConnectError("no address")
+        for address in addresses:
+            self._limits.check()
+            wait = min(CONNECT_SECONDS, max(self._limits.left, 0.001))
+            try:
+                plain = self._plain.connect_tcp(address, port, wait, local_address, socket_options)
+            except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
+                failed = error
+                continue
+            peer = plain.get_extra_info("server_addr")
+            if not peer or not is_open(str(peer[0]), self._rules):
+                plain.close()
+                raise FetchRefused(
+                    f"url: {host} led to an address that is not allowed", field="url",
+                    details={"rule": "allow_private", "host": host},
+                )  # fmt: skip
+            return BoundedStream(plain, lambda: self._limits)
+        raise failed
+
+
+def resolved(host: str, port: int) -> list[str]:
+    """Return a host's addresses by the system's resolver; it cannot be cut short."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return []
+    return list(dict.fromkeys(str(address[0]) for *_, address in found))
+
+
+def exchange(url: httpx2.URL, rules: FetchRules, limits: Limits, resolve: Resolver) -> Answer:
+    """Ask for a URL, and give the answer; its body only when it is of success. No redirect is followed here."""
+    context = httpcore2.default_ssl_context() if url.scheme == "https" else None
+    backend = JudgedBackend(rules, limits, resolve)
+    with httpcore2.ConnectionPool(ssl_context=context, max_connections=1, network_backend=backend) as pool:
+        sent = httpcore2.Request(
+            b"GET",
+            httpcore2.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path),
+            headers=[
+                (b"host", url.netloc),
+                (b"user-agent", rules.user_agent.encode("ascii", "replace")),
+                (b"accept", b"text/html, text/markdown, text/plain, application/pdf, */*;q=0.5"),
+                (b"accept-encoding", b"gzip, deflate"),
+            ],
+        )
+        response = pool.handle_request(sent)
+        with closing(cast("Any", response.stream)):
+            headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
+            if response.status != httpx2.codes.OK:
+                return Answer(response.status, headers, b"")
+            told = headers.get("content-length", "")
+            if told.isdecimal() and int(told) > rules.max_bytes:
+                raise too_large(rules)
+            _check_type(headers, rules)
+            body = bytearray()
+            for part in _unfolded(cast("Iterable[bytes]", response.stream), headers, rules):
+                body += part
+                if len(body) > rules.max_bytes:
+                    raise too_large(rules)
+        return Answer(response.status, headers, bytes(body))
+
+
+def too_large(rules: FetchRules) -> FetchRefused:
+    """Return the error of a body that is larger than the rules allow."""
+    return FetchRefused(
+        f"url: it gives more than {rules.max_bytes:,} bytes; raise max_bytes, or name a smaller document",
+        field="url",
+        details={"rule": "max_bytes", "max_bytes": rules.max_bytes},
+    )
+
+
+def media_type(headers: Mapping[str, str]) -> str:
+    """Return the type that an answer says it has, without parameters; "" when it says none."""
+    return headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def _check_type(headers: Mapping[str, str], rules: FetchRules) -> None:
+    told = media_type(headers)
+    if told and not any(_fits(told, allowed) for allowed in rules.content_types):
+        raise FetchRefused(
+            "url: what it gives is of a type that is not fetched; add it to content_types, or name another document",
+            field="url",
+            details={"rule": "content_types", "content_type": told[:100]},
+        )
+
+
+def _fits(told: str, allowed: str) -> bool:
+    before, star, behind = allowed.lower().partition("*")
+    if not star:
+        return told == before
+    return len(told) > len(before) + len(behind) and told.startswith(before) and told.endswith(behind)
+
+
+def _unfolded(parts: Iterable[bytes], headers: Mapping[str, str], rules: FetchRules) -> Iterator[bytes]:
+    """Return a body as it was before it was compressed, in pieces: a small body may unfold into gigabytes."""
+    coding = headers.get("content-encoding", "identity").strip().lower()
+    if coding in {"", "identity"}:
+        yield from parts
+        return
+    if coding not in _CODINGS:
+        raise FetchFailed("url: it is compressed in a way that was not asked for", field="url")
+    unfolding: Any = None
+    came = 0
+    try:
+        for part in parts:
+            came += len(part)
+            if came > rules.max_bytes:
+                raise too_large(rules)
+            if unfolding is None and part:
+                # The first byte of zlib's form says so in its low half (RFC 1950); raw deflate seldom does.
+                raw = coding == "deflate" and part[0] & 0x0F != zlib.DEFLATED
+                unfolding = zlib.decompressobj(_RAW_DEFLATE if raw else _CODINGS[coding])
+            left = part
+            while left and not unfolding.eof:
+                yield unfolding.decompress(left, _PIECE)
+                left = unfolding.unconsumed_tail
+        while unfolding is not None and not unfolding.eof and (rest := unfolding.decompress(b"", _PIECE)):
+            yield rest
+    except zlib.error as error:
+        raise FetchFailed("url: what it gives cannot be unfolded", field="url") from error
+    if unfolding is not None and not unfolding.eof:
+        raise FetchFailed("url: what it gives was cut off", field="url")
