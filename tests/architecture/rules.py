@@ -49,6 +49,8 @@ _SQL = re.compile(
     re.DOTALL,
 )
 _VAGUE_NAME = re.compile(r"^_*(utils?|helpers?)$|_(utils?|helpers?)$|^_*(utils?|helpers?)_|Manager|^_*Base[A-Z]")
+_UNSEARCHABLE = frozenset("told said given shown kept held once one how aside standing saying telling keeping".split())
+"""Names of modules that nobody would search for: a module is a noun of its field."""
 _UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX)\b")
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -148,7 +150,7 @@ def exceptions_are_named(module: Module) -> Iterator[str]:
 def names_say_what_things_do(module: Module) -> Iterator[str]:
     """A name that fits anything attracts everything."""
     for part in PurePosixPath(module.path).with_suffix("").parts:
-        if _VAGUE_NAME.search(part):
+        if _VAGUE_NAME.search(part) or part in _UNSEARCHABLE:
             yield f"{module.path}: the name {part!r} says nothing"
     for node in ast.walk(module.tree):
         if isinstance(node, Function | ast.ClassDef) and _VAGUE_NAME.search(node.name):
@@ -162,6 +164,12 @@ def nothing_is_left_for_later(module: Module) -> Iterator[str]:
             yield f"{module.path}:{token.start[0]} {token.string}"
 
 
+def packages_say_what_belongs_there(module: Module) -> Iterator[str]:
+    """A package's docstring is the first thing that a newcomer reads of it."""
+    if PurePosixPath(module.path).name == "__init__.py" and not ast.get_docstring(module.tree):
+        yield f"{module.path}: no docstring"
+
+
 RULES: tuple[Rule, ...] = (
     module_is_short,
     functions_are_short,
@@ -171,6 +179,7 @@ RULES: tuple[Rule, ...] = (
     databases_are_behind_store,
     exceptions_are_named,
     names_say_what_things_do,
+    packages_say_what_belongs_there,
     nothing_is_left_for_later,
 )
 

@@ -50,6 +50,8 @@ BAD: list[tuple[Rule, str, str]] = [
     (rules.exceptions_are_named, "worker.py", "with contextlib.suppress(Exception):\n    f()"),
     (rules.names_say_what_things_do, "core/utils.py", ""),
     (rules.names_say_what_things_do, "core/text_helpers.py", ""),
+    (rules.names_say_what_things_do, "core/saying.py", ""),
+    (rules.packages_say_what_belongs_there, "core/__init__.py", "x = 1"),
     (rules.names_say_what_things_do, "helpers/a.py", ""),
     (rules.names_say_what_things_do, "core/a.py", "class LaneManager: ..."),
     (rules.names_say_what_things_do, "core/a.py", "class _BaseStore: ..."),
@@ -83,6 +85,7 @@ GOOD: list[tuple[Rule, str, str]] = [
     (rules.exceptions_are_named, "worker.py", "try:\n    f()\nexcept BaseException:\n    undo()\n    raise"),
     (rules.names_say_what_things_do, "core/a.py", "class Baseline: ...\nclass Database: ...\ndef manage(): ..."),
     (rules.names_say_what_things_do, "core/a.py", "class Settings(BaseModel): ..."),
+    (rules.packages_say_what_belongs_there, "core/a.py", "x = 1"),
     (rules.nothing_is_left_for_later, "engine/a.py", "MARKERS = ('TODO', 'FIXME')  # words that name a task"),
 ]
 
