@@ -49,7 +49,24 @@ _SQL = re.compile(
     re.DOTALL,
 )
 _VAGUE_NAME = re.compile(r"^_*(utils?|helpers?)$|_(utils?|helpers?)$|^_*(utils?|helpers?)_|Manager|^_*Base[A-Z]")
-_UNSEARCHABLE = frozenset("told said given shown kept held once one how aside standing saying telling keeping".split())
+_UNSEARCHABLE = frozenset(
+    [
+        "told",
+        "said",
+        "given",
+        "shown",
+        "kept",
+        "held",
+        "once",
+        "one",
+        "how",
+        "aside",
+        "standing",
+        "saying",
+        "telling",
+        "keeping",
+    ]
+)
 """Names of modules that nobody would search for: a module is a noun of its field."""
 _UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX)\b")
 
