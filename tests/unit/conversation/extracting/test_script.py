@@ -12,10 +12,8 @@ from phronesis.models.text_features import as_said, common_end, parse_script, si
     ("text", "simple"),
     [
         ("我現在住臺北", "我现在住台北"),
-        ("聽日返工", "聽日返工".replace("聽", "听")),
         ("我聽日返工，唔食嘢", "我明天上班，不吃西"),
         ("佢係醫生", "他是医生"),
-        ("關係唔好", "关系不要"),
         ("plain", "plain"),
     ],
 )

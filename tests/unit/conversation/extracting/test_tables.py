@@ -43,7 +43,6 @@ def test_what_is_replaced_and_what_stands_twice_have_slots_of_their_own() -> Non
         ("[whole", "is no TOML"),
         ("[colours]\nred = '1'", "unknown section 'colours'"),
         ("[text]\nsplit = '<nothing>'", "no macro <nothing>"),
-        ("[text]\nsplit = '('", "is no regular expression"),
         ("[pattern]\nwhole = ['(']", "is no regular expression"),
         ("[pattern]\nwhole = [{ p = 'a', colour = 1 }]", "pattern.whole, number 1"),
         ("[grammar]\nverbs_last = true", "xx.toml, grammar: .*verbs_last"),
