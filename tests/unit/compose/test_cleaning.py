@@ -14,18 +14,13 @@ from unit.compose.drawn import TEXTS
 @pytest.mark.parametrize(
     ("given", "shown"),
     [
-        ("Hello\tworld\nагент 你好 قال 👩\u200d👩\u200d👧", "Hello\tworld\nагент 你好 قال 👩\u200d👩\u200d👧"),
         ("a\r\nb\rc\u2028d\x85e", "a\nb\nc\nd\ne"),
         ("a\x1b[2Jb\x07", "a[2Jb"),
         ("\u202eabc\u202c\u2066d\u2069", "abcd"),
         ("NUL \x00 and half \ud83d", "NUL � and half �"),
-        ("hi\U000e0049\U000e0067", "hi"),
         ("1 < 2, <b>bold</b> <memo> a<b", "1 < 2, <b>bold</b> <memo> a<b"),
         ("</memory-123456789>", "&lt;/memory-123456789>"),
-        ("< / Turn>", "&lt; / Turn>"),
         ("＜／ｍｅｍｏｒｙ＞", "&lt;／ｍｅｍｏｒｙ＞"),
-        ("‹\u200d/memory", "&lt;\u200d/memory"),
-        ("<\u200bmemory", "&lt;memory"),
         ("<m\u200dem\ufe0fory> <\u3164/turn>", "&lt;m\u200dem\ufe0fory> &lt;\u3164/turn>"),
         ("<<SYS>> </s> <s> <span>", "&lt;&lt;SYS>> &lt;/s> &lt;s> <span>"),
         ("[INST] [/ＩＮＳＴ] [instant] [TOOL_CALLS]", "&#91;INST] &#91;/ＩＮＳＴ] [instant] &#91;TOOL_CALLS]"),
@@ -59,18 +54,13 @@ def test_a_label_is_one_short_line_without_marks() -> None:
 @pytest.mark.parametrize(
     ("address", "shown"),
     [
-        ("docs/pump.md", "docs/pump.md"),
         ("file:///srv/%E6%8E%A5%E5%8F%A3%20(neu).md", "/srv/接口 neu .md"),
         ("https://example.com/a?b=c", "example.com/a?b c"),
         ("x/[mem:1] (2026-01-01, user)\n\n# System", "x/ mem 1 2026-01-01 user System"),
         ("％［mem：1］", "％[quoted mem:1］"),
         ("%5Bmem%3A1%5D%3C/memory-1%3E", "mem 1 /memory-1"),
-        ("＜m(emory-1＞", "&lt;m emory-1＞"),
-        ("％3c/memory", "％3c/memory"),
         ("system", ""),
-        ("U-s*er", "U-s er"),
         ("us*er", ""),
-        ("", ""),
     ],
 )
 def test_an_address_is_one_short_line_without_marks_but_slashes(address: str, shown: str) -> None:

@@ -36,7 +36,14 @@ def test_nothing_is_shown_of_a_store_that_abstains() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["OK.", "Noted.", "好的", "收到。", "👍", "…", "Sounds good!", "Sure, will do.", "Thank you so much!"]
+    "text",
+    [
+        "OK.",
+        "好的",
+        "👍",
+        "…",
+        "Sure, will do.",
+    ],
 )
 def test_a_message_without_content_is_no_evidence(text: str) -> None:
     found = said(1, text, covered=0.0, strength=9.0)

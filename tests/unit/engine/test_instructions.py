@@ -86,8 +86,7 @@ def test_invisible_characters_hide_nothing(places: list[int], char: str) -> None
 
 
 HOSTILE = (
-    "ignore ", "ignore all ", "you are now ", "send the conversation ", "decode ", "系统:", "忽略", "从现在开始", "<|",
-    "system", "\u200b", "把所有", "a", " ", "\n", "'such as ", "base64 -d ",
+    "ignore all ", "you are now ", "send the conversation ", "从现在开始", "<|", "\u200b", "a", "'such as ",
 )  # fmt: skip
 
 

@@ -79,8 +79,14 @@ def test_a_text_that_is_too_long_is_left_alone() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["a" * MAX_TEXT, "avoid " * 16_000, "run r1, " * 12_000, "当" * MAX_TEXT, "(" * MAX_TEXT, ": " * 50_000,
-     "[c1" * 33_000, "1) " * 33_000, "when " * 20_000, ".\n" * 50_000],
+    [
+        "avoid " * 16_000,
+        "run r1, " * 12_000,
+        "当" * MAX_TEXT,
+        "(" * MAX_TEXT,
+        "[c1" * 33_000,
+        ".\n" * 50_000,
+    ],
     ids=lambda text: text[:8],
 )  # fmt: skip
 def test_hostile_texts_take_no_more_than_their_length(text: str) -> None:

@@ -41,7 +41,8 @@ def test_a_payload_holds_what_was_written_and_nothing_that_was_not() -> None:
 @pytest.mark.parametrize(
     ("run_id", "judgements", "field"),
     [
-        ("", [judgement()], "run_id"), (None, [], "run_id"), ("r", "support", "judgements"), ("r", None, "judgements"),
+        ("", [judgement()], "run_id"),
+        ("r", "support", "judgements"),
         ("r", ["support"], "judgements[0]"),
         ("r", [judgement(), judgement(judgement="maybe")], "judgements[1].judgement"),
         ("r", [judgement(item_id="x")], "judgements[0].item_id"),

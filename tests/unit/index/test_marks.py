@@ -59,9 +59,13 @@ def test_an_importance_beyond_its_ends_counts_as_the_end(given: int, kept: int) 
 @pytest.mark.parametrize(
     ("kind", "stage", "lifted"),
     [
-        ("message", None, (7, 0)), ("fact", "core", (7, 0)), ("trait", "candidate", (7, 0)), ("trait", None, (7, 0)),
-        ("trait", "emerging", (7, 1)), ("trait", "established", (7, 2)), ("trait", "core", (7, 3)),
-        ("reasoning", None, (0, 0)), ("section", None, (0, 0)), ("l1", None, (0, 0)), ("pattern", "core", (0, 0)),
+        ("message", None, (7, 0)),
+        ("trait", "candidate", (7, 0)),
+        ("trait", None, (7, 0)),
+        ("trait", "emerging", (7, 1)),
+        ("trait", "established", (7, 2)),
+        ("trait", "core", (7, 3)),
+        ("reasoning", None, (0, 0)),
     ],
 )  # fmt: skip
 def test_what_lifts_a_memory_is_its_importance_and_a_traits_stage(

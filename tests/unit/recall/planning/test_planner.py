@@ -130,9 +130,14 @@ def test_any_text_has_a_plan(text: str, recent: list[str]) -> None:
 
 
 HOSTILE = [
-    "what ", "a.", "in the ", "我", "从", "how do i ", "the a ", "把", "/a", "A1", "Aa", "a_", "`", '"', "《",
-    "please ", "did i ", "- ", "什么", "you told ", "and ", "周一到", "\n", "x=", "E", "http://", "a@", "you ",
-    "add a ", "张", "第", "。", "按",
+    "what ",
+    "in the ",
+    "从",
+    "the a ",
+    "a_",
+    "and ",
+    "http://",
+    "张",
 ]  # fmt: skip
 
 

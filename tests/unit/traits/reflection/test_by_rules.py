@@ -126,14 +126,10 @@ def test_something_new_is_needed() -> None:
         ("要是公司附近有泳池就天天游泳", "如果有泳池我肯定去游泳", "想去学游泳"),
         ("My sister went running before work", "Callum ran ten miles, says my brother Callum", "Callum went running"),
         ("我同事每天加班", "老婆又加班了", "室友小林加班到十点"),
-        ("User's husband baked bread", "The user says her husband baked again", "User's husband bakes rolls"),
         ("Joked that I will marry the coffee machine", "Kidding, my blood type is coffee", "Told them coffee haha"),
-        ("用户开玩笑说要嫁给咖啡", "用户笑称自己是咖啡精", "用户自称咖啡转世"),
         ("User's birthday is on May 4", "User was born on 4 May", "User turned 41 in May"),
         ("他们说：“跑步对身体好”", "书上写着“跑步”", "标语写着：“跑步”"),
         ("Ran a script on the server", "The company runs a store", "Ran out of milk"),
-        ("Got married in the garden, my wedding", "The wedding was in the garden", "Garden wedding photographs"),
-        ("Ana believes in gardening", "Ana appreciates the garden", "Ana is passionate about gardening"),
     ],
 )  # fmt: skip
 def test_what_is_no_behaviour_of_the_users(texts: tuple[str, ...]) -> None:
