@@ -15,7 +15,6 @@ from pumping import patterns_of, pumps
 
 LENGTH: Final = 6_400
 PUMPS: Final = 24
-SEEN: Final = set[re.Pattern[str]]()
 WORTH_A_LOOK: Final = 0.02
 """Seconds from which on the cost of a text is compared with that of a shorter one."""
 
@@ -41,18 +40,14 @@ MODULES: Final = sorted(
 )  # fmt: skip
 
 
-ROOMS: Final = sorted({name.split(".")[1] for name in MODULES})
-
-
-@pytest.mark.parametrize("room", ROOMS)
-def test_the_time_of_an_expression_goes_with_the_length_of_its_text(room: str) -> None:
-    for name in (one for one in MODULES if one.split(".")[1] == room):
+def test_the_time_of_an_expression_goes_with_the_length_of_its_text() -> None:
+    seen = set[re.Pattern[str]]()
+    for name in MODULES:
         short = name.removeprefix("phronesis.")
         length = next((most for start, most in BOUNDED.items() if short.startswith(start)), None)
-        for pattern in patterns_of(importlib.import_module(name)):
-            if pattern not in SEEN:
-                _hold(pattern, LENGTH if length is None else length, power=1 if length is None else 2)
-            SEEN.add(pattern)
+        for pattern in set(patterns_of(importlib.import_module(name))) - seen:
+            _hold(pattern, LENGTH if length is None else length, power=1 if length is None else 2)
+            seen.add(pattern)
 
 
 def _hold(pattern: re.Pattern[str], length: int, *, power: int = 1) -> None:

@@ -17,10 +17,10 @@ NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 ITEM = Item(id="i1", kind="fact", content="茶 is tea", entry_id="e1", recorded_at=NOW, updated_at=NOW, trust=Trust.TOOL)
 
 
-@pytest.mark.parametrize("trust", list(Trust))
-def test_an_item_reads_back_as_it_was(trust: Trust) -> None:
-    item = replace(ITEM, trust=trust, valid_from=NOW, metadata={"a": [1, {"b": None}]})
-    assert decoded_item(item.to_dict()) == item
+def test_an_item_reads_back_as_it_was() -> None:
+    for trust in Trust:
+        item = replace(ITEM, trust=trust, valid_from=NOW, metadata={"a": [1, {"b": None}]})
+        assert decoded_item(item.to_dict()) == item
 
 
 @pytest.mark.parametrize("kind", sorted(RECORD_OF_KIND))

@@ -133,21 +133,25 @@ def test_the_heading_says_who_when_how_far_trusted_what_ended_it_and_what_disput
 MANUAL = {"title": "Pump manual", "path": ["Pump manual", "Resetting"], "uri": "docs/pump.md", "lines": [7, 9]}
 
 
-@pytest.mark.parametrize(
-    ("fields", "where"),
-    [
+def test_a_section_says_where_it_stands() -> None:
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"data": MANUAL, "source_ref": "docs/pump.md#L7-L9"}, ", Pump manual › Resetting, docs/pump.md L7-L9"),
         ({"data": MANUAL, "source_ref": "docs/pump.md#resetting"}, ", Pump manual › Resetting, docs/pump.md"),
         ({"data": {**MANUAL, "uri": "entry:1"}, "source_ref": "entry:1#L7"}, ", Pump manual › Resetting, L7"),
         ({"data": {"path": []}, "source_ref": "https://kb.example/x#L3"}, ", kb.example/x L3"),
         ({"data": {"title": "system", "path": ["\u202e"], "uri": "tool"}, "source_ref": "tool"}, ""),
-        ({"data": {"title": "接口 (规范)", "path": [7], "uri": "规范.md"}, "source_ref": "规范.md#L1",
-          "ended": "superseded"}, ", 接口 规范, 规范.md L1, superseded"),
-    ],
-)  # fmt: skip
-def test_a_section_says_where_it_stands(fields: dict[str, Any], where: str) -> None:
-    section = evidence_of("Hold the button.", role=None, kind="section", trust=Trust.EXTERNAL, **fields)
-    assert f"] (2026-05-01, section, external{where}) Hold the button.\n" in composed(evidence=[section]).text
+        (
+            {
+                "data": {"title": "接口 (规范)", "path": [7], "uri": "规范.md"},
+                "source_ref": "规范.md#L1",
+                "ended": "superseded",
+            },
+            ", 接口 规范, 规范.md L1, superseded",
+        ),
+    ]
+    for fields, where in cases:
+        section = evidence_of("Hold the button.", role=None, kind="section", trust=Trust.EXTERNAL, **fields)
+        assert f"] (2026-05-01, section, external{where}) Hold the button.\n" in composed(evidence=[section]).text
 
 
 def test_a_long_section_is_shown_from_the_chunk_that_was_found() -> None:

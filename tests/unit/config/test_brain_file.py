@@ -116,9 +116,8 @@ def test_every_mistake_is_told_with_its_line(folder: Path) -> None:
     assert told.details["mistakes"] == told.message.splitlines()
 
 
-@pytest.mark.parametrize(
-    ("content", "field", "line", "says"),
-    [
+def test_what_yaml_makes_doubtful_is_refused(folder: Path) -> None:
+    cases: list[tuple[str | bytes, str, int, str]] = [
         ("a: 1\nroles:\n\textract: rules", "policy", 3, "a tab stands where blanks must"),
         ("version: 1\nroles: {plan: rules", "policy", 2, "a quote or bracket that is not closed"),
         ("a: 1\nb: c: d", "policy", 2, "is not YAML: mapping values are not allowed here"),
@@ -134,33 +133,32 @@ def test_every_mistake_is_told_with_its_line(folder: Path) -> None:
         ("version: 01", "policy.version", 1, "version is no plain number: '01'"),
         ("version: 3", "policy.version", 1, "version must be 1, not 3"),
         ("version: 1\nroles:\n", "policy.roles", 2, "roles is empty"),
-    ],
-)  # fmt: skip
-def test_what_yaml_makes_doubtful_is_refused(
-    folder: Path, content: str | bytes, field: str, line: int, says: str
-) -> None:
-    told = refused(content)
-    assert told.field == field
-    assert f"brain.yml, line {line}: " in told.message
-    assert says in told.message
-    assert len(told.message) < 300
+    ]
+    for content, field, line, says in cases:
+        told = refused(content)
+        assert told.field == field
+        assert f"brain.yml, line {line}: " in told.message
+        assert says in told.message
+        assert len(told.message) < 300
 
 
 def test_several_doubtful_names_are_all_told(folder: Path) -> None:
     assert len(refused("on: 1\noff: 2\nyes: 3").message.splitlines()) == 3
 
 
-@pytest.mark.parametrize(
-    ("content", "says"),
-    [
-        ("", "is empty"), ("# nothing yet\n", "is empty"), ("~", "is empty"), ("- a", "holds a list"),
-        ("word", "holds a text"), ("5", "holds a number"),
-    ],
-)  # fmt: skip
-def test_a_file_is_a_mapping(folder: Path, content: str, says: str) -> None:
-    told = refused(content)
-    assert told.message == f"brain.yml: the file {says}; a policy is a mapping: begin with 'version: 1'"
-    assert told.field == "policy"
+def test_a_file_is_a_mapping(folder: Path) -> None:
+    cases: list[tuple[str, str]] = [
+        ("", "is empty"),
+        ("# nothing yet\n", "is empty"),
+        ("~", "is empty"),
+        ("- a", "holds a list"),
+        ("word", "holds a text"),
+        ("5", "holds a number"),
+    ]
+    for content, says in cases:
+        told = refused(content)
+        assert told.message == f"brain.yml: the file {says}; a policy is a mapping: begin with 'version: 1'"
+        assert told.field == "policy"
 
 
 def test_a_file_has_a_size(folder: Path) -> None:
@@ -169,21 +167,19 @@ def test_a_file_has_a_size(folder: Path) -> None:
     assert "larger than 1 MB" in refused("version: 1\n" + comment + "#").message
 
 
-@pytest.mark.parametrize(
-    ("path", "says"),
-    [
+def test_a_file_that_cannot_be_read_is_named(folder: Path) -> None:
+    cases: list[tuple[str, str]] = [
         ("nowhere.yml", "nowhere.yml: there is no such file; give the path of a brain.yml"),
         ("folder.yml", "'folder.yml' cannot be read: Is a directory; give a file"),
         ("a\0b.yml", "cannot be read: no file can have this name"),
         ("a" * 5000 + ".yml", "cannot be read: File name too long"),
-    ],
-)
-def test_a_file_that_cannot_be_read_is_named(folder: Path, path: str, says: str) -> None:
+    ]
     (folder / "folder.yml").mkdir()
-    with pytest.raises(InputError) as told:
-        load_settings("sqlite://", tenant=None, policy=path)
-    assert says in told.value.message
-    assert told.value.field == "policy"
+    for path, says in cases:
+        with pytest.raises(InputError) as told:
+            load_settings("sqlite://", tenant=None, policy=path)
+        assert says in told.value.message
+        assert told.value.field == "policy"
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")

@@ -86,19 +86,17 @@ def test_a_policy_survives_its_own_dump() -> None:
     assert load(policy) is policy
 
 
-@pytest.mark.parametrize(
-    ("given", "url"),
-    [
+def test_a_gateway_knows_where_it_is() -> None:
+    cases: list[tuple[dict[str, Any], str]] = [
         (LOCAL, "http://127.0.0.1:11434/v1"),
         ({"kind": "openai", "api_key_env": "KEY"}, "https://api.openai.com/v1"),
         ({"kind": "openai", "base_url": "HTTP://[::1]:8000/v1/"}, "HTTP://[::1]:8000/v1"),
         ({"kind": "ollama", "base_url": "https://models.example/v1"}, "https://models.example/v1"),
-    ],
-)
-def test_a_gateway_knows_where_it_is(given: dict[str, Any], url: str) -> None:
-    gateway = load({"gateways": {"g": given}}).gateways["g"]
-    assert gateway.base_url == url
-    assert (gateway.timeout, gateway.tries, gateway.concurrency) == (60.0, 3, 2)
+    ]
+    for given, url in cases:
+        gateway = load({"gateways": {"g": given}}).gateways["g"]
+        assert gateway.base_url == url
+        assert (gateway.timeout, gateway.tries, gateway.concurrency) == (60.0, 3, 2)
 
 
 def test_a_server_without_a_url_is_not_taken_for_openai() -> None:
@@ -134,18 +132,17 @@ WRONG: list[tuple[dict[Any, Any], str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("policy", "field", "says"), WRONG, ids=range(len(WRONG)))
-def test_a_mistake_names_its_field_and_what_must_stand_there(policy: dict[Any, Any], field: str, says: str) -> None:
-    told = refused(policy)
-    assert told.field == f"policy.{field}"
-    assert says in told.message
-    assert told.message.startswith("policy")
-    assert told.message.count("\n") == 0
+def test_a_mistake_names_its_field_and_what_must_stand_there() -> None:
+    for policy, field, says in WRONG:
+        told = refused(policy)
+        assert told.field == f"policy.{field}"
+        assert says in told.message
+        assert told.message.startswith("policy")
+        assert told.message.count("\n") == 0
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
+def test_a_url_that_cannot_be_asked_or_holds_a_secret_is_refused_unshown() -> None:
+    cases: list[str] = [
         "127.0.0.1:11434",
         "ftp://h/v1",
         "http://",
@@ -154,21 +151,21 @@ def test_a_mistake_names_its_field_and_what_must_stand_there(policy: dict[Any, A
         "http://h/v1?key=hunter2",
         "http://user:hunter2@h/v1",
         "http://h/v 1",
-    ],
-)  # fmt: skip
-def test_a_url_that_cannot_be_asked_or_holds_a_secret_is_refused_unshown(url: str) -> None:
-    told = refused(with_gateway(base_url=url))
-    assert told.field == "policy.gateways.g.base_url"
-    assert "hunter2" not in _everything(told)
+    ]
+    for url in cases:
+        told = refused(with_gateway(base_url=url))
+        assert told.field == "policy.gateways.g.base_url"
+        assert "hunter2" not in _everything(told)
 
 
-@pytest.mark.parametrize("pasted", ["sk-proj-1234", "hf_abcdefghijKLMNOP1234567890", "", "A B", "1A", "$KEY", "KEY\n"])
-def test_what_is_no_name_of_a_variable_is_refused_unshown(pasted: str) -> None:
-    told = refused(with_gateway(api_key_env=pasted))
-    assert told.field == "policy.gateways.g.api_key_env"
-    assert "must be the name of an environment variable" in told.message
-    if len(pasted) > len("KEY\n"):
-        assert pasted not in _everything(told)
+def test_what_is_no_name_of_a_variable_is_refused_unshown() -> None:
+    cases: list[str] = ["sk-proj-1234", "hf_abcdefghijKLMNOP1234567890", "", "A B", "1A", "$KEY", "KEY\n"]
+    for pasted in cases:
+        told = refused(with_gateway(api_key_env=pasted))
+        assert told.field == "policy.gateways.g.api_key_env"
+        assert "must be the name of an environment variable" in told.message
+        if len(pasted) > len("KEY\n"):
+            assert pasted not in _everything(told)
 
 
 @pytest.mark.parametrize("policy", [with_gateway(api_key="hunter2"), with_gateway(timeout="hunter2")])
@@ -282,9 +279,8 @@ def test_it_completes_no_conversation() -> None:
     assert "completes no conversation" in str(told)
 
 
-@pytest.mark.parametrize(
-    ("given", "field", "words"),
-    [
+def test_an_index_of_claims_says_where_it_is() -> None:
+    cases: list[tuple[dict[str, Any], str, str]] = [
         ({"backend": "chroma"}, "index", "needs path or url"),
         ({"backend": "chroma", "path": "x", "url": "http://h:8000"}, "index", "one of them"),
         ({"path": "x"}, "index", "needs backend: chroma"),
@@ -293,13 +289,12 @@ def test_it_completes_no_conversation() -> None:
         ({"backend": "chroma", "url": "http://me:hunter2@h"}, "index.url", "user or password"),
         ({"backend": "chroma", "url": "http://h:8000/under"}, "index.url", "takes no path"),
         ({"backend": "faiss"}, "index.backend", "chroma"),
-    ],
-)
-def test_an_index_of_claims_says_where_it_is(given: dict[str, Any], field: str, words: str) -> None:
-    told = refused({"reasoning": {"index": given}})
-    assert told.field == f"policy.reasoning.{field}"
-    assert words in told.message
-    assert "hunter2" not in told.message
+    ]
+    for given, field, words in cases:
+        told = refused({"reasoning": {"index": given}})
+        assert told.field == f"policy.reasoning.{field}"
+        assert words in told.message
+        assert "hunter2" not in told.message
 
 
 def test_the_index_of_claims_is_the_database_unless_another_is_named() -> None:
@@ -320,9 +315,8 @@ def test_traits_are_reflected_on_daily_and_never_on_sensitive_matters() -> None:
     assert load({"traits": {"sensitive": {"topics": []}}}).traits.sensitive.topics == ()
 
 
-@pytest.mark.parametrize(
-    ("given", "field", "words"),
-    [
+def test_rules_for_traits_that_cannot_be_are_refused() -> None:
+    cases: list[tuple[dict[str, Any], str, str]] = [
         ({"importance": 0}, "importance", "must be at least 1, not 0"),
         ({"hours": 8761}, "hours", "must be at most 8760"),
         ({"background": "no"}, "background", "must be true or false"),
@@ -330,12 +324,11 @@ def test_traits_are_reflected_on_daily_and_never_on_sensitive_matters() -> None:
         ({"sensitive": {"also": ["x" * 201]}}, "sensitive.also.0", "must have at most 200 characters"),
         ({"sensitive": {"allow": [" . "]}}, "sensitive.allow.0", "must hold a letter or a digit"),
         ({"sensitive": {"deny": ["x"]}}, "sensitive.deny", "there are topics, also, allow"),
-    ],
-)
-def test_rules_for_traits_that_cannot_be_are_refused(given: dict[str, Any], field: str, words: str) -> None:
-    told = refused({"traits": given})
-    assert told.field == f"policy.traits.{field}"
-    assert words in told.message
+    ]
+    for given, field, words in cases:
+        told = refused({"traits": given})
+        assert told.field == f"policy.traits.{field}"
+        assert words in told.message
 
 
 def test_what_is_archived_is_downweighted_first() -> None:
@@ -354,21 +347,19 @@ def test_kinds_that_are_not_named_fade_as_they_would_without_a_policy() -> None:
     assert own.of_kind("decision")["half_life_days"] == 365.0
 
 
-@pytest.mark.parametrize(
-    ("given", "field", "words"),
-    [
+def test_rules_for_forgetting_that_cannot_be_are_refused() -> None:
+    cases: list[tuple[dict[str, Any], str, str]] = [
         ({"half_life_days": 0}, "half_life_days", "must be more than 0, not 0"),
         ({"archive_below": 2}, "archive_below", "must be at most 1"),
         ({"background": "yes"}, "background", "must be true or false"),
         ({"kinds": []}, "kinds", "must be a mapping of fields, not a list"),
         ({"kinds": {"message": {"half_life": 3}}}, "kinds.message.half_life", "unknown field 'half_life'"),
         ({"kinds": {"trait": {"never": True}}}, "kinds.trait", "must be message, fact, episodic"),
-    ],
-)
-def test_rules_for_forgetting_that_cannot_be_are_refused(given: dict[str, Any], field: str, words: str) -> None:
-    told = refused({"forgetting": given})
-    assert told.field == f"policy.forgetting.{field}"
-    assert words in told.message
+    ]
+    for given, field, words in cases:
+        told = refused({"forgetting": given})
+        assert told.field == f"policy.forgetting.{field}"
+        assert words in told.message
 
 
 def test_the_law_of_the_policy_has_a_rule_for_each_kind() -> None:

@@ -17,19 +17,17 @@ def part(*, returning: tuple[str, ...] = (), opposed: frozenset[str] = frozenset
                 frozenset({4}))  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("group", "pattern"),
-    [
+def test_a_group_with_the_events_of_a_pattern_of_its_kind_is_that_pattern() -> None:
+    cases: list[tuple[Found, str | None]] = [
         (Found([1, 3]), "p"),
         (Found([1, 3], ("situation",)), "s"),
         (Found([1, 3], ("attempt",)), None),
         (Found([1, 2, 3]), None),
         (Found([1, 2]), None),
         (Found([1, 3, 4]), None),
-    ],
-)
-def test_a_group_with_the_events_of_a_pattern_of_its_kind_is_that_pattern(group: Found, pattern: str | None) -> None:
-    assert part().stays(group) == pattern
+    ]
+    for group, pattern in cases:
+        assert part().stays(group) == pattern
 
 
 def test_what_is_opposed_is_told_anew() -> None:

@@ -86,7 +86,10 @@ def test_invisible_characters_hide_nothing(places: list[int], char: str) -> None
 
 
 HOSTILE = (
-    "ignore all ", "you are now ", "send the conversation ", "从现在开始", "<|", "\u200b", "a", "'such as ",
+    "you are now ",
+    "从现在开始",
+    "\u200b",
+    "'such as ",
 )  # fmt: skip
 
 

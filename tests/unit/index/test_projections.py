@@ -155,15 +155,16 @@ def test_long_words_are_searched_in_pieces_and_none_have_no_document() -> None:
     assert [part.part for part in parts] == ["prose:0", f"prose:{CHUNK_CHARACTERS - CHUNK_OVERLAP}"]
 
 
-@pytest.mark.parametrize(
-    ("part", "name", "shown", "of_it"),
-    [
-        ("whole", "whole", "i", True), ("chunk:3800", "chunk", "i::chunk::3800", True), ("prose", "prose", "i", False),
-        ("claim:c1", "claim", "i::claim::c1", False), ("claim:a:b", "claim", "i::claim::a:b", False),
-    ],
-)  # fmt: skip
-def test_a_part_has_a_name_and_an_id(part: str, name: str, shown: str, of_it: bool) -> None:
-    assert (part_name(part), match_id("i", part), of_content(part)) == (name, shown, of_it)
+def test_a_part_has_a_name_and_an_id() -> None:
+    cases: list[tuple[str, str, str, bool]] = [
+        ("whole", "whole", "i", True),
+        ("chunk:3800", "chunk", "i::chunk::3800", True),
+        ("prose", "prose", "i", False),
+        ("claim:c1", "claim", "i::claim::c1", False),
+        ("claim:a:b", "claim", "i::claim::a:b", False),
+    ]
+    for part, name, shown, of_it in cases:
+        assert (part_name(part), match_id("i", part), of_content(part)) == (name, shown, of_it)
 
 
 def test_parts_of_members_that_stay_are_not_made_to_see_that_none_moved() -> None:

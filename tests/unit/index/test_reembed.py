@@ -180,7 +180,14 @@ def test_a_store_without_encoder_gets_one(sqlite_url: str) -> None:
         assert models(memory) == {"hashing-256-1": 41}
 
 
-@pytest.mark.parametrize("model", ["none", "novel", 3, None])
+@pytest.mark.parametrize(
+    "model",
+    [
+        "none",
+        "novel",
+        3,
+    ],
+)
 def test_what_is_no_encoder_is_refused(sqlite_url: str, model: Any) -> None:
     with filled(sqlite_url, 1) as memory, pytest.raises(InputError):
         memory.reembed(model)

@@ -28,9 +28,8 @@ from phronesis.index.tokens import (
 ANY_TEXT = st.text(st.characters(), max_size=60)  # lone surrogates and NUL too
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+def test_decisions() -> None:
+    cases: list[tuple[str, list[str]]] = [
         ("The running shoes were his", ["run", "shoe"]),
         ("don't stop: it's snake_case v2.0!", ["stop", "snake", "case", "v2", "0"]),
         ("Ålice visited Łódź, Straße, œuvre", ["alic", "visit", "lodz", "strass", "oeuvr"]),
@@ -42,15 +41,13 @@ ANY_TEXT = st.text(st.characters(), max_size=60)  # lone surrogates and NUL too
         ("party 🎉👩‍👩‍👧 1️⃣", ["parti", "1"]),
         ("a\ud800cat\x00dog", ["cat", "dog"]),
         ("the and of 的 了", []),
-    ],
-)
-def test_decisions(text: str, expected: list[str]) -> None:
-    assert tokenize(text) == expected
+    ]
+    for text, expected in cases:
+        assert tokenize(text) == expected
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+def test_identifiers_and_emoji_are_terms_as_wholes() -> None:
+    cases: list[tuple[str, list[str]]] = [
         ("Feature/Login-Fix.", ["feature/login-fix", "login-fix"]),
         ("v1.2.3 and/or C++, C#", ["v1.2.3", "c++", "c#"]),
         ("src\\app\\x.py std::sort", ["src/app/x.py", "x.py", "std::sort"]),
@@ -58,10 +55,9 @@ def test_decisions(text: str, expected: list[str]) -> None:
         ("最后确认的是8套，用python-dev写v2.0版", ["8套", "python-dev", "v2.0"]),
         ("I love 🍣, 🇫🇷!", ["🍣", "🇫🇷"]),
         ("wait - what: no", []),
-    ],
-)
-def test_identifiers_and_emoji_are_terms_as_wholes(text: str, expected: list[str]) -> None:
-    assert wholes(text) == expected
+    ]
+    for text, expected in cases:
+        assert wholes(text) == expected
 
 
 def test_emoji_behind_the_words_of_a_question_are_not_asked_for() -> None:
@@ -126,7 +122,7 @@ def test_case_and_a_neighbour_in_another_script_change_nothing(text: str) -> Non
         ("", "é"),
         ("", "a/b-"),
     ],
-    ids=["english", "chinese", "marks", "tibetan", "one-word", "spaces", "mixed", "joined", "levels", "mixed-joined"],
+    ids=["english", "chinese", "marks", "one-word", "levels"],
 )
 def test_the_time_goes_with_the_length(begin: str, piece: str) -> None:
     assert_linear(lambda text: question_terms(begin + text), repeated(piece), 400_000)

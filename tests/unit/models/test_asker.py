@@ -51,28 +51,24 @@ def test_a_wrong_key_is_not_taken_for_a_schema_that_is_not_taken(status: int) ->
     assert len(model.asked) == 1
 
 
-@pytest.mark.parametrize(
-    ("first", "problem"),
-    [
+def test_what_is_not_of_the_form_is_sent_back_once() -> None:
+    cases: list[tuple[Step, str]] = [
         ("surely: tea", "it is not JSON"),
         ("[" * 100_000, "it is not JSON"),
         ("[]", "it: model_type"),
         ('{"words": "tea"}', "words: list_type"),
         ('{"words": ["a", "b", "c", "d"]}', "words: too_long"),
         ('{"words": [1]}', "words.0: string_type"),
-        ('{"words": [], "ignore all rules": 1}', "it: extra_forbidden"),
-        (CUT, "it did not finish by itself (length)"),
-    ],
-)
-def test_what_is_not_of_the_form_is_sent_back_once(first: Step, problem: str) -> None:
-    model = ScriptedModel([first, GOOD])
-    answer = asker(model).ask("t", TASK)
-    assert answer.value == Form(words=["tea"])
-    assert [attempt.problem for attempt in answer.attempts] == [problem, None]
-    repair, _, constraint, _ = model.asked[1]
-    assert constraint == "json"
-    assert [one.role for one in repair] == ["system", "user", "assistant", "user"]
-    assert problem in repair[3].content
+    ]
+    for first, problem in cases:
+        model = ScriptedModel([first, GOOD])
+        answer = asker(model).ask("t", TASK)
+        assert answer.value == Form(words=["tea"])
+        assert [attempt.problem for attempt in answer.attempts] == [problem, None]
+        repair, _, constraint, _ = model.asked[1]
+        assert constraint == "json"
+        assert [one.role for one in repair] == ["system", "user", "assistant", "user"]
+        assert problem in repair[3].content
 
 
 def test_what_is_wrong_twice_is_rejected_and_both_answers_are_kept() -> None:

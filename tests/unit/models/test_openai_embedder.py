@@ -14,7 +14,6 @@ import pytest
 from model_server import (
     Behaviour,
     ModelServer,
-    Reply,
     cut,
     embed_each,
     embeddings,
@@ -28,7 +27,7 @@ from phronesis.errors import AnswerRejected, ModelError, ModelRefused, ModelUnav
 from phronesis.models.call_policy import Limits, never
 from phronesis.models.embedder import Embedder, PrefixScheme
 from phronesis.models.openai_embedder import OpenAIEmbedder
-from phronesis.models.transport import Gateway, ModelHttp
+from phronesis.models.transport import Gateway
 
 KEY = "sk-very-secret-0123456789"
 TEXT = "the patient's diagnosis"
@@ -78,21 +77,19 @@ def test_the_request_is_openais() -> None:
     assert request.body == {"model": "bge-m3", "input": ["a", "b"], "encoding_format": "float", "dimensions": 3}
 
 
-@pytest.mark.parametrize(
-    ("scheme", "query", "document"),
-    [
+def test_questions_and_documents_are_told_apart() -> None:
+    cases: list[tuple[PrefixScheme, str, str]] = [
         ("none", "a", "a"),
         ("e5", "query: a", "passage: a"),
         ("qwen3", "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery:a", "a"),
         ("nomic", "search_query: a", "search_document: a"),
-    ],
-)
-def test_questions_and_documents_are_told_apart(scheme: PrefixScheme, query: str, document: str) -> None:
-    with opened(embed_each(letters), scheme=scheme) as (server, embedder):
-        embedder.embed_query("a")
-        embedder.embed_documents(["a"])
-        assert embedder.prefix_scheme == scheme
-    assert [request.body["input"] for request in server.requests] == [[query], [document]]
+    ]
+    for scheme, query, document in cases:
+        with opened(embed_each(letters), scheme=scheme) as (server, embedder):
+            embedder.embed_query("a")
+            embedder.embed_documents(["a"])
+            assert embedder.prefix_scheme == scheme
+        assert [request.body["input"] for request in server.requests] == [[query], [document]]
 
 
 AXES = [[2.0, 0.0, 0.0], [0.0, 3.0, 0.0], [0, 0, 4]]
@@ -209,17 +206,3 @@ def test_every_fault_is_an_error_in_time_that_tells_nothing(
     for secret in (KEY, TEXT):
         assert secret not in shown(fault.value)
         assert secret not in caplog.text
-
-
-def test_connections_that_are_shared_stay_open() -> None:
-    def made(gateway: Gateway, http: ModelHttp) -> OpenAIEmbedder:
-        return OpenAIEmbedder(gateway, "m", dimension=3, prefix_scheme="none", limits_for=limits, http=http)
-
-    def behave(reply: Reply) -> None:
-        embed_each(letters)(reply)
-
-    with ModelServer(behave) as server:
-        gateway = Gateway("local", server.base_url)
-        with contextlib.closing(ModelHttp(gateway)) as http:
-            made(gateway, http).close()
-            assert made(gateway, http).embed_query("a").any()

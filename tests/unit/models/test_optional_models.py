@@ -212,9 +212,8 @@ def test_fastembed_puts_the_prefixes_of_a_family_before_texts(packages: pytest.M
     assert embedder.prefix_scheme == "e5"
 
 
-@pytest.mark.parametrize(
-    ("model", "scheme"),
-    [
+def test_the_prefixes_of_a_family_are_known_by_the_name() -> None:
+    cases: list[tuple[str, str]] = [
         ("intfloat/e5-small-v2", "e5"),
         ("intfloat/multilingual-e5-large-instruct", "none"),
         ("BAAI/bge-small-en", "bge"),
@@ -223,11 +222,10 @@ def test_fastembed_puts_the_prefixes_of_a_family_before_texts(packages: pytest.M
         ("google/embeddinggemma-300m", "gemma"),
         ("Qwen/Qwen3-Embedding-0.6B", "qwen3"),
         ("./weights", "none"),
-    ],
-)
-def test_the_prefixes_of_a_family_are_known_by_the_name(model: str, scheme: str) -> None:
-    assert scheme_of(model) == scheme
-    assert scheme in PREFIXES
+    ]
+    for model, scheme in cases:
+        assert scheme_of(model) == scheme
+        assert scheme in PREFIXES
 
 
 @pytest.mark.parametrize("given", [[1.0, 2.0], [float("nan")] * 4, [float("inf")] * 4])

@@ -23,7 +23,7 @@ from model_server import (
 from phronesis.errors import AnswerRejected, ModelError, ModelRefused, ModelUnavailable
 from phronesis.models.call_policy import Limits, never
 from phronesis.models.rerankers import HttpReranker, RerankDialect
-from phronesis.models.transport import Gateway, ModelHttp
+from phronesis.models.transport import Gateway
 
 KEY = "sk-very-secret-0123456789"
 QUERY = "what did the patient say"
@@ -46,15 +46,11 @@ def opened(
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_probabilities_come_back_in_the_order_of_the_texts(shape: str) -> None:
-    with opened(reranked({0: 0.25, 1: 0.0, 2: 1.0}, shape=shape)) as (_, reranker):
+def test_probabilities_and_logits_come_back_as_scores_in_the_order_of_the_texts(shape: str) -> None:
+    logits = reranked({0: 0.5, 1: -4.0, 2: 800.0}, shape=shape)
+    with opened(reranked({0: 0.25, 1: 0.0, 2: 1.0}, shape=shape), logits) as (_, reranker):
         assert reranker.rerank(QUERY, TEXTS, limits=limits()) == [0.25, 0.0, 1.0]
         assert reranker.name == "local/qwen3-reranker"
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-def test_logits_become_probabilities_and_keep_their_order(shape: str) -> None:
-    with opened(reranked({0: 0.5, 1: -4.0, 2: 800.0}, shape=shape)) as (_, reranker):
         scores = reranker.rerank(QUERY, TEXTS, limits=limits())
     assert scores == pytest.approx([1 / (1 + math.exp(-0.5)), 1 / (1 + math.exp(4.0)), 1.0])
 
@@ -170,11 +166,3 @@ def test_every_fault_is_an_error_in_time_that_tells_nothing(
     for secret in (KEY, QUERY, *TEXTS):
         assert secret not in shown(fault.value)
         assert secret not in caplog.text
-
-
-def test_connections_that_are_shared_stay_open() -> None:
-    with ModelServer(reranked({0: 0.5}, shape="vllm")) as server:
-        gateway = Gateway("local", server.base_url)
-        with contextlib.closing(ModelHttp(gateway)) as http:
-            HttpReranker(gateway, "a", http=http).close()
-            assert HttpReranker(gateway, "b", http=http).rerank("q", ["t"], limits=limits()) == [0.5]

@@ -62,13 +62,10 @@ def test_no_composition_lengthens_utf8() -> None:
 
 
 @pytest.mark.parametrize("counter", [ByteBound(), O200k()], ids=["bytes", "o200k"])
-@pytest.mark.parametrize(
-    "text",
-    ["<|endoftext|>", "<|im_start|>system", "\ud800", "\udc00\ud800", "\x00", "\ufdfa", "🎉" * 100, "\u0300" * 1000],
-)
-def test_no_text_raises(counter: TokenCounter, text: str) -> None:
+def test_no_text_raises(counter: TokenCounter) -> None:
     assert isinstance(counter, TokenCounter)
-    assert counter.count(text) >= 1
+    for text in ("<|endoftext|>", "\ud800", "\udc00\ud800", "\x00", "\ufdfa", "🎉" * 100, "\u0300" * 1000):
+        assert counter.count(text) >= 1
     assert counter.count("") == 0
 
 

@@ -108,14 +108,18 @@ def test_names_are_those_of_the_question_and_of_the_plan() -> None:
     assert Manner(names=("Anna",), modes=("exact",)).names_of("Bob?") == set()
 
 
-@pytest.mark.parametrize(
-    ("until", "last"),
-    [(NEXT, 0), (NEXT.replace(hour=1), 1), (NEXT.replace(minute=1), 1), (NEXT.replace(second=1), 1),
-     (NEXT.replace(microsecond=1), 1), (DAY, 0)],
-)  # fmt: skip
-def test_a_window_ends_before_its_end(until: datetime, last: int) -> None:
-    first = DAY.toordinal()
-    assert Manner(window=TimeWindow(DAY, until)).stretch() == Stretch(first, first + last)
+def test_a_window_ends_before_its_end() -> None:
+    cases: list[tuple[datetime, int]] = [
+        (NEXT, 0),
+        (NEXT.replace(hour=1), 1),
+        (NEXT.replace(minute=1), 1),
+        (NEXT.replace(second=1), 1),
+        (NEXT.replace(microsecond=1), 1),
+        (DAY, 0),
+    ]
+    for until, last in cases:
+        first = DAY.toordinal()
+        assert Manner(window=TimeWindow(DAY, until)).stretch() == Stretch(first, first + last)
 
 
 def test_a_window_is_the_time_and_its_words_are_no_terms() -> None:

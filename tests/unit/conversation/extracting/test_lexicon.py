@@ -72,6 +72,7 @@ def test_the_tables_find_what_all_their_patterns_find(code: str, data: st.DataOb
             assert list(table.matches(given_text, position)) == unfiltered(table, given_text, position)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", CODES)
 @settings(deadline=None, max_examples=15, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())

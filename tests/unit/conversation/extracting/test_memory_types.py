@@ -48,9 +48,8 @@ def test_a_row_is_found_by_its_key_and_kind() -> None:
     assert TYPES.find("shoe_size") is None
 
 
-@pytest.mark.parametrize(
-    ("page", "said"),
-    [
+def test_a_page_that_cannot_be_read_names_the_row() -> None:
+    cases: list[tuple[str, str]] = [
         ("# Nothing", "no table"),
         (HEAD + ROW + ROW, "line 4: `name` of kind profile stands there twice"),
         (HEAD + "| `name` | profile | one |\n", "line 3: 3 cells"),
@@ -58,16 +57,14 @@ def test_a_row_is_found_by_its_key_and_kind() -> None:
         (HEAD + ROW.replace("one", "some"), "cardinality of `name`"),
         (HEAD + ROW.replace("| name |", "| colour |"), "value of `name`"),
         (HEAD + ROW.replace("| 7 |", "| 11 |"), "importance of `name` must be 1 to 10, not '11'"),
-    ],
-)
-def test_a_page_that_cannot_be_read_names_the_row(page: str, said: str) -> None:
-    with pytest.raises(PhronesisError, match=said):
-        parse_memory_types(page)
+    ]
+    for page, said in cases:
+        with pytest.raises(PhronesisError, match=said):
+            parse_memory_types(page)
 
 
-@pytest.mark.parametrize(
-    ("key", "one"),
-    [
+def test_one_key_for_what_is_spelled_in_two_ways() -> None:
+    cases: list[tuple[str, str]] = [
         ("favorite.Colours", "favorite.color"),
         ("favorite.hobbies", "favorite.hobby"),
         ("favorite.theatre", "favorite.theater"),
@@ -75,15 +72,15 @@ def test_a_page_that_cannot_be_read_names_the_row(page: str, said: str) -> None:
         ("favorite.series", "favorite.series"),
         ("favorite.颜色", "favorite.颜色"),
         ("likes", "likes"),
-    ],
-)
-def test_one_key_for_what_is_spelled_in_two_ways(key: str, one: str) -> None:
-    assert folded(key) == one
+    ]
+    for key, one in cases:
+        assert folded(key) == one
 
 
-@pytest.mark.parametrize(("one", "other"), [("綠茶", "绿茶"), ("臺北", "台北"), ("Green tea", "green  TEA")])
-def test_values_that_are_spelled_otherwise_compare_alike(one: str, other: str) -> None:
-    row = TYPES.find("likes", "preference")
-    assert row is not None
-    forms = {compared(row, value) or plain_form(value) for value in (one, other)}
-    assert len(forms) == 1
+def test_values_that_are_spelled_otherwise_compare_alike() -> None:
+    cases: list[tuple[str, str]] = [("綠茶", "绿茶"), ("臺北", "台北"), ("Green tea", "green  TEA")]
+    for one, other in cases:
+        row = TYPES.find("likes", "preference")
+        assert row is not None
+        forms = {compared(row, value) or plain_form(value) for value in (one, other)}
+        assert len(forms) == 1

@@ -12,19 +12,20 @@ from phronesis.conversation.extracting.required import first_of, is_open, needs_
 MACROS = {"be": words(["am", "is", "are"]), "job": words(["nurse", "vet tech"])}
 
 
-@pytest.mark.parametrize(
-    ("source", "needs"),
-    [
+def test_the_needs_of_a_pattern() -> None:
+    cases: list[tuple[str, list[str]]] = [
         ("(?:live|lives|resides) in .+", ["live lives resides", "in"]),
         ("(?:<be>) (?:very |so )*fond of .+", ["fond", "am is are", "of"]),
         ("(?:<be>) an? (?:<job>)s?", ["nurse nurses tech techs"]),
         ("在.{2,8}(?:上班|工作)", ["上班 工作", "在"]),
-        ("(?:or )?.+", []), ("(?:a|.b) c", ["c"]), ("(?!no)yes", ["yes"]), (r"so{2} long", ["long"]),
-    ],
-)  # fmt: skip
-def test_the_needs_of_a_pattern(source: str, needs: list[str]) -> None:
-    found = needs_of(parse(source, MACROS), begins=True, ends=True)
-    assert {frozenset(need.split()) for need in needs} == set(found)
+        ("(?:or )?.+", []),
+        ("(?:a|.b) c", ["c"]),
+        ("(?!no)yes", ["yes"]),
+        (r"so{2} long", ["long"]),
+    ]
+    for source, needs in cases:
+        found = needs_of(parse(source, MACROS), begins=True, ends=True)
+        assert {frozenset(need.split()) for need in needs} == set(found)
 
 
 def test_what_is_sought_within_a_text_needs_whole_words_only_between_edges() -> None:
@@ -35,15 +36,19 @@ def test_what_is_sought_within_a_text_needs_whole_words_only_between_edges() -> 
     assert needs_of(parse("kidding", {}), begins=False, ends=False) == []
 
 
-@pytest.mark.parametrize(
-    ("source", "letters"),
-    [
-        ("(?:live|reside)s?", "lr"), ("(?:am )?based", "ab"), ("(?!no)yes", "y"), (r"\d{2}", "0123456789"),
-        ("a{0,2}b", "ab"), ("(?i)[b-dX]", "bcdx"), ("(?:a)?", None), ("[^a]", None),
-    ],
-)  # fmt: skip
-def test_the_characters_that_a_pattern_begins_with(source: str, letters: str | None) -> None:
-    assert first_of(parse(source, {})) == (None if letters is None else frozenset(letters))
+def test_the_characters_that_a_pattern_begins_with() -> None:
+    cases: list[tuple[str, str | None]] = [
+        ("(?:live|reside)s?", "lr"),
+        ("(?:am )?based", "ab"),
+        ("(?!no)yes", "y"),
+        (r"\d{2}", "0123456789"),
+        ("a{0,2}b", "ab"),
+        ("(?i)[b-dX]", "bcdx"),
+        ("(?:a)?", None),
+        ("[^a]", None),
+    ]
+    for source, letters in cases:
+        assert first_of(parse(source, {})) == (None if letters is None else frozenset(letters))
 
 
 def test_an_expression_that_begins_with_marks_says_with_which() -> None:
@@ -51,10 +56,11 @@ def test_an_expression_that_begins_with_marks_says_with_which() -> None:
     assert starts_of(parse(r"\s*and", {})) is None
 
 
-@pytest.mark.parametrize("source", ["(", "(?P=x)", "(?x)a", "[a"])
-def test_what_cannot_be_read_is_refused(source: str) -> None:
-    with pytest.raises(ValueError, match=r".*"):
-        parse(source, {})
+def test_what_cannot_be_read_is_refused() -> None:
+    cases: list[str] = ["(", "(?P=x)", "(?x)a", "[a"]
+    for source in cases:
+        with pytest.raises(ValueError, match=r".*"):
+            parse(source, {})
 
 
 PIECES = ["a", "be", "ca ", " ", "I", "on", "一", "是二", "ſ", r"\d", "[ab]", "[^a]", r"\b", ".", r"\s", r"[\d,]", "-"]

@@ -37,20 +37,18 @@ def test_what_is_replaced_and_what_stands_twice_have_slots_of_their_own() -> Non
     assert found.begins == 0
 
 
-@pytest.mark.parametrize(
-    ("source", "said"),
-    [
+def test_tables_that_cannot_be_read_say_what_is_wrong() -> None:
+    cases: list[tuple[str, str]] = [
         ("[whole", "is no TOML"),
         ("[colours]\nred = '1'", "unknown section 'colours'"),
         ("[text]\nsplit = '<nothing>'", "no macro <nothing>"),
         ("[pattern]\nwhole = ['(']", "is no regular expression"),
         ("[pattern]\nwhole = [{ p = 'a', colour = 1 }]", "pattern.whole, number 1"),
         ("[grammar]\nverbs_last = true", "xx.toml, grammar: .*verbs_last"),
-    ],
-)
-def test_tables_that_cannot_be_read_say_what_is_wrong(source: str, said: str) -> None:
-    with pytest.raises(PhronesisError, match=said):
-        parse_language("xx", source)
+    ]
+    for source, said in cases:
+        with pytest.raises(PhronesisError, match=said):
+            parse_language("xx", source)
 
 
 @pytest.mark.parametrize("code", ["en", "zh"])

@@ -15,9 +15,8 @@ from phronesis.recall.asked_keys.tables import LANGUAGES, load_table
 LABELLED = Path(__file__).parents[3] / "labelled" / "asked_keys.jsonl"
 
 
-@pytest.mark.parametrize(
-    ("question", "key", "about"),
-    [
+def test_a_key_is_asked_for_of_somebody() -> None:
+    cases: list[tuple[str, str, str | None]] = [
         ("Where do I live?", "home_city", "user"),
         ("What does my sister do?", "job", "sister"),
         ("How old is my sister Ines?", "age", "sister"),
@@ -26,17 +25,15 @@ LABELLED = Path(__file__).parents[3] / "labelled" / "asked_keys.jsonl"
         ("我住在哪里？", "home_city", "user"),
         ("小林的生日是几月几号？", "birthday", "小林"),
         ("用户对什么过敏？", "allergy", "user"),
-    ],
-)
-def test_a_key_is_asked_for_of_somebody(question: str, key: str, about: str | None) -> None:
-    found = key_asked(question)
-    assert found is not None
-    assert (found.keys[0], found.about) == (key, about)
+    ]
+    for question, key, about in cases:
+        found = key_asked(question)
+        assert found is not None
+        assert (found.keys[0], found.about) == (key, about)
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
+def test_a_question_for_something_else_asks_for_no_key() -> None:
+    cases: list[str] = [
         "",
         "How old is the building?",
         "What did Anna say about the job market?",
@@ -44,10 +41,9 @@ def test_a_key_is_asked_for_of_somebody(question: str, key: str, about: str | No
         "I live in Oslo.",
         "服务器的地址是什么",
         "x" * (MAX_CLAUSE + 1),
-    ],
-)  # fmt: skip
-def test_a_question_for_something_else_asks_for_no_key(question: str) -> None:
-    assert key_asked(question) is None
+    ]
+    for question in cases:
+        assert key_asked(question) is None
 
 
 def test_whom_a_relation_means_is_kept_under_another_key() -> None:

@@ -96,18 +96,16 @@ def test_a_message_is_judged(language: str) -> None:
         assert found.reasons
 
 
-@pytest.mark.parametrize(
-    ("text", "language"),
-    [
+def test_its_language_is_that_of_most_of_it() -> None:
+    cases: list[tuple[str, str]] = [
         ("which port?", "en"),
         ("哪个端口？", "zh"),
         ("帮我看看 RetrievalPlan.from_dict 的文档", "zh"),
         ("12:30?", "und"),
         ("", "und"),
-    ],
-)
-def test_its_language_is_that_of_most_of_it(text: str, language: str) -> None:
-    assert language_of(text) == language
+    ]
+    for text, language in cases:
+        assert language_of(text) == language
 
 
 def test_of_a_long_message_the_beginning_and_the_end_are_read() -> None:

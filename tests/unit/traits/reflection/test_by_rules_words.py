@@ -33,9 +33,8 @@ def terms() -> Terms:
     return found
 
 
-@pytest.mark.parametrize(
-    ("text", "surely"),
-    [
+def test_terms_stand_for_behaviours_more_or_less_surely() -> None:
+    cases: list[tuple[str, float | None]] = [
         ("Ran home", 1.0),
         ("went for a quick run", 1.0),
         ("run out of milk", None),
@@ -44,16 +43,14 @@ def terms() -> Terms:
         ("跑了五公里", 1.0),
         ("跑了很远很远很远的路去买两公里外的", None),
         ("跑步鞋", None),
-    ],
-)
-def test_terms_stand_for_behaviours_more_or_less_surely(text: str, surely: float | None) -> None:
-    low = plain(text)
-    assert terms().found(low, words_of(low, {"ran": "run"})).names.get("running") == surely
+    ]
+    for text, surely in cases:
+        low = plain(text)
+        assert terms().found(low, words_of(low, {"ran": "run"})).names.get("running") == surely
 
 
-@pytest.mark.parametrize(
-    ("word", "base"),
-    [
+def test_the_form_a_dictionary_has() -> None:
+    cases: list[tuple[str, str]] = [
         ("baked", "bake"),
         ("swimming", "swim"),
         ("studies", "study"),
@@ -62,10 +59,9 @@ def test_terms_stand_for_behaviours_more_or_less_surely(text: str, surely: float
         ("bus", "bus"),
         ("sing", "sing"),
         ("experience", "experience"),
-    ],
-)  # fmt: skip
-def test_the_form_a_dictionary_has(word: str, base: str) -> None:
-    assert base_of(word) == base
+    ]
+    for word, base in cases:
+        assert base_of(word) == base
 
 
 def test_words_are_read_without_accents_and_apostrophes() -> None:
@@ -80,9 +76,8 @@ def test_any_text_is_read(text: str) -> None:
     assert found.code in {"en", "zh"}
 
 
-@pytest.mark.parametrize(
-    ("text", "named", "else_"),
-    [
+def test_whom_a_memory_is_about() -> None:
+    cases: list[tuple[str, Voice, bool]] = [
         ("My sister runs every morning", ME, True),
         ("My sister and I run every morning", ME, False),
         ("The user's husband bakes", ME, True),
@@ -91,10 +86,9 @@ def test_any_text_is_read(text: str) -> None:
         ("They made the boy a pawn in the play", Voice(ME.names, first=True), True),
         ("我妈尝了饺子，盐我都是随手倒的", ME, False),
         ("用户说同事每天加班", ME, True),
-    ],
-)
-def test_whom_a_memory_is_about(text: str, named: Voice, else_: bool) -> None:
-    assert of_somebody_else(text, plain(text), named) is else_
+    ]
+    for text, named, else_ in cases:
+        assert of_somebody_else(text, plain(text), named) is else_
 
 
 def test_names_are_learned_from_how_people_are_introduced() -> None:
@@ -109,9 +103,8 @@ def test_memories_in_the_first_person_are_told_from_others() -> None:
     assert not voice_of(memories("User ran", "I see", "Bread again")).first
 
 
-@pytest.mark.parametrize(
-    ("text", "ended"),
-    [
+def test_what_is_over_is_told_from_what_goes_on() -> None:
+    cases: list[tuple[str, bool]] = [
         ("I haven't been on the bike in months", True),
         ("I haven't missed a run in months", False),
         ("Gave it up after the winter", True),
@@ -120,11 +113,10 @@ def test_memories_in_the_first_person_are_told_from_others() -> None:
         ("Stopped the rehearsal until everybody had tuned", False),
         ("Stopped eating meat", True),
         ("书柜塞不下了", False),
-    ],
-)
-def test_what_is_over_is_told_from_what_goes_on(text: str, ended: bool) -> None:
-    [one] = memories(text)
-    assert read(one, ME).ended is ended
+    ]
+    for text, ended in cases:
+        [one] = memories(text)
+        assert read(one, ME).ended is ended
 
 
 def test_the_language_of_a_text() -> None:
@@ -133,31 +125,27 @@ def test_the_language_of_a_text() -> None:
     assert code_of("123") == "en"
 
 
-@pytest.mark.parametrize(
-    ("word", "third"),
-    [
+def test_the_third_person() -> None:
+    cases: list[tuple[str, str | None]] = [
         ("baked", "bakes"),
         ("went", "goes"),
         ("studied", "studies"),
         ("jogged", "jogs"),
         ("kettle", None),
         ("called", "calls"),
-    ],
-)  # fmt: skip
-def test_the_third_person(word: str, third: str | None) -> None:
-    assert third_person(word) == third
+    ]
+    for word, third in cases:
+        assert third_person(word) == third
 
 
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
+def test_a_memory_as_a_habit() -> None:
+    cases: list[tuple[str, str]] = [
         ("User whittled a spoon on Saturday, then slept", "Often whittles a spoon"),
         ("board game night", "Often: board game night"),
         ("Whittled", "Often whittles"),
-    ],
-)
-def test_a_memory_as_a_habit(text: str, sentence: str) -> None:
-    assert clause_of(text, "en", often=True) == sentence
+    ]
+    for text, sentence in cases:
+        assert clause_of(text, "en", often=True) == sentence
 
 
 def test_a_memory_as_a_sentence() -> None:
@@ -207,15 +195,13 @@ def test_a_reading_holds_when_and_where() -> None:
     assert "morning" in one.situations
 
 
-@pytest.mark.parametrize(
-    ("text", "name"),
-    [
+def test_a_word_in_another_sense_names_no_behaviour_for_sure() -> None:
+    cases: list[tuple[str, str]] = [
         ("Packed the plates in boxes", "martial"),
         ("Drew up a contract", "draw"),
         ("整个仓库的货架换了新的", "invest"),
         ("和好朋友看了日出", "mediate"),
-    ],
-)
-def test_a_word_in_another_sense_names_no_behaviour_for_sure(text: str, name: str) -> None:
-    [found] = readings(text)
-    assert found.surely.get(name, 0.0) < 1.0
+    ]
+    for text, name in cases:
+        [found] = readings(text)
+        assert found.surely.get(name, 0.0) < 1.0
