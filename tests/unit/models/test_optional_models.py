@@ -237,12 +237,6 @@ def test_vectors_that_are_none_are_rejected(packages: pytest.MonkeyPatch, given:
     assert "secret" not in str(caught.value)
 
 
-def test_a_vector_of_zeros_stays_one(packages: pytest.MonkeyPatch) -> None:
-    embedder = FastEmbedEmbedder("BAAI/bge-small-en-v1.5")
-    packages.setattr(fake("fastembed", "TextEmbedding"), "answer", staticmethod(lambda _: [0.0] * 4))
-    assert not embedder.embed_documents(["tea"]).any()
-
-
 def test_a_model_that_fastembed_does_not_know_is_refused_with_those_it_knows(packages: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match=r"'gpt'; it knows BAAI/bge-small-en-v1\.5, intfloat/") as caught:
         FastEmbedEmbedder("gpt")

@@ -60,14 +60,15 @@ def test_the_farthest_logits_do_no_harm() -> None:
         assert reranker.rerank(QUERY, TEXTS, limits=limits()) == [0.0, 1.0, 1.0]
 
 
-@pytest.mark.parametrize(("root", "path"), [("/v1", "/v1/rerank"), ("", "/rerank"), ("/v2/", "/v2/rerank")])
-def test_the_request_is_what_these_servers_take(root: str, path: str) -> None:
-    with opened(reranked({0: 0.1, 1: 0.2, 2: 0.3}, shape="vllm"), root=root) as (server, reranker):
-        reranker.rerank(QUERY, TEXTS, limits=limits())
-    (request,) = server.requests
-    assert request.path == path
-    assert request.body == {"model": "qwen3-reranker", "query": QUERY, "documents": TEXTS, "top_n": 3}
-    assert request.headers["authorization"] == f"Bearer {KEY}"
+def test_the_request_is_what_these_servers_take() -> None:
+    cases: list[tuple[str, str]] = [("/v1", "/v1/rerank"), ("", "/rerank"), ("/v2/", "/v2/rerank")]
+    for root, path in cases:
+        with opened(reranked({0: 0.1, 1: 0.2, 2: 0.3}, shape="vllm"), root=root) as (server, reranker):
+            reranker.rerank(QUERY, TEXTS, limits=limits())
+        (request,) = server.requests
+        assert request.path == path
+        assert request.body == {"model": "qwen3-reranker", "query": QUERY, "documents": TEXTS, "top_n": 3}
+        assert request.headers["authorization"] == f"Bearer {KEY}"
 
 
 def test_text_embeddings_inference_is_asked_in_its_own_words() -> None:

@@ -3,17 +3,15 @@
 from datetime import UTC, datetime
 from importlib.resources import files
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from phronesis.errors import PhronesisError
 from phronesis.traits.by_rules.reading import Reading, code_of, read
-from phronesis.traits.by_rules.similarity import centred, likeness_of
-from phronesis.traits.by_rules.statement import clause_of, context_of, said, softened, statement_of, third_person
+from phronesis.traits.by_rules.statement import context_of, statement_of
 from phronesis.traits.by_rules.tables import parse_tables, the_tables
-from phronesis.traits.by_rules.terms import Terms, base_of, plain, words_of
+from phronesis.traits.by_rules.terms import Terms, plain, words_of
 from phronesis.traits.by_rules.voices import Voice, of_somebody_else, voice_of
 from seen_memories import memories, memory
 
@@ -47,21 +45,6 @@ def test_terms_stand_for_behaviours_more_or_less_surely() -> None:
     for text, surely in cases:
         low = plain(text)
         assert terms().found(low, words_of(low, {"ran": "run"})).names.get("running") == surely
-
-
-def test_the_form_a_dictionary_has() -> None:
-    cases: list[tuple[str, str]] = [
-        ("baked", "bake"),
-        ("swimming", "swim"),
-        ("studies", "study"),
-        ("boxes", "box"),
-        ("ties", "tie"),
-        ("bus", "bus"),
-        ("sing", "sing"),
-        ("experience", "experience"),
-    ]
-    for word, base in cases:
-        assert base_of(word) == base
 
 
 def test_words_are_read_without_accents_and_apostrophes() -> None:
@@ -125,59 +108,10 @@ def test_the_language_of_a_text() -> None:
     assert code_of("123") == "en"
 
 
-def test_the_third_person() -> None:
-    cases: list[tuple[str, str | None]] = [
-        ("baked", "bakes"),
-        ("went", "goes"),
-        ("studied", "studies"),
-        ("jogged", "jogs"),
-        ("kettle", None),
-        ("called", "calls"),
-    ]
-    for word, third in cases:
-        assert third_person(word) == third
-
-
-def test_a_memory_as_a_habit() -> None:
-    cases: list[tuple[str, str]] = [
-        ("User whittled a spoon on Saturday, then slept", "Often whittles a spoon"),
-        ("board game night", "Often: board game night"),
-        ("Whittled", "Often whittles"),
-    ]
-    for text, sentence in cases:
-        assert clause_of(text, "en", often=True) == sentence
-
-
-def test_a_memory_as_a_sentence() -> None:
-    assert clause_of("Priya drank tea", "en", names=frozenset({"Priya"})) == "Drinks tea"
-    assert clause_of("the gate", "en") == "The gate"
-    assert clause_of("用户昨晚又刻了一个木勺，很开心", "zh", often=True) == "经常刻一个木勺"
-    assert clause_of("木勺", "zh") == "木勺"
-    assert softened("总是跑步", "zh") == "有时跑步"
-
-
-def test_a_time_is_not_said_twice() -> None:
-    assert said("stays up late", "night", "en") == "Often stays up late"
-    assert said("goes running", "weekend", "en") == "Often goes running at weekends"
-    assert said("容易担心", None, "zh") == "容易担心"
-    assert said("跑步", "weekend", "zh") == "经常周末跑步"
-
-
 def test_a_statement_without_a_behaviour_is_the_shortest_clear_member() -> None:
     found = statement_of(readings("Whittled a wooden spoon today", "Whittled one more wooden spoon on the porch"))
     assert found == "Often whittles a wooden spoon"
     assert context_of(readings("Locked the shed", "Rain all week")) == "general"
-
-
-def test_cosines_of_one_language_are_compared_with_their_own() -> None:
-    few = readings("one", "two")
-    given = likeness_of(few, lambda ids: np.full((len(ids), len(ids)), 0.9, np.float32)).alike
-    assert given is None, "too few to tell: it goes by words"
-    assert likeness_of(few, None).alike is None
-    many = readings(*["one"] * 8, "一", "二")
-    told = centred(np.eye(10, dtype=np.float32), many, np.ones(10, np.bool_))
-    assert np.isnan(told[8:]).all(), "they have nothing to be compared with"
-    assert not np.isnan(told[:8, :8]).any()
 
 
 def test_tables_name_what_is_there() -> None:
@@ -193,15 +127,3 @@ def test_a_reading_holds_when_and_where() -> None:
     one = read(memory(0, "Always goes running at dawn", session_id=None, at=datetime(2025, 1, 2, tzinfo=UTC)), ME)
     assert (one.place, one.habit, one.ended, one.negated) == ("d:2025-01-02", True, False, False)
     assert "morning" in one.situations
-
-
-def test_a_word_in_another_sense_names_no_behaviour_for_sure() -> None:
-    cases: list[tuple[str, str]] = [
-        ("Packed the plates in boxes", "martial"),
-        ("Drew up a contract", "draw"),
-        ("整个仓库的货架换了新的", "invest"),
-        ("和好朋友看了日出", "mediate"),
-    ]
-    for text, name in cases:
-        [found] = readings(text)
-        assert found.surely.get(name, 0.0) < 1.0
