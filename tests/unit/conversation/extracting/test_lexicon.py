@@ -62,7 +62,7 @@ def texts(code: str) -> st.SearchStrategy[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("code", CODES)
-@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=10, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_the_tables_find_what_all_their_patterns_find(code: str, data: st.DataObject) -> None:
     text = data.draw(texts(code))
@@ -96,14 +96,6 @@ def test_each_pattern_is_found_in_what_is_made_for_it(code: str, data: st.DataOb
     text = data.draw(st.from_regex(table.compiled(n), fullmatch=True, alphabet=st.characters(codec="utf-8")))
     expected = table.match(n, text)
     assert expected is None or expected in list(table.matches(text))
-
-
-@pytest.mark.slow
-def test_every_pattern_of_both_languages_compiles() -> None:
-    for code in CODES:
-        for table in language(code).tables.values():
-            assert all(table.compiled(n) for n in range(len(table.patterns)))
-        assert all(one.compiled() for one in expressions(code))
 
 
 def test_most_patterns_need_something() -> None:
