@@ -40,6 +40,7 @@ MODULES: Final = sorted(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_the_time_of_an_expression_goes_with_the_length_of_its_text() -> None:
     seen = set[re.Pattern[str]]()
     for name in MODULES:
@@ -65,6 +66,7 @@ def _made(before: str, piece: str, end: str, length: int) -> str:
     return (before + piece * (length // len(piece)))[:length] + end
 
 
+@pytest.mark.slow
 def test_a_quadratic_expression_is_found() -> None:
     for source in (r"\s+$", r"[ab]+c"):
         with pytest.raises(AssertionError, match="more than"):

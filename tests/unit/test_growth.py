@@ -105,6 +105,7 @@ def test_what_costs_less_than_the_other(machine: Machine) -> None:
         assert_cheaper(lambda: machine.spend(2), lambda: machine.spend(2))
 
 
+@pytest.mark.slow
 def test_a_real_expression_that_looks_ahead_from_every_place_is_refused() -> None:
     assert_linear(re.compile("a").findall, repeated("a"), 10_000)
     with pytest.raises(AssertionError):

@@ -359,6 +359,7 @@ def test_slots_of_the_record_and_of_the_budget_agree() -> None:
     assert (composed().explain["budget"]["counter"], composed().explain["budget"]["exact"]) == ("o200k", True)
 
 
+@pytest.mark.slow
 def test_time_goes_with_the_number_of_memories_and_turns_and_not_with_their_length() -> None:
     def said(number: int, length: int) -> Candidates:
         speech = "Caroline said she went to the support group last Tuesday, and it was powerful. " * length
