@@ -239,7 +239,7 @@ def test_what_it_holds_is_not_believed(memory: Memory, index: Shaky) -> None:
                                  or document.id.endswith(("c1", "o"))} - {gone.id, held.id}  # fmt: skip
 
 
-@pytest.mark.parametrize("harm", ["lost", "text", "vector", "nothing"])
+@pytest.mark.parametrize("harm", ["lost", "text", "status", "vector", "lane", "nothing"])
 def test_it_is_repaired_whole(memory: Memory, index: Shaky, harm: str) -> None:
     item = added(memory, COPPER, CHINESE)
     memory.flush()
@@ -247,8 +247,10 @@ def test_it_is_repaired_whole(memory: Memory, index: Shaky, harm: str) -> None:
     right = {document.id: document for document in space.held({}, vectors=True)}
     claim = right[f"{item.id}::claim::c1"]
     harmed = {
-        "text": replace(claim, text="other words", facts={**claim.facts, "claim_status": "fact"}),
+        "text": replace(claim, text="other words"),
+        "status": replace(claim, facts={**claim.facts, "claim_status": "fact"}),
         "vector": replace(claim, vector=np.ones(256, np.float32)),
+        "lane": replace(claim, facts={**claim.facts, "lane": "17"}),
     }
     if harm == "lost":
         space.remove([claim.id])
