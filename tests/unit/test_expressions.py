@@ -15,7 +15,6 @@ from pumping import patterns_of, pumps
 
 LENGTH: Final = 6_400
 PUMPS: Final = 24
-SEEN: Final = set[re.Pattern[str]]()
 WORTH_A_LOOK: Final = 0.02
 """Seconds from which on the cost of a text is compared with that of a shorter one."""
 
@@ -41,14 +40,15 @@ MODULES: Final = sorted(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_the_time_of_an_expression_goes_with_the_length_of_its_text(name: str) -> None:
-    short = name.removeprefix("phronesis.")
-    length = next((most for start, most in BOUNDED.items() if short.startswith(start)), None)
-    for pattern in patterns_of(importlib.import_module(name)):
-        if pattern not in SEEN:
+@pytest.mark.slow
+def test_the_time_of_an_expression_goes_with_the_length_of_its_text() -> None:
+    seen = set[re.Pattern[str]]()
+    for name in MODULES:
+        short = name.removeprefix("phronesis.")
+        length = next((most for start, most in BOUNDED.items() if short.startswith(start)), None)
+        for pattern in set(patterns_of(importlib.import_module(name))) - seen:
             _hold(pattern, LENGTH if length is None else length, power=1 if length is None else 2)
-        SEEN.add(pattern)
+            seen.add(pattern)
 
 
 def _hold(pattern: re.Pattern[str], length: int, *, power: int = 1) -> None:
@@ -66,6 +66,7 @@ def _made(before: str, piece: str, end: str, length: int) -> str:
     return (before + piece * (length // len(piece)))[:length] + end
 
 
+@pytest.mark.slow
 def test_a_quadratic_expression_is_found() -> None:
     for source in (r"\s+$", r"[ab]+c"):
         with pytest.raises(AssertionError, match="more than"):

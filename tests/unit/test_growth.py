@@ -39,21 +39,14 @@ def cut(length: int) -> int:
 @pytest.mark.parametrize(
     ("holds", "cost", "kept"),
     [
-        (assert_linear, lambda n: n, True),
         (assert_linear, lambda n: n + 3 * READ, True),
-        (assert_linear, lambda n: n * n.bit_length(), True),
         (assert_linear, lambda n: n * n, False),
-        (assert_linear, lambda n: 2.0 ** (n / 50), False),
         (assert_flat, lambda _: 1, True),
         (assert_flat, cut, False),
-        (assert_flat, lambda n: n, False),
-        (assert_cut_off, cut, True),
         (assert_cut_off, lambda n: cut(n) + n / 50, True),
         (assert_cut_off, lambda n: n, False),
-        (assert_cut_off, lambda n: cut(n) ** 2, False),
         (lambda *given: assert_cut_off(*given, power=2), lambda n: cut(n) ** 2, True),
         (lambda *given: assert_cut_off(*given, power=2), lambda n: cut(n) ** 3, False),
-        (lambda *given: assert_cut_off(*given, power=2), lambda n: n * n, False),
     ],
 )
 def test_what_grows_faster_is_refused_on_a_fast_machine_and_on_a_slow_one(
@@ -112,6 +105,7 @@ def test_what_costs_less_than_the_other(machine: Machine) -> None:
         assert_cheaper(lambda: machine.spend(2), lambda: machine.spend(2))
 
 
+@pytest.mark.slow
 def test_a_real_expression_that_looks_ahead_from_every_place_is_refused() -> None:
     assert_linear(re.compile("a").findall, repeated("a"), 10_000)
     with pytest.raises(AssertionError):

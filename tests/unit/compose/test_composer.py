@@ -12,7 +12,7 @@ from phronesis.core.data_delimiters import choose_boundary
 from phronesis.core.items import Trust
 from phronesis.core.results import Match
 from phronesis.errors import BudgetTooSmall
-from phronesis.models.token_counter import ByteBound, O200k
+from phronesis.models.token_counter import O200k
 from unit.compose.drawn import evidence_of
 
 O200K = O200k()
@@ -133,21 +133,25 @@ def test_the_heading_says_who_when_how_far_trusted_what_ended_it_and_what_disput
 MANUAL = {"title": "Pump manual", "path": ["Pump manual", "Resetting"], "uri": "docs/pump.md", "lines": [7, 9]}
 
 
-@pytest.mark.parametrize(
-    ("fields", "where"),
-    [
+def test_a_section_says_where_it_stands() -> None:
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"data": MANUAL, "source_ref": "docs/pump.md#L7-L9"}, ", Pump manual › Resetting, docs/pump.md L7-L9"),
         ({"data": MANUAL, "source_ref": "docs/pump.md#resetting"}, ", Pump manual › Resetting, docs/pump.md"),
         ({"data": {**MANUAL, "uri": "entry:1"}, "source_ref": "entry:1#L7"}, ", Pump manual › Resetting, L7"),
         ({"data": {"path": []}, "source_ref": "https://kb.example/x#L3"}, ", kb.example/x L3"),
         ({"data": {"title": "system", "path": ["\u202e"], "uri": "tool"}, "source_ref": "tool"}, ""),
-        ({"data": {"title": "接口 (规范)", "path": [7], "uri": "规范.md"}, "source_ref": "规范.md#L1",
-          "ended": "superseded"}, ", 接口 规范, 规范.md L1, superseded"),
-    ],
-)  # fmt: skip
-def test_a_section_says_where_it_stands(fields: dict[str, Any], where: str) -> None:
-    section = evidence_of("Hold the button.", role=None, kind="section", trust=Trust.EXTERNAL, **fields)
-    assert f"] (2026-05-01, section, external{where}) Hold the button.\n" in composed(evidence=[section]).text
+        (
+            {
+                "data": {"title": "接口 (规范)", "path": [7], "uri": "规范.md"},
+                "source_ref": "规范.md#L1",
+                "ended": "superseded",
+            },
+            ", 接口 规范, 规范.md L1, superseded",
+        ),
+    ]
+    for fields, where in cases:
+        section = evidence_of("Hold the button.", role=None, kind="section", trust=Trust.EXTERNAL, **fields)
+        assert f"] (2026-05-01, section, external{where}) Hold the button.\n" in composed(evidence=[section]).text
 
 
 def test_a_long_section_is_shown_from_the_chunk_that_was_found() -> None:
@@ -355,8 +359,8 @@ def test_slots_of_the_record_and_of_the_budget_agree() -> None:
     assert (composed().explain["budget"]["counter"], composed().explain["budget"]["exact"]) == ("o200k", True)
 
 
-@pytest.mark.parametrize("counter", [O200K, ByteBound()], ids=["o200k", "bytes"])
-def test_time_goes_with_the_number_of_memories_and_turns_and_not_with_their_length(counter: O200k | ByteBound) -> None:
+@pytest.mark.slow
+def test_time_goes_with_the_number_of_memories_and_turns_and_not_with_their_length() -> None:
     def said(number: int, length: int) -> Candidates:
         speech = "Caroline said she went to the support group last Tuesday, and it was powerful. " * length
         return Candidates(
@@ -367,7 +371,7 @@ def test_time_goes_with_the_number_of_memories_and_turns_and_not_with_their_leng
         )
 
     def work(candidates: Candidates) -> ContextPackage:
-        return compose(candidates, budget=Budget(), counter=counter, context_id="ctx", explain={})
+        return compose(candidates, budget=Budget(), counter=O200K, context_id="ctx", explain={})
 
     assert_linear(work, lambda number: said(number, 6), 1_600)
     assert_flat(work, lambda length: said(8, length), 1_600)

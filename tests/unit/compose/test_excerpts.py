@@ -23,23 +23,25 @@ def test_the_limit_is_kept(count: object, text: str, snippet: str, limit: int) -
     assert cut or limit >= 0
 
 
-@pytest.mark.parametrize(("text", "end"), [(ENGLISH, "report.…"), (CHINESE, "很长。…")])
-def test_a_long_text_ends_with_a_sentence_and_uses_its_room(text: str, end: str) -> None:
-    shown, cut = excerpt(text, limit=100, count=O200K)
-    assert cut
-    assert shown.endswith(end)
-    assert text.startswith(shown[:-1])
-    assert 70 <= O200K(shown) <= 100
+def test_a_long_text_ends_with_a_sentence_and_uses_its_room() -> None:
+    cases: list[tuple[str, str]] = [(ENGLISH, "report.…"), (CHINESE, "很长。…")]
+    for text, end in cases:
+        shown, cut = excerpt(text, limit=100, count=O200K)
+        assert cut
+        assert shown.endswith(end)
+        assert text.startswith(shown[:-1])
+        assert 70 <= O200K(shown) <= 100
 
 
-@pytest.mark.parametrize(
-    ("text", "snippet", "start"),
-    [(ENGLISH, "number 300 of", "…This is sentence number 300"), (CHINESE, "第300句", "…这是报告的第300句")],
-)
-def test_what_was_found_is_shown_from_the_start_of_its_sentence(text: str, snippet: str, start: str) -> None:
-    shown, _ = excerpt(text, snippet=snippet, limit=100, count=O200K)
-    assert shown.startswith(start)
-    assert snippet in shown
+def test_what_was_found_is_shown_from_the_start_of_its_sentence() -> None:
+    cases: list[tuple[str, str, str]] = [
+        (ENGLISH, "number 300 of", "…This is sentence number 300"),
+        (CHINESE, "第300句", "…这是报告的第300句"),
+    ]
+    for text, snippet, start in cases:
+        shown, _ = excerpt(text, snippet=snippet, limit=100, count=O200K)
+        assert shown.startswith(start)
+        assert snippet in shown
 
 
 def test_what_was_found_near_the_start_does_not_move_it() -> None:
@@ -53,16 +55,15 @@ def test_what_was_found_but_is_not_in_the_text_is_shown_itself() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "sentence"), [(ENGLISH, "This is sentence number 200 of"), (CHINESE, "这是报告的第200句话")]
-)
-def test_a_stretch_that_was_found_is_shown_from_its_beginning(text: str, sentence: str) -> None:
-    start = text.index(sentence)
-    shown, cut = excerpt(text, snippet=f"…{text[start + 60 : start + 120]}…", start=start, limit=100, count=O200K)
-    assert cut
-    assert shown.startswith(f"…{sentence}")
-    assert excerpt(text, snippet="nowhere", start=start, limit=100, count=O200K)[0] == shown
-    assert excerpt(text, start=10**9, limit=100, count=O200K)[0].startswith(text[:20])
+def test_a_stretch_that_was_found_is_shown_from_its_beginning() -> None:
+    cases: list[tuple[str, str]] = [(ENGLISH, "This is sentence number 200 of"), (CHINESE, "这是报告的第200句话")]
+    for text, sentence in cases:
+        start = text.index(sentence)
+        shown, cut = excerpt(text, snippet=f"…{text[start + 60 : start + 120]}…", start=start, limit=100, count=O200K)
+        assert cut
+        assert shown.startswith(f"…{sentence}")
+        assert excerpt(text, snippet="nowhere", start=start, limit=100, count=O200K)[0] == shown
+        assert excerpt(text, start=10**9, limit=100, count=O200K)[0].startswith(text[:20])
 
 
 def test_what_was_found_late_in_a_stretch_is_not_cut_off() -> None:

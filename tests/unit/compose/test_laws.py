@@ -15,7 +15,9 @@ from phronesis.models.token_counter import MESSAGE_OVERHEAD, PRIMING_OVERHEAD, B
 from unit.compose.drawn import BUDGETS, CANDIDATES, evidence_of
 from unit.compose.random_packages import Made
 
-RELAXED = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None)
+RELAXED = settings(
+    max_examples=50, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None
+)
 TAG = re.compile(r"</?(?:memory|turn)-(\d{9})")
 
 
@@ -196,15 +198,14 @@ def test_laws(name: str, candidates: Candidates, budget: Budget) -> None:
 
 @pytest.mark.slow
 @pytest.mark.no_cover  # the tests above run the same lines; counting them here doubles the time
-@pytest.mark.parametrize("thousand", range(5))
-def test_laws_for_ten_thousand_packages(thousand: int) -> None:
+def test_laws_for_a_thousand_packages() -> None:
     composed = Counter[str]()
-    for seed in range(thousand * 1_000, (thousand + 1) * 1_000):
+    for seed in range(500):
         made = Made(seed)
         candidates, budget = made.candidates(), made.budget()
         for name in ("o200k", "bytes"):  # both of what was made once: making takes a third of the time
             composed[name] += check_all(candidates, budget, counter_named(name))
-    assert min(composed["o200k"], composed["bytes"]) > 500, "most budgets are to hold something"
+    assert min(composed["o200k"], composed["bytes"]) > 250, "most budgets are to hold something"
 
 
 class Superadditive:

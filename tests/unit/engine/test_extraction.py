@@ -226,7 +226,15 @@ def test_what_rules_find_where_the_model_says_nothing_is_proposed_too(
     assert memory.rebuild(verify=True).equal
 
 
-@pytest.mark.parametrize("piece", [" ", "\t", "-", '"', "I ", ", ", "a", "the cat and "])
+@pytest.mark.parametrize(
+    "piece",
+    [
+        " ",
+        '"',
+        "I ",
+        "the cat and ",
+    ],
+)
 def test_the_time_to_read_a_message_goes_with_its_length(piece: str) -> None:
     rules = Rules()
 

@@ -1,7 +1,6 @@
 """What of a part of a lane stays as it is, and what is looked at though it was not touched."""
 
 import numpy as np
-import pytest
 
 from phronesis.experience.aggregation import Found, Part, outcome_of
 from phronesis.experience.event_views import ALONE
@@ -17,19 +16,17 @@ def part(*, returning: tuple[str, ...] = (), opposed: frozenset[str] = frozenset
                 frozenset({4}))  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("group", "pattern"),
-    [
+def test_a_group_with_the_events_of_a_pattern_of_its_kind_is_that_pattern() -> None:
+    cases: list[tuple[Found, str | None]] = [
         (Found([1, 3]), "p"),
         (Found([1, 3], ("situation",)), "s"),
         (Found([1, 3], ("attempt",)), None),
         (Found([1, 2, 3]), None),
         (Found([1, 2]), None),
         (Found([1, 3, 4]), None),
-    ],
-)
-def test_a_group_with_the_events_of_a_pattern_of_its_kind_is_that_pattern(group: Found, pattern: str | None) -> None:
-    assert part().stays(group) == pattern
+    ]
+    for group, pattern in cases:
+        assert part().stays(group) == pattern
 
 
 def test_what_is_opposed_is_told_anew() -> None:
@@ -53,9 +50,11 @@ def test_what_is_opposed_and_not_touched_is_looked_at_as_it_stands() -> None:
     assert part().looked_at.tolist() == [1, 2, 3, 4]
 
 
-@pytest.mark.parametrize(
-    ("labels", "outcome"),
-    [(["success", "failure"], "failure"), (["unknown", "success"], "success"), (["unknown", None], "unknown")],
-)
-def test_failures_go_first(labels: list[str | None], outcome: str) -> None:
-    assert outcome_of(labels) == outcome
+def test_failures_go_first() -> None:
+    cases: list[tuple[list[str | None], str]] = [
+        (["success", "failure"], "failure"),
+        (["unknown", "success"], "success"),
+        (["unknown", None], "unknown"),
+    ]
+    for labels, outcome in cases:
+        assert outcome_of(labels) == outcome

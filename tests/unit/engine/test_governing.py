@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from phronesis.config import Policy
 from phronesis.conversation.extracting.gate import MAX_REFUSALS
 from phronesis.conversation.retention_policy import USUAL, WITHHELD, terms_of, withheld_in
@@ -45,26 +43,23 @@ def test_each_proposal_carries_the_rules_of_the_nearest_name() -> None:
     assert Proposal.from_dict(kept.to_dict()) == kept
 
 
-@pytest.mark.parametrize(
-    ("never", "key", "kind", "refused"),
-    [
+def test_what_is_never_taken_up() -> None:
+    cases: list[tuple[list[str], str, str, bool]] = [
         (["phone"], "phone", "profile", True),
         (["favorite.*"], "favorite.color", "preference", True),
         (["event"], "appointment", "event", True),
         (["phone"], "email", "profile", False),
-    ],
-)
-def test_what_is_never_taken_up(never: list[str], key: str, kind: str, refused: bool) -> None:
-    text = "It is so and so."
-    kept, told = terms(gates={"never": never}).sifted([proposal(text, "so and so", key, kind)], [], {0: text})
-    assert bool(kept) is not refused
-    assert [one.rule for one in told] == ["never"] * refused
-    assert all(never[0] in one.reason for one in told)
+    ]
+    for never, key, kind, refused in cases:
+        text = "It is so and so."
+        kept, told = terms(gates={"never": never}).sifted([proposal(text, "so and so", key, kind)], [], {0: text})
+        assert bool(kept) is not refused
+        assert [one.rule for one in told] == ["never"] * refused
+        assert all(never[0] in one.reason for one in told)
 
 
-@pytest.mark.parametrize(
-    ("text", "quote", "key", "topic"),
-    [
+def test_a_sensitive_sentence_makes_no_memory() -> None:
+    cases: list[tuple[str, str, str, str | None]] = [
         ("I moved. I have asthma! I like tea.", "I have asthma", "health", "physical_health"),
         ("我搬家了。我有抑郁症！我喜欢茶。", "我有抑郁症", "health", "mental_health"),
         ("I moved. I have asthma! I like tea.", "I like tea", "likes", None),
@@ -72,15 +67,14 @@ def test_what_is_never_taken_up(never: list[str], key: str, kind: str, refused: 
         ("I am allergic to lupin.", "I am allergic to lupin", "allergy", "physical_health"),
         ("The merger is in May.", "in May", "fact", "team"),
         ("I earn 3.5 million a year, my salary is fine", "salary is fine", "fact", "finances"),
-    ],
-)
-def test_a_sensitive_sentence_makes_no_memory(text: str, quote: str, key: str, topic: str | None) -> None:
-    rules = terms(sensitive={"store": "messages_only", "also": ["the merger"]})
-    kept, told = rules.sifted([proposal(text, quote, key)], [], {0: text})
-    assert bool(kept) is (topic is None)
-    assert [one.rule for one in told] == ["sensitive"] * (topic is not None)
-    assert all(topic is not None and topic in one.reason and one.text == quote for one in told)
-    assert rules.parted({0: text}) == ({0: text}, [], [])
+    ]
+    for text, quote, key, topic in cases:
+        rules = terms(sensitive={"store": "messages_only", "also": ["the merger"]})
+        kept, told = rules.sifted([proposal(text, quote, key)], [], {0: text})
+        assert bool(kept) is (topic is None)
+        assert [one.rule for one in told] == ["sensitive"] * (topic is not None)
+        assert all(topic is not None and topic in one.reason and one.text == quote for one in told)
+        assert rules.parted({0: text}) == ({0: text}, [], [])
 
 
 def test_a_key_that_means_a_matter_is_one_without_its_words() -> None:

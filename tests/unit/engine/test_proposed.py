@@ -60,13 +60,8 @@ def test_the_day_of_what_is_to_be_done_is_when_it_is_due() -> None:
         ("I live in Lyon.", {"quote": "I live in Paris", "value": "Paris"}, "quotation"),
         ("I live in Lyon.", {"quote": "I live in Lyon", "key": "shoe_size"}, "key"),
         ("I live in Lyon.", {"quote": "I live in Lyon", "value": "Marseille"}, "value"),
-        ("I live in Lyon.", {"quote": "I live in Lyon", "value": "!"}, "value"),
         ("I live in Lyon.", {"quote": "I live in Lyon", "sure": "inferred"}, "low_confidence"),
         ("Do I live in Lyon?", {"quote": "I live in Lyon"}, "question"),
-        ("If I live in Lyon one day, I will be glad.", {"quote": "I live in Lyon"}, "hypothesis"),
-        ('She wrote: "I live in Lyon and I am happy."', {"quote": "I live in Lyon"}, "quotation"),
-        ("```\nI live in Lyon\n```", {"quote": "I live in Lyon"}, "code"),
-        ("我住在里昂吗？", {"quote": "我住在里昂", "value": "里昂"}, "question"),
     ],
 )
 def test_what_is_not_so_is_refused_by_name(text: str, given: dict[str, Any], rule: str) -> None:

@@ -24,11 +24,12 @@ def test_what_breaks_a_rule_is_refused_with_every_violation() -> None:
     assert check_block(wrong) == list(refused.value.violations)
 
 
-@pytest.mark.parametrize("content", [None, b"RBMEM_CLAIMS_V1", ["RBMEM_CLAIMS_V1"], 1])
-def test_what_is_no_text_is_refused_by_name(content: object) -> None:
-    with pytest.raises(InputError) as refused:
-        check_block(content)
-    assert refused.value.field == "content"
+def test_what_is_no_text_is_refused_by_name() -> None:
+    cases: list[object] = [None, b"RBMEM_CLAIMS_V1", ["RBMEM_CLAIMS_V1"], 1]
+    for content in cases:
+        with pytest.raises(InputError) as refused:
+            check_block(content)
+        assert refused.value.field == "content"
 
 
 def test_a_payload_holds_what_was_written_and_nothing_that_was_not() -> None:
@@ -38,21 +39,20 @@ def test_a_payload_holds_what_was_written_and_nothing_that_was_not() -> None:
     assert full["claims"][0]["tags"] == ["a"]
 
 
-@pytest.mark.parametrize(
-    ("run_id", "judgements", "field"),
-    [
-        ("", [judgement()], "run_id"), (None, [], "run_id"), ("r", "support", "judgements"), ("r", None, "judgements"),
+def test_a_wrong_verdict_is_refused() -> None:
+    cases: list[tuple[Any, Any, str]] = [
+        ("", [judgement()], "run_id"),
+        ("r", "support", "judgements"),
         ("r", ["support"], "judgements[0]"),
         ("r", [judgement(), judgement(judgement="maybe")], "judgements[1].judgement"),
         ("r", [judgement(item_id="x")], "judgements[0].item_id"),
         ("r", [judgement(claim_id=None)], "judgements[0].claim_id"),
         ("r", [judgement(), judgement(item_id=f"mem:{ITEM}", judgement="contra")], "judgements"),
-    ],
-)  # fmt: skip
-def test_a_wrong_verdict_is_refused(run_id: Any, judgements: Any, field: str) -> None:
-    with pytest.raises(InputError) as refused:
-        verdict_payload(run_id, judgements)
-    assert refused.value.field == field
+    ]
+    for run_id, judgements, field in cases:
+        with pytest.raises(InputError) as refused:
+            verdict_payload(run_id, judgements)
+        assert refused.value.field == field
 
 
 def test_a_verdict_holds_what_was_given() -> None:

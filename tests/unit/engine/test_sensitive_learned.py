@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from phronesis.config import SENSITIVE_TOPICS, SensitiveRules
 from phronesis.engine.sensitive_topics import Guard
 from phronesis.engine.sensitive_topics.guard import MAX_WORDS
-from phronesis.engine.sensitive_topics.tables import MAX_READ, NONE, Model, load_model, model_from
+from phronesis.engine.sensitive_topics.tables import MAX_READ, NONE, Model, load_model
 from phronesis.models.text_features import BUCKETS, bucket, language_of, pieces
 
 LABELLED = Path(__file__).parents[2] / "labelled" / "sensitive"
@@ -41,13 +41,14 @@ def guard(model: Model, topics: Sequence[str] = SENSITIVE_TOPICS, allow: Sequenc
     return Guard(SimpleNamespace(topics=topics, also=(), allow=allow), models={"en": model, "zh": model})
 
 
-@pytest.mark.parametrize("language", ["en", "zh"])
-def test_the_installed_weights_know_every_topic(language: str) -> None:
-    model = load_model(language)
-    assert set(model.classes) == {NONE, *SENSITIVE_TOPICS}
-    assert model.weights.shape == (BUCKETS, len(model.classes))
-    assert model.weights.dtype == np.int8
-    assert load_model(language) is model
+def test_the_installed_weights_know_every_topic() -> None:
+    cases: list[str] = ["en", "zh"]
+    for language in cases:
+        model = load_model(language)
+        assert set(model.classes) == {NONE, *SENSITIVE_TOPICS}
+        assert model.weights.shape == (BUCKETS, len(model.classes))
+        assert model.weights.dtype == np.int8
+        assert load_model(language) is model
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -125,11 +126,3 @@ def test_no_text_is_too_odd_and_the_order_of_topics_does_not_matter(text: str) -
         assert odds.topic in SENSITIVE_TOPICS
         assert np.isfinite(odds.log)
         assert len(odds.words) <= MAX_WORDS
-
-
-def test_a_model_is_the_same_after_it_is_stored() -> None:
-    model = load_model("en")
-    again = model_from(model.to_bytes())
-    assert again.classes == model.classes
-    assert (again.weights == model.weights).all()
-    assert (again.unit, again.bias.tolist()) == (model.unit, model.bias.tolist())

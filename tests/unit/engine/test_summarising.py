@@ -30,16 +30,16 @@ def model() -> ScriptedModel:
     return ScriptedModel([answer(("The user lives in Lyon.", [0]))])
 
 
-@pytest.fixture
-def opened(database_url: str, model: ScriptedModel) -> Callable[[], Memory]:
+def opening(url: str, model: ScriptedModel) -> Callable[[], Memory]:
     prepare = Summarising(
         by_rules, asker(model), every_turns=2, max_tokens=60, suspicious=lambda text: "ignore" in text.lower() or None
     )
+    return lambda: open_with(url, handlers.handlers(prepare))
 
-    def opened() -> Memory:
-        return open_with(database_url, handlers.handlers(prepare))
 
-    return opened
+@pytest.fixture
+def opened(sqlite_url: str, model: ScriptedModel) -> Callable[[], Memory]:
+    return opening(sqlite_url, model)
 
 
 @pytest.fixture
@@ -175,16 +175,17 @@ def test_what_leans_on_erased_words_goes_and_so_does_what_was_made_of_it(memory:
     assert b"secret" not in kept
 
 
-def test_an_erased_user_or_session_leaves_no_summary(memory: Memory, model: ScriptedModel) -> None:
-    for session in ("s", "t"):
-        say(memory, "I keep a secret boat in the old harbour.", session=session)
-        say(memory, "It is called the Albatross of Lyon.", session=session)
-    assert lines(memory) and lines(memory, "t")  # noqa: PT018 - one state
-    assert memory.erase(session_id="s", user_id="u").clean
-    assert (lines(memory), lines(memory, "t")) == ([], ["The user lives in Lyon."])
-    assert memory.erase(user_id="u").clean
-    assert lines(memory, "t") == []
-    assert memory.rebuild(verify=True).equal
+def test_an_erased_user_or_session_leaves_no_summary(database_url: str, model: ScriptedModel) -> None:
+    with opening(database_url, model)() as memory:
+        for session in ("s", "t"):
+            say(memory, "I keep a secret boat in the old harbour.", session=session)
+            say(memory, "It is called the Albatross of Lyon.", session=session)
+        assert lines(memory) and lines(memory, "t")  # noqa: PT018 - one state
+        assert memory.erase(session_id="s", user_id="u").clean
+        assert (lines(memory), lines(memory, "t")) == ([], ["The user lives in Lyon."])
+        assert memory.erase(user_id="u").clean
+        assert lines(memory, "t") == []
+        assert memory.rebuild(verify=True).equal
 
 
 def test_an_export_brings_the_summary_along_and_asks_nobody(

@@ -3,7 +3,6 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -60,15 +59,16 @@ def test_a_new_item_is_searched_with_what_it_is_about() -> None:
     assert (row.part, row.text, row.version, row.changed_seq, row.current_to) == (WHOLE, None, 1, 3, None)
 
 
-@pytest.mark.parametrize("hidden", [{"status": "archived"}, {"ended": "retracted"}, {"quarantine": "rule"}])
-def test_what_is_not_live_has_no_documents(hidden: dict[str, Any]) -> None:
-    before = item()
-    after = before.changed(hidden, at=AT + timedelta(seconds=1))
-    assert Projector().project(settled((item(**hidden),)), {}, seq=1) == ([], [])
-    assert Projector().project(settled(updated=(after,)), {"i": before}, seq=2) == ([], ["i"])
-    back = after.changed(dict.fromkeys(hidden, None) | {"status": "active"}, at=AT + timedelta(seconds=2))
-    [row], closed = Projector().project(settled(updated=(back,)), {"i": after}, seq=3)
-    assert (row.version, closed) == (3, ["i"])
+def test_what_is_not_live_has_no_documents() -> None:
+    cases: list[dict[str, Any]] = [{"status": "archived"}, {"ended": "retracted"}, {"quarantine": "rule"}]
+    for hidden in cases:
+        before = item()
+        after = before.changed(hidden, at=AT + timedelta(seconds=1))
+        assert Projector().project(settled((item(**hidden),)), {}, seq=1) == ([], [])
+        assert Projector().project(settled(updated=(after,)), {"i": before}, seq=2) == ([], ["i"])
+        back = after.changed(dict.fromkeys(hidden, None) | {"status": "active"}, at=AT + timedelta(seconds=2))
+        [row], closed = Projector().project(settled(updated=(back,)), {"i": after}, seq=3)
+        assert (row.version, closed) == (3, ["i"])
 
 
 def test_what_enters_as_history_was_never_current() -> None:
@@ -84,14 +84,15 @@ def test_a_change_beside_the_words_moves_nothing() -> None:
     assert Projector().project(settled(updated=(after,)), {"i": item()}, seq=2) == ([], [])
 
 
-@pytest.mark.parametrize("lifted", [{"importance": 9}, {"kind": "trait", "stage": "core"}])
-def test_what_lifts_it_makes_a_new_document(lifted: dict[str, Any]) -> None:
-    before = item(kind="trait", stage="emerging")
-    after = before.changed(lifted, at=AT + timedelta(seconds=1))
-    [row], closed = Projector().project(settled(updated=(after,)), {"i": before}, seq=2)
-    assert (row.version, closed) == (2, ["i"])
-    [first], _ = Projector().project(settled((before,)), {}, seq=1)
-    assert (row.id, row.marks) != (first.id, first.marks)
+def test_what_lifts_it_makes_a_new_document() -> None:
+    cases: list[dict[str, Any]] = [{"importance": 9}, {"kind": "trait", "stage": "core"}]
+    for lifted in cases:
+        before = item(kind="trait", stage="emerging")
+        after = before.changed(lifted, at=AT + timedelta(seconds=1))
+        [row], closed = Projector().project(settled(updated=(after,)), {"i": before}, seq=2)
+        assert (row.version, closed) == (2, ["i"])
+        [first], _ = Projector().project(settled((before,)), {}, seq=1)
+        assert (row.id, row.marks) != (first.id, first.marks)
 
 
 def trait(stage: str | None, **more: Any) -> Item:
@@ -155,15 +156,16 @@ def test_long_words_are_searched_in_pieces_and_none_have_no_document() -> None:
     assert [part.part for part in parts] == ["prose:0", f"prose:{CHUNK_CHARACTERS - CHUNK_OVERLAP}"]
 
 
-@pytest.mark.parametrize(
-    ("part", "name", "shown", "of_it"),
-    [
-        ("whole", "whole", "i", True), ("chunk:3800", "chunk", "i::chunk::3800", True), ("prose", "prose", "i", False),
-        ("claim:c1", "claim", "i::claim::c1", False), ("claim:a:b", "claim", "i::claim::a:b", False),
-    ],
-)  # fmt: skip
-def test_a_part_has_a_name_and_an_id(part: str, name: str, shown: str, of_it: bool) -> None:
-    assert (part_name(part), match_id("i", part), of_content(part)) == (name, shown, of_it)
+def test_a_part_has_a_name_and_an_id() -> None:
+    cases: list[tuple[str, str, str, bool]] = [
+        ("whole", "whole", "i", True),
+        ("chunk:3800", "chunk", "i::chunk::3800", True),
+        ("prose", "prose", "i", False),
+        ("claim:c1", "claim", "i::claim::c1", False),
+        ("claim:a:b", "claim", "i::claim::a:b", False),
+    ]
+    for part, name, shown, of_it in cases:
+        assert (part_name(part), match_id("i", part), of_content(part)) == (name, shown, of_it)
 
 
 def test_parts_of_members_that_stay_are_not_made_to_see_that_none_moved() -> None:

@@ -3,7 +3,6 @@
 from datetime import UTC, datetime
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,19 +18,17 @@ def section(content: str, **data: Any) -> Item:
     return Item(id="s", kind="section", content=content, entry_id="e", recorded_at=AT, updated_at=AT, data=data)
 
 
-@pytest.mark.parametrize(
-    ("title", "path", "expected"),
-    [
+def test_headings_stand_in_one_line() -> None:
+    cases: list[tuple[Any, Any, str]] = [
         ("Kettle", ["Use", "Descaling"], "Kettle › Use › Descaling"),
         ("Kettle", ["Kettle", "Descaling"], "Kettle › Descaling"),
         ("水壶", ["清洗  水垢"], "水壶 › 清洗 水垢"),
         ("A\ntitle", [], "A title"),
         ("", [""], ""),
         (None, None, ""),
-    ],
-)
-def test_headings_stand_in_one_line(title: Any, path: Any, expected: str) -> None:
-    assert heading_of(section("x", title=title, path=path)) == expected
+    ]
+    for title, path, expected in cases:
+        assert heading_of(section("x", title=title, path=path)) == expected
 
 
 def test_long_headings_do_not_outweigh_the_text() -> None:

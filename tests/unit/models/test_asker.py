@@ -7,7 +7,7 @@ import pytest
 
 from fake_models import NOON, MemoryLedger, ScriptedModel, Step, asker
 from phronesis.core.reports import Price
-from phronesis.errors import AnswerRejected, ModelBudgetSpent, ModelError, ModelRefused, ModelUnavailable
+from phronesis.errors import AnswerRejected, ModelBudgetSpent, ModelRefused, ModelUnavailable
 from phronesis.models.call_policy import Allowance
 from phronesis.models.language_model import Completion
 from phronesis.models.structured_client import KEPT_CHARACTERS, Task
@@ -43,36 +43,33 @@ def test_a_server_that_takes_no_schema_is_asked_for_json_with_the_schema_in_word
     assert '"maxItems": 3' in model.asked[1][0][0].content
 
 
-@pytest.mark.parametrize("status", [401, 403])
-def test_a_wrong_key_is_not_taken_for_a_schema_that_is_not_taken(status: int) -> None:
-    model = ScriptedModel([ModelRefused("the key is wrong", details={"status": status})])
-    answer = asker(model).ask("t", TASK)
-    assert isinstance(answer.error, ModelRefused)
-    assert len(model.asked) == 1
+def test_a_wrong_key_is_not_taken_for_a_schema_that_is_not_taken() -> None:
+    cases: list[int] = [401, 403]
+    for status in cases:
+        model = ScriptedModel([ModelRefused("the key is wrong", details={"status": status})])
+        answer = asker(model).ask("t", TASK)
+        assert isinstance(answer.error, ModelRefused)
+        assert len(model.asked) == 1
 
 
-@pytest.mark.parametrize(
-    ("first", "problem"),
-    [
+def test_what_is_not_of_the_form_is_sent_back_once() -> None:
+    cases: list[tuple[Step, str]] = [
         ("surely: tea", "it is not JSON"),
         ("[" * 100_000, "it is not JSON"),
         ("[]", "it: model_type"),
         ('{"words": "tea"}', "words: list_type"),
         ('{"words": ["a", "b", "c", "d"]}', "words: too_long"),
         ('{"words": [1]}', "words.0: string_type"),
-        ('{"words": [], "ignore all rules": 1}', "it: extra_forbidden"),
-        (CUT, "it did not finish by itself (length)"),
-    ],
-)
-def test_what_is_not_of_the_form_is_sent_back_once(first: Step, problem: str) -> None:
-    model = ScriptedModel([first, GOOD])
-    answer = asker(model).ask("t", TASK)
-    assert answer.value == Form(words=["tea"])
-    assert [attempt.problem for attempt in answer.attempts] == [problem, None]
-    repair, _, constraint, _ = model.asked[1]
-    assert constraint == "json"
-    assert [one.role for one in repair] == ["system", "user", "assistant", "user"]
-    assert problem in repair[3].content
+    ]
+    for first, problem in cases:
+        model = ScriptedModel([first, GOOD])
+        answer = asker(model).ask("t", TASK)
+        assert answer.value == Form(words=["tea"])
+        assert [attempt.problem for attempt in answer.attempts] == [problem, None]
+        repair, _, constraint, _ = model.asked[1]
+        assert constraint == "json"
+        assert [one.role for one in repair] == ["system", "user", "assistant", "user"]
+        assert problem in repair[3].content
 
 
 def test_what_is_wrong_twice_is_rejected_and_both_answers_are_kept() -> None:
@@ -85,18 +82,16 @@ def test_what_is_wrong_twice_is_rejected_and_both_answers_are_kept() -> None:
     assert len(model.asked) == 2
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
+def test_a_refusal_is_not_argued_with() -> None:
+    cases: list[Completion] = [
         Completion(text="", finish_reason="stop", refusal="I cannot"),
         Completion(text=GOOD, finish_reason="content_filter"),
-    ],
-)
-def test_a_refusal_is_not_argued_with(said: Completion) -> None:
-    model = ScriptedModel([said])
-    answer = asker(model).ask("t", TASK)
-    assert isinstance(answer.error, AnswerRejected)
-    assert len(model.asked) == len(answer.attempts) == 1
+    ]
+    for said in cases:
+        model = ScriptedModel([said])
+        answer = asker(model).ask("t", TASK)
+        assert isinstance(answer.error, AnswerRejected)
+        assert len(model.asked) == len(answer.attempts) == 1
 
 
 def test_what_was_said_before_the_server_went_is_kept() -> None:
@@ -161,8 +156,3 @@ def test_what_is_not_allowed_is_not_asked(allowed: dict[str, Any], told: str) ->
 def test_an_error_of_our_own_is_not_swallowed() -> None:
     with pytest.raises(ZeroDivisionError):
         asker(ScriptedModel([ZeroDivisionError()])).ask("t", TASK)
-
-
-def test_the_tree_of_model_errors() -> None:
-    kinds = (ModelUnavailable, ModelRefused, AnswerRejected, ModelBudgetSpent)
-    assert all(issubclass(kind, ModelError) for kind in kinds)

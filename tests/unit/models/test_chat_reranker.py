@@ -54,12 +54,16 @@ def test_the_score_is_the_share_of_yes() -> None:
     assert reranker.name == "local/qwen3-reranker"
 
 
-@pytest.mark.parametrize(
-    ("content", "score"), [("yes", 1.0), ("No.", 0.0), ("<think>\n\n</think>\n\n**Yes**", 1.0), ("yes, because", 1.0)]
-)
-def test_without_probabilities_the_word_decides(content: str, score: float) -> None:
-    with asked(said(content)) as (_, reranker):
-        assert reranker.rerank("tea?", ["x"], limits=limits()) == [score]
+def test_without_probabilities_the_word_decides() -> None:
+    cases: list[tuple[str, float]] = [
+        ("yes", 1.0),
+        ("No.", 0.0),
+        ("<think>\n\n</think>\n\n**Yes**", 1.0),
+        ("yes, because", 1.0),
+    ]
+    for content, score in cases:
+        with asked(said(content)) as (_, reranker):
+            assert reranker.rerank("tea?", ["x"], limits=limits()) == [score]
 
 
 def test_nothing_is_asked_about_nothing() -> None:
@@ -73,9 +77,9 @@ def test_nothing_is_asked_about_nothing() -> None:
 @pytest.mark.parametrize(
     "behaviour",
     [
-        said("perhaps"), said(None), said(""), said(["yes"]), servers.reply_json([]),
-        servers.reply_json({"choices": []}),
-        servers.garbage(), said("perhaps", ("perhaps", {"yes": 0.0})),
+        said("perhaps"),
+        said(None),
+        said("perhaps", ("perhaps", {"yes": 0.0})),
         said("x", ("yes", {"yes": "much"})),
     ],
 )  # fmt: skip

@@ -14,27 +14,20 @@ import pytest
 from model_server import (
     Behaviour,
     ModelServer,
-    Reply,
     cut,
     embed_each,
     embeddings,
-    endless,
     garbage,
-    model_not_found,
-    page,
-    redirect,
     reply_json,
     shown,
     slow,
     status,
-    trickle,
-    truncated,
 )
 from phronesis.errors import AnswerRejected, ModelError, ModelRefused, ModelUnavailable
 from phronesis.models.call_policy import Limits, never
 from phronesis.models.embedder import Embedder, PrefixScheme
 from phronesis.models.openai_embedder import OpenAIEmbedder
-from phronesis.models.transport import Gateway, ModelHttp
+from phronesis.models.transport import Gateway
 
 KEY = "sk-very-secret-0123456789"
 TEXT = "the patient's diagnosis"
@@ -84,21 +77,19 @@ def test_the_request_is_openais() -> None:
     assert request.body == {"model": "bge-m3", "input": ["a", "b"], "encoding_format": "float", "dimensions": 3}
 
 
-@pytest.mark.parametrize(
-    ("scheme", "query", "document"),
-    [
+def test_questions_and_documents_are_told_apart() -> None:
+    cases: list[tuple[PrefixScheme, str, str]] = [
         ("none", "a", "a"),
         ("e5", "query: a", "passage: a"),
         ("qwen3", "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery:a", "a"),
         ("nomic", "search_query: a", "search_document: a"),
-    ],
-)
-def test_questions_and_documents_are_told_apart(scheme: PrefixScheme, query: str, document: str) -> None:
-    with opened(embed_each(letters), scheme=scheme) as (server, embedder):
-        embedder.embed_query("a")
-        embedder.embed_documents(["a"])
-        assert embedder.prefix_scheme == scheme
-    assert [request.body["input"] for request in server.requests] == [[query], [document]]
+    ]
+    for scheme, query, document in cases:
+        with opened(embed_each(letters), scheme=scheme) as (server, embedder):
+            embedder.embed_query("a")
+            embedder.embed_documents(["a"])
+            assert embedder.prefix_scheme == scheme
+        assert [request.body["input"] for request in server.requests] == [[query], [document]]
 
 
 AXES = [[2.0, 0.0, 0.0], [0.0, 3.0, 0.0], [0, 0, 4]]
@@ -169,51 +160,25 @@ def pair(first: Any, second: Any) -> Behaviour:
 GOOD = [1.0, 2.0, 3.0]
 WRONG: dict[str, Behaviour] = {
     "no data": reply_json({"object": TEXT}),
-    "data of another type": reply_json({"data": {"0": GOOD}}),
-    "a list": reply_json([[1.0, 2.0, 3.0]] * 2),
     "too few": embeddings([GOOD]),
-    "too many": embeddings([GOOD] * 3),
     "entries of another type": entries(GOOD, GOOD),
-    "nothing in an entry": entries({"index": 0}, {"index": 1}),
     "another dimension": pair([1.0], [1.0]),
-    "two dimensions": pair(GOOD, [1.0, 2.0]),
-    "no numbers": pair([], []),
-    "nested": pair([GOOD], [GOOD]),
-    "null": pair(None, None),
     "null within": pair(GOOD, [1.0, None, 3.0]),
-    "text within": pair(GOOD, [1.0, "2", 3.0]),
     "truth within": pair(GOOD, [True, False, True]),
-    "beyond floats": pair(GOOD, [10**400, 1, 1]),
     "NaN": garbage(b'{"data":[{"index":0,"embedding":[1,2,3]},{"index":1,"embedding":[NaN,1,1]}]}'),
-    "infinite": garbage(b'{"data":[{"index":0,"embedding":[1,2,3]},{"index":1,"embedding":[1e999,1,1]}]}'),
     "not base64": pair("$$$$", "$$$$"),
-    "base64 of half a number": pair("AAA=", "AAA="),
-    "base64 of NaN": pair(*[base64.b64encode(np.full(3, np.nan, "<f4").tobytes()).decode()] * 2),
     "an index twice": entries({"index": 0, "embedding": GOOD}, {"index": 0, "embedding": GOOD}),
     "an index out of range": entries({"index": 0, "embedding": GOOD}, {"index": 2, "embedding": GOOD}),
-    "an index once": entries({"index": 0, "embedding": GOOD}, {"embedding": GOOD}),
-    "an index of another type": entries({"index": "0", "embedding": GOOD}, {"index": "1", "embedding": GOOD}),
-    "an index of truth": entries({"index": False, "embedding": GOOD}, {"index": True, "embedding": GOOD}),
     "an index that does not hash": entries({"index": [], "embedding": GOOD}, {"index": [], "embedding": GOOD}),
-    "garbage": garbage(),
-    "page": page(),
-    "endless": endless(),
 }
 UNAVAILABLE: dict[str, Behaviour] = {
     "slow": slow(30.0, embeddings([GOOD, GOOD])),
-    "trickle": trickle(),
-    "truncated": truncated(),
     "cut": cut(),
-    "overloaded": status(429, {"Retry-After": "2"}),
-    "failing": status(500, message=TEXT),
 }
 REFUSED: dict[str, Behaviour] = {
     "key": status(401, message=KEY),
-    "model": model_not_found(),
-    "parameters": status(400, message=TEXT),
-    "redirect": redirect("http://127.0.0.1:1/v1/embeddings"),
 }
-LASTING = ("slow", "trickle")  # they take as long as they are waited for
+LASTING = ("slow",)  # it takes as long as it is waited for
 
 
 @pytest.mark.parametrize(
@@ -241,17 +206,3 @@ def test_every_fault_is_an_error_in_time_that_tells_nothing(
     for secret in (KEY, TEXT):
         assert secret not in shown(fault.value)
         assert secret not in caplog.text
-
-
-def test_connections_that_are_shared_stay_open() -> None:
-    def made(gateway: Gateway, http: ModelHttp) -> OpenAIEmbedder:
-        return OpenAIEmbedder(gateway, "m", dimension=3, prefix_scheme="none", limits_for=limits, http=http)
-
-    def behave(reply: Reply) -> None:
-        embed_each(letters)(reply)
-
-    with ModelServer(behave) as server:
-        gateway = Gateway("local", server.base_url)
-        with contextlib.closing(ModelHttp(gateway)) as http:
-            made(gateway, http).close()
-            assert made(gateway, http).embed_query("a").any()

@@ -62,13 +62,10 @@ def test_no_composition_lengthens_utf8() -> None:
 
 
 @pytest.mark.parametrize("counter", [ByteBound(), O200k()], ids=["bytes", "o200k"])
-@pytest.mark.parametrize(
-    "text",
-    ["<|endoftext|>", "<|im_start|>system", "\ud800", "\udc00\ud800", "\x00", "\ufdfa", "🎉" * 100, "\u0300" * 1000],
-)
-def test_no_text_raises(counter: TokenCounter, text: str) -> None:
+def test_no_text_raises(counter: TokenCounter) -> None:
     assert isinstance(counter, TokenCounter)
-    assert counter.count(text) >= 1
+    for text in ("<|endoftext|>", "\ud800", "\udc00\ud800", "\x00", "\ufdfa", "🎉" * 100, "\u0300" * 1000):
+        assert counter.count(text) >= 1
     assert counter.count("") == 0
 
 
@@ -81,22 +78,15 @@ def test_known_counts() -> None:
     assert (MESSAGE_OVERHEAD, PRIMING_OVERHEAD) == (4, 3)
 
 
-def test_names_and_exactness() -> None:
-    assert (ByteBound().name, ByteBound().exact) == ("bytes", False)
-    assert (o200k().name, o200k().exact) == ("o200k", True)
-
-
-@pytest.mark.parametrize(
-    "part",
-    [
+def test_a_long_text_is_counted_in_pieces_without_changing_the_count() -> None:
+    cases: list[str] = [
         "The cat sat_\non the mat, didn't it?  2024 was fine.\n\n",
         "今天天气很好，我们去公园。\n",
         "camelCase HTTPServer² ½ x\t\n/path ",
-    ],
-)
-def test_a_long_text_is_counted_in_pieces_without_changing_the_count(part: str) -> None:
-    text = part * (3 * PIECE_CHARACTERS // len(part))
-    assert o200k().count(text) == len(o200k()._encoding.encode_ordinary(text))
+    ]
+    for part in cases:
+        text = part * (3 * PIECE_CHARACTERS // len(part))
+        assert o200k().count(text) == len(o200k()._encoding.encode_ordinary(text))
 
 
 def test_a_stretch_without_a_cut_counts_as_bytes_and_the_rest_exactly() -> None:

@@ -1,7 +1,5 @@
 """Which formula ranks what: weights fitted on talk are not those of documents."""
 
-import pytest
-
 from phronesis import Memory
 from phronesis.recall.scoring.weights import A12, B12, SECTIONS, Formula
 from phronesis.recall.search import Formulas
@@ -10,12 +8,15 @@ from phronesis.store.document_tables import MEMORY, RESOURCES, Home
 OWN = Formula("own", {"words": 1.0}, "made up", dense=False)
 
 
-@pytest.mark.parametrize(
-    ("home", "dense", "expected"),
-    [(MEMORY, False, A12), (MEMORY, True, B12), (RESOURCES, False, A12), (RESOURCES, True, SECTIONS)],
-)
-def test_each_home_has_its_formulas(home: Home, expected: Formula, *, dense: bool) -> None:
-    assert Formulas().of(home, dense=dense) is expected
+def test_each_home_has_its_formulas() -> None:
+    cases: list[tuple[Home, bool, Formula]] = [
+        (MEMORY, False, A12),
+        (MEMORY, True, B12),
+        (RESOURCES, False, A12),
+        (RESOURCES, True, SECTIONS),
+    ]
+    for home, dense, expected in cases:
+        assert Formulas().of(home, dense=dense) is expected
 
 
 def test_weights_of_ones_own_rank_memory() -> None:

@@ -4,7 +4,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
-import pytest
 
 from phronesis.core.results import Degraded
 from phronesis.core.retrieval_plan import SubQuery, TimeWindow
@@ -61,14 +60,15 @@ GONE = ModelUnavailable("gone")
 REFUSED = ModelRefused("too long", field="parameters")
 
 
-@pytest.mark.parametrize("fault", [GONE, REFUSED, AnswerRejected("a page")])
-def test_a_question_that_is_not_to_be_had_is_asked_once_a_call(fault: ModelError) -> None:
-    encoder: Any = Encoder(fault=fault)
-    known, encodings = Embedders(encoder), Encodings()
-    for _ in range(3):
-        vector, told = Manner(encodings=encodings).encoded(known, encoder, "tea?")
-        assert (vector, told) == (None, (Degraded("embed", fault.code, "words", "test/1"),))
-    assert encoder.asked == ["tea?"]
+def test_a_question_that_is_not_to_be_had_is_asked_once_a_call() -> None:
+    cases: list[ModelError] = [GONE, REFUSED, AnswerRejected("a page")]
+    for fault in cases:
+        encoder: Any = Encoder(fault=fault)
+        known, encodings = Embedders(encoder), Encodings()
+        for _ in range(3):
+            vector, told = Manner(encodings=encodings).encoded(known, encoder, "tea?")
+            assert (vector, told) == (None, (Degraded("embed", fault.code, "words", "test/1"),))
+        assert encoder.asked == ["tea?"]
 
 
 def test_an_encoder_that_was_not_reached_is_left_alone_for_a_while() -> None:
@@ -92,13 +92,14 @@ def test_an_encoder_that_was_not_reached_is_left_alone_for_a_while() -> None:
     assert told == ()
 
 
-@pytest.mark.parametrize("fault", [REFUSED, ModelUnavailable("too long", details={"status": 500})])
-def test_a_question_that_is_refused_keeps_no_other_from_its_vector(fault: ModelError) -> None:
-    encoder: Any = Encoder(fault=fault)
-    known = Embedders(encoder)
-    assert Manner().encoded(known, encoder, "long")[0] is None
-    encoder.fault = None
-    assert Manner().encoded(known, encoder, "tea?")[0] is not None
+def test_a_question_that_is_refused_keeps_no_other_from_its_vector() -> None:
+    cases: list[ModelError] = [REFUSED, ModelUnavailable("too long", details={"status": 500})]
+    for fault in cases:
+        encoder: Any = Encoder(fault=fault)
+        known = Embedders(encoder)
+        assert Manner().encoded(known, encoder, "long")[0] is None
+        encoder.fault = None
+        assert Manner().encoded(known, encoder, "tea?")[0] is not None
 
 
 def test_names_are_those_of_the_question_and_of_the_plan() -> None:
@@ -108,14 +109,18 @@ def test_names_are_those_of_the_question_and_of_the_plan() -> None:
     assert Manner(names=("Anna",), modes=("exact",)).names_of("Bob?") == set()
 
 
-@pytest.mark.parametrize(
-    ("until", "last"),
-    [(NEXT, 0), (NEXT.replace(hour=1), 1), (NEXT.replace(minute=1), 1), (NEXT.replace(second=1), 1),
-     (NEXT.replace(microsecond=1), 1), (DAY, 0)],
-)  # fmt: skip
-def test_a_window_ends_before_its_end(until: datetime, last: int) -> None:
-    first = DAY.toordinal()
-    assert Manner(window=TimeWindow(DAY, until)).stretch() == Stretch(first, first + last)
+def test_a_window_ends_before_its_end() -> None:
+    cases: list[tuple[datetime, int]] = [
+        (NEXT, 0),
+        (NEXT.replace(hour=1), 1),
+        (NEXT.replace(minute=1), 1),
+        (NEXT.replace(second=1), 1),
+        (NEXT.replace(microsecond=1), 1),
+        (DAY, 0),
+    ]
+    for until, last in cases:
+        first = DAY.toordinal()
+        assert Manner(window=TimeWindow(DAY, until)).stretch() == Stretch(first, first + last)
 
 
 def test_a_window_is_the_time_and_its_words_are_no_terms() -> None:

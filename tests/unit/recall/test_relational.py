@@ -11,19 +11,17 @@ from phronesis.recall.entity_signals import mentioned_items, named_in, names_in
 POLICY = {"embedder": "none"}
 
 
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [
+def test_what_might_be_a_name_is_a_candidate() -> None:
+    cases: list[tuple[str, set[str]]] = [
         ("What did Alice's sister say?", {"alice", "sister", "alice sister", "what did alice sister"}),
         ("Where is Ludwig van der Rohe?", {"ludwig van der rohe", "rohe"}),
         ("who wrote to bob@corp.com about src/main.py", {"bob@corp.com", "src/main.py"}),
         ("see https://Example.com/A?b=c now", {"https://example.com/a?b=c"}),
         ("我和Alice去北京了吗", {"alice", "北京"}),
         ("ＡＬＩＣＥ　ｂ", {"alice b"}),
-    ],
-)
-def test_what_might_be_a_name_is_a_candidate(text: str, names: set[str]) -> None:
-    assert names <= names_in(text)
+    ]
+    for text, names in cases:
+        assert names <= names_in(text)
 
 
 @given(st.text(st.characters(), max_size=100))
@@ -31,7 +29,15 @@ def test_any_question_gives_names_that_are_not_empty(text: str) -> None:
     assert "" not in names_in(text)
 
 
-@pytest.mark.parametrize("unit", ["a", "a ", "北", "'s ", "https://a ", "-", "@", "a北"])
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "a ",
+        "'s ",
+        "https://a ",
+        "a北",
+    ],
+)
 def test_the_time_goes_with_the_length_of_a_question_and_few_names_are_looked_up(unit: str) -> None:
     assert_linear(names_in, repeated(unit), 200_000)
     assert len(names_in(repeated(unit)(200_000))) < 3000
@@ -51,10 +57,8 @@ def alias(memory: Memory, subject: str, other: str) -> None:
 @pytest.mark.parametrize(
     "pairs",
     [
-        [("Robert", "Bob"), ("Robert", "Bobby")],
         [("Robert", "Bob"), ("Bob", "Bobby")],
         [("Bob", "Bobby"), ("Robert", "Bob")],
-        [("Bob", "Robert"), ("Bobby", "Bob"), ("Robert", "Bobby")],
         [("Bob", "Bob"), ("Bob", "Robert"), ("Robert", "Bob"), ("Bobby", "Robert")],
     ],
 )

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from found_evidence import memory, plan, section
-from model_server import ModelServer, cut, endless, garbage, page, redirect, reply_json, slow, status, trickle
+from model_server import ModelServer, cut, endless, garbage, redirect, reply_json, slow, status, trickle
 from phronesis.core.evidence_pack import EvidencePack
 from phronesis.core.ids import parse_id
 from phronesis.core.items import Trust
@@ -124,9 +124,13 @@ def test_their_own_shortcomings_are_told() -> None:
 
 @pytest.mark.parametrize(
     "behaviour",
-    [garbage(), page(), reply_json([]), reply_json({"evidence": 7}), reply_json({"evidence": [{"item": {}}]}),
-     garbage(b'{"evidence": NaN}'), garbage(b"[" * 100_000), garbage(b'{"evidence": [' + b'{"a":' * 50_000),
-     garbage(b'{"evidence": [], "abstained": "' + b"x" * (5 << 20) + b'"}'), endless()],
+    [
+        garbage(),
+        reply_json({"evidence": [{"item": {}}]}),
+        garbage(b"[" * 100_000),
+        garbage(b'{"evidence": [], "abstained": "' + b"x" * (5 << 20) + b'"}'),
+        endless(),
+    ],
 )  # fmt: skip
 def test_a_wrong_answer_is_no_answer(behaviour: Any) -> None:
     with ModelServer(behaviour) as server:
@@ -135,8 +139,12 @@ def test_a_wrong_answer_is_no_answer(behaviour: Any) -> None:
 
 @pytest.mark.parametrize(
     ("behaviour", "reason"),
-    [(status(500), UNAVAILABLE), (status(503), UNAVAILABLE), (status(401), REFUSED), (status(404), REFUSED),
-     (redirect("http://127.0.0.1:1/"), REFUSED), (cut(), UNAVAILABLE)],
+    [
+        (status(500), UNAVAILABLE),
+        (status(401), REFUSED),
+        (redirect("http://127.0.0.1:1/"), REFUSED),
+        (cut(), UNAVAILABLE),
+    ],
 )  # fmt: skip
 def test_failures_and_refusals_are_told_apart(behaviour: Any, reason: str) -> None:
     with ModelServer(behaviour) as server:

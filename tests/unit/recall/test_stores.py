@@ -3,8 +3,6 @@
 from datetime import UTC, datetime
 from typing import Any
 
-import pytest
-
 from phronesis.core.items import Item
 from phronesis.core.results import Degraded, Evidence, SearchResult
 from phronesis.core.retrieval_plan import Store
@@ -26,18 +24,16 @@ def found(*coverages: float) -> tuple[Evidence, ...]:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("kinds", "expected"),
-    [
+def test_stores_follow_from_kinds() -> None:
+    cases: list[tuple[Any, tuple[str, ...]]] = [
         (None, ("memory", "resources")),
         ([], ("memory", "resources")),
         (["fact", "message"], ("memory",)),
         (["section"], ("resources",)),
         (["section", "fact"], ("memory", "resources")),
-    ],
-)
-def test_stores_follow_from_kinds(kinds: Any, expected: tuple[str, ...]) -> None:
-    assert stores_of(kinds) == expected
+    ]
+    for kinds, expected in cases:
+        assert stores_of(kinds) == expected
 
 
 def test_several_answer_in_one_list_by_relevance() -> None:

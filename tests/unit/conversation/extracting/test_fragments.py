@@ -3,8 +3,6 @@
 from datetime import UTC, datetime
 from typing import Any
 
-import pytest
-
 from phronesis.conversation.extracting.rules import Rules
 from phronesis.core.entries import Entry
 
@@ -21,26 +19,28 @@ def read(*said: tuple[str, str]) -> tuple[dict[str, Any], set[str]]:
     return {one.key: one.value for one in found if one.kind == "profile"}, {one.rule for one in refused}
 
 
-@pytest.mark.parametrize(
-    ("before", "alone"),
-    [("Quiz: who joins metal with heat?", "Welder."), ("What is a word for no meat and no fish?", "Vegetarian."),
-     ("Where would you like to fly to?", "Berlin."), ("Which state is the opposite of married?", "single"),
-     ("What does your sister do?", "Nurse.")],
-)  # fmt: skip
-def test_a_word_alone_is_no_fact(before: str, alone: str) -> None:
-    assert read(("user", alone))[0] == {}
-    assert read(("assistant", before), ("user", alone))[0] == {}
+def test_a_word_alone_is_no_fact() -> None:
+    cases: list[tuple[str, str]] = [
+        ("Quiz: who joins metal with heat?", "Welder."),
+        ("What is a word for no meat and no fish?", "Vegetarian."),
+        ("Where would you like to fly to?", "Berlin."),
+        ("Which state is the opposite of married?", "single"),
+        ("What does your sister do?", "Nurse."),
+    ]
+    for before, alone in cases:
+        assert read(("user", alone))[0] == {}
+        assert read(("assistant", before), ("user", alone))[0] == {}
 
 
-@pytest.mark.parametrize(
-    ("before", "alone", "key", "value"),
-    [("What do you do for a living?", "Welder.", "job", "welder"),
-     ("Are you vegetarian?", "No, vegan.", "diet", "vegan"),
-     ("What is your diet?", "Vegetarian.", "diet", "vegetarian")],
-)  # fmt: skip
-def test_an_answer_to_the_assistant_is_one(before: str, alone: str, key: str, value: str) -> None:
-    found, _ = read(("assistant", before), ("user", alone))
-    assert found[key].casefold() == value
+def test_an_answer_to_the_assistant_is_one() -> None:
+    cases: list[tuple[str, str, str, str]] = [
+        ("What do you do for a living?", "Welder.", "job", "welder"),
+        ("Are you vegetarian?", "No, vegan.", "diet", "vegan"),
+        ("What is your diet?", "Vegetarian.", "diet", "vegetarian"),
+    ]
+    for before, alone, key, value in cases:
+        found, _ = read(("assistant", before), ("user", alone))
+        assert found[key].casefold() == value
 
 
 def test_what_is_refused_says_why() -> None:

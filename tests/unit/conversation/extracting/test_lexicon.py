@@ -9,7 +9,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from phronesis.conversation.extracting.lexicon import Expression, Lexicon, Macros
+from phronesis.conversation.extracting.lexicon import (
+    Expression,
+    Lexicon,
+    Macros,
+    _any_of,  # pyright: ignore[reportPrivateUsage]
+)
 from phronesis.conversation.extracting.tables import Language, Matched, PatternTable, load_language
 
 CODES = ("en", "zh")
@@ -57,7 +62,7 @@ def texts(code: str) -> st.SearchStrategy[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("code", CODES)
-@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=10, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_the_tables_find_what_all_their_patterns_find(code: str, data: st.DataObject) -> None:
     text = data.draw(texts(code))
@@ -67,8 +72,9 @@ def test_the_tables_find_what_all_their_patterns_find(code: str, data: st.DataOb
             assert list(table.matches(given_text, position)) == unfiltered(table, given_text, position)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", CODES)
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=15, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_the_other_expressions_find_what_they_would_by_themselves(code: str, data: st.DataObject) -> None:
     text = data.draw(texts(code))
@@ -82,7 +88,7 @@ def test_the_other_expressions_find_what_they_would_by_themselves(code: str, dat
 
 @pytest.mark.slow
 @pytest.mark.parametrize("code", CODES)
-@settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(data=st.data())
 def test_each_pattern_is_found_in_what_is_made_for_it(code: str, data: st.DataObject) -> None:
     table = data.draw(st.sampled_from([one for one in language(code).tables.values() if one.patterns]))
@@ -90,14 +96,6 @@ def test_each_pattern_is_found_in_what_is_made_for_it(code: str, data: st.DataOb
     text = data.draw(st.from_regex(table.compiled(n), fullmatch=True, alphabet=st.characters(codec="utf-8")))
     expected = table.match(n, text)
     assert expected is None or expected in list(table.matches(text))
-
-
-@pytest.mark.slow
-def test_every_pattern_of_both_languages_compiles() -> None:
-    for code in CODES:
-        for table in language(code).tables.values():
-            assert all(table.compiled(n) for n in range(len(table.patterns)))
-        assert all(one.compiled() for one in expressions(code))
 
 
 def test_most_patterns_need_something() -> None:
@@ -114,3 +112,11 @@ def test_an_expression_is_compiled_when_a_text_holds_what_it_needs() -> None:
     found = one.search("no more")
     assert found is not None
     assert found[0] == "no more"
+
+
+def test_words_that_share_their_beginnings_are_one_expression() -> None:
+    words = ["a", "at", "atom", "bus", "bus driver", "c++"]
+    found = re.compile(_any_of(words))
+    assert [word for word in words if found.fullmatch(word)] == words
+    assert not any(found.fullmatch(word) for word in ("", "ato", "bus d", "c+", "b"))
+    assert _any_of(["one"]) == "(?:one)"

@@ -59,12 +59,8 @@ def test_a_good_answer_is_the_plan() -> None:
     [
         ({"intent": "ponder"}, "the model's intent is none of those there are; the rules' stands"),
         ({"time": {"since": "2026-04-01", "until": "2026-05-01", "words": "in June"}}, "named by no words"),
-        ({"time": {"since": "2026-04-01", "until": "2026-05-01", "words": " "}}, "named by no words"),
         ({"time": {"since": "soon", "until": "2026-05-01", "words": "lately"}}, "is no date"),
-        ({"time": {"since": "2026-05-01", "until": "2026-05-01", "words": "lately"}}, "ends before it begins"),
         ({"queries": [{"text": " ", "weight": 1, "store": "both"}]}, "says nothing"),
-        ({"queries": [{"text": "a", "weight": 7, "store": "both"}]}, "clipped"),
-        ({"queries": [{"text": "a", "weight": -1, "store": "moon"}]}, "clipped"),
         (
             {"queries": [{"text": f"q{n}", "weight": 1, "store": "both"} for n in range(20)]},
             "the model gave 20 queries",

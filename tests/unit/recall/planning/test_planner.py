@@ -90,17 +90,15 @@ def test_names_that_the_scope_knows_are_entities() -> None:
     assert found.queries[1] == SubQuery("张伟", 0.4, "entity")
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+def test_entities_in_their_order() -> None:
+    cases: list[tuple[str, tuple[str, ...]]] = [
         ("open src/app.py and see https://a.org/x, Grace", ("src/app.py", "https://a.org/x", "Grace")),
         ("《三体》里 `retry_limit` 是几，“降压阀”呢", ("三体", "retry_limit", "降压阀")),
         ("does pandas.merge keep the order?", ("pandas.merge",)),
         ("nothing here", ()),
-    ],
-)
-def test_entities_in_their_order(text: str, expected: tuple[str, ...]) -> None:
-    assert entities_in(text) == expected
+    ]
+    for text, expected in cases:
+        assert entities_in(text) == expected
 
 
 def test_the_log_holds_no_word_of_the_message(caplog: pytest.LogCaptureFixture) -> None:
@@ -130,9 +128,10 @@ def test_any_text_has_a_plan(text: str, recent: list[str]) -> None:
 
 
 HOSTILE = [
-    "what ", "a.", "in the ", "我", "从", "how do i ", "the a ", "把", "/a", "A1", "Aa", "a_", "`", '"', "《",
-    "please ", "did i ", "- ", "什么", "you told ", "and ", "周一到", "\n", "x=", "E", "http://", "a@", "you ",
-    "add a ", "张", "第", "。", "按",
+    "从",
+    "the a ",
+    "and ",
+    "http://",
 ]  # fmt: skip
 
 

@@ -21,19 +21,17 @@ def test_a_piece_stands_for_its_text() -> None:
     assert table.patterns[FEATURES[0]] == re.compile("(?:(?:a|b)c$)")
 
 
-@pytest.mark.parametrize(
-    ("source", "what"),
-    [
+def test_what_is_wrong_with_a_table_is_said() -> None:
+    cases: list[tuple[str, str]] = [
         ("= 3", "no TOML"),
         ("[features]\nchat = []", "is missing or no feature"),
         (f"[features]\nmagic = []\n{EMPTY}", "'magic'"),
         (f"[features]\n{EMPTY}".replace('"zzz"', '"<one>"', 1), "no piece <one>"),
         (f"[features]\n{EMPTY}".replace('"zzz"', '"(a"', 1), "no regular expression"),
-    ],
-)
-def test_what_is_wrong_with_a_table_is_said(source: str, what: str) -> None:
-    with pytest.raises(PhronesisError, match=what):
-        parse_table("xx", source)
+    ]
+    for source, what in cases:
+        with pytest.raises(PhronesisError, match=what):
+            parse_table("xx", source)
 
 
 def test_words_of_either_language_show_a_feature() -> None:

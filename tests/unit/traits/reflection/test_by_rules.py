@@ -1,47 +1,19 @@
 """What recurs is found, and what only seems to is not: reflection by rules, in English and Chinese."""
 
 import random
-from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from phronesis.traits.by_rules import RULES_VERSION, reflect
-from phronesis.traits.by_rules.clusters import (
-    ONE_FIELD,
-    TWICE_AS_MANY,
-    Group,
-    Known,
-    fits,
-    known_traits,
-    largest,
-    linked,
-    misfits,
-    most_telling,
-    without_strays,
-    worth,
-)
-from phronesis.traits.by_rules.reading import read
 from phronesis.traits.by_rules.similarity import (
-    DEVIATION,
-    EARLY,
-    OTHER_KIND,
     OWN,
-    RISE,
-    SAME_SESSION,
     SHARED,
     SHARED_BY_CHANCE,
     SHARING,
-    Likeness,
-    apart,
-    likeness_of,
     sharing,
-    standard,
 )
-from phronesis.traits.by_rules.voices import Voice
 from phronesis.traits.laws.records import SeenMemory, Wishes
 from seen_memories import cosine_of, ids, memories, memory, trait
 
@@ -118,37 +90,37 @@ def test_something_new_is_needed() -> None:
     assert reflect(seen, {"m004"}, []).new_behaviors
 
 
-@pytest.mark.parametrize(
-    "texts",
-    [
-        ("If I had a pool I would swim every day", "I'd take up swimming if I ever had a free evening",
-         "Would love to go swimming one day"),
+def test_what_is_no_behaviour_of_the_users() -> None:
+    cases: list[tuple[str, ...]] = [
+        (
+            "If I had a pool I would swim every day",
+            "I'd take up swimming if I ever had a free evening",
+            "Would love to go swimming one day",
+        ),
         ("要是公司附近有泳池就天天游泳", "如果有泳池我肯定去游泳", "想去学游泳"),
         ("My sister went running before work", "Callum ran ten miles, says my brother Callum", "Callum went running"),
         ("我同事每天加班", "老婆又加班了", "室友小林加班到十点"),
-        ("User's husband baked bread", "The user says her husband baked again", "User's husband bakes rolls"),
         ("Joked that I will marry the coffee machine", "Kidding, my blood type is coffee", "Told them coffee haha"),
-        ("用户开玩笑说要嫁给咖啡", "用户笑称自己是咖啡精", "用户自称咖啡转世"),
         ("User's birthday is on May 4", "User was born on 4 May", "User turned 41 in May"),
         ("他们说：“跑步对身体好”", "书上写着“跑步”", "标语写着：“跑步”"),
         ("Ran a script on the server", "The company runs a store", "Ran out of milk"),
-        ("Got married in the garden, my wedding", "The wedding was in the garden", "Garden wedding photographs"),
-        ("Ana believes in gardening", "Ana appreciates the garden", "Ana is passionate about gardening"),
-    ],
-)  # fmt: skip
-def test_what_is_no_behaviour_of_the_users(texts: tuple[str, ...]) -> None:
-    seen = memories(*texts)
-    assert not reflect(seen, ids(seen), []).new_behaviors
+    ]
+    for texts in cases:
+        seen = memories(*texts)
+        assert not reflect(seen, ids(seen), []).new_behaviors
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [{"kind": "task"}, {"kind": "profile"}, {"kind": "profile", "key": "address"}, {"subject": "my sister"},
-     {"kind": "decision"}],
-)  # fmt: skip
-def test_kinds_and_subjects_that_show_nothing(fields: dict[str, str]) -> None:
-    seen = memories(*RUNS, **fields)
-    assert not reflect(seen, ids(seen), []).new_behaviors
+def test_kinds_and_subjects_that_show_nothing() -> None:
+    cases: list[dict[str, str]] = [
+        {"kind": "task"},
+        {"kind": "profile"},
+        {"kind": "profile", "key": "address"},
+        {"subject": "my sister"},
+        {"kind": "decision"},
+    ]
+    for fields in cases:
+        seen = memories(*RUNS, **fields)
+        assert not reflect(seen, ids(seen), []).new_behaviors
 
 
 def test_a_fact_shows_a_behaviour_where_it_names_one() -> None:
@@ -225,106 +197,11 @@ def test_an_encoder_finds_what_shares_no_word() -> None:
     assert list(found.evidence_ids) == ["m000", "m002", "m004"]
 
 
-def likeness(alike: Sequence[Sequence[float]]) -> Likeness:
-    """Give a comparison that says how alike each two are."""
-    given = np.array(alike, np.float32)
-    return Likeness([{}] * len(given), {}, given)
-
-
-def test_groups_form_the_likest_first_and_the_largest_that_hold_together_are_taken() -> None:
-    alike = np.full((6, 6), -1.0)
-    alike[:3, :3], alike[3:5, 3:5] = 2.0, 1.5
-    alike[:3, 3:5] = alike[3:5, :3] = 0.5
-    formed = linked(likeness(alike.tolist()), [True] * 6)
-    assert [list(one.members) for one in formed] == [[0, 1], [0, 1, 2], [3, 4], [0, 1, 2, 3, 4]]
-    assert [one.alike for one in formed] == pytest.approx([2.0, 2.0, 1.5, 1.05])
-    assert [list(one.members) for one in largest(formed, lambda one: one.alike > 1)] == [[0, 1, 2, 3, 4]]
-    assert [list(one.members) for one in largest(formed, lambda one: one.alike > 1.2)] == [[0, 1, 2], [3, 4]]
-    assert [list(one.members) for one in linked(likeness(alike.tolist()), [True, True] + [False] * 4)] == [[0, 1]]
-
-
-def test_the_weakest_members_fall_out_and_three_are_left() -> None:
-    alike = np.full((5, 5), 2.0)
-    alike[3, :], alike[:, 3] = 1.0, 1.0
-    alike[4, :], alike[:, 4] = 1.9, 1.9
-    assert without_strays([4, 3, 2, 1, 0], likeness(alike.tolist())) == [0, 1, 2, 4]
-    assert without_strays([0, 1, 2, 4], likeness(alike.tolist())) == [0, 1, 2, 4]
-    assert without_strays([0, 1, 3], likeness(alike.tolist())) == [0, 1, 3]
-
-
-def test_a_group_is_worth_less_the_larger_and_more_where_the_tables_know_its_field() -> None:
-    plain = [read(one, Voice()) for one in memories(*["Watched the kestrel on the mill"] * 12)]
-    runs = [read(one, Voice()) for one in memories(*RUNS)]
-    assert worth(Group([0, 1, 2], 1.0), plain) == pytest.approx(1.0)
-    assert worth(Group(range(6), 1.0), plain) == worth(Group(range(12), 1.0), plain) == pytest.approx(1 - TWICE_AS_MANY)
-    assert worth(Group([0, 1, 2], 1.0), runs) == pytest.approx(1.0 + ONE_FIELD)
-    assert worth(Group([0, 1, 2], 1.0), [*runs[:2], *plain]) == pytest.approx(1.0 + ONE_FIELD * 2 / 3)
-
-
-def held(seen: Sequence[SeenMemory], those: Sequence[int]) -> Known:
-    """Give a trait as the rules know it, by the places of what shows it."""
-    readings = [read(one, Voice()) for one in seen]
-    at = {one.id: n for n, one in enumerate(seen)}
-    [known] = known_traits([trait("Often whittles", [seen[n].id for n in those])], readings, at)
-    return known
-
-
-def test_what_fits_half_of_a_trait_does_not_fit_it_and_what_fits_none_of_it_is_free() -> None:
-    seen = memories(*(f"Thing of number {n}" for n in range(6)))
-    alike = np.zeros((6, 6))
-    alike[np.ix_([0, 1, 4], [0, 1, 4])] = alike[np.ix_([2, 3, 5], [2, 3, 5])] = 2.0
-    these, mixed = likeness(alike.tolist()), held(seen, [0, 1, 2])
-    readings = [read(one, Voice()) for one in seen]
-    assert fits(4, mixed, readings, these) == pytest.approx(4 / 3)
-    assert fits(5, mixed, readings, these) == 0
-    assert fits(5, held(seen, [0, 2, 3]), readings, these) == pytest.approx(4 / 3)
-    assert misfits(held(seen, [0, 1, 4, 2]), these) == {2}
-    assert misfits(held(seen, [0, 2]), these) == frozenset()
-    assert misfits(mixed, Likeness([{}] * 6, {}, None)) == frozenset()
-
-
-def test_memories_of_one_session_are_less_alike_and_so_is_what_is_so_and_what_was_done() -> None:
-    seen = memories(*(f"Thing of number {n}" for n in range(12)))
-    seen[1] = replace(seen[1], session_id=seen[0].session_id)
-    seen[3] = replace(seen[3], kind="fact")
-    readings = [read(one, Voice()) for one in seen]
-    noise = np.random.default_rng(2).normal(0.0, 0.05, (12, 12)).astype(np.float32)
-    told = likeness_of(readings, lambda ids: np.eye(len(ids), dtype=np.float32) + (noise + noise.T))
-    plain = likeness_of(
-        [replace(one, place=str(n), kind="episodic") for n, one in enumerate(readings)],
-        lambda ids: np.eye(len(ids), dtype=np.float32) + (noise + noise.T),
-    )
-    assert told.row(0)[1] == pytest.approx(plain.row(0)[1] - DEVIATION * SAME_SESSION, abs=1e-4)
-    assert told.row(2)[3] == pytest.approx(plain.row(2)[3] - DEVIATION * OTHER_KIND, abs=1e-4)
-    assert told.row(2)[4] == pytest.approx(plain.row(2)[4], abs=1e-4)
-
-
 def test_what_is_said_in_the_same_words_is_one_behaviour() -> None:
     seen = memories(*RUNS, *(f"{text} once more" for text in RUNS), *MORE)
     groups = {one.id: n // 3 if n < 6 else n for n, one in enumerate(seen)}
     [found] = reflect(seen, ids(seen), [], cosine=cosine_of(groups)).new_behaviors
     assert list(found.evidence_ids) == ["m000", "m002", "m004", "m006", "m008", "m010"]
-
-
-def test_the_most_telling_of_many_are_cited() -> None:
-    alike = np.full((50, 50), 1.0, np.float32)
-    alike[:10] = alike[:, :10] = 0.5
-    kept = most_telling(range(50), Likeness([{}] * 50, {}, alike))
-    assert kept == list(range(10, 50))
-    assert most_telling([3, 1], Likeness([{}] * 50, {}, alike)) == [3, 1]
-
-
-def test_the_more_memories_the_nearer_are_those_that_have_nothing_in_common() -> None:
-    def lowered(size: int) -> float:
-        given = np.full((size, size), 0.1, np.float32)
-        given[0, 1] = given[1, 0] = 0.9
-        np.fill_diagonal(given, 1.0)
-        among = given[~np.eye(size, dtype=np.bool_)]
-        return float(((given - among.mean()) / among.std() - standard(given, np.ones(size, np.bool_)))[0, 1])
-
-    assert lowered(32) == pytest.approx(0.0, abs=1e-4)
-    assert lowered(160) == pytest.approx(2 * RISE, abs=1e-4)
-    assert lowered(16) == pytest.approx(EARLY, abs=1e-4)
 
 
 def test_what_is_done_often_is_no_ground_to_be_seen_against() -> None:
@@ -364,19 +241,17 @@ def test_a_trait_whose_evidence_is_away_is_known_by_its_sentence() -> None:
     assert list(more.new_evidence_ids) == ["m000"]
 
 
-@pytest.mark.parametrize(
-    ("text", "fields", "grade"),
-    [
+def test_grades() -> None:
+    cases: list[tuple[str, dict[str, str], str]] = [
         ("I always go running before work", {}, "B"),
         ("Went for a run", {"session_id": "s0"}, "D"),
         ("Went for a run with friends at the party", {}, "A"),
         ("我一向早上跑步", {}, "B"),
-    ],
-)
-def test_grades(text: str, fields: dict[str, str], grade: str) -> None:
-    seen = [*memories("Went for a run before work, office later", *RUNS[1:]), memory(9, text, **fields)]
-    [more] = reflect(seen, {"m009"}, [trait("Often goes running", ["m000", "m002", "m004"])]).reinforcements
-    assert more.quality_grade == grade
+    ]
+    for text, fields, grade in cases:
+        seen = [*memories("Went for a run before work, office later", *RUNS[1:]), memory(9, text, **fields)]
+        [more] = reflect(seen, {"m009"}, [trait("Often goes running", ["m000", "m002", "m004"])]).reinforcements
+        assert more.quality_grade == grade
 
 
 def test_a_behaviour_before_the_preference_it_led_to() -> None:
@@ -386,24 +261,25 @@ def test_a_behaviour_before_the_preference_it_led_to() -> None:
     assert more.trait_id == "t1"
 
 
-@pytest.mark.parametrize(
-    ("content", "texts", "last"),
-    [
+def test_the_opposite_contradicts() -> None:
+    cases: list[tuple[str, tuple[str, ...], str]] = [
         ("Often goes running", RUNS, "No more runs before work for me"),
         ("Often goes running", RUNS, "I hate running"),
         ("Often goes running", RUNS, "Stopped running in May"),
         ("经常喝咖啡", ("早上一杯咖啡", "又喝咖啡", "手冲咖啡一壶"), "我不再喝咖啡了"),
         ("经常喝咖啡", ("早上一杯咖啡", "又喝咖啡", "手冲咖啡一壶"), "讨厌咖啡"),
-        ("Often stays up late", ("Stayed up until 2am", "Coding past midnight", "Night owl, up late"),
-         "In bed by ten, lights out"),
-    ],
-)  # fmt: skip
-def test_the_opposite_contradicts(content: str, texts: tuple[str, ...], last: str) -> None:
-    seen = memories(*texts, last)
-    wishes = reflect(seen, {"m006"}, [trait(content, ["m000", "m002", "m004"])])
-    [against] = wishes.contradictions
-    assert (against.trait_id, list(against.contradicting_evidence_ids)) == ("t1", ["m006"])
-    assert not wishes.reinforcements
+        (
+            "Often stays up late",
+            ("Stayed up until 2am", "Coding past midnight", "Night owl, up late"),
+            "In bed by ten, lights out",
+        ),
+    ]
+    for content, texts, last in cases:
+        seen = memories(*texts, last)
+        wishes = reflect(seen, {"m006"}, [trait(content, ["m000", "m002", "m004"])])
+        [against] = wishes.contradictions
+        assert (against.trait_id, list(against.contradicting_evidence_ids)) == ("t1", ["m006"])
+        assert not wishes.reinforcements
 
 
 def test_what_contradicts_nothing() -> None:
@@ -493,45 +369,16 @@ def test_thousands_are_no_matter() -> None:
     assert max(len(one.evidence_ids) for one in found) <= 40
 
 
-def test_what_is_near_to_everything_is_near_to_nothing() -> None:
-    left = np.full((12, 12), 0.1, np.float32)
-    left[0, :] = left[:, 0] = 0.4
-    left[1, 2] = left[2, 1] = 0.4
-    np.fill_diagonal(left, 1.0)
-    given = apart(left, np.ones(len(left), np.bool_))
-    assert given[0, 5] < given[1, 2]
-    assert np.allclose(given, given.T)
-    assert np.array_equal(apart(left[:6, :6], np.ones(6, np.bool_)), left[:6, :6])
-
-
-@pytest.mark.parametrize(
-    "texts",
-    [
+def test_what_others_do_shows_nothing_of_the_user() -> None:
+    cases: list[tuple[str, ...]] = [
         ("Yesterday, my flatmate went running", "Again, my brother ran 5k", "Once again my gran went jogging"),
         ("Kevin 又去跑步", "Kevin 每次都晨跑", "Kevin 说他夜跑"),
         ("阿琳又去跑步", "阿琳晨跑了五公里", "我说阿琳夜跑"),
         ("jog at six", "5k before work", "Ozren runs at six", "Ozren ran 5k", "Ozren jogged home"),
-    ],
-)
-def test_what_others_do_shows_nothing_of_the_user(texts: tuple[str, ...]) -> None:
-    seen = memories(*texts, *["the gate is shut", "mild day", "bins out"] * 3)
-    assert not reflect(seen, ids(seen), []).new_behaviors
-
-
-def test_what_shares_its_nearest_is_more_alike_where_two_encoders_look() -> None:
-    given = np.full((12, 12), -0.5, np.float32)
-    given[:4, :4], given[4:8, 4:8] = 1.0, 1.0
-    given[0, 4] = given[4, 0] = 1.0  # as near as its own, and it shares none of them
-    given[11], given[:, 11] = np.nan, np.nan
-    before = given.copy()
-    found = sharing(given)
-    assert np.array_equal(given, before, equal_nan=True)
-    assert np.array_equal(np.isnan(found), np.isnan(given))
-    gained = found - given
-    assert gained[1, 2] > 0.3 > gained[0, 4]
-    assert np.allclose(gained[1, 9], -SHARING * SHARED_BY_CHANCE)  # nothing is shared
-    assert np.allclose(found[:11, :11], found[:11, :11].T)
-    assert np.array_equal(sharing(given[:3, :3]), given[:3, :3])  # everybody would be everybody's neighbour
+    ]
+    for texts in cases:
+        seen = memories(*texts, *["the gate is shut", "mild day", "bins out"] * 3)
+        assert not reflect(seen, ids(seen), []).new_behaviors
 
 
 @given(st.integers(4, 40), st.integers(0, 2**32 - 1))

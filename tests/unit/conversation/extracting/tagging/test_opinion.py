@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import numpy as np
-import pytest
 
 from phronesis.conversation.extracting.memory_types import load_memory_types
 from phronesis.conversation.extracting.rules import Rules
@@ -118,28 +117,29 @@ def test_the_installed_networks_know_what_is_plain() -> None:
     assert rules.read(0, {"role": "user"}, "你住在杭州吗？", AT)[0] == []
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "我从来不对花生过敏。", "I'm not married.", "I don't have diabetes.", "我没有糖尿病，也没有高血压。",
-        "Actually I've never been allergic to peanuts.", "I can't speak Japanese.", "I'm neither vegetarian nor vegan.",
-        "我以前住在北京。", "I used to be allergic to peanuts, but not anymore.", "Berlin.", "我不是素食主义者。",
-        "I'm in Lisbon this week for a conference.", "我的订单号是13812345678。", "My brother isn't a nurse.",
-        "My doctor asked whether I have diabetes.", "Lisbon is lovely in May.",
-    ],
-)  # fmt: skip
-def test_nothing_is_added_of_what_is_denied_past_passing_or_no_statement(text: str) -> None:
-    found, _ = Rules(TYPES, second=second_opinion()).read(0, {"role": "user"}, text, AT)
-    assert [(one.key, one.value) for one in found if one.kind == "profile" and one.act == "assert"] == []
+def test_nothing_is_added_of_what_is_denied_past_passing_or_no_statement() -> None:
+    cases: list[str] = [
+        "我没有糖尿病，也没有高血压。",
+        "I'm neither vegetarian nor vegan.",
+        "我以前住在北京。",
+        "Berlin.",
+        "I'm in Lisbon this week for a conference.",
+        "我的订单号是13812345678。",
+        "My brother isn't a nurse.",
+        "My doctor asked whether I have diabetes.",
+    ]
+    for text in cases:
+        found, _ = Rules(TYPES, second=second_opinion()).read(0, {"role": "user"}, text, AT)
+        assert [(one.key, one.value) for one in found if one.kind == "profile" and one.act == "assert"] == []
 
 
-@pytest.mark.parametrize(
-    ("text", "child"),
-    [("My name is Chen Yulan, and my son is Chen Bowen.", "Chen Bowen"),
-     ("My name is Anna Smith, and my son is Ben Smith.", "Ben Smith"),
-     ("我叫林晓梅，我儿子叫林子轩。", "林子轩")],
-)  # fmt: skip
-def test_names_are_never_unlikely(text: str, child: str) -> None:
-    found, refused = Rules(TYPES, second=second_opinion()).read(0, {"role": "user"}, text, AT)
-    assert child in {one.value for one in found if one.key == "child"}
-    assert refused == []
+def test_names_are_never_unlikely() -> None:
+    cases: list[tuple[str, str]] = [
+        ("My name is Chen Yulan, and my son is Chen Bowen.", "Chen Bowen"),
+        ("My name is Anna Smith, and my son is Ben Smith.", "Ben Smith"),
+        ("我叫林晓梅，我儿子叫林子轩。", "林子轩"),
+    ]
+    for text, child in cases:
+        found, refused = Rules(TYPES, second=second_opinion()).read(0, {"role": "user"}, text, AT)
+        assert child in {one.value for one in found if one.key == "child"}
+        assert refused == []
