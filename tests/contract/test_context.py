@@ -1,4 +1,4 @@
-"""What a composed context holds, on both databases: core memory, summary, turns, and evidence with what disputes it."""
+"""What a composed context holds: core memory, summary, turns, and evidence with what disputes it."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -97,13 +97,6 @@ def test_of_one_clause_that_holds_two_memories_each_says_its_own(memory: Memory)
     assert package.text.count("我在杭州做前端开发") == 1  # in the turn itself
 
 
-def test_of_words_that_told_two_things_what_still_holds_is_shown(memory: Memory) -> None:
-    say(memory, "我在杭州做前端开发。")
-    say(memory, "我搬到成都了。", session="later")
-    shown = {block.text: block.about for block in compose(memory, session="new").system_blocks}
-    assert shown == {"职业：前端开发": "", "居住地：成都": ""}
-
-
 def test_what_a_team_decides_comes_first(database_url: str) -> None:
     policy = {"embedder": "none", "policies": ["Never give medical advice.", "请保持礼貌。"],
               "core": {"kinds": ["preference"], "pin": ["allergy", "decision", "favorite.*"]}}  # fmt: skip
@@ -167,17 +160,6 @@ def compose_with_conflicts(memory: Memory, conflicts: dict[str, list[str]]) -> C
     return assembler.assemble(memory.tenant, request)[0]
 
 
-def test_what_is_disputed_in_the_core_says_so(memory: Memory) -> None:
-    one = state(memory, "Lives in Lyon.", key="residence", occurred_at="2026-01-05")
-    other = state(memory, "Lives in Rome.", key="residence", occurred_at="2026-01-05")
-    joined(memory, contradicts=[[one, other]])
-    text = in_full(compose(memory))
-    assert f"[mem:{one}] (2026-01-05; disputed by mem:{other}) Lives in Lyon." in text
-    assert f"[mem:{other}] (2026-01-05; disputed by mem:{one}) Lives in Rome." in text
-    memory.retract(other)
-    assert "disputed" not in compose(memory).text
-
-
 def test_a_long_session_is_summed_up_by_what_came_of_it_and_by_openings(memory: Memory) -> None:
     first = say(memory, "We decided to use PostgreSQL. It took all day.", "Fine.")
     for n in range(30):
@@ -198,16 +180,6 @@ def test_a_long_session_is_summed_up_by_what_came_of_it_and_by_openings(memory: 
     shown = {block.text for block in package.recent_turns}
     assert "Story number 26 is about a boat. It is long." in shown
     assert compose(memory, session="other").working_summary == []
-
-
-def test_what_was_noted_word_for_word_is_not_told_again_as_said(memory: Memory) -> None:
-    said = say(memory, "Use PostgreSQL for the archive", "The rows are many.")
-    for n in range(30):
-        say(memory, f"Story number {n} is about a boat.", "I see.")
-    state(memory, "Use PostgreSQL for the archive.", "decision", session_id="s")
-    lines = compose(memory).working_summary
-    assert [block.role for block in lines if "PostgreSQL" in block.text] == ["system"]
-    assert memory.get(said[0]).citation not in {one for block in lines for one in block.citations}
 
 
 def test_turns_too_long_for_their_slot_are_summed_up_too(memory: Memory) -> None:
@@ -231,28 +203,6 @@ def test_what_was_forgotten_is_not_shown_again_as_a_recent_turn(memory: Memory) 
     package = compose(memory, "我住在哪里？")
     assert "我住在北京。" in package.text
     assert "我住在上海。" in package.text
-
-
-def test_what_was_taken_from_a_recent_turn_is_not_shown_twice(memory: Memory) -> None:
-    ids = say(memory, "The harbour opens at nine.", "Good to know.")
-    fact = state(memory, "Harbour opens at nine.", "fact")
-    joined(memory, sources=[[fact, ids[0]]])
-    package = compose(memory, "When does the harbour open?")
-    assert list(package.evidence) == []
-    assert {row["reason"] for row in package.explain["dropped"] if row["slot"] == "evidence"} == {"duplicate"}
-    other = compose(memory, "When does the harbour open?", session="other")
-    assert 0 < sum(evidence.item.id in {fact, *ids} for evidence in other.evidence) < 3  # not what is said twice
-
-
-def test_what_is_held_today_disputes_nothing_in_the_past(memory: Memory) -> None:
-    home, other = (state(memory, f"Likes {city}.", subject="user", key="likes") for city in ("Lyon", "Oslo"))
-    joined(memory, contradicts=[(home, other), (other, home)])
-    then = datetime.now(UTC)
-    assert memory.search("Lyon", user_id="alice", as_of=then)[0].conflicts == (other,)
-    joined(memory, held=[other])
-    assert [one.conflicts for one in memory.search("Lyon", user_id="alice", as_of=then)] == [()]
-    assert "Oslo" not in compose(memory, "Lyon?", as_of=then).text
-    assert "disputed by" not in compose(memory, "Lyon?", as_of=then).text
 
 
 def test_a_context_of_an_agent_holds_what_that_agent_was_told(database_url: str) -> None:

@@ -1,10 +1,7 @@
 """Resources have a schema of their own: written, searched, replayed, rolled back and erased there as memory is."""
 
 import dataclasses
-import re
 from collections.abc import Iterator
-from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,15 +12,11 @@ from custom_store import registered
 from phronesis import Memory
 from phronesis.core.documents import DOCUMENT, SECTION
 from phronesis.core.items import Item
-from phronesis.core.retrieval_plan import Store
-from phronesis.core.scope import LaneName, make_scope
-from phronesis.models.embedder import HashingEmbedder
-from phronesis.recall.search import Query
+from phronesis.core.scope import LaneName
 from phronesis.store.database import Unit
 from phronesis.store.document_tables import HOMES, MEMORY, RESOURCES, chunks, documents, home_of
 from phronesis.store.document_tables import sections as section_rows
 from phronesis.store.documents import count_without_vector, documents_of_items, read_vectors
-from phronesis.store.eligible import Wanted
 from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import Lane, find_lane
 from phronesis.store.resources import documents_at, sections_of, versions_of
@@ -97,6 +90,7 @@ def test_documents_of_sections_go_to_their_own_home(memory: Memory) -> None:
         assert all(np.any(row.embedding) for row in own)
 
 
+@pytest.mark.both_databases
 def test_versions_and_their_sections_come_back_as_they_were_written(memory: Memory, clock: Clock) -> None:
     first = shelve(memory, URI, "Kettle", FIRST)
     clock.pass_days(1)
@@ -126,6 +120,7 @@ def test_versions_and_their_sections_come_back_as_they_were_written(memory: Memo
         assert view.items([row.item_id for row in told[1]])[told[1][2].item_id].content == SECOND["水垢"]
 
 
+@pytest.mark.both_databases
 def test_versions_and_sections_are_looked_up_by_an_index(sqlite_url: str) -> None:
     """On SQLite alone: PostgreSQL reads a table of one page as a whole."""
     seen: list[str] = []
@@ -144,49 +139,6 @@ def test_versions_and_sections_are_looked_up_by_an_index(sqlite_url: str) -> Non
         "SEARCH documents USING INDEX sqlite_autoindex_documents_1 (tenant_id=? AND lane_id=? AND document_id=?)",
         "SEARCH sections USING PRIMARY KEY (tenant_id=? AND lane_id=? AND document_id=? AND number=?)",
     ]
-
-
-def test_a_new_version_answers_and_the_old_one_as_of_its_time(memory: Memory, clock: Clock) -> None:
-    first = shelve(memory, URI, "Kettle", FIRST)
-    clock.pass_days(1)
-    shelve(memory, URI, "Kettle", SECOND)
-    memory.flush()
-    assert found(memory, "vinegar or citric acid for descaling")[0] == SECOND["Descaling"]
-    assert FIRST["Descaling"] not in found(memory, "vinegar or citric acid for descaling")
-    then = first.entry.recorded_at + timedelta(hours=1)
-    assert found(memory, "vinegar or citric acid for descaling", as_of=then)[0] == FIRST["Descaling"]
-    assert found(memory, "柠檬酸清洗水壶")[0] == SECOND["水垢"]
-    assert memory.rebuild(verify=True).equal
-
-
-def test_evidence_shows_the_sections_own_words(memory: Memory) -> None:
-    shelve(memory, URI, "Kettle", {"Descaling": "Boil it twice.", "Long": "Pour slowly. " * 400 + "Then the zeppelin."})
-    (best, *_) = memory.search("descaling", user_id="alice", kinds=[SECTION])
-    assert (best.item.content, best.matched[0].snippet, best.matched[0].part) == ("Boil it twice.",) * 2 + ("chunk:0",)
-    assert best.item.source_ref == best.sources[0].source_ref == URI
-    (late, *_) = memory.search("zeppelin", user_id="alice", kinds=[SECTION])
-    assert late.matched[0].part != "chunk:0"
-    assert "zeppelin" in late.matched[0].snippet
-    assert late.matched[0].id == f"{late.item.id}::chunk::{late.matched[0].part.partition(':')[2]}"
-
-
-def test_memory_and_resources_are_searched_apart(memory: Memory) -> None:
-    memory.add("I boil the kettle every morning", user_id="alice")
-    shelve(memory, URI, "Kettle", FIRST)
-    everywhere = memory.search("kettle boil", user_id="alice")
-    assert {one.item.kind for one in everywhere} == {"message", SECTION}
-    assert {one.item.kind for one in memory.search("kettle", user_id="alice", kinds=["message"])} == {"message"}
-    assert {one.item.kind for one in memory.search("kettle boil", user_id="alice", kinds=[SECTION])} == {SECTION}
-    both = memory.search("kettle boil", user_id="alice", kinds=["message", SECTION], explain=True)
-    assert {one.item.kind for one in both} == {"message", SECTION}
-    assert [one.score for one in both] == sorted((one.score for one in both), reverse=True)
-    assert both.explain is not None
-    assert set(both.explain) == {"memory", "resources"}
-    searcher, query = memory.stages.searcher, Query("kettle", make_scope(user_id="alice"), Wanted(), 5)
-    stores: dict[Store, set[str]] = {"resources": {SECTION}, "memory": {"message"}}
-    for store, kinds in stores.items():
-        asked = dataclasses.replace(query, store=store)
-        assert {one.item.kind for one in searcher.search(memory.tenant, asked)} == kinds
 
 
 def test_what_changes_in_one_home_moves_nothing_in_the_others_index(memory: Memory) -> None:
@@ -210,13 +162,7 @@ def test_what_changes_in_one_home_moves_nothing_in_the_others_index(memory: Memo
     assert len(laid(RESOURCES)[1].layout) == 3
 
 
-def test_a_search_of_resources_loads_no_memory(memory: Memory) -> None:
-    memory.add("the kettle is new", user_id="alice")
-    shelve(memory, URI, "Kettle", FIRST)
-    found(memory, "kettle")
-    assert {key[-1] for key in memory.stages.eraser.indexes._kept} == {RESOURCES}
-
-
+@pytest.mark.both_databases
 def test_a_replay_makes_the_same_rows_and_mends_what_drifted(memory: Memory) -> None:
     shelve(memory, URI, "Kettle", FIRST)
     shelve(memory, URI, "Kettle", SECOND)
@@ -255,19 +201,7 @@ def test_a_version_that_is_taken_back_gives_the_older_one_again(memory: Memory) 
     assert found(memory, "descaling") == ["Ask somebody."]
 
 
-def test_a_document_that_was_taken_back_is_found_and_can_come_again(memory: Memory) -> None:
-    first = shelve(memory, URI, "Kettle", FIRST)
-    memory.rollback(first.entry.id)
-    assert found(memory, "kettle") == []
-    with read(memory) as unit:
-        document = LaneView(unit, lane_of(unit)).document(URI)
-    assert document is not None
-    assert not document.live
-    shelve(memory, URI, "Kettle", FIRST)
-    assert len(found(memory, "kettle")) == 2
-    assert memory.rebuild(verify=True).equal
-
-
+@pytest.mark.both_databases
 def test_erasing_leaves_no_trace_in_the_second_schema(memory: Memory) -> None:
     memory.add("unrelated", user_id="alice")
     shelve(memory, URI, "Kettle of the lighthouse", FIRST)
@@ -298,6 +232,7 @@ def test_erasing_a_person_empties_both_homes(memory: Memory) -> None:
     assert [rows(memory, table) for table in tables] == [0] * 6
 
 
+@pytest.mark.both_databases
 def test_other_users_and_tenants_see_none_of_it(memory: Memory) -> None:
     shelve(memory, URI, "Kettle", FIRST)
     memory.flush()
@@ -318,62 +253,3 @@ def test_other_users_and_tenants_see_none_of_it(memory: Memory) -> None:
 def _lane(memory: Memory) -> Lane:
     with read(memory) as unit:
         return lane_of(unit)
-
-
-def test_documents_are_derived_anew_where_an_export_is_read(memory: Memory, tmp_path: Path) -> None:
-    shelve(memory, URI, "Kettle", FIRST)
-    shelve(memory, URI, "Kettle", SECOND)
-    memory.export(tmp_path / "all.jsonl")
-    assert not re.search(r"chunk:|search_documents", (tmp_path / "all.jsonl").read_text("utf-8"))
-    with registered(HANDLERS), Memory.open("sqlite://", policy={"embedder": "none"}) as copy:
-        copy.import_(tmp_path / "all.jsonl")
-        assert found(copy, "citric acid")[0] == SECOND["Descaling"]
-        for table in (documents, section_rows, chunks):
-            assert rows(copy, table) == rows(memory, table)
-        assert copy.rebuild(verify=True).equal
-
-
-def test_an_archived_section_is_not_found_and_comes_back(memory: Memory) -> None:
-    shelve(memory, URI, "Kettle", FIRST)
-    (section,) = [one for one in sections(memory) if one.content == FIRST["Descaling"]]
-    memory.archive(section.id)
-    assert FIRST["Descaling"] not in found(memory, "vinegar")
-    memory.unarchive(section.id)
-    assert found(memory, "vinegar")[0] == FIRST["Descaling"]
-    assert memory.rebuild(verify=True).equal
-
-
-def test_repairing_the_index_of_sections(memory: Memory) -> None:
-    shelve(memory, URI, "Kettle", FIRST)
-    memory.flush()
-    with memory.stages.database.transaction(memory.tenant, "derive") as unit:
-        table = RESOURCES.documents
-        unit.run(
-            sa.update(table)
-            .where(table.c.tenant_id == memory.tenant, table.c.text.like("%vinegar%"))
-            .values(text="wrong")
-        )
-    done = memory.stages.reindexer.run(memory.tenant, SECTION, counted="chunk")
-    assert (done.items, done.counted, done.documents, done.repaired) == (2, 2, 2, 1)
-    assert rows(memory, RESOURCES.vectors) == 1
-    assert memory.rebuild(verify=True).equal
-    assert memory.stages.reindexer.run(memory.tenant, SECTION, counted="chunk").repaired == 0
-
-
-def test_another_encoder_takes_both_homes_along(memory: Memory) -> None:
-    class Other(HashingEmbedder):
-        @property
-        def name(self) -> str:
-            return "other"
-
-    memory.add("the kettle is new", user_id="alice")
-    shelve(memory, URI, "Kettle", FIRST)
-    memory.flush()
-    assert memory.reembed(Other()) is not None
-    with read(memory) as unit:
-        for home in HOMES:
-            models = unit.run(
-                sa.select(home.vectors.c.model_id).where(home.vectors.c.tenant_id == memory.tenant).distinct()
-            )
-            assert models.scalars().all() == ["other"]
-    assert found(memory, "vinegar")[0] == FIRST["Descaling"]

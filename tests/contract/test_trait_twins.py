@@ -1,4 +1,4 @@
-"""What a reflection wishes twice, again in other words, or of one conversation alone, on both databases."""
+"""What a reflection wishes twice, again in other words, or of one conversation alone."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from phronesis.traits.laws.records import ReflectionCycle
-from told_traits import USER, Told, again, against, behavior, telling, trend, upgrade
+from told_traits import USER, Told, behavior, telling, trend, upgrade
 
 SENTENCE = "Checks the weather over the harbour before going out to sail with friends on the old wooden boat"
 """Long enough that a comma more or less leaves it where it is, for an encoder."""
@@ -26,22 +26,6 @@ def said(name: str, wish: dict[str, Any], words: str) -> dict[str, Any]:
 
 def refused(cycle: ReflectionCycle) -> list[tuple[str, str]]:
     return [(one.operation, one.rule) for one in cycle.refused]
-
-
-def supporting(told: Told, name: str) -> int:
-    return sum(row.evidence_type == "supporting" for row in told.memory.get_trait_evidence(told.ids[name]))
-
-
-def test_two_behaviours_of_one_answer_that_say_the_same_are_one(told: Told) -> None:
-    told.remember(*"abcdef")
-    cycle = told.reflect(
-        new_behaviors=[
-            said("sails", behavior("", *"abc"), SENTENCE + "."), said("again", behavior("", *"def"), SENTENCE + ","),
-        ]
-    )  # fmt: skip
-    assert (cycle.traits_created, cycle.refused) == (1, ())
-    assert told.shown() == ["sails"]
-    assert supporting(told, "sails") == 6
 
 
 def test_an_upgrade_in_other_words_than_a_preference_is_refused(told: Told) -> None:
@@ -72,23 +56,6 @@ def test_a_behaviour_takes_the_place_of_a_trend_that_says_it(told: Told, words: 
     [found] = told.memory.get_user_traits(USER, "trend")
     assert (found.stage, found.confidence) == ("candidate", 0.4)
     assert len(found.evidence) == 6
-
-
-def test_an_upgrade_has_what_speaks_against_its_parts(told: Told) -> None:
-    for name in ("tea", "games"):
-        told.behave(name, cycles=2)
-    told.remember("no", days=1)
-    told.reflect(contradictions=[against("tea", "no")])
-    told.remember("yes", days=1)
-    told.reflect(reinforcements=[again("tea", "yes")])
-    before = told.trait("tea")
-    told.remember("more", days=1)
-    told.reflect(upgrades=[upgrade("calm", "tea", "games")])
-    made = told.trait("calm")
-    assert sorted({row.evidence_type for row in made.evidence}) == ["contradicting", "supporting"]
-    assert (made.contradiction_count, before.contradiction_count) == (0, 1)
-    best = max(told.trait(name).confidence or 0 for name in ("tea", "games"))
-    assert made.confidence == pytest.approx(best + 0.1, abs=1e-3)
 
 
 def test_three_memories_of_one_conversation_are_no_behaviour(told: Told) -> None:
