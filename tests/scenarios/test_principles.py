@@ -7,12 +7,9 @@ from typing import Any
 
 import pytest
 
-from phronesis.errors import ModelUnavailable
 from phronesis.experience.laws.records import Aggregation, L1Event, Pattern, Principle
 from phronesis.memory import Memory
-from phronesis.models.embedder import HashingEmbedder
 from phronesis.store.trace_search import SUFFIXES
-from phronesis.wiring import open_memory
 from scenarios.engines import Clock
 
 BUILDS = ("nightly", "weekly", "release", "hotfix", "staging", "preview")
@@ -132,50 +129,6 @@ def test_failures_alone_say_what_not_to_do(tried: Tried) -> None:
     assert (one.label, one.risk[:20]) == ("failure", "failed in 3 of 3 suc")
 
 
-def test_a_small_pattern_and_unknown_outcomes_make_none(tried: Tried) -> None:
-    tried.pinned(*BUILDS[:2])
-    assert tried.draw().new == ()
-    tried.tell("Watered the tomatoes on the balcony in the {} evening", "unknown", BUILDS, situation="", result="")
-    made = tried.draw()
-    assert (made.new, made.changed, made.retired, made.mapping) == ((), (), (), {})
-
-
-def test_the_policy_says_how_many_it_takes(url: str) -> None:
-    rules = {"min_members": 5, "min_patterns": 3}
-    with Memory.open(url, policy={"embedder": "none", "experience": {"abstract": rules}}) as memory:
-        tried = Tried(memory, Clock())
-        tried.pinned(*BUILDS[:4])
-        tried.upgraded(*BUILDS[:4])
-        assert tried.draw().new == ()
-        tried.pinned(BUILDS[4])
-        assert len(tried.draw().new) == 1
-
-
-def test_episodes_say_how_many_attempts_it_takes(tried: Tried) -> None:
-    for n, name in enumerate(BUILDS[:3]):
-        tried.pinned(name, episode_id=f"e{n}", seq=n + 2)
-    tried.draw()
-    assert tried.only().cost == "3 attempts an episode (median of 3)"
-
-
-def test_patterns_in_chinese_make_one_in_chinese(tried: Tried) -> None:
-    given = [
-        ("把编译器版本锁定在配置文件里再构建{}版固件", "success", "{}版固件构建通过了", "没人选过的编译器会自己变"),
-        ("临近{}发布才换上最新的编译器，没有先试", "failure", "{}版固件构建失败，出现新的警告", ""),
-    ]
-    for attempt, label, result, lesson in given:
-        tried.tell(attempt, label, ("夜间", "每周", "正式"), result=result, reflection=lesson,
-                   situation="编译器一变，{}版固件的构建就坏", observations={"minutes": 2})  # fmt: skip
-    one = of_kind(tried.draw().new, Principle)[0]
-    assert one.content.startswith("如果编译器一变")
-    assert "，那么把编译器版本锁定" in one.content
-    assert one.because.startswith("没人选过的编译器会自己变；3/3 次尝试成功（1 个来源：log:success-")
-    assert one.watch_out.startswith("避免：临近")
-    assert "失败 3 次（log:failure-" in one.watch_out
-    assert one.cost == "120 秒（3 次的中位数）"
-    assert one.risk == "此类尝试 0/3 次失败（0%，95% 区间 0–56%）"
-
-
 def test_each_lane_has_its_own(tried: Tried) -> None:
     tried.pinned(*BUILDS[:3])
     other = [{"attempt": PIN.format(name), "label": "success", "source_ref": name} for name in BUILDS[:3]]
@@ -215,35 +168,6 @@ def test_a_little_more_leaves_the_words_and_much_more_changes_them(tried: Tried)
     then = tried.memory.get(first.id, as_of=first.recorded_at)
     assert isinstance(then, Principle)
     assert (then.support, then.confidence, then.patterns) == (first.support, first.confidence, first.patterns)
-
-
-def test_it_keeps_its_id_when_another_pattern_joins(tried: Tried) -> None:
-    tried.upgraded(*BUILDS[:3])
-    tried.draw()
-    before = tried.only()
-    tried.pinned(*BUILDS[:3])
-    changed = tried.draw()
-    assert [one.id for one in changed.changed] == [before.id]
-    now = tried.only()
-    assert now.action.startswith("Pinned")
-    assert set(before.patterns) < set(now.patterns)
-    assert now.label == "success"
-
-
-def test_the_same_call_again_is_one(tried: Tried) -> None:
-    tried.pinned(*BUILDS[:3])
-    tried.memory.aggregate()
-    first = tried.memory.abstract(idempotency_key="once")
-    assert tried.memory.abstract(idempotency_key="once") == first
-    assert len(tried.principles()) == 1
-
-
-def test_without_waiting_it_is_pending(tried: Tried) -> None:
-    tried.pinned(*BUILDS[:3])
-    tried.memory.aggregate()
-    assert tried.memory.abstract(wait=False).pending
-    tried.memory.flush()
-    assert len(tried.principles()) == 1
 
 
 def test_an_entry_can_be_taken_back_and_made_again(tried: Tried) -> None:
@@ -368,18 +292,6 @@ def test_a_pattern_that_aggregating_retires_supports_nothing(tried: Tried) -> No
     assert tried.principles() == []
 
 
-def test_a_counterexample_that_was_wrong_no_longer_counts(tried: Tried) -> None:
-    tried.pinned(*BUILDS[:5])
-    [failed] = tried.tell(PIN, "failure", ["preview"], result=BROKE)
-    tried.draw()
-    assert tried.only().counter == (failed,)
-    tried.memory.retract(failed)
-    now = tried.only()
-    assert (now.counter, now.confidence) == ((), round(5 / 6, 9))
-    tried.draw()
-    assert tried.only().watch_out == ""
-
-
 @pytest.mark.parametrize("verb", ["archive", "retract"])
 def test_what_a_person_put_away_is_not_made_again(tried: Tried, verb: str) -> None:
     tried.pinned(*BUILDS[:3])
@@ -425,48 +337,6 @@ def test_an_erased_event_leaves_no_word_of_it(tried: Tried) -> None:
 # --- by meaning ------------------------------------------------------------------------------------------------------
 
 
-class Away(HashingEmbedder):
-    """An encoder whose server goes away when a test says so."""
-
-    gone = False
-
-    def embed_query(self, text: str) -> Any:
-        if self.gone:
-            raise ModelUnavailable("away")
-        return super().embed_query(text)
-
-
-def test_vectors_count_where_there_is_an_encoder(url: str) -> None:
-    clock, encoder = Clock(), Away()
-    with open_memory(url, policy=None, tenant=None, clock=clock, embedder=encoder) as memory:
-        tried = Tried(memory, clock)
-        tried.pinned(*BUILDS[:3])
-        [hidden] = tried.pinned("fourth", reflection="Zyxomania")
-        tried.upgraded(*BUILDS[3:])
-        tried.draw()
-        assert len(tried.principles()) in (1, 2)
-        before = tried.principles()
-        again = tried.draw()
-        assert (again.new, again.changed, again.retired) == ((), (), ())
-        assert memory.erase(id=hidden).clean
-        memory.flush()
-        assert (
-            sum(one.support["events"] for one in tried.principles()) == sum(one.support["events"] for one in before) - 1
-        )
-        tried.same()
-
-
-def test_words_decide_while_the_encoder_is_away(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    clock, encoder = Clock(), Away()
-    with open_memory(url, policy=None, tenant=None, clock=clock, embedder=encoder) as memory:
-        tried = Tried(memory, clock)
-        tried.pinned(*BUILDS[:3])
-        memory.aggregate()
-        monkeypatch.setattr(encoder, "gone", True)
-        assert len(memory.abstract().new) == 1
-        tried.same()
-
-
 # --- who says so -----------------------------------------------------------------------------------------------------
 
 
@@ -482,19 +352,3 @@ def test_what_one_machine_alone_says_is_no_principle_until_a_person_or_another_s
     assert not tried.only().needs_validation
     tried.memory.feedback(one.id, "incorrect", actor="user")
     assert tried.only().needs_validation
-
-
-@pytest.mark.parametrize("other", [{"source_type": "log"}, {"source_type": "manual"}])
-def test_another_source_confirms_what_a_machine_says(tried: Tried, other: dict[str, str]) -> None:
-    tried.pinned(*BUILDS[:3], source_type="run")
-    tried.pinned(BUILDS[3], **other)
-    tried.draw()
-    assert not tried.only().needs_validation
-
-
-def test_a_burst_of_one_machine_is_one_piece_of_evidence(tried: Tried) -> None:
-    said = {"situation": "The nightly build breaks", "result": "it passed", "source_type": "tool"}
-    tried.tell("Pinned the compiler version in the lock file", "success", [f"n{n}" for n in range(20)], **said)
-    tried.draw()
-    one = tried.only()
-    assert (one.confidence, one.needs_validation, one.support["events"]) == (0.5, True, 20)

@@ -10,10 +10,8 @@ import pytest
 import model_server as servers
 from phronesis.core.results import ErasureCertificate
 from phronesis.memory import Memory
-from phronesis.store.log import read_outcomes
 from phronesis.store.trace_search import SUFFIXES
 from phronesis.traits.laws.records import ReflectionCycle, Trait
-from scripted_reflections import asked_for
 from told_traits import USER, Told, again, against, behavior, telling, trend, upgrade, words
 
 HIDDEN = "Zyxomania"
@@ -123,49 +121,6 @@ def test_it_asks_searches_and_then_concludes(asking: Told) -> None:
     assert len({line["id"] for line in seen["earlier"]}) == len(seen["earlier"])  # each once
     assert (cycle.calls, cycle.tokens, cycle.traits_created) == (2, 240, 1)
     assert len(told.trait("cycling").evidence) == 3
-
-
-@pytest.mark.parametrize("fault", [servers.status(503), servers.chat("no idea"), servers.chat('{"questions": []}')])
-def test_without_questions_it_concludes_at_once(asking: Told, fault: servers.Behaviour) -> None:
-    told = asking
-    told.remember("a", "b", "c")
-    told.reflect()
-    told.remember("d", days=1)
-    told.script.instead = lambda form: fault if form == "questions" else None
-    cycle = told.reflect(new_behaviors=[behavior("tea", "a", "b", "c", "d")])
-    assert (cycle.status, cycle.traits_created) == ("completed", 1)
-    assert {"new", "traits"} <= set(parts(shown(told))) <= {"new", "earlier", "traits"}  # earlier ones that are alike
-    assert cycle.calls == len([form for form, _ in told.script.asked]) - 2  # the first reflection asked twice
-
-
-def test_a_special_reflection_has_a_role_of_its_own(url: str) -> None:
-    wise = {"gateway": "scripted", "model": "wise", "max_tokens": 4000}
-    quick = {**wise, "model": "quick"}
-    with telling(url, roles={"reflect": quick, "special_reflection": wise}) as told:
-        told.behave("tea")
-        told.remember("no-1", days=1)
-        told.reflect(contradictions=[against("tea", "no-1")])
-        told.remember("no-2", days=1)
-        said = {"action": "dissolve", "new_content": None, "reasoning": "not any more", "split": None}
-        cycle = told.reflect(contradictions=[against("tea", "no-2")], special={"tea": said})
-        assert cycle.traits_dissolved == 1
-        asked = [(asked_for(one.body), one.body["model"]) for one in told.server.requests]
-        assert asked[-2:] == [("reflected", "quick"), ("special", "wise")]
-
-
-def test_what_it_cost_stands_with_the_cycle(url: str) -> None:
-    price = {"scripted/m": {"input": 2.0, "output": 10.0}}
-    with telling(url, prices=price) as told:
-        told.remember("a", "b", "c")
-        cycle = told.reflect(new_behaviors=[behavior("tea", "a", "b", "c")])
-        assert (cycle.calls, cycle.tokens) == (1, 120)
-        assert cycle.cost == pytest.approx((100 * 2 + 20 * 10) / 1e6)
-        told.remember("d", days=1)
-        told.script.instead = lambda _form: servers.chat("no")
-        failed = told.reflect()
-        assert failed.status == "failed"
-        assert failed.calls == len(told.script.asked) - 1
-        assert failed.tokens > 0
 
 
 # --- erasing (law 9) -------------------------------------------------------------------------------------------------
@@ -336,26 +291,3 @@ def test_deriving_anew_finds_what_the_same_answers_give(told: Told) -> None:
     assert {*result.changed} == cycles  # each refuses what of the one answer is not of its round
     after = told.trait("tea")
     assert (after.evidence, after.confidence, after.stage) == (before.evidence, before.confidence, before.stage)
-
-
-def test_deriving_anew_with_another_answer_can_be_taken_back(told: Told) -> None:
-    told.behave("tea", cycles=1)
-    before = told.trait("tea")
-    told.wish(new_behaviors=[behavior("coffee", "tea-0", "tea-1", "tea-2")])
-    result = told.memory.rederive(user_id=USER)
-    assert (told.shown(), told.trait("tea").ended) == (["coffee"], "retired")
-    told.memory.rollback(result.entry_id)
-    assert told.shown() == ["tea"]
-    assert told.trait("tea").confidence == before.confidence
-
-
-def test_what_a_model_said_is_kept_whole(told: Told) -> None:
-    told.remember("a", "b", "c")
-    cycle = told.reflect(new_behaviors=[behavior("tea", "a", "b", "c")])
-    assert cycle.entry_id is not None
-    with told.memory.stages.database.transaction(told.memory.tenant, "read") as unit:
-        rows = read_outcomes(unit, [cycle.entry_id])[cycle.entry_id]
-    bodies = {row["role"]: json.loads(row["body"]) for row in rows}
-    assert set(bodies) == {"trigger", "answer", "wishes"}
-    assert json.loads(bodies["answer"]["text"])["new_behaviors"][0]["content"] == words("tea")
-    assert bodies["wishes"]["seen"] == [told.ids[name] for name in ("a", "b", "c")]
