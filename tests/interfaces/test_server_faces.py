@@ -52,13 +52,6 @@ def test_the_policy_says_which_tools_models_are_offered(memory: Memory) -> None:
         make_server_app(memory, Serving(mcp_tools=("recall",)))
 
 
-def test_a_server_that_is_started_again_answers_again(memory: Memory) -> None:
-    app = make_server_app(memory, Serving())
-    for _ in range(2):
-        with served_api(app) as address, Talk(f"{address}/mcp") as talk:
-            assert FACT in talk.text("search_memories", query="How many bar?")
-
-
 def test_the_same_key_bounds_every_face(memory: Memory) -> None:
     tenant = memory.for_tenant("keyed")
     tenant.add("The kiln in hall 3 stays below 900 degrees.", kind="fact")
@@ -119,9 +112,3 @@ def test_json_that_is_none_is_told_by_its_place(memory: Memory) -> None:
 async def _keyed(url: str, headers: dict[str, str]) -> AsyncIterator[Any]:
     async with httpx2.AsyncClient(headers=headers) as http, streamable_http_client(url, http_client=http) as streams:
         yield streams
-
-
-def test_another_name_for_this_machine_reaches_none_of_them(memory: Memory) -> None:
-    with served_api(make_server_app(memory, Serving())) as address:
-        for path in ("/", "/api/v1/memories", "/mcp", "/static/style.css"):
-            assert httpx2.get(address + path, headers={"Host": "evil.example"}).status_code == 403
