@@ -90,7 +90,7 @@ def test_no_folder_has_two_modules_of_one_name() -> None:
     twice: list[tuple[str, str]] = []
     for module in MODULES:
         parts = module.split(".")
-        if len(parts) > 2 and parts[1] in {"conversation", "reasoning", "experience", "traits", "resources"}:  # noqa: PLR2004
+        if len(parts) > 2 and parts[1] in {"conversation", "reasoning", "experience", "traits", "resources"}:
             other = seen.setdefault((parts[1], parts[-1]), module)
             if other != module:
                 twice.append((other, module))
