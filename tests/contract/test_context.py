@@ -160,6 +160,17 @@ def compose_with_conflicts(memory: Memory, conflicts: dict[str, list[str]]) -> C
     return assembler.assemble(memory.tenant, request)[0]
 
 
+def test_what_is_disputed_in_the_core_says_so(memory: Memory) -> None:
+    one = state(memory, "Lives in Lyon.", key="residence", occurred_at="2026-01-05")
+    other = state(memory, "Lives in Rome.", key="residence", occurred_at="2026-01-05")
+    joined(memory, contradicts=[[one, other]])
+    text = in_full(compose(memory))
+    assert f"[mem:{one}] (2026-01-05; disputed by mem:{other}) Lives in Lyon." in text
+    assert f"[mem:{other}] (2026-01-05; disputed by mem:{one}) Lives in Rome." in text
+    memory.retract(other)
+    assert "disputed" not in compose(memory).text
+
+
 def test_a_long_session_is_summed_up_by_what_came_of_it_and_by_openings(memory: Memory) -> None:
     first = say(memory, "We decided to use PostgreSQL. It took all day.", "Fine.")
     for n in range(30):
@@ -203,6 +214,17 @@ def test_what_was_forgotten_is_not_shown_again_as_a_recent_turn(memory: Memory) 
     package = compose(memory, "我住在哪里？")
     assert "我住在北京。" in package.text
     assert "我住在上海。" in package.text
+
+
+def test_what_is_held_today_disputes_nothing_in_the_past(memory: Memory) -> None:
+    home, other = (state(memory, f"Likes {city}.", subject="user", key="likes") for city in ("Lyon", "Oslo"))
+    joined(memory, contradicts=[(home, other), (other, home)])
+    then = datetime.now(UTC)
+    assert memory.search("Lyon", user_id="alice", as_of=then)[0].conflicts == (other,)
+    joined(memory, held=[other])
+    assert [one.conflicts for one in memory.search("Lyon", user_id="alice", as_of=then)] == [()]
+    assert "Oslo" not in compose(memory, "Lyon?", as_of=then).text
+    assert "disputed by" not in compose(memory, "Lyon?", as_of=then).text
 
 
 def test_a_context_of_an_agent_holds_what_that_agent_was_told(database_url: str) -> None:

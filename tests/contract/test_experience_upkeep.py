@@ -65,3 +65,16 @@ def test_a_few_are_grouped_after_a_day(memory: Memory, clock: Clock) -> None:
     clock.now += timedelta(hours=25)
     worker.work()
     assert patterns(memory) == 1
+
+
+def test_principles_are_drawn_more_seldom(memory: Memory, clock: Clock) -> None:
+    worker = Worker(memory)
+    tried(memory, 4)
+    worker.work()
+    (principle,) = memory.get_all(kinds=["principle"])
+    tried(memory, 8)
+    worker.work()
+    assert memory.get(principle.id).version == principle.version
+    clock.now += timedelta(days=8)
+    worker.work()
+    assert memory.get(principle.id).version > principle.version

@@ -97,6 +97,18 @@ def test_an_update_names_an_item_and_names_it_anew(memory: Memory) -> None:
     assert memory.get(second.id).external_id is None
 
 
+def test_each_message_may_have_its_own_name(memory: Memory) -> None:
+    said = [{"role": "user", "content": f"Line {n}.", "external_id": f"line:{n}"} for n in range(3)]
+    memory.add(said[:2], infer=False, session_id="s")
+    memory.commit_turn("s", {"messages": said[2:]})
+    assert [memory.get(external_id=f"line:{n}").content for n in range(3)] == ["Line 0.", "Line 1.", "Line 2."]
+    with pytest.raises(InputError, match="own") as raised:
+        memory.add(said, infer=False, external_id="lines")
+    assert raised.value.field == "external_id"
+    with pytest.raises(InputError, match="repeats"):
+        memory.add([said[0], said[0]], infer=False)
+
+
 def test_a_name_is_exported_and_erased_with_its_item(memory: Memory, tmp_path: Path) -> None:
     first = memory.add("Ann is here.", infer=False, session_id="s", external_id="ann@example.org 4111111111111111")
     memory.add("Bob is here.", kind="fact", external_id="bob@example.org")
@@ -178,6 +190,20 @@ def test_heads_beyond_those_that_are_looked_up_one_by_one(memory: Memory, monkey
         assert named.heads("d", "z", until=":") == {"d", "e"}
     finally:
         named_items._first_names.cache_clear()
+
+
+def test_an_experience_has_a_name_too(memory: Memory) -> None:
+    told = {"attempt": "install it", "source_ref": "log#1", "external_id": "ci:7"}
+    event = memory.ingest(told, user_id="ann", idempotency_key="k")[0][0]
+    assert memory.get(external_id="ci:7", user_id="ann").id == event.id
+    assert len(memory.ingest(told, user_id="ann", idempotency_key="k")) == 1
+    with pytest.raises(Conflict) as raised:
+        memory.ingest(told, user_id="ann")
+    assert (raised.value.field, raised.value.details) == ("external_id", {"id": event.id})
+    with pytest.raises(InputError, match="repeats"):
+        memory.ingest([told, told], user_id="bob")
+    memory.ingest({**told, "attempt": "again"}, user_id="ann", idempotency_key="other")
+    assert len(memory.get_all(user_id="ann")) == 1
 
 
 def test_what_is_no_name_is_an_error(sqlite_url: str) -> None:

@@ -71,3 +71,11 @@ def test_deleting_what_is_meant_closes_the_request(memory: Memory, verb: str) ->
     getattr(memory, verb)(coffee.id)
     assert requests(memory) == []
     assert memory.get(request.id).ended == "retired"
+
+
+def test_whoever_carried_a_request_out_may_delete_it(memory: Memory) -> None:
+    memory.add("Please forget everything about coffee.", user_id="ada")
+    (request,) = requests(memory)
+    memory.delete(request.id)
+    assert requests(memory) == []
+    assert memory.due("ada") == []

@@ -202,6 +202,14 @@ def test_without_an_answer_rules_do_it_all_and_it_is_said(
     assert memory.rebuild(verify=True).equal
 
 
+def test_a_budget_that_is_spent_is_no_failure(database_url: str, server: ModelServer) -> None:
+    with Memory.open(database_url, policy=policy(server.base_url, limits={"tokens_per_call": 500})) as memory:
+        item = reason(memory, STABLE)
+        result = memory.learn(run(memory, "r1", item.id), user_id="lin")
+        assert [one.reason for one in result.degraded] == ["model.budget"]
+        assert server.requests == []
+
+
 def test_another_model_for_once(memory: Memory, server: ModelServer) -> None:
     item = reason(memory, STABLE)
     server.answers(lesson(by_claim({"c1": "support"})))
@@ -220,6 +228,13 @@ def test_another_model_for_once(memory: Memory, server: ModelServer) -> None:
     memory.rederive(user_id="lin")  # asks whom it asked then
     assert [request.body["model"] for request in server.requests] == ["deep/thinker"] * 2
     assert claims(memory, item)["c1"].support.run_ids == ("r1",)
+
+
+def test_without_feedback_no_model_is_asked(memory: Memory, server: ModelServer) -> None:
+    item = reason(memory, STABLE)
+    memory.record_run({"run_id": "r1", "output": OUTPUT, "memory_ids": [item.id]}, user_id="lin")
+    result = memory.learn("r1", user_id="lin")
+    assert (result.model, server.requests, len(result.judged)) == (None, [], 1)
 
 
 def test_what_a_model_made_of_a_run_is_not_confirmed_by_that_run(memory: Memory, server: ModelServer) -> None:

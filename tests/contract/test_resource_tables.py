@@ -12,11 +12,15 @@ from custom_store import registered
 from phronesis import Memory
 from phronesis.core.documents import DOCUMENT, SECTION
 from phronesis.core.items import Item
-from phronesis.core.scope import LaneName
+from phronesis.core.retrieval_plan import Store
+from phronesis.core.scope import LaneName, make_scope
+from phronesis.models.embedder import HashingEmbedder
+from phronesis.recall.search import Query
 from phronesis.store.database import Unit
 from phronesis.store.document_tables import HOMES, MEMORY, RESOURCES, chunks, documents, home_of
 from phronesis.store.document_tables import sections as section_rows
 from phronesis.store.documents import count_without_vector, documents_of_items, read_vectors
+from phronesis.store.eligible import Wanted
 from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import Lane, find_lane
 from phronesis.store.resources import documents_at, sections_of, versions_of
@@ -141,6 +145,25 @@ def test_versions_and_sections_are_looked_up_by_an_index(sqlite_url: str) -> Non
     ]
 
 
+def test_memory_and_resources_are_searched_apart(memory: Memory) -> None:
+    memory.add("I boil the kettle every morning", user_id="alice")
+    shelve(memory, URI, "Kettle", FIRST)
+    everywhere = memory.search("kettle boil", user_id="alice")
+    assert {one.item.kind for one in everywhere} == {"message", SECTION}
+    assert {one.item.kind for one in memory.search("kettle", user_id="alice", kinds=["message"])} == {"message"}
+    assert {one.item.kind for one in memory.search("kettle boil", user_id="alice", kinds=[SECTION])} == {SECTION}
+    both = memory.search("kettle boil", user_id="alice", kinds=["message", SECTION], explain=True)
+    assert {one.item.kind for one in both} == {"message", SECTION}
+    assert [one.score for one in both] == sorted((one.score for one in both), reverse=True)
+    assert both.explain is not None
+    assert set(both.explain) == {"memory", "resources"}
+    searcher, query = memory.stages.searcher, Query("kettle", make_scope(user_id="alice"), Wanted(), 5)
+    stores: dict[Store, set[str]] = {"resources": {SECTION}, "memory": {"message"}}
+    for store, kinds in stores.items():
+        asked = dataclasses.replace(query, store=store)
+        assert {one.item.kind for one in searcher.search(memory.tenant, asked)} == kinds
+
+
 def test_what_changes_in_one_home_moves_nothing_in_the_others_index(memory: Memory) -> None:
     memory.add("the kettle is new", user_id="alice")
     shelve(memory, URI, "Kettle", FIRST)
@@ -253,3 +276,39 @@ def test_other_users_and_tenants_see_none_of_it(memory: Memory) -> None:
 def _lane(memory: Memory) -> Lane:
     with read(memory) as unit:
         return lane_of(unit)
+
+
+def test_repairing_the_index_of_sections(memory: Memory) -> None:
+    shelve(memory, URI, "Kettle", FIRST)
+    memory.flush()
+    with memory.stages.database.transaction(memory.tenant, "derive") as unit:
+        table = RESOURCES.documents
+        unit.run(
+            sa.update(table)
+            .where(table.c.tenant_id == memory.tenant, table.c.text.like("%vinegar%"))
+            .values(text="wrong")
+        )
+    done = memory.stages.reindexer.run(memory.tenant, SECTION, counted="chunk")
+    assert (done.items, done.counted, done.documents, done.repaired) == (2, 2, 2, 1)
+    assert rows(memory, RESOURCES.vectors) == 1
+    assert memory.rebuild(verify=True).equal
+    assert memory.stages.reindexer.run(memory.tenant, SECTION, counted="chunk").repaired == 0
+
+
+def test_another_encoder_takes_both_homes_along(memory: Memory) -> None:
+    class Other(HashingEmbedder):
+        @property
+        def name(self) -> str:
+            return "other"
+
+    memory.add("the kettle is new", user_id="alice")
+    shelve(memory, URI, "Kettle", FIRST)
+    memory.flush()
+    assert memory.reembed(Other()) is not None
+    with read(memory) as unit:
+        for home in HOMES:
+            models = unit.run(
+                sa.select(home.vectors.c.model_id).where(home.vectors.c.tenant_id == memory.tenant).distinct()
+            )
+            assert models.scalars().all() == ["other"]
+    assert found(memory, "vinegar")[0] == FIRST["Descaling"]

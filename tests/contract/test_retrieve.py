@@ -87,6 +87,17 @@ def test_memory_and_a_manual_are_one_list(memory: Memory) -> None:
     assert pack.to_dict()["evidence"][0]["item"]["id"] == pack[0].item.id
 
 
+def test_other_wordings_find_what_the_message_does_not_say(memory: Memory) -> None:
+    question = "Where does she live now?"
+    alone = memory.retrieve(plan_of(question, stores="m", modes=["exact", "relational"]))
+    assert not any("Lisbon" in text for text in texts(alone)[:1])
+    helped = memory.retrieve(plan_of(question, SubQuery("Anna Lisbon", 0.5, "entity"), stores="m", modes=["exact"]))
+    assert texts(helped)[0].startswith("My sister Anna moved to Lisbon")
+    assert helped[0].why is not None
+    assert helped[0].why["wordings"] > 0
+    assert helped.explain["retrievers"]["memory"]["wordings"] == ["Anna Lisbon"]
+
+
 def test_modes_decide_who_takes_part(memory: Memory) -> None:
     exact = memory.retrieve(plan_of("kettle", stores="m", modes=["exact"]))
     assert all("dense" not in (one.why or {}) for one in exact)

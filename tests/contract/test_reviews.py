@@ -11,6 +11,7 @@ import sqlalchemy as sa
 
 from model_server import ModelServer, slow
 from phronesis import Memory, Review
+from phronesis.errors import InputError, NotFound
 from phronesis.reasoning.catalysis.pubchem import Pace
 from phronesis.reasoning.catalysis.review import ABSENT_DAYS, FOUND_DAYS
 from phronesis.store.side_tables import lookups
@@ -104,18 +105,20 @@ def test_a_run_shows_what_is_known_and_asks_nobody(memory: Memory, server: Model
     assert memory.list_runs(user_id="lin")[0].review is None
 
 
-def test_what_cannot_be_asked_is_not(memory: Memory, server: ModelServer) -> None:
-    cases: list[tuple[object, str]] = [
+@pytest.mark.parametrize(
+    ("modifier", "reason"),
+    [
         (None, "no_modifier"),
         ("none", "no_modifier"),
         (["a", "b"], "unreadable_modifier"),
         ("x" * 900, "unreadable_modifier"),
-    ]
-    for modifier, reason in cases:
-        record(memory, modifier)
-        review = memory.review_run("r1", user_id="lin")
-        assert (review.status, review.reason, review.has_cooh) == ("unresolved", reason, None)
-        assert (server.requests, kept(memory)) == ([], 0)
+    ],
+)
+def test_what_cannot_be_asked_is_not(memory: Memory, server: ModelServer, modifier: object, reason: str) -> None:
+    record(memory, modifier)
+    review = memory.review_run("r1", user_id="lin")
+    assert (review.status, review.reason, review.has_cooh) == ("unresolved", reason, None)
+    assert (server.requests, kept(memory)) == ([], 0)
 
 
 def test_an_answer_counts_for_a_while(memory: Memory, server: ModelServer, clock: Clock) -> None:
@@ -135,6 +138,18 @@ def test_an_answer_counts_for_a_while(memory: Memory, server: ModelServer, clock
     clock.now = START + timedelta(days=FOUND_DAYS)
     assert memory.review_run("r1", user_id="lin").asked_at == clock.now
     assert kept(memory) == 1  # what no longer counts went with the next answer
+
+
+def test_a_refresh_asks_anew(memory: Memory, server: ModelServer, clock: Clock) -> None:
+    record(memory, "imidazole")
+    memory.review_run("r1", user_id="lin")
+    clock.now += timedelta(hours=1)
+    assert memory.review_run("r1", user_id="lin", refresh=True).asked_at == clock.now
+    assert memory.review_run("r1", user_id="lin").asked_at == clock.now
+    assert len(server.requests) == 4
+    clock.now += timedelta(hours=1)
+    assert memory.review_run("r1", user_id="lin", refresh=True, wait=False).status == "pending"
+    until(lambda: memory.review_run("r1", user_id="lin").asked_at == clock.now)
 
 
 @pytest.mark.parametrize(("code", "name", "reason"), [(503, "ServerBusy", "busy"), (504, "Timeout", "timeout"),
@@ -160,6 +175,13 @@ def test_in_the_background_a_run_is_reviewed_when_it_is_recorded(
         until(lambda: memory.get_run("r1", user_id="lin").review is not None)
         until(lambda: memory.get_run("r2", user_id="lin").review is not None)
         assert len(server.requests) == 4
+
+
+def test_on_request_nothing_is_asked_of_itself(memory: Memory, server: ModelServer) -> None:
+    record(memory, "imidazole")
+    memory.flush()
+    time.sleep(0.4)
+    assert server.requests == []
 
 
 def test_never_means_never(opened: Callable[..., Memory], server: ModelServer) -> None:
@@ -189,6 +211,17 @@ def test_a_server_that_hangs_holds_up_neither_a_run_nor_closing(
     until(lambda: len(server.requests) == 1)
     memory.close()
     assert time.monotonic() - began < 40
+
+
+def test_it_is_about_a_run_of_the_lane(memory: Memory) -> None:
+    record(memory, "imidazole")
+    for user, namespace in ((None, None), ("bob", None), (None, "lab")):
+        with pytest.raises(NotFound, match="record_run"):
+            memory.review_run("r1", user_id=user, namespace=namespace)
+    with pytest.raises(InputError, match="refresh"):
+        memory.review_run("r1", user_id="lin", refresh="yes")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="run_id"):
+        memory.review_run("", user_id="lin")
 
 
 @pytest.mark.both_databases

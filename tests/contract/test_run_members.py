@@ -73,3 +73,16 @@ def test_a_key_stands_for_one_run(memory: Memory) -> None:
     assert memory.record_run({**run, "events": {"a": 1}}, idempotency_key="k") == "r"
     with pytest.raises(IdempotencyConflict):
         memory.record_run({**run, "events": {"a": 2}}, idempotency_key="k")
+
+
+def test_members_name_nothing_for_an_erasure(memory: Memory) -> None:
+    message = memory.add("My sister lives in Bergen.", user_id="lin", session_id="s").items[0]
+    names = {"item_id": message.id, "target_id": message.id, "entry_id": message.entry_id, "session_id": "s"}
+    for n, (name, value) in enumerate(names.items()):
+        memory.record_run({"run_id": f"r{n}", "raw": "what it did", name: value}, user_id="lin")
+    memory.erase(id=message.id)
+    assert [run.run_id for run in memory.list_runs(user_id="lin")] == ["r3", "r2", "r1", "r0"]
+    memory.add("Something else.", user_id="lin", session_id="s")
+    memory.erase(user_id="lin", session_id="s")
+    assert len(memory.list_runs(user_id="lin")) == 4
+    assert memory.rebuild(verify=True).equal

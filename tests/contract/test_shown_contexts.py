@@ -86,6 +86,13 @@ def test_another_session_was_shown_nothing(memory: Memory, session: str, user: s
     assert echoes(memory, done.entry_id) == []
 
 
+def test_shared_items_count_for_a_user_who_never_wrote(memory: Memory) -> None:
+    shared = memory.add("The laboratory closes at nine on Fridays.", kind="fact", subject="laboratory").items[0]
+    memory.compose_context("s", "When does the laboratory close?", user_id="new")
+    done = memory.commit_turn("s", turn(("tool", "The laboratory closes at nine on Fridays.")), user_id="new")
+    assert [row["of"] for row in echoes(memory, done.entry_id)] == [[shared.id]]
+
+
 def test_only_what_was_shown_before_counts(memory: Memory) -> None:
     done = memory.commit_turn("s", turn(("tool", SAID_AGAIN)), user_id="lin")
     memory.compose_context("s", "What is Anna allergic to?", user_id="lin")

@@ -61,6 +61,12 @@ def test_days_are_those_of_the_policy_or_the_call(
         assert memory.rebuild(verify=True).equal
 
 
+def test_an_offset_of_the_message_decides_before_the_zone(database_url: str) -> None:
+    with opened(database_url, time_zone="Asia/Shanghai") as (memory, _):
+        say(memory, "I had breakfast with Anna today.", at="2026-05-04T07:30:00-04:00")
+        assert "today: 2026-05-04" in shown(memory, "Who was at breakfast with me?")
+
+
 def test_what_was_kept_in_utc_is_told_in_the_zone_of_the_call(database_url: str) -> None:
     with opened(database_url) as (memory, _):
         say(memory, "I had breakfast with Anna today.")
@@ -69,6 +75,15 @@ def test_what_was_kept_in_utc_is_told_in_the_zone_of_the_call(database_url: str)
         text = shown(memory, "Who was at breakfast with me, and does Anna move house?", time_zone="Asia/Shanghai")
         assert "today: 2026-05-05" in text
         assert "today: 2026-05-04" not in text
+
+
+def test_a_zone_that_changed_since_does_not_change_what_was_recorded(database_url: str) -> None:
+    with opened(database_url, time_zone="Asia/Shanghai") as (memory, _):
+        say(memory, "Remind me to call the bank tomorrow.")
+        before = [item.to_dict() for item in memory.get_all(user_id="lin")]
+    with Memory.open(database_url, tenant="acme", policy={"embedder": "none", "time_zone": "America/Lima"}) as memory:
+        assert memory.rebuild(verify=True).equal
+        assert [item.to_dict() for item in memory.get_all(user_id="lin")] == before
 
 
 @pytest.mark.parametrize(

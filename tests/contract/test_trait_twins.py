@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from phronesis.traits.laws.records import ReflectionCycle
-from told_traits import USER, Told, behavior, telling, trend, upgrade
+from told_traits import USER, Told, again, against, behavior, telling, trend, upgrade
 
 SENTENCE = "Checks the weather over the harbour before going out to sail with friends on the old wooden boat"
 """Long enough that a comma more or less leaves it where it is, for an encoder."""
@@ -56,6 +56,23 @@ def test_a_behaviour_takes_the_place_of_a_trend_that_says_it(told: Told, words: 
     [found] = told.memory.get_user_traits(USER, "trend")
     assert (found.stage, found.confidence) == ("candidate", 0.4)
     assert len(found.evidence) == 6
+
+
+def test_an_upgrade_has_what_speaks_against_its_parts(told: Told) -> None:
+    for name in ("tea", "games"):
+        told.behave(name, cycles=2)
+    told.remember("no", days=1)
+    told.reflect(contradictions=[against("tea", "no")])
+    told.remember("yes", days=1)
+    told.reflect(reinforcements=[again("tea", "yes")])
+    before = told.trait("tea")
+    told.remember("more", days=1)
+    told.reflect(upgrades=[upgrade("calm", "tea", "games")])
+    made = told.trait("calm")
+    assert sorted({row.evidence_type for row in made.evidence}) == ["contradicting", "supporting"]
+    assert (made.contradiction_count, before.contradiction_count) == (0, 1)
+    best = max(told.trait(name).confidence or 0 for name in ("tea", "games"))
+    assert made.confidence == pytest.approx(best + 0.1, abs=1e-3)
 
 
 def test_three_memories_of_one_conversation_are_no_behaviour(told: Told) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from phronesis.memory import Memory
+from phronesis.traits.search import LOOKED_AT
 from phronesis.worker import Worker
 from plain_mind import install
 from scenarios.engines import Clock
@@ -142,6 +143,19 @@ def test_a_worker_waits_longer_after_each_reflection_that_failed(memory: Memory,
     mind.away = False
     assert rounds(42) == ["completed"]
     assert worker.faults == {}
+
+
+def test_many_failed_reflections_hide_none_that_was_completed(memory: Memory, clock: Clock) -> None:
+    mind = install(memory)
+    say(memory, "Jogged before work")
+    memory.reflect("lin")
+    clock.pass_days(40)
+    before = the_trait(memory).confidence
+    mind.away = True
+    say(memory, "Jogged before work", times=1)
+    for _ in range(LOOKED_AT + 1):
+        assert memory.reflect("lin", force=True).status == "failed"
+    assert the_trait(memory).confidence == before
 
 
 def test_a_policy_keeps_workers_from_reflecting(database_url: str, clock: Clock) -> None:

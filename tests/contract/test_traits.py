@@ -209,6 +209,17 @@ def test_gates_look_at_the_confidence_of_today(told: Told) -> None:
     assert rules(told.reflect(upgrades=[upgrade("order", "a", "b")])) == ["too_unsure"]
 
 
+def test_an_upgrade_begins_at_one_at_most_and_ends_by_itself(told: Told) -> None:
+    for name in ("a", "b"):
+        told.behave(name, cycles=9)
+    told.remember("x", days=0.001)
+    told.reflect(upgrades=[upgrade("order", "a", "b")])
+    assert told.stands("order") == ("emerging", 1.0)
+    told.memory.retract(told.ids["order"])
+    assert told.trait("a").parent_ids == ()
+    assert set(told.shown()) == {"a", "b"}
+
+
 # --- NM-09: time -----------------------------------------------------------------------------------------------------
 
 
@@ -249,6 +260,21 @@ def test_the_first_contradiction_is_counted_and_no_more(told: Told) -> None:
     assert told.stands("tea") == ("candidate", 0.24)  # two at once are a strong one
 
 
+def test_a_share_of_three_tenths_is_not_too_much(told: Told) -> None:
+    doubted(told, cycles=5)
+    told.reflect(contradictions=[against("tea", "no-2")])  # two of seven
+    assert "special" not in told.asked
+    told.remember("no-3", days=0.01)
+    said = {"action": "dissolve", "new_content": "", "reasoning": "She drinks coffee now."}
+    cycle = told.reflect(contradictions=[against("tea", "no-3")], special={"tea": said})  # three of eight
+    assert told.asked[-2:] == ["reflected", "special"]
+    assert (cycle.calls, cycle.tokens, cycle.traits_dissolved) == (2, 240, 1)
+    found = told.trait("tea")
+    assert (found.stage, found.ended, found.expired_at) == ("dissolved", "dissolved", cycle.started_at)
+    [event] = [event for event in told.memory.history(found.id) if event.entry_id == cycle.entry_id]
+    assert (event.reason, event.fields["stage"][1], event.actor) == ("She drinks coffee now.", "dissolved", "agent")
+
+
 def test_other_words_are_weighed_by_the_evidence_that_is_kept(told: Told) -> None:
     doubted(told)
     said = {"action": "modify", "new_content": "Drinks tea in the morning", "reasoning": "Only then."}
@@ -265,6 +291,30 @@ def test_other_words_are_weighed_by_the_evidence_that_is_kept(told: Told) -> Non
     told.reflect(contradictions=[against("tea", "no-3")], special={})
     assert told.asked[-1] == "reflected"  # it is counted anew
     assert told.trait("tea").contradiction_count == 1
+
+
+SAYS_NOTHING: list[tuple[dict[str, Any], str]] = [
+    ({"action": "modify", "new_content": " ", "reasoning": "?"}, "no_words"),
+    ({"action": "modify", "new_content": words("tea"), "reasoning": "?"}, "no_words"),
+    ({"action": "split", "new_content": "", "reasoning": "?", "split": []}, "one_sided"),
+    ({"action": "split", "new_content": "", "reasoning": "?",
+      "split": [{"content": "At work", "context": "work"}]}, "one_sided"),
+    ({"action": "split", "new_content": "", "reasoning": "?",
+      "split": [{"content": "At home", "context": "work"}, {"content": "at home.", "context": "social"}]},
+     "one_sided"),
+]  # fmt: skip
+
+
+def test_a_special_answer_that_says_nothing_is_refused(told: Told) -> None:
+    doubted(told)
+    for n, (said, rule) in enumerate(SAYS_NOTHING):
+        told.remember(f"new-{n}", days=0.001)
+        cycle = told.reflect(contradictions=[against("tea", "no-2")] * (n == 0), special={"tea": said})
+        assert [(one.operation, one.rule, one.content) for one in cycle.refused] == [
+            ("special_reflection", rule, words("tea"))
+        ]
+        assert (cycle.status, told.shown()) == ("completed", ["tea"])
+        assert (told.trait("tea").content, told.trait("tea").contradiction_count) == (words("tea"), 2)
 
 
 def test_a_failed_special_call_changes_nothing_and_is_made_again(told: Told) -> None:
@@ -314,6 +364,27 @@ def test_a_split_has_two_sides_each_with_its_own_evidence(told: Told) -> None:
     assert told.shown() == ["silence"]  # its sides are told of with it
     assert told.shown(context="social") == told.shown(context="work") == ["silence"]
     assert told.shown(context="learning") == []
+
+
+def test_a_side_lives_on_and_lifts_the_whole(told: Told) -> None:
+    before = split(told)
+    told.remember("chat", "quiet", days=0.01)
+    told.reflect(reinforcements=[again("friends", "chat", grade="A")],
+                 new_behaviors=[{"content": "Talks with friends", "evidence_ids": ["quiet"]}])  # fmt: skip
+    found = told.trait("silence")
+    assert [side.reinforcement_count for side in found.sides] == [0, 1]
+    assert found.reinforcement_count == before.reinforcement_count + 1
+    assert found.confidence == pytest.approx(1 - (1 - (before.confidence or 0)) * 0.75, abs=1e-3)
+    assert found.content == before.content
+    told.memory.retract(told.ids["friends"])
+    told.reflect(days=0.01)
+    left = told.trait("silence")
+    assert (left.content, left.context, [side.id for side in left.sides]) == (
+        "Is silent at work", "work", [told.ids["work"]],
+    )  # fmt: skip
+    told.memory.retract(told.ids["work"])
+    cycle = told.reflect(days=0.01)
+    assert (cycle.traits_dissolved, told.shown(), told.trait("silence").stage) == (1, [], "dissolved")
 
 
 # --- NM-12: reading --------------------------------------------------------------------------------------------------
@@ -444,6 +515,17 @@ def test_a_correction_that_says_nothing_lawful(told: Told) -> None:
         with pytest.raises(InputError) as error:
             told.memory.correct_trait(told.ids["tea"], **given)
         assert error.value.field == field
+
+
+def test_new_words_by_update_are_a_correction(told: Told) -> None:
+    told.behave("tea", cycles=1)
+    told.memory.update(told.ids["tea"], content="Drinks green tea", metadata={"by": "hand"})
+    found = told.trait("tea")
+    assert (found.content, found.metadata, found.data["corrected"]) == (
+        "Drinks green tea", {"by": "hand"}, ["content"],
+    )  # fmt: skip
+    with pytest.raises(InputError):
+        told.memory.update(told.ids["tea"], content=" ")
 
 
 @pytest.mark.parametrize("verb", ["retract", "archive", "delete"])

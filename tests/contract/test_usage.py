@@ -121,6 +121,22 @@ def test_closing_writes_what_waits(tmp_path: Path) -> None:
         assert rows(second) == [1]
 
 
+def test_a_copy_goes_on_from_what_its_items_say(memory: Memory, tmp_path: Path) -> None:
+    for _ in range(3):
+        memory.search("attic key", user_id="lin")
+    memory.forget(user_id="lin")
+    assert used(memory) == {}
+    memory.export(str(tmp_path / "all.jsonl"))
+    with Memory.open(f"sqlite:///{tmp_path / 'copy.db'}", policy={"embedder": "none"}, clock=lambda: NOW) as copy:
+        copy.import_(str(tmp_path / "all.jsonl"))
+        copy.flush()
+        copy.search("attic key", user_id="lin")
+        assert [count for count, _ in used(copy).values()] == [4]
+        copy.forget(user_id="lin")
+        assert [item.data["use"]["count"] for item in copy.get_all(user_id="lin")] == [4]
+        assert copy.rebuild(verify=True).equal
+
+
 def test_erasing_a_user_leaves_no_count(memory: Memory) -> None:
     memory.search("attic key", user_id="lin")
     memory.stages.usage.settle(memory.tenant)

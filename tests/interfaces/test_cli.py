@@ -100,6 +100,20 @@ def test_add_and_search(call: Any) -> None:
     assert call("search", "green tea", "--json").json["evidence"] == []
 
 
+def test_search_explains(call: Any) -> None:
+    call("add", "green tea")
+    assert "coverage" in call("search", "tea", "--explain").out
+
+
+def test_add_takes_a_stated_item(call: Any) -> None:
+    arguments = ("--kind", "preference", "--subject", "Lin", "--key", "drink", "--value", '{"hot": true}')
+    identity = added(call, "Lin drinks tea", *arguments, "--importance", "8", "--occurred-at", "2025-03-01")
+    item = call("get", identity, "--json").json
+    assert (item["kind"], item["value"], item["importance"]) == ("preference", {"hot": True}, 8)
+    assert item["occurred_at"] == "2025-03-01T00:00:00Z"
+    assert "Lin drinks tea" in call("get", f"mem:{identity}").out
+
+
 def test_due_lists_what_is_due(call: Any) -> None:
     assert call("due", "--user", "lin").out == "nothing is due\n"
     stated = ("--kind", "task", "--user", "lin", "--due")
@@ -120,6 +134,27 @@ def test_a_value_is_json_or_plain_text(call: Any) -> None:
     for given, stored in cases:
         identity = added(call, "x", "--kind", "fact", "--key", "k", "--value", given)
         assert call("get", identity, "--json").json["value"] == stored
+
+
+def test_add_reads_standard_input(call: Any) -> None:
+    call("add", "-", stdin="第一行\nsecond line".encode())
+    assert call("list", "--json").json[0]["content"] == "第一行\nsecond line"
+
+
+MESSAGES = [{"role": "user", "content": "你好"}, {"role": "assistant", "content": "hello"}]
+
+
+@pytest.mark.parametrize(
+    "text", [json.dumps(MESSAGES), "\n".join(map(json.dumps, MESSAGES)), json.dumps(MESSAGES, indent=2)]
+)
+def test_add_reads_messages(call: Any, tmp_path: Path, text: str) -> None:
+    file = tmp_path / "messages.json"
+    file.write_text(text, "utf-8")
+    call("add", "--messages", str(file), "--session", "s/1")
+    (turn,) = call("turns", "s/1", "--json").json
+    assert turn["messages"] == MESSAGES
+    assert "user: 你好" in call("turns", "s/1").out
+    assert call("sessions").out.splitlines()[1].split()[:5] == ["s/1", "shared", "default", "1", "2"]
 
 
 def test_learned_items_show_their_evidence(call: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,12 +211,32 @@ def test_change_history_and_rollback(call: Any) -> None:
     assert (item["content"], item["metadata"], item["version"]) == ("tea", {}, 3)
 
 
+def test_delete_and_undelete(call: Any) -> None:
+    identity = added(call, "tea")
+    deleted = call("delete", identity, "--reason", "not mine")
+    assert call("list").out == "nothing is remembered there\n"
+    call("rollback", deleted.out.split()[-1])
+    assert call("list", "--json").json[0]["id"] == identity
+
+
 def test_explain_reaches_the_log(call: Any) -> None:
     identity = added(call, "the words", "--session", "monday")
     shown = call("explain", identity).out
     assert "session monday" in shown
     assert "“the words”" in shown
     assert call("explain", identity, "--json").json["sources"][0]["quote"] == "the words"
+
+
+def test_list_narrows(call: Any) -> None:
+    call("add", "a", "--kind", "fact", "--importance", "9", "--agent", "x")
+    call("add", "b", "--kind", "task", "--run", "r")
+    for arguments in (
+        ("--kind", "fact"),
+        ("--filters", '{"importance": {"gte": 9}}'),
+        ("--agent", "x"),
+        ("--limit", "5", "--across", "tenant", "--kind", "fact"),
+    ):
+        assert [item["content"] for item in call("list", *arguments, "--json").json] == ["a"]
 
 
 def test_as_of_shows_what_was_known_then(call: Any) -> None:

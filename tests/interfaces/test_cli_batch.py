@@ -124,6 +124,16 @@ def rows_of(store: str) -> dict[str, list[Any]]:
         return {name: unit.driver.execute(f'SELECT * FROM "{name}"').fetchall() for (name,) in names}
 
 
+def test_a_list_a_byte_order_mark_and_other_ends_of_lines(call: Any, bank: str) -> None:
+    rows = [{"run_id": f"r{n}", "output": OUTPUT, "feedback": came(0.7)} for n in range(3)]
+    listed = call("batch", "-", "--user", "lin", "--json", stdin=json.dumps(rows, indent=2).encode()).json
+    assert (listed["rows"], listed["failed"], listed["runs"]) == (3, 0, {"recorded": 3})
+    windows = b"\xef\xbb\xbf" + written(rows).replace(b"\n", b"\r\n")
+    again = call("batch", "-", "--user", "lin", "--json", stdin=windows).json
+    assert (again["runs"], again["learns"]) == ({"known": 3}, {"known": 3})
+    assert standing(call, bank) == (["r0", "r1", "r2"], [])
+
+
 def test_mistakes_of_the_call(call: Any, tmp_path: Path) -> None:
     file = tmp_path / "runs.jsonl"
     file.write_bytes(written(ROWS))

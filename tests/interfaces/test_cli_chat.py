@@ -107,6 +107,18 @@ def test_forget_shows_asks_and_archives_and_undo_brings_it_back(call: Any, talk:
     assert "A second secret." in {item["content"] for item in call("list", "--user", "lin", "--json").json}
 
 
+def test_forget_by_citation_and_an_unknown_one(call: Any, talk: Any) -> None:
+    added = call("add", "A secret.", "--user", "lin", "--json").json
+    identity = added["items"][0]["id"]
+    another = identity[:-1] + ("0" if identity[-1] != "0" else "1")
+    told = talk(f"/forget mem:{identity}", "yes", f"/forget mem:{another}", "/nonsense", "/help")
+    assert "forgotten: 1" in told.out
+    assert "[not_found]" in told.err
+    assert "there is no /nonsense; /help lists what there is" in told.err
+    assert "/undo" in told.out
+    assert all(len(line) < 200 for line in told.err.splitlines())
+
+
 def test_ctrl_c_ends_the_prompt_and_only_interrupts_an_answer(
     call: Any, talk: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -33,6 +33,13 @@ def test_a_difference_is_an_exit_code(call: Any, monkeypatch: pytest.MonkeyPatch
     assert "differs: item 1" in shown.out
 
 
+def test_rederive(call: Any, tea: str) -> None:
+    shown = call("rederive", "--user", "lin")
+    assert shown.code == 0
+    assert shown.out.startswith("added: 0\nchanged: 0\nvanished: 0\nto take it back: phronesis rollback ")
+    assert call("rederive", "--user", "nobody").code == 1
+
+
 def test_export_and_import(call: Any, tea: str, tmp_path: Path) -> None:
     file = tmp_path / "log.jsonl"
     assert call("export", str(file)).out == f"1 entries of 1 lanes are in {file}\n"
@@ -43,6 +50,12 @@ def test_export_and_import(call: Any, tea: str, tmp_path: Path) -> None:
     assert call("import", str(tmp_path / "nothing.jsonl")).code == 2
     file.write_text("nonsense", "utf-8")
     assert call("import", str(file)).code in {1, 2}
+
+
+def test_doctor(call: Any, tea: str) -> None:
+    shown = call("doctor", "--json")
+    assert shown.json["ok"]
+    assert call("doctor").out.startswith("ok ")
 
 
 def test_doctor_prints_the_policy_in_force(call: Any, tmp_path: Path) -> None:
@@ -65,6 +78,19 @@ def test_doctor_prints_the_policy_in_force(call: Any, tmp_path: Path) -> None:
     assert f"{path}, line 2: unknown field 'retentoin'; did you mean 'retention'?" in wrong.out
 
 
+def test_reembed(call: Any, tea: str) -> None:
+    assert "1 vectors made; searches use hashing" in call("reembed", "hashing").out
+    assert call("reembed", "nonsense").code == 2
+
+
+def test_erase_a_memory(call: Any, tea: str) -> None:
+    shown = call("erase", tea, "--yes")
+    assert shown.code == 0, shown.err
+    assert "no trace" in shown.out
+    assert call("get", tea).code == 1
+    assert call("rebuild", "--verify").code == 0
+
+
 def test_erase_a_session_and_a_user(call: Any, tea: str) -> None:
     call("add", "I like coffee", "--user", "lin", "--session", "tuesday")
     assert call("erase", "--session", "monday", "--user", "lin", "--yes", "--json").json["items_erased"] == 1
@@ -81,6 +107,11 @@ def test_erase_asks_first(call: Any, tea: str) -> None:
     assert call("get", tea).code == 0
     assert call("erase", tea, stdin=b"y\n").code == 0
     assert call("get", tea).code == 1
+
+
+def test_worker_does_what_is_left(call: Any, tea: str) -> None:
+    assert call("worker", "--once").out == "0 entries and vectors done\n"
+    assert call("worker", "--once", "--json").json == {"done": 0, "faults": {}}
 
 
 def test_worker_runs_until_signalled(call: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,14 @@ def held(call: Any, tmp_path: Path) -> str:
     return identity
 
 
+def test_list(call: Any, held: str) -> None:
+    shown = call("quarantine", "list", "--user", "lin", "--session", "s").out
+    assert shown.startswith(f"override: {BAD}\n   message  web  ")
+    assert f"mem:{held}" in shown
+    assert call("quarantine", "list").out == "nothing is in quarantine there\n"
+    assert len(call("quarantine", "list", "--across", "tenant", "--json").json) == 1
+
+
 def test_release(call: Any, held: str) -> None:
     shown = call("quarantine", "release", held, "--reason", "a test page")
     assert shown.out.startswith(f"mem:{held}  v2  active  Sunny.")

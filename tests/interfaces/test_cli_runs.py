@@ -80,6 +80,16 @@ def test_a_model_judges_and_may_be_named_for_once(call: Any, item: str, file: st
     assert "one of the gateways (lab)" in wrong.err
 
 
+def test_feedback_from_standard_input(call: Any, file: str) -> None:
+    call("runs", "add", file, "--user", "lin")
+    said = {**FEEDBACK, "pros": "The fraction of formate is above 0.9.", "cons": "The total activity is at least 5."}
+    assert call("runs", "feedback", "r2", "-", "--user", "lin", stdin=json.dumps(said).encode()).code == 0
+    shown = call("learn", "r2", "--user", "lin").out
+    assert "added: mem:" in shown
+    assert "not taken (facts_disagree): RBMEM_CLAIMS_V1" in shown
+    assert "feedback" in call("runs", "list", "--user", "lin").out
+
+
 def test_what_is_no_run_is_a_mistake_of_the_call(call: Any) -> None:
     cases: list[str] = ["[1]", "{not json}\n", '{"raw": "x"}\n[2]\n']
     for text in cases:

@@ -12,10 +12,11 @@ import pytest
 
 from loopback_server import served_api
 from phronesis import Client, Memory
-from phronesis.client.transport import BODY, ROUTES
+from phronesis.client.transport import BODY, ROUTES, error_of
 from phronesis.config.server import Serving
 from phronesis.errors import (
     ClaimsRefused,
+    Conflict,
     Forbidden,
     InputError,
     NotFound,
@@ -82,6 +83,20 @@ def test_every_route_is_one_of_the_server_and_takes_what_is_sent(memory: Memory)
             taken |= {one["name"] for one in served["/api/v1/memories"]["get"]["parameters"]}
         sent = {route.renamed.get(one, one) for one in inspect.signature(getattr(Memory, name)).parameters}
         assert sent - {"self"} - elsewhere - places <= taken, name
+
+
+def test_a_memory_is_read_by_its_external_id(client: Client, memory: Memory) -> None:
+    client.add("Shared.", kind="fact", external_id="crm/客户 7")
+    mine = client.add("Mine.", kind="fact", external_id="crm/客户 7", user_id="eva").items[0]
+    assert client.get(external_id="crm/客户 7", user_id="eva") == memory.get(mine.id)
+    assert client.get(external_id="crm/客户 7").content == "Shared."
+    client.delete(mine.id)
+    with pytest.raises(NotFound) as raised:
+        client.get(external_id="crm/客户 7", user_id="eva")
+    assert raised.value.field == "external_id"
+    with pytest.raises(Conflict) as refused:
+        client.add("Other.", kind="fact", external_id="crm/客户 7", idempotency_key="other")
+    assert refused.value.field == "external_id"
 
 
 def test_what_is_written_is_what_memory_holds(client: Client, memory: Memory) -> None:
@@ -225,6 +240,12 @@ def test_errors_come_back_as_they_were_raised(client: Client, address: str, tmp_
     with pytest.raises(ServerUnavailable):  # something answers, and it is no Phronesis
         asked(Client(f"{address}/elsewhere"))
     assert caught.value.code == "server.unavailable"
+
+
+def test_what_a_newer_server_says_is_of_the_nearest_kind() -> None:
+    known = error_of({"code": "conflict.colour", "detail": "no", "field": "colour", "details": {"a": 1}})
+    assert (type(known).__name__, known.field, known.details) == ("Conflict", "colour", {"a": 1})
+    assert type(error_of({})) is PhronesisError
 
 
 def test_a_key_says_who_acts_and_how_far(memory: Memory) -> None:

@@ -156,6 +156,17 @@ def test_a_span_names_the_route(memory: Memory) -> None:
     assert client_of(memory).get("/healthz").status_code == 200  # without OpenTelemetry nothing is written
 
 
+def test_docs_ask_nothing_of_others(memory: Memory) -> None:
+    page = client_of(memory).get("/docs")
+    assert "src=" not in page.text
+    assert "http://" not in page.text.replace(PLACE, "")
+    assert "default-src 'none'" in page.headers["Content-Security-Policy"]
+    for path in make_server_app(memory, Serving()).openapi()["paths"]:
+        assert path in page.text
+    off = client_of(memory, docs=False)
+    assert [off.get(path).status_code for path in ("/docs", "/openapi.json")] == [404, 404]
+
+
 def test_other_sites_are_let_in_by_name_alone(memory: Memory) -> None:
     asked = {"Origin": "https://app.example", "Access-Control-Request-Method": "POST"}
     assert "access-control-allow-origin" not in client_of(memory).options(API, headers=asked).headers
@@ -192,6 +203,12 @@ def test_options_that_are_wrong_name_their_field() -> None:
         assert refusal.value.field == next(iter(wrong))
 
 
+def test_where_others_reach_it_any_name_will_do() -> None:
+    assert Serving(host="0.0.0.0").answers_to == ()  # noqa: S104 - what is tested
+    assert "localhost" in Serving(host="::1").answers_to
+    assert not Serving(host="memory.example").on_loopback
+
+
 NESTED = ["[" * 100_000, '{"a":' * 10_000, '{"content":"x","metadata":' + '{"a":[' * 100 + "1" + "]}" * 100 + "}"]
 MANY = [
     json.dumps({"content": "x", "metadata": {f"k{n}": n for n in range(300_000)}}),
@@ -207,6 +224,17 @@ def test_a_body_that_holds_too_much_is_refused_before_it_is_parsed(memory: Memor
         said = client_of(memory).post(API, content=body, headers={"Content-Type": "application/json"})
         assert (said.status_code, said.json()["code"]) == (413, "input.too_large")
         assert len(memory.get_all()) == 0
+
+
+def test_signs_of_json_in_a_text_are_no_members(memory: Memory) -> None:
+    texts = ("{[,\\" * 300_000, '"' * 300_000, "]" * 300_000)
+    for text in texts:
+        body = json.dumps({"content": text, "infer": False})
+        assert client_of(memory).post(API, content=body, headers={"Content-Type": "application/json"}).is_success
+    assert {one.content for one in memory.get_all()} == set(texts)
+    for broken in ('{"content": "' + ",[" * 300_000, "]" * 300_000, "]" * 200_001 + "[" * 200_001):
+        refused = client_of(memory).post(API, content=broken, headers={"Content-Type": "application/json"})
+        assert refused.status_code in {400, 413}
 
 
 def test_the_time_to_look_at_a_body_goes_with_its_length() -> None:

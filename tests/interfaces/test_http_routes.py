@@ -11,6 +11,7 @@ from starlette.testclient import TestClient
 from claim_blocks import COPPER, block
 from phronesis import Memory
 from phronesis.config.server import Serving
+from phronesis.interfaces.http.dependencies import segmented
 from phronesis.interfaces.server_process import make_server_app
 from told_traits import USER, telling
 
@@ -229,6 +230,12 @@ def test_whoever_has_a_slash_in_the_name_can_be_erased(api: TestClient, memory: 
     assert ok(api.get(f"{place}/should-reflect"))["new_memories"] >= 0
     assert ok(api.delete(place))["clean"] is True
     assert len(memory.get_all(user_id=name)) == 0
+
+
+def test_a_path_that_was_given_decoded_alone_is_taken_as_it_is() -> None:
+    for raw, given in ((None, "/api/v1/users/a%2Fb"), (b"/elsewhere", "/api/v1/users/a%2Fb")):
+        assert segmented({"path": given, "raw_path": raw}) == "/api/v1/users/a%252Fb"
+    assert segmented({"path": "/memories/a%b", "raw_path": b"/memories/a%25b"}) == "/memories/a%b"  # the pages' own
 
 
 def test_documents_and_plans(api: TestClient) -> None:

@@ -363,6 +363,14 @@ def test_a_caller_without_the_role_is_shown_and_given_reading_only(memory: Memor
     assert len(memory.get_all()) == 0
 
 
+def test_the_log_names_the_caller(memory: Memory, talk_to: TalkTo) -> None:
+    talk = talk_to(lambda _context: Caller(memory, role="write", actor="韩梅梅"), tools="all")
+    item = talk.call("add_memory", content="我喜欢绿茶")["items"][0]
+    assert talk.call("memory_history", id=item["id"])["result"][0]["actor"] == "韩梅梅"
+    talk.call("record_experience", attempt="x", source_ref="a#1")
+    assert {event.actor for one in memory.get_all() for event in memory.history(one.id)} == {"韩梅梅"}
+
+
 def test_what_a_tool_said_is_told_as_data(memory: Memory, talk: Talk) -> None:
     turn = {"messages": [{"role": "assistant", "content": "The pump needs 12 volts."}]}
     talk.call("commit_turn", session_id="s", turn_events=turn)

@@ -112,3 +112,9 @@ def test_json_that_is_none_is_told_by_its_place(memory: Memory) -> None:
 async def _keyed(url: str, headers: dict[str, str]) -> AsyncIterator[Any]:
     async with httpx2.AsyncClient(headers=headers) as http, streamable_http_client(url, http_client=http) as streams:
         yield streams
+
+
+def test_another_name_for_this_machine_reaches_none_of_them(memory: Memory) -> None:
+    with served_api(make_server_app(memory, Serving())) as address:
+        for path in ("/", "/api/v1/memories", "/mcp", "/static/style.css"):
+            assert httpx2.get(address + path, headers={"Host": "evil.example"}).status_code == 403

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from phronesis.errors import InputError, NotFound
+from phronesis.errors import InputError, NotFound, PhronesisError
 from phronesis.memory import Memory
 from phronesis.store.lanes import list_lanes
 from scenarios.refusals import NO_JSON, NOW, REFUSED, Call, item_of
@@ -94,16 +94,9 @@ def test_an_unknown_id_is_not_found_by_any_verb(held: Memory) -> None:
 
 
 EXACT = [
-        "NUL \x00 inside",
-        "lone \ud800 surrogate",
-        "😀👩‍👩‍👧‍👦🇯🇵",
-        "שלום עולם مرحبا",
-        "\ufeffBOM",
-        "ﷺ" * 50,
-        '{"$erased": true}',
-        "%s {0} $1 ?1 :t",
-        "一" * 50_000,
-    ]  # fmt: skip
+    "NUL \x00 inside", "lone \ud800 surrogate", "paired \ud83d\ude00 halves", "😀👩‍👩‍👧‍👦🇯🇵", "שלום עולם مرحبا",
+    "\ufeffBOM", "ﷺ" * 50, "a\r\nb\rc\u2028d", '{"$erased": true}', "%s {0} $1 ?1 :t", "一" * 50_000,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", EXACT, ids=range(len(EXACT)))
@@ -252,3 +245,9 @@ def test_keys_that_become_one_in_the_database_do_so_alike_in_a_replay() -> None:
             )
             assert memory.get_turns("s")[-1].session_metadata == metadata
         assert memory.rebuild(verify=True).equal
+
+
+def test_every_error_is_one_of_ours_and_can_be_shown(held: Memory) -> None:
+    with pytest.raises(PhronesisError) as caught:
+        held.add("x", user_id="\ud800")
+    assert caught.value.to_dict()["code"] == "input.invalid"

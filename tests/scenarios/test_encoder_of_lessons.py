@@ -9,9 +9,10 @@ from backwards import Backwards
 from lesson_patterns import ingested, patterns
 from phronesis import wiring
 from phronesis.experience import event_matrix
-from phronesis.experience.event_embeddings import TAUGHT
+from phronesis.experience.event_embeddings import TAUGHT, whole_text
 from phronesis.experience.event_matrix import MEANING
 from phronesis.experience.laws.records import Pattern
+from phronesis.experience.lesson_map import TEXTS
 from phronesis.memory import Memory
 from phronesis.models.embedder import Floats, HashingEmbedder
 from phronesis.models.embedders import Embedders
@@ -65,6 +66,16 @@ def test_what_it_puts_in_one_place_is_one_pattern(memory: Memory) -> None:
     assert patterns(memory, refs) == [["a", "b"]]
     refs |= ingested(memory, LATER)
     assert patterns(memory, refs) == [["a", "b", "e"]]
+
+
+def test_it_sees_the_whole_of_each_event_once_and_nothing_else(memory: Memory, taught: Taught) -> None:
+    memory.add("I live in Berlin.", user_id="u")
+    ingested(memory, *LESSONS)
+    wholes = [whole_text(event) for event in LESSONS]
+    assert sorted(taught.asked) == sorted([*wholes, *TEXTS]), "and once the texts that are known to be unrelated"
+    memory.aggregate(full=True)
+    memory.flush()
+    assert len(taught.asked) == len(LESSONS) + len(TEXTS)
 
 
 def test_without_it_the_same_events_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -405,6 +405,24 @@ def test_a_lane_that_learns_from_it_meanwhile_is_found(learning: Memory, monkeyp
     assert [row["source_item_id"] for row in memory.explain(principle.id).evidence] == [kept.id]
 
 
+def test_a_trait_loses_the_evidence_that_was_erased(memory: Memory) -> None:
+    for n in range(5):
+        memory.add("Alice prefers the aisle seat on every journey", kind="preference", subject="Alice", key="seat",
+                   user_id="alice", metadata={"n": n})  # fmt: skip
+    install(memory)
+    memory.reflect("alice", force=True)
+    [trait] = memory.get_all(kinds=["trait"], user_id="alice")
+    rows = memory.explain(trait.id).evidence
+    assert len(rows) == 5
+    certificate = memory.erase(id=rows[0]["source_item_id"])
+    assert certificate.clean
+    assert certificate.entries_prepared_again == 1
+    left = memory.get_all(kinds=["trait"], user_id="alice")
+    assert len(left) == 1
+    assert rows[0]["source_item_id"] not in str(memory.explain(left[0].id).to_dict())
+    assert_sound(memory)
+
+
 # --- durability ----------------------------------------------------------------------------------------------------
 
 

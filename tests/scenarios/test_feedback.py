@@ -85,6 +85,22 @@ def test_an_event_judged_incorrect_weighs_less_in_its_pattern_and_in_the_princip
     assert figures(tried) == before
 
 
+def test_judgements_stay_through_aggregations_and_can_be_taken_back_after_them(tried: Tried) -> None:
+    pattern, event = tried.pattern("token"), tried.events["token/0"]
+    wrong = tried.memory.feedback(event, "incorrect", actor="bob")
+    tried.memory.feedback(pattern.id, "useful", actor="bob")
+    tried.try_(("token", 7))
+    tried.memory.aggregate(user_id=USER)
+    tried.memory.aggregate(user_id=USER, full=True)
+    now = tried.pattern("token")
+    assert now.id == pattern.id
+    assert now.usefulness == 0.8
+    assert dict(now.members)[event] == pytest.approx(0.4 * dict(pattern.members)[event], abs=0.05)
+    tried.memory.rollback(wrong.entry_id)
+    assert tried.pattern("token").confidence > now.confidence
+    assert dict(tried.pattern("token").members)[event] > dict(now.members)[event]
+
+
 # --- labels ----------------------------------------------------------------------------------------------------------
 
 
@@ -178,6 +194,20 @@ def test_a_split_waits_for_the_next_aggregation_keeps_the_id_for_the_larger_part
     tried.memory.rollback(said.entry_id)
     tried.memory.aggregate(user_id=USER)
     assert len(tried.pattern("bread").members) == 6
+
+
+def test_what_is_said_last_of_a_grouping_holds(tried: Tried) -> None:
+    pattern = tried.pattern("bread")
+    ids = [one for one, _ in pattern.members]
+    tried.memory.feedback(pattern.id, "split", value=[ids[:2], ids[2:]])
+    tried.memory.aggregate(user_id=USER)
+    one, other = sorted((two for two in tried.patterns() if tried.matters(two) == {"bread"}), key=lambda two: two.id)
+    tried.memory.feedback(one.id, "merge", value=[other.id])
+    tried.memory.aggregate(user_id=USER, full=True)
+    assert tried.pattern("bread").id == one.id
+    tried.memory.feedback(one.id, "split", value=[ids[:1], ids[1:]])
+    tried.memory.aggregate(user_id=USER, full=True)
+    assert {event for event, _ in tried.pattern("bread").members} == set(ids[1:])
 
 
 def test_a_relabelled_event_does_not_tear_a_merge(tried: Tried) -> None:

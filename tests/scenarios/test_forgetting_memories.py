@@ -152,6 +152,16 @@ def test_a_fact_used_weekly_stays_where_one_that_nobody_asked_for_goes(told: Tol
     assert used in told.live()
 
 
+def test_what_was_shown_slows_fading_and_what_faded_after_use_says_decay(told: Told) -> None:
+    shown, idle = told.state("The attic key is brass.", subject="key"), told.state("Bo likes jazz.", subject="Bo")
+    told.memory.search("attic key brass", user_id=USER, limit=1)
+    told.clock.pass_days(750)
+    assert ids(told.forget()) == {idle: "archive"}
+    told.clock.pass_days(730)
+    row = row_of(told.forget().rows, shown)
+    assert (row.action, row.why, row.figures["uses"]) == ("archive", "decay", 1)
+
+
 @pytest.mark.parametrize(("task", "done"), [
     ("I need to renew my passport.", "I've renewed my passport."),
     ("我得续签护照。", "护照已经续签了。"),
@@ -213,6 +223,18 @@ def test_unarchive_brings_back_and_counts_as_use(told: Told) -> None:
     assert told.memory.get(fact).data["use"]["count"] == 1
     told.clock.pass_days(365)
     assert told.forget().rows == ()
+
+
+def test_feedback_on_a_memory_moves_how_long_it_is_retained(told: Told) -> None:
+    useful, doubted, plain = (told.state(text, subject=text[:4]) for text in ("Oaks grow", "Elms fall", "Ivy climbs"))
+    told.memory.feedback(useful, "useful", actor="bob")
+    told.memory.feedback(doubted, "incorrect", actor="bob")
+    told.clock.pass_days(400)
+    row = row_of(told.forget().rows, doubted)
+    assert (row.action, row.why) == ("archive", "contradicted")
+    told.clock.pass_days(340)
+    assert ids(told.forget()) == {plain: "archive"}
+    assert useful in told.live()
 
 
 def test_kinds_a_session_and_an_agent_narrow_it(told: Told) -> None:

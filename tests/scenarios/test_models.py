@@ -230,6 +230,24 @@ def test_a_search_waits_for_no_writer_though_its_models_are_in_the_ledger(tmp_pa
         assert again.stages.roster.spent("default").calls == calls
 
 
+def test_doctor_says_who_does_what_and_tries_each(memory: Memory, server: ModelServer) -> None:
+    server.answers(serving(servers.chat('{"word": "ready"}')))
+    report = memory.doctor()
+    checks = {check.name: check for check in report.checks if check.name.startswith("role.")}
+    assert report.ok, [check for check in report.checks if not check.ok]
+    assert checks["role.extract"].detail == "lab/small answers"
+    assert checks["role.embed"].detail == "lab/vectors answers"
+    assert checks["role.rerank"].detail == "lab/judge answers"
+    assert checks["role.plan"].detail == "lab/small answers"
+    assert checks["role.learn"].detail == "by rules"
+    assert checks["role.aggregate"].detail == "by rules; nothing asks a model for it yet"
+    server.answers(servers.status(401))
+    failing = {check.name: check for check in memory.doctor().checks if not check.ok}
+    assert set(failing) >= {"role.extract", "role.embed", "role.rerank"}
+    assert "start or mend the gateway of lab/small" in str(failing["role.extract"].remedy)
+    assert all(KEY not in f"{check.detail}{check.remedy}" for check in failing.values())
+
+
 def test_a_day_s_budget_ends_the_asking_and_not_the_work(tmp_path: Path, server: ModelServer) -> None:
     limited = {**policy(server.base_url), "limits": {"tokens_per_day": 25_000}}
     limited["roles"] = {"extract": limited["roles"]["extract"]}

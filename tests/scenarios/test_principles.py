@@ -129,6 +129,35 @@ def test_failures_alone_say_what_not_to_do(tried: Tried) -> None:
     assert (one.label, one.risk[:20]) == ("failure", "failed in 3 of 3 suc")
 
 
+def test_the_policy_says_how_many_it_takes(url: str) -> None:
+    rules = {"min_members": 5, "min_patterns": 3}
+    with Memory.open(url, policy={"embedder": "none", "experience": {"abstract": rules}}) as memory:
+        tried = Tried(memory, Clock())
+        tried.pinned(*BUILDS[:4])
+        tried.upgraded(*BUILDS[:4])
+        assert tried.draw().new == ()
+        tried.pinned(BUILDS[4])
+        assert len(tried.draw().new) == 1
+
+
+def test_patterns_in_chinese_make_one_in_chinese(tried: Tried) -> None:
+    given = [
+        ("把编译器版本锁定在配置文件里再构建{}版固件", "success", "{}版固件构建通过了", "没人选过的编译器会自己变"),
+        ("临近{}发布才换上最新的编译器，没有先试", "failure", "{}版固件构建失败，出现新的警告", ""),
+    ]
+    for attempt, label, result, lesson in given:
+        tried.tell(attempt, label, ("夜间", "每周", "正式"), result=result, reflection=lesson,
+                   situation="编译器一变，{}版固件的构建就坏", observations={"minutes": 2})  # fmt: skip
+    one = of_kind(tried.draw().new, Principle)[0]
+    assert one.content.startswith("如果编译器一变")
+    assert "，那么把编译器版本锁定" in one.content
+    assert one.because.startswith("没人选过的编译器会自己变；3/3 次尝试成功（1 个来源：log:success-")
+    assert one.watch_out.startswith("避免：临近")
+    assert "失败 3 次（log:failure-" in one.watch_out
+    assert one.cost == "120 秒（3 次的中位数）"
+    assert one.risk == "此类尝试 0/3 次失败（0%，95% 区间 0–56%）"
+
+
 def test_each_lane_has_its_own(tried: Tried) -> None:
     tried.pinned(*BUILDS[:3])
     other = [{"attempt": PIN.format(name), "label": "success", "source_ref": name} for name in BUILDS[:3]]
@@ -290,6 +319,18 @@ def test_a_pattern_that_aggregating_retires_supports_nothing(tried: Tried) -> No
     assert tried.only().needs_validation
     assert len(tried.memory.abstract().retired) == 1
     assert tried.principles() == []
+
+
+def test_a_counterexample_that_was_wrong_no_longer_counts(tried: Tried) -> None:
+    tried.pinned(*BUILDS[:5])
+    [failed] = tried.tell(PIN, "failure", ["preview"], result=BROKE)
+    tried.draw()
+    assert tried.only().counter == (failed,)
+    tried.memory.retract(failed)
+    now = tried.only()
+    assert (now.counter, now.confidence) == ((), round(5 / 6, 9))
+    tried.draw()
+    assert tried.only().watch_out == ""
 
 
 @pytest.mark.parametrize("verb", ["archive", "retract"])
