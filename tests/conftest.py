@@ -167,9 +167,17 @@ def _made_by_statements(sqlite_template: Path) -> Iterator[None]:
         yield
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test on PostgreSQL as well where it says that statements or locks of its own differ there."""
+    if "database_url" in metafunc.fixturenames:
+        both = metafunc.definition.get_closest_marker("both_databases")
+        twin = [pytest.param("postgres", marks=pytest.mark.postgres)] if both else []
+        metafunc.parametrize("database_url", ["sqlite", *twin], indirect=True)
+
+
+@pytest.fixture
 def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """Return the URL of a database that is prepared and holds nothing, once of each kind."""
+    """Return the URL of a database that is prepared and holds nothing: SQLite, or what `both_databases` asks for."""
     if request.param == "postgres":
         dsn: str = request.getfixturevalue("postgres_dsn")
         return dsn

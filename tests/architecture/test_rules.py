@@ -90,14 +90,12 @@ GOOD: list[tuple[Rule, str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("rule", "path", "source"), BAD)
-def test_rule_finds(rule: Rule, path: str, source: str) -> None:
-    assert list(rule(Module(path, source)))
+def test_each_rule_finds_what_breaks_it() -> None:
+    assert [(rule.__name__, source) for rule, path, source in BAD if not list(rule(Module(path, source)))] == []
 
 
-@pytest.mark.parametrize(("rule", "path", "source"), GOOD)
-def test_rule_leaves_alone(rule: Rule, path: str, source: str) -> None:
-    assert not list(rule(Module(path, source)))
+def test_each_rule_leaves_alone_what_keeps_it() -> None:
+    assert [(rule.__name__, source) for rule, path, source in GOOD if list(rule(Module(path, source)))] == []
 
 
 def test_broad_except_is_allowed_where_the_list_says(monkeypatch: pytest.MonkeyPatch) -> None:

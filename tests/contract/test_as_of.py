@@ -48,18 +48,6 @@ def say(memory: Memory, text: str, session: str = "s") -> list[str]:
     return [item.id for item in done.stored if item.kind != "message"]
 
 
-def test_what_was_said_again_later_is_no_source(memory: Memory, days: Days) -> None:
-    [stated] = say(memory, "I live in Paris.", "one")
-    first = days.next()
-    assert say(memory, "I live in Paris.", "two") == []
-    for then, sessions in ((first, ["one"]), (days.next(), ["one", "two"])):
-        [found] = memory.search("Paris", as_of=then, kinds=["profile"], **LIN)
-        assert [source.session_id for source in found.sources] == sessions
-        assert [source.session_id for source in memory.explain(stated, as_of=then).sources] == sessions
-        pack = memory.retrieve(memory.plan("Where do I live?", as_of=then, **LIN))
-        assert {source.session_id for one in pack for source in one.sources} == {*sessions}
-
-
 def test_an_edited_item_cites_the_edit_of_then(memory: Memory, days: Days) -> None:
     fact = memory.add("The office is in Rome.", kind="fact", **LIN).items[0].id
     told = []
@@ -118,6 +106,7 @@ def read(memory: Memory, ids: list[str], then: datetime) -> dict[str, Any]:
     }
 
 
+@pytest.mark.both_databases
 def test_a_read_as_of_a_time_tells_what_the_read_of_that_time_told(memory: Memory, days: Days) -> None:
     ids = say(memory, "I live in Paris.") + say(memory, "I like green tea.")
     ids.append(memory.add("The office is in Rome.", kind="fact", **LIN).items[0].id)

@@ -1,4 +1,4 @@
-"""A question for a key finds what is held under it, whatever its words, on both databases."""
+"""A question for a key finds what is held under it, whatever its words."""
 
 from datetime import UTC, datetime
 
@@ -38,11 +38,3 @@ def test_what_ended_is_found_as_of_its_time(database_url: str) -> None:
         assert found(memory, "我现在在哪个城市生活？")[0] == "无锡"
         assert "苏州" not in found(memory, "我现在在哪个城市生活？", kinds=["profile"])
         assert found(memory, "我现在在哪个城市生活？", as_of=before)[0] == "苏州"
-
-
-def test_of_several_relatives_the_one_is_meant_that_is_called_so(database_url: str) -> None:
-    with Memory.open(database_url, policy=POLICY) as memory:
-        memory.add("My daughter Mia is five.", user_id="dana")
-        memory.add("My son Leo is nine.", user_id="dana")
-        assert next(one.item.subject for one in memory.search("How old is my son?", user_id="dana")) == "Leo"
-        assert next(one.item.subject for one in memory.search("How old is Mia?", user_id="dana")) == "Mia"

@@ -10,9 +10,9 @@ from phronesis.experience.laws.answers import Answer
 SHUT = "the safe is shut"
 
 
-@pytest.fixture(params=["none", "hashing"])
-def memory(request: pytest.FixtureRequest, database_url: str) -> Iterator[Memory]:
-    with Memory.open(database_url, policy={"embedder": request.param}) as memory:
+@pytest.fixture
+def memory(database_url: str) -> Iterator[Memory]:
+    with Memory.open(database_url, policy={"embedder": "hashing"}) as memory:
         for label in ("success", "failure"):
             memory.ingest([
                 {"situation": SHUT, "attempt": f"{how} {n} times in src/safe.py", "label": label, "seq": n,
@@ -55,6 +55,7 @@ def test_patterns_and_other_times(memory: Memory) -> None:
     assert memory.rebuild(verify=True).equal
 
 
+@pytest.mark.both_databases
 def test_the_graph_is_walked_by_edges_alone(memory: Memory) -> None:
     answer = memory.query(goal="turned the success dial slowly 1 times", limit=1, explain=True)
     assert answer.explain is not None

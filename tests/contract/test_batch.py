@@ -1,4 +1,4 @@
-"""Batches on both databases: resumed, raced, and met by what others wrote meanwhile."""
+"""Batches: resumed, raced, and met by what others wrote meanwhile."""
 
 import io
 import json
@@ -10,7 +10,7 @@ import pytest
 from phronesis import Memory
 from phronesis.batch import Batch, Told
 from phronesis.core.ids import derived_id
-from phronesis.errors import Conflict, InputError
+from phronesis.errors import Conflict
 from phronesis.reasoning.handlers import RUN
 from phronesis.reasoning.learning import Learning
 
@@ -75,13 +75,7 @@ def test_corrected_feedback_is_news_and_the_same_is_not(memory: Memory) -> None:
     assert given["products"][0]["fraction"] == 0.2
 
 
-def test_what_others_left_waiting_is_interpreted_first(memory: Memory) -> None:
-    memory._background.stop()
-    memory.record_run({"run_id": "r1", "output": OUTPUT}, user_id="lin", wait=False)
-    [told] = run(memory, row(1))
-    assert (told.run, told.supports, told.error) == ("known", 1, None)
-
-
+@pytest.mark.both_databases
 def test_a_run_that_another_writer_records_at_the_same_time(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     memory._background.stop()
     find = Batch._find
@@ -100,13 +94,6 @@ def test_a_run_that_another_writer_records_at_the_same_time(memory: Memory, monk
     assert "run the batch again" in told.error["message"]
     [told] = run(memory, row(1))
     assert (told.run, told.learn, told.supports) == ("known", "recorded", 1)
-
-
-def test_what_a_run_had_read_by_then_is_no_other_learn(memory: Memory) -> None:
-    run(memory, row(1))
-    memory.mem_search("formate", user_id="lin", run_id="r1")
-    [told] = run(memory, row(1))
-    assert (told.learn, told.error) == ("known", None)
 
 
 def test_an_entry_that_failed_is_told_until_a_retry_stands_for_it(
@@ -133,10 +120,3 @@ def test_keys_are_of_a_lane_and_a_verb(memory: Memory) -> None:
     recorder = memory.stages.writer.recorder
     assert recorder.known("acme", derived_id("batch", RUN)) is None
     assert recorder.known("nobody", "x") is None
-
-
-def test_a_wrong_owner_is_refused_at_once(memory: Memory) -> None:
-    with pytest.raises(InputError):
-        Batch(memory, user_id="")
-    with pytest.raises(InputError):
-        Batch(memory, actor="")

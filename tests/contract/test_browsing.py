@@ -1,4 +1,4 @@
-"""Listing page by page on both databases: every item once, in one order, whatever comes and goes between two pages."""
+"""Listing page by page: every item once, in one order, whatever comes and goes between two pages."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -54,6 +54,7 @@ def fill(memory: Memory) -> None:
     memory.add_reasoning(BLOCK, user_id=USER)
 
 
+@pytest.mark.both_databases
 def test_pages_of_any_size_are_the_whole_list(memory: Memory) -> None:
     fill(memory)
     whole = memory.get_all(user_id=USER)
@@ -205,6 +206,7 @@ def test_law_a_walk_meets_once_each_what_was_there_throughout(
         ]
 
 
+@pytest.mark.both_databases
 def test_a_page_is_read_in_the_order_of_an_index(tmp_path: Path) -> None:
     seen: list[tuple[str, Any]] = []
     with Memory.open(f"sqlite:///{tmp_path / 'm.db'}", policy={"embedder": "none"}) as memory:
@@ -238,6 +240,7 @@ def test_a_page_is_read_in_the_order_of_an_index(tmp_path: Path) -> None:
     assert "session_id=?" in session
 
 
+@pytest.mark.both_databases
 def test_sessions_of_more_lanes_than_a_statement_may_name_are_listed(database_url: str) -> None:
     with Memory.open(database_url, policy={"embedder": "none"}) as memory:
         memory.commit_turn("s", {"messages": [{"role": "user", "content": "Hello."}]}, user_id="u")

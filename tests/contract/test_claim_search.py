@@ -10,22 +10,12 @@ from minute_clock import Clock
 from phronesis import Memory
 from phronesis.errors import NotFound
 from phronesis.index.chroma import Chroma
-from phronesis.index.external_index import InMemoryIndex, OutsideIndex
+from phronesis.index.external_index import OutsideIndex
 from phronesis.models.embedder import HashingEmbedder
 from phronesis.store.document_tables import search_documents
 from phronesis.wiring import open_memory
 
-pytestmark = pytest.mark.parametrize(
-    ("database_url", "index"),
-    [
-        pytest.param(database, index, id=f"{database}-{index}", marks=[pytest.mark.postgres] * (database == "postgres"))
-        for database, index in [
-            ("sqlite", "native"), ("postgres", "native"), ("sqlite", "memory"), ("postgres", "memory"),
-            ("sqlite", "chroma"),
-        ]
-    ],
-    indirect=True,
-)  # fmt: skip
+pytestmark = pytest.mark.parametrize("index", ["native", "chroma"], indirect=True)
 
 
 @pytest.fixture
@@ -33,7 +23,7 @@ def index(request: pytest.FixtureRequest, tmp_path: Path) -> OutsideIndex | None
     """Return the index outside the database, or None where the database itself is searched."""
     if request.param == "chroma":
         return Chroma(path=str(tmp_path / "chroma"), url=None, collection="phronesis")
-    return None if request.param == "native" else InMemoryIndex()
+    return None
 
 
 @pytest.fixture
@@ -45,6 +35,7 @@ def memory(database_url: str, index: OutsideIndex | None) -> Iterator[Memory]:
         yield opened
 
 
+@pytest.mark.both_databases
 def test_a_search_of_claims_gives_each_item_once_with_the_claims_that_met_it(memory: Memory) -> None:
     copper = added(memory, COPPER, CHINESE)
     zinc = added(memory, {**COPPER, "claim_id": "z", "status": "conclusion", "inference": "Zinc gives methanol."},
@@ -74,6 +65,7 @@ def test_a_search_of_claims_gives_each_item_once_with_the_claims_that_met_it(mem
     assert zinc.id not in {one.item.id for one in memory.mem_search("zinc methanol imidazole", user_id=USER)}
 
 
+@pytest.mark.both_databases
 def test_the_index_is_put_right_from_the_items(memory: Memory) -> None:
     item, other = added(memory, COPPER, CHINESE), added(memory, COPPER)
     judge(memory, "r7", item.id, c1="support")

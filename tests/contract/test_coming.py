@@ -1,4 +1,4 @@
-"""What begins later takes effect then: until that day what it takes the place of holds. On both databases."""
+"""What begins later takes effect then: until that day what it takes the place of holds."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -75,12 +75,3 @@ def test_another_plan_takes_the_place_of_the_first(memory: Memory, clock: Clock)
     say(memory, clock, "I'm starting at Bosch next month.", "2026-01-14")
     assert held(memory, valid_at="2026-01-20") == ["siemens"]
     assert held(memory, valid_at="2026-02-02") == ["bosch"]
-
-
-def test_what_is_over_when_the_next_thing_is_said_keeps_its_day(memory: Memory, clock: Clock) -> None:
-    say(memory, clock, "I work at Siemens.", "2026-01-10")
-    say(memory, clock, "I'm starting at Philips next month.", "2026-01-12")
-    say(memory, clock, "I work at Bosch now.", "2026-03-05")
-    assert held(memory) == ["bosch"]
-    assert held(memory, valid_at="2026-02-10") == ["philips"]
-    assert held(memory, valid_at="2026-01-20") == ["siemens"]

@@ -71,13 +71,6 @@ def test_what_the_server_refuses_is_not_tried_again(database: Database, monkeypa
     assert count_items(database) == 0
 
 
-def test_what_the_driver_does_not_take_is_no_matter_of_reaching_the_server(database: Database) -> None:
-    with pytest.raises(StorageError) as refused, database.transaction("acme", "read") as unit:
-        unit.run(sa.select(items.c.id).where(items.c.lane_id.in_(list(range(70_000)))))
-    assert "reached" not in refused.value.message
-    assert count_items(database) == 0
-
-
 def test_a_server_that_is_not_there_cannot_be_reached(database: Database) -> None:
     away = connect(database.engine.url.set(port=1).render_as_string(hide_password=False))
     with pytest.raises(StorageError, match="cannot be reached"):

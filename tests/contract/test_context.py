@@ -1,4 +1,4 @@
-"""What a composed context holds, on both databases: core memory, summary, turns, and evidence with what disputes it."""
+"""What a composed context holds: core memory, summary, turns, and evidence with what disputes it."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -97,13 +97,6 @@ def test_of_one_clause_that_holds_two_memories_each_says_its_own(memory: Memory)
     assert package.text.count("我在杭州做前端开发") == 1  # in the turn itself
 
 
-def test_of_words_that_told_two_things_what_still_holds_is_shown(memory: Memory) -> None:
-    say(memory, "我在杭州做前端开发。")
-    say(memory, "我搬到成都了。", session="later")
-    shown = {block.text: block.about for block in compose(memory, session="new").system_blocks}
-    assert shown == {"职业：前端开发": "", "居住地：成都": ""}
-
-
 def test_what_a_team_decides_comes_first(database_url: str) -> None:
     policy = {"embedder": "none", "policies": ["Never give medical advice.", "请保持礼貌。"],
               "core": {"kinds": ["preference"], "pin": ["allergy", "decision", "favorite.*"]}}  # fmt: skip
@@ -200,16 +193,6 @@ def test_a_long_session_is_summed_up_by_what_came_of_it_and_by_openings(memory: 
     assert compose(memory, session="other").working_summary == []
 
 
-def test_what_was_noted_word_for_word_is_not_told_again_as_said(memory: Memory) -> None:
-    said = say(memory, "Use PostgreSQL for the archive", "The rows are many.")
-    for n in range(30):
-        say(memory, f"Story number {n} is about a boat.", "I see.")
-    state(memory, "Use PostgreSQL for the archive.", "decision", session_id="s")
-    lines = compose(memory).working_summary
-    assert [block.role for block in lines if "PostgreSQL" in block.text] == ["system"]
-    assert memory.get(said[0]).citation not in {one for block in lines for one in block.citations}
-
-
 def test_turns_too_long_for_their_slot_are_summed_up_too(memory: Memory) -> None:
     say(memory, *(f"Message {n} is about a boat. " + "It is long. " * 60 for n in range(20)))
     package = compose(memory)
@@ -231,17 +214,6 @@ def test_what_was_forgotten_is_not_shown_again_as_a_recent_turn(memory: Memory) 
     package = compose(memory, "我住在哪里？")
     assert "我住在北京。" in package.text
     assert "我住在上海。" in package.text
-
-
-def test_what_was_taken_from_a_recent_turn_is_not_shown_twice(memory: Memory) -> None:
-    ids = say(memory, "The harbour opens at nine.", "Good to know.")
-    fact = state(memory, "Harbour opens at nine.", "fact")
-    joined(memory, sources=[[fact, ids[0]]])
-    package = compose(memory, "When does the harbour open?")
-    assert list(package.evidence) == []
-    assert {row["reason"] for row in package.explain["dropped"] if row["slot"] == "evidence"} == {"duplicate"}
-    other = compose(memory, "When does the harbour open?", session="other")
-    assert 0 < sum(evidence.item.id in {fact, *ids} for evidence in other.evidence) < 3  # not what is said twice
 
 
 def test_what_is_held_today_disputes_nothing_in_the_past(memory: Memory) -> None:

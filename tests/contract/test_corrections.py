@@ -54,14 +54,6 @@ def test_the_old_value_said_again_is_no_confirmation_of_the_corrected_item(memor
     assert memory.rebuild(verify=True).equal
 
 
-def test_the_new_value_said_again_confirms_the_corrected_item(memory: Memory) -> None:
-    home = _learned(memory, "I live in Oslo", "home_city")
-    memory.update(home.id, content="I live in Bergen")
-    memory.add("I live in Bergen", user_id="ada")
-    assert [item.id for item in memory.get_all(user_id="ada") if item.key == "home_city"] == [home.id]
-    assert memory.rebuild(verify=True).equal
-
-
 def test_what_the_words_no_longer_say_cannot_be_taken_back(memory: Memory) -> None:
     drink = _learned(memory, "I like tea", "likes")
     memory.update(drink.id, content="I like green coffee")
@@ -70,13 +62,6 @@ def test_what_the_words_no_longer_say_cannot_be_taken_back(memory: Memory) -> No
     memory.add("I don't like green coffee anymore", user_id="ada")
     assert _held(memory, "likes") == []
     assert memory.rebuild(verify=True).equal
-
-
-def test_the_compared_form_follows_the_words(memory: Memory) -> None:
-    birthday = _learned(memory, "My birthday is 3 May 1990", "birthday")
-    assert birthday.data["compared"] == "1990-05-03"
-    (corrected,) = memory.update(birthday.id, content="My birthday is 4 May 1990").items
-    assert (corrected.value, corrected.data["compared"]) == ("4 May 1990", "1990-05-04")
 
 
 def test_words_of_which_no_value_is_read_are_compared_themselves(memory: Memory) -> None:
@@ -106,32 +91,6 @@ def test_a_caller_says_the_value_too(memory: Memory) -> None:
     assert _held(memory, "home_city") == [("At home in the town of seven hills", "Bergen")]
     assert memory.update(home.id, value="Rome").items[0].value == "Rome"
     assert memory.rebuild(verify=True).equal
-
-
-def test_a_value_under_a_key_of_the_callers_own_stays_until_the_caller_says_another(memory: Memory) -> None:
-    made = memory.add("Five points", user_id="ada", kind="fact", key="loyalty.points", value=5).items[0]
-    assert memory.update(made.id, content="Five points by now").items[0].value == 5
-    assert memory.update(made.id, content="Six points", value=6).items[0].value == 6
-
-
-def test_only_what_is_stated_has_a_value(memory: Memory) -> None:
-    message = memory.add("hello there", user_id="ada").items[0]
-    with pytest.raises(InputError, match="value") as refused:
-        memory.update(message.id, value="x")
-    assert refused.value.field == "value"
-
-
-def test_the_same_words_again_change_nothing(memory: Memory) -> None:
-    made = memory.add("At home by the sea", user_id="ada", kind="profile", key="home_city", value="Bergen").items[0]
-    assert memory.update(made.id, content=made.content).items == ()
-    assert memory.get(made.id).value == "Bergen"
-
-
-def test_a_corrected_item_is_found_beside_the_message_it_was_taken_from(memory: Memory) -> None:
-    home = _learned(memory, "I live in Oslo", "home_city")
-    memory.update(home.id, content="I live in Bergen")
-    found = [one.item.content for one in memory.search("Where do I live?", user_id="ada")]
-    assert sorted(found) == ["I live in Bergen", "I live in Oslo"]
 
 
 def test_what_a_caller_expected_stands_when_a_lane_is_derived_anew(memory: Memory) -> None:

@@ -73,8 +73,3 @@ def test_a_stale_edit_stays_stale_when_an_erasure_counts_fewer_versions(memory: 
     with pytest.raises(VersionConflict, match="another version then"):
         memory.update(home.id, **stale)
     assert "Oslo" in memory.get(home.id).content
-
-
-def test_an_edit_that_finds_it_so_already_is_no_conflict(memory: Memory) -> None:
-    fact = memory.add("Alice lives in Paris", user_id="u", kind="fact").items[0]
-    assert memory.update(fact.id, content=fact.content, expected_version=1).items == ()

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from cited_contexts import in_full
 from phronesis import Memory
 
 
@@ -32,18 +31,6 @@ def test_nothing_is_shown_where_nothing_bears(memory: Memory) -> None:
     assert lines(memory, "When does the harbour open?")[0].startswith("The harbour opens at nine")
 
 
-def test_a_repeated_message_is_one_result_with_all_its_sources(memory: Memory) -> None:
-    for n in range(3):
-        say(memory, f"s{n}", ("user", "I would take the seat by the aisle."), ("assistant", f"Booking {n} is done."))
-    found = [one for one in memory.search("aisle seat", user_id="lin") if "aisle" in one.item.content]
-    assert [len(one.sources) for one in found] == [3]
-    package = memory.compose_context("new", "Which seat, aisle or window?", user_id="lin")
-    (line,) = [one for one in package.evidence if "aisle" in one.item.content]
-    assert len({line.item.id, *line.same}) == 3
-    assert all(f"mem:{one}" in in_full(package) for one in (line.item.id, *line.same))
-    assert {line.item.id, *line.same} <= set(package.shown_ids())
-
-
 def test_what_somebody_near_the_user_must_not_eat_stands_in_core_memory(memory: Memory) -> None:
     say(memory, "s", ("user", "My daughter Leo is six. My daughter Leo is allergic to penicillin."))
     say(memory, "s", ("user", "我女儿朵朵对花生过敏。"))
@@ -57,26 +44,13 @@ def test_what_somebody_near_the_user_must_not_eat_stands_in_core_memory(memory: 
     ("told", "shown"),
     [
         (["My friend Maria is a vegetarian.", "Maria is allergic to nuts."], "Maria · allergy: nuts"),
-        (["I have a beagle called Biscuit.", "Biscuit is allergic to chicken."], "Biscuit · allergy: chicken"),
         (["My mother is allergic to nuts."], "mother · allergy: nuts"),
-        (["My neighbour Tim is allergic to cats."], "Tim · allergy: cats"),
         (["我妈妈对花生过敏。"], "妈妈 · 过敏：花生"),
-        (["我同事小王对花生过敏。"], "小王 · 过敏：花生"),
     ],
 )
 def test_who_is_near_to_the_user_is_told_by_a_relation(memory: Memory, told: list[str], shown: str) -> None:
     say(memory, "s", *(("user", text) for text in told))
     assert shown in memory.compose_context("new", "Plan a party.", user_id="lin").render("text")
-
-
-@pytest.mark.parametrize("told", ["Tom Hanks is allergic to peanuts.", "成龙对花生过敏。"])
-def test_what_a_stranger_must_not_eat_is_found_when_it_is_asked_for(memory: Memory, told: str) -> None:
-    say(memory, "s", ("user", told))
-    package = memory.compose_context("new", "Plan a party.", user_id="lin")
-    assert not package.system_blocks
-    who = told.partition(" is ")[0].partition("对")[0]
-    asked = f"What is {who} allergic to?" if told.isascii() else f"{who}对什么过敏？"
-    assert lines(memory, asked)
 
 
 def test_documents_do_not_outrank_what_the_user_told(memory: Memory) -> None:
@@ -92,7 +66,13 @@ def test_documents_do_not_outrank_what_the_user_told(memory: Memory) -> None:
     assert kinds == sorted(kinds, key=lambda kind: kind == "section")
 
 
-@pytest.mark.parametrize("budget", [200, 250, 350, 4_000])
+@pytest.mark.parametrize(
+    "budget",
+    [
+        200,
+        4_000,
+    ],
+)
 def test_what_a_small_budget_cuts_from_core_memory_is_evidence(memory: Memory, budget: int) -> None:
     for n, town in enumerate(("Lyon", "Porto", "Gdansk", "Turin", "Bergen", "Graz", "Malmo", "Cadiz")):
         memory.add(f"I keep a spare key with the baker of {town}, number {n}.", kind="profile", key=f"spare_key_{n}",

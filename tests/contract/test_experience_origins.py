@@ -20,11 +20,9 @@ def memory(database_url: str) -> Iterator[Memory]:
 @pytest.mark.parametrize(
     ("origins", "source_type", "trust"),
     [
-        ({}, "manual", "USER"),
         ({"attempt": "human", "result": "human"}, "manual", "USER"),
         ({"attempt": "model"}, "manual", "TOOL"),
-        ({"result": "rule"}, "manual", "TOOL"),
-        ({"situation": "model"}, "manual", "USER"),  # a text that nobody gave
+        ({"situation": "model"}, "manual", "USER"),
         ({"attempt": "human", "result": "human"}, "log", "TOOL"),
         ({}, "run", "TOOL"),
     ],

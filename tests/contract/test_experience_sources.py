@@ -1,7 +1,6 @@
 """What an event was taken from can be had again: the text with its lines, the payload, the hints (EMB-01, EMB-03)."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
@@ -76,11 +75,6 @@ def test_payload_and_hints_come_back_as_they_were_given(memory: Memory) -> None:
     assert memory.rebuild(verify=True).equal
 
 
-def test_characters_that_no_database_holds_are_replaced(memory: Memory) -> None:
-    ((event, _),) = memory.ingest({"attempt": "x", "source_ref": "r", "payload": ["a\x00b\ud800"]})
-    assert memory.get_source(event.id).payload == ["a\ufffdb\ufffd"]
-
-
 def test_the_constraints_of_a_situation_stand_on_the_event_and_are_found(memory: Memory) -> None:
     hints = {"constraints": ["no internet", {"must_not": ["simp", "omega"]}]}
     ((event, _),) = memory.ingest({"attempt": "vendored it", "source_ref": "r", "hints": hints})
@@ -98,13 +92,6 @@ def test_orders_among_the_constraints_are_held_back(memory: Memory) -> None:
     ((event, _),) = memory.ingest({"attempt": "x", "source_ref": "r", "source_type": "run",
                                    "hints": {"constraints": [order]}})  # fmt: skip
     assert event.quarantine is not None
-
-
-@pytest.mark.parametrize("constraints", [7, [7], [{"not": "x"}], {"must_not": 7}])
-def test_a_wrong_constraint_is_named(memory: Memory, constraints: Any) -> None:
-    with pytest.raises(InputError) as refused:
-        memory.ingest({"attempt": "x", "source_ref": "r", "hints": {"constraints": constraints}})
-    assert refused.value.field == "hints.constraints"
 
 
 def test_an_erased_text_says_so(memory: Memory) -> None:

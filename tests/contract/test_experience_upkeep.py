@@ -78,10 +78,3 @@ def test_principles_are_drawn_more_seldom(memory: Memory, clock: Clock) -> None:
     clock.now += timedelta(days=8)
     worker.work()
     assert memory.get(principle.id).version > principle.version
-
-
-def test_the_policy_may_leave_it_to_callers(tmp_path: Path, clock: Clock) -> None:
-    with opened(tmp_path, clock, background=False) as memory:
-        tried(memory, 6)
-        Worker(memory).work()
-        assert patterns(memory) == 0

@@ -109,12 +109,6 @@ def test_each_message_may_have_its_own_name(memory: Memory) -> None:
         memory.add([said[0], said[0]], infer=False)
 
 
-def test_a_fact_that_is_held_already_gets_the_name(memory: Memory) -> None:
-    held = memory.add("I live in Lyon.", kind="profile", key="home_city", value="Lyon", user_id="ann").items[0]
-    memory.add("Lyon is home.", kind="profile", key="home_city", value="Lyon", user_id="ann", external_id="home")
-    assert memory.get(external_id="home", user_id="ann").id == held.id
-
-
 def test_a_name_is_exported_and_erased_with_its_item(memory: Memory, tmp_path: Path) -> None:
     first = memory.add("Ann is here.", infer=False, session_id="s", external_id="ann@example.org 4111111111111111")
     memory.add("Bob is here.", kind="fact", external_id="bob@example.org")
@@ -130,6 +124,7 @@ def test_a_name_is_exported_and_erased_with_its_item(memory: Memory, tmp_path: P
         memory.get(external_id="ann@example.org 4111111111111111")
 
 
+@pytest.mark.both_databases
 def test_named_items_are_listed_by_name_and_by_their_last_change(memory: Memory) -> None:
     lane = make_scope(user_id="ann").write_lane
     named = NamedItems(memory.stages.database, memory.tenant, lane)
@@ -157,6 +152,7 @@ def test_named_items_are_listed_by_name_and_by_their_last_change(memory: Memory)
     assert named.row("a:4") is None
 
 
+@pytest.mark.both_databases
 def test_rows_are_compared_inside_a_json_text_of_their_metadata(memory: Memory) -> None:
     values = [
         {"n": 5, "city": "Lyon"}, {"n": 5.5}, {"n": True}, {"n": "7"}, {"n": None}, {}, {"n": [1], "city": "Lyon"},
@@ -182,6 +178,7 @@ def test_rows_are_compared_inside_a_json_text_of_their_metadata(memory: Memory) 
     assert [row.external_id for row in named.rows("a:", "a;", even)] == ["a:8", "a:7"]
 
 
+@pytest.mark.both_databases
 def test_heads_beyond_those_that_are_looked_up_one_by_one(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(named_items, "HEADS", 3)
     named_items._first_names.cache_clear()
@@ -209,12 +206,13 @@ def test_an_experience_has_a_name_too(memory: Memory) -> None:
     assert len(memory.get_all(user_id="ann")) == 1
 
 
-@pytest.mark.parametrize("wrong", ["", 7, "a\nb", "x" * 257])
-def test_what_is_no_name_is_an_error(sqlite_url: str, wrong: Any) -> None:
-    with Memory.open(sqlite_url, policy={"embedder": "none"}) as memory:
-        for call in (memory.get, lambda external_id: memory.add("x", kind="fact", external_id=external_id)):
-            with pytest.raises(InputError) as raised:
-                call(external_id=wrong)
-            assert raised.value.field == "external_id"
-        with pytest.raises(InputError, match="either"):
-            memory.get()
+def test_what_is_no_name_is_an_error(sqlite_url: str) -> None:
+    cases: list[Any] = ["", 7, "a\nb", "x" * 257]
+    for wrong in cases:
+        with Memory.open(sqlite_url, policy={"embedder": "none"}) as memory:
+            for call in (memory.get, lambda external_id: memory.add("x", kind="fact", external_id=external_id)):
+                with pytest.raises(InputError) as raised:
+                    call(external_id=wrong)
+                assert raised.value.field == "external_id"
+            with pytest.raises(InputError, match="either"):
+                memory.get()

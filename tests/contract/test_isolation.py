@@ -21,9 +21,9 @@ CLAIMS = (
 )
 
 
-@pytest.fixture(scope="module", params=["none", "hashing"])
-def policy(request: pytest.FixtureRequest) -> dict[str, str]:
-    return {"embedder": request.param}
+@pytest.fixture(scope="module")
+def policy() -> dict[str, str]:
+    return {"embedder": "hashing"}
 
 
 @pytest.fixture
@@ -105,6 +105,7 @@ def _seen(memory: Memory, user: str) -> dict[str, str]:
     return {verb: repr([result.to_dict() for result in found]) for verb, found in shown.items()}
 
 
+@pytest.mark.both_databases
 def test_users_see_nothing_of_each_other(memory: Memory) -> None:
     _fill(memory, USERS)
     for user in USERS:
@@ -140,6 +141,7 @@ def test_who_wrote_nothing_sees_nothing(memory: Memory) -> None:
         assert memory.should_reflect(stranger).new_memories == 0
 
 
+@pytest.mark.both_databases
 def test_the_shared_namespace_is_seen_by_all_and_no_other_is(memory: Memory) -> None:
     memory.add(f"{COMMON} shared", kind="fact")
     memory.add(f"{COMMON} of lab one", kind="fact", namespace="lab1")
@@ -169,6 +171,7 @@ def test_attributes_narrow_and_never_widen(memory: Memory) -> None:
     assert memory.get_all(**{**wanted, "user_id": "Alice"}) == []
 
 
+@pytest.mark.both_databases
 def test_tenants_see_nothing_of_each_other_even_by_id(memory: Memory) -> None:
     ids = _fill(memory, ["alice"])
     entry = memory.history(ids["alice"])[0]
@@ -233,6 +236,7 @@ def test_feedback_and_forgetting_stay_in_their_lane_and_tenant(database_url: str
         assert [item.to_dict() for item in memory.get_all(user_id="Alice", limit=100)] == state
 
 
+@pytest.mark.both_databases
 def test_every_reading_verb_is_looked_at() -> None:
     """A verb that reads by scope is to be added to ``_seen``; this fails when one appears."""
     by_scope = {

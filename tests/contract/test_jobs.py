@@ -23,6 +23,7 @@ def test_a_new_store_has_nothing_to_do(memory: Memory) -> None:
     assert memory.jobs().to_dict() == {"jobs": [], "pending": 0, "failed": 0, "without_vector": 0}
 
 
+@pytest.mark.both_databases
 def test_what_is_due_is_listed_until_it_is_done(memory: Memory) -> None:
     memory.add("我住在杭州。", user_id="lin")
     (due,) = memory.jobs()
@@ -34,6 +35,7 @@ def test_what_is_due_is_listed_until_it_is_done(memory: Memory) -> None:
         memory.jobs(limit=0)
 
 
+@pytest.mark.both_databases
 def test_what_failed_and_what_waits(tmp_path: Path) -> None:
     handlers = [Handler(verb="item", apply=failing(typed_items.apply, lambda entry: "bad" in str(entry.payload)))]
     given: dict[str, Any] = {"user_id": "lin", "kind": "fact"}

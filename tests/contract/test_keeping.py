@@ -26,6 +26,7 @@ def filled(memory: Memory) -> None:
     memory.flush()
 
 
+@pytest.mark.both_databases
 def test_failing_retrying_and_deriving_anew(database_url: str) -> None:
     broken = [True]
 
@@ -68,6 +69,7 @@ def test_an_export_goes_from_either_database_into_the_other(database_url: str, t
         assert len({result.live_hash for result in hashes}) == 1
 
 
+@pytest.mark.both_databases
 def test_worker_doctor_and_another_encoder(database_url: str) -> None:
     class Renamed(HashingEmbedder):
         @property

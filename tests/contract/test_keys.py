@@ -1,13 +1,12 @@
-"""The keys of a server's callers, on both databases."""
+"""The keys of a server's callers."""
 
-import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
 
-from phronesis import AsyncMemory, Memory
+from phronesis import Memory
 from phronesis.core.api_keys import Role, Token, parse_token
 from phronesis.errors import InputError, NotFound, Unauthenticated
 from phronesis.interfaces.authentication import Admission
@@ -20,6 +19,7 @@ def memory(database_url: str) -> Iterator[Memory]:
         yield memory
 
 
+@pytest.mark.both_databases
 def test_a_key_is_found_by_its_token_until_it_is_revoked(memory: Memory) -> None:
     assert not memory.keys.any_active()
     assert not memory.keys.any_made()
@@ -118,17 +118,3 @@ def test_those_who_come_are_remembered_up_to_a_bound(memory: Memory, monkeypatch
     assert [admission.recent(token) is None for token in tokens] == [True, True, False]
     with pytest.raises(Unauthenticated):
         admission.admit(tokens[0][:-1] + ("0" if tokens[0][-1] != "0" else "1"))
-
-
-async def _async_keys(url: str) -> None:
-    async with AsyncMemory.open(url, policy={"embedder": "none"}) as memory:
-        token, key = await memory.keys.create("read", label="x")
-        assert await memory.keys.find(token) == key
-        assert await memory.keys.any_active()
-        assert await memory.keys.any_made()
-        assert await memory.keys.list() == [key]
-        assert not (await memory.keys.revoke(key.id)).active
-
-
-def test_keys_for_asyncio(sqlite_url: str) -> None:
-    asyncio.run(_async_keys(sqlite_url))

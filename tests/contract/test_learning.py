@@ -1,4 +1,4 @@
-"""Learning from runs on both databases: candidates, verdicts, proposals, what falls back, and taking it all back."""
+"""Learning from runs: candidates, verdicts, proposals, what falls back, and taking it all back."""
 
 import json
 from collections.abc import Iterator
@@ -58,6 +58,7 @@ def test_a_hypothesis_is_confirmed_and_falls_back_with_a_limitation(memory: Memo
     assert memory.rebuild(verify=True).equal
 
 
+@pytest.mark.both_databases
 def test_it_is_explained_and_taken_back(memory: Memory) -> None:
     item = reason(memory, HOLDS)
     done = [memory.learn(run(memory, f"r{n}", 0.7, item.id), user_id="lin") for n in range(3)]
@@ -90,16 +91,6 @@ def test_rolling_back_the_fall_takes_its_limitation(memory: Memory) -> None:
     assert memory.rebuild(verify=True).equal
 
 
-def test_without_feedback_nothing_is_known_yet(memory: Memory) -> None:
-    item = reason(memory, HOLDS)
-    first = memory.learn(run(memory, "r1", None, item.id), user_id="lin")
-    assert [(one.verdict, one.counted) for one in first.judged] == [("irrelevant", None)]
-    memory.run_feedback("r1", {"products": [{"name": "formate", "value": 7, "fraction": 0.7}]}, user_id="lin")
-    second = memory.learn("r1", user_id="lin")
-    assert [(one.verdict, one.counted) for one in second.judged] == [("support", "support")]
-    assert memory.get_run("r1", user_id="lin").learned == (first.entry_id, second.entry_id)
-
-
 def test_learning_again_changes_nothing(memory: Memory) -> None:
     item = reason(memory, HOLDS)
     first = memory.learn(run(memory, "r1", 0.7, item.id), user_id="lin")
@@ -114,13 +105,6 @@ def test_learning_again_changes_nothing(memory: Memory) -> None:
     memory.rollback(first.entry_id)
     assert [one.counted for one in memory.learn("r1", user_id="lin").judged] == ["contra"]
     assert memory.rebuild(verify=True).equal
-
-
-def test_a_run_that_a_claim_names_counts_there_already(memory: Memory) -> None:
-    item = reason(memory, HOLDS, support={"count": 1, "run_ids": ["r1"]})
-    result = memory.learn(run(memory, "r1", 0.7, item.id), user_id="lin")
-    assert [(one.counted, one.support) for one in result.judged] == [("support", 1)]
-    assert memory.learn(run(memory, "r2", 0.7, item.id), user_id="lin").judged[0].after == "conclusion"
 
 
 def test_candidates_are_what_was_used_cited_read_or_found(memory: Memory) -> None:
@@ -146,15 +130,6 @@ def test_candidates_are_capped(database_url: str) -> None:
         result = memory.learn(run(memory, "r1", 0.7, *(item.id for item in items[1:])), user_id="lin")
         assert [one.item_id for one in result.judged] == [items[1].id, items[2].id]
         assert result.facts["run_output"]["modifier"] == "imidazole"
-
-
-def test_versus_is_the_mean_of_the_runs_before(memory: Memory) -> None:
-    test = {"metric": "fraction", "product": "formate", "op": ">", "versus": {"M1": "Cu"}, "given": {"M2": "Zn"}}
-    item = reason(memory, "More formate than before.", test=test)
-    got = []
-    for n, share in enumerate((0.4, 0.6, 0.5, 0.51)):
-        got.append(memory.learn(run(memory, f"r{n}", share, item.id), user_id="lin").judged[0].verdict)
-    assert got == ["irrelevant", "support", "contra", "support"]
 
 
 def test_what_people_state_of_a_run_is_proposed(memory: Memory) -> None:

@@ -61,6 +61,7 @@ def _append(recorder: Recorder, payload: dict[str, Any], lane: Any = ADA, **opti
     return recorder.append(tenant, lane, NewEntry("item", 1, payload, "agent", key), **options)
 
 
+@pytest.mark.both_databases
 def test_payloads_come_back_character_for_character(database: Database, recorder: Recorder) -> None:
     entries = [_append(recorder, payload).entry for payload in PAYLOADS]
     with database.transaction("t", "read") as unit:
@@ -72,6 +73,7 @@ def test_payloads_come_back_character_for_character(database: Database, recorder
         assert unit.run(sa.select(sa.func.count()).select_from(side_tables.blobs)).scalar_one() == 3
 
 
+@pytest.mark.both_databases
 def test_a_blob_that_is_there_is_stored_once_for_each_tenant(database: Database, recorder: Recorder) -> None:
     long = {"content": "word " * 40_000}
     for tenant in ("t", "t", "other"):
@@ -85,6 +87,7 @@ def test_a_blob_that_is_there_is_stored_once_for_each_tenant(database: Database,
     assert counts[0] != counts[1]  # keyed by the tenant's secret: nobody learns what another has
 
 
+@pytest.mark.both_databases
 def test_seq_has_no_gaps_whoever_writes(database: Database, recorder: Recorder) -> None:
     lanes = [ADA, LaneName("shared", "ada"), LaneName("user", "Ada")]
 
@@ -130,6 +133,7 @@ def test_the_same_key_gives_the_same_entry(database: Database, recorder: Recorde
         assert sum(lane.head_seq for lane in list_lanes(unit)) == 2
 
 
+@pytest.mark.both_databases
 def test_one_key_from_many_threads_is_one_entry(recorder: Recorder) -> None:
     seen: list[str] = []
     threads = [
@@ -144,6 +148,7 @@ def test_one_key_from_many_threads_is_one_entry(recorder: Recorder) -> None:
     assert len(set(seen)) == 1
 
 
+@pytest.mark.both_databases
 def test_lanes_whose_names_differ_in_anything_are_different(database: Database, recorder: Recorder) -> None:
     names = ["alice", "Alice", "alice ", "ålice", "a\u030alice", "alice-2", "alice@corp.com", "ALICE", "a%", "a_"]
     for name in names:
@@ -205,6 +210,7 @@ def test_entries_that_changed_places_are_found(database: Database, recorder: Rec
         assert check_chain(unit, replace(lane, head_seq=4)) != []
 
 
+@pytest.mark.both_databases
 def test_a_transaction_that_fails_leaves_nothing(database: Database, recorder: Recorder) -> None:
     def fail(unit: Unit) -> None:
         recorder.tenant_secret(unit)

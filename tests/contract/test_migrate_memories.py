@@ -1,4 +1,4 @@
-"""Old memories become claims on both databases: nothing lost, nothing done twice, all of it taken back."""
+"""Old memories become claims: nothing lost, nothing done twice, all of it taken back."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -163,6 +163,7 @@ def test_a_call_that_was_killed_goes_on(memory: Memory, database_url: str) -> No
         assert other.rebuild(verify=True).equal
 
 
+@pytest.mark.both_databases
 def test_it_is_taken_back_and_done_anew(memory: Memory) -> None:
     before = old(memory)
     (told,) = memory.migrate_memories(namespace="lab").sources

@@ -1,12 +1,9 @@
 """The migrations make the schema that the code believes in, on both databases, whoever comes first."""
 
-import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -17,7 +14,7 @@ from alembic.migration import MigrationContext
 from psycopg import conninfo
 
 from phronesis import Memory
-from phronesis.errors import InputError, SchemaMissing, SchemaTooNew, StorageError, StorageReadOnly
+from phronesis.errors import SchemaMissing, SchemaTooNew, StorageError
 from phronesis.store import migrate, schema
 from phronesis.store.database import Database, connect
 from phronesis.store.document_tables import RESOURCE_TABLES
@@ -64,31 +61,6 @@ def bound() -> Iterator[Callable[[str], Database]]:
     yield bind
     for database in databases:
         database.engine.dispose()
-
-
-@contextmanager
-def as_nobody() -> Iterator[None]:
-    """Run the body without root's right to write everywhere; nothing changes for anybody else."""
-    root = os.geteuid() == 0
-    if root:
-        os.seteuid(65534)
-    try:
-        yield
-    finally:
-        if root:
-            os.seteuid(0)
-
-
-@pytest.fixture
-def open_folder() -> Iterator[Path]:
-    """A folder that anybody may enter and write; pytest's own are private to root."""
-    with Memory.open("sqlite://", policy=NO_MODEL) as memory:
-        memory.add("whatever is imported late is loaded now: nobody may not be able to read it", user_id="ada")
-    with tempfile.TemporaryDirectory(dir="/tmp") as name:
-        folder = Path(name)
-        folder.chmod(0o777)
-        yield folder
-        folder.chmod(0o777)
 
 
 def _inspected(database: Database, name: str = "phronesis") -> tuple[sa.Connection, sa.Inspector]:
@@ -204,12 +176,6 @@ def _indexes_of_edges(database: Database) -> set[str | None]:
         return {index["name"] for index in inspector.get_indexes("edges")}
 
 
-def test_opening_what_is_ready_does_not_load_alembic(database_url: str) -> None:
-    code = f"{OPENING}; print('alembic' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code, database_url], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
-
-
 @pytest.mark.slow
 def test_processes_that_open_a_new_database_together_all_succeed(
     bare_url: str, bound: Callable[[str], Database]
@@ -277,46 +243,6 @@ def _login(databases: Databases, dsn: str) -> Iterator[str]:
         connection.execute(f"DROP ROLE {name}".encode())
 
 
-def test_a_file_that_is_no_database(tmp_path: Path) -> None:
-    path = tmp_path / "notes.txt"
-    path.write_text("not a database, but long enough to be read as a header " * 40)
-    before = path.read_bytes()
-    with pytest.raises(StorageError, match="not a SQLite database"):
-        Memory.open(f"sqlite:///{path}", policy=NO_MODEL)
-    assert path.read_bytes() == before
-
-
-def test_a_path_that_leads_nowhere(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="does not exist") as missing:
-        Memory.open(f"sqlite:///{tmp_path / 'nowhere' / 'memory.db'}", policy=NO_MODEL)
-    with pytest.raises(InputError, match="folder") as folder:
-        Memory.open(f"sqlite:///{tmp_path}", policy=NO_MODEL)
-    assert (missing.value.field, folder.value.field) == ("url", "url")
-
-
-def test_a_folder_that_cannot_be_written(open_folder: Path) -> None:
-    open_folder.chmod(0o555)
-    with as_nobody(), pytest.raises(StorageReadOnly):
-        Memory.open(f"sqlite:///{open_folder / 'memory.db'}", policy=NO_MODEL)
-
-
-def test_a_file_that_cannot_be_written(open_folder: Path, sqlite_template: Path) -> None:
-    path = open_folder / "memory.db"
-    path.write_bytes(sqlite_template.read_bytes())
-    path.chmod(0o444)
-    open_folder.chmod(0o555)
-    with as_nobody(), pytest.raises(StorageReadOnly), Memory.open(f"sqlite:///{path}", policy=NO_MODEL) as memory:
-        memory.add("hello", user_id="ada")
-    open_folder.chmod(0o755)
-
-
 def test_a_server_that_is_not_there() -> None:
     with pytest.raises(StorageError, match="cannot be reached"):
         Memory.open("postgresql://nobody@127.0.0.1:1/nothing", policy=NO_MODEL)
-
-
-def test_a_damaged_file(tmp_path: Path, sqlite_template: Path) -> None:
-    path = tmp_path / "memory.db"
-    path.write_bytes(sqlite_template.read_bytes()[:4096] + b"\x00" * 8192)
-    with pytest.raises(StorageError, match=r"damaged|not a SQLite"):
-        Memory.open(f"sqlite:///{path}", policy=NO_MODEL)

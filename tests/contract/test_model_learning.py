@@ -1,4 +1,4 @@
-"""Learning with a model on both databases: what it says of claims, what it proposes, and what of it counts."""
+"""Learning with a model: what it says of claims, what it proposes, and what of it counts."""
 
 import json
 from collections.abc import Iterator
@@ -178,7 +178,6 @@ def test_the_form_is_asked_for_once_more_and_then_dropped(memory: Memory, server
     [
         (servers.status(503), "model.unavailable"),
         (servers.status(401), "model.refused"),
-        (servers.chat("Sure, here is what I learned."), "model.answer"),
         (servers.chat('{"classes": [], "proposals": [{"action": "archive"}]}'), "model.answer"),
     ],
 )
@@ -229,19 +228,6 @@ def test_another_model_for_once(memory: Memory, server: ModelServer) -> None:
     memory.rederive(user_id="lin")  # asks whom it asked then
     assert [request.body["model"] for request in server.requests] == ["deep/thinker"] * 2
     assert claims(memory, item)["c1"].support.run_ids == ("r1",)
-
-
-def test_a_model_whose_gateway_is_gone_is_away(database_url: str, server: ModelServer) -> None:
-    with Memory.open(database_url, policy=policy(server.base_url)) as memory:
-        item = reason(memory, STABLE)
-        server.answers(lesson(by_claim({"c1": "support"})))
-        memory.learn(run(memory, "r1", item.id), model="lab/other", user_id="lin")
-    with Memory.open(database_url, policy={"embedder": "none"}) as memory:
-        with pytest.raises(InputError, match="there are none yet"):
-            memory.learn("r1", model="lab/other", user_id="lin")
-        memory.rederive(user_id="lin")
-        assert claims(memory, item)["c1"].support.count == 0
-        assert memory.rebuild(verify=True).equal
 
 
 def test_without_feedback_no_model_is_asked(memory: Memory, server: ModelServer) -> None:
@@ -326,16 +312,6 @@ def test_a_claim_that_is_worded_anew_is_not_deleted(memory: Memory, server: Mode
     assert [one.rule for one in result.refused] == ["worded_anew"]
     [claim] = memory.mem_get(item.id).claims
     assert (claim.status, claim.contra.count, claim.limitations) == ("hypothesis", 2, ("not below pH 5",))
-
-
-def test_a_fall_by_a_model_gains_a_limitation(memory: Memory, server: ModelServer) -> None:
-    item = reason(memory, "锌在反应中保持稳定。", status="conclusion")
-    server.answers(lesson(by_claim({"c1": "contra"}, reason="反馈说锌溶出。")))
-    for run_id in ("r1", "r2"):
-        memory.learn(run(memory, run_id, item.id), user_id="lin")
-    [claim] = memory.mem_get(item.id).claims
-    assert claim.status == "hypothesis"
-    assert claim.limitations[0].startswith("在运行 r1")
 
 
 def test_an_erased_run_takes_what_stood_on_it(memory: Memory, server: ModelServer) -> None:

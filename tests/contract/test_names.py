@@ -41,6 +41,7 @@ def families(memory: Memory) -> set[frozenset[str]]:
     return {frozenset(family) for family in grouped.values() if len(family) > 1}
 
 
+@pytest.mark.both_databases
 def test_a_wrong_alias_taken_back_parts_the_names(memory: Memory) -> None:
     wrong = joined(memory, "Robert", "Bob")
     assert families(memory) == {frozenset({"robert", "bob"})}
@@ -93,12 +94,6 @@ def test_after_they_part_one_no_longer_replaces_what_the_other_is(memory: Memory
     memory.retract(wrong.id)
     told(memory, "Robert lives in Lyon.")
     assert memory.get(bob.id).live
-
-
-def test_another_name_by_hand_moves_the_alias(memory: Memory) -> None:
-    alias = memory.add("Bob", kind="fact", subject="Robert", key="alias").items[0]
-    memory.update(alias.id, content="Rob")
-    assert families(memory) == {frozenset({"robert", "rob"})}
 
 
 NAMES = ("Ann", "Ben", "Cy", "Di", "user")

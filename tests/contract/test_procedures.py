@@ -1,4 +1,4 @@
-"""An agent that is about to do a thing sees how the user likes it done (NM-15), on both databases."""
+"""An agent that is about to do a thing sees how the user likes it done (NM-15)."""
 
 from collections.abc import Iterator
 
@@ -67,13 +67,3 @@ def test_an_archived_procedure_is_followed_no_longer(memory: Memory) -> None:
             memory.archive(item.id)
     package = memory.compose_context("now", "Commit this, please.", user_id="lin")
     assert COMMITS not in [one.item.content for one in package.evidence]
-
-
-def test_who_has_none_gets_what_a_search_gives(memory: Memory) -> None:
-    memory.add([{"role": "user", "content": TALK[n % 4].format(n=n)} for n in range(40)], user_id="ada", infer=False)
-    question = "Write the commit message for the fix of the parser."
-    package = memory.compose_context("now", question, user_id="ada")
-    found = memory.search(question, user_id="ada", limit=28)
-    shown = [one.item.id for one in package.evidence]
-    assert shown
-    assert shown == [one.item.id for one in found if one.item.id in shown]

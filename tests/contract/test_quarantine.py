@@ -124,11 +124,6 @@ def test_a_rejection_ends_it(memory: Memory, held: Item) -> None:
     assert [item.id for item in memory.quarantine_list(user_id="lin")] == [held.id]
 
 
-def test_the_same_key_does_it_once(memory: Memory, held: Item) -> None:
-    first = memory.quarantine_release(held.id, idempotency_key="k")
-    assert memory.quarantine_release(held.id, idempotency_key="k").entry_id == first.entry_id
-
-
 def test_what_is_wrong_is_named(memory: Memory, held: Item) -> None:
     said = memory.add("I like tea", user_id="lin").items[0]
     for verb in (memory.quarantine_release, memory.quarantine_reject):
@@ -141,6 +136,7 @@ def test_what_is_wrong_is_named(memory: Memory, held: Item) -> None:
     assert memory.get(said.id).status == "active"
 
 
+@pytest.mark.both_databases
 def test_the_list_is_scoped(memory: Memory, held: Item) -> None:
     memory.commit_turn("t", TURN)
     memory.commit_turn("t", TURN, user_id="bob")

@@ -1,4 +1,4 @@
-"""The reasoning bank on both databases: blocks are checked, stored, edited, found claim by claim, taken back."""
+"""The reasoning bank: blocks are checked, stored, edited, found claim by claim, taken back."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -9,7 +9,7 @@ import pytest
 from claim_blocks import CHINESE, COPPER, USER, added, block, indexed, judge, shown, stored, verified
 from minute_clock import Clock
 from phronesis import ClaimsRefused, Memory, ReasoningItem
-from phronesis.errors import IdempotencyConflict, InputError, NotFound, RollbackConflict, VersionConflict
+from phronesis.errors import InputError, NotFound, RollbackConflict, VersionConflict
 from phronesis.reasoning.laws.block_format import parse
 
 
@@ -57,22 +57,6 @@ def test_checking_stores_nothing_and_knows_the_items_status(memory: Memory) -> N
     assert memory.rebuild(verify=True).entries == 0
 
 
-def test_the_same_call_under_one_key_is_one_item(memory: Memory) -> None:
-    first = memory.add_reasoning(block(COPPER), user_id=USER, idempotency_key="k")
-    assert memory.add_reasoning(block(COPPER), user_id=USER, idempotency_key="k") == first
-    with pytest.raises(IdempotencyConflict):
-        memory.add_reasoning(block(CHINESE), user_id=USER, idempotency_key="k")
-    assert len(memory.get_all(user_id=USER, kinds=["reasoning"])) == 1
-
-
-def test_without_waiting_the_id_is_known_and_the_item_comes_later(memory: Memory) -> None:
-    made = memory.add_reasoning(block(COPPER), user_id=USER, wait=False)
-    assert (made.topic, made.item, made.content) == ("Cu and formate", None, "")
-    assert made.pending
-    memory.flush()
-    assert memory.mem_get(made.id).claims == made.claims
-
-
 def test_verdicts_add_to_what_was_written_and_a_named_run_counts_once(memory: Memory) -> None:
     item = added(memory, {**COPPER, "support": {"count": 1, "run_ids": ["r1"]}}, CHINESE)
     judge(memory, "r1", item.id, c1="contra", c2="contra")
@@ -118,18 +102,6 @@ def test_an_edit_changes_what_was_written_and_leaves_what_verdicts_made(memory: 
     assert verified(memory)
 
 
-def test_a_status_and_counts_set_by_hand_are_a_new_start(memory: Memory) -> None:
-    item = added(memory, {**COPPER, "support": {"count": 0, "run_ids": []}})
-    judge(memory, "r7", item.id, c1="support")
-    content = memory.get(item.id).content
-    memory.update(item.id, content=content.replace('"status":"hypothesis"', '"status":"fact"'))
-    assert shown(memory, item.id) == ("fact", (1, "r7"), (0,))
-    judge(memory, "r8", item.id, c1="contra")
-    judge(memory, "r7", item.id, c1="contra")
-    assert shown(memory, item.id) == ("fact", (1, "r7"), (1, "r8"))
-    assert verified(memory)
-
-
 def test_a_claim_that_is_left_out_is_deleted_and_its_history_stays(memory: Memory) -> None:
     item = added(memory, COPPER, CHINESE)
     judge(memory, "r7", item.id, c1="contra")
@@ -166,6 +138,7 @@ def test_an_edit_goes_through_the_gate_and_other_edits_do_not(memory: Memory) ->
     assert verified(memory)
 
 
+@pytest.mark.both_databases
 def test_claims_are_documents_of_their_own_and_follow_the_item(memory: Memory) -> None:
     item = added(memory, COPPER, CHINESE)
     expected = {

@@ -1,4 +1,4 @@
-"""Which traits a search and a context show, and in what order (NM-11), on both databases."""
+"""Which traits a search and a context show, and in what order (NM-11)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -190,20 +190,6 @@ def test_what_is_pinned_by_hand_is_not_shown_while_it_is_a_guess(memory: Memory,
     assert [block.text for block in package.system_blocks] == [WORDS]
 
 
-def test_a_guess_stands_beside_nothing_that_was_found(memory: Memory) -> None:
-    fact, _other = (memory.add(f"Alice {WORDS} {more}", user_id="alice", kind="fact", subject="user", key=f"habit{n}")
-                    .items[0].id for n, more in enumerate(("by train", "by ship")))  # fmt: skip
-    guess, sure, ended = make(memory, "candidate", "emerging", "established")
-    write(memory, "traits", {"joined": [("contradicts", fact, guess), ("contradicts", fact, sure),
-                                        ("supersedes", fact, ended)],
-                             "changed": {ended: {"ended": "superseded"}}})  # fmt: skip
-    memory.pin(fact)
-    found = search(memory, "what journey did she plan before by train")
-    assert {one.item.id: one.conflicts for one in found}[fact] == (sure,)
-    assert ended not in ids(found)
-    assert contexts(memory, guess, sure, ended, fact) == [False, True, False, True]
-
-
 def test_recent_and_important_memories_stand_before_others_in_the_same_words(memory: Memory, clock: Clock) -> None:
     def state(**fields: Any) -> str:
         return memory.add(f"Alice {WORDS}", user_id="alice", kind="episodic", **fields).items[0].id
@@ -221,12 +207,3 @@ def test_recent_and_important_memories_stand_before_others_in_the_same_words(mem
     assert then.keys() == {old, weighty}
     base = sum(then[weighty].values()) - sum(then[weighty][name] for name in ("recency", "importance", "trait_boost"))
     assert then[weighty]["recency"] / base == pytest.approx(0.15, abs=1e-3)
-
-
-def test_a_message_gains_by_its_importance_and_not_by_its_time(memory: Memory) -> None:
-    for importance in (2, 8):
-        memory.add([{"role": "user", "content": f"She {WORDS}, number {importance}"}], user_id="alice",
-                   importance=importance, infer=False)  # fmt: skip
-    found = search(memory, explain=True)
-    assert [one.item.importance for one in found] == [8, 2]
-    assert [(one.why or {})["recency"] for one in found] == [0, 0]

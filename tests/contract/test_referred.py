@@ -29,9 +29,9 @@ def artifact(uri: str = "artifact:alarm", type_: str = "manual", **metadata: Any
 @pytest.mark.parametrize(
     "result",
     [
-        WORDS, {"text": WORDS}, {"output": {"content": WORDS}}, [{"type": "text", "text": WORDS}],
+        WORDS,
+        {"output": {"content": WORDS}},
         {"content": [{"type": "image", "data": "…"}, {"type": "text", "text": WORDS}]},
-        [{"type": "text", "text": "# Alarm\n"}, {"type": "text", "text": "Press TEST once a month."}],
     ],
 )  # fmt: skip
 def test_the_words_of_an_artifact_are_taken_from_any_result(memory: Memory, result: object) -> None:

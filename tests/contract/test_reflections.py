@@ -1,4 +1,4 @@
-"""Reflection as callers meet it, on both databases: when it is due, what it leaves, and that it fails harmlessly."""
+"""Reflection as callers meet it: when it is due, what it leaves, and that it fails harmlessly."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 import model_server as servers
-from phronesis.errors import EntryFailed, IdempotencyConflict, InputError
+from phronesis.errors import EntryFailed, IdempotencyConflict
 from phronesis.memory import Memory
 from phronesis.traits.laws.records import ReflectionCycle
-from phronesis.worker import Worker
 from scenarios.writers import Said, forks, heard, start
 from scripted_reflections import policy
 from told_traits import USER, Told, again, against, behavior, telling, trend, upgrade
@@ -68,11 +67,6 @@ def test_every_kind_that_conversations_give_counts_and_what_was_said_does_not(to
     assert is_due(told) == (True, "first", 18, 9)
 
 
-def test_what_waits_to_be_interpreted_counts(told: Told) -> None:
-    told.memory.add("tea", user_id=USER, kind="fact", importance=4, wait=False)
-    assert is_due(told) == (True, "first", 4, 1)
-
-
 def test_what_was_retracted_or_archived_does_not_count(told: Told) -> None:
     told.remember("a", "b", "c", importance=5)
     told.memory.retract(told.ids["a"])
@@ -102,17 +96,6 @@ def test_nothing_due_returns_at_once(told: Told) -> None:
     assert len(told.memory.list_reflections(USER)) == 1
 
 
-def test_a_user_that_nobody_knows_and_switches_that_are_none(told: Told) -> None:
-    assert told.memory.reflect("nobody").status == "not_due"
-    assert told.memory.get_user_traits("nobody") == []
-    assert told.memory.list_reflections("nobody") == []
-    switches: list[dict[str, Any]] = [{"force": "yes"}, {"session_ended": 1}, {"wait": None}]
-    for wrong in switches:
-        with pytest.raises(InputError) as error:
-            told.memory.reflect(USER, **wrong)
-        assert error.value.field == next(iter(wrong))
-
-
 def test_the_same_key_gives_the_same_reflection(told: Told) -> None:
     told.remember("a", "b", "c")
     told.wish(new_behaviors=[behavior("tea", "a", "b", "c")])
@@ -129,6 +112,7 @@ def test_the_same_key_gives_the_same_reflection(told: Told) -> None:
     assert (early.status, early.trigger_type) == ("completed", "force")  # nothing was new: that is the last one's work
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("asked", [{}, {"force": True}])
 def test_threads_that_reflect_at_once_do_the_work_once(told: Told, asked: dict[str, Any]) -> None:
     told.remember("a", "b", "c")
@@ -217,31 +201,6 @@ class _Overtaken:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._reflector, name)
-
-
-def test_what_is_not_due_is_left_alone_by_the_worker(told: Told) -> None:
-    told.remember("a", importance=1)
-    told.reflect()
-    told.memory.add("tea", user_id=USER, kind="fact", importance=1, wait=False)
-    pending = told.memory.reflect(USER, wait=False)  # what waits is not looked at, so that this returns at once
-    assert pending.status == "pending"
-    told.memory.flush()
-    assert len(told.memory.list_reflections(USER)) == 1
-    assert told.memory.should_reflect(USER).reason == "not_yet"
-
-
-def test_what_is_left_to_the_worker(told: Told) -> None:
-    told.remember("a", "b", "c")
-    told.wish(new_behaviors=[behavior("tea", "a", "b", "c")])
-    pending = told.memory.reflect(USER, wait=False)
-    assert (pending.status, pending.pending, pending.id) == ("pending", True, None)
-    assert pending.entry_id is not None
-    Worker(told.memory).work()
-    told.memory.flush()
-    [cycle] = told.memory.list_reflections(USER)
-    assert (cycle.entry_id, cycle.traits_created, cycle.status) == (pending.entry_id, 1, "completed")
-    told.learn_names()
-    assert told.shown() == ["tea"]
 
 
 # --- NM-03, NM-14: nine steps, one call, one entry -------------------------------------------------------------------
@@ -389,6 +348,7 @@ def test_an_unlawful_wish_is_refused_alone(told: Told) -> None:
     assert told.shown() == ["tea"]
 
 
+@pytest.mark.both_databases
 def test_a_reflection_is_taken_back_whole(told: Told) -> None:
     told.behave("tea", cycles=1)
     before = told.trait("tea")
@@ -409,18 +369,6 @@ def test_a_reflection_is_taken_back_whole(told: Told) -> None:
     assert told.memory.should_reflect(USER).new_memories == 4  # the watermark fell back
     repeated = told.reflect(reinforcements=[again("tea", "d")])
     assert (repeated.memories_scanned, repeated.traits_reinforced) == (4, 1)
-
-
-def test_rolling_the_rollback_back_gives_the_reflection_again(told: Told) -> None:
-    told.remember("a", "b", "c")
-    cycle = told.reflect(new_behaviors=[behavior("tea", "a", "b", "c")])
-    before = told.trait("tea")
-    undone = told.memory.rollback(cycle.entry_id or "")
-    told.memory.rollback(undone.entry_id)
-    after = told.trait("tea")
-    assert (after.evidence, after.confidence, after.stage) == (before.evidence, before.confidence, before.stage)
-    assert told.memory.list_reflections(USER)[0].id == cycle.id
-    assert not told.memory.should_reflect(USER)
 
 
 def test_a_reflection_that_later_ones_stand_on_takes_them_along(told: Told) -> None:

@@ -59,10 +59,3 @@ def test_a_repeat_of_what_was_taken_away_is_left_out(memory: Memory, verb: str) 
     shown = turns(memory)
     assert CODE not in [text for text, _, _ in shown]
     assert [cited for text, _, cited in shown if text == ASKED["content"]] == [[f"mem:{asked}"]] * 2
-
-
-def test_a_repeat_of_what_was_edited_cites_it_no_more(memory: Memory) -> None:
-    [asked] = commit(memory, ASKED)
-    commit(memory, ASKED)
-    memory.update(asked, content="Where do I sleep tonight?")
-    assert turns(memory) == [(ASKED["content"], False, [])] * 2

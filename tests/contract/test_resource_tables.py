@@ -1,10 +1,7 @@
 """Resources have a schema of their own: written, searched, replayed, rolled back and erased there as memory is."""
 
 import dataclasses
-import re
 from collections.abc import Iterator
-from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -97,6 +94,7 @@ def test_documents_of_sections_go_to_their_own_home(memory: Memory) -> None:
         assert all(np.any(row.embedding) for row in own)
 
 
+@pytest.mark.both_databases
 def test_versions_and_their_sections_come_back_as_they_were_written(memory: Memory, clock: Clock) -> None:
     first = shelve(memory, URI, "Kettle", FIRST)
     clock.pass_days(1)
@@ -126,6 +124,7 @@ def test_versions_and_their_sections_come_back_as_they_were_written(memory: Memo
         assert view.items([row.item_id for row in told[1]])[told[1][2].item_id].content == SECOND["水垢"]
 
 
+@pytest.mark.both_databases
 def test_versions_and_sections_are_looked_up_by_an_index(sqlite_url: str) -> None:
     """On SQLite alone: PostgreSQL reads a table of one page as a whole."""
     seen: list[str] = []
@@ -144,30 +143,6 @@ def test_versions_and_sections_are_looked_up_by_an_index(sqlite_url: str) -> Non
         "SEARCH documents USING INDEX sqlite_autoindex_documents_1 (tenant_id=? AND lane_id=? AND document_id=?)",
         "SEARCH sections USING PRIMARY KEY (tenant_id=? AND lane_id=? AND document_id=? AND number=?)",
     ]
-
-
-def test_a_new_version_answers_and_the_old_one_as_of_its_time(memory: Memory, clock: Clock) -> None:
-    first = shelve(memory, URI, "Kettle", FIRST)
-    clock.pass_days(1)
-    shelve(memory, URI, "Kettle", SECOND)
-    memory.flush()
-    assert found(memory, "vinegar or citric acid for descaling")[0] == SECOND["Descaling"]
-    assert FIRST["Descaling"] not in found(memory, "vinegar or citric acid for descaling")
-    then = first.entry.recorded_at + timedelta(hours=1)
-    assert found(memory, "vinegar or citric acid for descaling", as_of=then)[0] == FIRST["Descaling"]
-    assert found(memory, "柠檬酸清洗水壶")[0] == SECOND["水垢"]
-    assert memory.rebuild(verify=True).equal
-
-
-def test_evidence_shows_the_sections_own_words(memory: Memory) -> None:
-    shelve(memory, URI, "Kettle", {"Descaling": "Boil it twice.", "Long": "Pour slowly. " * 400 + "Then the zeppelin."})
-    (best, *_) = memory.search("descaling", user_id="alice", kinds=[SECTION])
-    assert (best.item.content, best.matched[0].snippet, best.matched[0].part) == ("Boil it twice.",) * 2 + ("chunk:0",)
-    assert best.item.source_ref == best.sources[0].source_ref == URI
-    (late, *_) = memory.search("zeppelin", user_id="alice", kinds=[SECTION])
-    assert late.matched[0].part != "chunk:0"
-    assert "zeppelin" in late.matched[0].snippet
-    assert late.matched[0].id == f"{late.item.id}::chunk::{late.matched[0].part.partition(':')[2]}"
 
 
 def test_memory_and_resources_are_searched_apart(memory: Memory) -> None:
@@ -210,13 +185,7 @@ def test_what_changes_in_one_home_moves_nothing_in_the_others_index(memory: Memo
     assert len(laid(RESOURCES)[1].layout) == 3
 
 
-def test_a_search_of_resources_loads_no_memory(memory: Memory) -> None:
-    memory.add("the kettle is new", user_id="alice")
-    shelve(memory, URI, "Kettle", FIRST)
-    found(memory, "kettle")
-    assert {key[-1] for key in memory.stages.eraser.indexes._kept} == {RESOURCES}
-
-
+@pytest.mark.both_databases
 def test_a_replay_makes_the_same_rows_and_mends_what_drifted(memory: Memory) -> None:
     shelve(memory, URI, "Kettle", FIRST)
     shelve(memory, URI, "Kettle", SECOND)
@@ -255,19 +224,7 @@ def test_a_version_that_is_taken_back_gives_the_older_one_again(memory: Memory) 
     assert found(memory, "descaling") == ["Ask somebody."]
 
 
-def test_a_document_that_was_taken_back_is_found_and_can_come_again(memory: Memory) -> None:
-    first = shelve(memory, URI, "Kettle", FIRST)
-    memory.rollback(first.entry.id)
-    assert found(memory, "kettle") == []
-    with read(memory) as unit:
-        document = LaneView(unit, lane_of(unit)).document(URI)
-    assert document is not None
-    assert not document.live
-    shelve(memory, URI, "Kettle", FIRST)
-    assert len(found(memory, "kettle")) == 2
-    assert memory.rebuild(verify=True).equal
-
-
+@pytest.mark.both_databases
 def test_erasing_leaves_no_trace_in_the_second_schema(memory: Memory) -> None:
     memory.add("unrelated", user_id="alice")
     shelve(memory, URI, "Kettle of the lighthouse", FIRST)
@@ -298,6 +255,7 @@ def test_erasing_a_person_empties_both_homes(memory: Memory) -> None:
     assert [rows(memory, table) for table in tables] == [0] * 6
 
 
+@pytest.mark.both_databases
 def test_other_users_and_tenants_see_none_of_it(memory: Memory) -> None:
     shelve(memory, URI, "Kettle", FIRST)
     memory.flush()
@@ -318,29 +276,6 @@ def test_other_users_and_tenants_see_none_of_it(memory: Memory) -> None:
 def _lane(memory: Memory) -> Lane:
     with read(memory) as unit:
         return lane_of(unit)
-
-
-def test_documents_are_derived_anew_where_an_export_is_read(memory: Memory, tmp_path: Path) -> None:
-    shelve(memory, URI, "Kettle", FIRST)
-    shelve(memory, URI, "Kettle", SECOND)
-    memory.export(tmp_path / "all.jsonl")
-    assert not re.search(r"chunk:|search_documents", (tmp_path / "all.jsonl").read_text("utf-8"))
-    with registered(HANDLERS), Memory.open("sqlite://", policy={"embedder": "none"}) as copy:
-        copy.import_(tmp_path / "all.jsonl")
-        assert found(copy, "citric acid")[0] == SECOND["Descaling"]
-        for table in (documents, section_rows, chunks):
-            assert rows(copy, table) == rows(memory, table)
-        assert copy.rebuild(verify=True).equal
-
-
-def test_an_archived_section_is_not_found_and_comes_back(memory: Memory) -> None:
-    shelve(memory, URI, "Kettle", FIRST)
-    (section,) = [one for one in sections(memory) if one.content == FIRST["Descaling"]]
-    memory.archive(section.id)
-    assert FIRST["Descaling"] not in found(memory, "vinegar")
-    memory.unarchive(section.id)
-    assert found(memory, "vinegar")[0] == FIRST["Descaling"]
-    assert memory.rebuild(verify=True).equal
 
 
 def test_repairing_the_index_of_sections(memory: Memory) -> None:

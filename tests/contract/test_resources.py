@@ -146,18 +146,6 @@ def test_a_resource_shows_its_versions_and_outline(memory: Memory, clock: Clock)
         memory.get_resource(taken.sections[0].id)
 
 
-def test_a_version_is_rolled_back(memory: Memory) -> None:
-    memory.ingest_resource(MANUAL, uri=URI)
-    second = memory.ingest_resource(NEWER, uri=URI)
-    memory.rollback(second.entry_id)
-    assert "ten" in ask(memory, "hold the red button seconds")[0].item.content
-    assert "lithium" in ask(memory, "grease lithium")[0].item.content
-    third = memory.ingest_resource(NEWER, uri=URI)
-    assert third.number == 3
-    assert "four" in ask(memory, "hold the red button seconds")[0].item.content
-    assert memory.rebuild(verify=True).equal
-
-
 def test_sections_follow_their_document_into_the_archive_and_back(memory: Memory) -> None:
     taken = memory.ingest_resource(MANUAL, uri=URI)
     assert taken.document is not None
@@ -169,16 +157,6 @@ def test_sections_follow_their_document_into_the_archive_and_back(memory: Memory
     assert not ask(memory, "reset the pump")
     memory.rollback(edit.entry_id)
     assert headings(ask(memory, "reset the pump"))[0] == "Resetting"
-    assert memory.rebuild(verify=True).equal
-
-
-def test_an_archived_document_comes_back_with_a_new_version(memory: Memory) -> None:
-    taken = memory.ingest_resource(MANUAL, uri=URI)
-    assert taken.document is not None
-    memory.archive(taken.document.id)
-    memory.ingest_resource(NEWER, uri=URI)
-    found = ask(memory, "hold the red button seconds shaft seal")
-    assert {"Resetting", "Shaft seals"} <= set(headings(found))
     assert memory.rebuild(verify=True).equal
 
 
@@ -213,20 +191,6 @@ def test_a_user_s_documents_are_the_user_s(memory: Memory) -> None:
     assert headings(ask(memory, "接口多久超时？", user_id="bob"))[0] == "超时"
 
 
-def test_a_search_finds_memories_beside_documents(memory: Memory) -> None:
-    memory.add("The pump in my cellar is called Berta.", user_id="ann")
-    memory.ingest_resource(MANUAL, uri=URI, user_id="ann")
-    named = memory.search("what is the pump in my cellar called?", user_id="ann")
-    asked = memory.search("how do I reset the pump with the red button?", user_id="ann")
-    assert named[0].item.kind == "message"
-    assert headings(list(asked))[0] == "Resetting"
-    assert [one.score for one in named] == sorted((one.score for one in named), reverse=True)
-    assert {one.why is None for one in named} == {True}
-    alone = memory.search("the pump", user_id="ann", kinds=["message"])
-    assert {one.item.kind for one in alone} == {"message"}
-    assert not {one.item.kind for one in memory.search("the pump", user_id="bob")}
-
-
 def test_what_cannot_be_read_is_refused_and_nothing_is_recorded(memory: Memory, tmp_path: Path) -> None:
     for given in ({}, {"text": "a", "path": tmp_path}, {"text": "   "}, {"path": tmp_path / "none.md"}):
         with pytest.raises(InputError):
@@ -234,17 +198,6 @@ def test_what_cannot_be_read_is_refused_and_nothing_is_recorded(memory: Memory, 
     with pytest.raises(InputError, match=r"resources\.urls"):
         memory.ingest_resource(url="https://example.com/")
     assert not memory.get_all()
-
-
-def test_a_file_is_a_document_with_its_own_address(memory: Memory, tmp_path: Path) -> None:
-    path = tmp_path / "接口.md"
-    path.write_bytes(CHINESE.encode("gb18030"))
-    taken = memory.ingest_resource(path=path)
-    assert taken.document is not None
-    assert taken.document.source_ref == path.as_uri()
-    assert taken.sections[0].source_ref == f"{path.as_uri()}#L5"
-    assert headings(ask(memory, "接口多久超时？"))[0] == "超时"
-    assert memory.rebuild(verify=True).equal
 
 
 ARTIFACT = {

@@ -99,9 +99,6 @@ def test_a_retry_of_what_nothing_here_knows_waits_and_doctor_says_so(database_ur
         assert [item.content for item in newer.get_all(user_id="alice")] == ["tea is hot"]
 
 
-# --- erasures -------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("target", ["item", "user"])
 def test_an_erasure_that_failed_is_called_again(memory: Memory, target: str) -> None:
     item = memory.add(WORDS, user_id="alice", kind="fact").items[0]
@@ -117,6 +114,9 @@ def test_an_erasure_that_failed_is_called_again(memory: Memory, target: str) -> 
         memory.get(item.id)
     assert memory.jobs().failed == 0
     assert memory.rebuild(verify=True).equal
+
+
+# --- erasures -------------------------------------------------------------------------------------------------------
 
 
 def test_what_could_not_be_prepared_again_is_outstanding_until_a_retry(memory: Memory) -> None:

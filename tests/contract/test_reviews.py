@@ -1,9 +1,8 @@
-"""Reviews of modifiers on both databases: asked once, kept for a while, made beside a run, erased, never in the way."""
+"""Reviews of modifiers: asked once, kept for a while, made beside a run, erased, never in the way."""
 
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -12,11 +11,9 @@ import sqlalchemy as sa
 
 from model_server import ModelServer, slow
 from phronesis import Memory, Review
-from phronesis.core.scope import LaneName
 from phronesis.errors import InputError, NotFound
-from phronesis.reasoning.catalysis.pubchem import Pace, PubChem
-from phronesis.reasoning.catalysis.review import ABSENT_DAYS, FOUND_DAYS, ModifierReviews
-from phronesis.reasoning.handlers import run_of
+from phronesis.reasoning.catalysis.pubchem import Pace
+from phronesis.reasoning.catalysis.review import ABSENT_DAYS, FOUND_DAYS
 from phronesis.store.side_tables import lookups
 from pug_server import Pug, asked_for, fault
 
@@ -108,12 +105,6 @@ def test_a_run_shows_what_is_known_and_asks_nobody(memory: Memory, server: Model
     assert memory.list_runs(user_id="lin")[0].review is None
 
 
-def test_a_run_written_in_chinese_gets_a_suggestion_in_chinese(memory: Memory) -> None:
-    record(memory, "咪唑", raw="按 3:1 制备 Cu–Zn 催化剂，加咪唑修饰。")
-    review = memory.review_run("r1", user_id="lin")
-    assert review.suggestion == "修饰剂 咪唑（PubChem CID 795）没有游离羧基（–COOH）：建议打回或重新生成。"
-
-
 @pytest.mark.parametrize(
     ("modifier", "reason"),
     [
@@ -174,28 +165,6 @@ def test_a_failure_is_told_and_not_kept(memory: Memory, server: ModelServer, cod
     assert memory.review_run("r1", user_id="lin").status == "resolved"
 
 
-def test_who_does_not_wait_is_told_that_it_is_pending(memory: Memory, server: ModelServer) -> None:
-    record(memory, "imidazole")
-    server.answers(slow(0.2, Pug()), Pug())
-    first = memory.review_run("r1", user_id="lin", wait=False)
-    assert (first.status, first.reason, first.has_cooh) == ("pending", "looking_up", None)
-    until(lambda: memory.review_run("r1", user_id="lin", wait=False).status == "resolved")
-    assert len(server.requests) == 2
-
-
-def test_who_does_not_wait_learns_of_a_failure_and_does_not_repeat_it(memory: Memory, server: ModelServer) -> None:
-    record(memory, "imidazole")
-    server.answers(fault(400, "BadRequest"))
-    memory.review_run("r1", user_id="lin", wait=False)
-    until(lambda: memory.review_run("r1", user_id="lin", wait=False).status == "unresolved")
-    assert memory.review_run("r1", user_id="lin", wait=False).reason == "refused"
-    asked = len(server.requests)
-    server.answers(Pug())
-    assert memory.review_run("r1", user_id="lin", wait=False).reason == "refused"
-    assert len(server.requests) == asked
-    assert memory.review_run("r1", user_id="lin").status == "resolved"  # who waits is not held back
-
-
 def test_in_the_background_a_run_is_reviewed_when_it_is_recorded(
     opened: Callable[..., Memory], server: ModelServer
 ) -> None:
@@ -244,16 +213,6 @@ def test_a_server_that_hangs_holds_up_neither_a_run_nor_closing(
     assert time.monotonic() - began < 40
 
 
-def test_one_that_is_away_is_not_asked_for_all_that_waits(opened: Callable[..., Memory], server: ModelServer) -> None:
-    server.answers(fault(503, "ServerBusy", {"Retry-After": "3600"}))
-    with opened("background") as memory:
-        for n in range(5):
-            record(memory, f"modifier {n}", f"r{n}")
-        until(lambda: len(server.requests) == 1)
-        time.sleep(0.3)
-        assert len(server.requests) == 1
-
-
 def test_it_is_about_a_run_of_the_lane(memory: Memory) -> None:
     record(memory, "imidazole")
     for user, namespace in ((None, None), ("bob", None), (None, "lab")):
@@ -265,11 +224,7 @@ def test_it_is_about_a_run_of_the_lane(memory: Memory) -> None:
         memory.review_run("", user_id="lin")
 
 
-def test_a_run_that_waits_to_be_interpreted_is_reviewed(memory: Memory) -> None:
-    memory.record_run({"run_id": "r1", "output": {"modifier": "imidazole"}}, user_id="lin", wait=False)
-    assert memory.review_run("r1", user_id="lin").cid == 795
-
-
+@pytest.mark.both_databases
 def test_tenants_keep_their_own_answers(memory: Memory, server: ModelServer) -> None:
     record(memory, "imidazole")
     memory.review_run("r1", user_id="lin")
@@ -331,23 +286,6 @@ def test_many_threads_ask_once(memory: Memory, server: ModelServer) -> None:
         found = list(pool.map(lambda _: memory.review_run("r1", user_id="lin").cid, range(8)))
     assert found == [795] * 8
     assert len(server.requests) == 2
-
-
-@contextmanager
-def reviews(memory: Memory, url: str) -> Iterator[ModifierReviews]:
-    pubchem = PubChem(url, pace=Pace(1000.0), wait=0.01)
-    one = ModifierReviews(memory.stages.database, pubchem, mode="on_request", clock=lambda: START)
-    yield one
-    one.close()
-
-
-def test_another_source_has_answers_of_its_own(memory: Memory, server: ModelServer) -> None:
-    record(memory, "imidazole")
-    memory.review_run("r1", user_id="lin")
-    with reviews(memory, "http://127.0.0.1:1/rest") as other:
-        run = memory.stages.runs.need("acme", LaneName("user", "lin"), "r1")
-        review = other.review("acme", LaneName("user", "lin"), run_of(run), refresh=False, wait=True)
-    assert (review.status, review.reason) == ("unresolved", "unreachable")
 
 
 def test_it_is_not_exported(memory: Memory, tmp_path: Path) -> None:

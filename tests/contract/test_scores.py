@@ -108,22 +108,3 @@ def test_a_session_may_be_left_out(sqlite_url: str) -> None:
         memory.add("The printer is on floor 3.", user_id="ann", session_id="old")
         found = memory.search("Where is the printer?", user_id="ann", exclude_session="now")
         assert [one.item.session_id for one in found] == ["old"]
-
-
-def test_who_has_no_memory_is_given_nothing(sqlite_url: str) -> None:
-    with Memory.open(sqlite_url, policy={"embedder": "none"}) as memory:
-        memory.add("I live in Ghent.", user_id="ann")
-        memory.add("The cafeteria opens at nine.")
-        for question in ("Where do I live?", "What is my name?", "我住在哪里？"):
-            found = memory.search(question, user_id="nobody")
-            assert (len(found), found.abstained) == (0, True)
-        assert memory.search("When does the cafeteria open?", user_id="nobody")[0].item.namespace == "default"
-
-
-def test_among_few_documents_the_share_of_the_question_is_the_score(sqlite_url: str) -> None:
-    with Memory.open(sqlite_url, policy={"embedder": "none"}) as memory:
-        memory.add("The staging repo is called lumen-cloud-dev.", user_id="ann")
-        memory.add("The printer on floor 3 is out of toner.", user_id="ann")
-        whole, part = (memory.search(one, user_id="ann") for one in ("lumen-cloud-dev", "printer staging repo floor"))
-        assert whole[0].score > 0.8
-        assert whole.threshold < part[0].score < whole[0].score

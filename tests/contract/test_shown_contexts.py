@@ -1,6 +1,5 @@
 """What a composed context has shown is told apart when the assistant or a tool says it again (law 7)."""
 
-import gc
 import json
 import threading
 import time
@@ -16,7 +15,6 @@ from phronesis.conversation import handlers as conversation
 from phronesis.conversation.extraction import ByRules, texts_of
 from phronesis.core.entries import Entry, Outcome
 from phronesis.core.proposals import PROPOSALS, Proposal
-from phronesis.engine import background
 from phronesis.engine.handler import Bench
 from phronesis.store.context_impressions import KEPT
 from phronesis.store.log import read_outcomes
@@ -67,6 +65,7 @@ def stored(memory: Memory) -> list[Any]:
         return list(unit.run(query.order_by(shown_contexts.c.context_id)))
 
 
+@pytest.mark.both_databases
 def test_what_was_shown_is_named(memory: Memory) -> None:
     package = memory.compose_context("s", "What is Anna allergic to?", user_id="lin")
     (fact,) = memory.get_all(user_id="lin")
@@ -119,20 +118,6 @@ def test_an_older_context_counts_when_it_is_named(memory: Memory) -> None:
     assert echoes(memory, unknown.entry_id) == []
 
 
-def test_nothing_is_looked_up_for_the_user_alone(memory: Memory) -> None:
-    memory.compose_context("s", "What is Anna allergic to?", user_id="lin")
-    assert len(rows(memory)) == 1
-    seen: list[str] = []
-
-    def note(_c: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
-        seen.append(statement)
-
-    sa.event.listen(memory.stages.database.engine, "before_cursor_execute", note)
-    done = memory.commit_turn("s", turn(("user", FACT)), user_id="lin")
-    assert echoes(memory, done.entry_id) == []
-    assert not [statement for statement in seen if "shown_contexts" in statement]
-
-
 def test_it_is_bounded_and_says_no_words(memory: Memory) -> None:
     for _ in range(KEPT + 3):
         memory.compose_context("s", "What is Anna allergic to?", user_id="lin")
@@ -145,6 +130,7 @@ def test_it_is_bounded_and_says_no_words(memory: Memory) -> None:
     assert len(rows(memory)) == KEPT
 
 
+@pytest.mark.both_databases
 def test_it_goes_with_its_session_and_its_user(memory: Memory) -> None:
     memory.add(FACT, user_id="bob", kind="fact", subject="Anna", key="allergy")
     for user, session in (("lin", "s"), ("lin", "t"), ("bob", "s")):
@@ -207,20 +193,7 @@ def test_closing_writes_what_was_shown(database_url: str) -> None:
         assert len(stored(again)) == 1
 
 
-def test_closing_writes_what_a_tenant_was_shown_that_nobody_holds_any_more(
-    database_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(background.Background, "wake", lambda *_, **__: None)  # as if somebody else were writing
-    with Memory.open(database_url, policy={"embedder": "none"}) as first:
-        guest = first.for_tenant("acme")
-        guest.add(FACT, user_id="lin", kind="fact", subject="Anna", key="allergy")
-        guest.compose_context("s", "What is Anna allergic to?", user_id="lin")
-        del guest
-        gc.collect()
-    with Memory.open(database_url, tenant="acme", policy={"embedder": "none"}) as again:
-        assert len(stored(again)) == 1
-
-
+@pytest.mark.both_databases
 def test_a_reader_waits_for_no_writer_and_what_it_showed_is_written_later(memory: Memory) -> None:
     begun, go = threading.Event(), threading.Event()
 

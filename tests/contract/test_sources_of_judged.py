@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from phronesis import Memory
 from phronesis.reasoning.handlers import find_run
 from phronesis.recall import evidence
@@ -61,6 +63,7 @@ def test_edges_that_were_drawn_to_an_item_are_no_edits_of_it(database_url: str) 
         assert len(every[one]) > 1
 
 
+@pytest.mark.both_databases
 def test_histories_runs_and_names_are_looked_up_and_no_lane_is_walked(tmp_path: Path) -> None:
     with Memory.open(f"sqlite:///{tmp_path / 'm.db'}", policy={"embedder": "none"}, tenant="acme") as memory:
         ids = [memory.add_reasoning(block(said), user_id="lin").id for said in ("one", "two", "three")]

@@ -45,9 +45,6 @@ def line(memory: Memory, words: str, question: str) -> str:
     [
         ("I moved to Utrecht last week.", ("Utrecht", "Where do I live?"), "last week: 2025-11-10 – 2025-11-16"),
         ("我上周搬到了杭州。", ("杭州", "我住在哪里？"), "上周: 2025-11-10 – 2025-11-16"),
-        ("We signed the lease for the new office yesterday.", ("lease", "Which lease did we sign?"),
-         "yesterday: 2025-11-18"),
-        ("The release was cut three days ago.", ("release", "What of the release?"), "three days ago: 2025-11-16"),
         ("I like it that we meet on Monday.", ("meet", "When do we meet?"), "2025-11-19, user"),
         ("The auditors come next month.", ("auditors", "When do the auditors come?"), "next month: 2025-12"),
     ],
@@ -72,10 +69,8 @@ def test_what_was_said_long_before_it_was_recorded_is_read_against_the_day_it_wa
     ("at", "text", "asked", "day"),
     [
         ("2024-02-05T07:00:00+08:00", "明天提醒我交房租。", "什么时候交房租？", "2024-02-06"),
-        ("2024-02-05T06:00:00+08:00", "今天提醒我取快递。", "什么时候取快递？", "2024-02-05"),
         ("2024-02-05T07:00:00+08:00", "我昨天去了医院。", "我什么时候去了医院？", "2024-02-04"),
         ("2024-02-05T22:00:00-08:00", "Remind me tomorrow to pay the rent.", "When do I pay the rent?", "2024-02-06"),
-        ("2024-02-05T22:00:00Z", "Remind me tomorrow to pay the rent.", "When do I pay the rent?", "2024-02-06"),
     ],
 )
 def test_days_are_those_of_the_offset_that_a_message_carries(

@@ -1,4 +1,4 @@
-"""What a reflection wishes twice, again in other words, or of one conversation alone, on both databases."""
+"""What a reflection wishes twice, again in other words, or of one conversation alone."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -26,22 +26,6 @@ def said(name: str, wish: dict[str, Any], words: str) -> dict[str, Any]:
 
 def refused(cycle: ReflectionCycle) -> list[tuple[str, str]]:
     return [(one.operation, one.rule) for one in cycle.refused]
-
-
-def supporting(told: Told, name: str) -> int:
-    return sum(row.evidence_type == "supporting" for row in told.memory.get_trait_evidence(told.ids[name]))
-
-
-def test_two_behaviours_of_one_answer_that_say_the_same_are_one(told: Told) -> None:
-    told.remember(*"abcdef")
-    cycle = told.reflect(
-        new_behaviors=[
-            said("sails", behavior("", *"abc"), SENTENCE + "."), said("again", behavior("", *"def"), SENTENCE + ","),
-        ]
-    )  # fmt: skip
-    assert (cycle.traits_created, cycle.refused) == (1, ())
-    assert told.shown() == ["sails"]
-    assert supporting(told, "sails") == 6
 
 
 def test_an_upgrade_in_other_words_than_a_preference_is_refused(told: Told) -> None:

@@ -36,6 +36,7 @@ def assert_fit(memory: Memory) -> None:
     assert memory.rebuild(verify=True).equal
 
 
+@pytest.mark.both_databases
 @pytest.mark.parametrize("unfit", UNFIT)
 def test_a_proof(memory: Memory, unfit: str) -> None:
     text = f"Theorem. {unfit} sqrt 2 is irrational.\nProof. Suppose {unfit} not. Then contradiction. QED\n"

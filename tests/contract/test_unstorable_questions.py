@@ -21,38 +21,39 @@ def memory(database_url: str) -> Iterator[Memory]:
         yield opened
 
 
-@pytest.mark.parametrize("question", QUESTIONS, ids=ascii)
-def test_a_context_is_composed_and_gives_the_message_back_as_it_was(memory: Memory, question: str) -> None:
-    package = memory.compose_context("s", question, {"goal": question}, user_id="u")
-    assert package.user_message == question
-    assert storable(question) in package.text
-    memory.commit_turn("s", {"messages": [{"role": "user", "content": question}]}, user_id="u")
-    assert memory.compose_context("s", "And it?", user_id="u", dry_run=True).recent_turns
+def test_a_context_is_composed_and_gives_the_message_back_as_it_was(memory: Memory) -> None:
+    for question in QUESTIONS:
+        package = memory.compose_context("s", question, {"goal": question}, user_id="u")
+        assert package.user_message == question
+        assert storable(question) in package.text
+        memory.commit_turn("s", {"messages": [{"role": "user", "content": question}]}, user_id="u")
+        assert memory.compose_context("s", "And it?", user_id="u", dry_run=True).recent_turns
 
 
-@pytest.mark.parametrize("question", QUESTIONS, ids=ascii)
-def test_it_is_planned_and_the_plan_carried_out(memory: Memory, question: str) -> None:
-    plan = memory.plan(question, user_id="u", agent_state={"topic": question})
-    assert plan.message == storable(question)
-    memory.retrieve(plan)
-    memory.search(question, user_id="u")
+@pytest.mark.both_databases
+def test_it_is_planned_and_the_plan_carried_out(memory: Memory) -> None:
+    for question in QUESTIONS:
+        plan = memory.plan(question, user_id="u", agent_state={"topic": question})
+        assert plan.message == storable(question)
+        memory.retrieve(plan)
+        memory.search(question, user_id="u")
 
 
-@pytest.mark.parametrize("question", QUESTIONS, ids=ascii)
-def test_a_plan_of_a_callers_own_may_hold_it_too(memory: Memory, question: str) -> None:
-    plan = {"message": question, "queries": [{"text": question}], "entities": [question], "scope": {"user_id": "u"}}
-    memory.retrieve(plan)
-    memory.compose_context("s", "Hello.", user_id="u", plan=plan)
+def test_a_plan_of_a_callers_own_may_hold_it_too(memory: Memory) -> None:
+    for question in QUESTIONS:
+        plan = {"message": question, "queries": [{"text": question}], "entities": [question], "scope": {"user_id": "u"}}
+        memory.retrieve(plan)
+        memory.compose_context("s", "Hello.", user_id="u", plan=plan)
 
 
-@pytest.mark.parametrize("name", ["a\0b", "a\ud800b"], ids=ascii)
-def test_what_the_database_is_given_all_the_same_is_refused_in_our_terms(
-    memory: Memory, database_url: str, name: str
-) -> None:
-    if database_url.startswith("sqlite") and "\0" in name:
-        pytest.skip("SQLite takes it")
-    database = memory.stages.database
-    with pytest.raises(StorageRefused), database.transaction("default", "read") as unit:
-        find_session(unit, 1, name)
-    with pytest.raises(StorageRefused), database.transaction("default", "read") as unit:
-        unit.run(sa.select(items.c.id).where(items.c.id == name))
+@pytest.mark.both_databases
+def test_what_the_database_is_given_all_the_same_is_refused_in_our_terms(memory: Memory, database_url: str) -> None:
+    cases: list[str] = ["a\0b", "a\ud800b"]
+    for name in cases:
+        if database_url.startswith("sqlite") and "\0" in name:
+            pytest.skip("SQLite takes it")
+        database = memory.stages.database
+        with pytest.raises(StorageRefused), database.transaction("default", "read") as unit:
+            find_session(unit, 1, name)
+        with pytest.raises(StorageRefused), database.transaction("default", "read") as unit:
+            unit.run(sa.select(items.c.id).where(items.c.id == name))

@@ -4,8 +4,6 @@ import re
 from dataclasses import asdict
 from pathlib import Path
 
-import pytest
-
 from phronesis.compose.selection import COUNT_LIMIT, SHOWN_ALREADY, SLOT_BUDGET, TOTAL_BUDGET
 from phronesis.core.context import SLOTS, Budget
 
@@ -25,11 +23,9 @@ def test_the_slots_stand_in_their_order() -> None:
     assert tuple(rows[: len(SLOTS)]) == SLOTS
 
 
-@pytest.mark.parametrize(("name", "default"), asdict(Budget()).items())
-def test_every_budget_is_there_with_its_default(name: str, default: int) -> None:
-    assert f"| `{name}` | {default} |" in PAGE
+def test_every_budget_is_there_with_its_default() -> None:
+    assert [name for name, default in asdict(Budget()).items() if f"| `{name}` | {default} |" not in PAGE] == []
 
 
-@pytest.mark.parametrize("reason", [COUNT_LIMIT, SHOWN_ALREADY, SLOT_BUDGET, TOTAL_BUDGET])
-def test_every_reason_is_there(reason: str) -> None:
-    assert f"`{reason}`" in PAGE
+def test_every_reason_is_there() -> None:
+    assert all(f"`{reason}`" in PAGE for reason in (COUNT_LIMIT, SHOWN_ALREADY, SLOT_BUDGET, TOTAL_BUDGET))

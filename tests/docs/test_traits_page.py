@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pydantic
-import pytest
 
 from phronesis.config import TraitRules, load_settings
 from phronesis.core import confidence
@@ -52,10 +51,10 @@ def test_its_python_runs_in_order() -> None:
         exec(compile(block, "traits.md", "exec"), told)  # noqa: S102 - our own words
 
 
-@pytest.mark.parametrize("name", ["reflect", "reflect_questions", "special_reflection"])
-def test_a_prompt_stands_there_letter_by_letter(name: str) -> None:
-    assert prompt(name) in blocks("text")
-    assert f"`models/prompts/{name}.md`" in PAGE
+def test_prompts_stand_there_letter_by_letter() -> None:
+    for name in ("reflect", "reflect_questions", "special_reflection"):
+        assert prompt(name) in blocks("text")
+        assert f"`models/prompts/{name}.md`" in PAGE
 
 
 def members(form: type[pydantic.BaseModel]) -> list[str]:
@@ -110,9 +109,8 @@ def test_every_trigger_is_there_with_its_figure() -> None:
     assert f"{strength.HOURS_DUE:g} hours" in said["elapsed"]
 
 
-@pytest.mark.parametrize(
-    ("name", "figures"),
-    [
+def test_every_constant_stands_beside_its_name() -> None:
+    cases: list[tuple[str, list[float]]] = [
         ("FIRST_CONFIDENCE", [strength.FIRST_CONFIDENCE]),
         ("PROMOTED_CONFIDENCE", [strength.PROMOTED_CONFIDENCE, strength.PROMOTING_CYCLES]),
         ("RISE", [upgrades.RISE]),
@@ -125,14 +123,15 @@ def test_every_trigger_is_there_with_its_figure() -> None:
             [confidence.DISSOLVED_BELOW, confidence.EMERGING_FROM, confidence.ESTABLISHED_FROM, confidence.CORE_ABOVE],
         ),
         ("DOUBTFUL_SHARE", [contradictions.DOUBTFUL_SHARE]),
-    ],
-)
-def test_every_constant_stands_beside_its_name(name: str, figures: list[float]) -> None:
-    (told,) = [figure for _, figure, code in rows("## The mathematics") if name in names(code)]
-    assert all(
-        re.search(rf"(?<![\d.]){re.escape(f'{figure:.2f}')}(?!\d)|(?<![\d.]){re.escape(f'{figure:g}')}(?![\d])", told)
-        for figure in figures
-    )
+    ]
+    for name, figures in cases:
+        (told,) = [figure for _, figure, code in rows("## The mathematics") if name in names(code)]
+        assert all(
+            re.search(
+                rf"(?<![\d.]){re.escape(f'{figure:.2f}')}(?!\d)|(?<![\d.]){re.escape(f'{figure:g}')}(?![\d])", told
+            )
+            for figure in figures
+        )
 
 
 def test_the_other_figures_are_the_codes() -> None:

@@ -100,13 +100,6 @@ def test_each_row_is_told_of_and_none_stops_the_others(call: Any, bank: str, tmp
     assert call("rebuild", "--verify").code == 0
 
 
-def test_a_row_that_cannot_be_read_tells_its_run_where_it_names_one(call: Any, tmp_path: Path) -> None:
-    told = tmp_path / "told.jsonl"
-    rows = [{"run_id": "r1", "feedback": {"products": 1}}, {"run_id": 7, "raw": "x"}, [1]]
-    assert call("batch", "-", "--user", "lin", "--report", str(told), stdin=written(rows)).code == 1
-    assert [json.loads(line)["run_id"] for line in told.read_text("utf-8").splitlines()] == ["r1", None, None]
-
-
 def test_a_dry_run_says_the_same_and_writes_nothing(call: Any, bank: str, tmp_path: Path, store: str) -> None:
     told = tmp_path / "told.jsonl"
     before = rows_of(store)
@@ -139,35 +132,6 @@ def test_a_list_a_byte_order_mark_and_other_ends_of_lines(call: Any, bank: str) 
     again = call("batch", "-", "--user", "lin", "--json", stdin=windows).json
     assert (again["runs"], again["learns"]) == ({"known": 3}, {"known": 3})
     assert standing(call, bank) == (["r0", "r1", "r2"], [])
-
-
-def test_what_is_no_row_at_all(call: Any, tmp_path: Path) -> None:
-    told = tmp_path / "told.jsonl"
-    bad = [b'{"raw": "\xff"}', b'{"raw": "a\x00"}', b"{", b'{"raw": "' + b"x" * 1_000_000 + b'"}']
-    done = call("batch", "-", "--report", str(told), stdin=b"\n".join(bad))
-    assert done.code == 1
-    assert [row[4] for row in report(told)] == [("input.invalid", "row")] * 3 + [None]
-    assert call("batch", "-", stdin=b"").out == "0 rows, 0 of them failed\n"
-    many = call("batch", "-", stdin=b"{}\n" * 25)
-    assert many.err.splitlines()[-1] == "and 5 more; --report FILE lists them"
-
-
-def test_what_was_taken_back_stays_so(call: Any, bank: str) -> None:
-    rows = written([{"run_id": "r1", "output": OUTPUT, "feedback": came(0.7)}])
-    call("batch", "-", "--user", "lin", stdin=rows)
-    shown = call("runs", "show", "r1", "--user", "lin", "--json").json
-    call("rollback", shown["learned"][0])
-    assert call("batch", "-", "--user", "lin", stdin=rows).code == 0
-    assert standing(call, bank) == ([], [])
-    call("rollback", shown["entry_id"], "--cascade")
-    for more in ((), ("--dry-run",)):
-        refused = call("batch", "-", "--user", "lin", *more, stdin=rows)
-        assert refused.code == 1
-        assert "taken back" in refused.err
-    assert call("erase", shown["item_id"], "--yes").code == 0
-    for more in ((), ("--dry-run",)):
-        refused = call("batch", "-", "--user", "lin", *more, stdin=rows)
-        assert (refused.code, "[erased]" in refused.err) == (1, True)
 
 
 def test_mistakes_of_the_call(call: Any, tmp_path: Path) -> None:

@@ -1,6 +1,5 @@
 """``phronesis chat`` with scripted input, with a scripted server of models and with none."""
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -81,17 +80,6 @@ def test_a_model_that_is_away_is_one_line_and_what_was_said_is_kept(call: Any, t
     assert call("list", "--user", "lin", "--json").json == []
 
 
-def test_show_prints_the_context_before_the_answer_and_json_all_of_it(talk: Any, brain: Any) -> None:
-    with ModelServer(servers.chat("Hi.")) as server:
-        extra = brain(server.base_url)
-        assert talk("Hello", extra=(*extra, "--show")).out == "# User message\nHello\nHi.\n"
-        (line,) = talk("Hello again", extra=(*extra, "--json")).out.splitlines()
-    told = json.loads(line)
-    assert told["answer"] == "Hi."
-    assert told["context"][-1] == {"role": "user", "content": "Hello again"}
-    assert set(told) == {"answer", "context_id", "entry_id", "aliases", "citations", "context"}
-
-
 def test_why_quotes_the_sources_and_context_shows_what_was_sent(call: Any, talk: Any) -> None:
     call("add", "My cat is called Miso.", "--user", "lin", "--session", "old")
     told = talk("/why", "/context", "What is my cat called?", "/context", "/why")
@@ -131,12 +119,6 @@ def test_forget_by_citation_and_an_unknown_one(call: Any, talk: Any) -> None:
     assert all(len(line) < 200 for line in told.err.splitlines())
 
 
-def test_undo_takes_the_turn_out_of_the_next_context(talk: Any) -> None:
-    told = talk("The code is 4711x.", "/undo", "Hello", "/etc/hosts is a path, no command")
-    assert told.out.count("4711x") == 1
-    assert told.out.endswith("# User message\n/etc/hosts is a path, no command\n")
-
-
 def test_ctrl_c_ends_the_prompt_and_only_interrupts_an_answer(
     call: Any, talk: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -160,9 +142,3 @@ def test_ctrl_c_ends_the_prompt_and_only_interrupts_an_answer(
 
     monkeypatch.setattr(sys, "stdin", Terminal())
     assert list(_lines()) == []
-
-
-def test_without_a_session_a_new_one_is_begun(call: Any) -> None:
-    assert call("chat", "--user", "lin", stdin=b"Hello\n").code == 0
-    (session,) = call("sessions", "--user", "lin", "--json").json
-    assert session["session_id"].startswith("chat-2")

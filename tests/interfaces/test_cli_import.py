@@ -24,8 +24,3 @@ def test_what_could_not_be_taken_in_is_told(call: Any, tmp_path: Path) -> None:
     shown = call("import", str(exports.written(tmp_path / "all.json", late)), "--format", "mem0")
     assert shown.code == 1
     assert "mem0:b: occurred_at" in shown.err
-
-
-def test_options_of_another_format_are_refused(call: Any, tmp_path: Path) -> None:
-    assert call("import", str(tmp_path / "log.jsonl"), "--dry-run").code == 2
-    assert call("import", str(tmp_path / "log.jsonl"), "--user", "lin").code == 2

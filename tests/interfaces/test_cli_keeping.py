@@ -6,11 +6,9 @@ from typing import Any
 
 import pytest
 
-from phronesis.core.results import Check, DoctorReport, RebuildResult
+from phronesis.core.results import RebuildResult
 from phronesis.errors import NotFound
 from phronesis.memory import Memory
-
-NOBODY = "00000000-0000-5000-8000-000000000000"
 
 
 @pytest.fixture
@@ -40,12 +38,6 @@ def test_rederive(call: Any, tea: str) -> None:
     assert shown.code == 0
     assert shown.out.startswith("added: 0\nchanged: 0\nvanished: 0\nto take it back: phronesis rollback ")
     assert call("rederive", "--user", "nobody").code == 1
-
-
-def test_retry_of_what_did_not_fail(call: Any, tea: str) -> None:
-    entry = call("get", tea, "--json").json["entry_id"]
-    assert call("retry", entry).code == 1
-    assert call("retry", NOBODY).code == 1
 
 
 def test_export_and_import(call: Any, tea: str, tmp_path: Path) -> None:
@@ -86,15 +78,6 @@ def test_doctor_prints_the_policy_in_force(call: Any, tmp_path: Path) -> None:
     assert f"{path}, line 2: unknown field 'retentoin'; did you mean 'retention'?" in wrong.out
 
 
-def test_doctor_names_the_remedy(call: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    checks = (Check("chain", ok=True, detail="whole"), Check("disk", ok=False, detail="full", remedy="make room"))
-    monkeypatch.setattr(Memory, "doctor", lambda _: DoctorReport(checks))
-    shown = call("doctor")
-    assert shown.code == 1
-    assert shown.out == "ok     chain  whole\nERROR  disk   full\n         make room\n"
-    assert not json.loads(call("doctor", "--json").out)["ok"]
-
-
 def test_reembed(call: Any, tea: str) -> None:
     assert "1 vectors made; searches use hashing" in call("reembed", "hashing").out
     assert call("reembed", "nonsense").code == 2
@@ -124,17 +107,6 @@ def test_erase_asks_first(call: Any, tea: str) -> None:
     assert call("get", tea).code == 0
     assert call("erase", tea, stdin=b"y\n").code == 0
     assert call("get", tea).code == 1
-
-
-def test_erase_asks_nobody_who_named_nothing(call: Any, tea: str) -> None:
-    for wrong in ((), ("nonsense",), (tea, "--user", "lin")):
-        outcome = call("erase", *wrong, stdin=b"")
-        assert (outcome.code, "Erase?" in outcome.err) == (2, False)
-
-
-def test_erase_needs_one_thing(call: Any, tea: str) -> None:
-    assert call("erase", "--yes").code == 2
-    assert call("erase", tea, "--user", "lin", "--yes").code == 2
 
 
 def test_worker_does_what_is_left(call: Any, tea: str) -> None:

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from phronesis import Memory
 
 
@@ -22,12 +20,7 @@ def test_a_key_is_made_listed_and_revoked(call: Any, store: str) -> None:
     assert [one["revoked_at"] is None for one in call("keys", "list", "--json").json] == [False]
 
 
-def test_a_key_as_json(call: Any) -> None:
-    made = call("keys", "create", "--role", "read", "--label", "x", "--json").json
-    assert made["token"].startswith("phr_")
-    assert (made["key"]["role"], made["key"]["actor"]) == ("read", "agent")
-
-
-@pytest.mark.parametrize("arguments", [("create",), ("create", "--role", "owner", "--label", "x"), ("revoke", "x")])
-def test_wrong_use(call: Any, arguments: tuple[str, ...]) -> None:
-    assert call("keys", *arguments).code == 2
+def test_wrong_use(call: Any) -> None:
+    cases: list[tuple[str, ...]] = [("create",), ("create", "--role", "owner", "--label", "x"), ("revoke", "x")]
+    for arguments in cases:
+        assert call("keys", *arguments).code == 2

@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-ORDERS = "Next: try 2:1."
-
 
 @pytest.fixture
 def file(tmp_path: Path) -> str:
@@ -33,15 +31,3 @@ def test_a_file_is_shown_then_rewritten_then_known(call: Any, file: str) -> None
     assert again["counts"] == {"already": 2}
     assert [one["source"] for one in again["sources"]] == ["one", "two"]
     assert len(call("list", "--namespace", "lab", "--kind", "reasoning", "--json").json) == 2
-
-
-def test_what_was_refused_gives_an_exit_code_and_its_rules(call: Any) -> None:
-    call("add", ORDERS, "--kind", "procedure", "--user", "lin")
-    refused = call("migrate-memories", "--user", "lin", "--kind", "procedure")
-    assert refused.code == 1
-    assert "left as they were" in refused.out
-    assert "no_claim" in refused.out
-    assert refused.out.endswith("1 left as they were\n")
-    assert call("migrate-memories", "--user", "lin", "--kind", "fact").out == "there is nothing to rewrite\n"
-    wrong = call("migrate-memories", "-", stdin=b"[7]")
-    assert (wrong.code, "number 1 must be a JSON object" in wrong.err) == (2, True)

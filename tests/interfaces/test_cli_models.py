@@ -55,12 +55,3 @@ def test_a_model_that_is_away_is_said_on_stderr_and_changes_no_output(call: Any,
     )
     told = call("add", "Carol is here", "--user", "u", "--policy", policy, "--json")
     assert told.json["degraded"][0]["role"] == "extract"
-
-
-def test_a_mistake_in_the_file_is_told_with_its_line(call: Any, tmp_path: Path) -> None:
-    path = tmp_path / "brain.yml"
-    path.write_text("version: 1\nroles:\n  extract: {gateway: nowhere, model: m}\n", encoding="utf-8")
-    told = call("search", "tea", "--policy", str(path))
-    assert told.code == 2
-    assert "line 3" in told.err
-    assert "gateway" in told.err

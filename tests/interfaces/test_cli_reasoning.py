@@ -1,7 +1,6 @@
 """The commands of the reasoning bank, and the usual ones on items of it."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,14 +21,6 @@ def added(call: Any) -> str:
     """Return the id of an item that was added."""
     identity: str = call("add", "-", "--kind", "reasoning", "--user", "lin", "--json", stdin=LAWFUL.encode()).json["id"]
     return identity
-
-
-def test_a_lawful_block_passes(call: Any, tmp_path: Path) -> None:
-    (tmp_path / "block.txt").write_text(LAWFUL, "utf-8")
-    checked = call("check-claims", str(tmp_path / "block.txt"))
-    assert (checked.code, checked.out, checked.err) == (0, "lawful\n", "")
-    assert call("check-claims", "--json", stdin=LAWFUL.encode()).json == []
-    assert not (tmp_path / "cli.db").exists()  # no store is opened for it
 
 
 def test_what_is_broken_is_listed_with_its_place(call: Any) -> None:
@@ -66,12 +57,6 @@ def test_the_usual_commands_work_on_it(call: Any, added: str) -> None:
     call("rollback", last["delta_id"])
     assert "Copper" in call("get", added, "--json").json["content"]
     assert call("list", "--user", "lin", "--kind", "reasoning", "--json").json[0]["id"] == added
-
-
-def test_the_index_is_looked_at(call: Any, added: str) -> None:
-    shown = call("rebuild-claim-index").out
-    assert shown == "1 items with 1 claims, 2 search documents: nothing was wrong\n"
-    assert call("rebuild-claim-index", "--json").json["repaired"] == 0
 
 
 def test_what_an_outside_index_came_to_is_told(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,6 @@ import pytest
 
 import scripted_lessons as lessons
 from model_server import ModelServer, status
-from phronesis import Memory
 from phronesis.reasoning.catalysis.pubchem import Pace
 from pug_server import Pug
 
@@ -81,13 +80,6 @@ def test_a_model_judges_and_may_be_named_for_once(call: Any, item: str, file: st
     assert "one of the gateways (lab)" in wrong.err
 
 
-def test_what_was_read_is_shown(call: Any, item: str, file: str) -> None:
-    with Memory.open() as memory:
-        memory.mem_search("formate", user_id="lin", run_id="r2")
-    call("runs", "add", file, "--user", "lin")
-    assert f"read mem:{item} by mem_search\n        c1: With Cu–Zn" in call("runs", "show", "r2", "--user", "lin").out
-
-
 def test_feedback_from_standard_input(call: Any, file: str) -> None:
     call("runs", "add", file, "--user", "lin")
     said = {**FEEDBACK, "pros": "The fraction of formate is above 0.9.", "cons": "The total activity is at least 5."}
@@ -98,12 +90,13 @@ def test_feedback_from_standard_input(call: Any, file: str) -> None:
     assert "feedback" in call("runs", "list", "--user", "lin").out
 
 
-@pytest.mark.parametrize("text", ["[1]", "{not json}\n", '{"raw": "x"}\n[2]\n'])
-def test_what_is_no_run_is_a_mistake_of_the_call(call: Any, text: str) -> None:
-    done = call("runs", "add", "-", stdin=text.encode())
-    assert (done.code, done.out) == (2, "")
-    assert done.err.startswith("phronesis: file: ")
-    assert done.err.count("\n") == 1
+def test_what_is_no_run_is_a_mistake_of_the_call(call: Any) -> None:
+    cases: list[str] = ["[1]", "{not json}\n", '{"raw": "x"}\n[2]\n']
+    for text in cases:
+        done = call("runs", "add", "-", stdin=text.encode())
+        assert (done.code, done.out) == (2, "")
+        assert done.err.startswith("phronesis: file: ")
+        assert done.err.count("\n") == 1
 
 
 def test_mistakes(call: Any, file: str) -> None:
@@ -144,13 +137,6 @@ def test_a_modifier_is_reviewed(call: Any, pubchem: ModelServer) -> None:
     told = call("runs", "review", "m1", "--user", "lin", "--refresh", "--json").json
     assert (told["status"], told["cid"], told["has_carboxylate"]) == ("resolved", 517055, True)
     assert len(pubchem.requests) == 4
-
-
-def test_candidates_are_shown_where_a_name_means_several(call: Any, pubchem: ModelServer) -> None:
-    with_modifier(call, "glycine")
-    lines = call("runs", "review", "m1", "--user", "lin").out.splitlines()
-    assert lines[0] == "glycine: unresolved (ambiguous)"
-    assert [line.split()[:3] for line in lines[2:4]] == [["CID", "750", "true"], ["CID", "5257127", "false"]]
 
 
 @pytest.mark.parametrize(("modifier", "told"), [(None, "no modifier: unresolved (no_modifier)"),

@@ -11,11 +11,8 @@ import pytest
 
 from model_server import ModelServer, status
 from phronesis import Memory
-from phronesis.interfaces.cli import traits
 from phronesis.traits.by_rules import RULES_VERSION
-from phronesis.traits.contradictions import FACETS
-from phronesis.traits.laws.records import CONTEXTS, RANKS, Trait
-from phronesis.traits.search import SUBTYPES
+from phronesis.traits.laws.records import Trait
 from scripted_reflections import Script, policy
 
 SAID = "I went running along the river this morning."
@@ -51,11 +48,6 @@ def trait(store: str, weeks: Weeks) -> Trait:
             memory.reflect("lin")
         (found,) = memory.get_user_traits("lin")
     return found
-
-
-def test_the_words_are_those_of_traits() -> None:
-    assert (traits.STAGES, traits.SUBTYPES) == (RANKS, SUBTYPES)
-    assert (traits.CONTEXTS, traits.FACETS) == (CONTEXTS, FACETS)
 
 
 def test_from_memories_to_a_trait(call: Any) -> None:
@@ -241,16 +233,6 @@ def test_sides_and_upgrades_are_shown(
     assert "because     both" in made
     assert made.count("\nmade of\n") == 1
     assert f"mem:{script.ids['careful']}  emerging" in made
-
-
-def test_what_was_not_there_then_is_left_out(
-    call: Any, store: str, model: tuple[ModelServer, Script, str], weeks: Weeks
-) -> None:
-    _, script, brain = model
-    told(script, store, brain, weeks)
-    before = (weeks.now - timedelta(days=2, hours=12)).isoformat()
-    assert "\npart of\n" in call("traits", "show", script.ids["careful"]).out
-    assert "\npart of\n" not in call("traits", "show", script.ids["careful"], "--as-of", before).out
 
 
 def test_mistakes(call: Any, trait: Trait) -> None:

@@ -124,11 +124,12 @@ def test_a_key_opens_its_own_tenant(client: TestClient, memory: Memory) -> None:
     assert client.get("/api/v1/memories").json()["items"] == []
 
 
-@pytest.mark.parametrize("given", ["Basic YTpi", "Bearer", "Bearer sk-1234", "phr_x"])
-def test_what_is_no_key_is_refused_where_none_is_asked_for_too(client: TestClient, given: str) -> None:
-    refused = client.get("/api/v1/memories", headers={"Authorization": given})
-    assert refused.status_code == 401
-    assert "sk-1234" not in refused.text
+def test_what_is_no_key_is_refused_where_none_is_asked_for_too(client: TestClient) -> None:
+    cases: list[str] = ["Basic YTpi", "Bearer", "Bearer sk-1234", "phr_x"]
+    for given in cases:
+        refused = client.get("/api/v1/memories", headers={"Authorization": given})
+        assert refused.status_code == 401
+        assert "sk-1234" not in refused.text
 
 
 def test_a_name_that_is_not_the_servers_is_refused(memory: Memory, client: TestClient) -> None:

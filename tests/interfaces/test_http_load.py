@@ -23,8 +23,9 @@ def test_a_server_is_measured(sqlite_url: str, call: Any) -> None:
         assert len(memory.get_all(user_id="u0", limit=50)) >= 2
 
 
-@pytest.mark.parametrize("wrong", [{"clients": 0}, {"clients": 5_000}, {"seconds": 10_000.0}, {"memories": 10**9}])
-def test_it_is_bounded(wrong: dict[str, Any]) -> None:
-    with pytest.raises(InputError) as refusal:
-        run_http_load(**wrong)
-    assert refusal.value.field == next(iter(wrong))
+def test_it_is_bounded() -> None:
+    cases: list[dict[str, Any]] = [{"clients": 0}, {"clients": 5_000}, {"seconds": 10_000.0}, {"memories": 10**9}]
+    for wrong in cases:
+        with pytest.raises(InputError) as refusal:
+            run_http_load(**wrong)
+        assert refusal.value.field == next(iter(wrong))

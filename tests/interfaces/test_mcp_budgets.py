@@ -66,7 +66,14 @@ def tokens(result: CallToolResult) -> int:
 
 
 @pytest.mark.parametrize("structured", [False, True])
-@pytest.mark.parametrize("budget", [90, 250, 600, 2_000, None])
+@pytest.mark.parametrize(
+    "budget",
+    [
+        90,
+        600,
+        None,
+    ],
+)
 def test_no_read_tool_gives_more_than_its_budget(
     full: tuple[Memory, dict[str, dict[str, Any]]], budget: int | None, structured: bool
 ) -> None:
@@ -102,17 +109,24 @@ def test_what_is_left_out_is_said_and_a_page_goes_on_where_it_ended(
     assert len(seen) == len(set(seen)) == len(memory.get_all(user_id="u", kinds=["message"], limit=1_000))
 
 
-@pytest.mark.parametrize("budget", [60, 75, 90, 120, 150, 200])
-def test_a_cursor_is_whole_or_not_there(full: tuple[Memory, dict[str, dict[str, Any]]], budget: int) -> None:
-    memory, _ = full
-    with Talk(make_mcp(memory, Options(user_id="u", tools="all", structured=False))) as talk:
-        page = talk.text("list_memories", limit=30, kinds=["message"], token_budget=budget)
-        assert count(page) <= budget
-        _, more, cursor = page.rpartition("cursor=")
-        if more:
-            assert talk.text("list_memories", limit=30, kinds=["message"], token_budget=2_000, cursor=cursor.strip())
-        else:
-            assert "larger token_budget" in page
+def test_a_cursor_is_whole_or_not_there(full: tuple[Memory, dict[str, dict[str, Any]]]) -> None:
+    cases: list[int] = [
+        60,
+        90,
+        200,
+    ]
+    for budget in cases:
+        memory, _ = full
+        with Talk(make_mcp(memory, Options(user_id="u", tools="all", structured=False))) as talk:
+            page = talk.text("list_memories", limit=30, kinds=["message"], token_budget=budget)
+            assert count(page) <= budget
+            _, more, cursor = page.rpartition("cursor=")
+            if more:
+                assert talk.text(
+                    "list_memories", limit=30, kinds=["message"], token_budget=2_000, cursor=cursor.strip()
+                )
+            else:
+                assert "larger token_budget" in page
 
 
 def test_a_context_tells_programs_its_id_and_a_model_its_text_alone(

@@ -1,13 +1,11 @@
 """The benchmark of pages asks for every page that can be opened."""
 
 import re
-from typing import Any
 
 import pytest
 from fastapi import FastAPI
 
 from app_routes import routes
-from phronesis.errors import InputError
 from phronesis.interfaces.authentication import Admission
 from phronesis.interfaces.web.mounting import mount
 from phronesis.memory import Memory
@@ -35,10 +33,3 @@ def _paths() -> set[str]:
     with Memory.open("sqlite://", policy={"embedder": "none"}) as memory:
         mount(app, Admission(memory, keys_required=False))
     return {one.path for one in routes(app.routes) if "GET" in (one.methods or ())}
-
-
-@pytest.mark.parametrize("wrong", [{"memories": 10}, {"memories": 10**9}, {"calls": 0}])
-def test_a_count_that_cannot_be_measured_is_refused(wrong: dict[str, Any]) -> None:
-    (name,) = wrong
-    with pytest.raises(InputError, match=name):
-        run_page_scale(**wrong)

@@ -52,13 +52,6 @@ def test_the_policy_says_which_tools_models_are_offered(memory: Memory) -> None:
         make_server_app(memory, Serving(mcp_tools=("recall",)))
 
 
-def test_a_server_that_is_started_again_answers_again(memory: Memory) -> None:
-    app = make_server_app(memory, Serving())
-    for _ in range(2):
-        with served_api(app) as address, Talk(f"{address}/mcp") as talk:
-            assert FACT in talk.text("search_memories", query="How many bar?")
-
-
 def test_the_same_key_bounds_every_face(memory: Memory) -> None:
     tenant = memory.for_tenant("keyed")
     tenant.add("The kiln in hall 3 stays below 900 degrees.", kind="fact")

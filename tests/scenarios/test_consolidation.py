@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from custom_store import open_with
-from phronesis.conversation import consolidation
 from phronesis.conversation import handlers as conversation
 from phronesis.core.items import Item
 from phronesis.memory import Memory
@@ -99,6 +98,7 @@ def test_erasing_the_first_to_say_it_leaves_it_to_the_second(memory: Memory) -> 
     assert [source.session_id for source in memory.explain(item.id).sources] == ["s2"]
 
 
+@pytest.mark.both_databases
 def test_the_story_is_the_same_on_another_machine_and_without_its_extractor(memory: Memory, tmp_path: Path) -> None:
     for text in [*STORY, "No, I live in Ouagadougou"]:
         say(memory, text)
@@ -115,13 +115,6 @@ def test_the_story_is_the_same_on_another_machine_and_without_its_extractor(memo
     assert memory.rebuild().equal
 
 
-def test_deriving_anew_changes_nothing(memory: Memory) -> None:
-    for text in STORY:
-        say(memory, text)
-    result = memory.rederive(user_id="alice")
-    assert (result.added, result.changed, result.vanished) == ((), (), ())
-
-
 def test_taking_back_the_last_of_three_restores_the_second(memory: Memory) -> None:
     say(memory, "I live in Ouagadougou")
     second = say(memory, "I live in Antananarivo")[1]
@@ -129,11 +122,3 @@ def test_taking_back_the_last_of_three_restores_the_second(memory: Memory) -> No
     memory.rollback(last[0].entry_id)
     assert held(memory) == {("home_city", "antananarivo")}
     assert memory.get(second.id).valid_to is None
-
-
-def test_turns_that_state_nothing_read_nothing_more(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    def never(*_args: Any, **_more: Any) -> Any:
-        raise AssertionError("nothing was stated")
-
-    monkeypatch.setattr(consolidation, "Names", never)
-    assert [item.kind for item in say(memory, "How is the weather?")] == ["message"]

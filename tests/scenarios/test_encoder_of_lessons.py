@@ -110,10 +110,3 @@ def test_errors_of_two_kinds_are_two_lessons_however_alike_they_are_told(monkeyp
         found = [one for one in new if one.cluster_info["method"] == "average link"]  # and not one by a view
         told = sorted(sorted({kind[event] for event, _ in one.members}) for one in found)
         assert told == [["maximum recursion depth has been reached"], ["type mismatch"]]
-
-
-def test_it_stands_beside_the_encoder_that_it_was_loaded_with_alone() -> None:
-    own, other, one = HashingEmbedder(), Backwards(), Taught()
-    embedders = Embedders(own, of_lessons=[one])
-    assert (embedders.of_lessons(own), embedders.of_lessons(other)) == ((one,), ())
-    assert (embedders.all_beside(own), embedders.all_beside(other)) == ([one], [])

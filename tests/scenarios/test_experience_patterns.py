@@ -40,7 +40,6 @@ LONG = (
     ),
 )
 RETRIED = "Retried the flaky browser test three times in the merge queue until it went green"
-SLEPT = "Put a sleep of ten seconds into the flaky browser test of the merge queue until it went green"
 
 
 @pytest.fixture
@@ -68,18 +67,6 @@ def flaky(memory: Memory, attempt: str, number: int) -> str:
     return tell(memory, attempt=f"{attempt}, run {number}", result="A race between two workers reached production")
 
 
-def test_one_situation_with_different_attempts_is_a_pattern_of_its_view(memory: Memory) -> None:
-    events = stuck(memory)
-    memory.aggregate()
-    (pattern,) = [one for one in learned(memory) if set(events) <= {member for member, _ in one.members}]
-    assert "situation" in pattern.view.split("+")
-    assert "attempt" not in pattern.view.split("+")
-    assert pattern.cluster_info["cohesion"]["situation"] > pattern.cluster_info["cohesion"]["attempt"]
-    assert pattern.cluster_info["size"] == len(events) == len(pattern.members)
-    assert pattern.cluster_info["centre"] in events
-    assert pattern.cluster_info["method"].startswith("average link")
-
-
 def test_a_pattern_of_one_view_stands_beside_those_of_the_whole(memory: Memory) -> None:
     for number in range(40):  # a lane with other matters, so that words are as rare as they are
         words = [f"matter{number}x{n}" for n in range(24)]
@@ -99,17 +86,6 @@ def test_a_pattern_of_one_view_stands_beside_those_of_the_whole(memory: Memory) 
     assert [one.id for one in told.changed] == [beside.id]
     assert told.mapping[again] == [beside.id]
     assert memory.rebuild(verify=True).equal
-
-
-def test_a_success_is_in_no_pattern_of_failures(memory: Memory) -> None:
-    events = stuck(memory)
-    done = tell(
-        memory, "success", situation=STUCK, attempt="Replaced the torn page from the standby", result="Restored"
-    )
-    memory.aggregate()
-    for pattern in learned(memory):
-        members = {member for member, _ in pattern.members}
-        assert not (done in members and members & set(events))
 
 
 def test_one_failure_among_many_events_speaks_against_the_successes_that_it_is_like(memory: Memory) -> None:
@@ -175,17 +151,6 @@ def test_patterns_keep_their_ids_and_a_replay_gives_them_again(memory: Memory) -
     assert (list(again.new), list(again.retired)) == ([], [])
     assert {one.id for one in learned(memory)} == set(before)
     assert memory.rebuild(verify=True).equal
-
-
-def test_a_pattern_says_in_words_what_to_avoid(memory: Memory) -> None:
-    for number in range(3):
-        flaky(memory, SLEPT, number)
-    memory.aggregate()
-    (pattern,) = learned(memory)
-    assert pattern.outcome == "failure"
-    assert pattern.recommendation.startswith("Avoid: Put a sleep of ten seconds")
-    assert {"flaky", "browser", "merge", "queue"} & set(pattern.signature["terms"])
-    assert pattern.view == "attempt+result"
 
 
 def test_situations_and_attempts_are_crossed_beside_the_patterns_of_the_whole(memory: Memory) -> None:

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from phronesis.errors import InputError
 from phronesis.experience.laws.records import ForgetResult
 from tried_events import USER, Tried, trying
 
@@ -31,12 +30,6 @@ def live(tried: Tried, kind: str) -> set[str]:
     return {item.id for item in tried.memory.get_all(user_id=USER, kinds=[kind], limit=1000)}
 
 
-def test_nothing_is_forgotten_of_what_is_new(tried: Tried) -> None:
-    assert forget(tried, dry_run=True) == ForgetResult(None, (), {}, dry_run=True)
-    done = forget(tried)
-    assert (done.rows, done.counts, done.dry_run) == ((), {}, False)
-
-
 def test_a_dry_run_shows_exactly_what_the_real_one_does_and_changes_nothing(tried: Tried) -> None:
     seen = []
     for days in (110, 100, 60):
@@ -58,6 +51,7 @@ def test_a_dry_run_shows_exactly_what_the_real_one_does_and_changes_nothing(trie
     assert "delete" in third
 
 
+@pytest.mark.both_databases
 def test_an_event_is_downweighted_then_archived_then_deleted_and_stays_traceable(tried: Tried) -> None:
     tried.try_(("token", 9), attempt="A lonely walk along the harbour", result="cold feet")
     event = tried.events["token/9"]
@@ -102,17 +96,6 @@ def test_a_machines_word_fades_sooner_and_what_is_used_or_useful_later(tried: Tr
     assert tried.memory.get(shown).data["use"]["count"] == 1
 
 
-def test_what_is_said_to_be_incorrect_is_downweighted_at_once_and_restored_when_that_is_taken_back(
-    tried: Tried,
-) -> None:
-    event = tried.events["bread/0"]
-    said = tried.memory.feedback(event, "incorrect", actor="bob")
-    assert actions(forget(tried)) == {event: "downweight"}
-    tried.memory.rollback(said.entry_id)
-    [row] = forget(tried).rows
-    assert (row.action, row.before["weight"], row.after["weight"]) == ("restore", 0.5, 1.0)
-
-
 def test_what_supports_a_living_principle_and_what_is_pinned_stay(tried: Tried) -> None:
     pattern = tried.pattern("token")
     principle = tried.principle("Refresh tokens first", [pattern.id])
@@ -149,47 +132,6 @@ def test_a_living_pattern_keeps_the_events_that_it_cannot_do_without_and_counts_
     tried.memory.aggregate(user_id=USER)
     now = tried.again(pattern.id)
     assert {one for one, _ in now.members} == {*(one for one, _ in pattern.members), tried.events["scales/8"]}
-
-
-def test_what_somebody_brings_back_counts_as_used(tried: Tried) -> None:
-    tried.clock.pass_days(300)
-    forget(tried)
-    event = tried.events["bread/0"]
-    assert tried.memory.get(event).status == "archived"
-    tried.memory.unarchive(event)
-    assert actions(forget(tried))[event] == "restore"
-    assert forget(tried).rows == ()
-    assert event in live(tried, "l1")
-
-
-def test_a_rollback_brings_back_what_was_forgotten_and_what_had_been_seen(tried: Tried) -> None:
-    tried.clock.pass_days(90)
-    shown = tried.memory.search("violin scales", user_id=USER, limit=1)[0].item.id
-    tried.clock.pass_days(30)
-    before = {one: tried.memory.get(one) for one in tried.events.values()}
-    done = forget(tried)
-    assert done.counts["downweight"] > 0
-    assert done.entry_id is not None
-    tried.memory.rollback(done.entry_id)
-    for one, item in before.items():
-        now = tried.memory.get(one)
-        assert (now.status, now.data, now.ended) == (item.status, item.data, item.ended)
-    again = forget(tried)
-    assert actions(again) == actions(done)
-    assert tried.memory.get(shown).data["use"]["count"] == 1
-
-
-def test_kinds_and_the_policy_narrow_it(database_url: str) -> None:
-    policy = {"experience": {"forget": {"kinds": ["l1", "pattern"], "half_life_days": 1, "keep_sources": ["manual"]}}}
-    with trying(database_url, policy) as tried:
-        tried.memory.ingest({"attempt": "Recompiled", "source_type": "run", "source_ref": "r"}, user_id=USER)
-        tried.clock.pass_days(100)
-        assert {row.kind for row in forget(tried, kinds=["pattern"], dry_run=True).rows} == {"pattern"}
-        assert forget(tried).counts == {"archive": 5}  # four patterns, and the run
-        for wrong in ("l1", ["principle"], ["trait"], [], 3):
-            with pytest.raises(InputError, match="pattern, l1") as caught:
-                forget(tried, kinds=wrong)
-            assert caught.value.field == "kinds"
 
 
 def test_the_same_call_again_is_one_entry_and_others_lanes_are_left_alone(tried: Tried) -> None:

@@ -225,22 +225,6 @@ def test_unarchive_brings_back_and_counts_as_use(told: Told) -> None:
     assert told.forget().rows == ()
 
 
-def test_a_rollback_brings_everything_back_and_what_was_shown_counts_again(told: Told) -> None:
-    fact, other = told.state("The attic key is brass.", subject="key"), told.state("Bo likes jazz.", subject="Bo")
-    told.memory.search("attic key brass", user_id=USER, limit=1)
-    told.clock.pass_days(750)
-    before = {one: told.memory.get(one) for one in (fact, other)}
-    first = told.forget()
-    assert first.entry_id is not None
-    assert told.memory.get(fact).data["use"]["count"] == 1
-    told.memory.rollback(first.entry_id)
-    for one, item in before.items():
-        now = told.memory.get(one)
-        assert (now.status, now.data, now.ended) == (item.status, item.data, item.ended)
-    assert told.forget().rows == first.rows
-    assert told.memory.get(fact).data["use"]["count"] == 1
-
-
 def test_feedback_on_a_memory_moves_how_long_it_is_retained(told: Told) -> None:
     useful, doubted, plain = (told.state(text, subject=text[:4]) for text in ("Oaks grow", "Elms fall", "Ivy climbs"))
     told.memory.feedback(useful, "useful", actor="bob")
@@ -265,6 +249,7 @@ def test_kinds_a_session_and_an_agent_narrow_it(told: Told) -> None:
     assert ids(told.forget(kinds=["message", "fact"])) == {there: "archive"}
 
 
+@pytest.mark.both_databases
 def test_one_call_moves_so_many_and_the_next_goes_on(database_url: str) -> None:
     with telling(database_url, at_once=2) as told:
         for n in range(5):

@@ -1,6 +1,5 @@
 """What was tried, taken in: records and raw sources become events that say where they stand and who wrote them."""
 
-import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -38,13 +37,6 @@ def test_what_nothing_decides_is_unknown(memory: Memory) -> None:
     assert (event.label, meta.signals, event.field_origin) == ("unknown", (), {"attempt": "human"})
 
 
-def test_a_given_label_stands_whatever_was_observed(memory: Memory) -> None:
-    ((event, _),) = memory.ingest(
-        {"attempt": "x", "source_ref": "r", "label": "success", "observations": {"exit_code": 1}}
-    )
-    assert (event.label, event.confidence) == ("success", 1.0)
-
-
 def test_many_are_one_entry_all_or_nothing(memory: Memory) -> None:
     good = {"attempt": "a", "source_ref": "r"}
     with pytest.raises(InputError, match="experience 1: attempt is missing") as refused:
@@ -66,13 +58,6 @@ def test_the_same_call_with_a_key_is_recorded_once(memory: Memory) -> None:
     assert [event.id for event, _ in again] == [event.id for event, _ in first]
     assert again.to_dict()["events"] == first.to_dict()["events"]
     assert again[:1] == first[:1]
-
-
-def test_what_is_not_waited_for_is_pending(memory: Memory) -> None:
-    later = memory.ingest({"attempt": "a", "source_ref": "r"}, wait=False)
-    assert (later.pending, len(later)) == (True, 0)
-    memory.flush()
-    assert len(list(memory.get_all(kinds=["l1"]))) == 1
 
 
 def test_attempts_of_an_episode_stand_in_order(memory: Memory) -> None:
@@ -115,27 +100,18 @@ def test_a_source_is_read_and_every_event_stands_in_its_lines(memory: Memory) ->
     assert memory.rebuild(verify=True).equal
 
 
-def test_a_text_without_a_name_is_found_by_its_entry(memory: Memory) -> None:
-    ((event, _), *_) = memory.ingest_source("Tried: oiled the hinge\nResult: it worked", source_type="manual")
-    assert event.source_ref is not None
-    assert event.source_ref.startswith(f"entry:{event.entry_id}#L1")
-    assert (event.field_origin["attempt"], event.trust.name) == ("human", "USER")
-
-
-@pytest.mark.parametrize(
-    ("given", "field"),
-    [
-        ({"source_type": "log"}, "text"), ({"text": "a", "path": "b", "source_type": "log"}, "text"),
-        ({"text": "a", "source_type": "tea leaves"}, "source_type"), ({"text": " ", "source_type": "log"}, "text"),
-        ({"path": "/nowhere/at all", "source_type": "log"}, "path"),
-        ({"text": "a", "source_type": "log", "occurred_at": "2030-01-01"}, "occurred_at"),
-        ({"text": "a", "source_type": "log", "source_ref": ""}, "source_ref"),
-    ],
-)  # fmt: skip
-def test_a_wrong_source_is_named(memory: Memory, given: dict[str, Any], field: str) -> None:
-    with pytest.raises(InputError) as refused:
-        memory.ingest_source(**given)
-    assert refused.value.field == field
+def test_a_wrong_source_is_named(memory: Memory) -> None:
+    cases: list[tuple[dict[str, Any], str]] = [
+            ({"source_type": "log"}, "text"),
+            ({"text": "a", "path": "b", "source_type": "log"}, "text"),
+            ({"text": "a", "source_type": "tea leaves"}, "source_type"),
+            ({"path": "/nowhere/at all", "source_type": "log"}, "path"),
+            ({"text": "a", "source_type": "log", "occurred_at": "2030-01-01"}, "occurred_at"),
+        ]  # fmt: skip
+    for given, field in cases:
+        with pytest.raises(InputError) as refused:
+            memory.ingest_source(**given)
+        assert refused.value.field == field
 
 
 def test_a_file_that_is_no_text_is_refused(memory: Memory, tmp_path: Path) -> None:
@@ -150,17 +126,6 @@ def test_a_file_that_is_no_text_is_refused(memory: Memory, tmp_path: Path) -> No
         memory.ingest_source(path=tmp_path / "large.log", source_type="log")
 
 
-def test_words_in_capitals_are_no_errors(memory: Memory) -> None:
-    said = [
-        ("user", "Answer with EXACTLY one word. In an EMERGENCY call the nurse."),
-        ("assistant", "OK. EXECUTION starts."),
-    ]
-    text = json.dumps([{"role": role, "content": content} for role, content in said])
-    ((event, _),) = memory.ingest_source(text=text, source_type="chat")
-    assert event.data.get("artifacts", []) == []
-    assert memory.rebuild(verify=True).equal
-
-
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
 def test_a_log_is_read_in_the_encoding_that_powershell_wrote(memory: Memory, tmp_path: Path, encoding: str) -> None:
     (tmp_path / "error.txt").write_bytes("ERROR disk is full\r\n".encode(encoding))
@@ -168,27 +133,20 @@ def test_a_log_is_read_in_the_encoding_that_powershell_wrote(memory: Memory, tmp
     assert event.result == "error: disk is full"
 
 
-@pytest.mark.parametrize(
-    ("text", "source_type", "named"),
-    [
+def test_a_format_that_nothing_reads_is_refused_by_its_name(memory: Memory) -> None:
+    cases: list[tuple[str, str, str]] = [
         ('<?xml version="1.0"?><test-run id="2"><test-case result="Failed"/></test-run>', "log", "NUnit 3"),
-        ("<assemblies><assembly/></assemblies>", "log", r"xUnit\.net"),
         ('<testsuites><testsuite name="s"><properties & >', "log", "not well-formed"),
-        ('<?xml version="1.0"?><suites/>', "log", "first element is <suites>"),
         ("<!DOCTYPE testsuites SYSTEM 'file:///etc/hostname'><testsuites/>", "log", "document type"),
         ('{"stats": {"failures": 1}, "failures": [{"title": "adds"}]}', "log", "one JSON document"),
         ('[{"prompt": "a", "completion": "b"}]', "run", "no run is found"),
         ('[{"instruction": "a", "output": "b"}]', "chat", "no conversation is found"),
-        ('{"messages": [{"role": "user", "content": "nobody answers"}]}', "chat", "no conversation is found"),
-    ],
-)
-def test_a_format_that_nothing_reads_is_refused_by_its_name(
-    memory: Memory, text: str, source_type: str, named: str
-) -> None:
-    with pytest.raises(InputError, match=named) as refused:
-        memory.ingest_source(text=text, source_type=source_type)
-    assert refused.value.field == "text"
-    assert list(memory.get_all(kinds=["l1"])) == []
+    ]
+    for text, source_type, named in cases:
+        with pytest.raises(InputError, match=named) as refused:
+            memory.ingest_source(text=text, source_type=source_type)
+        assert refused.value.field == "text"
+        assert list(memory.get_all(kinds=["l1"])) == []
 
 
 def test_orders_in_a_log_are_held_back(memory: Memory) -> None:

@@ -74,19 +74,6 @@ def test_what_the_map_puts_in_one_place_is_one_pattern(memory: Memory, fitted: B
     assert [shapes[0][0] for shapes in fitted.asked] == [len(LESSONS), 1]  # what was there is not placed again
 
 
-def test_an_event_that_is_relabelled_keeps_its_place(memory: Memory) -> None:
-    refs = ingested(memory, *LESSONS, LATER)
-    by_ref = {ref: one for one, ref in refs.items()}
-    memory.feedback(by_ref["e"], "label", value="success", actor="bob")
-    memory.flush()
-    memory.aggregate()
-    assert patterns(memory, refs) == [["a", "b"]]
-    memory.feedback(by_ref["e"], "label", value="failure", actor="bob")
-    memory.flush()
-    memory.aggregate()
-    assert patterns(memory, refs) == [["a", "b", "e"]]
-
-
 def test_without_a_map_of_these_encoders_nothing_is_placed(
     monkeypatch: pytest.MonkeyPatch, memory: Memory, fitted: ByResult
 ) -> None:

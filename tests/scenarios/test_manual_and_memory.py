@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -21,7 +20,6 @@ from phronesis.core.context import ContextPackage
 from phronesis.core.documents import SECTION
 from phronesis.core.entries import Entry, Outcome
 from phronesis.core.proposals import PROPOSALS, Proposal
-from phronesis.core.retrieval_plan import RetrievalPlan
 from phronesis.engine.handler import Bench
 from phronesis.errors import BudgetTooSmall
 from phronesis.models.token_counter import MESSAGE_OVERHEAD, PRIMING_OVERHEAD, O200k
@@ -156,15 +154,6 @@ def test_both_are_shown_and_cited(memory: Memory, story: Story) -> None:
     assert [package.evidence[n].item.kind for n in (0, 1)].count(SECTION) == 1  # neither side waits for the other
 
 
-def test_small_talk_needs_no_manual(memory: Memory, story: Story) -> None:
-    tell(memory, story)
-    for message in story.chat:
-        package = ask(memory, message)
-        assert sides(package)[1] == 0
-        assert package.explain["plan"]["resources"] is None
-        assert story.step not in package.text
-
-
 def test_a_store_without_documents_says_that_they_would_be_needed(memory: Memory, story: Story) -> None:
     memory.commit_turn("monday", {"messages": [{"role": "user", "content": story.said}]}, user_id="lin")
     package = ask(memory, story.question)
@@ -248,27 +237,6 @@ def test_a_small_budget_keeps_both_sides(memory: Memory) -> None:
 # A plan of the caller's
 
 
-def test_a_plan_passed_in_is_carried_out_and_shown(memory: Memory, story: Story) -> None:
-    tell(memory, story)
-    made = memory.plan(story.question, user_id="lin")
-    narrowed = replace(made, memory=None, limit=1)
-    package = ask(memory, story.chat[0], plan=narrowed)
-    assert sides(package) == (0, 1)
-    assert package.explain["plan"]["id"] == made.id
-    assert package.explain["plan"]["memory"] is None
-    assert set(package.explain["retrieved"]["retrievers"]) == {"resources"}
-    written = {
-        "message": story.question, "resources": {"queries": [{"text": story.step}], "limit": 3}, "memory": None,
-        "time": {"since": "2026-01-01", "until": "2026-02-01"}, "kinds": ["fact"],
-    }  # fmt: skip
-    package = ask(memory, story.chat[0], plan=written)
-    assert story.step in package.evidence[0].item.content
-    shown = package.explain["plan"]
-    assert (shown["made_by"], shown["message"], shown["scope"]["user_id"]) == ("caller", story.question, "lin")
-    assert RetrievalPlan.from_dict(shown).to_dict() == shown
-    assert package.explain["retrieved"]["ignored_fields"] == {"resources": ["time", "kinds", "modes.semantic"]}
-
-
 def test_explain_tells_the_fate_of_every_candidate(memory: Memory) -> None:
     workshop(memory)
     package = ask(memory, PUMPS)
@@ -291,23 +259,6 @@ def test_explain_tells_the_fate_of_every_candidate(memory: Memory) -> None:
 
 
 # Versions
-
-
-def test_the_new_version_answers_and_the_old_one_as_of_its_time(memory: Memory, clock: Clock, story: Story) -> None:
-    tell(memory, story)
-    then = clock.now
-    clock.now += timedelta(days=30)
-    memory.ingest_resource(story.manual.replace(story.step, story.newer), uri=story.uri, type="manual")
-    now, old = ask(memory, story.question), ask(memory, story.question, as_of=then)
-    assert (story.newer in now.text, story.step in now.text) == (True, False)
-    assert (story.newer in old.text, story.step in old.text) == (False, True)
-    for package in (now, old):
-        assert story.remembered in package.text
-        assert "superseded" not in package.text
-    (ended,) = [one.item for one in old.evidence if story.step in one.item.content]
-    (present,) = [one.item for one in now.evidence if story.newer in one.item.content]
-    assert memory.get(ended.id).ended_by == present.id
-    assert memory.rebuild(verify=True).equal
 
 
 # What a document may not do
@@ -421,11 +372,3 @@ def long_manual(memory: Memory) -> Memory:
     )
     memory.flush()
     return memory
-
-
-def test_a_long_section_is_shown_where_it_was_found(long_manual: Memory) -> None:
-    package = ask(long_manual, "What does the manual say about bolt 91 of the housing when the pump is repaired?")
-    line = next(line for line in package.text.splitlines() if "long/manual.md" in line)
-    assert ") …" in line
-    assert "tighten bolt 91 " in line
-    assert "tighten bolt 3 " not in line

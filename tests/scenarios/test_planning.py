@@ -1,4 +1,4 @@
-"""The verb plan: from a message of a session to what is looked for, on both databases."""
+"""The verb plan: from a message of a session to what is looked for."""
 
 from datetime import UTC, datetime
 

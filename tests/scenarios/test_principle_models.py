@@ -77,19 +77,6 @@ def test_it_words_and_code_attaches_the_evidence(tried: Tried, script: Script) -
     assert all("supports" in line for line in patterns)
 
 
-def test_it_is_asked_about_news_alone(tried: Tried, script: Script) -> None:
-    tried.pinned(*BUILDS[:5])
-    tried.draw()
-    tried.draw()
-    assert len(script.asked) == 1
-    tried.tell(PIN, "failure", ["preview"], result="The {} build broke at link time")
-    tried.draw()
-    assert len(script.asked) == 2
-    assert "contradicts" in script.asked[-1]
-    one = tried.only()
-    assert "the same failed: The preview build broke at link time (log:failure-preview)" in one.watch_out
-
-
 FAULTS = [servers.status(503), servers.chat("no idea"), servers.chat('{"principles": [{"n": 0}]}')]
 
 
@@ -120,30 +107,6 @@ def test_unlawful_words_are_the_rules_alone(tried: Tried, script: Script, words:
     one = tried.only()
     assert one.action.startswith("Pinned the compiler")
     assert one.data["origin"] == "rule"
-
-
-def test_the_first_answer_for_a_number_counts(tried: Tried, script: Script) -> None:
-    script.more = lambda shown: [{"n": n, **WORDED, "action": "something else"} for n in shown]
-    tried.pinned(*BUILDS[:3])
-    tried.draw()
-    assert tried.only().action == WORDED["action"]
-
-
-def test_what_does_not_fit_is_worded_by_rules(tried: Tried, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("phronesis.experience.abstraction.MAX_SHOWN", 100)
-    tried.pinned(*BUILDS[:3])
-    tried.draw()
-    assert tried.only().data["origin"] == "rule"
-
-
-def test_a_narrower_one_names_its_slot_whatever_the_model_says(tried: Tried, script: Script) -> None:
-    tried.pinned(*BUILDS)
-    where = "The {} build of the firmware breaks whenever the compiler changes on arm64 boards"
-    tried.tell(PIN, "failure", BUILDS[:2], result="The {} build broke", situation=where, source_ref="arm:{}")
-    tried.draw()
-    assert any(line.get("holds_where") == "arm64" for line in lines_of(script.asked[-1]))
-    conditions = sorted(one.condition for one in tried.principles())
-    assert conditions == [WORDED["condition"], WORDED["condition"] + "; arm64 plays a part"]
 
 
 def test_erasing_takes_the_models_words_too(tried: Tried, script: Script) -> None:

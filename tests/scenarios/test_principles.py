@@ -7,12 +7,9 @@ from typing import Any
 
 import pytest
 
-from phronesis.errors import ModelUnavailable
 from phronesis.experience.laws.records import Aggregation, L1Event, Pattern, Principle
 from phronesis.memory import Memory
-from phronesis.models.embedder import HashingEmbedder
 from phronesis.store.trace_search import SUFFIXES
-from phronesis.wiring import open_memory
 from scenarios.engines import Clock
 
 BUILDS = ("nightly", "weekly", "release", "hotfix", "staging", "preview")
@@ -132,14 +129,6 @@ def test_failures_alone_say_what_not_to_do(tried: Tried) -> None:
     assert (one.label, one.risk[:20]) == ("failure", "failed in 3 of 3 suc")
 
 
-def test_a_small_pattern_and_unknown_outcomes_make_none(tried: Tried) -> None:
-    tried.pinned(*BUILDS[:2])
-    assert tried.draw().new == ()
-    tried.tell("Watered the tomatoes on the balcony in the {} evening", "unknown", BUILDS, situation="", result="")
-    made = tried.draw()
-    assert (made.new, made.changed, made.retired, made.mapping) == ((), (), (), {})
-
-
 def test_the_policy_says_how_many_it_takes(url: str) -> None:
     rules = {"min_members": 5, "min_patterns": 3}
     with Memory.open(url, policy={"embedder": "none", "experience": {"abstract": rules}}) as memory:
@@ -149,13 +138,6 @@ def test_the_policy_says_how_many_it_takes(url: str) -> None:
         assert tried.draw().new == ()
         tried.pinned(BUILDS[4])
         assert len(tried.draw().new) == 1
-
-
-def test_episodes_say_how_many_attempts_it_takes(tried: Tried) -> None:
-    for n, name in enumerate(BUILDS[:3]):
-        tried.pinned(name, episode_id=f"e{n}", seq=n + 2)
-    tried.draw()
-    assert tried.only().cost == "3 attempts an episode (median of 3)"
 
 
 def test_patterns_in_chinese_make_one_in_chinese(tried: Tried) -> None:
@@ -215,35 +197,6 @@ def test_a_little_more_leaves_the_words_and_much_more_changes_them(tried: Tried)
     then = tried.memory.get(first.id, as_of=first.recorded_at)
     assert isinstance(then, Principle)
     assert (then.support, then.confidence, then.patterns) == (first.support, first.confidence, first.patterns)
-
-
-def test_it_keeps_its_id_when_another_pattern_joins(tried: Tried) -> None:
-    tried.upgraded(*BUILDS[:3])
-    tried.draw()
-    before = tried.only()
-    tried.pinned(*BUILDS[:3])
-    changed = tried.draw()
-    assert [one.id for one in changed.changed] == [before.id]
-    now = tried.only()
-    assert now.action.startswith("Pinned")
-    assert set(before.patterns) < set(now.patterns)
-    assert now.label == "success"
-
-
-def test_the_same_call_again_is_one(tried: Tried) -> None:
-    tried.pinned(*BUILDS[:3])
-    tried.memory.aggregate()
-    first = tried.memory.abstract(idempotency_key="once")
-    assert tried.memory.abstract(idempotency_key="once") == first
-    assert len(tried.principles()) == 1
-
-
-def test_without_waiting_it_is_pending(tried: Tried) -> None:
-    tried.pinned(*BUILDS[:3])
-    tried.memory.aggregate()
-    assert tried.memory.abstract(wait=False).pending
-    tried.memory.flush()
-    assert len(tried.principles()) == 1
 
 
 def test_an_entry_can_be_taken_back_and_made_again(tried: Tried) -> None:
@@ -425,48 +378,6 @@ def test_an_erased_event_leaves_no_word_of_it(tried: Tried) -> None:
 # --- by meaning ------------------------------------------------------------------------------------------------------
 
 
-class Away(HashingEmbedder):
-    """An encoder whose server goes away when a test says so."""
-
-    gone = False
-
-    def embed_query(self, text: str) -> Any:
-        if self.gone:
-            raise ModelUnavailable("away")
-        return super().embed_query(text)
-
-
-def test_vectors_count_where_there_is_an_encoder(url: str) -> None:
-    clock, encoder = Clock(), Away()
-    with open_memory(url, policy=None, tenant=None, clock=clock, embedder=encoder) as memory:
-        tried = Tried(memory, clock)
-        tried.pinned(*BUILDS[:3])
-        [hidden] = tried.pinned("fourth", reflection="Zyxomania")
-        tried.upgraded(*BUILDS[3:])
-        tried.draw()
-        assert len(tried.principles()) in (1, 2)
-        before = tried.principles()
-        again = tried.draw()
-        assert (again.new, again.changed, again.retired) == ((), (), ())
-        assert memory.erase(id=hidden).clean
-        memory.flush()
-        assert (
-            sum(one.support["events"] for one in tried.principles()) == sum(one.support["events"] for one in before) - 1
-        )
-        tried.same()
-
-
-def test_words_decide_while_the_encoder_is_away(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    clock, encoder = Clock(), Away()
-    with open_memory(url, policy=None, tenant=None, clock=clock, embedder=encoder) as memory:
-        tried = Tried(memory, clock)
-        tried.pinned(*BUILDS[:3])
-        memory.aggregate()
-        monkeypatch.setattr(encoder, "gone", True)
-        assert len(memory.abstract().new) == 1
-        tried.same()
-
-
 # --- who says so -----------------------------------------------------------------------------------------------------
 
 
@@ -482,19 +393,3 @@ def test_what_one_machine_alone_says_is_no_principle_until_a_person_or_another_s
     assert not tried.only().needs_validation
     tried.memory.feedback(one.id, "incorrect", actor="user")
     assert tried.only().needs_validation
-
-
-@pytest.mark.parametrize("other", [{"source_type": "log"}, {"source_type": "manual"}])
-def test_another_source_confirms_what_a_machine_says(tried: Tried, other: dict[str, str]) -> None:
-    tried.pinned(*BUILDS[:3], source_type="run")
-    tried.pinned(BUILDS[3], **other)
-    tried.draw()
-    assert not tried.only().needs_validation
-
-
-def test_a_burst_of_one_machine_is_one_piece_of_evidence(tried: Tried) -> None:
-    said = {"situation": "The nightly build breaks", "result": "it passed", "source_type": "tool"}
-    tried.tell("Pinned the compiler version in the lock file", "success", [f"n{n}" for n in range(20)], **said)
-    tried.draw()
-    one = tried.only()
-    assert (one.confidence, one.needs_validation, one.support["events"]) == (0.5, True, 20)

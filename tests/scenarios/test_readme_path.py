@@ -13,36 +13,12 @@ from playwright.sync_api import expect, sync_playwright
 
 from browser_program import chromium_path
 from browsing import BROWSER_ARGUMENTS
-from conformance.environments import python_of
 from mcp_talk import Talk
 from phronesis import Client
 from served import PROGRAM, Served, serving
 
 README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
 SOURCE = str(Path(__file__).parents[2] / "src")
-AGENT = """
-import sys
-from langgraph.graph import END, START, StateGraph
-from langgraph.store.base import BaseStore
-from langgraph.store.memory import InMemoryStore
-from typing_extensions import TypedDict
-from phronesis.adapters.langgraph import PhronesisStore
-
-class State(TypedDict):
-    said: str
-    answer: str
-
-def remember(state: State, *, store: BaseStore):
-    store.put(("users", "lin"), "drink", {"text": state["said"]})
-    return {"answer": store.get(("users", "lin"), "drink").value["text"]}
-
-def answer(store):
-    graph = StateGraph(State).add_node(remember).add_edge(START, "remember").add_edge("remember", END)
-    return graph.compile(store=store).invoke({"said": "小林喝绿茶。"})["answer"]
-
-with PhronesisStore.from_conn_string(sys.argv[1]) as ours:
-    assert answer(ours) == answer(InMemoryStore()) == "小林喝绿茶。"
-"""
 
 
 @pytest.fixture(scope="module")
@@ -96,16 +72,6 @@ def test_a_model_finds_it_over_http_and_over_stdio(server: Served, store: list[s
         over_stdio = talk.text("search_memories", query="peanuts")
     assert over_http == over_stdio
     assert "mem:" in over_http
-
-
-@pytest.mark.slow
-def test_the_store_of_an_agent_is_swapped(tmp_path: Path) -> None:
-    assert "docs/how-to/langgraph.md" in README
-    script = tmp_path / "agent.py"
-    script.write_text(AGENT, "utf-8")
-    command = [str(python_of("langgraph")), str(script), f"sqlite:///{tmp_path / 'agent.db'}"]
-    done = subprocess.run(command, env=_environment(), check=False, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
 
 
 def _environment() -> dict[str, str]:

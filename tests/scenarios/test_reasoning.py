@@ -45,19 +45,6 @@ def test_a_run_counts_once_however_often_it_is_learned(store: EngineStore) -> No
     assert store.verified()
 
 
-def test_two_supports_conclude_and_two_contradictions_fall_back(store: EngineStore) -> None:
-    item = store.reason({"claim_id": "c1", "inference": "X helps."}, {"claim_id": "c2", "inference": "Y.",
-                                                                    "status": "fact"})  # fmt: skip
-    seen = []
-    for run, said in (("r1", "support"), ("r2", "support"), ("r3", "contra"), ("r4", "contra"), ("r5", "support")):
-        store.judge(run, item, c1=said, c2="contra")
-        seen.append(claim(store, item).status)
-    assert seen == ["hypothesis", "conclusion", "conclusion", "hypothesis", "hypothesis"]
-    assert claim(store, item, "c2").status == "fact"
-    assert [event.reason for event in store.memory.history(item.id)][1:] == [f"judged by run r{n}" for n in range(1, 6)]
-    assert store.verified()
-
-
 def test_an_older_verdict_is_taken_back_while_later_ones_stand(store: EngineStore) -> None:
     item = store.reason("c1")
     entries = [store.judge(run, item, c1="support").entry.id for run in ("r1", "r2", "r3")]
@@ -67,18 +54,6 @@ def test_an_older_verdict_is_taken_back_while_later_ones_stand(store: EngineStor
     store.memory.rollback(entries[0])
     assert (runs(claim(store, item))[0], claim(store, item).status) == (("r3",), "hypothesis")
     assert [row.source_key for row in store.evidence(item.id)] == ["r3"]
-    assert store.verified()
-
-
-def test_a_rolled_back_run_may_be_learned_again(store: EngineStore) -> None:
-    item = store.reason("c1")
-    entry = store.judge("r1", item, c1="support").entry.id
-    undone = store.memory.rollback(entry).entry_id
-    assert runs(claim(store, item)) == ((), ())
-    assert deltas(store.judge("r1", item, c1="contra")) == 1
-    assert runs(claim(store, item)) == ((), ("r1",))
-    store.memory.rollback(undone)  # the other polarity is another piece: nothing stands in the way, the fold decides
-    assert runs(claim(store, item)) == (("r1",), ())
     assert store.verified()
 
 
@@ -99,21 +74,6 @@ def test_verdicts_on_what_is_not_there_add_nothing(store: EngineStore) -> None:
     fact = store.state()[0]
     for target in (item.id, fact.id, derived_id("nothing")):
         assert deltas(store.judge("r1", target, c9="support")) == 0
-    assert store.verified()
-
-
-def test_claims_are_search_documents_of_their_own(store: EngineStore) -> None:
-    item = store.reason(
-        {"claim_id": "c1", "inference": "Magnesium raises the yield. It took a week.", "conditions": ["below 80 °C"]},
-        {"claim_id": "c2", "inference": "铜抑制副产物。其他都没有变化。"},
-        topic="solvents", scope="global",
-    )  # fmt: skip
-    found = store.memory.search("magnesium yield", user_id="alice", kinds=["reasoning"], explain=True)
-    parts = {match.part for hit in found for match in hit.matched if hit.item.id == item.id}
-    assert "claim:c1" in parts
-    assert [shown.id for shown in store.live("reasoning")] == [item.id]
-    assert (item.data["topic"], item.data["scope"]) == ("solvents", "global")
-    assert item.content.startswith("RBMEM_CLAIMS_V1\nTOPIC=solvents\nSCOPE=global\nCLAIMS_JSON=[{")
     assert store.verified()
 
 

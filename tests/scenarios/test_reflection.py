@@ -16,7 +16,7 @@ from phronesis.engine.interpreter import Interpreter
 from phronesis.errors import EntryFailed
 from phronesis.traits.laws.records import NewBehavior, Reinforcement, Wishes
 from phronesis.traits.laws.strength import strength_of
-from scenarios.engines import USER, EngineStore, deltas, made
+from scenarios.engines import EngineStore, deltas, made
 
 LAMBDA = 0.005  # of a behaviour, per day (NM-09)
 
@@ -66,18 +66,6 @@ def test_only_what_is_new_is_looked_at(store: EngineStore) -> None:
     assert store.verified()
 
 
-def test_what_was_rolled_back_is_looked_at_again(store: EngineStore) -> None:
-    store.state(times=3)
-    first = store.reflect()
-    store.memory.rollback(first.entry.id)
-    assert store.live("trait") == []
-    again = made(store.reflect())
-    assert [(item.content, item.confidence) for item in again] == [
-        (item.content, item.confidence) for item in made(first)
-    ]
-    assert store.verified()
-
-
 def test_the_first_reinforcement_in_a_later_cycle_lifts_the_cap(store: EngineStore) -> None:
     store.state(times=5)  # more than three in the creating cycle reinforce nothing
     store.reflect()
@@ -124,41 +112,6 @@ def test_thirty_daily_reflections_are_one_after_thirty_days(tmp_path: Path) -> N
     faded = 0.4 * exp(-LAMBDA * 31)
     assert confidences == [pytest.approx(faded + (1 - faded) * 0.15, abs=1e-8)] * 2
     assert confidences[0] == confidences[1]
-
-
-def test_time_alone_moves_a_trait_over_borders_once_each(store: EngineStore) -> None:
-    store.state(times=3)
-    store.reflect()
-    store.state()
-    store.reflect()
-    assert trait(store).stage == "emerging"
-    changes = []
-    for _ in range(40):
-        store.clock.pass_days(10)
-        changes.append(deltas(store.reflect()))
-    assert sum(changes) == 2
-    assert store.live("trait") == []
-    (gone,) = [store.memory.get(item.id) for item in _traits_of_all_times(store)]
-    assert (gone.ended, gone.stage) == ("dissolved", "dissolved")
-    assert gone.confidence < 0.1
-    assert store.verified()
-
-
-def test_a_faded_trait_recovers_from_what_is_left(store: EngineStore) -> None:
-    store.state(times=3)
-    store.reflect()
-    store.state(times=1)
-    store.reflect()
-    store.clock.pass_days(150)
-    store.reflect()
-    assert trait(store).stage == "candidate"
-    strength = stored(store)
-    store.state()
-    store.reflect()
-    faded = strength.value_at(trait(store).updated_at)
-    assert trait(store).confidence == pytest.approx(faded + (1 - faded) * 0.15, abs=1e-8)
-    assert trait(store).stage == "emerging"
-    assert store.verified()
 
 
 def test_what_dissolved_comes_back_only_with_new_memories(store: EngineStore) -> None:
@@ -218,18 +171,6 @@ def test_evidence_that_does_not_exist_adds_nothing(store: EngineStore) -> None:
     assert store.verified()
 
 
-def test_deriving_anew_finds_the_same_traits(store: EngineStore) -> None:
-    store.state(times=3)
-    store.reflect()
-    store.state()
-    store.reflect()
-    before = trait(store)
-    result = store.memory.rederive(user_id=USER)
-    assert (result.added, result.changed, result.vanished) == ((), (), ())
-    assert trait(store) == before
-    assert store.verified()
-
-
 def test_a_failed_reflection_leaves_the_watermark(store: EngineStore, monkeypatch: pytest.MonkeyPatch) -> None:
     store.state(times=3)
     interpreter: Interpreter = store.writer.interpreter
@@ -242,8 +183,3 @@ def test_a_failed_reflection_leaves_the_watermark(store: EngineStore, monkeypatc
     monkeypatch.undo()
     assert len(made(store.reflect())) == 1
     assert store.verified()
-
-
-def _traits_of_all_times(store: EngineStore) -> list[Item]:
-    made_at = store.clock.now - timedelta(days=395)
-    return [*store.memory.get_all(user_id=USER, kinds=["trait"], as_of=made_at)]

@@ -3,20 +3,17 @@
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from phronesis.core.confidence import ClaimState, Judgement, Verdict, claim_state
 from phronesis.reasoning.catalysis.run_facts import CatalysisFacts
-from phronesis.reasoning.claim_gate import gate
 from phronesis.reasoning.comparisons import read_comparison
-from phronesis.reasoning.laws.block_format import parse, render
-from phronesis.reasoning.laws.claim_status import limitation_from, plain_limitation, verdict, written_state
-from phronesis.reasoning.laws.facts import FactsBuilder, FactsView, GenericFacts
-from phronesis.reasoning.laws.records import Claim, Feedback, ReasoningBlock, Run, checked_feedback, checked_run
+from phronesis.reasoning.laws.block_format import parse
+from phronesis.reasoning.laws.claim_status import verdict, written_state
+from phronesis.reasoning.laws.facts import FactsBuilder, FactsView
+from phronesis.reasoning.laws.records import Claim, Feedback, Run, checked_feedback, checked_run
 
 TABLE: Mapping[str, Any] = json.loads((Path(__file__).parent / "data" / "runs.json").read_text("utf-8"))
 Key = tuple[str, str]
@@ -126,38 +123,3 @@ def test_every_verdict_count_and_status() -> None:
         assert (list(state.support), list(state.contra)) == (row["support_runs"], row["contra_runs"])
         assert (promoted[key], demoted[key]) == (row["promoted"], row["demoted"])
         assert (demoted[key] > 0) == row["gains_limitation_or_condition"]
-
-
-def test_a_demotion_has_something_to_say() -> None:
-    bank = load(CatalysisFacts())
-    said = {}
-    for step, _, before in steps(bank):
-        for key, state in bank.states().items():
-            if (before[key].status, state.status) == ("conclusion", "hypothesis"):
-                views = [bank.view(run_id) for run_id in state.contra if run_id in bank.feedback]
-                said[key] = limitation_from(bank.claims[key], views, bank.tests[key])
-                assert step["learn"] in said[key]
-    for key, text in said.items():
-        for limitation in (text, plain_limitation(bank.claims[key], 2)):
-            written = replace(bank.claims[key], limitations=(limitation,))
-            assert gate(render(ReasoningBlock(topic=key[0], claims=(written,)))) == []
-    assert len(said) == sum(row["demoted"] for row in TABLE["final"])
-    assert said["i1", "c1"] == (
-        "Not held in run rb-run-13 (Cu–Zn 1:1, imidazole): fraction of formate 0.5; in run rb-run-07 (Cu–Zn 1:2):"
-        " fraction of formate 0.4."
-    )
-    assert said["i5", "c1"] == (
-        "在运行 rb-run-19（Sn–Bi 1:1，甘氨酸）中不成立：甲酸的占比为 0.5；"
-        "在运行 rb-run-22（Sn–Bi 5:1）中不成立：甲酸的占比为 0.7。"
-    )
-
-
-@pytest.mark.parametrize("builder", [GenericFacts(), CatalysisFacts()])
-def test_facts_say_what_the_verdicts_stand_on(builder: FactsBuilder) -> None:
-    bank = load(builder)
-    for run_id, run in bank.runs.items():
-        facts = builder.facts(run, bank.feedback.get(run_id, Feedback())).to_json()
-        assert facts["source_run_ids"] == [facts["run_id"]] == [run_id]
-        assert json.loads(json.dumps(facts)) == facts
-        values = [product.value for product in bank.view(run_id).products if product.value is not None]
-        assert facts["activity_total_value"] == (pytest.approx(sum(values)) if values else None)
