@@ -1,8 +1,8 @@
-"""From what was proposed to what is held: each statement is judged against the items of its subject, in order.
+"""Consolidate an entry's statements with the held items of their subjects, in order.
 
-Replays read the same state and the same outcomes, so they come to the same. What is quarantined or archived is no
-basis. What a model judged is taken where it fits: its target holds and is of the same subject, and what was said later,
-or by somebody who is trusted more, stands all the same. Else the law decides (``conversation/laws``).
+A replay reads the same state and outcomes and gives the same result. Quarantined and archived items are not compared. A
+model's judgement is used where it fits: its target is live and of the same subject, and no later or more trusted saying
+is overridden. Otherwise the law decides (``conversation/laws``).
 """
 
 from collections.abc import Iterable, Sequence
@@ -131,7 +131,8 @@ class _Judging:
             for name in _called(proposal):
                 self.names.join(proposal.subject, name)
         subject = self.names.entity(proposal.subject)
-        # What a message says of somebody stands under their first name; what a caller states, under the name given.
+        # A message's statement is stored under the first name used for its subject; a caller's statement under the
+        # given name.
         called = subject if one.source is None else self.names.root(proposal.subject)
         data = one.item.data if called.normal == subject.normal else {**one.item.data, NAMED: proposal.subject}
         item = replace(one.item, id=self.work.free_id(one.item.id), subject=called.name, data=data)
@@ -144,7 +145,7 @@ class _Judging:
 
     def _about(self, proposal: Proposal) -> list[Held]:
         if proposal.key == ALIAS_KEY:
-            # Each name that is said to be another is a statement of its own: taking one back leaves the others.
+            # Each alias is a statement of its own, so that retracting one leaves the others.
             own = normal_name(proposal.subject)
             return [one for one in self.work.held.values() if normal_name(said_subject(one.item)) == own]
         names = self.names.normals(proposal.subject)

@@ -1,4 +1,4 @@
-"""Carrying verdicts out: items, patches, edges and evidence, as an entry's statements are taken one after the other."""
+"""Apply verdicts of consolidation: items, patches, edges and evidence, one statement after the other."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -114,7 +114,7 @@ class Working:
             if one.source is not None:
                 self._note(self._row(one, item.id, "source"))
             return
-        if item.id in self.unproved:  # with another source beside it, its own has to be said
+        if item.id in self.unproved:  # with a second source, the first must be recorded too
             self._note(EvidenceRow(
                 item_id=item.id, polarity="source", source_key=item.entry_id, entry_id=self.entry.id,
                 recorded_at=self.entry.recorded_at, source_entry_id=item.entry_id, occurred_at=item.occurred_at,

@@ -1,7 +1,7 @@
-"""Whom a name means: the entities of a lane, and the names that are one ("Bob = Robert = 老王").
+"""Entity resolution: the entities of a lane, and the families of names for one entity ("Bob = Robert = 老王").
 
-Every name points to the one canonical entity of its family, never to another alias. The person whose memory it is is
-the entity ``user``; the lane's own user id is a name of theirs, and what they say they are called becomes one.
+Every name points to the canonical entity of its family, never to another alias. The user whose memory it is is the
+entity ``user``; the lane's user id is one of their names, and any name they give themselves becomes one.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ from phronesis.core.statements import STATED
 from phronesis.core.text import MAX_ID_LENGTH
 from phronesis.store.lane_view import LaneView
 
-# Entities and mentions of names, as rows.
+# Rows of entities and mentions.
 
 
 def entity_id(lane_id: int, kind: str, normal: str) -> str:
@@ -65,7 +65,7 @@ class Names:
         wanted |= {self._user_id} if self._user_id is not None else set()
         found = [entity for entity in view.entities(sorted(wanted)) if entity.kind == _KIND]
         roots = sorted({entity.canonical_id or entity.id for entity in found})
-        # Names that the lane does not know yet have no family to read.
+        # Names that are new to the lane have no family to read.
         family = view.families(roots) if roots else []
         self._known = {entity.id: entity for entity in (*found, *family)}
         self._changed: dict[str, Entity] = {}
@@ -162,7 +162,7 @@ def joined_by(item: Item) -> list[tuple[str, str]]:
     return [(said_subject(item), name) for name in names_stated(item.subject, item.key, item.value, item.content)]
 
 
-# Names part again when what made them one falls, and join again when it comes back.
+# Families split when the statement that joined them ends, and join again when it is restored.
 
 
 def with_names(view: LaneView, entry: Entry, changes: Changes, held: Mapping[str, Item]) -> Changes:
@@ -183,7 +183,7 @@ def with_names(view: LaneView, entry: Entry, changes: Changes, held: Mapping[str
     names.regroup(pair for item in joining for pair in joined_by(item))
     patches = list(_moved(view.about(spelled), names, changes))
     told = {entity.id: entity for entity in (*changes.entities, *names.changed)}
-    # Writing over an entity never takes an alias away: one that is nobody's alias any more is dropped and written anew.
+    # Upserting an entity never removes an alias: an orphaned alias is deleted and written again.
     alone = [entity.id for entity in names.changed if entity.canonical_id is None]
     return replace(
         changes, entities=tuple(told.values()), patches=(*changes.patches, *patches),

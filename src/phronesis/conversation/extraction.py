@@ -1,7 +1,7 @@
-"""Finding names and memories in what was said: by rules, or by a model whose every proposal must stand in the message.
+"""Extract names and memories from messages, by rules or by a model whose every proposal must be quoted in the message.
 
-What a model said is kept with the entry whole, the rejected too: a rebuild asks nobody. When it gives nothing that can
-be used, the rules take its place, and an outcome ``degraded`` says so.
+A model's answer is recorded whole with the entry, rejected proposals included, so a rebuild calls no model. When it
+gives nothing usable, the rules take over and an outcome ``degraded`` records that.
 """
 
 import re
@@ -231,7 +231,8 @@ class ByModel:
         if self.judge is None or not proposals:
             return []
         verdict = self.judge(bench, entry, proposals)
-        # What it said may repeat memories of others entries; only that it was asked is kept beside the judgements.
+        # The answer may repeat memories of other entries; only the fact that it was asked is kept beside the
+        # judgements.
         tries = [_told(self.judge.asker.name, len(told) + n, replace(attempt, text=""))
                  for n, attempt in enumerate(verdict.said)]  # fmt: skip
         if verdict.error is None:

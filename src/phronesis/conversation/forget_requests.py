@@ -1,8 +1,8 @@
-"""What a user asks in a conversation to have forgotten: an open request, until somebody carries it out.
+"""Requests to forget something, made by a user in a conversation: open tasks until somebody carries them out.
 
-Nothing is deleted because of a sentence. The request becomes a task of the user under ``KEY``, due at once, so that
-contexts show it and ``due`` lists it, and ``gated`` says which verb to call. It is over when something that it names is
-deleted or retracted, or when whoever carried it out deletes the request.
+A sentence alone deletes nothing. The request becomes a task of the user under ``KEY``, due at once, so that contexts
+show it and ``due`` lists it, and ``gated`` says which verb to call. It ends when something that it names is deleted or
+retracted, or when the request itself is deleted.
 """
 
 from collections.abc import Iterator, Mapping

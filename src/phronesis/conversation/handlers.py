@@ -1,6 +1,7 @@
-"""Turns and added messages: each message becomes an item, word for word; sessions, calls and refs are kept.
+"""Handlers of turns and added messages: each message becomes an item, verbatim.
 
-What the messages state becomes items of its own, beside them (``conversation/consolidation``).
+Sessions, calls and references are stored. Statements in the messages become separate items
+(``conversation/consolidation``).
 """
 
 from collections.abc import Mapping, Sequence
@@ -85,7 +86,7 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
             continue
         external_id = _external_id(entry, message)
         if n in withheld or (external_id is not None and is_taken(view, entry, external_id)):
-            continue  # it stays in the log alone
+            continue  # kept in the log only
         item = _message_item(view, entry, n, message, position=start + n)
         if n in offsets:
             item = replace(item, data={**item.data, UTC_OFFSET: offsets[n]})
@@ -106,7 +107,7 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     both = replace(
         learned,
         items=[*items, *learned.items],
-        # A name that joined another comes last: of two, the one with a canonical entity is kept.
+        # Aliases come last: of two, the one with a canonical entity is kept.
         entities=[*entities, *learned.entities],
         mentions=[*mentions, *learned.mentions],
         conversation=spoken,
@@ -247,7 +248,7 @@ def _mentions(
             if not is_erased(ref):
                 add(first, ref["uri"], ref["type"], 0, 0)
     for name in dict.fromkeys(item.name for item in made.values() if item.name is not None):
-        # Who said a message stands on the message and its search document: no mention is needed to find it.
+        # The speaker is stored on the message and its search document; no mention is needed to find it.
         speaker = make_entity(view.lane_id, name, "name", entry_id=entry.id)
         entities.setdefault(speaker.id, speaker)
     return list(entities.values()), mentions
@@ -289,7 +290,7 @@ def _local(entry: Entry, message: Mapping[str, Any], name: str) -> str | None:
     at = entry.recorded_at if given is None else parse_moment(given, field="created_at")
     try:
         local = at.astimezone(parse_zone(name))
-    except (InputError, OverflowError):  # recorded where zones are known that are not here; the first day there is
+    except (InputError, OverflowError):  # a zone unknown on this machine; a time at the calendar's first day
         return None
     return local_isoformat(local) if local.utcoffset() else None
 
@@ -304,7 +305,7 @@ def handlers(extract: Prepare | None = None) -> list[Handler]:
     ]
 
 
-# How turns and added messages are prepared, by what the policy says: rules in no time, or the models of the roles.
+# Choosing how turns are prepared, by the policy: rules, or the models of the roles.
 
 
 def prepare_turns(roster: Roster, policy: Policy) -> Prepare:

@@ -1,21 +1,21 @@
-"""The law of consolidation: what a statement changes in what is held of the same subject (requirement SB-04).
+"""The law of consolidation: what a statement changes in the held items of the same subject (requirement SB-04).
 
-Everything is decided by the **sayings**, each with its time and the trust of its source, never by the order in which
-they arrive: an old chat that is imported later enters as history. Of two values that cannot both hold,
+Decisions depend only on the **sayings**, each with its time and the trust of its source, never on the order of arrival:
+an old chat imported later enters as history. Of two values that cannot both hold,
 
-- the one said later stands, and the other ends as ``superseded`` by it, if its source is trusted no less;
-- else neither does: what a tool says after the user, and what two sources say at one instant, is **disputed**. Both
-  stay, joined by ``contradicts`` edges, until either side speaks again.
+- the later one stands and the other ends as ``superseded`` by it, if its source is trusted no less;
+- otherwise neither ends: what a tool says after the user, and what two sources say at one instant, is **disputed**.
+  Both stay, joined by ``contradicts`` edges, until either side speaks again.
 
-What is neither of the same key, nor its opposite, nor named by the statement, is never touched.
+An item that neither shares the key, nor is the opposite, nor is named by the statement, is never touched.
 
-What begins later takes effect then: until the day it names, what it takes the place of holds, with that day as its
-``valid_to``, and what is said in between of the present leaves it as it is.
+A value that begins in the future takes effect then: until that day the value it replaces holds, with that day as its
+``valid_to``, and statements about the present made in between leave it unchanged.
 
-That is the rule ``occurred``. By ``trust`` the more trusted source stands whenever it spoke, and of sources of one
-trust the later; by ``keep_both`` two values are always disputed. A value that the statement itself names as gone, and
-what is taken back, ends as by ``occurred`` in any case. What becomes of a value whose place another took is
-``retention``.
+That is the conflict rule ``occurred``. By ``trust`` the more trusted source stands whenever it spoke, and between
+sources of equal trust the later; by ``keep_both`` two values are always disputed. A value that the statement itself
+names as ended, and a retracted one, end as by ``occurred`` in any case. ``retention`` decides what becomes of a
+replaced value.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -204,7 +204,7 @@ def _joins(new: Statement, one: Held, rivals: Sequence[Held]) -> bool:
     if not one.past:
         return new.closed and one.item.ended == "retired" and one.item.status == "active"
     if new.conflict != "occurred" and not any(map(new.loses_to, sayings)):
-        return False  # where time does not decide, it does not say either that this belongs to the past
+        return False  # without an order in time, nothing shows that this belongs to the past
     if at < one.first:
         return not any(at < saying.at <= one.first for saying in sayings)
     return at < one.last or not any(one.last <= saying.at <= at for saying in sayings)
@@ -234,7 +234,7 @@ def _as_history(new: Statement, follower: Held, rivals: Sequence[Held]) -> Verdi
     """Put a statement before ``follower``, and after what ``follower`` had taken the place of until now."""
     start = follower.item.valid_from
     over = start if start is not None and start >= new.since else max(new.since, _followed_at(new, follower))
-    # What was said later, and is only trusted less, comes between nothing.
+    # A later saying of lower trust does not separate them.
     between = any(map(new.saying.loses_to, follower.sayings))
     before = [
         one for one in rivals

@@ -1,8 +1,8 @@
-"""Comparing what was proposed with what is held, by a model: add, update, supersede, retract, or nothing.
+"""Consolidation by a model: compare proposals with held items and judge add, update, supersede, retract, or none.
 
-The rules of consolidation decide alone where a key holds one value. Where it holds many, only who understands the words
-can tell that "green tea" was meant by "sencha". What a model judges is recorded as an outcome, and applying checks it:
-its target must be a live item of the same subject, or the rules decide.
+The rules decide alone where a key holds one value. Where it holds many, only a model can tell that "green tea" was
+meant by "sencha". A judgement is recorded as an outcome and checked by apply: its target must be a live item of the
+same subject; otherwise the rules decide.
 """
 
 from collections.abc import Mapping, Sequence

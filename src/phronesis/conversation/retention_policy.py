@@ -1,7 +1,7 @@
-"""What a team's policy says of what messages state: what is never taken up, and the rules that the rest carries along.
+"""Policy rules for what messages state: what is never stored, and the retention and conflict rules of the rest.
 
-All of it is decided while an entry is prepared, and stands in its outcomes: replaying reads no policy, so that one log
-gives one state whatever the policy says today. ``rederive`` is what brings an older log under a new one.
+All of it is decided in prepare and recorded in outcomes: a replay reads no policy, so that one log gives one state
+whatever the policy says today. ``rederive`` brings an older log under a new policy.
 """
 
 import re

@@ -1,11 +1,11 @@
-"""The working summary of a session by a model: every few turns, from the summary so far and what was said since.
+"""The working summary of a session by a model: every few turns, from the last summary and the messages since.
 
-Every line names what it stands on, or is refused. The outcome stands with the turn whose preparing made it; applying
-it puts one row per session in the place of the one before: no item, no delta. Without a model nothing is stored, and
-``compose/session_history`` sums up by rules when it is read.
+Every line cites its sources or is refused. The outcome is recorded with the turn that triggered it; apply replaces the
+session's one summary row: no item, no delta. Without a model nothing is stored, and ``compose/session_history`` sums up
+by rules on read.
 
-What a model makes of words may hold any of them, whatever it says that it stands on. So an outcome names all that was
-shown (``seen``), and the entry whose summary it began from (``stands_on``): an erasure follows both.
+A model's text may contain any word of its input, whatever sources it cites. So an outcome names everything that was
+shown (``seen``) and the entry of the summary it started from (``stands_on``); an erasure follows both.
 """
 
 import dataclasses
@@ -164,7 +164,7 @@ class Summarising:
             return None
         rows = view.turns(session_id)
         if any(row.entry_id == entry.id for row in rows):
-            return None  # derived anew beside what came later: the summary is that of the end
+            return None  # rederived with later turns present: the summary is that of the end
         previous = view.summary(session_id)
         since = [row.entry_id for row in rows if previous is None or row.number > previous.turn]
         entries = load_listed(view.log or view.unit, view.lane, since)

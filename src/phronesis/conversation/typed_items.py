@@ -1,8 +1,8 @@
-"""Items that a caller states outright: a fact, a preference, a task … with subject, key and value.
+"""Items that a caller states explicitly: a fact, a preference, a task … with subject, key and value.
 
-Under a key of the memory types, what is stated is compared with what is held of its subject, as what is said in
-conversations is: a new home city takes the old one's place. Under a key of the caller's own, or none, each statement is
-an item: what it means to state it twice only the caller knows.
+Under a key of the memory types, a statement is consolidated with the held items of its subject, as statements in
+conversations are: a new home city supersedes the old one. Under a custom key, or none, each statement is an item: only
+the caller knows what a repeated statement means.
 """
 
 from collections.abc import Mapping, Sequence

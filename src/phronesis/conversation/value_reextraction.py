@@ -1,8 +1,8 @@
-"""What corrected words state: the value of an item follows its words, so that what is said later meets the right one.
+"""Extract the value of an item again when its text is corrected, so that later statements compare with the new value.
 
-Under a key of the memory types, what is held is compared by its value. When the words change and nobody gives the
-value, the rules of conversations read it anew; where they read none, or more than one, the item has no value, and its
-words are compared. What the value means under a key of the caller's own only the caller knows: it stays.
+Under a key of the memory types, held items are compared by value. When the text changes and no value is given, the
+rules of conversations extract it again; where they find none, or more than one, the item has no value and its text is
+compared. A value under a custom key is left as it is.
 """
 
 from collections.abc import Sequence

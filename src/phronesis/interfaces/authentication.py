@@ -1,4 +1,4 @@
-"""Who comes in, and how often: a token becomes a caller, with the memory of the key's tenant and its role there."""
+"""Authentication and rate limiting: a token becomes a `Caller` with its tenant's memory and its role."""
 
 import hashlib
 import threading
@@ -12,7 +12,7 @@ from phronesis.core.api_keys import ApiKey, Role
 from phronesis.errors import Forbidden, RateLimited, Unauthenticated
 from phronesis.memory import Memory
 
-# How many calls are taken: a token bucket for each key, or each address without one.
+# Rate limit: a token bucket for each key, or for each address without a key.
 
 MAX_CALLERS: Final = 10_000
 """Buckets that are kept; who has not called for longest begins anew with a full one."""
@@ -101,7 +101,7 @@ class Admission:
         caller = self.recent(token)
         if caller is None:
             caller = self._looked_up(token)
-            if self.seconds and token is not None:  # without keys, the first one that is made closes the door at once
+            if self.seconds and token is not None:  # keyless access ends when the first key is made
                 self._remember(token, caller)
         return caller
 
@@ -146,7 +146,7 @@ class Admission:
     def _of(self, tenant: str) -> Memory:
         if tenant == self.memory.tenant:
             return self.memory
-        with self._lock:  # one Memory for each tenant that a key opened
+        with self._lock:  # one Memory per tenant
             if tenant not in self._tenants:
                 self._tenants[tenant] = self.memory.for_tenant(tenant)
             return self._tenants[tenant]

@@ -1,4 +1,4 @@
-"""A composed context as an agent needs it: the prompt and what it cites, without the records behind it."""
+"""A composed context reduced to what an agent needs: the prompt and its citations, without the full records."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

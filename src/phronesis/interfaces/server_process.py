@@ -1,4 +1,4 @@
-"""The server: one application that the faces are mounted in."""
+"""The server process: the lazily built application, its mounted interfaces, the socket and the event loop."""
 
 import asyncio
 import contextlib
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from phronesis.interfaces.mcp import Options
 
 
-# An application that is made when somebody first asks for it, because importing it takes long.
+# An application built on its first request, because importing it is slow.
 
 
 @dataclass(slots=True)
@@ -53,7 +53,7 @@ class Later:
             held = self._held = _Held(app, asyncio.create_task(self._keep(app)))
         await asyncio.wait((held.app, held.keeper), return_when=asyncio.FIRST_COMPLETED)
         if not held.app.done():
-            held.keeper.result()  # raises what it failed with
+            held.keeper.result()  # re-raises its failure
         await held.app.result()(scope, receive, send)
 
     @contextlib.asynccontextmanager
@@ -78,7 +78,7 @@ class Later:
             await self._stopping.wait()
 
 
-# The process that serves an application: a socket that listens, and a loop that ends when a signal asks.
+# Serving: a listening socket, and a loop that ends on a signal.
 
 
 def listen(serving: Serving) -> socket.socket:
@@ -110,7 +110,7 @@ def run(app: Any, serving: Serving, listening: socket.socket, say: Callable[[str
 
         @contextlib.contextmanager
         def capture_signals(self) -> Iterator[None]:
-            # Uvicorn's own raises the signal again at its end, and then nothing of what comes after is done.
+            # Uvicorn's handler raises the signal again at the end, which would skip the code that follows.
             before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
             try:
                 yield
@@ -169,7 +169,7 @@ def _mcp(app: "FastAPI", options: "Options") -> "Starlette":
         admitted = app.state.admission.admit(mcp.bearer(context))
         return mcp.Caller(admitted.memory, role=admitted.role.name.lower(), actor=admitted.actor)
 
-    return mcp.mcp_app(mcp.make_mcp(caller, options), hosts=None, path=MCP)  # the gate before it looks at the name
+    return mcp.mcp_app(mcp.make_mcp(caller, options), hosts=None, path=MCP)  # the middleware checks the host name
 
 
 MOUNTS: Final[Sequence[Mount]] = (_pages, _tools)

@@ -1,4 +1,4 @@
-"""Files that callers send, under names of ours while they are read."""
+"""Temporary names for uploaded files."""
 
 import re
 from pathlib import PurePath

@@ -1,4 +1,7 @@
-"""What the run of a learn does to one item: evidence, edges, words, limitations and deletions. Pure (RB-18, RB-19)."""
+"""Judge claims by arithmetic on a run's FACTS, and compute what a learn changes in one item. Pure (RB-18, RB-19).
+
+`Scales` judges; `Bearing` computes evidence, edges, text, limitations and deletions.
+"""
 
 from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,7 +29,7 @@ from phronesis.reasoning.laws.claim_status import (
 from phronesis.reasoning.laws.facts import ALIASES, RATIO, FactsView
 from phronesis.reasoning.laws.records import Claim, ReasoningBlock, folded_name
 
-# How a run bears on claims, by arithmetic on its FACTS, and what is written when one falls (RB-18, RB-19).
+# Verdicts by arithmetic on FACTS, and the limitation written when a claim is contradicted (RB-18, RB-19).
 
 BY_RULE: Final = "rule"
 

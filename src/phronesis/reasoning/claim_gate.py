@@ -1,13 +1,13 @@
-"""The gate before every write of reasoning: each hard constraint is one named rule with one function (RB-16).
+"""The gate before every write of a reasoning item: each hard constraint is one named rule with one function (RB-16).
 
-Where each rule of wording looks:
+The patterns of the wording rules are data, loaded here as `Wording`. Where each wording rule looks:
 
-- ``kb_alias``: everywhere, FACTS too. Aliases are forbidden in the content, and a reader cannot tell who wrote what. So
-  whoever assembles FACTS takes them out first (`wording.without_aliases`).
-- ``next_step``: what the model says itself: topic, inference, constraint, conditions, limitations, keys and members
-  that nothing here knows. Not the FACTS, which quote the run and what people said of it, nor the exception's reason.
-- ``positive_constraint``: the constraint; elsewhere only what is written in the notation of constraints (``prefer[…]``)
-  or as a standing order ("Always use …"). A "must" in an inference states how things are.
+- ``kb_alias``: every text, FACTS included. Aliases are forbidden in the content, and a reader cannot tell who wrote
+  what. Code that assembles FACTS removes them first (`without_aliases`).
+- ``next_step``: the texts a model writes: topic, inference, constraint, conditions, limitations, unknown keys and
+  members. Not the FACTS, which quote the run and its feedback, nor the reason of an exception.
+- ``positive_constraint``: the constraint; elsewhere only text in constraint notation (``prefer[…]``) or a standing
+  order ("Always use …"). A "must" in an inference describes a state of affairs and is allowed.
 """
 
 import re
@@ -25,7 +25,7 @@ from phronesis.errors import Violation
 from phronesis.reasoning.laws.block_rules import MAX_VIOLATIONS, STRUCTURE, Draft, StructureRule, read_draft
 from phronesis.reasoning.laws.records import CLAIMS, MEMBERS, TOPIC
 
-# The table of what claims must not say, ready to use.
+# Pattern table of forbidden wording, loaded and compiled.
 
 KB_ALIAS: Final = "kb_alias"
 NEXT_STEP: Final = "next_step"
@@ -158,13 +158,13 @@ def _small(narrow: str) -> str:
 
 
 def _compiled(text: str, parts: Mapping[str, str]) -> re.Pattern[str]:
-    # A part may name parts; none names itself.
+    # A pattern part may refer to other parts, never to itself.
     while (found := _PART.search(text)) is not None:
         text = f"{text[: found.start()]}(?:{parts[found[1]]}){text[found.end() :]}"
     return re.compile(text)
 
 
-# Whether a constraint is negative: it says what to avoid, and orders nothing (RB-07).
+# Negative constraints: a constraint says what to avoid and orders nothing (RB-07).
 
 
 def positive_words(constraint: str) -> str | None:

@@ -1,7 +1,7 @@
-"""The one rewrite that a refused block may have, by rules: it changes form and never meaning (RB-16).
+"""Repair the form of a refused block by rules, once, without changing its meaning (RB-16).
 
-Words are not touched, claims not dropped, reasons and runs not made up; so what breaks a rule of wording stays refused.
-Each repair has a name, and what is repaired is judged by the gate again.
+Words are not changed, claims not dropped, reasons and runs not invented, so a block that breaks a wording rule stays
+refused. Each repair has a name, and the repaired block passes the gate again.
 """
 
 import json
@@ -119,7 +119,7 @@ def _join_claims(work: _Work, place: int) -> None:
     whole = "\n".join(work.lines[place:end]).rstrip()
     if "\n" not in whole:
         return
-    # A line break within a text is one of its letters; between texts it is none.
+    # A line break inside a string is part of the text; between strings it is not.
     joined = STRING.sub(lambda found: found[0].translate(_ESCAPES), whole)
     work.lines[place:end] = [joined.replace("\n", " ")]
     work.note("one_line")

@@ -1,4 +1,7 @@
-"""What stands for what was understood in a sentence: one character each, so that a pattern can speak of it."""
+"""Placeholders and vocabulary for parsing comparisons: terms of a sentence replaced by single private-use characters.
+
+Holds the term records, the compiled word lists of ``comparisons.toml``, and the recognition of metals.
+"""
 
 import re
 import unicodedata
@@ -26,7 +29,7 @@ _DASHES: Final = str.maketrans(dict.fromkeys("‐‑‒–—―−﹣", "-") | 
 _HAN: Final = "\u3400-\u4dbf\u4e00-\u9fff"
 _BLANKS: Final = re.compile(r"[^\S\n]+")
 _SPACES: Final = re.compile(rf"(?<=[{_HAN}]) | (?=[{_HAN}])")
-# Looked back from behind the full stop: before it, every character of a text would be looked back from.
+# The look-behind is placed after the full stop: before it, it would be tried at every character of the text.
 _ENDS: Final = re.compile(r"[。!?;\n]|\.(?= |$)(?<!\b(?:ca|vs)\.)(?<!approx\.)(?<!\b(?:i\.e|e\.g|arb)\.)")
 
 
@@ -119,7 +122,7 @@ def sentences(text: str) -> Iterator[str]:
         yield " ".join(plain[start:].split())
 
 
-# The words of ``comparisons.toml``, compiled: what they mean stands in ``comparisons``.
+# The words of ``comparisons.toml``, compiled; `comparisons` documents the keys.
 
 LANGUAGES: Final = ("en", "zh")
 _ROWS: Final = ("number", "bound_after", "comparator", "adjective", "modifier", "ratio", "metric", "share", "versus")
@@ -201,7 +204,7 @@ def load_words(language: str) -> Words:
     )
 
 
-# Metals in a sentence: pairs in their order, "Cu–Zn", "Cu3Zn1", "M1 is Cu"; a third metal is more than FACTS hold.
+# Metals in a sentence: ordered pairs ("Cu–Zn", "Cu3Zn1", "M1 is Cu"). A third metal is more than FACTS can hold.
 
 _AMOUNT = r"(\d{1,3}(?:\.\d{1,4})?)?"
 _ALONE = r"(?<![A-Za-z0-9])"

@@ -1,21 +1,21 @@
-"""A claim's own words read as a ``test``, by rules: "the selectivity of formate with Cu–Zn is at least 0.60".
+"""Parse a claim's text into a ``test`` by rules: "the selectivity of formate with Cu–Zn is at least 0.60".
 
-A sentence is read inwards. What is understood, longest first, is replaced by one character that stands for it: metals,
-modifiers, products, numbers, comparators, then what these make up (a bound "at least 0.60", a description "Cu:Zn above
-2", a metric "selectivity of formate"). What is left must be one metric with one bound, or with other runs to compare
-with, and nothing that could change its meaning: a condition that FACTS cannot tell, a number left over, a doubt, a
-second comparison. Then there is no test: no verdict is better than a wrong one.
+Terms are recognised longest first, and each is replaced by one placeholder character: metals, modifiers, products,
+numbers, comparators, then combinations of these (a bound "at least 0.60", a description "Cu:Zn above 2", a metric
+"selectivity of formate"). What remains must be one metric with one bound or one comparison with other runs, and nothing
+that could change its meaning: a condition that FACTS cannot decide, a leftover number, a hedge, a second comparison.
+Otherwise there is no test: no verdict is better than a wrong one.
 
 The words are data, ``comparisons.toml``, for each language:
 
 - ``number``, ``bound_after``, ``comparator``, ``adjective``, ``modifier``, ``ratio``, ``metric``: patterns in the order
-  in which they are tried, with what they mean; named groups hold the pieces.
-- ``share``, ``versus``: whole comparisons. ``negation``, before a comparator, turns it round.
-- ``gap``, ``before``: the words that may stand between a metric and its bound, and the other way round.
-- ``needs``: pieces of words of which every comparison holds one, looked for before anything else.
+  in which they are tried, with their meaning; named groups hold the parts.
+- ``share``, ``versus``: whole comparisons. ``negation``, before a comparator, inverts it.
+- ``gap``, ``before``: the words allowed between a metric and its bound, and between a bound and its metric.
+- ``needs``: word fragments of which every comparison contains one; a cheap prefilter.
 - ``range``, ``by``, ``or``: several bounds, a change, a choice. ``unsure``: what must not be left over; ``not_after``:
   what makes a metric another quantity; ``then``: what, right after a bound, makes it a condition.
-- ``join``, ``cue``, ``idle``: words between two descriptions, before one, and words that say nothing.
+- ``join``, ``cue``, ``idle``: words between two descriptions, before one, and words without meaning.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""What an outside index holds of reasoning items (RB-09): one document of the item, one of each claim."""
+"""Search documents of reasoning items, one for the item and one per claim (RB-09), and those mirrored externally."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from phronesis.store.database import Unit
 from phronesis.store.documents import DocumentRow, documents_of_items, read_vectors
 from phronesis.store.lanes import Lane
 
-# A reasoning item as search documents: one of the whole in words, and one of each claim (RB-09).
+# Projection of a reasoning item: one document for the whole, one per claim (RB-09).
 
 CLAIM: Final = "claim"
 """The name of a claim's part: ``claim:<claim_id>``."""

@@ -1,7 +1,7 @@
-"""Keeping an index outside the database in step with it: told what changed before each search, and repaired whole.
+"""Keep an external index in step with the database: send changes before each search, and repair the whole on request.
 
-It lies outside every transaction, so it is never asked what is true. What it is to be told waits in the database
-(``store.index_marks``) for whoever comes next: a search, a flush, the background, a worker.
+The index lies outside every transaction and is never authoritative. Pending changes are recorded in the database
+(``store.index_marks``) and sent by the next search, flush, background pass or worker.
 """
 
 import hashlib

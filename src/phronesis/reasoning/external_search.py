@@ -1,4 +1,4 @@
-"""Searching claims in an index outside the database: it names candidates, and the database decides everything else."""
+"""Search claims in an external index. The index proposes candidates; the database filters and scores them."""
 
 import threading
 import time

@@ -1,4 +1,4 @@
-"""Which field of work a run is of, by what its output names."""
+"""Select the FACTS builder of a run by the fields that its output names, and the table of all builders."""
 
 from collections.abc import Mapping
 from typing import Any, Final

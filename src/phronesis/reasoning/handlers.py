@@ -1,7 +1,7 @@
-"""Reasoning items: blocks of claims, how they are edited, and the verdicts of runs on their claims.
+"""Handlers of reasoning entries: claim blocks and their updates, verdicts of runs, runs and feedback.
 
-What is written is checked before it is recorded, and recorded as what was read of it: a rule that is made stricter
-later never stands in the way of a replay.
+Input is checked before it is recorded, and the parsed form is recorded, so a rule that becomes stricter later never
+breaks a replay.
 """
 
 from collections.abc import Mapping, Sequence
@@ -175,7 +175,7 @@ FOLDS: Final[Mapping[str, Fold]] = {REASONING: CLAIMS_FOLD}
 FORMS: Final[Mapping[str, Form]] = {REASONING: Form(UPDATE, reasoning_payload)}
 
 
-# Runs and what came back of them, as items: a run is recorded once, its feedback may be given again.
+# Runs and feedback as items: a run is recorded once; its feedback may be replaced.
 
 RUN: Final = "run"
 """The kind of item that a run is, and the verb that records one."""

@@ -1,4 +1,4 @@
-"""Which items a learn may judge and update (RB-17): what the run used or cited, and what is found by its FACTS."""
+"""Inputs of a learn: FACTS of runs, proposals by rules, and the candidate items it may judge and update (RB-17)."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
@@ -26,7 +26,7 @@ from phronesis.store.eligible import Wanted
 from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import Lane
 
-# What a run tells: its FACTS as they are written into claims, and the run as tests are computed on.
+# FACTS of runs, as written into claims and as tests evaluate them.
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def _clean(value: Any) -> Any:
     return [_clean(inner) for inner in value] if isinstance(value, list) else value
 
 
-# What may be written into the bank because of a run: proposals, and those that rules make of people's sentences.
+# Proposals, and the rules that derive them from the text of a feedback.
 
 RULES: Final = "learn-rules/1"
 """Who made what rules made of a run. Rises when they change."""
@@ -232,7 +232,7 @@ def _texts(value: Any, *, of_read: bool = False) -> Iterator[tuple[str, bool]]:
         yield value, of_read
     elif isinstance(value, Mapping):
         inside = of_read or _reads(value)
-        for name in sorted(value):  # as the log has them, whoever gave the run
+        for name in sorted(value):  # sorted, as in the log
             yield from _texts(value[name], of_read=inside)
     elif isinstance(value, Sequence):
         for one in value:
@@ -255,7 +255,7 @@ def _first(texts: Iterable[tuple[str, bool]], characters: int) -> Iterator[tuple
         if left <= 0:
             return
         yield text[:left], of_read
-        left -= len(text) + 1  # so that very many empty ones come to an end too
+        left -= len(text) + 1  # so that empty texts count against the limit too
 
 
 def _ids(listed: Iterable[Any]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What a model is shown of a run and of the bank: data between fences, each item with a number of its own."""
+"""What a model sees and answers in a learn: fenced data with numbered items, and the schema of the answer."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -118,7 +118,7 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(inner)
 
 
-# The form of what a model answers about a run: classes of claims, proposals, and claims put right in form.
+# Schema of the model's answer: classes of claims, proposals, and claims repaired in form.
 
 MAX_SAID: Final = 300
 """Characters of a quotation, and of a reason."""

@@ -1,8 +1,8 @@
-"""An old memory as blocks of claims, by rules: what is said of it, and what may not stand in a bank taken out (RB-23).
+"""Rewrite an old memory as blocks of claims, by rules or by a model, and drop what the bank must not hold (RB-23).
 
-A statement becomes a claim with its own words as inference; one that says what to avoid has a constraint ``avoid[…]``
-too. Whatever is made is judged by the gate of every write; where a claim breaks a rule that no rule here knows to mend,
-the memory is refused whole.
+By rules, a statement becomes a claim with its own words as inference; one that says what to avoid also gets a
+constraint ``avoid[…]``. Every result passes the gate of ordinary writes; where a claim breaks a rule that cannot be
+repaired here, the whole memory is refused.
 """
 
 import re
@@ -253,7 +253,7 @@ def _is_id(text: str) -> bool:
     return True
 
 
-# An old memory as claims by a model: it words them, code gives FACTS, ids and counts, and the gate decides.
+# Rewriting by a model: it words the claims; code supplies FACTS, ids and counts, and the gate decides.
 
 ROLE: Final = "migrate"
 ANSWERS: Final = "migrate_answer"

@@ -1,4 +1,7 @@
-"""Where old memories come from: items of a lane, and rows of a file, each checked before anything is written."""
+"""Sources of a migration: items of a lane, or rows of a file, checked before any write.
+
+And the parser of their text.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -110,7 +113,7 @@ def _runs(row: Mapping[str, Any], known: Mapping[str, Any], field: str) -> Seque
     return list(dict.fromkeys(check_id(run, field=field) for run in found if run is not None))
 
 
-# A free text taken apart: its title, and its statements with the headings that they stand under.
+# Parsing free text into a title and statements under their headings.
 
 Label = Literal["title", "conditions", "limitations", "avoid", "next", "neutral"]
 """What a heading says of what stands under it."""

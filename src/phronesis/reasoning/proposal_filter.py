@@ -1,7 +1,7 @@
-"""Proposals on their way into the bank: candidates alone are updated, the gate decides, code writes the FACTS.
+"""Filter proposals before they enter the bank: only candidates are updated, the gate decides, code writes the FACTS.
 
-Whoever made a proposal, rules or a model, it goes through here (RB-15, RB-16, RB-17). What is dropped is told, with
-every rule that it breaks.
+Proposals of rules and of models both pass through here (RB-15, RB-16, RB-17). A dropped proposal is reported with every
+rule that it breaks.
 """
 
 import re
@@ -34,7 +34,7 @@ from phronesis.reasoning.learn_prompt import (
     listed_in_short,
 )
 
-# Blocks made of a model's fields: what it words is taken over, everything else stays code's own.
+# Blocks built from a model's fields: only wording is taken from the model; code sets the rest.
 
 SLACK: Final = 20
 """Characters by which a text that was put right may be longer than before: ``avoid[…]`` around a constraint."""
@@ -98,7 +98,7 @@ def folded_words(claim: Claim) -> tuple[str, ...]:
 def _worded(claim: Claim, said: ProposedClaim | RewrittenClaim) -> Claim:
     inference = fit(said.inference).strip()
     constraint = fit(said.constraint).strip()
-    same = constraint == claim.constraint  # leave for a positive constraint is for the one that it was given for
+    same = constraint == claim.constraint  # permission for a positive constraint covers only that constraint
     restated = inference != claim.inference and read_comparison(inference) is not None
     return replace(
         claim,
@@ -277,7 +277,7 @@ class Sieve:
 
     def _claim(self, claim: Claim, before: Claim | None) -> Claim:
         if before is None:
-            # A conclusion is earned by runs.
+            # Only verdicts of runs make a claim a conclusion.
             status = "hypothesis" if claim.status == "conclusion" else claim.status
             return replace(claim, facts=self.facts, status=status, support=Tally(), contra=Tally())
         facts = before.facts

@@ -1,4 +1,4 @@
-"""Runs and learns as they are told of: from the log, the lane and what was noted of reads."""
+"""Read runs and the results of learns from the log, the lane and the recorded reads."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

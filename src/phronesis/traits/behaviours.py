@@ -1,4 +1,7 @@
-"""Step 4: behaviours begin with three memories, and what is there is reinforced (requirements NM-05, NM-06)."""
+"""Reflection step 4 (NM-05, NM-06).
+
+New behaviours and reinforcements, plus deduplication and links between memories.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -36,7 +39,7 @@ def begin_behaviours(work: Round, wishes: Iterable[NewBehavior]) -> None:
         ids = {memory.id for memory in work.evidence(wish.evidence_ids)}
         known = work.same_words(content) or _same_evidence(work, ids)
         if known is not None and is_trend(work.traits[known]) and len(ids) >= MIN_MEMORIES:
-            ids, known = ids | work.supporting(known), None  # it takes the trend's place
+            ids, known = ids | work.supporting(known), None  # it replaces the trend
         fresh = work.evidence(ids, but=_spent(work))
         if not content:
             work.refuse(NEW_BEHAVIOURS, NO_WORDS, "a behaviour says nothing")
@@ -109,7 +112,7 @@ def _take_up_trends(work: Round, made: str) -> None:
             work.end(trait_id, "superseded", "a behaviour took its place", by=made)
 
 
-# What a reflection wishes twice, or again in other words, found before it is carried out (requirement NM-06).
+# Deduplication: operations that repeat one another or an existing trait in other words (requirement NM-06).
 
 _SAID: Final = "a trait, or an upgrade before it, says the same in other words"
 
@@ -184,7 +187,7 @@ def _once(
     return [kept[place] for place in sorted(kept)], refused
 
 
-# Lateral links: new memories are joined to earlier ones that speak of the same (requirement NM-15).
+# Lateral links between new memories and earlier ones on the same subject (requirement NM-15).
 
 MOST_LINKS: Final = 2
 """Links of one new memory: the nearest."""

@@ -1,8 +1,8 @@
-"""Step 7: contradictions are counted, and a trait that too much contradicts is looked at again (requirement NM-10).
+"""Reflection step 7 (NM-10): count contradictions, revise contradicted traits, withdraw evidence, apply corrections.
 
-The first contradiction is counted and no more. When over .3 of what was found since speaks against a trait, a special
-reflection says what becomes of it: other words, an end, or two sides of one trait, where both are true in different
-situations. It may fail: then all stays as it is, and the next reflection asks again.
+The first contradiction is only counted. When more than 0.3 of the evidence found since then contradicts a trait, a
+special reflection modifies it, dissolves it, or splits it into two sides that hold in different situations. If that
+reflection fails, the trait stays as it is and the next reflection tries again.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,7 +33,7 @@ from phronesis.traits.reflection_state import (
 from phronesis.traits.scan import SIDES
 from phronesis.traits.upgrades import is_trend
 
-# What a person takes back no longer speaks for or against a trait, whatever verb took it back.
+# Evidence of a retracted memory no longer counts for or against a trait, whatever verb retracted it.
 
 _BY_HAND: Final = frozenset({"archive", "archive_all"})
 _COUNTED: Final = frozenset({"support", "contra"})
@@ -207,7 +207,7 @@ def _kept(work: Round, trait_id: str) -> float:
     return round(confidence_at(work.traits[trait_id], work.entry.recorded_at) or 0.0, 6)
 
 
-# Corrections of traits by people: entries that win over what is inferred later (requirement NM-15).
+# Corrections of traits by people: they take precedence over later inferences (requirement NM-15).
 
 CORRECT: Final = "correct_trait"
 FACETS: Final = ("personality", "value")

@@ -1,9 +1,9 @@
-"""Reflection by a model: one structured call, perhaps after questions (requirements NM-03, NM-10, NM-15).
+"""Reflection by a model.
 
-Each trait that too much contradicts is asked about once more, apart.
-
-What it says is recorded whole, so that a replay asks nobody. An answer that is none skips the round: rules do not stand
-in here, since what a model found before would be judged by another measure from one day to the next.
+The data it sees, and one structured call, optionally preceded by questions (NM-03, NM-10, NM-15). Each trait with too
+many contradictions takes one further call. The complete answers are recorded, so that a replay calls no model. An
+invalid answer skips the round; rules are no fallback here, since they would judge what a model found earlier by a
+different measure.
 """
 
 import json
@@ -26,7 +26,7 @@ from phronesis.traits.reflection_state import Round
 from phronesis.traits.scan import Material, open_traits, seen_trait
 from phronesis.traits.strategies import ANSWERS, Thought
 
-# What a model is shown at a reflection: memories and traits as lines of JSON between fences (law 8).
+# What a model sees: memories and traits as lines of JSON between fences (law 8).
 
 MAX_SHOWN: Final = 40_000
 """Characters of new memories that are shown, the most important first where they do not all fit."""

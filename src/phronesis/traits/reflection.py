@@ -1,9 +1,9 @@
-"""The verb ``reflect``: nine steps, in one entry that can be taken back whole (requirements NM-02, NM-03).
+"""The handler of ``reflect``: nine steps in one entry that can be rolled back as a whole (requirements NM-02, NM-03).
 
-Preparing scans, asks rules or a model what it makes of it (steps 2, 4, 5, 6 and 7 in one call), sifts out what is
-sensitive, and asks again about traits that too much contradicts; all of it stands in outcomes. Applying carries the
-steps out on the lane as it is: scan, trends, expiring and promoting them, behaviours, preferences, core,
-contradictions, time, mark. What breaks a rule is refused alone, and the cycle says so.
+prepare scans the lane, asks rules or a model for operations (steps 2, 4, 5, 6 and 7 in one call), removes sensitive
+ones, and asks again about traits with too many contradictions; the results are recorded as outcomes. apply executes the
+steps on the current lane: scan, trends, expiry and promotion, behaviours, preferences, core, contradictions, time,
+mark. An operation that breaks a rule is refused on its own, and the cycle lists it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ from phronesis.traits.strategies import ANSWERS, Guard, Mind, Thought, sensitive
 from phronesis.traits.text_similarity import Likeness
 from phronesis.traits.upgrades import is_trend
 
-# Step 9: what a reflection leaves of itself, an item of kind cycle (requirements NM-03, NM-14).
+# Step 9: the item of kind cycle that records a reflection (requirements NM-03, NM-14).
 
 COMPLETED: Final = "completed"
 FAILED: Final = "failed"
@@ -72,7 +72,7 @@ def make_cycle(
     )
 
 
-# What was recalled of late was of use: traits that contexts and searches showed gain usefulness (requirement NM-15).
+# Usage credit: traits that contexts and searches showed gain usefulness (requirement NM-15).
 
 CREDIT: Final = 0.02
 """Usefulness that one recall adds (NM-15, the source's later list), up to 1."""
@@ -89,7 +89,7 @@ def credit(work: Round, recalled: Mapping[str, int]) -> None:
             work.change(trait_id, {USEFULNESS: round(useful, 6)}, "recalled")
 
 
-# Step 8: time (requirement NM-09). A trait is changed only when time has moved it over a border of its stages.
+# Step 8, decay (requirement NM-09): a trait changes only when time has moved it across a stage border.
 
 
 def fade(work: Round) -> None:

@@ -1,7 +1,7 @@
-"""The form of what a model answers to a reflection: the source's JSON keys, read leniently where nothing is at stake.
+"""Schema of a model's answer to a reflection: the source's JSON keys, parsed leniently where nothing depends on it.
 
-A number that is code's to set (a confidence) is passed over; an id may be written as a citation; a word that is none of
-the contexts or grades falls back to the plainest. What is not of the schema at all skips the round.
+A number that code sets (a confidence) is ignored; an id may be written as a citation; an unknown context or grade falls
+back to the plainest. An answer that does not match the schema skips the round.
 """
 
 from collections.abc import Mapping, Sequence

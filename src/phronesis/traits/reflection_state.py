@@ -1,7 +1,7 @@
-"""A reflection while its steps are carried out: the traits as they stand after each, and what is to be changed.
+"""The in-memory state of a reflection: the traits after each step, and the changes to make.
 
-Preparing goes through the same steps as applying, to see which traits a special reflection is due for. So nothing here
-reads or writes: it works on what the scan gave.
+prepare runs the same steps as apply, to find the traits for which a special reflection is due. Therefore nothing here
+reads or writes the store: it works on the result of the scan.
 """
 
 import unicodedata

@@ -1,4 +1,4 @@
-"""Whether a reflection is due, and what one came to: what callers ask around the verb ``reflect``."""
+"""Whether a reflection is due, and the result of one: what callers need around the verb ``reflect``."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

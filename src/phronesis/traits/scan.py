@@ -1,6 +1,6 @@
-"""Step 1, the scan: what was learned since the last reflection, and the traits as they stood before this one.
+"""Reflection step 1, the scan: memories learned since the last reflection, and the traits before this one.
 
-Of a lane that went on since, as where an entry is prepared again, later memories and later changes are left out.
+When an entry is prepared again on a lane that has moved on, later memories and later changes are left out.
 """
 
 from collections.abc import Mapping, Sequence

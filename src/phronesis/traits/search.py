@@ -1,4 +1,4 @@
-"""Reading traits and reflections: what a user is like, by when it was known (requirements NM-12, NM-14)."""
+"""Search documents of traits, and `TraitBook`, which lists traits, evidence and reflections (NM-12, NM-14)."""
 
 import threading
 from collections import OrderedDict
@@ -33,7 +33,7 @@ from phronesis.traits.laws.records import (
 )
 from phronesis.traits.laws.strength import TRAIT, recalled
 
-# A trait as a search document: its words, as long as it may be recalled.
+# Projection of a trait: its text, while it may be recalled.
 
 
 def project_trait(item: Item) -> list[Part]:

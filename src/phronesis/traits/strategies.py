@@ -1,6 +1,6 @@
-"""What is never inferred: traits on sensitive matters are taken out before anything is made of them (NM-15).
+"""Reflection strategies (the `Mind` protocol and its rule-based form) and the filter of sensitive traits (NM-15).
 
-Their words are not kept either: neither with the refusal, nor where a model's answers are kept as it gave them.
+Text on sensitive topics is not kept either: neither with the refusal, nor in the recorded answers of a model.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ from phronesis.traits.reflection_state import Round
 from phronesis.traits.scan import Material, open_traits, seen_memory, seen_trait
 from phronesis.traits.text_similarity import Likeness
 
-# Who says what a reflection makes of what it sees: rules, or a model. Each only wishes; what is lawful is code's.
+# A strategy proposes operations, by rules or by a model; code decides which are valid.
 
 ANSWERS: Final = "answer"
 """The role of outcomes that hold what a model said."""
@@ -152,7 +152,7 @@ def _refusal(operation: str, finding: Finding) -> RefusedWish:
     return RefusedWish(operation=operation, rule=SENSITIVE, reason=f"it speaks of {finding.topic}")
 
 
-# Reflection by rules: what ``by_rules`` finds, in the form that the nine steps take.
+# Reflection by rules: the findings of ``by_rules`` in the form that the nine steps take.
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +182,7 @@ class Ruling:
             cosine=self.likeness.among(bench, memories),
             sensitive=lambda text: self.guard.of_trait(text, ()) is not None,
         )  # fmt: skip
-        # What is wished of a trait is found anew where the trait is: an erasure may have made it another one.
+        # Operations on a trait are looked up again at the current trait: an erasure may have changed it.
         return Thought(wishes=found, made_by=RULES_VERSION, stands_on=sorted({trait.entry_id for trait in standing}))
 
     def reconsider(

@@ -1,4 +1,4 @@
-"""How alike texts are by an encoder, where one is loaded: stored vectors first, and made anew where there are none."""
+"""Text similarity by an encoder, where one is loaded: stored vectors first, new ones where there are none."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,8 +1,9 @@
-"""Steps 5 and 6: behaviours to a preference, preferences to a core trait (requirement NM-07).
+"""Reflection steps 2, 3, 5 and 6: trends, their promotion and expiry (NM-04, NM-08), and upgrades of traits (NM-07).
 
-A model or rules say which traits point to one tendency; the gates are code's. The traits stay, joined to the new one,
-which has all their evidence, for and against: it begins at the best confidence among them and a tenth, and emerging at
-most until memories of its own reinforce it.
+A model or rules name the traits that point to one tendency; code checks the conditions. Behaviours become a preference,
+preferences a core trait. The original traits stay, joined to the new one, which has all their evidence, for and
+against: it begins 0.1 above the best confidence among them, and at stage emerging at most until memories of its own
+reinforce it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,7 +18,7 @@ from phronesis.traits.laws.strength import SIDE_OF, TREND, WINDOW, confidence_at
 from phronesis.traits.reflection_state import NO_NEW_EVIDENCE, NO_SUCH_TRAIT, NO_WORDS, TAKEN_BACK, Round, context_of
 from phronesis.traits.scan import SIDES
 
-# Steps 2 and 3: trends begin, are confirmed, and become candidates or expire (requirements NM-04, NM-08).
+# Steps 2 and 3: new trends, their confirmation, promotion and expiry (requirements NM-04, NM-08).
 
 NEW_TRENDS: Final = "new_trends"
 KNOWN: Final = "known"

@@ -1,4 +1,4 @@
-"""HTTP: the verbs of Memory as routes."""
+"""HTTP API: the verbs of Memory as routes."""
 
 from typing import Final
 

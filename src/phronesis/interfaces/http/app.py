@@ -1,4 +1,4 @@
-"""The application: the routes, what they pass, and what becomes of errors."""
+"""The HTTP application: its routes, middleware and error handlers."""
 
 from typing import Final
 
@@ -39,7 +39,7 @@ def make_app(memory: Memory, serving: Serving) -> FastAPI:
     app = FastAPI(
         title="Phronesis", version=__version__, description=_ABOUT, docs_url=None, redoc_url=None,
         openapi_url="/openapi.json" if serving.docs else None,
-        telemetry={"tracing": False, "metrics": False, "logs": False},  # its spans hold queries, its logs bodies
+        telemetry={"tracing": False, "metrics": False, "logs": False},  # spans would hold queries, logs bodies
     )  # fmt: skip
     watch = Watch(log=serving.access_log)
     keys_required = serving.keys_required or serving.reached_by_others

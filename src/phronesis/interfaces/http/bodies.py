@@ -1,4 +1,4 @@
-"""What requests carry: forms in which an unknown field is an error. What fields may hold, the verbs say."""
+"""Request models: bodies and query parameters. An unknown field is an error; the verbs validate the values."""
 
 import json
 from typing import Annotated, Any, Literal

@@ -1,4 +1,4 @@
-"""Who calls a route: what it declares as ``Reading``, ``Writing`` or ``Administering`` lets only those in."""
+"""Dependencies of routes: the caller and its role, ids in paths, idempotency keys and versions of writes."""
 
 import re
 from dataclasses import dataclass
@@ -65,7 +65,7 @@ class Admitted:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
-        scope["route"] = self  # what the log and the counts name, of those who are refused too
+        scope["route"] = self  # route name for the log and the metrics, also of refused requests
         await admit(Request(scope, receive))
         await self.app(scope, receive, send)
 
@@ -93,7 +93,7 @@ Writing = Annotated[Caller, Depends(_writing)]
 Administering = Annotated[Caller, Depends(_administering)]
 
 
-# Paths with ids in them: an id may hold a slash, written ``%2F``, and is one segment of the path all the same.
+# Paths with ids: an id may contain a slash, written ``%2F``, and still is one segment of the path.
 
 
 class Segment(Convertor[str]):
@@ -124,12 +124,12 @@ def segmented(scope: Scope) -> str:
     if not path.startswith(f"{PREFIX}/"):
         return path
     segments = [unquote(one) for one in raw.decode("latin-1").split("/")]
-    if "/".join(segments) != path:  # none was given, or a layer before this one made another path of it
+    if "/".join(segments) != path:  # absent, or the path was rewritten by an outer layer
         segments = path.split("/")
     return "/".join(map(_SEGMENT.to_string, segments))
 
 
-# What every write takes beside its body: the key that makes it repeatable, whether to wait, and for which version.
+# Parameters of every write beside its body: the idempotency key, whether to wait, and the expected version.
 
 Key = Annotated[
     str | None,

@@ -1,4 +1,4 @@
-"""What every request passes before a route sees it: a request id, and the refusals that need no route."""
+"""Middleware before every route: limits of request bodies, request ids, host and origin checks, errors as problems."""
 
 import re
 import time
@@ -21,7 +21,7 @@ from phronesis.interfaces.http.dependencies import segmented
 from phronesis.interfaces.http.observability import Watch
 from phronesis.uuid7 import new_id
 
-# How much a JSON body holds, found in its bytes before it is parsed.
+# Size and depth of a JSON body, measured on its bytes before parsing.
 
 _STRING: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _OPENING: Final = b"[{"
@@ -39,7 +39,7 @@ def check_extent(body: bytes, serving: Serving) -> None:
     whoever parses it refuses it.
     """
     if _members(body) > serving.max_members or _deepest(body, serving.max_depth) > serving.max_depth:
-        # There are no more strings than quotation marks that no backslash precedes.
+        # The number of strings is bounded by the quotation marks that no backslash precedes.
         if body.count(b'"') - body.count(b'\\"') > _QUOTES_OF_MEMBER * serving.max_members:
             raise _too_many(serving)
         structure = _STRING.sub(b"", body)
@@ -148,7 +148,7 @@ class Gate:
                 f"the body has {int(length):,} bytes; this server takes {self.serving.max_body:,}", field="body"
             )
         if scope["method"] in _SAFE or "authorization" in headers:
-            return  # nothing is changed, or the page had to know a key: the browser adds none by itself
+            return  # a safe method, or a key was sent, which browsers never add
         origin = headers.get("origin")
         foreign = origin is not None and origin.lower() not in self.serving.cors_origins and not _same(origin, headers)
         if foreign or (origin is None and headers.get("sec-fetch-site") in {"cross-site", "same-site"}):
@@ -165,7 +165,7 @@ def _bounded(receive: Receive, most: int) -> Receive:
         if message["type"] == "http.request":
             taken += len(message.get("body", b""))
             if taken > most:
-                raise HTTPException(413)  # the framework passes this one on; any other reads as a broken body
+                raise HTTPException(413)  # the framework lets this exception through; others read as a malformed body
         return message
 
     return bounded

@@ -1,4 +1,4 @@
-"""What the server counts, in the text form that Prometheus reads (exposition format 0.0.4)."""
+"""Observability: request metrics in the Prometheus text format 0.0.4, an access log, and OpenTelemetry spans."""
 
 import json
 import logging
@@ -72,7 +72,7 @@ def _line(name: str, labels: Labels, value: float) -> str:
     return f"{name}{{{said}}} {value}" if said else f"{name} {value}"
 
 
-# What is seen of requests: counts, a line of the access log, and a span where the host configured OpenTelemetry.
+# Per request: counts, a line of the access log, and a span where the host configured OpenTelemetry.
 
 UNKNOWN = "unknown"
 """The route of a request that met none."""

@@ -1,4 +1,4 @@
-"""What the OpenAPI document says of answers: the schemas of records, and of problems, in one place each."""
+"""JSON responses, their schemas and problems in the OpenAPI document, and the ``/docs`` page drawn from it."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ from phronesis.core.reports import Page
 from phronesis.interfaces.http.problems import MEDIA_TYPE
 from phronesis.wire import as_json, schema_of
 
-# Results as JSON, sent as ``to_dict`` gives them: they were made here, and are not validated again.
+# Results are sent as ``to_dict`` gives them; they were made here and are not validated again.
 
 
 def to_json(value: Any) -> bytes:
@@ -89,7 +89,7 @@ class Told(dict[str, Any]):
         schema = schema_of(self._record, ref_template=_REF)
         of = [one.__name__ for one in get_args(self._record) if isinstance(one, type)]
         if of and schema.get("title") == getattr(get_origin(self._record), "__name__", None):
-            schema["title"] += "Of" + "And".join(of)  # pydantic names a page alike whatever it lists
+            schema["title"] += "Of" + "And".join(of)  # pydantic gives all pages one title
         self["content"] = {"application/json": {"schema": schema}}
 
 
@@ -138,7 +138,7 @@ def _contents(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
                 yield from response.get("content", {}).values()
 
 
-# /docs: the routes on one page, drawn from the OpenAPI document. No script, nothing from elsewhere.
+# The ``/docs`` page: all routes, rendered from the OpenAPI document. No script and no external resource.
 
 router = APIRouter(include_in_schema=False)
 

@@ -1,4 +1,4 @@
-"""What goes wrong, as RFC 9457 says it: ``application/problem+json`` with our own codes."""
+"""Errors as RFC 9457 problem details (``application/problem+json``), with the codes of `phronesis.errors`."""
 
 import json
 import logging
@@ -127,7 +127,7 @@ def answer_problems(app: FastAPI) -> None:
     def _form(request: Request, error: RequestValidationError) -> Response:
         mistakes = [_mistake(one) for one in error.errors()[:_SHOWN_MISTAKES]]
         broken = [one["loc"][-1] for one in error.errors() if one["type"] == "json_invalid"]
-        if broken:  # its place is a number of a character
+        if broken:  # the position is a character offset
             mistakes = [{"field": "body", "message": f"no JSON at character {broken[0]}"}]
         first = mistakes[0]
         return problem(

@@ -1,7 +1,7 @@
-"""The face for models: tools, resources and prompts of the Model Context Protocol, over ``Memory``.
+"""MCP server: tools, resources and prompts of the Model Context Protocol, over ``Memory``.
 
-``make_mcp`` gives a server of the official SDK, ``mcp_app`` its ASGI application for streamable HTTP. Nothing of the
-SDK is imported before one of them is called, so that the names here cost nothing.
+``make_mcp`` returns a server of the official SDK, ``mcp_app`` its ASGI application for streamable HTTP. The SDK is
+imported only when one of them is called, so importing this package is cheap.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""What the tools take: one model for each, whose JSON Schema a model reads. Names are those of ``Memory``'s verbs."""
+"""Argument models of the tools; a model sees their JSON Schemas. Names are those of ``Memory``'s verbs."""
 
 from typing import Annotated, Any, Final, Literal
 

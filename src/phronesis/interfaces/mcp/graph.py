@@ -1,9 +1,9 @@
-"""The knowledge graph of the reference memory server, kept in ordinary memories.
+"""The knowledge graph of the reference memory server, stored as ordinary memories.
 
-An entity, an observation and a relation are each a message kept word for word, whose ``metadata`` says which of them it
-is: they are searched, composed, explained, exported and erased like all else, and one call is one entry, so that a
-rollback takes the whole of it back. The graph is read off them, the oldest first: of two entities of one name the first
-counts, and what was said twice is there once, so that two servers that write at once spoil nothing.
+An entity, an observation and a relation are each a verbatim message whose ``metadata`` says which of them it is. They
+are searched, composed, explained, exported and erased like all other memories, and one call is one entry, so that one
+rollback undoes all of it. The graph is read from them oldest first: of two entities of one name the first counts, and
+duplicates are merged, so that concurrent servers do no harm.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The nine tools of the reference memory server: its names, its input, its output."""
+"""The nine tools of the reference memory server, with its names, input and output."""
 
 import json
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Prompts that a person picks: recall before answering, save what was learned, review what is believed."""
+"""MCP prompts that a person selects (recall, save, review), and completion of their arguments."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
@@ -124,7 +124,7 @@ class _Told:
             raise MCPError(INVALID_PARAMS, f"{error.code}: {error.message}", error.to_dict()) from error
 
 
-# What to write next: languages, users, sessions and memories, as far as the caller may see them.
+# Completion: languages, users, sessions and memories, as far as the caller may see them.
 
 MOST: Final = 100
 """Values of one completion: the protocol's limit."""
@@ -133,7 +133,7 @@ MOST: Final = 100
 def add_completion(server: MCPServer[Any], reception: Reception) -> None:
     """Complete the arguments of prompts and of templates."""
 
-    @server.completion()  # type: ignore[no-untyped-call, untyped-decorator]  # the SDK says nothing of it
+    @server.completion()  # type: ignore[no-untyped-call, untyped-decorator]  # untyped in the SDK
     async def complete(
         _ref: PromptReference | ResourceTemplateReference, argument: CompletionArgument,
         context: CompletionContext | None,
@@ -141,7 +141,7 @@ def add_completion(server: MCPServer[Any], reception: Reception) -> None:
         before = context.arguments if context is not None and context.arguments else {}
         try:
             known = await anyio.to_thread.run_sync(_known, reception, argument.name, before)
-        except PhronesisError:  # nothing to suggest; what is wrong is told by the call itself
+        except PhronesisError:  # no suggestions; the call itself reports the error
             known = []
         values = [value for value in dict.fromkeys(known) if value.startswith(argument.value)]
         return Completion(values=values[:MOST], total=len(values), has_more=len(values) > MOST)

@@ -1,4 +1,4 @@
-"""Who asks, and whose memory is meant when the call does not say."""
+"""The caller of an MCP request, the server's options, and the default scope of calls that name none."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

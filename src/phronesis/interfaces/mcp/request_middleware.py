@@ -1,4 +1,4 @@
-"""The server's middleware: each request finds its caller, and lists no tool that the caller may not call."""
+"""MCP middleware: determine each request's caller, and hide the tools that the caller may not call."""
 
 from contextvars import ContextVar
 from typing import Any, Final
@@ -30,11 +30,11 @@ class Reception:
         self._request.set(ctx)
         try:
             result = await call_next(ctx)
-        except ValidationError as error:  # the SDK would say no more than that something is wrong
+        except ValidationError as error:  # the SDK's own message names no cause
             fault = error.errors(include_url=False, include_context=False, include_input=False)[0]
             field = ".".join(map(str, fault["loc"])) or "params"
             raise MCPError(INVALID_PARAMS, f"{ctx.method}: {field}: {fault['msg']}; {REMEDY}") from error
-        if ctx.method != "tools/list" or not isinstance(result, dict):  # the SDK gives it as it goes out
+        if ctx.method != "tools/list" or not isinstance(result, dict):  # the SDK gives it serialised
             return result
         caller = await anyio.to_thread.run_sync(self.caller)
         if caller.may("write"):

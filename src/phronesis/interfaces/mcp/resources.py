@@ -1,4 +1,4 @@
-"""What a client can attach: ``memory://…``, JSON documents of the records that the tools give, within a budget."""
+"""MCP resources, ``memory://…``: JSON documents of the records that the tools return, within a token budget."""
 
 import json
 from collections.abc import Callable
@@ -52,9 +52,9 @@ class Document:
 
         A list that is cut ends with ``{"left_out", "next"}``; a record gets the members ``left_out`` and ``more``.
         """
-        from phronesis.log.reader import fit  # noqa: PLC0415 - SQLAlchemy: not before something is read
+        from phronesis.log.reader import fit  # noqa: PLC0415 - SQLAlchemy: imported only when needed
 
-        # What was recorded may hold half a surrogate pair, which no message of the protocol can.
+        # Recorded text may hold a lone surrogate, which no message of the protocol can.
         plain = fit(as_json(self.value))
         if isinstance(plain, list):
             start = _offset(self.offset)

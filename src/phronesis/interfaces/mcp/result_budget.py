@@ -1,4 +1,4 @@
-"""A tool's result cut to a budget of tokens: texts line by line, records list by list, saying how much is left out."""
+"""Fit a tool's result to a token budget: texts line by line, records list by list, with the number left out."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -89,7 +89,7 @@ class ResultText:
         whole = _joined(self.head, self.tail)
         if not self.lines or not self.tail:
             return Line(whole).within(budget, count)
-        note = _left_out(len(self.lines))  # half of a cursor is none: without room for it the tail goes
+        note = _left_out(len(self.lines))  # a truncated cursor is useless: without room for it the tail is dropped
         head = Line(self.head).within(budget - count(note) - 1, count)
         return Line(_joined(head, note)).within(budget, count)
 

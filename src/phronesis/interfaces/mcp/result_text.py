@@ -1,6 +1,6 @@
-"""Results as text for a model: a line for each memory with date, source and citation, within a budget of tokens.
+"""Results as text for a model: one line per memory with date, source and citation, within a token budget.
 
-What comes from a source below the user's trust is fenced as data, and stays fenced where it is cut.
+Text from a source below the user's trust is fenced as data, and stays fenced when it is truncated.
 """
 
 import json
@@ -180,7 +180,7 @@ def traits(found_traits: "Sequence[Trait]") -> ResultText:
 
 def reflected(cycle: "ReflectionCycle") -> ResultText:
     """Say what a reflection came to."""
-    from phronesis.traits.laws.records import COUNTED  # noqa: PLC0415 - its records: not before a reflection
+    from phronesis.traits.laws.records import COUNTED  # noqa: PLC0415 - imported only when needed
 
     if cycle.pending:
         return ResultText("Recorded, and not carried out yet.")

@@ -1,4 +1,7 @@
-"""Lines over stdio that are no message: the SDK passes over them in silence, and whoever asked would wait for ever."""
+"""The MCP server and its two transports, stdio and streamable HTTP, with error replies to unreadable stdio lines.
+
+The SDK ignores an unreadable line silently, and the client would wait forever.
+"""
 
 import ipaddress
 import json
@@ -109,7 +112,7 @@ def _id_of(given: Any) -> Iterator[str | int]:
             yield named
 
 
-# The two transports: stdio for a client that starts us, streamable HTTP for those that find us.
+# The two transports: stdio for a client that starts the server, streamable HTTP for the others.
 
 LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
 """What a browser calls this machine; any other name that leads here is another's."""
@@ -124,7 +127,7 @@ def run_stdio(server: MCPServer[Any]) -> None:
 
 
 async def _over_stdio(server: MCPServer[Any]) -> None:
-    inner = getattr(server, "_lowlevel_server", None)  # the SDK takes streams nowhere else
+    inner = getattr(server, "_lowlevel_server", None)  # the only place where the SDK accepts streams
     if inner is None:
         await server.run_stdio_async()
         return
@@ -138,7 +141,7 @@ def run_http(server: MCPServer[Any], *, host: str, port: int, say: Callable[[str
     Raises:
         InputError: the host is not of this machine alone, where nobody needs a key, or the port is taken.
     """
-    from phronesis.config.server import Serving  # noqa: PLC0415 - the whole policy: not for stdio
+    from phronesis.config.server import Serving  # noqa: PLC0415 - loads the whole policy, which stdio does not need
     from phronesis.interfaces.server_process import listen, run  # noqa: PLC0415 - uvicorn: the same
 
     check_loopback(host)
@@ -169,7 +172,7 @@ def http_app(server: MCPServer[Any], *, hosts: Sequence[str] | None, path: str) 
     return server.streamable_http_app(streamable_http_path=path, transport_security=guard)
 
 
-# The server: tools, resources, prompts and completion joined over one reception.
+# The server: tools, resources, prompts and completion with one shared middleware.
 
 NAME: Final = "phronesis"
 
@@ -201,7 +204,7 @@ def built(memory: "Memory | DeferredMemory | Callers", options: Options) -> MCPS
         NAME, title="Phronesis", description="A memory for AI agents, with the evidence for every line.",
         instructions=" ".join(text for name, text in INSTRUCTIONS if name in names),
         version=__version__, log_level="WARNING", middleware=[reception],
-        subscriptions=False,  # nothing here tells of changes
+        subscriptions=False,  # no change notifications
         tools=[tool_of(verb, reception) for verb in offered],
     )  # fmt: skip
     add_resources(server, reception)

@@ -1,4 +1,7 @@
-"""A tool of ours as the SDK runs it: arguments checked, a verb called in a worker thread, its result in a budget."""
+"""Run a tool: check arguments, call a verb in a worker thread, fit the result to its budget.
+
+Tool schemas and errors.
+"""
 
 import json
 from collections.abc import Callable, Collection, Mapping
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
     from phronesis.memory.service import Stages
 
 
-# What went wrong, as a caller of a tool or a resource is told: code, field, remedy, and never a traceback.
+# Errors as a caller of a tool or resource sees them: code, field and remedy, never a traceback.
 
 META: Final = "phronesis/error"
 """The member of ``_meta`` that holds ``{code, message, field, details}``: a refusal has no structured content, since
@@ -77,7 +80,7 @@ def _refusal(error: Mapping[str, Any]) -> CallToolResult:
     return CallToolResult(content=[TextContent(text=text)], is_error=True, _meta={META: dict(error)})
 
 
-# A context as the result of a tool: its text, its id and its citations within the budget that was asked for.
+# A context as a tool result: its text, id and citations within the requested budget.
 
 TRIES: Final = 4
 """Times that a context is composed anew, smaller, where its record was longer than expected."""
@@ -138,7 +141,7 @@ def _told(package: "ContextPackage") -> tuple[str, dict[str, Any]]:
     return text, record if not citations else {**record, "citations": as_json(citations)}
 
 
-# The JSON Schemas of tools: a client puts them all into each prompt, so they say what a model needs and no more.
+# JSON Schemas of tools, kept small: a client puts all of them into each prompt.
 
 
 def output_schema(gives: Any) -> dict[str, Any]:
@@ -147,7 +150,7 @@ def output_schema(gives: Any) -> dict[str, Any]:
     Of records only the members' names.
     """
     if not isinstance(gives, Mapping):
-        from phronesis.wire import schema_of  # noqa: PLC0415 - all records: not for the tools that everybody has
+        from phronesis.wire import schema_of  # noqa: PLC0415 - all records; the default tools need none
 
         return {**brief(schema_of(gives), leaving_out=("title", "default")), "type": "object"}
     return {"type": "object", "properties": {name: {"type": kind} for name, kind in gives.items()}}
@@ -190,7 +193,7 @@ PARTS_FOR_PROGRAMS: Final = frozenset(
 def input_schema(takes: type[BaseModel], *, whole: bool) -> dict[str, Any]:
     """Return the JSON Schema of a tool's arguments; ``whole``: also of those that only programs give."""
     schema: dict[str, Any] = _optional(brief(takes.model_json_schema(), leaving_out=("title", "maxLength")))
-    schema.pop("description", None)  # of the model's class: what the tool does, its own description says
+    schema.pop("description", None)  # the class docstring; the tool has a description of its own
     if whole:
         return schema
     parts = schema.get("$defs", {}).values()
@@ -344,7 +347,7 @@ def _within(verb: Verb, caller: Caller, given: dict[str, Any], options: Options)
     count: Count = caller.memory.stages.count_tokens
     text, record, shown = _cut(verb, result, options, count, budget)
     if hasattr(result, "next_cursor") and shown < len(result):
-        # A cursor goes on after the whole page: what does not fit in belongs to the next one.
+        # A cursor continues after the whole page: what does not fit belongs to the next one.
         result = verb.call(caller, {**given, "limit": max(1, shown)})
         text, record, _ = _cut(verb, result, options, count, budget)
     return CallToolResult(content=[TextContent(text=text)], structured_content=record)

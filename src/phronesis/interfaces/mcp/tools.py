@@ -1,6 +1,6 @@
-"""The tools of the contract: each is a verb of ``Memory`` under the name that models know it by.
+"""The table of MCP tools, each a verb of ``Memory``, and ``forget``, which finds and archives memories.
 
-Nothing here imports ``Memory``: a server tells its tools before its store is opened.
+Nothing here imports ``Memory``: a server lists its tools before its store is opened.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from phronesis.traits.laws.records import ReflectionCycle, Trait
 
 
-# ``forget``: what a user asks to be forgotten is found, shown, and archived when the memories are named.
+# ``forget``: find the memories a user asks to forget, list them, and archive them once they are named.
 
 MOST_FOUND: Final = 20
 """Memories that one query names at most."""
@@ -89,7 +89,7 @@ def _found(caller: "Caller", query: str, owner: dict[str, Any]) -> "tuple[list[I
     tasks, since an open request to forget says the query's words, and would hide what it is about. An open
     request to forget is named where nothing else is: what it asks for ends it, and so does archiving it.
     """
-    from phronesis.index.tokens import question_terms  # noqa: PLC0415 - not before something is forgotten
+    from phronesis.index.tokens import question_terms  # noqa: PLC0415 - imported only when needed
 
     search = partial(caller.memory.search, query, **owner, limit=MOST_FOUND)
     results = [search(kinds=DERIVED), search(kinds=["task"]), search(kinds=["message"])]
@@ -99,7 +99,7 @@ def _found(caller: "Caller", query: str, owner: dict[str, Any]) -> "tuple[list[I
     others = [
         [
             one for one in found if one.item.entry_id not in requests
-            # What stands beside a message that says it is found too, and by words alone has none of them.
+            # Items beside a message that states the same are found too; some share no word with the query.
             and ("dense" in result.channels or asked & set(question_terms(f"{one.item.content} {statement(one.item)}")))
         ]
         for result, found in zip(results, own, strict=True)
@@ -111,7 +111,7 @@ def _found(caller: "Caller", query: str, owner: dict[str, Any]) -> "tuple[list[I
         least = max(best - (1 - CLOSE) * abs(best), getattr(result, "threshold", None) or -abs(best))
         clear = found if abstained else [one for one in found if one.score >= least and not result.abstained]
         near |= {one.item.id: one.item for one in clear}
-    if near and not abstained:  # the message that asks for it says it too
+    if near and not abstained:  # the requesting message matches too
         near |= {one.item.id: one.item for one in own[-1] if one.item.entry_id in requests}
     return (list(near.values()) or list(requests.values()))[:MOST_FOUND], abstained
 
@@ -158,7 +158,7 @@ def _write(verb: str) -> Call:
 
 
 def _get(caller: Caller, given: dict[str, Any]) -> "Item":
-    if "id" in given:  # it needs no owner, and one may be the server's default
+    if "id" in given:  # an id needs no owner, but the server may have a default one
         given = {name: value for name, value in given.items() if name not in {"user_id", "namespace"}}
     return caller.memory.get(**given)
 

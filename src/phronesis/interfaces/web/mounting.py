@@ -1,4 +1,4 @@
-"""The pages in a server, with their static files."""
+"""Mount the web pages and their static files in a server."""
 
 from typing import Any
 

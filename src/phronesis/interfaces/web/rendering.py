@@ -1,4 +1,4 @@
-"""Templates: the page around everything, and how times, numbers and kinds are written in a language."""
+"""Render templates, with the frame of every page and the formatting of times, numbers and kinds in a language."""
 
 import json
 import re
@@ -104,7 +104,7 @@ def embedded(value: Any) -> Markup:
     text = json.dumps(as_json(value), ensure_ascii=False)
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return Markup(text)  # noqa: S704 - nothing in it can end the element
+    return Markup(text)  # noqa: S704 - escaped: cannot close the element
 
 
 def said(item: Item) -> str:

@@ -1,4 +1,4 @@
-"""How pages are reached: every error a page with what to do, a stranger led to the login page."""
+"""Routing of pages: security headers, error pages, and the redirect to the login page."""
 
 from collections.abc import Callable, Coroutine
 from typing import Any, Final
@@ -43,7 +43,7 @@ class PageRoute(APIRoute):
                 first = error.errors()[0]
                 field = str(first["loc"][-1])
                 response = error_page(request, 400, InputError.code, f"{field}: {first['msg']}")
-            except HTTPException as error:  # the framework's own, such as of a part that is too large
+            except HTTPException as error:  # raised by the framework, for example for a part that is too large
                 response = error_page(request, error.status_code, f"http.{error.status_code}", str(error.detail))
             for name, value in HEADERS.items():
                 response.headers.setdefault(name, value)

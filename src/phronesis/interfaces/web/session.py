@@ -1,6 +1,6 @@
-"""Who looks at a page: their key, language and theme, whose memory they look at, and the token that their forms carry.
+"""The visitor of a page: key, role, language, theme, the scope being viewed, and the token of forms.
 
-A form is taken only with the token that the page was given (a double submitted cookie), and all cookies are
+A form is accepted only with the token given to the page (double submit cookie), and all cookies are
 ``SameSite=Strict``: another site can neither read the token nor send the cookie.
 """
 
@@ -139,7 +139,7 @@ class Reception:
         except Unauthenticated:
             if token is None or not self.admission.open_to_anybody():
                 raise
-            return self.admission.admit(None)  # the cookie is of a key that is gone
+            return self.admission.admit(None)  # the cookie holds a key that no longer exists
 
     def _visitor(self, request: Request, caller: Caller) -> Visitor:
         token = request.cookies.get(FORM_TOKEN)

@@ -1,4 +1,4 @@
-"""A molecule as lines to draw: RDKit lays it out, and of what RDKit writes only numbers are taken on."""
+"""Carboxyl groups of a molecule and its drawing, both computed with RDKit from a SMILES (requirement RB-21)."""
 
 import re
 import threading
@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 
 from phronesis.errors import MissingExtra
 
-# Carboxyl groups of a molecule, by substructure: the free acid, its carboxylate, its ester (requirement RB-21).
+# Carboxyl groups by substructure search: the free acid, its carboxylate, its ester (requirement RB-21).
 
 MAX_SMILES: Final = 4_000
 """Characters of a SMILES that is read: far above what PubChem has of small molecules."""

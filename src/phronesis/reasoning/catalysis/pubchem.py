@@ -1,8 +1,7 @@
-"""PubChem's PUG REST: which compounds a name means, with SMILES and InChIKey (requirement RB-21).
+"""Client of PubChem's PUG REST: look up the compounds that a name means, within its rate limits (requirement RB-21).
 
-A plain name stands in the URL, as in PUG REST's own examples; one with a slash or letters of another script goes out in
-the body of a POST and arrives as it is. Nothing that comes back is believed unseen: a server that speaks no PUG REST
-gives no answer, not "there is no such compound".
+A plain name is sent in the URL, as in PUG REST's own examples; a name with a slash or non-Latin letters is sent in a
+POST body. Every answer is validated: a server that does not speak PUG REST yields an error, never "no such compound".
 """
 
 import json
@@ -21,7 +20,7 @@ from phronesis.models.call_policy import Limits
 from phronesis.models.transport import Gateway, ModelHttp, Reply, retry_after
 from phronesis.reasoning.laws.records import ReviewReason
 
-# How fast a server may be asked: so many requests a second from all threads of this process, fewer when it says so.
+# Rate limit: a number of requests per second shared by all threads of this process, reduced when the server asks.
 
 PER_SECOND: Final = 5.0
 """Requests a second that PubChem allows a program (its usage policy, "Programmatic Access")."""

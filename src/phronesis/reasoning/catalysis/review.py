@@ -1,4 +1,7 @@
-"""Reviews of modifiers: from what PubChem said before, from PubChem now, or soon on a thread beside the Memory."""
+"""Reviews of modifiers: the rules that turn a PubChem answer into a review, and `ModifierReviews`, which obtains them.
+
+A review comes from the cached answer, from PubChem at once, or from a background thread.
+"""
 
 import re
 import threading
@@ -23,7 +26,7 @@ from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import find_lane, lock_lane
 from phronesis.store.lookups import Lookup, keep_lookup, lookup_number, read_lookup
 
-# What PubChem's answer makes of a modifier: one compound or several, its carboxyl groups, and what to suggest.
+# Rules: from PubChem's answer to one or several compounds, carboxyl groups and a suggestion.
 
 SKELETON: Final = 14
 """Characters of an InChIKey that stand for the skeleton: the same for stereoisomers, isotopes and zwitterions (IUPAC's

@@ -1,4 +1,4 @@
-"""FACTS of a catalyst's run (requirement RB-15): M1 and M2, their atomic ratio, the modifier, and what was made."""
+"""FACTS of a catalyst's run (requirement RB-15): M1 and M2, their atomic ratio, the modifier and the products."""
 
 import re
 import unicodedata

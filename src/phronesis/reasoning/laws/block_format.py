@@ -1,4 +1,4 @@
-"""Reading and writing ``RBMEM_CLAIMS_V1``: what is read is written again without loss (RB-01).
+"""Parse and render ``RBMEM_CLAIMS_V1`` without loss (RB-01), and render a block's text for search and for readers.
 
 ::
 
@@ -7,8 +7,9 @@
     SCOPE=tio2_expert
     CLAIMS_JSON=[{"claim_id":"c1","status":"hypothesis","facts":{"source_run_ids":["r1"]},"inference":"…"}]
 
-Read are also a byte order mark, CRLF and blank lines, spaces within the JSON, members left out or null. Written is one
-form: LF, TOPIC always, JSON minified with every member of a claim in its order, letters as they are.
+The parser also accepts a byte order mark, CRLF and blank lines, spaces within the JSON, and members that are absent or
+null. The renderer writes one form: LF, TOPIC always, minified JSON with every member of a claim in a fixed order, and
+letters unescaped.
 """
 
 import json
@@ -23,7 +24,7 @@ from phronesis.reasoning.laws.records import CLAIMS, HEADER, MEMBERS, SCOPE, TOP
 
 _KNOWN: Final = frozenset(MEMBERS)
 _COUNTED: Final = frozenset({"count", "run_ids"})
-# Line ends to readers that know more of them than we do; within JSON an escape says the same.
+# Other readers treat these characters as line ends; within JSON an escape is equivalent.
 _LINE_ENDS: Final = {"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 _JSON: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
@@ -65,7 +66,7 @@ def render(block: ReasoningBlock) -> str:
 def text_of(block: ReasoningBlock) -> str:
     """Return the text of a block that was once read, whatever the rules ask today."""
     claims = _JSON.encode([member_of(claim) for claim in block.claims])
-    for end, escaped in _LINE_ENDS.items():  # ten times as fast as a translation, which looks every letter up
+    for end, escaped in _LINE_ENDS.items():  # ten times as fast as str.translate
         claims = claims.replace(end, escaped)
     scope = [] if block.scope is None else [(SCOPE, block.scope)]
     lines = [(TOPIC, block.topic), *scope, *block.extra, (CLAIMS, claims)]
@@ -127,13 +128,13 @@ def _unwritable(message: str) -> Violation:
     return Violation(rule=PROTOCOL, message=message)
 
 
-# A block in words: what is searched of a claim and of the whole, without JSON and without FACTS (RB-09).
+# Text of a claim and of a block for search, without JSON and FACTS (RB-09).
 
 MAX_SENTENCE: Final = 400
 MAX_CONDITIONS: Final = 200
 """Characters of a claim's core sentence and of its conditions: together about 150 tokens, short to any encoder."""
 
-# Looked back from behind the full stop: before it, every character of a text would be looked back from.
+# The look-behind is placed after the full stop: before it, it would be tried at every character of the text.
 _SENTENCE_END: Final = re.compile(
     r"[。！？\n]|[!?](?=\s|$)"
     r"|\.(?=\s|$)(?<!\b(?i:e\.g|i\.e)\.)(?<!\b(?i:ca|cf|vs)\.)(?<!\b(?i:fig|etc)\.)(?<!\b(?i:approx)\.)"

@@ -1,4 +1,4 @@
-"""What each claim of a block must be, as rules of their own. A rule looks at one draft and gives what breaks it."""
+"""Read a block leniently into a `Draft` (strict JSON included), and the structure rules that list its violations."""
 
 import json
 import math
@@ -16,9 +16,9 @@ from phronesis.errors import InputError, Violation
 from phronesis.reasoning.laws.facts import mistakes_of_test
 from phronesis.reasoning.laws.records import CLAIMS, HEADER, KEYS
 
-# JSON read so that nothing is lost or guessed: no member twice, no NaN, nothing too deep, nothing unstorable.
+# Strict JSON: no duplicate members, no NaN, bounded depth, nothing that cannot be stored.
 
-# Possessive, and the closing mark may be missing: however it is broken, each character is looked at once.
+# Possessive, and the closing quote may be missing: each character is visited once, even in malformed input.
 STRING: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 _BRACKET: Final = re.compile(r"[\[\]{}]")
 _LARGEST: Final = 1 << 63
@@ -93,7 +93,7 @@ def _check_leaf(value: Any) -> None:
         raise Unreadable("an integer has more than 64 bits; write it as a string")
 
 
-# The lines of a block, read as far as they can be: what the rules judge, lawful or not.
+# Reading the lines of a block into a draft, valid or not.
 
 PROTOCOL: Final = "protocol"
 """The rule of the form: first line, ``KEY=VALUE`` lines, one line of JSON."""
@@ -156,7 +156,7 @@ def read_draft(text: str) -> Draft:
     lines = [line.removesuffix("\r") for line in text.removeprefix("\ufeff").split("\n")]
     if lines[0] != HEADER:
         draft.mistakes.append(_wrong(f"the first line must be {HEADER}, not {lines[0][:_SHOWN]!r}", 1))
-    # A block whose first line is forgotten still has its keys there.
+    # A block without its first line is still recognisable by its keys.
     for number, line in enumerate(lines, 1):
         if len(draft.mistakes) == MAX_VIOLATIONS:
             return draft
@@ -182,7 +182,7 @@ def _read_line(draft: Draft, number: int, line: str) -> None:
         known, wrong = key, f"{key} stands twice; it was on line {draft.lines[key]}"
     if wrong is None:
         draft.values[key], draft.lines[key] = value, number
-        bad = None if key == CLAIMS else _BREAKING.search(value)  # JSON says itself what it cannot hold
+        bad = None if key == CLAIMS else _BREAKING.search(value)  # the JSON reader reports these itself
         if bad is None:
             return
         known, wrong = key, f"{key} holds the control character {bad[0]!r}; a value is one line of text"

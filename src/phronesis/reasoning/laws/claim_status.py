@@ -1,9 +1,9 @@
-"""A reasoning item: what was written, where verdicts have brought it, and the block that says both (RB-08, RB-18).
+"""The status of claims as a fold over verdicts.
 
-``data`` keeps what was written, ``topic``, ``scope``, ``extra`` and ``claims``: the start of each claim. It changes by
-editing alone. ``data.standing`` and ``content`` follow from it and from the verdicts of runs, so that a verdict that is
-taken back never takes an edit with it, and ``content`` is always the block as it stands now. ``label`` is the scope: a
-column that a search can ask for.
+Judge a test by a run, and derive status, counts and content (RB-08, RB-18). ``data`` keeps what was written, ``topic``,
+``scope``, ``extra`` and ``claims``: the initial state of each claim. Only edits change it. ``data.standing`` and
+``content`` follow from it and from the verdicts of runs, so that withdrawing a verdict never undoes an edit, and
+``content`` is always the current block. ``label`` is the scope: a column that a search can filter by.
 """
 
 import math
@@ -20,7 +20,7 @@ from phronesis.reasoning.laws.block_format import claim_of, member_of, text_of
 from phronesis.reasoning.laws.facts import ALIASES, RATIO, FactsView, Metric, Operator, excerpt
 from phronesis.reasoning.laws.records import Claim, ReasoningBlock, Tally, folded_name
 
-# How a run bears on a claim: support, contra or irrelevant, by arithmetic on its FACTS (requirement RB-18).
+# The verdict of a run on a claim: support, contra or irrelevant, by arithmetic on FACTS (requirement RB-18).
 
 TOLERANCE: Final = 1e-9
 """Numbers this close, relative to the larger, count as equal: sums of decimal fractions differ from the decimal by
@@ -108,7 +108,7 @@ def _mean(
     return math.fsum(numbers) / len(numbers) if numbers else None
 
 
-# The limitation that code writes when a conclusion falls back and nobody said why (requirement RB-19).
+# The limitation that code writes when a conclusion is demoted without a stated reason (requirement RB-19).
 
 MAX_RUNS: Final = 3
 """Contradicting runs that are told, the latest; of more there is the number."""
@@ -117,7 +117,7 @@ MAX_NAME: Final = 60
 """Characters of a run's label, a product's or a run's name."""
 
 _HAN: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
-# An alias such as [C12] must not come in by a name, and a name is one line.
+# A name must not introduce an alias such as [C12], and is limited to one line.
 _ROUND: Final = str.maketrans("[]【】［］〔〕\n\r\t", "()()()()   ")
 
 
@@ -254,7 +254,7 @@ def standings(claims: Iterable[Claim], evidence: Sequence[EvidenceRow]) -> dict[
 
 def standing_of(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str, Any]:
     """Return where each claim stands by the verdicts, in learn order, and the block that says so."""
-    # Objects come back in another order from a log or a database: the text must not depend on it.
+    # A log or database may return object members in another order; the text must not depend on it.
     block = written_block({**item.data, "claims": _ordered(item.data.get("claims") or [])})
     standing = standings(block.claims, evidence)
     moved = replace(block, claims=tuple(_moved(claim, standing[claim.claim_id]) for claim in block.claims))

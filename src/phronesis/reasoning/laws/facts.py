@@ -1,6 +1,6 @@
-"""FACTS: what code says of a run, for claims to stand on and to be judged by (requirement RB-15).
+"""FACTS of a run, on which claims rest and are judged (requirement RB-15), and validation of a claim's ``test``.
 
-A field of work brings its own `FactsBuilder`; `GenericFacts` serves any agent's runs.
+Each field of work has its own `FactsBuilder`; `GenericFacts` handles any agent's runs.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -169,7 +169,7 @@ def _plain_fields(run: Run) -> dict[str, str | int | float | bool]:
     return dict(plain[:MAX_FIELDS])
 
 
-# A claim's ``test``: how the FACTS of a run decide by arithmetic whether they support it or contradict it.
+# A claim's ``test``: how the FACTS of a run decide by arithmetic between support and contra.
 
 Metric = Literal["activity", "fraction", "value"]
 METRICS: Final[tuple[Metric, ...]] = get_args(Metric)
@@ -229,7 +229,7 @@ def _given_mistakes(given: object, name: str) -> Iterator[str]:
             if not _is_name(wanted):
                 yield f".{name}.{key} must be a text, not {wanted!r:.40}"
         elif key != RATIO:
-            # Passed over, it would let the test judge runs that it was not meant for.
+            # Ignoring it would apply the test to runs that it was not meant for.
             yield f".{name} knows {', '.join((*NAMED, RATIO))}, not {key!r:.40}"
         elif (
             not isinstance(wanted, Mapping) or wanted.get("op") not in OPERATORS or not _is_number(wanted.get("value"))

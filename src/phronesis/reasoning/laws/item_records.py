@@ -1,4 +1,4 @@
-"""Runs as callers see them, and what learning from one came to."""
+"""Public records of the reasoning bank: items, runs, and the result of learning from a run."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -12,7 +12,7 @@ from phronesis.core.serialization import Record, as_json
 from phronesis.reasoning.laws.claim_status import current_block
 from phronesis.reasoning.laws.records import REASONING, Claim, ReasoningBlock, Review
 
-# A reasoning item as callers see it, and the claims of it that met a query.
+# Reasoning items, and the claims that matched a query.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,7 @@
-"""Runs of an agent and what came back of them, checked: what FACTS are assembled from (requirement RB-15)."""
+"""Records of the reasoning bank.
+
+Claims and blocks, migration results, modifier reviews, and checked runs and feedback.
+"""
 
 import math
 import unicodedata
@@ -15,7 +18,7 @@ from phronesis.core.serialization import Record, plain
 from phronesis.core.text import check_id, check_text
 from phronesis.errors import InputError, Violation
 
-# What a block of claims says, as records (requirements RB-01, RB-02).
+# Blocks and claims (requirements RB-01, RB-02).
 
 REASONING: Final = "reasoning"
 """The kind of item that holds claims."""
@@ -74,7 +77,7 @@ class ReasoningBlock:
     extra: tuple[tuple[str, str], ...] = ()
 
 
-# What rewriting old memories as claims came to, memory by memory (requirement RB-23).
+# Results of migrating old memories to claims (requirement RB-23).
 
 MigrationStatus = Literal["migrated", "would_migrate", "already", "refused", "erased", "pending"]
 
@@ -135,7 +138,7 @@ class MigrationResult(Record):
         return {**Record.to_dict(self), "counts": dict(self.counts)}
 
 
-# What is known of the small molecule that a run names as its modifier (requirements RB-21, RB-22).
+# Reviews of the small molecule that a run names as its modifier (requirements RB-21, RB-22).
 
 ReviewStatus = Literal["resolved", "unresolved", "pending"]
 

@@ -1,4 +1,4 @@
-"""Traits and reflections as callers see them."""
+"""Records of traits and reflections: the public ones, the input of a reflection, and the operations it may propose."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -199,7 +199,7 @@ def _moment(given: Any, name: str) -> datetime | None:
     return None if given is None else parse_moment(given, field=name)
 
 
-# What a reflection looks at: memories and traits, as plain values that rules and models are shown alike.
+# Input of a reflection: memories and traits as plain values, the same for rules and models.
 
 MEMORY_KINDS: Final = (
     "fact", "episodic", "profile", "preference", "task", "decision", "event", "intention", "procedure",
@@ -248,7 +248,7 @@ class SeenTrait:
     contradicting: Sequence[str] = ()
 
 
-# What a reflection may wish: the five lists of its answer, and the answer of a special reflection (NM-03, NM-10).
+# Operations a reflection may propose: the five lists of its answer, and the answer of a special one (NM-03, NM-10).
 
 SHORT_WINDOW: Final = 14
 LONG_WINDOW: Final = 30

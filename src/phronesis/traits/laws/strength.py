@@ -1,12 +1,13 @@
-"""A trait's strength as a fold over its evidence (requirements NM-05, NM-08 … NM-10; design, law 4).
+"""When a reflection is due, a trait's strength as a fold over its evidence, and which traits a search may show.
 
-What one reflection finds for a trait is one reinforcement, however many memories it names, and what it finds against
-the trait is one contradiction: the source's formulas are for a finding, and their grades say how wide its evidence is.
-The evidence of the cycle that made a trait is why it is there, and reinforces nothing. In between, confidence decays by
-elapsed time alone. ``confidence`` holds for the time ``data.strength.at``; at another time it is computed.
+Requirements NM-01, NM-05, NM-08 to NM-11; design, law 4. What one reflection finds for a trait is one reinforcement,
+and what it finds against it is one contradiction, however many memories it names: the source's formulas are per
+finding, and their grades express how wide its evidence is. The evidence of the cycle that created a trait reinforces
+nothing. Between findings, confidence decays with elapsed time alone. ``confidence`` holds for the time
+``data.strength.at``; for another time it is computed.
 
-A trend has no confidence. Two later cycles inside its window make it a candidate that begins at .3, whenever they are
-folded: so it is never stuck between two reflections.
+A trend has no confidence. Two later cycles inside its window make it a candidate that begins at 0.3, whenever they are
+folded, so it never remains undecided between two reflections.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,7 +23,7 @@ from phronesis.core.relations import EvidenceRow
 from phronesis.core.serialization import Record, rounded
 from phronesis.core.timestamps import isoformat, parse_moment
 
-# When a reflection is due (requirement NM-01): by what was learned since the last one, by time, or by word.
+# When a reflection is due (requirement NM-01).
 
 IMPORTANCE_DUE: Final = 30
 """The sum of new memories' importance, 1–10 each, that makes a reflection due (NM-01)."""
@@ -95,7 +96,7 @@ def due(
     Without new memories it is only by force, at a session's end, or at a worker's ``daily`` visit: then time alone is
     looked at, and no model is asked.
     """
-    hours = None if learned.since is None else round((now - learned.since) / _HOUR, 3)  # what is told is what decides
+    hours = None if learned.since is None else round((now - learned.since) / _HOUR, 3)  # report what is compared
     late = hours is not None and hours >= thresholds.hours
     reason: Reason = "not_yet" if learned.memories else "nothing_new"
     held: dict[Reason, bool] = {
@@ -288,7 +289,7 @@ def _moment(given: Any, field: str) -> datetime | None:
     return None if given is None else parse_moment(given, field=field)
 
 
-# Which traits a search or a composed context may show (NM-11); listings and look-ups by id show them all.
+# Which traits a search or a composed context may show (NM-11); listings and look-ups by id show all.
 
 UNRECALLED_STAGES: Final = ("trend", "candidate", "dissolved")
 """Stages in which a trait is no more than a guess, or was given up (NM-11)."""

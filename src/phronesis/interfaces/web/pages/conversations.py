@@ -1,4 +1,4 @@
-"""What was said: the sessions, and one of them as a conversation with what was learned from it."""
+"""Pages of conversations: the sessions, one session with what was learned from it, and the composer."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -125,11 +125,11 @@ def _said(turn: Turn, n: int, message: Mapping[str, Any], items: Mapping[str, It
 def _moment(given: object) -> datetime | None:
     try:
         return parse_moment(given, field="created_at") if given else None
-    except InputError:  # recorded before times were checked, or brought by an import
+    except InputError:  # recorded before times were validated, or imported
         return None
 
 
-# The composer as a playground: type a message, and see the context that a model would get, and how it came about.
+# The composer: enter a message and see the context a model would get, and how it was composed.
 
 TRIAL: Final = "composer"
 """The session of a message that names none: nothing was said in it, and nothing will be noted of it."""
@@ -208,15 +208,16 @@ def compose(
     template = "composed.html" if visitor.partial else "composer.html"
     try:
         composed = _composed(here, asked)
-    except InputError as error:  # htmx shows no page of an error: this part says it
+    except InputError as error:  # htmx would not show an error page; this fragment reports it
         status = 200 if visitor.partial else 400
         return page(here, template, status=status, asked=asked, composed=None, wrong=error.message)
     return page(here, template, asked=asked, composed=composed, wrong=None)
 
 
 def _composed(visitor: Visitor, asked: Asked) -> Composed:
-    # A dry run: no session was shown these memories, so that who says them later is still a witness (law 7), and a look
-    # keeps no memory from being forgotten. The session is the real one, for its turns and summary belong to it.
+    # A dry run: no impression is recorded, so a later repetition still counts as independent evidence (law 7) and
+    # viewing keeps no memory from being forgotten. The session is the real one, since its turns and summary belong to
+    # the context.
     package = visitor.memory.compose_context(
         asked.session or TRIAL, asked.message, **visitor.looking.owner, token_budget=_budget(asked.budget), dry_run=True
     )

@@ -1,7 +1,7 @@
-"""The graph of experience as it is walked: an item, what edges join to it, and theirs; never more than one can see.
+"""Pages of experience: lists, answers to a question, and a bounded view of the graph around an item.
 
-Principles stand on patterns (``supports``), patterns on events (``member_of``), events name artifacts (``about``);
-``contradicts`` and ``refines`` go across.
+``supports`` edges join principles to patterns, ``member_of`` events to patterns, ``about`` events to artifacts;
+``contradicts`` and ``refines`` join items of one layer.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -143,7 +143,7 @@ def _shortened(text: str) -> str:
     return line if len(line) <= MAX_LABEL else line[: MAX_LABEL - 1] + "…"
 
 
-# Experience: what was tried and what is learned from it, as lists, as answers to a question, and as a graph.
+# Pages: lists, answers to a question, and the graph.
 
 PAGE: Final = 20
 ANSWERS: Final = 8

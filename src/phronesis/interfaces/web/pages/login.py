@@ -1,4 +1,4 @@
-"""Coming in and going out, and what a browser remembers: the key, the language, the theme."""
+"""Login and logout, and the browser's preferences: language and theme."""
 
 from typing import Annotated, Final
 

@@ -1,4 +1,4 @@
-"""One memory: what it says, what it rests on, how it came to be so, and what a person can do about it."""
+"""Pages of memories: the list and search, the quarantine, and one item with its provenance, history and actions."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
@@ -16,7 +16,7 @@ from phronesis.interfaces.web.routing import back, make_router
 from phronesis.interfaces.web.session import Visiting, Visitor
 from phronesis.traits.laws.records import Trait
 
-# The memories: browse them a page at a time, or search them and see why each was found.
+# The list: browse page by page, or search and see why each result was found.
 
 PAGE: Final = 30
 """Items of a page, and results of a search."""
@@ -57,7 +57,7 @@ def _search(visitor: Visitor, query: str, asked: dict[str, str]) -> object:
     )  # fmt: skip
 
 
-# The quarantine: what reads like an order to a model, shown as data, until an admin lets it go or ends it.
+# The quarantine: text that reads like an order to a model, shown as data until an admin releases or rejects it.
 
 SHOWN: Final = 50
 """Texts of a page: those behind them come up as these are decided on."""
@@ -103,7 +103,7 @@ def reject(
         try:
             visitor.memory.quarantine_reject(one, actor=visitor.actor)
             ended += 1
-        except Conflict:  # somebody decided on it meanwhile
+        except Conflict:  # already decided
             if len(id) == 1:
                 raise
     return back(next.partition("?")[0], done="reject", count=ended)

@@ -1,4 +1,4 @@
-"""What an item's page shows of a trait beside all else: its confidence over time, what speaks for it and against it."""
+"""Pages of users: the list, one user's traits, profile and reflections, and a trait's confidence over time."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from phronesis.interfaces.web.words import Words
 from phronesis.traits.contradictions import FACETS
 from phronesis.traits.laws.records import CONTEXTS, RANKS, Trait, TraitEvidence
 
-# People: who there is, and what kind of person each is by what was learned, with when and why it is reflected on.
+# Users: the list, and one user's traits with when and why a reflection is due.
 
 SHOWN: Final = 200
 """People of the list; the others are found by their names."""

@@ -1,4 +1,4 @@
-"""The documents: take one in, read it in its sections, and see what a new version of it changed."""
+"""Pages of documents: ingest one, read its sections, and compare its versions."""
 
 import tempfile
 from collections.abc import Sequence
@@ -135,7 +135,7 @@ def _uploaded(visitor: Visitor, file: UploadFile, about: dict[str, Any]) -> Inge
     with tempfile.TemporaryDirectory(prefix="phronesis-") as folder:
         path = Path(folder, stored_name(name))
         path.write_bytes(body)
-        # The same name again is a new version of the same document, as with a file that is given by its path.
+        # A repeated name is a new version of the same document, as with a file ingested by path.
         said = {"uri": about["uri"] or f"upload:{name}", "title": about.get("title") or name}
         return visitor.memory.ingest_resource(path=path, **{**about, **said})
 

@@ -1,4 +1,4 @@
-"""Runs: what an agent put out, what came of it, what was learned from it, and the structure of its modifier."""
+"""Pages of runs: output, feedback, results of learning, and the structure of the modifier."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What the pages say, in English and Chinese: one table a language, with the same names in both."""
+"""Text of the pages in English and Chinese: one table per language, with the same names in both."""
 
 import tomllib
 from collections.abc import Mapping
