@@ -80,7 +80,7 @@ class Scales:
         return test
 
     def _among(self, versus: Mapping[str, Any]) -> Sequence[FactsView]:
-        """Return the earlier runs that match the names in ``versus``; the ratio is ignored here."""
+        """Return the earlier runs that have the names in ``versus``; its ratio is ignored here."""
         wanted = sorted((ALIASES.get(name, name), folded_name(text)) for name, text in versus.items() if name != RATIO)
         names = tuple(name for name, _ in wanted)
         if names not in self._sorted:
@@ -227,7 +227,7 @@ class Bearing:
         ]
 
     def _fallen(self, written: ReasoningBlock, block: ReasoningBlock, evidence: Sequence[EvidenceRow]) -> list[str]:
-        """Return the claims that ceased to be conclusions and whose text the proposal did not extend.
+        """Return the claims demoted from conclusion whose conditions and limitations the proposal left unchanged.
 
         ``written`` is the block as written before, ``block`` the present one.
         """

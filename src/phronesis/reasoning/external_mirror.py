@@ -40,8 +40,7 @@ PAGE: Final = 500
 """Items read at a time."""
 
 CLOSE: Final = 1e-3
-"""Tolerance of each component of a stored vector: rounding to half precision and back moves it by at most 5e-4 below 1.
-"""
+"""Tolerance of each component of a stored vector: rounding to half precision moves values below 1 by at most 5e-4."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,8 +249,8 @@ class Mirror:
     def _marked(self, whose: _Tenant, told: _Told) -> bool:
         """Move the lane's mark; return False if another process moved it, so that the changes must be sent again.
 
-        While documents wait for their vectors the mark stays, and later changes are sent again. If nothing was sent,
-        the lock is not waited for: the mark then only saves others a check.
+        While documents wait for their vectors the mark stays, and later changes are sent again. If nothing was sent, a
+        locked database is not waited for: the mark then only saves others a check.
         """
         lane, mark = told.lane, told.mark
         seq = lane.applied_seq if told.whole else mark.seq if mark.epoch == lane.epoch else 0

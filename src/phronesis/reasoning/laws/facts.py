@@ -143,7 +143,7 @@ class GenericFacts:
     name: Final = "generic"
 
     def facts(self, run: Run, feedback: Feedback) -> Facts:
-        """Give FACTS with the texts, numbers and truth values of the output, the first twenty, and the raw excerpt."""
+        """Return FACTS with the first twenty scalar fields of the output, and an excerpt of the raw text."""
         fields = {name: excerpt(value, MAX_FIELD) if isinstance(value, str) else value
                   for name, value in _plain_fields(run).items()}  # fmt: skip
         raw = {"raw": excerpt(run.raw, MAX_RAW)} if run.raw.strip() else {}

@@ -130,7 +130,7 @@ class Judged(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefusedClass(Record):
-    """What a model said of a claim (support, contra, irrelevant, delete), by which rule it does not count, and why."""
+    """A model's verdict on a claim (support, contra, irrelevant, delete) that does not count, and why."""
 
     item_id: str | None
     claim_id: str
