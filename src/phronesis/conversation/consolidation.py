@@ -25,20 +25,20 @@ from phronesis.index.tokens import tokenize
 from phronesis.store.lane_view import LaneView
 
 TASKS: Final = ("task", "reminder", "plan", "goal")
-"""Keys whose values are things to do: what is finished is looked for under all of them."""
+"""Keys whose values are things to do: a finished task is looked for under all of them."""
 
 TOLD: Final = frozenset({"task", "intention", "decision", "event"})
-"""Kinds that are told in free words: one is found again by the words that both share."""
+"""Kinds stated in free text: equal items are recognised by shared words."""
 
 BY: Final = "by"
-"""The member of an item's ``data`` that names who said it, where the lane's messages name their speakers."""
+"""Member of an item's ``data`` that names the speaker, where the lane's messages name their speakers."""
 
 MOST_TRUSTED: Final = {"user": Trust.OPERATOR, "tool": Trust.TOOL, "inferred": Trust.ASSISTANT}
-"""What a proposal's basis leaves of the trust in its message: what a model infers, the user has not said."""
+"""Maximum trust of a proposal by its basis: what a model infers, the user has not said."""
 
 
 def consolidated(view: LaneView, entry: Entry, stated: Sequence[Stated]) -> Changes:
-    """Return what an entry's statements change, taken in order; nothing is read when there is none."""
+    """Return the changes of an entry's statements, applied in order; nothing is read when there is none."""
     if not stated:
         return Changes()
     names = Names(view, _named(one.proposal for one in stated), entry_id=entry.id)
@@ -59,8 +59,8 @@ def stated_in_messages(
 ) -> list[Stated]:
     """Return the statements of an entry's messages, in the order of the text.
 
-    ``messages`` are the items that the entry makes, ``ids`` by number those of all its messages. What was said before,
-    is quarantined, only echoes what was shown, or does not stand in its message states nothing.
+    ``messages`` are the items that the entry creates, ``ids`` the ids of all its messages by number. A message that is
+    repeated, quarantined, an echo of a shown context, or without the quoted text states nothing.
     """
     if entry.payload.get("infer") is False:
         return []
@@ -125,7 +125,7 @@ class _Judging:
     mentions: list[Mention] = field(default_factory=list)
 
     def take(self, one: Stated) -> None:
-        """Judge a statement, and carry the verdict out."""
+        """Judge a statement, and apply the verdict."""
         proposal = one.proposal
         if proposal.act == "assert" and not proposal.done:
             for name in _called(proposal):
@@ -176,7 +176,7 @@ def _by_rule(one: Stated, statement: Statement, about: Sequence[Held]) -> Verdic
 
 
 def _by_judgement(one: Stated, statement: Statement, about: Sequence[Held]) -> Verdict | None:
-    """Return what a model's judgement comes to; None where there is none, or it does not fit what is held."""
+    """Return the verdict of a model's judgement; None where there is none, or it does not fit the held items."""
     judgement = one.judgement
     if judgement is None:
         return None
@@ -197,7 +197,7 @@ def _by_judgement(one: Stated, statement: Statement, about: Sequence[Held]) -> V
 
 
 def _replaced(proposal: Proposal, about: Sequence[Held]) -> frozenset[str]:
-    """Return the items whose value a proposal names as the one that it stands in for."""
+    """Return the items whose value a proposal names as replaced."""
     if proposal.replaces is None:
         return frozenset()
     among = [held for held in about if held.item.key == proposal.key and held.current]
@@ -232,7 +232,7 @@ def _own_saying(item: Item) -> Saying:
 
 
 def _saying(item: Item, row: EvidenceRow) -> Saying:
-    """Return one saying of an item: that of the entry that made it, or a later one, which was the user's."""
+    """Return the saying in an evidence row of an item: of the entry that created it, or a later one of the user."""
     at = row.occurred_at or row.recorded_at
     if row.source_entry_id != item.entry_id:
         return Saying(at=at, trust=max(item.trust, Trust.USER))
@@ -265,7 +265,7 @@ def _named(proposals: Iterable[Proposal]) -> list[str]:
 
 
 def _as_said(proposal: Proposal) -> str | None:
-    """Return a value as its quotation spells it, where it stands there: a name keeps its capitals."""
+    """Return a value as spelled in its quotation, if it occurs there: a name keeps its capitals."""
     value = proposal.value
     if value is None:
         return None

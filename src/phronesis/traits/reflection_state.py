@@ -177,8 +177,8 @@ class Round:
     def taken_back(self, content: str, evidence: AbstractSet[str], *, subtype: str = "behavior") -> bool:
         """Return whether a person retracted a trait with this text, or one of its subtype with half of this evidence.
 
-        Such a trait is not created again. Evidence of a trait made from others does not count here, since it is theirs;
-        a trait that ended with the rollback of its whole reflection may be created again.
+        Such a trait is not created again. Only the same subtype is compared by evidence, since an upgrade shares the
+        evidence of its sources. A trait that ended with the rollback of its whole reflection may be created again.
         """
         form = form_of(content)
         return any(

@@ -69,7 +69,7 @@ class Likeness:
         It is the most similar known text, else the most similar earlier one in ``texts``.
         """
         encoder = self.embedders.serving(tenant)
-        if encoder is None or not texts or len(texts) + len(known) < 2:  # noqa: PLR2004 - one has no other
+        if encoder is None or not texts or len(texts) + len(known) < 2:  # noqa: PLR2004 - one text has no counterpart
             return [None] * len(texts)
         try:
             vectors = encoder.embed_documents([*known, *texts])
