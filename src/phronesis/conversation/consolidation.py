@@ -208,7 +208,7 @@ def _replaced(proposal: Proposal, about: Sequence[Held]) -> frozenset[str]:
 
 
 def _held(view: LaneView, stated: Sequence[Stated], names: Names) -> tuple[dict[str, Held], set[str]]:
-    """Read the items that the statements may be about, with their sayings; and those that no evidence speaks of."""
+    """Return the items that the statements may be about, with their sayings, and the ids of those without evidence."""
     proposals = [one.proposal for one in stated]
     subjects = {entity.name for name in _named(proposals) for entity in names.family(name)}
     keys = {key for p in proposals for key in (p.key, OPPOSITE.get(p.key, p.key), *(TASKS if p.done else ()))}

@@ -63,7 +63,7 @@ class Working:
                 if one not in self.made]  # fmt: skip
 
     def free_id(self, wanted: str) -> str:
-        """Return an item's id, or the next one where this entry made that item already ("Lyon … no, Paris … Lyon")."""
+        """Return an item's id, or a derived one if this entry already created that item ("Lyon … no, Paris … Lyon")."""
         while wanted in self.held:
             wanted = derived_id("item", wanted, "again")
         return wanted

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class _Held:
-    """An application within its own lifespan, which one task enters and leaves, as a task group in it demands."""
+    """An application within its own lifespan, entered and left by one task, as a task group in it requires."""
 
     app: "asyncio.Future[Starlette]"
     keeper: "asyncio.Task[None]"
@@ -35,10 +35,10 @@ class _Held:
 
 @dataclass(slots=True)
 class Later:
-    """Answers with the application that ``make`` gives; the first requests wait until it is made.
+    """An ASGI application built by ``make`` on the first request; early requests wait for it.
 
-    ``make`` is called in a thread beside the server's loop, so that others are answered meanwhile. When it raises,
-    those requests fail, and the next one tries again.
+    ``make`` is called in a thread, so that the server's loop can answer other requests. When it raises, the waiting
+    requests fail, and the next one tries again.
     """
 
     make: Callable[[], "Starlette"]
@@ -58,7 +58,7 @@ class Later:
 
     @contextlib.asynccontextmanager
     async def lasting(self) -> AsyncIterator[None]:
-        """Hold the application, once it is made, until the server stops. A server may be started again."""
+        """Keep the application's lifespan, once it is built, until the server stops. A server may be started again."""
         self._stopping = asyncio.Event()
         try:
             yield
@@ -82,7 +82,7 @@ class Later:
 
 
 def listen(serving: Serving) -> socket.socket:
-    """Return a socket that listens where the server shall."""
+    """Return a listening socket for the configured address."""
     family = socket.AF_INET6 if ":" in serving.host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -99,7 +99,7 @@ def listen(serving: Serving) -> socket.socket:
 
 
 def run(app: Any, serving: Serving, listening: socket.socket, say: Callable[[str], None]) -> None:
-    """Run the application on a socket until a signal asks it to stop."""
+    """Run the application on a socket until a signal stops it."""
     import uvicorn  # noqa: PLC0415 - an optional package
 
     class Told(uvicorn.Server):
@@ -126,10 +126,10 @@ def run(app: Any, serving: Serving, listening: socket.socket, say: Callable[[str
 
 
 MCP: Final = "/mcp"
-"""Where models find their tools."""
+"""Path of the MCP endpoint."""
 
 Mount = Callable[["FastAPI", Memory, Serving], None]
-"""Adds a face to the application; ``app.state.admission`` says who comes in."""
+"""A function that adds an interface to the application; ``app.state.admission`` authenticates callers."""
 
 
 def _pages(app: "FastAPI", _memory: Memory, _serving: Serving) -> None:
@@ -139,9 +139,9 @@ def _pages(app: "FastAPI", _memory: Memory, _serving: Serving) -> None:
 
 
 def _tools(app: "FastAPI", _memory: Memory, serving: Serving) -> None:
-    """Answer models, where the SDK is installed; who calls, and what it may do, its key says.
+    """Mount MCP, if the SDK is installed; the caller's key gives its role.
 
-    The SDK sees, and keeps a session for, nobody who was not let in.
+    Requests that fail authentication never reach the SDK, so it keeps no session for them.
     """
     if importlib.util.find_spec("mcp") is None:
         return
@@ -173,11 +173,11 @@ def _mcp(app: "FastAPI", options: "Options") -> "Starlette":
 
 
 MOUNTS: Final[Sequence[Mount]] = (_pages, _tools)
-"""The faces beside HTTP."""
+"""Interfaces mounted beside HTTP."""
 
 
 def make_server_app(memory: Memory, serving: Serving) -> "FastAPI":
-    """Return the application with every face; MissingExtra when the packages of a server are not installed."""
+    """Return the application with every interface; MissingExtra when a server's packages are not installed."""
     try:
         from phronesis.interfaces.http.app import make_app  # noqa: PLC0415 - an optional package
     except ImportError as error:
@@ -189,7 +189,7 @@ def make_server_app(memory: Memory, serving: Serving) -> "FastAPI":
 
 
 def check_reach(memory: Memory, serving: Serving) -> None:
-    """Refuse to be reached by others without keys; InputError says how to make one."""
+    """Refuse to listen on a non-local address without keys; InputError says how to make one."""
     if not serving.reached_by_others or memory.keys.any_active():
         return
     make = "there is no API key; make one (phronesis keys create --role write --label …)"
@@ -205,9 +205,9 @@ def check_reach(memory: Memory, serving: Serving) -> None:
 
 
 def serve(memory: Memory, serving: Serving, *, say: Callable[[str], None]) -> None:
-    """Serve until SIGINT or SIGTERM; then finish what runs, interpret what is pending, and return.
+    """Serve until SIGINT or SIGTERM; then finish running requests, interpret pending entries, and return.
 
-    ``say`` is told once where the server listens. InputError when that cannot be listened at.
+    ``say`` is called once with the address. InputError when the address cannot be bound.
     """
     check_reach(memory, serving)
     app = make_server_app(memory, serving)

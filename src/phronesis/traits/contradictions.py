@@ -165,7 +165,7 @@ def _split(work: Round, trait: Item, said: Reconsidered) -> None:
             work.begin(side.content.strip(), memories, subtype=trait.data["subtype"], context=context_of(side.context),
                        of=[] if memories else [trait], begun=begun if n == 0 else None, **{SIDE_OF: trait.id})
         )  # fmt: skip
-        work.inherit(made[-1], [replace(row, polarity="support") for row in rows])  # against the whole, for this side
+        work.inherit(made[-1], [replace(row, polarity="support") for row in rows])  # contra rows support this side
     work.change(trait.id, {f"data.{SIDES}": made}, said.reasoning or "depends on the situation")
     work.counts["traits_modified"] += 1
 

@@ -47,7 +47,7 @@ class Reflector:
         return due(learned, now, self.thresholds, **asked)
 
     def seen(self, tenant: str, name: LaneName) -> dict[str, Any]:
-        """Return the caller's view recorded in an entry: the last reflection, and the traits recalled since."""
+        """Return the caller's view to record in an entry: the last reflection, and the traits recalled since."""
         with self.database.transaction(tenant, "read") as unit:
             lane = find_lane(unit, name)
             if lane is None:
@@ -60,7 +60,7 @@ class Reflector:
         return {name: value for name, value in told.items() if value}
 
     def said(self, tenant: str, entry_id: str) -> dict[str, Any]:
-        """Return the recorded request of an entry: a repeated call must give the same."""
+        """Return the view recorded in an entry: a repeated call must send the same."""
         with self.database.transaction(tenant, "read") as unit:
             payload = load_entry(unit, entry_id).payload
         return {name: payload[name] for name in ("last", "recalled") if name in payload}
@@ -111,7 +111,7 @@ class Reflector:
             return lane is not None and bool(LaneView(unit, lane).find(kinds=(TRAIT,), limit=1))
 
     def came_to(self, tenant: str, entry: Entry) -> ReflectionCycle:
-        """Return the reflection of an entry, or the one that did its work before."""
+        """Return the reflection of an entry, or the one that already did its work."""
         with self.database.transaction(tenant, "read") as unit:
             lane = get_lane(unit, entry.lane_id)
             made = [delta.item_id for delta in deltas_of_entry(unit, lane.lane_id, entry.id)]

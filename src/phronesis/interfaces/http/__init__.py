@@ -3,7 +3,7 @@
 from typing import Final
 
 PREFIX: Final = "/api/v1"
-"""What the path of every route begins with, but for those that say how the server is."""
+"""Path prefix of every route except the health checks."""
 
 UPLOAD: Final = f"{PREFIX}/resources/upload"
 """The one route whose body is a form with a file."""

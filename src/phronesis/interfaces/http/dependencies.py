@@ -19,7 +19,7 @@ from phronesis.interfaces.http import PREFIX
 BEARER: Final = HTTPBearer(
     auto_error=False, bearerFormat="phr_…", description="An API key, as `phronesis keys create` prints it."
 )
-"""Says in the OpenAPI document how a caller names itself; the header is read here, with our own errors."""
+"""Documents the authentication in OpenAPI; the header itself is parsed here, with our own errors."""
 
 
 def bearer(header: str | None) -> str | None:
@@ -33,14 +33,14 @@ def bearer(header: str | None) -> str | None:
 
 
 def address_of(request: Request) -> str:
-    """Return whom calls without a key are counted under."""
+    """Return the address under which calls without a key are counted."""
     return request.client.host if request.client is not None else "nowhere"
 
 
 async def admit(request: Request) -> Caller:
-    """Return the caller of a request; what it calls too often is refused, and so is whoever tries keys that are none.
+    """Return the caller of a request; too many calls are refused, and so are too many invalid keys.
 
-    A thread is only taken where the store has to be asked: that costs as much as many a call.
+    A thread is used only if the store must be asked: it costs as much as many calls.
     """
     admission: Admission = request.app.state.admission
     try:
@@ -58,7 +58,7 @@ async def admit(request: Request) -> Caller:
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """An application at ``path`` that only those reach who are let in and do not call too often, whatever they ask."""
+    """An application at ``path`` behind authentication and the rate limit, for every request."""
 
     path: str
     app: ASGIApp
@@ -97,16 +97,16 @@ Administering = Annotated[Caller, Depends(_administering)]
 
 
 class Segment(Convertor[str]):
-    """One segment of a path, as whoever called wrote it."""
+    """One segment of a path, as sent by the caller."""
 
     regex = "[^/]+"
 
     def convert(self, value: str) -> str:
-        """Return the text that a segment stands for."""
+        """Return the text that a segment encodes."""
         return value.replace("%2F", "/").replace("%25", "%")
 
     def to_string(self, value: str) -> str:
-        """Return the segment that stands for a text."""
+        """Return the segment that encodes a text."""
         return value.replace("%", "%25").replace("/", "%2F")
 
 
@@ -118,7 +118,7 @@ USER: Final = "/users/{user_id:segment}"
 
 
 def segmented(scope: Scope) -> str:
-    """Return the path of a request, in which slashes part segments and nothing else."""
+    """Return the path of a request, in which only slashes separate segments."""
     path: str = scope["path"]
     raw: bytes = scope.get("raw_path") or b""
     if not path.startswith(f"{PREFIX}/"):
@@ -143,13 +143,13 @@ _TAG: Final = re.compile(r'"?(\d{1,9})"?')
 
 @dataclass(frozen=True, slots=True)
 class How:
-    """How a write is to be done."""
+    """Options of a write."""
 
     idempotency_key: str | None
     wait: bool
 
     def by(self, caller: Caller) -> dict[str, Any]:
-        """Return the arguments that every verb that writes takes."""
+        """Return the arguments common to all writing verbs."""
         return {"actor": caller.actor, "idempotency_key": self.idempotency_key, "wait": self.wait}
 
 
@@ -164,7 +164,7 @@ Written = Annotated[How, Depends(_how)]
 
 
 def version_of(tag: str | None) -> int | None:
-    """Return the version that an If-Match header names; None for none, or for any (``*``)."""
+    """Return the version in an If-Match header; None if it is absent, or ``*``."""
     if tag is None or tag.strip() == "*":
         return None
     found = _TAG.fullmatch(tag.strip().removeprefix("W/"))
@@ -174,5 +174,5 @@ def version_of(tag: str | None) -> int | None:
 
 
 def etag(version: int) -> dict[str, str]:
-    """Return the header that names an item's version."""
+    """Return the ETag header of an item's version."""
     return {"ETag": f'"{version}"'}

@@ -66,14 +66,14 @@ _REVIEW: Final[Mapping[str, str]] = {
     "然后更正：update_memory、delete_memory、give_feedback；explain_memory 可以说明某一条的来源。",
 }
 STATED: Final = ("profile", "preference", "fact", "task", "intention")
-"""Kinds that a review goes through besides traits."""
+"""Kinds that a review covers besides traits."""
 
 PART: Final = 3_000
-"""Tokens of what a prompt quotes from memory: a review of some fifty items."""
+"""Token budget of memories quoted in a prompt: a review of about fifty items."""
 
 
 def add_prompts(server: MCPServer[Any], reception: Reception) -> None:
-    """Add the prompts."""
+    """Register the prompts."""
     options = reception.options
 
     @server.prompt("recall", title="Recall before answering", description="Answer a question from what is remembered.")
@@ -114,7 +114,7 @@ def _within(memory: "Memory", text: ResultText) -> str:
 
 
 class _Told:
-    """Errors of ours become the protocol's, with their code in the message."""
+    """Converts our errors to the protocol's, with their code in the message."""
 
     def __enter__(self) -> None:
         """Begin."""
@@ -127,11 +127,11 @@ class _Told:
 # Completion: languages, users, sessions and memories, as far as the caller may see them.
 
 MOST: Final = 100
-"""Values of one completion: the protocol's limit."""
+"""Maximum values of one completion: the protocol's limit."""
 
 
 def add_completion(server: MCPServer[Any], reception: Reception) -> None:
-    """Complete the arguments of prompts and of templates."""
+    """Register the completion of arguments of prompts and templates."""
 
     @server.completion()  # type: ignore[no-untyped-call, untyped-decorator]  # untyped in the SDK
     async def complete(
@@ -148,7 +148,7 @@ def add_completion(server: MCPServer[Any], reception: Reception) -> None:
 
 
 def _known(reception: Reception, name: str, before: dict[str, str]) -> Iterable[str]:
-    """Return the values that an argument may have, most likely first."""
+    """Return the possible values of an argument, most likely first."""
     if name == "language":
         return list(LANGUAGES)
     caller, options = reception.caller(), reception.options

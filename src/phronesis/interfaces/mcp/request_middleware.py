@@ -12,16 +12,16 @@ from pydantic import ValidationError
 from phronesis.interfaces.mcp.request_context import Caller, Callers, Options
 
 REMEDY: Final = "params is an object, of tools/call with name, a text, and arguments, an object"
-"""What to do about parameters of a request that are not of the protocol."""
+"""Remedy for request parameters that violate the protocol."""
 
 
 class Reception:
-    """The server's middleware. It keeps the request at hand for whatever answers it, in the same task or thread."""
+    """The server's middleware. It keeps the current request for code in the same task or thread."""
 
     def __init__(self, callers: Callers, options: Options) -> None:
         self.options = options
         self.writing: set[str] = set()
-        """The names of the tools that store or change something; whoever adds such a tool adds its name."""
+        """Names of the tools that store or change something; add the name of any such tool here."""
         self._callers = callers
         self._request: ContextVar[ServerRequestContext[Any, Any]] = ContextVar("request")
 
@@ -42,5 +42,5 @@ class Reception:
         return {**result, "tools": [tool for tool in result["tools"] if tool["name"] not in self.writing]}
 
     def caller(self) -> Caller:
-        """Return who asks; whatever `Callers` raises goes through. It may read a database: not for the event loop."""
+        """Return the caller; exceptions of `Callers` propagate. It may read a database: not for the event loop."""
         return self._callers(self._request.get())

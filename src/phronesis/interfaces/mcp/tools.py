@@ -25,26 +25,26 @@ if TYPE_CHECKING:
 # ``forget``: find the memories a user asks to forget, list them, and archive them once they are named.
 
 MOST_FOUND: Final = 20
-"""Memories that one query names at most."""
+"""Maximum memories that one query finds."""
 
 CLOSE: Final = 0.5
-"""Share of the best score that a memory needs to be named beside it."""
+"""Minimum score of a memory, as a share of the best score."""
 
 REQUEST: Final = "forget_request"
-"""The key of a task that says what a user asked to have forgotten."""
+"""Key of a task that is a user's request to forget."""
 
 DERIVED: Final = (
     "fact", "preference", "profile", "decision", "event", "intention", "procedure", "episodic",
 )  # fmt: skip
-"""What is taken from what a user says, and can be forgotten with it."""
+"""Kinds derived from what a user says, which are forgotten with it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Forgotten(Record):
     """The memories that were archived, or with ``dry_run`` would be.
 
-    ``abstained``: none of them clearly is what the query means; then nothing is archived by a query alone.
-    ``entry_ids`` are what ``rollback`` takes back.
+    ``abstained``: none of them clearly matches the query; then a query alone archives nothing. ``entry_ids`` are the
+    entries to roll back.
     """
 
     items: "Sequence[Item]"
@@ -83,11 +83,11 @@ def forget(caller: "Caller", given: dict[str, Any]) -> Forgotten:
 
 
 def _found(caller: "Caller", query: str, owner: dict[str, Any]) -> "tuple[list[Item], bool]":
-    """Return the user's own memories that a query names, and whether that is doubtful.
+    """Return the user's own memories that match a query, and whether the match is doubtful.
 
-    Messages are sought apart: a search for both gives a message or what was taken from it, and both are to go. So are
-    tasks, since an open request to forget says the query's words, and would hide what it is about. An open
-    request to forget is named where nothing else is: what it asks for ends it, and so does archiving it.
+    Messages are searched separately: a joint search returns a message or what was derived from it, and both must go.
+    Tasks are too, since an open request to forget contains the query's words and would hide its object. An open request
+    is returned only if nothing else is found: forgetting its object ends it, and so does archiving it.
     """
     from phronesis.index.tokens import question_terms  # noqa: PLC0415 - imported only when needed
 
@@ -137,11 +137,11 @@ Call = Callable[[Caller, dict[str, Any]], Any]
 WRITE_ARGUMENTS: Final = ("idempotency_key", "wait")
 
 SHORT: Final = 1_000
-"""Tokens of the result of a write: its items, and how to take it back."""
+"""Token budget of a write's result: its items, and how to roll it back."""
 LISTED: Final = 1_500
-"""Tokens of a listing: ten memories of a line or two, each with its citation."""
+"""Token budget of a listing: ten memories of a line or two, each with its citation."""
 WHOLE: Final = 3_000
-"""Tokens of one memory with its sources or its history."""
+"""Token budget of one memory with its sources or its history."""
 
 ITEMS: Final = {"items": "array", "entry_id": "string"}
 FOUND: Final = {"evidence": "array", "abstained": "boolean"}
@@ -315,4 +315,4 @@ _TABLE: Final = (
 )  # fmt: skip
 
 VERBS: Final[Mapping[str, Verb]] = {verb.name: verb for verb in _TABLE}
-"""The tools by name, those of `access.DEFAULT_TOOLS` first."""
+"""Tools by name, those of `access.DEFAULT_TOOLS` first."""

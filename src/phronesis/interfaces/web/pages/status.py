@@ -19,10 +19,10 @@ from phronesis.interfaces.web.session import Visiting, Visitor
 # Home: what was learned lately, contradictions, and what waits for a decision.
 
 SPANS: Final = {"day": timedelta(days=1), "week": timedelta(days=7), "month": timedelta(days=30)}
-"""Since when the page tells what was learned."""
+"""Time spans for which the page lists what was learned."""
 
 SHOWN: Final = 12
-"""Items of each list."""
+"""Items per list."""
 
 router = make_router()
 
@@ -41,10 +41,10 @@ def home(visitor: Visiting, span: str = "day") -> Response:
 # Jobs: entries that failed or wait, and reflections that are due.
 
 JOBS_SHOWN: Final = 100
-"""Pieces of work of a page."""
+"""Jobs per page."""
 
 ANY: Final = 1
-"""Pieces of work that the first page asks for: the counts tell it enough."""
+"""Jobs requested for the home page, which needs only the counts."""
 
 
 @router.get("/jobs")
@@ -75,7 +75,7 @@ def retry(
 
 
 NO_LIST: Final = 1
-"""Members of the lists that the page does not show: it asks an overview for its counts."""
+"""List members requested where the page needs only an overview's counts."""
 
 
 @router.get("/health")
