@@ -117,7 +117,7 @@ class _Told:
     """Converts our errors to the protocol's, with their code in the message."""
 
     def __enter__(self) -> None:
-        """Begin."""
+        """Enter the context."""
 
     def __exit__(self, _kind: object, error: BaseException | None, _at: object) -> None:
         if isinstance(error, PhronesisError):

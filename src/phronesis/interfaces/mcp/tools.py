@@ -55,10 +55,10 @@ class Forgotten(Record):
 
 
 def forget(caller: "Caller", given: dict[str, Any]) -> Forgotten:
-    """Archive the memories of ``ids``, or those that a ``query`` finds; list them where ``dry_run`` asks for that.
+    """Archive the memories of ``ids``, or those that a ``query`` finds; list them only if ``dry_run`` is set.
 
-    With them goes what says the same: what was derived from them, what they were taken from, and equal items of other
-    kinds. A query without ``dry_run`` given is a dry run: what it finds is shown before anything is archived.
+    Memories that say the same are included: what was derived from them, what they were derived from, and equal items of
+    other kinds. A query is a dry run unless ``dry_run`` is given: results are shown before anything is archived.
 
     Raises:
         InputError: neither ids nor a query. NotFound: one of the ids is no memory; nothing is archived then.
