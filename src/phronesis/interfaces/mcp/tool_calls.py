@@ -145,10 +145,7 @@ def _told(package: "ContextPackage") -> tuple[str, dict[str, Any]]:
 
 
 def output_schema(gives: Any) -> dict[str, Any]:
-    """Return the JSON Schema of a tool's result, always an object's.
-
-    Records are reduced to their members' names.
-    """
+    """Return the JSON Schema of a tool's result, always an object's; records are reduced to their members' names."""
     if not isinstance(gives, Mapping):
         from phronesis.wire import schema_of  # noqa: PLC0415 - all records; the default tools need none
 
@@ -209,10 +206,7 @@ def input_schema(takes: type[BaseModel], *, whole: bool) -> dict[str, Any]:
 
 
 def _optional(schema: Any) -> Any:
-    """Return a schema in which optional members do not also list null.
-
-    Null is still accepted.
-    """
+    """Return a schema in which optional members do not list null, although null is accepted."""
     if isinstance(schema, list):
         return [_optional(one) for one in schema]
     if not isinstance(schema, dict):
