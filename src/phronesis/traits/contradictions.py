@@ -147,7 +147,7 @@ def _modify(work: Round, trait: Item, said: Reconsidered) -> None:
 
 
 def _split(work: Round, trait: Item, said: Reconsidered) -> None:
-    """Split a trait into two sides: its supporting evidence goes to one, the contradicting to the other."""
+    """Split a trait into two sides and divide its evidence between them, as `_sides` says."""
     sides = _sides(work, trait, said.sides)
     if len(sides) < _NO_SIDES:
         work.refuse(SPECIAL, ONE_SIDED, "it does not name two sides, each with memories", trait.content)
@@ -171,7 +171,10 @@ def _split(work: Round, trait: Item, said: Reconsidered) -> None:
 
 
 def _sides(work: Round, trait: Item, given: Sequence[Side]) -> list[tuple[Side, list[EvidenceRow]]]:
-    """Return the two sides with their evidence, that of the trait's old text first."""
+    """Return the two sides with the evidence named for each, the better supported one first.
+
+    Without named evidence, one side has the supporting rows and the other the contradicting ones.
+    """
     rows = work.rows.get(trait.id, [])
     by_words = {form_of(side.content): side for side in given if side.content.strip()}
     named = [*by_words.values()][:_NO_SIDES]

@@ -91,7 +91,7 @@ def trait_of(
     parents: Sequence[str] = (),
     sides: Sequence[Trait] = (),
 ) -> Trait:
-    """Return the trait of an item, with the confidence of the last reflection before ``at``."""
+    """Return the trait of an item, with its confidence at ``at``, the time of the last reflection, or at its end."""
     data, strength = item.data, item.data["strength"]
     trend = strength["trend"]
     kept = dict(zip(_KEPT, _KEPT_OF(item), strict=True))
