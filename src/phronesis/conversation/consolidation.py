@@ -1,8 +1,8 @@
-"""From what was proposed to what is held: each statement is judged against the items of its subject, in order.
+"""Consolidate an entry's statements with the held items of their subjects, in order.
 
-Replays read the same state and the same outcomes, so they come to the same. What is quarantined or archived is no
-basis. What a model judged is taken where it fits: its target holds and is of the same subject, and what was said later,
-or by somebody who is trusted more, stands all the same. Else the law decides (``conversation/laws``).
+A replay reads the same state and outcomes and gives the same result. Quarantined and archived items are not compared. A
+model's judgement is used where it fits: its target is live and of the same subject, and no later or more trusted saying
+is overridden. Otherwise the law decides (``conversation/laws``).
 """
 
 from collections.abc import Iterable, Sequence
@@ -25,20 +25,20 @@ from phronesis.index.tokens import tokenize
 from phronesis.store.lane_view import LaneView
 
 TASKS: Final = ("task", "reminder", "plan", "goal")
-"""Keys whose values are things to do: what is finished is looked for under all of them."""
+"""Keys whose values are things to do: a finished task is looked for under all of them."""
 
 TOLD: Final = frozenset({"task", "intention", "decision", "event"})
-"""Kinds that are told in free words: one is found again by the words that both share."""
+"""Kinds stated in free text: equal items are recognised by shared words."""
 
 BY: Final = "by"
-"""The member of an item's ``data`` that names who said it, where the lane's messages name their speakers."""
+"""Member of an item's ``data`` that names the speaker, where the lane's messages name their speakers."""
 
 MOST_TRUSTED: Final = {"user": Trust.OPERATOR, "tool": Trust.TOOL, "inferred": Trust.ASSISTANT}
-"""What a proposal's basis leaves of the trust in its message: what a model infers, the user has not said."""
+"""Maximum trust of a proposal by its basis: what a model infers, the user has not said."""
 
 
 def consolidated(view: LaneView, entry: Entry, stated: Sequence[Stated]) -> Changes:
-    """Return what an entry's statements change, taken in order; nothing is read when there is none."""
+    """Return the changes of an entry's statements, applied in order; nothing is read when there is none."""
     if not stated:
         return Changes()
     names = Names(view, _named(one.proposal for one in stated), entry_id=entry.id)
@@ -59,8 +59,8 @@ def stated_in_messages(
 ) -> list[Stated]:
     """Return the statements of an entry's messages, in the order of the text.
 
-    ``messages`` are the items that the entry makes, ``ids`` by number those of all its messages. What was said before,
-    is quarantined, only echoes what was shown, or does not stand in its message states nothing.
+    ``messages`` are the items that the entry creates, ``ids`` the ids of all its messages by number. A message that is
+    repeated, quarantined, an echo of a shown context, or without the quoted text states nothing.
     """
     if entry.payload.get("infer") is False:
         return []
@@ -125,13 +125,14 @@ class _Judging:
     mentions: list[Mention] = field(default_factory=list)
 
     def take(self, one: Stated) -> None:
-        """Judge a statement, and carry the verdict out."""
+        """Judge a statement, and apply the verdict."""
         proposal = one.proposal
         if proposal.act == "assert" and not proposal.done:
             for name in _called(proposal):
                 self.names.join(proposal.subject, name)
         subject = self.names.entity(proposal.subject)
-        # What a message says of somebody stands under their first name; what a caller states, under the name given.
+        # A message's statement is stored under the first name used for its subject; a caller's statement under the
+        # given name.
         called = subject if one.source is None else self.names.root(proposal.subject)
         data = one.item.data if called.normal == subject.normal else {**one.item.data, NAMED: proposal.subject}
         item = replace(one.item, id=self.work.free_id(one.item.id), subject=called.name, data=data)
@@ -144,7 +145,7 @@ class _Judging:
 
     def _about(self, proposal: Proposal) -> list[Held]:
         if proposal.key == ALIAS_KEY:
-            # Each name that is said to be another is a statement of its own: taking one back leaves the others.
+            # Each alias is a statement of its own, so that retracting one leaves the others.
             own = normal_name(proposal.subject)
             return [one for one in self.work.held.values() if normal_name(said_subject(one.item)) == own]
         names = self.names.normals(proposal.subject)
@@ -175,7 +176,7 @@ def _by_rule(one: Stated, statement: Statement, about: Sequence[Held]) -> Verdic
 
 
 def _by_judgement(one: Stated, statement: Statement, about: Sequence[Held]) -> Verdict | None:
-    """Return what a model's judgement comes to; None where there is none, or it does not fit what is held."""
+    """Return the verdict of a model's judgement; None where there is none, or it does not fit the held items."""
     judgement = one.judgement
     if judgement is None:
         return None
@@ -196,7 +197,7 @@ def _by_judgement(one: Stated, statement: Statement, about: Sequence[Held]) -> V
 
 
 def _replaced(proposal: Proposal, about: Sequence[Held]) -> frozenset[str]:
-    """Return the items whose value a proposal names as the one that it stands in for."""
+    """Return the items whose value a proposal names as replaced."""
     if proposal.replaces is None:
         return frozenset()
     among = [held for held in about if held.item.key == proposal.key and held.current]
@@ -207,7 +208,7 @@ def _replaced(proposal: Proposal, about: Sequence[Held]) -> frozenset[str]:
 
 
 def _held(view: LaneView, stated: Sequence[Stated], names: Names) -> tuple[dict[str, Held], set[str]]:
-    """Read the items that the statements may be about, with their sayings; and those that no evidence speaks of."""
+    """Return the items that the statements may be about, with their sayings, and the ids of those without evidence."""
     proposals = [one.proposal for one in stated]
     subjects = {entity.name for name in _named(proposals) for entity in names.family(name)}
     keys = {key for p in proposals for key in (p.key, OPPOSITE.get(p.key, p.key), *(TASKS if p.done else ()))}
@@ -231,7 +232,7 @@ def _own_saying(item: Item) -> Saying:
 
 
 def _saying(item: Item, row: EvidenceRow) -> Saying:
-    """Return one saying of an item: that of the entry that made it, or a later one, which was the user's."""
+    """Return the saying in an evidence row of an item: of the entry that created it, or a later one of the user."""
     at = row.occurred_at or row.recorded_at
     if row.source_entry_id != item.entry_id:
         return Saying(at=at, trust=max(item.trust, Trust.USER))
@@ -264,7 +265,7 @@ def _named(proposals: Iterable[Proposal]) -> list[str]:
 
 
 def _as_said(proposal: Proposal) -> str | None:
-    """Return a value as its quotation spells it, where it stands there: a name keeps its capitals."""
+    """Return a value as spelled in its quotation, if it occurs there: a name keeps its capitals."""
     value = proposal.value
     if value is None:
         return None

@@ -1,4 +1,4 @@
-"""Carrying verdicts out: items, patches, edges and evidence, as an entry's statements are taken one after the other."""
+"""Apply verdicts of consolidation: items, patches, edges and evidence, one statement after the other."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -19,10 +19,10 @@ _OVER: Final = ("retracted", "retired")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stated:
-    """A proposal with where it stands, and the item that it becomes if nothing says the same.
+    """A proposal with its source, and the item that it becomes if no held item says the same.
 
-    ``form`` is its value as it is compared. ``source`` is the item of the message it was taken from, None when the
-    entry itself states it; ``quote`` the span there.
+    ``form`` is its value normalised for comparison. ``source`` is the item of its message, None if the entry itself
+    states it; ``quote`` the span there.
     """
 
     proposal: Proposal
@@ -36,9 +36,9 @@ class Stated:
 
 @dataclass(slots=True)
 class Working:
-    """What is held while an entry is applied: each statement sees what the one before it did.
+    """The held items while an entry is applied: each statement sees the effect of the one before.
 
-    ``unproved`` are items that state themselves: the entry that made them is their source, and no evidence says so.
+    ``unproved`` are items without evidence rows: the entry that created them is their source.
     """
 
     entry: Entry
@@ -53,23 +53,23 @@ class Working:
 
     @property
     def items(self) -> list[Item]:
-        """The items that were made, as they are now."""
+        """The created items in their current state."""
         return [self.held[made].item for made in self.made]
 
     @property
     def patches(self) -> list[Patch]:
-        """New fields of items that were there before; none, with a reason, where only evidence or edges came."""
+        """Patches of existing items; empty ones with a reason where only evidence or edges were added."""
         return [Patch(one, self._fields.get(one, {}), reason) for one, reason in self._reasons.items()
                 if one not in self.made]  # fmt: skip
 
     def free_id(self, wanted: str) -> str:
-        """Return an item's id, or the next one where this entry made that item already ("Lyon … no, Paris … Lyon")."""
+        """Return an item's id, or a derived one if this entry already created that item ("Lyon … no, Paris … Lyon")."""
         while wanted in self.held:
             wanted = derived_id("item", wanted, "again")
         return wanted
 
     def carry_out(self, one: Stated, verdict: Verdict) -> bool:
-        """Do what was decided; gives whether the statement became an item."""
+        """Apply a verdict; return whether the statement became an item."""
         becomes = verdict.into is None and verdict.act in ("ADD", "SUPERSEDE")
         if becomes:
             self._make(one, verdict.fields)
@@ -97,7 +97,7 @@ class Working:
             self._note(self._row(one, item.id, "source"))
 
     def _confirm(self, one: Stated, item: Item, verdict: Verdict) -> None:
-        """Count one more saying: a source of its own, and one confirmation for each session or entry that repeats."""
+        """Count one more saying: an evidence row, and one confirmation per session or entry that repeats it."""
         if verdict.act == "UPDATE":
             kept = {name: member for name, member in item.data.items() if name not in (COMPARED, CORRECTED)}
             data = kept | dict(one.item.data)
@@ -114,7 +114,7 @@ class Working:
             if one.source is not None:
                 self._note(self._row(one, item.id, "source"))
             return
-        if item.id in self.unproved:  # with another source beside it, its own has to be said
+        if item.id in self.unproved:  # with a second source, the first must be recorded too
             self._note(EvidenceRow(
                 item_id=item.id, polarity="source", source_key=item.entry_id, entry_id=self.entry.id,
                 recorded_at=self.entry.recorded_at, source_entry_id=item.entry_id, occurred_at=item.occurred_at,
@@ -125,7 +125,7 @@ class Working:
         self._note(replace(self._row(one, item.id, "support"), source_key=counted))
 
     def _put_off(self, one: Stated, item: Item) -> None:
-        """Take the times of what is to be done from who says them last: a reminder of it on another day moves it."""
+        """Take the due time of a task from its latest saying: a reminder for another day moves it."""
         due, held = one.item.data.get(DUE), self.held[item.id]
         if due is None or item.ended is not None or any(one.saying.at < saying.at for saying in held.sayings):
             return

@@ -1,7 +1,7 @@
-"""Whom a name means: the entities of a lane, and the names that are one ("Bob = Robert = 老王").
+"""Entity resolution: the entities of a lane, and the families of names for one entity ("Bob = Robert = 老王").
 
-Every name points to the one canonical entity of its family, never to another alias. The person whose memory it is is
-the entity ``user``; the lane's own user id is a name of theirs, and what they say they are called becomes one.
+Every name points to the canonical entity of its family, never to another alias. The user whose memory it is is the
+entity ``user``; the lane's user id is one of their names, and any name they give themselves becomes one.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,11 +18,11 @@ from phronesis.core.statements import STATED
 from phronesis.core.text import MAX_ID_LENGTH
 from phronesis.store.lane_view import LaneView
 
-# Entities and mentions of names, as rows.
+# Rows of entities and mentions.
 
 
 def entity_id(lane_id: int, kind: str, normal: str) -> str:
-    """Return an entity's id: one for a kind and normal name in a lane."""
+    """Return an entity's id, unique per kind and normalised name in a lane."""
     return derived_id("entity", str(lane_id), kind, normal)
 
 
@@ -41,19 +41,19 @@ def make_mention(entity: Entity, item_id: str, start: int, end: int) -> Mention:
 
 
 ALIAS_KEY: Final = "alias"
-"""The key under which an item says that its subject has another name."""
+"""Key of an item that gives its subject another name."""
 
 NAMING: Final = frozenset({ALIAS_KEY, "name"})
 """Keys whose value is a name of their subject."""
 
 NAMED: Final = "named"
-"""The member of an item's ``data`` that keeps the name that was said, where it stands under another of the family."""
+"""Member of an item's ``data`` with the name as said, where the item is stored under another of the family."""
 
 _KIND: Final = "name"
 
 
 class Names:
-    """The families of some names, as they stand and as an entry changes them."""
+    """The families of some names, with an entry's changes."""
 
     def __init__(self, view: LaneView, names: Iterable[str], *, entry_id: str) -> None:
         """Read the families of ``names``, and that of the user."""
@@ -65,7 +65,7 @@ class Names:
         wanted |= {self._user_id} if self._user_id is not None else set()
         found = [entity for entity in view.entities(sorted(wanted)) if entity.kind == _KIND]
         roots = sorted({entity.canonical_id or entity.id for entity in found})
-        # Names that the lane does not know yet have no family to read.
+        # Names that are new to the lane have no family to read.
         family = view.families(roots) if roots else []
         self._known = {entity.id: entity for entity in (*found, *family)}
         self._changed: dict[str, Entity] = {}
@@ -73,16 +73,16 @@ class Names:
 
     @property
     def known(self) -> list[Entity]:
-        """The entities of all families that were read."""
+        """The entities of all families read."""
         return list(self._known.values())
 
     @property
     def changed(self) -> list[Entity]:
-        """The entities that are new or that joined another family, in the order in which they were met."""
+        """The entities that are new or joined another family, in order of first use."""
         return list(self._changed.values())
 
     def entity(self, name: str) -> Entity:
-        """Return the entity of a name; a new one when the lane has none."""
+        """Return the entity of a name; a new one if the lane has none."""
         made = make_entity(self._lane, name, _KIND, entry_id=self._entry_id)
         known = self._known.get(made.id)
         if known is None:
@@ -92,20 +92,23 @@ class Names:
         return self._known[made.id]
 
     def root(self, name: str) -> Entity:
-        """Return the canonical entity of a name: the first that was told of its family, or the user."""
+        """Return the canonical entity of a name: the first of its family, or the user."""
         return self._known[self._root(self.entity(name))]
 
     def family(self, name: str) -> list[Entity]:
-        """Return every entity that a name means."""
+        """Return all entities that a name refers to."""
         root = self._root(self.entity(name))
         return [entity for entity in self._known.values() if self._root(entity) == root]
 
     def normals(self, name: str) -> frozenset[str]:
-        """Return every name, in normal form, that means the same as ``name``."""
+        """Return all names, in normal form, that refer to the same entity as ``name``."""
         return frozenset(entity.normal for entity in self.family(name))
 
     def join(self, subject: str, alias: str) -> None:
-        """Make both names one. The first is the user's, else the subject's; but a single name joins a family."""
+        """Join two names. The canonical one is the user's, else the subject's.
+
+        But a single name joins an existing family.
+        """
         if len(alias) > MAX_ID_LENGTH or not normal_name(alias):
             return
         one, other = self._root(self.entity(subject)), self._root(self.entity(alias))
@@ -115,7 +118,7 @@ class Names:
         self._unite(*((other, one) if other == self._user or joins else (one, other)))
 
     def regroup(self, joined: Iterable[tuple[str, str]]) -> None:
-        """Part every name that was read, and join again those that are still said to be one, in this order."""
+        """Split all names read, then join again the pairs that are still stated, in this order."""
         before = dict(self._known)
         self._known = {known.id: replace(known, canonical_id=None) for known in before.values()}
         for known in before.values():
@@ -139,7 +142,7 @@ class Names:
 
 
 def names_stated(subject: str, key: str | None, value: object, content: str) -> Sequence[str]:
-    """Return what a statement says its subject is called: nothing unless its key is a naming one."""
+    """Return the names that a statement gives its subject; empty unless its key is a naming one."""
     if key not in NAMING:
         return ()
     stated = value if isinstance(value, str) and value.strip() else content
@@ -147,14 +150,14 @@ def names_stated(subject: str, key: str | None, value: object, content: str) -> 
 
 
 def said_subject(item: Item) -> str:
-    """Return the name under which an item's subject was spoken of; empty when it has none."""
+    """Return the name by which an item's subject was referred to, or an empty text."""
     return str(item.data.get(NAMED) or item.subject or "")
 
 
 def joined_by(item: Item) -> list[tuple[str, str]]:
-    """Return the pairs of names that an item makes one: a naming item does, until it is taken back or put away.
+    """Return the pairs of names that a naming item joins, until it is retracted or archived.
 
-    One that another superseded still does: whoever took a new name was called by the old one.
+    A superseded one still joins them: whoever took a new name was called by the old one.
     """
     counts = item.status == "active" and item.quarantine is None and item.ended in {None, "superseded"}
     if item.subject is None or not counts:
@@ -162,13 +165,14 @@ def joined_by(item: Item) -> list[tuple[str, str]]:
     return [(said_subject(item), name) for name in names_stated(item.subject, item.key, item.value, item.content)]
 
 
-# Names part again when what made them one falls, and join again when it comes back.
+# Families split when the statement that joined them ends, and join again when it is restored.
 
 
 def with_names(view: LaneView, entry: Entry, changes: Changes, held: Mapping[str, Item]) -> Changes:
-    """Return the changes with what they mean for names: entities that join others, and items that move between them.
+    """Return the changes extended by their effect on names.
 
-    ``held`` are the items that the changes touch, as they are.
+    Entities that join others, and items that move between them. ``held`` are the items that the changes touch, in their
+    current state.
     """
     after = _after(changes, held)
     moved = {item_id for item_id, item in after.items() if joined_by(item) != joined_by(held[item_id])}
@@ -183,7 +187,7 @@ def with_names(view: LaneView, entry: Entry, changes: Changes, held: Mapping[str
     names.regroup(pair for item in joining for pair in joined_by(item))
     patches = list(_moved(view.about(spelled), names, changes))
     told = {entity.id: entity for entity in (*changes.entities, *names.changed)}
-    # Writing over an entity never takes an alias away: one that is nobody's alias any more is dropped and written anew.
+    # Upserting an entity never removes an alias: an orphaned alias is deleted and written again.
     alone = [entity.id for entity in names.changed if entity.canonical_id is None]
     return replace(
         changes, entities=tuple(told.values()), patches=(*changes.patches, *patches),
@@ -192,7 +196,7 @@ def with_names(view: LaneView, entry: Entry, changes: Changes, held: Mapping[str
 
 
 def _after(changes: Changes, held: Mapping[str, Item]) -> dict[str, Item]:
-    """Return the naming items that the changes patch, as they will be."""
+    """Return the naming items that the changes patch, with the patches applied."""
     after: dict[str, Item] = {}
     for patch in changes.patches:
         item = after.get(patch.item_id) or held.get(patch.item_id)
@@ -202,7 +206,7 @@ def _after(changes: Changes, held: Mapping[str, Item]) -> dict[str, Item]:
 
 
 def _moved(about: Iterable[Item], names: Names, changes: Changes) -> Iterable[Patch]:
-    """Put items that stand under another name than was said under the first of the family it is of now."""
+    """Yield patches that move items to the canonical name of their subject's present family."""
     taken = {patch.item_id for patch in changes.patches if "subject" in patch.fields}
     for item in about:
         said = item.data.get(NAMED)

@@ -1,7 +1,7 @@
-"""Finding names and memories in what was said: by rules, or by a model whose every proposal must stand in the message.
+"""Extract names and memories from messages, by rules or by a model whose every proposal must be quoted in the message.
 
-What a model said is kept with the entry whole, the rejected too: a rebuild asks nobody. When it gives nothing that can
-be used, the rules take its place, and an outcome ``degraded`` says so.
+A model's answer is recorded whole with the entry, rejected proposals included, so a rebuild calls no model. When it
+gives nothing usable, the rules take over and an outcome ``degraded`` records that.
 """
 
 import re
@@ -36,19 +36,19 @@ ROLE: Final = "extract"
 MENTIONS: Final = "mentions"
 ANSWERS: Final = "answer"
 REFUSED: Final = "refused"
-"""The roles of outcomes: the names found, what the model said, and the proposals that were not taken."""
+"""Roles of outcomes: names, a model's answers, and refused proposals."""
 
 PROMPT_VERSION: Final = "extract/2"
-"""Rises when ``prompts/extract.md`` changes: it stands with every outcome."""
+"""Version of ``prompts/extract.md``, recorded with every outcome."""
 
 MAX_SHOWN: Final = 12_000
-"""Characters of a turn that are shown to the model. A longer turn is left to the rules, which take it whole."""
+"""Maximum characters of a turn shown to the model. A longer turn is left to the rules."""
 
 MAX_NAMES: Final = 200
-"""Names in one answer, and memories."""
+"""Maximum names, and memories, in one answer."""
 
 MAX_SENTENCE: Final = 600
-"""Characters of a sentence that rules read."""
+"""Maximum characters of a sentence that rules parse."""
 
 _MASK: Final = "\ue000"
 _KEPT_RUN: Final = 8
@@ -76,7 +76,7 @@ class Found(pydantic.BaseModel):
 
 
 class FindingAsker(Protocol):
-    """Who can be asked what messages hold (``models.asker.Asker``)."""
+    """A model that extracts from messages (``models.asker.Asker``)."""
 
     @property
     def name(self) -> str:
@@ -90,17 +90,16 @@ class FindingAsker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ByRules:
-    """Finds by rules the names in each message, and what it says; without ``rules`` the names alone.
+    """Extracts names and memories of each message by rules; without ``rules`` only names.
 
-    What an entry says is not looked for when it was added with ``infer`` false. ``terms`` are what the policy says of
-    what is found.
+    Memories are not extracted from an entry added with ``infer`` false. ``terms`` are the policy's rules for them.
     """
 
     rules: Rules | None
     terms: Terms = USUAL
 
     def __call__(self, _bench: Bench, entry: Entry) -> Sequence[Outcome]:
-        """Return the names, the proposals and the refusals, each as an outcome."""
+        """Return the names, proposals and refusals as outcomes."""
         texts, withheld, refused = self.terms.parted(texts_of(entry))
         found = [
             {"n": n, "surface": one.surface, "kind": one.kind, "start": one.start, "end": one.end}
@@ -117,10 +116,10 @@ class ByRules:
 
 
 def bounded(text: str) -> str:
-    """Return a text of the same length whose sentences are all of a length that rules can read in bounded time.
+    """Return a text of equal length whose sentences are short enough for rules to parse in bounded time.
 
-    Of white space and of one sign said again and again the middle is masked, and so is what follows the first
-    ``MAX_SENTENCE`` characters of a sentence. What stands there states nothing.
+    The middle of long white space and of a long run of one character is masked, and everything after the first
+    ``MAX_SENTENCE`` characters of a sentence. Masked text states nothing.
     """
     shown = _RUN.sub(lambda run: _masked(run[0], _KEPT_RUN), text)
     return _SENTENCE.sub(lambda one: one[0][:MAX_SENTENCE] + _mask(len(one[0]) - MAX_SENTENCE), shown)
@@ -131,7 +130,7 @@ def _masked(run: str, kept: int) -> str:
 
 
 def _mask(length: int) -> str:
-    """Return so many characters that say nothing, in short lines."""
+    """Return meaningless text of this length, in short lines."""
     line = "\n" + _MASK * (MAX_SENTENCE // 4)
     return (line * (length // len(line) + 1))[:length]
 
@@ -139,7 +138,7 @@ def _mask(length: int) -> str:
 def _as_written(
     proposals: Sequence[Proposal], refusals: Sequence[Refusal], readable: Mapping[int, str], texts: Mapping[int, str]
 ) -> tuple[list[Proposal], list[Refusal]]:
-    """Return what was found without what stands on masked words; refusals quote the text as it was written."""
+    """Return the results without those on masked text; refusals quote the text as written."""
     out = []
     for one in refusals:
         start = readable[one.n].find(one.text) if _MASK in one.text else -1
@@ -153,18 +152,18 @@ def _usual() -> ByRules:
 
 
 def by_rules(bench: Bench, entry: Entry) -> Sequence[Outcome]:
-    """Find names and memories by rules, behind the usual gate."""
+    """Extract names and memories by rules, behind the usual gate."""
     return _usual()(bench, entry)
 
 
 def texts_of(entry: Entry) -> dict[int, str]:
-    """Return the words of each message by its number, without those that were erased."""
+    """Return the text of each message by number, without erased ones."""
     messages = enumerate(entry.payload.get("messages", ()))
     return {n: fit(message_text(message)) for n, message in messages if not is_erased(message)}
 
 
 def message_text(message: Mapping[str, Any]) -> str:
-    """Return the words of a message: its content, or the text parts of a content given in parts."""
+    """Return the text of a message: its content, or the text parts of a list of parts."""
     content = message.get("content") or ""
     if isinstance(content, str):
         return content
@@ -173,11 +172,11 @@ def message_text(message: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ByModel:
-    """Finds names and memories by a model; addresses, paths and handles by the rules, which do not miss them.
+    """Extracts names and memories by a model; addresses, paths and handles by rules, which do not miss them.
 
-    What rules find where the model says nothing is proposed too: a model passes over what stands beside something else.
+    Results of rules on text that the model passed over are proposed too.
 
-    ``judge`` compares what is proposed with what is held; None: the rules of consolidation alone do.
+    ``judge`` compares proposals with held items; None: the rules of consolidation alone do.
     """
 
     asker: FindingAsker
@@ -185,7 +184,7 @@ class ByModel:
     judge: Judge | None = None
 
     def __call__(self, bench: Bench, entry: Entry) -> Sequence[Outcome]:
-        """Return what the model found and the message holds, and all it said; by rules when it gave nothing."""
+        """Return what the model extracted and the messages contain, and its answers; by rules if it gave nothing."""
         ruled = self.rules(bench, entry)
         withheld = [one for one in ruled if one.role == WITHHELD]
         hidden = withheld_in({WITHHELD: withheld})
@@ -231,7 +230,8 @@ class ByModel:
         if self.judge is None or not proposals:
             return []
         verdict = self.judge(bench, entry, proposals)
-        # What it said may repeat memories of others entries; only that it was asked is kept beside the judgements.
+        # The answer may repeat memories of other entries; only the fact that it was asked is kept beside the
+        # judgements.
         tries = [_told(self.judge.asker.name, len(told) + n, replace(attempt, text=""))
                  for n, attempt in enumerate(verdict.said)]  # fmt: skip
         if verdict.error is None:
@@ -241,9 +241,10 @@ class ByModel:
 
 
 def instructions(types: MemoryTypes | None, texts: Iterable[str] = ()) -> str:
-    """Return what the model is told; with ``types`` the keys of memories, else that none are asked for.
+    """Return the model's instructions: with the keys of ``types``, or without memories if None.
 
-    Each key has an example, Chinese where any of ``texts`` is: both would cost every call a thousand tokens.
+    Each key has an example, in Chinese where any of ``texts`` is: both languages would cost every call a thousand
+    tokens.
     """
     if types is None:
         return f"{prompt(ROLE)}\n\nIn this call `memories` is an empty list."
@@ -256,7 +257,7 @@ def instructions(types: MemoryTypes | None, texts: Iterable[str] = ()) -> str:
 
 
 def messages_said(entry: Entry, texts: Mapping[int, str]) -> dict[int, Said]:
-    """Return each message with who said it, and when."""
+    """Return each message with its speaker and time."""
     out: dict[int, Said] = {}
     for n, text in texts.items():
         message = entry.payload["messages"][n]
@@ -272,10 +273,10 @@ def passed_over(
     spoken_of: Iterable[ProposedMemory],
     texts: Mapping[int, str],
 ) -> list[Proposal]:
-    """Return what rules propose of words that the model does not speak of.
+    """Return the proposals of rules on text that the model did not use.
 
-    Of a key that holds one value nothing where the model proposes one. ``spoken_of`` is all that it said of the
-    ``texts``: that it said something else of the same words, or something that was refused, counts.
+    Under a single-valued key nothing is added where the model proposes a value. ``spoken_of`` is all that the model
+    said of the ``texts``: another statement on the same text, or a refused one, counts as use.
     """
     places = [(one.n, texts[one.n].find(one.quote), len(one.quote)) for one in spoken_of if one.n in texts]
 
@@ -288,12 +289,12 @@ def passed_over(
 
 
 def refusals_by(outcomes: Sequence[Outcome]) -> list[Refusal]:
-    """Return the refusals among outcomes."""
+    """Return the refusals in outcomes."""
     return [Refusal.from_dict(row) for one in outcomes if one.role == GATED for row in one.body["refusals"]]
 
 
 def learned(proposals: Sequence[Proposal], refusals: Sequence[Refusal], made_by: str) -> list[Outcome]:
-    """Return the outcomes of what is proposed and refused, none where there is nothing."""
+    """Return the outcomes for proposals and refusals; empty where there are none."""
     outcomes: list[Outcome] = []
     if proposals:
         body = {"proposals": [one.to_dict() for one in proposals]}
@@ -324,7 +325,7 @@ def _degraded(answer: Answer[Found], by: str, instead_of: str) -> Outcome:
 
 
 def _gated(names: Found, texts: Mapping[int, str]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Part the proposals whose letters stand in their message from those that do not, with the reason."""
+    """Separate the names that occur in their message from those that do not, with the reason."""
     found: list[dict[str, Any]] = []
     refused: list[dict[str, Any]] = []
     for name in names.names:
@@ -342,7 +343,7 @@ def _gated(names: Found, texts: Mapping[int, str]) -> tuple[list[dict[str, Any]]
 
 
 def _place(surface: str, text: str) -> int | None:
-    """Return where a name first stands as a whole word; None when it does not."""
+    """Return the offset at which a name first occurs as a whole word, or None."""
     start = text.find(surface) if any(char.isalnum() for char in surface) else -1
     while start >= 0:
         end = start + len(surface)
@@ -355,7 +356,7 @@ def _place(surface: str, text: str) -> int | None:
 
 
 def _merged(others: Sequence[Mapping[str, Any]], names: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return both without overlaps, in the order of the text: an address is one name, not three."""
+    """Return both lists without overlaps, in the order of the text: an address is one name, not three."""
 
     def overlaps(name: Mapping[str, Any]) -> bool:
         return any(

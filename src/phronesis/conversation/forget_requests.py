@@ -1,8 +1,8 @@
-"""What a user asks in a conversation to have forgotten: an open request, until somebody carries it out.
+"""Requests to forget something, made by a user in a conversation: open tasks until somebody carries them out.
 
-Nothing is deleted because of a sentence. The request becomes a task of the user under ``KEY``, due at once, so that
-contexts show it and ``due`` lists it, and ``gated`` says which verb to call. It is over when something that it names is
-deleted or retracted, or when whoever carried it out deletes the request.
+A sentence alone deletes nothing. The request becomes a task of the user under ``KEY``, due at once, so that contexts
+show it and ``due`` lists it, and ``gated`` says which verb to call. It ends when something that it names is deleted or
+retracted, or when the request itself is deleted.
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,10 +25,10 @@ KEY: Final = "forget_request"
 KIND: Final = "task"
 
 IMPORTANCE: Final = 8
-"""Above a task of the user's: it is asked of the memory itself."""
+"""Importance of a request, above that of a user's task: it is addressed to the memory itself."""
 
 CLOSING: Final = frozenset({"archive", "archive_all", "retract"})
-"""Verbs that take something out of what is held, at somebody's call."""
+"""Verbs by which somebody removes an item from what is held."""
 
 _MARKS: Final = " \t,，.。!！?？:：;；\"'“”「」"
 
@@ -36,7 +36,7 @@ _MARKS: Final = " \t,，.。!！?？:：;；\"'“”「」"
 def forget_requests(
     n: int, text: str, at: datetime, *, speaker: str | None, languages: Mapping[str, Language]
 ) -> tuple[list[Proposal], list[Refusal]]:
-    """Return the requests of a user's message to forget something, and for each the refusal that says what to call."""
+    """Return the requests to forget in a user's message, and for each the refusal that names the verb to call."""
     found = list(_asked(text, languages))
     proposals = [
         Proposal(
@@ -49,7 +49,7 @@ def forget_requests(
 
 
 def _asked(text: str, languages: Mapping[str, Language]) -> Iterator[tuple[int, int, str, Language]]:
-    """Yield where a clause begins with the request, where its sentence ends, and what is to be forgotten."""
+    """Yield the start of a request's clause, the end of its sentence, the object to forget, and the language."""
     mask = own_words(masked(text), languages)
     for sentence in sentences(mask.text, language_of(mask.text, languages)):
         language = language_of(sentence.raw, languages)
@@ -66,7 +66,7 @@ def _asked(text: str, languages: Mapping[str, Language]) -> Iterator[tuple[int, 
 
 
 def with_requests_met(view: LaneView, entry: Entry, changes: Changes, held: Mapping[str, Item]) -> Changes:
-    """Return changes that end the requests which they carry out (``handler.Consequence``)."""
+    """Return changes that also end the requests which they fulfil (``handler.Consequence``)."""
     if entry.verb not in CLOSING:
         return changes
     gone = [

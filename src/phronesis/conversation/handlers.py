@@ -1,6 +1,7 @@
-"""Turns and added messages: each message becomes an item, word for word; sessions, calls and refs are kept.
+"""Handlers of turns and added messages: each message becomes an item, verbatim.
 
-What the messages state becomes items of its own, beside them (``conversation/consolidation``).
+Sessions, calls and references are stored. Statements in the messages become separate items
+(``conversation/consolidation``).
 """
 
 from collections.abc import Mapping, Sequence
@@ -51,16 +52,16 @@ TRUST_OF_ROLE: Final = {
 }  # fmt: skip
 
 OFFSETS: Final = "offsets"
-"""The role of the outcome that says in how many minutes east of UTC messages without an offset were said."""
+"""Role of the outcome with the UTC offsets, in minutes east, of messages recorded without one."""
 
 OFFSETS_VERSION: Final = "offsets/1"
 
 
 def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
-    """Make the items of a turn and its rows.
+    """Create the items and rows of a turn.
 
-    A message whose id its session holds already, with the same words, is the same message and makes no second item: if
-    it was deleted, it stays so. What a rollback took back is not held, and may be said again.
+    A message whose id and text its session already holds is the same message and creates no second item; if it was
+    deleted, it stays deleted. A message that was rolled back may be added again.
     """
     payload = entry.payload
     messages: Sequence[Mapping[str, Any]] = payload.get("messages", ())
@@ -85,7 +86,7 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
             continue
         external_id = _external_id(entry, message)
         if n in withheld or (external_id is not None and is_taken(view, entry, external_id)):
-            continue  # it stays in the log alone
+            continue  # kept in the log only
         item = _message_item(view, entry, n, message, position=start + n)
         if n in offsets:
             item = replace(item, data={**item.data, UTC_OFFSET: offsets[n]})
@@ -106,7 +107,7 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     both = replace(
         learned,
         items=[*items, *learned.items],
-        # A name that joined another comes last: of two, the one with a canonical entity is kept.
+        # Aliases come last: of two, the one with a canonical entity is kept.
         entities=[*entities, *learned.entities],
         mentions=[*mentions, *learned.mentions],
         conversation=spoken,
@@ -123,7 +124,7 @@ def occurred(entry: Entry, message: Mapping[str, Any]) -> datetime:
 def _session_so_far(
     view: LaneView, session_id: str | None, messages: Sequence[Mapping[str, Any]]
 ) -> tuple[SessionRow | None, dict[tuple[str, str], str]]:
-    """Return the session, and by message id and words those of its items that these messages may be again."""
+    """Return the session, and its items' texts by message id that these messages may repeat."""
     if session_id is None:
         return None, {}
     ids = [message["id"] for message in messages if message.get("id") is not None]
@@ -132,9 +133,9 @@ def _session_so_far(
 
 
 def _known_messages(view: LaneView, session_id: str, ids: Sequence[str]) -> dict[tuple[str, str], str]:
-    """Return the session's items by message id and the words that were said, whatever was edited since.
+    """Return the session's items by message id and original text, whatever was edited since.
 
-    Those that a rollback took back are not among them; those that were archived or retracted are.
+    Rolled-back items are excluded; archived and retracted ones are included.
     """
     found = [item for item in view.messages_by_id(session_id, ids) if not taken_back(view, item)]
     changed = view.deltas([item.id for item in found if item.version > 1])
@@ -176,12 +177,12 @@ def _message_item(view: LaneView, entry: Entry, n: int, message: Mapping[str, An
 
 
 def _external_id(entry: Entry, message: Mapping[str, Any]) -> str | None:
-    """Return the caller's own name for a message's item; before this version it was any member of a message."""
+    """Return the caller's own id of a message's item; older entries may hold any value in that member."""
     return message.get(EXTERNAL_ID) if entry.handler_version >= NAMED_SINCE else None
 
 
 def said_there(given: object) -> dict[str, int]:
-    """Return the member of an item's ``data`` that says in which offset a recorded time was given; {} for UTC."""
+    """Return the member of an item's ``data`` with the UTC offset of a time; {} for UTC."""
     offset = offset_minutes(given)
     return {} if offset is None else {UTC_OFFSET: offset}
 
@@ -228,7 +229,7 @@ def _conversation(entry: Entry, session: SessionRow | None, rows: list[MessageRo
 def _mentions(
     view: LaneView, entry: Entry, outcomes: Outcomes, made: Mapping[int, Item]
 ) -> tuple[list[Entity], list[Mention]]:
-    """Join the names found to the items made, by message; what is referred to counts as named by the turn's first."""
+    """Return entities and mentions of the names found, by message; references of a turn belong to its first message."""
     entities: dict[str, Entity] = {}
     mentions: list[Mention] = []
 
@@ -247,7 +248,7 @@ def _mentions(
             if not is_erased(ref):
                 add(first, ref["uri"], ref["type"], 0, 0)
     for name in dict.fromkeys(item.name for item in made.values() if item.name is not None):
-        # Who said a message stands on the message and its search document: no mention is needed to find it.
+        # The speaker is stored on the message and its search document; no mention is needed to find it.
         speaker = make_entity(view.lane_id, name, "name", entry_id=entry.id)
         entities.setdefault(speaker.id, speaker)
     return list(entities.values()), mentions
@@ -255,17 +256,17 @@ def _mentions(
 
 @dataclass(frozen=True, slots=True)
 class InZone:
-    """Prepares messages whose times are in UTC, or that have none, as said in the time zone of the one who said them.
+    """Prepares messages whose times are in UTC, or absent, as said in the speaker's time zone.
 
-    That is the zone of the call, else ``zone``. In how many minutes east of UTC each was said is an outcome: zones
-    change, and a replay must not depend on what this machine knows of them.
+    The zone is that of the call, else ``zone``. Each message's UTC offset is recorded as an outcome: zones change, and
+    a replay must not depend on this machine's zone data.
     """
 
     prepare: Prepare
     zone: str
 
     def __call__(self, bench: Bench, entry: Entry) -> Sequence[Outcome]:
-        """Return what the inner preparation gives, and the offsets where there are any."""
+        """Return the outcomes of the inner prepare, and the offsets if there are any."""
         name = entry.payload.get(TIME_ZONE) or self.zone
         messages = list(entry.payload.get("messages", ()))
         offsets: list[tuple[int, int]] = []
@@ -282,20 +283,20 @@ class InZone:
 
 
 def _local(entry: Entry, message: Mapping[str, Any], name: str) -> str | None:
-    """Return when a message was said by the clocks of a zone; None where it has an offset, or the zone has none."""
+    """Return a message's local time in a zone; None if it has an offset, or the zone is unknown."""
     given = None if is_erased(message) else message.get("created_at") or entry.payload.get("occurred_at")
     if is_erased(message) or offset_minutes(given) is not None:
         return None
     at = entry.recorded_at if given is None else parse_moment(given, field="created_at")
     try:
         local = at.astimezone(parse_zone(name))
-    except (InputError, OverflowError):  # recorded where zones are known that are not here; the first day there is
+    except (InputError, OverflowError):  # a zone unknown on this machine; a time at the calendar's first day
         return None
     return local_isoformat(local) if local.utcoffset() else None
 
 
 def handlers(extract: Prepare | None = None) -> list[Handler]:
-    """Return the handlers of turns and added messages; ``extract`` prepares them otherwise than by the usual rules."""
+    """Return the handlers of turns and added messages; ``extract`` replaces the default rules."""
     quick = extract is None or isinstance(extract.prepare if isinstance(extract, InZone) else extract, ByRules)
     prepare = guarded(extract or by_rules)
     return [
@@ -304,11 +305,11 @@ def handlers(extract: Prepare | None = None) -> list[Handler]:
     ]
 
 
-# How turns and added messages are prepared, by what the policy says: rules in no time, or the models of the roles.
+# Choosing how turns are prepared, by the policy: rules, or the models of the roles.
 
 
 def prepare_turns(roster: Roster, policy: Policy) -> Prepare:
-    """Return who reads what is said, and keeps the summary of a session where a model does."""
+    """Return the extractor for turns, with session summaries where a model makes them."""
     gates, terms = policy.gates, terms_of(policy)
     gate = Gate(user=gates.user, tool=gates.tool, inferred=gates.inferred)
     second = second_opinion() if policy.extraction and policy.second_opinion else None

@@ -1,21 +1,21 @@
-"""The law of consolidation: what a statement changes in what is held of the same subject (requirement SB-04).
+"""The law of consolidation: what a statement changes in the held items of the same subject (requirement SB-04).
 
-Everything is decided by the **sayings**, each with its time and the trust of its source, never by the order in which
-they arrive: an old chat that is imported later enters as history. Of two values that cannot both hold,
+Decisions depend only on the **sayings**, each with its time and the trust of its source, never on the order of arrival:
+an old chat imported later enters as history. Of two values that cannot both hold,
 
-- the one said later stands, and the other ends as ``superseded`` by it, if its source is trusted no less;
-- else neither does: what a tool says after the user, and what two sources say at one instant, is **disputed**. Both
-  stay, joined by ``contradicts`` edges, until either side speaks again.
+- the later one stands and the other ends as ``superseded`` by it, if its source is trusted no less;
+- otherwise neither ends: what a tool says after the user, and what two sources say at one instant, is **disputed**.
+  Both stay, joined by ``contradicts`` edges, until either side speaks again.
 
-What is neither of the same key, nor its opposite, nor named by the statement, is never touched.
+An item that neither shares the key, nor is the opposite, nor is named by the statement, is never touched.
 
-What begins later takes effect then: until the day it names, what it takes the place of holds, with that day as its
-``valid_to``, and what is said in between of the present leaves it as it is.
+A value that begins in the future takes effect then: until that day the value it replaces holds, with that day as its
+``valid_to``, and statements about the present made in between leave it unchanged.
 
-That is the rule ``occurred``. By ``trust`` the more trusted source stands whenever it spoke, and of sources of one
-trust the later; by ``keep_both`` two values are always disputed. A value that the statement itself names as gone, and
-what is taken back, ends as by ``occurred`` in any case. What becomes of a value whose place another took is
-``retention``.
+That is the conflict rule ``occurred``. By ``trust`` the more trusted source stands whenever it spoke, and between
+sources of equal trust the later; by ``keep_both`` two values are always disputed. A value that the statement itself
+names as ended, and a retracted one, end as by ``occurred`` in any case. ``retention`` decides what becomes of a
+replaced value.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -29,8 +29,9 @@ from phronesis.core.proposals import Decision, Retention
 from phronesis.core.statements import OCCASIONS, OPPOSITE, SAME_DAY, Held, Statement, alike, extends
 
 MATCHING: Final = 0.6
-"""The share of the words of the shorter of two texts that the longer must hold for both to be about one task: "renewed
-the passport" finishes "renew my passport by June", and not "renew the lease"."""
+"""Share of the shorter text's words that the longer must contain for both to be about one task: "renewed the passport"
+finishes "renew my passport by June", and not "renew the lease".
+"""
 
 
 _ENDED: Final[Mapping[Retention, Mapping[str, Any]]] = {
@@ -38,20 +39,20 @@ _ENDED: Final[Mapping[Retention, Mapping[str, Any]]] = {
     "overwrite": {"ended": "superseded", "status": "archived"},
     "retracted": {"ended": "retracted"},
 }
-"""How a value ends whose place another took, by its retention."""
+"""Fields by which a replaced value ends, by its retention."""
 
 Link = tuple[str, str]
-"""From an item to another, by id."""
+"""An edge from one item to another, by id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What a statement comes to.
+    """The result of consolidating a statement.
 
-    ``into`` is the held item that says the same, None when the statement becomes an item, with ``fields``.
-    ``counted``: it is one more saying of that item; what a tool or the assistant repeats is not.
-    ``patches`` are new fields of held items; ``ended_by`` None there stands for the entry. ``supersedes``, ``unlinked``
-    (``supersedes`` that no longer hold) and ``contradicts`` are edges.
+    ``into`` is the held item that says the same, None if the statement becomes an item, with ``fields``. ``counted``:
+    it is a further saying of that item; a repetition by a tool or the assistant is not. ``patches`` are new fields of
+    held items, in which ``ended_by`` None means the entry. ``supersedes``, ``unlinked`` (``supersedes`` that no longer
+    hold) and ``contradicts`` are edges.
     """
 
     act: Decision
@@ -68,7 +69,7 @@ NOTHING: Final = Verdict(act="NONE")
 
 
 def consolidate(new: Statement, held: Sequence[Held]) -> Verdict:
-    """Say what an assertion changes; ``held`` are the items of its subject, those that ended too."""
+    """Return the verdict on an assertion; ``held`` are the items of its subject, ended ones included."""
     rivals = [one for one in held if (one.current or one.past) and _stands_against(new, one)]
     same = _same(new, held, rivals)
     coming = [one for one in rivals if _is_coming(new, one)]
@@ -81,9 +82,9 @@ def consolidate(new: Statement, held: Sequence[Held]) -> Verdict:
 
 
 def enter(new: Statement, rivals: Sequence[Held]) -> Verdict:
-    """Return a statement a place of its own.
+    """Return the verdict that makes a statement an item.
 
-    Over its rivals, beside them, or before the one that follows it in time.
+    It supersedes its rivals, stands beside them, or precedes its follower in time.
     """
     if new.closed:
         return Verdict(act="ADD", fields={"ended": "retired", "ended_by": None, "valid_to": new.until})
@@ -104,7 +105,7 @@ def enter(new: Statement, rivals: Sequence[Held]) -> Verdict:
 
 
 def confirm(new: Statement, same: Held, rivals: Sequence[Held]) -> Verdict:
-    """Say again, perhaps more fully, what is held; it settles a dispute over it."""
+    """Return the verdict for a repetition, perhaps a fuller one, of a held item; it settles a dispute over it."""
     item = same.item
     counted = new.saying.trust >= Trust.USER
     fuller = extends(new.form, same.form, new.cardinality) and new.saying.trust >= item.trust
@@ -129,9 +130,9 @@ def confirm(new: Statement, same: Held, rivals: Sequence[Held]) -> Verdict:
 
 
 def retract(new: Statement, held: Sequence[Held], *, whole: bool = False, named: Collection[str] = ()) -> Verdict:
-    """End what no longer holds: the value, or the ``whole`` key; ``named`` are items found by other means.
+    """Return the verdict that ends a value, or the ``whole`` key; ``named`` are items found by other means.
 
-    What was said again since, or by somebody who is trusted more, stays.
+    A value that was said again since, or by a more trusted source, stays.
     """
     meant = [
         one for one in held
@@ -147,7 +148,7 @@ def retract(new: Statement, held: Sequence[Held], *, whole: bool = False, named:
 
 
 def finish(new: Statement, one: Held | None) -> Verdict:
-    """End a task that is done (None: none was found): it was right, and is over."""
+    """Return the verdict that ends a completed task (None: none was found): it was right, and is over."""
     if one is None or not (one.current and _beaten(new, one)):
         return NOTHING
     over = _not_before(one.item.valid_from, new.since)
@@ -155,9 +156,9 @@ def finish(new: Statement, one: Held | None) -> Verdict:
 
 
 def best_match(words: AbstractSet[str], candidates: Mapping[str, AbstractSet[str]]) -> str | None:
-    """Return the candidate that shares most with a text (``MATCHING`` of the shorter one at least), None without any.
+    """Return the candidate that shares most words with a text (at least ``MATCHING`` of the shorter one), or None.
 
-    Of equals the one whose words are more alike (Jaccard 1912), then the one that comes last: the newest.
+    Ties go to the more similar words (Jaccard 1912), then to the last candidate, the newest.
     """
     best: tuple[float, float, int] | None = None
     found: str | None = None
@@ -183,7 +184,10 @@ def _is_meant(new: Statement, one: Held) -> bool:
 
 
 def _same(new: Statement, held: Sequence[Held], rivals: Sequence[Held]) -> Held | None:
-    """The item that says the same: one that holds first, and rather in the same words than in fuller or fewer."""
+    """Return the item that says the same.
+
+    A current one first, and one in the same words before fuller or shorter ones.
+    """
     found = [
         one
         for one in held
@@ -196,7 +200,7 @@ def _same(new: Statement, held: Sequence[Held], rivals: Sequence[Held]) -> Held 
 
 
 def _joins(new: Statement, one: Held, rivals: Sequence[Held]) -> bool:
-    """Return whether a saying belongs to an item: nothing else held between it and the item's own sayings."""
+    """Return whether a saying belongs to an item: no other value held between it and the item's own sayings."""
     at = new.saying.at
     sayings = [saying for rival in rivals for saying in rival.sayings]
     if one.current:
@@ -204,7 +208,7 @@ def _joins(new: Statement, one: Held, rivals: Sequence[Held]) -> bool:
     if not one.past:
         return new.closed and one.item.ended == "retired" and one.item.status == "active"
     if new.conflict != "occurred" and not any(map(new.loses_to, sayings)):
-        return False  # where time does not decide, it does not say either that this belongs to the past
+        return False  # without an order in time, nothing shows that this belongs to the past
     if at < one.first:
         return not any(at < saying.at <= one.first for saying in sayings)
     return at < one.last or not any(one.last <= saying.at <= at for saying in sayings)
@@ -222,7 +226,7 @@ def _beaten(new: Statement, one: Held) -> bool:
 
 
 def _gives_way(new: Statement, one: Held) -> bool:
-    """Return whether an item's place is taken: by the rule for conflicts, or because the statement names it as gone."""
+    """Return whether an item is replaced: by the rule for conflicts, or because the statement names it as ended."""
     return all(map(new.beats, one.sayings)) or (one.item.id in new.against and _beaten(new, one))
 
 
@@ -231,10 +235,10 @@ def _followed_at(new: Statement, one: Held) -> datetime:
 
 
 def _as_history(new: Statement, follower: Held, rivals: Sequence[Held]) -> Verdict:
-    """Put a statement before ``follower``, and after what ``follower`` had taken the place of until now."""
+    """Return the verdict that puts a statement before ``follower``, and after what ``follower`` had superseded."""
     start = follower.item.valid_from
     over = start if start is not None and start >= new.since else max(new.since, _followed_at(new, follower))
-    # What was said later, and is only trusted less, comes between nothing.
+    # A later saying of lower trust does not separate them.
     between = any(map(new.saying.loses_to, follower.sayings))
     before = [
         one for one in rivals
@@ -250,13 +254,13 @@ def _as_history(new: Statement, follower: Held, rivals: Sequence[Held]) -> Verdi
 
 
 def _is_coming(new: Statement, one: Held) -> bool:
-    """Return whether a rival begins only after what is said now of the present, and was known before."""
+    """Return whether a rival, known before, begins only after what is now said of the present."""
     start, at = one.item.valid_from, new.saying.at
     return new.ahead is False and one.current and start is not None and start > at and one.last <= at
 
 
 def _until(new: Statement, beaten: Sequence[Held], *, by: str) -> dict[str, dict[str, Any]]:
-    """Let what a statement takes the place of hold until it begins; what had not begun by then ends."""
+    """Return patches that let replaced values hold until a statement begins; those not begun by then end."""
     return {
         one.item.id: _replaced(new, one, by=by, at=new.since)
         if one.item.valid_from is not None and one.item.valid_from > new.saying.at
@@ -272,5 +276,5 @@ def _replaced(new: Statement, one: Held, *, by: str, at: datetime) -> dict[str, 
 
 
 def _not_before(start: datetime | None, end: datetime | None) -> datetime | None:
-    """The end of an interval, which is not before its start: "I moved last month" may follow "I live here" of today."""
+    """Return the end of an interval, at least its start: "I moved last month" may follow "I live here" of today."""
     return end if start is None or end is None else max(start, end)

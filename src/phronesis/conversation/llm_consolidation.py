@@ -1,8 +1,8 @@
-"""Comparing what was proposed with what is held, by a model: add, update, supersede, retract, or nothing.
+"""Consolidation by a model: compare proposals with held items and judge add, update, supersede, retract, or none.
 
-The rules of consolidation decide alone where a key holds one value. Where it holds many, only who understands the words
-can tell that "green tea" was meant by "sencha". What a model judges is recorded as an outcome, and applying checks it:
-its target must be a live item of the same subject, or the rules decide.
+The rules decide alone where a key holds one value. Where it holds many, only a model can tell that "green tea" was
+meant by "sencha". A judgement is recorded as an outcome and checked by apply: its target must be a live item of the
+same subject; otherwise the rules decide.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,10 +24,10 @@ PROMPT: Final = "judge"
 PROMPT_VERSION: Final = "judge/1"
 
 MAX_SHOWN: Final = 40
-"""Held memories that are shown to the model in one call: the nearest by words, those of the same key first."""
+"""Maximum held memories shown to the model in one call: most similar by words, those of the same key first."""
 
 MAX_TEXT: Final = 400
-"""Characters shown of each."""
+"""Maximum characters shown of each."""
 
 Act = Literal["ADD", "UPDATE", "SUPERSEDE", "RETRACT", "NONE"]
 
@@ -51,7 +51,7 @@ class Judgements(pydantic.BaseModel):
 
 
 class JudgementAsker(Protocol):
-    """Who can be asked for judgements (``models.asker.Asker``)."""
+    """A model that can be asked for judgements (``models.asker.Asker``)."""
 
     @property
     def name(self) -> str:
@@ -65,7 +65,7 @@ class JudgementAsker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What judging came to: the outcomes to record, and the error's code when the model gave nothing."""
+    """The result of judging: the outcomes to record, and the error's code if the model gave nothing."""
 
     outcomes: Sequence[Outcome] = ()
     said: Sequence[Attempt] = ()
@@ -74,12 +74,12 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """Judges the proposals whose key holds many values against the nearest that is held."""
+    """Judges the proposals under multi-valued keys against the most similar held items."""
 
     asker: JudgementAsker
 
     def __call__(self, bench: Bench, entry: Entry, proposals: Sequence[Proposal]) -> Verdict:
-        """Ask once for all proposals; nothing is asked when nothing near is held."""
+        """Ask once for all proposals; without similar held items nothing is asked."""
         asked = {i: one for i, one in enumerate(proposals) if one.cardinality == "many" and one.act == "assert"}
         held = _near(bench, list(asked.values()))
         if not held:
@@ -94,7 +94,7 @@ class Judge:
 
 
 def _near(bench: Bench, proposals: Sequence[Proposal]) -> list[Item]:
-    """Return what is held of the same kinds, nearest first: same key, then shared words; ties by id."""
+    """Return held items of the same kinds, most similar first: same key, then shared words; ties by id."""
     if not proposals:
         return []
     with bench.view() as view:
@@ -117,7 +117,7 @@ def _fenced(entry: Entry, asked: Mapping[int, Proposal], held: Sequence[Item]) -
 
 
 def _checked(value: Judgements, asked: Mapping[int, Proposal], held: Sequence[Item]) -> list[dict[str, Any]]:
-    """Keep the judgements about what was asked; the first about each counts. One that needs a target has one."""
+    """Return the judgements on the proposals asked about, the first on each, with a target where one is needed."""
     found: dict[int, dict[str, Any]] = {}
     for one in value.judgements:
         needs = one.act != "ADD"

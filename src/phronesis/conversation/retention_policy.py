@@ -1,7 +1,7 @@
-"""What a team's policy says of what messages state: what is never taken up, and the rules that the rest carries along.
+"""Policy rules for what messages state: what is never stored, and the retention and conflict rules of the rest.
 
-All of it is decided while an entry is prepared, and stands in its outcomes: replaying reads no policy, so that one log
-gives one state whatever the policy says today. ``rederive`` is what brings an older log under a new one.
+All of it is decided in prepare and recorded in outcomes: a replay reads no policy, so that one log gives one state
+whatever the policy says today. ``rederive`` brings an older log under a new policy.
 """
 
 import re
@@ -20,14 +20,15 @@ from phronesis.engine.sensitive_topics import GUARD_VERSION, Finding, Guard
 from phronesis.engine.sensitive_topics.tables import MAX_SENTENCE
 
 WITHHELD: Final = "withheld"
-"""The role of the outcome that names messages of which no item is made: ``{"withheld": [{n, topic}]}``."""
+"""Role of the outcome that names messages stored without an item: ``{"withheld": [{n, topic}]}``."""
 
 NEVER: Final = "never"
 SENSITIVE: Final = "sensitive"
 REDACTED: Final = "redacted"
 NO_PHONE: Final = "no_phone"
-"""Rules of refusals: the policy takes nothing up under this key, or nothing of this matter; the value is a marker in
-place of a secret; the number is no phone's."""
+"""Rules of refusals: the policy excludes the key, or the sensitive topic; the value is the marker of a redacted secret;
+the number is no phone number.
+"""
 
 PHONE: Final = "phone"
 
@@ -35,17 +36,16 @@ TOPICS_OF_KEYS: Final[Mapping[str, Sequence[str]]] = {
     "health": ("physical_health", "mental_health"),
     "allergy": ("physical_health",),
 }
-"""Keys that speak of a matter whatever their words are: not every illness stands in the guard's tables."""
+"""Keys that imply a sensitive topic whatever their text: the guard's tables do not list every illness."""
 
 _STOP: Final = re.compile(r"[!?。！？;；\r\n]|\.(?=\s|$)")
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The rules for what is stated, by key, family or kind; ``usual`` are those of what no rule is for.
+    """Policy rules by key, family or kind; ``usual`` is the default.
 
-    ``sensitive`` tells what speaks of a sensitive matter (None: nobody asks), ``whole`` that no item is made of such a
-    message either.
+    ``sensitive`` detects sensitive topics (None: no check), ``whole`` withholds the item of such a message too.
     """
 
     retention: Mapping[str, Retention] = field(default_factory=dict)
@@ -56,12 +56,12 @@ class Terms:
     whole: bool = False
 
     def of(self, key: str, kind: str) -> tuple[Retention, Conflict]:
-        """Return what becomes of a replaced value under a key, and how its conflicts are decided."""
+        """Return the retention and the conflict rule of a key."""
         retention, conflict = self.usual
         return rule_for(self.retention, key, kind) or retention, rule_for(self.conflict, key, kind) or conflict
 
     def parted(self, texts: Mapping[int, str]) -> tuple[dict[int, str], list[Outcome], list[Refusal]]:
-        """Return the messages that may be read, and of those that are withheld the outcome and the refusals."""
+        """Return the messages that may be read, and the outcome and refusals for those withheld."""
         if self.sensitive is None or not self.whole:
             return dict(texts), [], []
         found = {n: finding for n, text in texts.items() if (finding := self.sensitive.topic(text)) is not None}
@@ -75,9 +75,9 @@ class Terms:
     def sifted(
         self, proposals: Iterable[Proposal], refusals: Sequence[Refusal], texts: Mapping[int, str]
     ) -> tuple[list[Proposal], list[Refusal]]:
-        """Return the proposals that the policy lets through, each with its rules, and all that is refused.
+        """Return the proposals that the policy allows, each with its rules, and all refusals.
 
-        Of one message no more is told than the gate tells of one.
+        The number of refusals reported per message is limited as in the gate.
         """
         kept: list[Proposal] = []
         refused: list[Refusal] = []
@@ -94,7 +94,7 @@ class Terms:
         return kept, [*(one for rows in told.values() for one in rows[:MAX_REFUSALS]), *refusals]
 
     def hides(self, text: str) -> bool:
-        """Return whether a text may not be shown to who sums a session up."""
+        """Return whether a text must be hidden from a model that makes summaries."""
         return self.sensitive is not None and self.sensitive.topic(text) is not None
 
     def _objection(self, one: Proposal, text: str) -> tuple[str, str] | None:
@@ -120,7 +120,7 @@ class Terms:
 
 
 USUAL: Final = Terms()
-"""The rules where a policy says nothing."""
+"""Rules where a policy says nothing."""
 
 
 def terms_of(policy: Policy) -> Terms:
@@ -137,12 +137,12 @@ def terms_of(policy: Policy) -> Terms:
 
 
 def withheld_in(outcomes: Outcomes) -> frozenset[int]:
-    """Return the numbers of an entry's messages of which no item is made."""
+    """Return the numbers of an entry's messages that get no item."""
     return frozenset(row["n"] for outcome in outcomes.get(WITHHELD, ()) for row in outcome.body["withheld"])
 
 
 def _sentence(text: str, start: int, end: int) -> str:
-    """Return the sentence around [start, end), no further than the guard reads in one."""
+    """Return the sentence around [start, end), at most as long as the guard reads."""
     first, last = max(0, start - MAX_SENTENCE), min(len(text), end + MAX_SENTENCE)
     before = [match.end() for match in _STOP.finditer(text, first, start)]
     after = _STOP.search(text, max(start, end - 1), last)
@@ -150,7 +150,7 @@ def _sentence(text: str, start: int, end: int) -> str:
 
 
 def _place(one: Proposal, text: str) -> tuple[int, int]:
-    """Return where a proposal's value stands; its whole quotation where the value is in other words."""
+    """Return the span of a proposal's value, or of its whole quotation if the value is worded differently."""
     start = -1 if one.value is None else text.find(one.value, one.start, one.end)
     return (one.start, one.end) if start < 0 else (start, start + len(one.value or ""))
 

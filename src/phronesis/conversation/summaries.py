@@ -1,11 +1,11 @@
-"""The working summary of a session by a model: every few turns, from the summary so far and what was said since.
+"""The working summary of a session by a model: every few turns, from the last summary and the messages since.
 
-Every line names what it stands on, or is refused. The outcome stands with the turn whose preparing made it; applying
-it puts one row per session in the place of the one before: no item, no delta. Without a model nothing is stored, and
-``compose/session_history`` sums up by rules when it is read.
+Every line cites its sources or is refused. The outcome is recorded with the turn that triggered it; apply replaces the
+session's one summary row: no item, no delta. Without a model nothing is stored, and ``compose/session_history`` sums up
+by rules on read.
 
-What a model makes of words may hold any of them, whatever it says that it stands on. So an outcome names all that was
-shown (``seen``), and the entry whose summary it began from (``stands_on``): an erasure follows both.
+A model's text may contain any word of its input, whatever sources it cites. So an outcome names everything that was
+shown (``seen``) and the entry of the summary it started from (``stands_on``); an erasure follows both.
 """
 
 import dataclasses
@@ -29,19 +29,19 @@ from phronesis.store.lane_view import LaneView
 ROLE: Final = "summarise"
 SUMMARY: Final = "summary"
 ANSWERS: Final = "summary_answer"
-"""The roles of outcomes: the lines that were taken, and what the model said."""
+"""Roles of outcomes: the accepted lines, and the model's answers."""
 
 PROMPT_VERSION: Final = "summarise/1"
-"""Rises when ``prompts/summarise.md`` changes: it stands with every outcome."""
+"""Version of ``prompts/summarise.md``, recorded with every outcome."""
 
 RULES_VERSION: Final = "summary-rules/1"
-"""What sums up where no model does."""
+"""Name of the summary by rules, used where no model is."""
 
 MAX_SHOWN: Final = 12_000
-"""Characters of messages that are shown to the model, the newest first."""
+"""Maximum characters of messages shown to the model, the newest first."""
 
 MAX_MESSAGE: Final = 2_000
-"""Characters of one message that are shown: the beginning says what it is about."""
+"""Maximum characters shown of one message: its beginning says what it is about."""
 
 MAX_LINES: Final = 40
 MAX_LINE: Final = 400
@@ -67,7 +67,7 @@ class Lines(pydantic.BaseModel):
 
 
 class LineAsker(Protocol):
-    """Who can be asked for a summary (``models.asker.Asker``)."""
+    """A model that can be asked for a summary (``models.asker.Asker``)."""
 
     @property
     def name(self) -> str:
@@ -76,7 +76,7 @@ class LineAsker(Protocol):
 
     @property
     def counter(self) -> TokenCounter:
-        """What counts the tokens of its lines."""
+        """The token counter for its lines."""
         ...
 
     def ask(self, tenant: str, task: Task[Lines]) -> Answer[Lines]:
@@ -86,7 +86,7 @@ class LineAsker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """One text shown to the model: a line of the summary so far, or a message."""
+    """One text shown to the model: a line of the last summary, or a message."""
 
     words: str
     role: str
@@ -95,7 +95,7 @@ class _Text:
 
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """What is to be summed up: the texts in their numbers' order, and the summary that it begins from."""
+    """Input of a summary: the texts by number, and the summary it starts from."""
 
     turn: int
     texts: Sequence[_Text]
@@ -103,20 +103,20 @@ class _Window:
 
 
 def _nothing(_text: str) -> None:
-    """Suspect no text."""
+    """Return None: no text is suspicious."""
 
 
 def _no(_text: str) -> bool:
-    """Hide no text."""
+    """Return False: no text is hidden."""
     return False
 
 
 @dataclass(frozen=True, slots=True)
 class Summarising:
-    """Prepares a turn as ``before`` does, and every ``every_turns`` turns of a session a summary beside it.
+    """Prepares a turn as ``before`` does, and a summary every ``every_turns`` turns of a session.
 
-    ``suspicious`` gives something for a text that reads like an order to a model: no line of a summary may. What
-    ``hides`` tells of is neither shown to the model nor a line.
+    ``suspicious`` returns a finding for a text that reads like an order to a model, which no line of a summary may be.
+    A text that ``hides`` matches is neither shown to the model nor accepted as a line.
     """
 
     before: Prepare
@@ -127,7 +127,7 @@ class Summarising:
     hides: Callable[[str], bool] = _no
 
     def __call__(self, bench: Bench, entry: Entry) -> Sequence[Outcome]:
-        """Return the outcomes of both; of one role they are numbered on."""
+        """Return the outcomes of both, renumbered within a role."""
         prepared = list(self.before(bench, entry))
         for outcome in self.prepare_summary(bench, entry):
             taken = sum(one.role == outcome.role for one in prepared)
@@ -135,7 +135,7 @@ class Summarising:
         return prepared
 
     def prepare_summary(self, bench: Bench, entry: Entry) -> Sequence[Outcome]:
-        """Return the summary that is due at this turn, and all that the model said; nothing when none is due."""
+        """Return the summary due at this turn and the model's answers; empty when none is due."""
         with bench.view() as view:
             window = self._due(view, entry)
         if window is None:
@@ -156,7 +156,7 @@ class Summarising:
         return [*said, Outcome(role=SUMMARY, made_by=f"{self.asker.name} {PROMPT_VERSION}", body=body)]
 
     def _due(self, view: LaneView, entry: Entry) -> _Window | None:
-        """Return what is to be summed up when this entry is a session's n-th turn, else None."""
+        """Return the input of a summary if this entry is a session's n-th turn, else None."""
         session_id = entry.payload.get("session_id")
         session = view.session(session_id) if session_id is not None else None
         turn = 1 if session is None else session.turn_count + 1
@@ -164,7 +164,7 @@ class Summarising:
             return None
         rows = view.turns(session_id)
         if any(row.entry_id == entry.id for row in rows):
-            return None  # derived anew beside what came later: the summary is that of the end
+            return None  # rederived with later turns present: the summary is that of the end
         previous = view.summary(session_id)
         since = [row.entry_id for row in rows if previous is None or row.number > previous.turn]
         entries = load_listed(view.log or view.unit, view.lane, since)
@@ -178,7 +178,7 @@ class Summarising:
         return _Window(turn, texts, previous) if texts else None
 
     def _gated(self, answer: Lines, window: _Window) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-        """Part the lines that stand on what was shown from those that do not, or that read like orders."""
+        """Separate the lines with valid sources from the others, and from those that read like orders."""
         taken: list[dict[str, Any]] = []
         refused: list[dict[str, Any]] = []
         room = self.max_tokens
@@ -202,9 +202,9 @@ class Summarising:
 def with_summary(
     view: LaneView, entry: Entry, outcomes: Outcomes, rows: ConversationRows | None
 ) -> ConversationRows | None:
-    """Return the rows with the session's new summary, if one was prepared for this turn and still fits the state.
+    """Return the rows with the session's new summary, if one was prepared for this turn and still fits.
 
-    It does not when it began from another summary than the one that is there: then that one stays.
+    It does not fit when it started from another summary than the stored one, which then stays.
     """
     prepared = next((outcome.body for outcome in outcomes.get(SUMMARY, ()) if rows is not None), None)
     if rows is None or prepared is None:
@@ -243,7 +243,7 @@ def _role(message: Mapping[str, Any]) -> str:
 
 
 def _newest(messages: Sequence[_Text]) -> list[_Text]:
-    """Return the newest messages that fit, in their order."""
+    """Return the newest messages that fit, in order."""
     room, kept = MAX_SHOWN, list[_Text]()
     for text in reversed(messages):
         room -= len(text.words)

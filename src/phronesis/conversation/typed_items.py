@@ -1,8 +1,8 @@
-"""Items that a caller states outright: a fact, a preference, a task … with subject, key and value.
+"""Items that a caller states explicitly: a fact, a preference, a task … with subject, key and value.
 
-Under a key of the memory types, what is stated is compared with what is held of its subject, as what is said in
-conversations is: a new home city takes the old one's place. Under a key of the caller's own, or none, each statement is
-an item: what it means to state it twice only the caller knows.
+Under a key of the memory types, a statement is consolidated with the held items of its subject, as statements in
+conversations are: a new home city supersedes the old one. Under a custom key, or none, each statement is an item: only
+the caller knows what a repeated statement means.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,19 +35,19 @@ TYPES_VERSION: Final = "memory-types/1"
 INJECTED_VERSION: Final = "injected/1"
 
 TYPE: Final = "memory_type"
-"""The role of the outcome that says what is known of a key: ``{cardinality, compared?, retention?, conflict?}``."""
+"""Role of the outcome with the memory type of a key: ``{cardinality, compared?, retention?, conflict?}``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Looking:
-    """Prepares a stated item: what is known of its key, and what the policy says of it."""
+    """Prepares a stated item: the memory type of its key, and the policy's rules."""
 
     terms: Terms = USUAL
 
     def __call__(self, _bench: Bench, entry: Entry) -> Sequence[Outcome]:
-        """Look the key up in the memory types, and for orders to a model in what is trusted less than the user.
+        """Look the key up in the memory types, and check text trusted less than the user's for orders to a model.
 
-        What holds a composed context, or a line of one, is refused.
+        An item that contains a composed context, or a line of one, is refused.
         """
         if has_context(entry.payload["content"]):
             refused = refusal(0, entry.payload["content"], INJECTED)
@@ -77,7 +77,7 @@ def _types() -> MemoryTypes:
 
 
 def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
-    """Make the one item of an entry, or say again one that is held; its subject becomes an entity."""
+    """Create the item of an entry, or confirm a held one; its subject becomes an entity."""
     if is_erased(entry.payload) or any(one.rule == INJECTED for one in refusals_in(entry, outcomes)):
         return Changes()
     external_id = entry.payload.get(EXTERNAL_ID)
@@ -98,7 +98,7 @@ def _made(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
 
 
 def natural_key(payload: Any) -> str:
-    """Return what makes an item itself within its entry: subject and key, or its words."""
+    """Return the identity of an item within its entry: subject and key, or its text."""
     named = [str(payload.get(name) or "") for name in ("subject", "key")]
     return "\n".join(named) if any(named) else str(payload["content"])
 
@@ -160,7 +160,7 @@ def _item(view: LaneView, entry: Entry) -> Item:
 
 
 def handlers(terms: Terms = USUAL) -> list[Handler]:
-    """Return the handler of stated items; ``terms`` are what the policy says of them.
+    """Return the handler of stated items; ``terms`` are the policy's rules for them.
 
     ``session_id`` on such an item says where it was learned; the item is no turn of that session.
     """

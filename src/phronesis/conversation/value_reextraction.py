@@ -1,8 +1,8 @@
-"""What corrected words state: the value of an item follows its words, so that what is said later meets the right one.
+"""Extract the value of an item again when its text is corrected, so that later statements compare with the new value.
 
-Under a key of the memory types, what is held is compared by its value. When the words change and nobody gives the
-value, the rules of conversations read it anew; where they read none, or more than one, the item has no value, and its
-words are compared. What the value means under a key of the caller's own only the caller knows: it stays.
+Under a key of the memory types, held items are compared by value. When the text changes and no value is given, the
+rules of conversations extract it again; where they find none, or more than one, the item has no value and its text is
+compared. A value under a custom key is left as it is.
 """
 
 from collections.abc import Sequence
@@ -22,17 +22,17 @@ from phronesis.core.statements import COMPARED, STATED
 from phronesis.engine.handler import Bench, Outcomes
 
 REREAD: Final = "reread"
-"""The role of the outcome that says what an item's new words or its new value come to: ``{value?, compared?}``."""
+"""Role of the outcome with the value of an item's new text: ``{value?, compared?}``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rereading:
-    """Prepares an update: what the new words say under the item's key. However they hedge, a hand wrote them."""
+    """Prepares an update by extracting the new text's value. Hedges are ignored, since a person wrote it."""
 
     rules: Rules = field(default_factory=lambda: Rules(gate=Gate(user=0.0)))
 
     def __call__(self, bench: Bench, entry: Entry) -> Sequence[Outcome]:
-        """Return what the item's value is by now; nothing where no key says how it is compared."""
+        """Return the item's new value; nothing where its key does not define how values compare."""
         payload = entry.payload
         if payload.get("content") is None and "value" not in payload:
             return ()
@@ -57,7 +57,7 @@ class Rereading:
         return {name: member for name, member in body.items() if member is not None}
 
     def _stated(self, item: Item, words: str) -> Proposal | None:
-        """Return the one thing that the words say of the item's subject under its key."""
+        """Return the single statement in the text on the item's subject under its key, or None."""
         message = {"role": "user", "name": item.data.get(BY)}
         proposals, _ = self.rules.read(0, message, words, item.occurred_at or item.recorded_at)
         subjects = {str(one).casefold() for one in (item.subject, item.data.get(NAMED)) if one is not None}
@@ -74,12 +74,12 @@ def _usual() -> Rereading:
 
 
 def reread(bench: Bench, entry: Entry) -> Sequence[Outcome]:
-    """Read the value of an item whose words or value are updated."""
+    """Prepare an update of an item's text or value with the default rules."""
     return () if is_erased(entry.payload) else _usual()(bench, entry)
 
 
 def corrected(item: Item, entry: Entry, outcomes: Outcomes) -> dict[str, Any]:
-    """Return the fields that follow from an item's new words and value."""
+    """Return the fields that follow from an item's new text and value."""
     payload = entry.payload
     reworded = payload.get("content") not in (None, item.content)
     fields: dict[str, Any] = {}

@@ -1,1 +1,1 @@
-"""The faces: command line, HTTP, MCP and web pages. They parse, call Memory and render."""
+"""The interfaces: command line, HTTP, MCP and web pages. They parse a request, call Memory and render the result."""

@@ -1,4 +1,4 @@
-"""Who comes in, and how often: a token becomes a caller, with the memory of the key's tenant and its role there."""
+"""Authentication and rate limiting: a token becomes a `Caller` with its tenant's memory and its role."""
 
 import hashlib
 import threading
@@ -12,15 +12,15 @@ from phronesis.core.api_keys import ApiKey, Role
 from phronesis.errors import Forbidden, RateLimited, Unauthenticated
 from phronesis.memory import Memory
 
-# How many calls are taken: a token bucket for each key, or each address without one.
+# Rate limit: a token bucket for each key, or for each address without a key.
 
 MAX_CALLERS: Final = 10_000
-"""Buckets that are kept; who has not called for longest begins anew with a full one."""
+"""Maximum token buckets kept; beyond it the least recently used is dropped and starts full again."""
 
 
 @dataclass(slots=True)
 class RateLimit:
-    """Takes ``per_minute`` calls of a caller, and ``burst`` at once. None: any number. Thread-safe."""
+    """Token buckets: ``per_minute`` calls per caller, ``burst`` at once; None disables the limit. Thread-safe."""
 
     per_minute: int | None
     burst: int
@@ -29,7 +29,7 @@ class RateLimit:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def take(self, caller: str) -> None:
-        """Count one call; RateLimited when there are too many, with the seconds until there is room for one."""
+        """Count one call; RateLimited when there are too many, with the seconds until the next is allowed."""
         if self.per_minute is None:
             return
         rate, now = self.per_minute / 60, self.seconds()
@@ -49,15 +49,15 @@ class RateLimit:
 
 
 ANYBODY = "agent"
-"""The actor of those who come in without a key: a program on this machine."""
+"""Actor of callers without a key: a program on this machine."""
 
 MOST_RECENT = 10_000
-"""Callers that are remembered; when more come within ``seconds``, all are looked up again."""
+"""Maximum cached callers; if more come within ``seconds``, the cache is cleared."""
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Somebody who was let in. ``memory`` is that of the key's tenant; ``key`` is None where none was asked for."""
+    """An authenticated caller. ``memory`` is that of the key's tenant; ``key`` is None where none was required."""
 
     memory: Memory
     role: Role
@@ -78,13 +78,14 @@ class Caller:
 
 @dataclass(slots=True)
 class Admission:
-    """Lets callers in. Thread-safe.
+    """Authenticates callers. Thread-safe.
 
-    A key that was taken is taken again for ``seconds`` without a look into the store: so long may one that was revoked
-    still be. With 0 it is refused at the next call.
+    An accepted key is cached for ``seconds``, for which a revoked one still works. With 0 it is refused at the next
+    call.
 
-    Without ``keys_required``, and as long as the server's own tenant never had a key, whoever gives no token is an
-    admin of that tenant: so such a server may only be reached from this machine. Revoking the last key opens nothing.
+    Without ``keys_required``, and as long as the server's own tenant never had a key, a caller without a token is an
+    admin of that tenant; such a server must be reachable from this machine only. Revoking the last key does not restore
+    keyless access.
     """
 
     memory: Memory
@@ -97,23 +98,23 @@ class Admission:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def admit(self, token: str | None) -> Caller:
-        """Return the caller of a token; Unauthenticated when it opens nothing, or none is given where one is needed."""
+        """Return the caller of a token; Unauthenticated if it is invalid, or absent where one is required."""
         caller = self.recent(token)
         if caller is None:
             caller = self._looked_up(token)
-            if self.seconds and token is not None:  # without keys, the first one that is made closes the door at once
+            if self.seconds and token is not None:  # keyless access ends when the first key is made
                 self._remember(token, caller)
         return caller
 
     def count(self, caller: Caller | None, address: str) -> None:
-        """Count a call of a key, or of an address where there is no key or none that is good; RateLimited: too many.
+        """Count a call by key, or by address without a valid key; RateLimited when there are too many.
 
-        Every face counts here, so that a bound is one bound for all of them together.
+        All interfaces count here, so that they share one limit.
         """
         self.limit.take(address if caller is None or caller.key is None else caller.key.id)
 
     def recent(self, token: str | None) -> Caller | None:
-        """Return the caller of a token that was let in just now; None where the store has to be asked."""
+        """Return the caller of a recently accepted token; None if the store must be asked."""
         known = None if token is None else self._recent.get(_mark(token))
         return known[0] if known is not None and self.clock() < known[1] else None
 
@@ -140,18 +141,18 @@ class Admission:
         return Caller(self._of(key.tenant), key.role, key.actor, key)
 
     def open_to_anybody(self) -> bool:
-        """Return whether who gives no token is let in."""
+        """Return whether callers without a token are accepted."""
         return not self.keys_required and not self.memory.keys.any_made()
 
     def _of(self, tenant: str) -> Memory:
         if tenant == self.memory.tenant:
             return self.memory
-        with self._lock:  # one Memory for each tenant that a key opened
+        with self._lock:  # one Memory per tenant
             if tenant not in self._tenants:
                 self._tenants[tenant] = self.memory.for_tenant(tenant)
             return self._tenants[tenant]
 
 
 def _mark(token: str) -> bytes:
-    """Return what a token is remembered by: nobody who reads this process's memory finds the token there."""
+    """Return a digest by which a token is cached, so that this process's memory does not hold the token."""
     return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()

@@ -1,4 +1,4 @@
-"""A composed context as an agent needs it: the prompt and what it cites, without the records behind it."""
+"""A composed context reduced to what an agent needs: the prompt and its citations, without the full records."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,15 +10,15 @@ from phronesis.core.results import Evidence
 from phronesis.core.serialization import Record, as_json
 
 SNIPPET: Final = 200
-"""Characters of an item's words beside the context, which has them in full."""
+"""Maximum characters of an item's text beside the context, which has it in full."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextSummary(Record):
-    """A context without the records that it was composed of; ``explain`` gives those (`ContextPackage`).
+    """A context without the records that it was composed from; ``explain`` adds those (`ContextPackage`).
 
-    The blocks of each slot name the citations they stand on; each evidence its ``item``'s id, kind and first words,
-    its ``score`` and its ``sources``. ``explain`` is empty.
+    The blocks of each slot name their citations; each evidence has its ``item``'s id, kind and first words, its
+    ``score`` and its ``sources``. ``explain`` is empty.
     """
 
     context_id: str
@@ -36,7 +36,7 @@ class ContextSummary(Record):
 
 
 def summary_of(package: ContextPackage) -> ContextSummary:
-    """Return a context without the records behind it: some four times the tokens of its text, instead of thirty."""
+    """Return a context without its records: about four times the tokens of its text, instead of thirty."""
     return ContextSummary(
         context_id=package.context_id,
         system_blocks=[_block(one) for one in package.system_blocks],

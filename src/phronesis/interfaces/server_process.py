@@ -1,4 +1,4 @@
-"""The server: one application that the faces are mounted in."""
+"""The server process: the lazily built application, its mounted interfaces, the socket and the event loop."""
 
 import asyncio
 import contextlib
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from phronesis.interfaces.mcp import Options
 
 
-# An application that is made when somebody first asks for it, because importing it takes long.
+# An application built on its first request, because importing it is slow.
 
 
 @dataclass(slots=True)
 class _Held:
-    """An application within its own lifespan, which one task enters and leaves, as a task group in it demands."""
+    """An application within its own lifespan, entered and left by one task, as a task group in it requires."""
 
     app: "asyncio.Future[Starlette]"
     keeper: "asyncio.Task[None]"
@@ -35,10 +35,10 @@ class _Held:
 
 @dataclass(slots=True)
 class Later:
-    """Answers with the application that ``make`` gives; the first requests wait until it is made.
+    """An ASGI application built by ``make`` on the first request; early requests wait for it.
 
-    ``make`` is called in a thread beside the server's loop, so that others are answered meanwhile. When it raises,
-    those requests fail, and the next one tries again.
+    ``make`` is called in a thread, so that the server's loop can answer other requests. When it raises, the waiting
+    requests fail, and the next one tries again.
     """
 
     make: Callable[[], "Starlette"]
@@ -53,12 +53,12 @@ class Later:
             held = self._held = _Held(app, asyncio.create_task(self._keep(app)))
         await asyncio.wait((held.app, held.keeper), return_when=asyncio.FIRST_COMPLETED)
         if not held.app.done():
-            held.keeper.result()  # raises what it failed with
+            held.keeper.result()  # re-raises its failure
         await held.app.result()(scope, receive, send)
 
     @contextlib.asynccontextmanager
     async def lasting(self) -> AsyncIterator[None]:
-        """Hold the application, once it is made, until the server stops. A server may be started again."""
+        """Keep the application's lifespan, once it is built, until the server stops. A server may be started again."""
         self._stopping = asyncio.Event()
         try:
             yield
@@ -78,11 +78,11 @@ class Later:
             await self._stopping.wait()
 
 
-# The process that serves an application: a socket that listens, and a loop that ends when a signal asks.
+# Serving: a listening socket, and a loop that ends on a signal.
 
 
 def listen(serving: Serving) -> socket.socket:
-    """Return a socket that listens where the server shall."""
+    """Return a listening socket for the configured address."""
     family = socket.AF_INET6 if ":" in serving.host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -99,7 +99,7 @@ def listen(serving: Serving) -> socket.socket:
 
 
 def run(app: Any, serving: Serving, listening: socket.socket, say: Callable[[str], None]) -> None:
-    """Run the application on a socket until a signal asks it to stop."""
+    """Run the application on a socket until a signal stops it."""
     import uvicorn  # noqa: PLC0415 - an optional package
 
     class Told(uvicorn.Server):
@@ -110,7 +110,7 @@ def run(app: Any, serving: Serving, listening: socket.socket, say: Callable[[str
 
         @contextlib.contextmanager
         def capture_signals(self) -> Iterator[None]:
-            # Uvicorn's own raises the signal again at its end, and then nothing of what comes after is done.
+            # Uvicorn's handler raises the signal again at the end, which would skip the code that follows.
             before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
             try:
                 yield
@@ -126,10 +126,10 @@ def run(app: Any, serving: Serving, listening: socket.socket, say: Callable[[str
 
 
 MCP: Final = "/mcp"
-"""Where models find their tools."""
+"""Path of the MCP endpoint."""
 
 Mount = Callable[["FastAPI", Memory, Serving], None]
-"""Adds a face to the application; ``app.state.admission`` says who comes in."""
+"""A function that adds an interface to the application; ``app.state.admission`` authenticates callers."""
 
 
 def _pages(app: "FastAPI", _memory: Memory, _serving: Serving) -> None:
@@ -139,9 +139,9 @@ def _pages(app: "FastAPI", _memory: Memory, _serving: Serving) -> None:
 
 
 def _tools(app: "FastAPI", _memory: Memory, serving: Serving) -> None:
-    """Answer models, where the SDK is installed; who calls, and what it may do, its key says.
+    """Mount MCP, if the SDK is installed; the caller's key gives its role.
 
-    The SDK sees, and keeps a session for, nobody who was not let in.
+    Requests that fail authentication never reach the SDK, so it keeps no session for them.
     """
     if importlib.util.find_spec("mcp") is None:
         return
@@ -169,15 +169,15 @@ def _mcp(app: "FastAPI", options: "Options") -> "Starlette":
         admitted = app.state.admission.admit(mcp.bearer(context))
         return mcp.Caller(admitted.memory, role=admitted.role.name.lower(), actor=admitted.actor)
 
-    return mcp.mcp_app(mcp.make_mcp(caller, options), hosts=None, path=MCP)  # the gate before it looks at the name
+    return mcp.mcp_app(mcp.make_mcp(caller, options), hosts=None, path=MCP)  # the middleware checks the host name
 
 
 MOUNTS: Final[Sequence[Mount]] = (_pages, _tools)
-"""The faces beside HTTP."""
+"""Interfaces mounted beside HTTP."""
 
 
 def make_server_app(memory: Memory, serving: Serving) -> "FastAPI":
-    """Return the application with every face; MissingExtra when the packages of a server are not installed."""
+    """Return the application with every interface; MissingExtra when a server's packages are not installed."""
     try:
         from phronesis.interfaces.http.app import make_app  # noqa: PLC0415 - an optional package
     except ImportError as error:
@@ -189,7 +189,7 @@ def make_server_app(memory: Memory, serving: Serving) -> "FastAPI":
 
 
 def check_reach(memory: Memory, serving: Serving) -> None:
-    """Refuse to be reached by others without keys; InputError says how to make one."""
+    """Refuse to listen on a non-local address without keys; InputError says how to make one."""
     if not serving.reached_by_others or memory.keys.any_active():
         return
     make = "there is no API key; make one (phronesis keys create --role write --label …)"
@@ -205,9 +205,9 @@ def check_reach(memory: Memory, serving: Serving) -> None:
 
 
 def serve(memory: Memory, serving: Serving, *, say: Callable[[str], None]) -> None:
-    """Serve until SIGINT or SIGTERM; then finish what runs, interpret what is pending, and return.
+    """Serve until SIGINT or SIGTERM; then finish running requests, interpret pending entries, and return.
 
-    ``say`` is told once where the server listens. InputError when that cannot be listened at.
+    ``say`` is called once with the address. InputError when the address cannot be bound.
     """
     check_reach(memory, serving)
     app = make_server_app(memory, serving)

@@ -1,1 +1,1 @@
-"""The reasoning bank: claims that runs confirm or refute."""
+"""The reasoning bank: claims derived from runs, and the verdicts that later runs give on them."""

@@ -1,4 +1,7 @@
-"""What the run of a learn does to one item: evidence, edges, words, limitations and deletions. Pure (RB-18, RB-19)."""
+"""Judge claims by arithmetic on a run's FACTS, and compute what a learn changes in one item. Pure (RB-18, RB-19).
+
+`Scales` judges; `Bearing` computes evidence, edges, text, limitations and deletions.
+"""
 
 from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,26 +29,26 @@ from phronesis.reasoning.laws.claim_status import (
 from phronesis.reasoning.laws.facts import ALIASES, RATIO, FactsView
 from phronesis.reasoning.laws.records import Claim, ReasoningBlock, folded_name
 
-# How a run bears on claims, by arithmetic on its FACTS, and what is written when one falls (RB-18, RB-19).
+# Verdicts by arithmetic on FACTS, and the limitation written when a claim is contradicted (RB-18, RB-19).
 
 BY_RULE: Final = "rule"
 
 _Sorted = Mapping[tuple[str, ...], Sequence[FactsView]]
 
 BARE: Final = ("Contradicted by the runs that are counted.", "与所计的运行相矛盾。")
-"""What is written where the words of the runs themselves may not stand in a claim: English, Chinese."""
+"""Limitation written when names from the runs may not appear in a claim: English, Chinese."""
 
 
 def test_of(claim: Claim) -> Mapping[str, Any] | None:
-    """Return the test that a claim is judged by: its own, else what its words state; None where they state none."""
+    """Return the test of a claim: its own, or one parsed from its text; None if there is neither."""
     return claim.test if claim.test is not None else read_comparison(claim.inference, claim.conditions)
 
 
 @dataclass
 class Scales:
-    """Weighs claims with one run. ``read_earlier`` gives the runs before it, and is asked only when a claim compares.
+    """Judges claims by one run. ``read_earlier`` returns the runs before it, and is called only for comparing claims.
 
-    A run without feedback bears on nothing. ``kept`` holds what claims' words were read as, by their digest.
+    A run without feedback is irrelevant to every claim. ``kept`` caches tests parsed from text, by digest.
     """
 
     run: FactsView
@@ -59,7 +62,7 @@ class Scales:
         return self.read_earlier()
 
     def weigh(self, claim: Claim) -> Judgement:
-        """Tell how the run bears on a claim; irrelevant where nothing decides."""
+        """Return the run's verdict on a claim: support, contra or irrelevant."""
         test = self.test_of(claim) if self.has_feedback else None
         if test is None:
             return "irrelevant"
@@ -67,7 +70,7 @@ class Scales:
         return verdict(test, self.run, self._among(versus) if versus is not None else ())
 
     def test_of(self, claim: Claim) -> Mapping[str, Any] | None:
-        """Return what `test_of` gives; words are read once."""
+        """Return the result of `test_of`; a text is parsed once."""
         if claim.test is not None:
             return claim.test
         key = digest([claim.inference, claim.conditions])
@@ -77,7 +80,7 @@ class Scales:
         return test
 
     def _among(self, versus: Mapping[str, Any]) -> Sequence[FactsView]:
-        """Return the earlier runs that have the names by which those meant are told; their ratio is not looked at."""
+        """Return the earlier runs that have the names in ``versus``; its ratio is ignored here."""
         wanted = sorted((ALIASES.get(name, name), folded_name(text)) for name, text in versus.items() if name != RATIO)
         names = tuple(name for name, _ in wanted)
         if names not in self._sorted:
@@ -86,8 +89,8 @@ class Scales:
 
 
 def _by_names(runs: Sequence[FactsView], names: Sequence[str]) -> _Sorted:
-    """Return the runs by what they have under some names; those that lack one are left out."""
-    folded: dict[tuple[str | None, ...], tuple[str, ...]] = {}  # few, and each of many runs
+    """Group runs by the values of some named fields; runs that lack one are left out."""
+    folded: dict[tuple[str | None, ...], tuple[str, ...]] = {}  # few distinct values over many runs
     found: dict[tuple[str, ...], list[FactsView]] = {}
     for one in runs:
         texts = tuple(map(one.named.get, names))
@@ -98,7 +101,7 @@ def _by_names(runs: Sequence[FactsView], names: Sequence[str]) -> _Sorted:
 
 
 def limitation_for(claim: Claim, contradicting: Sequence[FactsView], test: Mapping[str, Any] | None) -> str:
-    """Return the limitation that a claim gains when it falls, judged by ``test``: what the gate lets stand in it."""
+    """Return the limitation that a demoted claim gains, judged by ``test``, in a wording that the gate allows."""
     nameless = [replace(view, label="") for view in contradicting]
     for views in (contradicting, nameless):
         text = limitation_from(claim, views, test)
@@ -109,7 +112,7 @@ def limitation_for(claim: Claim, contradicting: Sequence[FactsView], test: Mappi
 
 
 def limited(block: ReasoningBlock, claim_id: str, text: str) -> ReasoningBlock:
-    """Return a block in which a claim has one more limitation, unless it has it already."""
+    """Return the block with one more limitation on a claim, unless the claim has it already."""
     claims = tuple(
         replace(claim, limitations=(*claim.limitations, text))
         if claim.claim_id == claim_id and text not in claim.limitations
@@ -126,24 +129,24 @@ def contradicting_runs(item: Item, claim_id: str, run_id: str) -> list[str]:
 
 
 def may_fall(item: Item, claim_id: str, run_id: str) -> bool:
-    """Return whether a claim that the run contradicts may fall, or fell by it: the learn may be prepared anew."""
+    """Return whether a claim that the run contradicts may be demoted, or was by it: a learn may be prepared again."""
     return status_of(item, claim_id) == "conclusion" or run_id in contradicting_runs(item, claim_id, "")[:-1]
 
 
 BY_MODEL: Final = "model"
-"""Who judged a claim that no test decides."""
+"""Value of ``by`` for a claim that a model judged because no test decides it."""
 
 EDGE_OF: Final[Mapping[str, str]] = {"support": "supports", "contra": "contradicts"}
-"""The edge from an item to a run that counts so."""
+"""Type of the edge from an item to a run, by verdict."""
 
 _COUNTED: Final[Mapping[str, Polarity]] = {"support": "support", "contra": "contra"}
 
 
 @dataclass(frozen=True, slots=True)
 class Bearing:
-    """The run of a learn and one item; ``claims`` are the rows of its outcome `VERDICTS`.
+    """The effects of a learn's run on one item; ``claims`` are the rows of its outcome `VERDICTS`.
 
-    ``edges`` are those that reach the run already, by item and type.
+    ``edges`` are the existing edges to the run, by item and type.
     """
 
     entry: Entry
@@ -153,7 +156,7 @@ class Bearing:
     edges: Mapping[tuple[str, str], Edge]
 
     def on_new(self) -> Changes:
-        """Return the item that was proposed, with where it comes from and what the run says of it."""
+        """Return the changes that create a proposed item, with its source and the run's verdicts."""
         rows = self._rows(written_block(self.item.data), ())
         source = replace(
             self._row("", "source"), source_entry_id=self.run.data.get("feedback_entry") or self.run.entry_id,
@@ -167,7 +170,7 @@ class Bearing:
         )
 
     def on_held(self, proposed: ReasoningBlock | None, evidence: Sequence[EvidenceRow]) -> Changes:
-        """Return what changes of an item that is there: words that were proposed, evidence, limitations, deletions."""
+        """Return the changes of an existing item: proposed text, evidence, limitations, deletions."""
         before = written_block(self.item.data)
         rows = self._rows(before, evidence)
         ordered = sorted([*evidence, *rows], key=lambda row: (row.recorded_at, row.identity))
@@ -186,9 +189,9 @@ class Bearing:
         return Changes(patches=[Patch(self.item.id, fields, self._reason)], edges=self._edges(rows), evidence=rows)
 
     def _gone(self, proposed: ReasoningBlock | None, evidence: Sequence[EvidenceRow]) -> set[str]:
-        """Return the claims that are plainly wrong, or left out by a proposal, and that enough runs contradict.
+        """Return the claims to delete: judged wrong or left out by a proposal, and contradicted by enough runs.
 
-        An erasure may have taken a run since this was prepared.
+        An erasure may have removed a run since prepare.
         """
         wrong = {row["claim_id"] for row in self.claims if "delete" in row}
         if proposed is not None:
@@ -201,7 +204,7 @@ class Bearing:
         }  # fmt: skip
 
     def _with_kept(self, proposed: ReasoningBlock, gone: Collection[str]) -> ReasoningBlock:
-        """Return a proposed block with the claims that it has no right to leave out."""
+        """Return a proposed block with the claims that it may not leave out added."""
         there = _ids(proposed) | set(gone)
         kept = [claim for claim in current_block(self.item).claims if claim.claim_id not in there]
         return replace(proposed, claims=(*kept, *proposed.claims))
@@ -211,7 +214,7 @@ class Bearing:
         return f"learned from run {self.run.run_id}"
 
     def _rows(self, block: ReasoningBlock, evidence: Sequence[EvidenceRow]) -> list[EvidenceRow]:
-        """Return a row for each claim on which the run bears and for which it does not count yet."""
+        """Return an evidence row for each claim that the run supports or contradicts and does not count for yet."""
         counted = {row.part for row in evidence if row.source_key == self.run.run_id and row.polarity in _COUNTED}
         named = {claim.claim_id: {*claim.support.run_ids, *claim.contra.run_ids} for claim in block.claims}
         return [
@@ -224,9 +227,9 @@ class Bearing:
         ]
 
     def _fallen(self, written: ReasoningBlock, block: ReasoningBlock, evidence: Sequence[EvidenceRow]) -> list[str]:
-        """Return the claims that were conclusions and are none any more, and that nobody said more of.
+        """Return the claims demoted from conclusion whose conditions and limitations the proposal left unchanged.
 
-        ``written`` is what was written before, ``block`` what is now.
+        ``written`` is the block as written before, ``block`` the present one.
         """
         limitations = self._limitations()
         if not limitations:
@@ -256,7 +259,7 @@ class Bearing:
         )  # fmt: skip
 
     def _edges(self, rows: Sequence[EvidenceRow]) -> list[Edge]:
-        """Return an edge to the run for each way in which it counts, with what a model showed for it (`_shown`)."""
+        """Return one edge to the run per polarity, with the quotes and reasons of a model (`_shown`)."""
         out = []
         for polarity in dict.fromkeys(row.polarity for row in rows):
             edge = self._edge(EDGE_OF[polarity])
@@ -269,7 +272,7 @@ class Bearing:
 
     @property
     def _shown(self) -> dict[str, dict[str, str]]:
-        """By claim, the words and the reason with which a model classed it, and which model it was."""
+        """Return by claim the quote, the reason and the model of a model's verdict."""
         kept = ("model", "quote", "reason")
         return {row["claim_id"]: {name: row[name] for name in kept if name in row}
                 for row in self.claims if row["by"] == BY_MODEL}  # fmt: skip

@@ -1,13 +1,13 @@
-"""The gate before every write of reasoning: each hard constraint is one named rule with one function (RB-16).
+"""The gate before every write of a reasoning item: each hard constraint is one named rule with one function (RB-16).
 
-Where each rule of wording looks:
+The patterns of the wording rules are data, loaded here as `Wording`. Where each wording rule looks:
 
-- ``kb_alias``: everywhere, FACTS too. Aliases are forbidden in the content, and a reader cannot tell who wrote what. So
-  whoever assembles FACTS takes them out first (`wording.without_aliases`).
-- ``next_step``: what the model says itself: topic, inference, constraint, conditions, limitations, keys and members
-  that nothing here knows. Not the FACTS, which quote the run and what people said of it, nor the exception's reason.
-- ``positive_constraint``: the constraint; elsewhere only what is written in the notation of constraints (``prefer[…]``)
-  or as a standing order ("Always use …"). A "must" in an inference states how things are.
+- ``kb_alias``: every text, FACTS included. Aliases are forbidden in the content, and a reader cannot tell who wrote
+  what. Code that assembles FACTS removes them first (`without_aliases`).
+- ``next_step``: the texts a model writes: topic, inference, constraint, conditions, limitations, unknown keys and
+  members. Not the FACTS, which quote the run and its feedback, nor the reason of an exception.
+- ``positive_constraint``: the constraint; elsewhere only text in constraint notation (``prefer[…]``) or a standing
+  order ("Always use …"). A "must" in an inference describes a state of affairs and is allowed.
 """
 
 import re
@@ -25,18 +25,18 @@ from phronesis.errors import Violation
 from phronesis.reasoning.laws.block_rules import MAX_VIOLATIONS, STRUCTURE, Draft, StructureRule, read_draft
 from phronesis.reasoning.laws.records import CLAIMS, MEMBERS, TOPIC
 
-# The table of what claims must not say, ready to use.
+# Pattern table of forbidden wording, loaded and compiled.
 
 KB_ALIAS: Final = "kb_alias"
 NEXT_STEP: Final = "next_step"
 POSITIVE_CONSTRAINT: Final = "positive_constraint"
-"""The rules whose patterns stand in the table."""
+"""Rules whose patterns are in the table."""
 
 MAX_QUOTE: Final = 120
-"""Characters of the words that are quoted in a violation."""
+"""Maximum characters quoted in a violation."""
 
 _AROUND: Final = 160
-"""Characters before and behind a match that may say that it is none."""
+"""Characters of context before and after a match in which an exception is looked for."""
 
 _HAN: Final = "\u3400-\u4dbf\u4e00-\u9fff"
 _INVISIBLE: Final = re.compile(
@@ -48,7 +48,7 @@ _PART: Final = re.compile(r"<<(\w+)>>")
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """One way to break a rule, compiled."""
+    """A compiled pattern of wording that breaks a rule."""
 
     rule: str
     needs: Sequence[str]
@@ -58,13 +58,13 @@ class Pattern:
     fields: frozenset[str] | None
 
     def find(self, folded: str) -> str | None:
-        """Return the words of the first match; None when there is none."""
+        """Return the text of the first match, or None."""
         for start, end in self.spans(folded):
             return folded[start : min(end, start + MAX_QUOTE)].strip(" \n\t.,;:!?。")
         return None
 
     def spans(self, folded: str) -> Iterator[tuple[int, int]]:
-        """Return where the pattern stands."""
+        """Yield the span of each match."""
         if not any(needed in folded for needed in self.needs):
             return
         for match in self.pattern.finditer(folded):
@@ -77,7 +77,7 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """The table of patterns, of pieces of a constraint, and what folds a text."""
+    """The table of patterns, the parts of a constraint, and the folding of text."""
 
     version: str
     patterns: Sequence[Pattern]
@@ -88,7 +88,7 @@ class Wording:
 
 @once
 def load_wording() -> Wording:
-    """Return the table, read and compiled once."""
+    """Return the table, loaded and compiled once."""
     table = parse_folded("wording.toml", resources.files(__package__).joinpath("wording.toml").read_text("utf-8"))
     folds: dict[int, str] = {}
     for given, meant in table["folds"].items():
@@ -104,17 +104,20 @@ def load_wording() -> Wording:
 
 
 def fold(text: str) -> str:
-    """Return a text as it is matched: narrow, small letters, simplified, nothing invisible, no gaps in Chinese."""
+    """Return a text folded for matching.
+
+    Narrow, lower case, simplified, no invisible characters, no gaps in Chinese.
+    """
     return _HAN_GAP.sub("", _small(_narrow(text)))
 
 
 def unquoted(folded: str) -> str:
-    """Return a folded text without what it reports in quotation marks."""
+    """Return a folded text without quoted passages."""
     return load_wording().quoted.sub(" ", folded)
 
 
 def broken(rule: str, folded: str, field: str) -> str | None:
-    """Return the words of a folded text that break a rule in this field; None when there are none."""
+    """Return the passage of a folded text that breaks a rule in this field, or None."""
     for pattern in load_wording().patterns:
         if pattern.rule == rule and (pattern.fields is None or field in pattern.fields):
             found = pattern.find(folded)
@@ -124,9 +127,9 @@ def broken(rule: str, folded: str, field: str) -> str | None:
 
 
 def without_aliases(text: str) -> str:
-    """Return a text without the aliases of a knowledge base, for whoever assembles FACTS from a run's words.
+    """Return a text without knowledge-base aliases, for code that assembles FACTS from a run.
 
-    A text that holds one comes back folded in width (NFKC): that is how the alias was found.
+    If an alias was removed, the text is returned folded in width (NFKC), since aliases are found in that form.
     """
     kept = narrow = _narrow(text)
     for pattern in load_wording().patterns:
@@ -153,25 +156,25 @@ def _narrow(text: str) -> str:
 
 
 def _small(narrow: str) -> str:
-    """Return a text of the same length in small, simplified letters; İ alone would become two, and stays."""
+    """Return a lower-case, simplified text of equal length; İ, which would become two characters, is kept."""
     return narrow.translate(load_wording().folds).replace("\u0130", "i").lower()
 
 
 def _compiled(text: str, parts: Mapping[str, str]) -> re.Pattern[str]:
-    # A part may name parts; none names itself.
+    # A pattern part may refer to other parts, never to itself.
     while (found := _PART.search(text)) is not None:
         text = f"{text[: found.start()]}(?:{parts[found[1]]}){text[found.end() :]}"
     return re.compile(text)
 
 
-# Whether a constraint is negative: it says what to avoid, and orders nothing (RB-07).
+# Negative constraints: a constraint says what to avoid and orders nothing (RB-07).
 
 
 def positive_words(constraint: str) -> str | None:
-    """Return the words of a constraint that are no negative constraint; None when all of it is one, or it is empty.
+    """Return the part of a constraint that is not negative; None if all of it is negative or it is empty.
 
-    Lists in the notation ``avoid[…]`` may hold anything. Of the rest, each sentence must negate something, and no
-    part of it may order something else; the reason it gives is not looked at.
+    Lists in the notation ``avoid[…]`` may hold anything. Elsewhere each sentence must contain a negation, and no part
+    of it may order something; a stated reason is not checked.
     """
     rules = load_wording().constraint
     folded = fold(constraint)
@@ -194,7 +197,7 @@ def positive_words(constraint: str) -> str | None:
 
 
 def is_reason(text: object) -> bool:
-    """Return whether an exception's reason is one: a text that says something."""
+    """Return whether an exception's reason is a text with content."""
     return isinstance(text, str) and load_wording().constraint["empty_reason"].search(fold(text)) is None
 
 
@@ -203,7 +206,7 @@ _PROSE: Final = ("inference", "constraint", "conditions", "limitations")
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """What is to be written: a block, read as far as it can be, and the status of its item."""
+    """Input of the gate: a draft block, and the status of its item."""
 
     draft: Draft
     item_status: object
@@ -211,7 +214,7 @@ class Submission:
 
 @dataclass(frozen=True, slots=True)
 class GateRule:
-    """A rule with its name, what it asks, and the function that finds what breaks it."""
+    """A rule: its name, its requirement, and the function that finds violations."""
 
     name: str
     asks: str
@@ -219,15 +222,15 @@ class GateRule:
 
 
 def gate(text: str, item_status: object = "active") -> list[Violation]:
-    """Return every rule that a block breaks, in the order of the rules, the first hundred; empty when it is lawful."""
+    """Return the violations of a block in the order of the rules, at most a hundred; empty if it is valid."""
     submission = Submission(read_draft(text), item_status)
     return list(islice((found for rule in RULES for found in rule.check(submission)), MAX_VIOLATIONS))
 
 
 def offends(text: str, where: str) -> bool:
-    """Return whether a text added to a lawful claim, such as one of its ``limitations``, breaks a rule of wording.
+    """Return whether a text added to a valid claim, such as one of its ``limitations``, breaks a wording rule.
 
-    Each of these rules looks at one text. That the claim may be an exception from one of them is not asked.
+    Each rule is applied to the text alone; exceptions of the claim are ignored.
     """
     folded = fold(text)
     said = unquoted(folded)
@@ -236,14 +239,14 @@ def offends(text: str, where: str) -> bool:
 
 
 def item_status(submission: Submission) -> Iterator[Violation]:
-    """An item is active or archived (RB-03)."""
+    """Require that an item is active or archived (RB-03)."""
     if submission.item_status not in STATUSES:
         message = f"the item's status must be one of {', '.join(STATUSES)}, not {submission.item_status!r:.40}"
         yield Violation(rule="item_status", message=message)
 
 
 def kb_alias(submission: Submission) -> Iterator[Violation]:
-    """No alias such as ``[C12]`` that a knowledge base had in one run (RB-05)."""
+    """Forbid aliases such as ``[C12]`` that a knowledge base used in one run (RB-05)."""
     draft = submission.draft
     for key, where, text, claim in _everything(draft):
         found = broken(KB_ALIAS, fold(text), where)
@@ -252,7 +255,7 @@ def kb_alias(submission: Submission) -> Iterator[Violation]:
 
 
 def next_step(submission: Submission) -> Iterator[Violation]:
-    """No instruction what to do next (RB-06)."""
+    """Forbid instructions for a next step (RB-06)."""
     draft = submission.draft
     for key, where, text, claim in _prose(draft):
         found = broken(NEXT_STEP, unquoted(fold(text)), where)
@@ -262,7 +265,7 @@ def next_step(submission: Submission) -> Iterator[Violation]:
 
 
 def positive_constraint(submission: Submission) -> Iterator[Violation]:
-    """A constraint says what to avoid, unless it is marked as an exception and says why (RB-07)."""
+    """Require that a constraint says what to avoid, unless it is marked as an exception with a reason (RB-07)."""
     draft = submission.draft
     for key, where, text, claim in _prose(draft):
         if claim is not None and claim.get("allow_positive") is True and is_reason(claim.get("exception_reason")):
@@ -287,13 +290,13 @@ RULES: Final = (
     GateRule(NEXT_STEP, "no instruction what to do next", next_step),
     GateRule(POSITIVE_CONSTRAINT, "negative constraints, or a marked exception", positive_constraint),
 )
-"""In the order in which violations are listed."""
+"""All rules, in the order in which violations are listed."""
 
 _Claim = Mapping[str, Any] | None
 
 
 def _everything(draft: Draft) -> Iterator[tuple[str | None, str, str, _Claim]]:
-    """Return every text of a block: its key, the name of the place, the text, and the claim it is of."""
+    """Yield every text of a block: its key, the name of its place, the text, and its claim."""
     if draft.members is None or draft.loose:
         yield None, "the text", draft.text, None
         return
@@ -307,7 +310,7 @@ def _everything(draft: Draft) -> Iterator[tuple[str | None, str, str, _Claim]]:
 
 
 def _prose(draft: Draft) -> Iterator[tuple[str | None, str, str, _Claim]]:
-    """Return the texts that a model words itself."""
+    """Yield the texts that a model writes."""
     if TOPIC in draft.values:
         yield TOPIC, "topic", draft.values[TOPIC], None
     for key, value in draft.extra:
@@ -323,7 +326,7 @@ def _prose(draft: Draft) -> Iterator[tuple[str | None, str, str, _Claim]]:
 
 
 def _texts(value: Any, where: str) -> Iterator[tuple[str, str]]:
-    """Return every text in a JSON value with its place, the names of members too."""
+    """Yield every text in a JSON value with its place, member names included."""
     if isinstance(value, str):
         yield where, value
     elif isinstance(value, list):

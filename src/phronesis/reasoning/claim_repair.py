@@ -1,7 +1,7 @@
-"""The one rewrite that a refused block may have, by rules: it changes form and never meaning (RB-16).
+"""Repair the form of a refused block by rules, once, without changing its meaning (RB-16).
 
-Words are not touched, claims not dropped, reasons and runs not made up; so what breaks a rule of wording stays refused.
-Each repair has a name, and what is repaired is judged by the gate again.
+Words are not changed, claims not dropped, reasons and runs not invented, so a block that breaks a wording rule stays
+refused. Each repair has a name, and the repaired block passes the gate again.
 """
 
 import json
@@ -28,7 +28,7 @@ _TALLIES: Final = ("support", "contra")
 
 @dataclass(frozen=True, slots=True)
 class Repaired:
-    """A block in its right form, and the names of the repairs that it took."""
+    """A block in valid form, and the names of the repairs applied."""
 
     text: str
     repairs: tuple[str, ...]
@@ -45,12 +45,12 @@ class _Work:
 
 
 def repair(text: str) -> Repaired | None:
-    """Return a block in its right form; None when there is nothing to repair, or it cannot be done without guessing.
+    """Return the repaired block, or None if nothing needs repair or a repair would require guessing.
 
-    Repaired are: a code fence round the block, blank lines before it, the first line's case and spaces or its absence,
-    a known key's case, spaces or sign, JSON over several lines, curled quotation marks round its texts, a comma before
-    a closing bracket, claims as an object or as a text of JSON, a status in another case, a lone text where a list
-    belongs, ``"true"`` for true, a number as an id, and a tally whose count is missing or lower than its runs.
+    Repaired are: a code fence around the block, blank lines before it, a first line with wrong case or spaces or
+    missing, a known key's case, spaces or sign, JSON over several lines, typographic quotation marks around strings, a
+    trailing comma, claims given as an object or as a string of JSON, a status in another case, a single text where a
+    list is expected, ``"true"`` for true, a number as an id, and a tally whose count is missing or lower than its runs.
     """
     if len(text) > MAX_BLOCK:
         return None
@@ -104,7 +104,7 @@ def _repair_keys(work: _Work) -> None:
 
 
 def _known_key(line: str) -> tuple[str, int] | None:
-    """Return the known key with which a line begins, in whatever form, and where its value begins."""
+    """Return the known key at the start of a line, in any form, and the offset of its value."""
     found = _ANY_KEY.match(line)
     if found is None:
         return None
@@ -119,7 +119,7 @@ def _join_claims(work: _Work, place: int) -> None:
     whole = "\n".join(work.lines[place:end]).rstrip()
     if "\n" not in whole:
         return
-    # A line break within a text is one of its letters; between texts it is none.
+    # A line break inside a string is part of the text; between strings it is not.
     joined = STRING.sub(lambda found: found[0].translate(_ESCAPES), whole)
     work.lines[place:end] = [joined.replace("\n", " ")]
     work.note("one_line")
@@ -140,7 +140,7 @@ def _repaired_json(work: _Work, written: str) -> str | None:
 
 
 def _read(work: _Work, written: str) -> Any:
-    """Return the value of a JSON text, repaired where that is needed; None when it is none."""
+    """Return the value of a JSON text, repaired if necessary; None if it cannot be parsed."""
     steps = (("", _as_it_is), ("curled_quotes", _straightened), ("trailing_comma", _without_last_commas))
     for name, step in steps:
         stepped = step(written)
@@ -169,7 +169,7 @@ def _without_last_commas(written: str) -> str:
 
 
 def _outside_texts(change: Callable[[str], str], written: str) -> str:
-    """Change what stands outside the texts of JSON, and leave every text as it is."""
+    """Apply a change to JSON outside its strings."""
     pieces: list[str] = []
     end = 0
     for found in STRING.finditer(written):

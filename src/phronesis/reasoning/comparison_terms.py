@@ -1,4 +1,7 @@
-"""What stands for what was understood in a sentence: one character each, so that a pattern can speak of it."""
+"""Placeholders and vocabulary for parsing comparisons: terms of a sentence replaced by single private-use characters.
+
+Holds the term records, the compiled word lists of ``comparisons.toml``, and the recognition of metals.
+"""
 
 import re
 import unicodedata
@@ -14,10 +17,11 @@ from phronesis.reasoning.laws.facts import Operator
 _FIRST: Final = 0xE000
 _EACH: Final = 0x100
 KINDS: Final = "GMBCANRPXL"
-"""Given, metric, bound, comparator, adjective, number, ratio, product, pair of metals, lone metal."""
+"""Kinds of placeholders: given, metric, bound, comparator, adjective, number, ratio, product, metal pair, lone metal.
+"""
 
 RANGES: Final = {kind: f"{chr(_FIRST + n * _EACH)}-{chr(_FIRST + (n + 1) * _EACH - 1)}" for n, kind in enumerate(KINDS)}
-"""The private-use characters of each kind, for a regular expression's class."""
+"""Private-use characters of each kind, for a character class of a regular expression."""
 
 CLASSES: Final = {kind: re.compile(f"[{range_}]") for kind, range_ in RANGES.items()}
 
@@ -26,13 +30,13 @@ _DASHES: Final = str.maketrans(dict.fromkeys("‐‑‒–—―−﹣", "-") | 
 _HAN: Final = "\u3400-\u4dbf\u4e00-\u9fff"
 _BLANKS: Final = re.compile(r"[^\S\n]+")
 _SPACES: Final = re.compile(rf"(?<=[{_HAN}]) | (?=[{_HAN}])")
-# Looked back from behind the full stop: before it, every character of a text would be looked back from.
+# The look-behind is placed after the full stop: before it, it would be tried at every character of the text.
 _ENDS: Final = re.compile(r"[。!?;\n]|\.(?= |$)(?<!\b(?:ca|vs)\.)(?<!approx\.)(?<!\b(?:i\.e|e\.g|arb)\.)")
 
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """An amount as it counts: 60 % is 0.6 and ``percent``."""
+    """An amount as a number: 60 % is 0.6 with ``percent`` set."""
 
     value: float
     percent: bool = False
@@ -40,7 +44,7 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """At least so much, or less than so much."""
+    """A lower or upper bound: a comparator and a value."""
 
     op: Operator
     number: Number
@@ -48,7 +52,7 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """What is measured; ``other`` is what sounds like one and is not. A bare selectivity has no product."""
+    """A measured quantity; ``other`` marks one that only sounds like it. An unqualified selectivity has no product."""
 
     metric: str
     product: str | None
@@ -56,7 +60,7 @@ class Metric:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two metals in their order, and how they were joined; ``ratio`` where their amounts were written too."""
+    """Two metals in order, how they were joined, and their ``ratio`` if amounts were written too."""
 
     m1: str
     m2: str
@@ -64,14 +68,14 @@ class Pair:
     ratio: float | None = None
 
     def given(self) -> dict[str, Any]:
-        """Return the runs that it describes."""
+        """Return the description of the runs it denotes, as in ``given``."""
         ratio = {} if self.ratio is None else {"ratio": {"op": "==", "value": self.ratio}}
         return {"M1": self.m1, "M2": self.m2, **ratio}
 
 
 @dataclass(slots=True)
 class Marked:
-    """A sentence in which marks stand for what was understood."""
+    """A sentence in which placeholders stand for recognised terms."""
 
     text: str
     held: dict[str, Any] = field(default_factory=dict)
@@ -79,7 +83,7 @@ class Marked:
     _used: dict[str, int] = field(default_factory=dict)
 
     def mask(self, kind: str, pattern: re.Pattern[str], make: Callable[[re.Match[str]], Any]) -> bool:
-        """Put a mark for each match of which ``make`` makes something; tell whether there was one."""
+        """Replace each match for which ``make`` returns a value by a placeholder; return whether there was one."""
         before = len(self.held)
 
         def put(match: re.Match[str]) -> str:
@@ -97,12 +101,12 @@ class Marked:
         return len(self.held) > before
 
     def all(self, kind: str) -> list[Any]:
-        """Return what the marks of a kind stand for, in their order."""
+        """Return the terms of a kind, in order."""
         return [self.held[mark] for mark in CLASSES[kind].findall(self.text)]
 
 
 def normal_text(text: str) -> str:
-    """Return a text in one width, with one kind of dash and colon, single spaces, and none beside Chinese."""
+    """Return a text with one width, one kind of dash and colon, single spaces, and no spaces next to Chinese."""
     if text.isascii():
         return _BLANKS.sub(" ", text).strip()
     plain = _PRIVATE.sub(" ", unicodedata.normalize("NFKC", text)).translate(_DASHES)
@@ -110,7 +114,7 @@ def normal_text(text: str) -> str:
 
 
 def sentences(text: str) -> Iterator[str]:
-    """Return the sentences of a text in their normal form; a question keeps its mark."""
+    """Yield the normalised sentences of a text; a question keeps its question mark."""
     plain, start = normal_text(text), 0
     for end in _ENDS.finditer(plain):
         yield " ".join(plain[start : end.start()].split()) + ("?" if end[0] == "?" else "")
@@ -119,7 +123,7 @@ def sentences(text: str) -> Iterator[str]:
         yield " ".join(plain[start:].split())
 
 
-# The words of ``comparisons.toml``, compiled: what they mean stands in ``comparisons``.
+# The words of ``comparisons.toml``, compiled; `comparisons` documents the keys.
 
 LANGUAGES: Final = ("en", "zh")
 _ROWS: Final = ("number", "bound_after", "comparator", "adjective", "modifier", "ratio", "metric", "share", "versus")
@@ -132,7 +136,7 @@ _PART: Final = re.compile(r"<<(\w+)>>")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One pattern of a table, and what it means."""
+    """One pattern of a table, and its meaning."""
 
     pattern: re.Pattern[str]
     meaning: Mapping[str, Any]
@@ -140,7 +144,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What the rules know of a language. ``core`` are the ways in which a metric and a bound stand together."""
+    """The compiled vocabulary of a language. ``core`` are the patterns that join a metric and a bound."""
 
     language: str
     rows: Mapping[str, Sequence[Row]]
@@ -154,7 +158,7 @@ class Words:
 
 @once
 def load_table() -> Mapping[str, Any]:
-    """Return ``comparisons.toml`` as it is written."""
+    """Return the parsed ``comparisons.toml``."""
     return parse_folded(
         "comparisons.toml", resources.files(__package__).joinpath("comparisons.toml").read_text("utf-8")
     )
@@ -162,7 +166,7 @@ def load_table() -> Mapping[str, Any]:
 
 @once
 def load_words(language: str) -> Words:
-    """Return the words of a language, compiled once."""
+    """Return the vocabulary of a language, compiled once."""
     table = load_table()
     given = table[language]
     english = language == "en"
@@ -201,7 +205,7 @@ def load_words(language: str) -> Words:
     )
 
 
-# Metals in a sentence: pairs in their order, "Cu–Zn", "Cu3Zn1", "M1 is Cu"; a third metal is more than FACTS hold.
+# Metals in a sentence: ordered pairs ("Cu–Zn", "Cu3Zn1", "M1 is Cu"). A third metal is more than FACTS can hold.
 
 _AMOUNT = r"(\d{1,3}(?:\.\d{1,4})?)?"
 _ALONE = r"(?<![A-Za-z0-9])"
@@ -245,7 +249,7 @@ def _metals() -> _Metals:
 
 
 def mask_metals(marked: Marked, *, modifiers: Callable[[], None]) -> bool:
-    """Mark roles, pairs and lone metals, the modifiers between roles and pairs; False where three metals are joined."""
+    """Mask roles, then call ``modifiers``, then mask pairs and lone metals; return False for three joined metals."""
     metals = _metals()
     marked.mask("G", metals.role, lambda match: {f"M{match[1]}": match[2]})
     marked.mask("G", metals.as_role, lambda match: {f"M{match[2]}": match[1]})

@@ -1,21 +1,21 @@
-"""A claim's own words read as a ``test``, by rules: "the selectivity of formate with Cu–Zn is at least 0.60".
+"""Parse a claim's text into a ``test`` by rules: "the selectivity of formate with Cu–Zn is at least 0.60".
 
-A sentence is read inwards. What is understood, longest first, is replaced by one character that stands for it: metals,
-modifiers, products, numbers, comparators, then what these make up (a bound "at least 0.60", a description "Cu:Zn above
-2", a metric "selectivity of formate"). What is left must be one metric with one bound, or with other runs to compare
-with, and nothing that could change its meaning: a condition that FACTS cannot tell, a number left over, a doubt, a
-second comparison. Then there is no test: no verdict is better than a wrong one.
+Terms are recognised longest first, and each is replaced by one placeholder character: metals, modifiers, products,
+numbers, comparators, then combinations of these (a bound "at least 0.60", a description "Cu:Zn above 2", a metric
+"selectivity of formate"). What remains must be one metric with one bound or one comparison with other runs, and nothing
+that could change its meaning: a condition that FACTS cannot decide, a leftover number, a hedge, a second comparison.
+Otherwise there is no test: no verdict is better than a wrong one.
 
 The words are data, ``comparisons.toml``, for each language:
 
 - ``number``, ``bound_after``, ``comparator``, ``adjective``, ``modifier``, ``ratio``, ``metric``: patterns in the order
-  in which they are tried, with what they mean; named groups hold the pieces.
-- ``share``, ``versus``: whole comparisons. ``negation``, before a comparator, turns it round.
-- ``gap``, ``before``: the words that may stand between a metric and its bound, and the other way round.
-- ``needs``: pieces of words of which every comparison holds one, looked for before anything else.
+  in which they are tried, with their meaning; named groups hold the parts.
+- ``share``, ``versus``: whole comparisons. ``negation``, before a comparator, inverts it.
+- ``gap``, ``before``: the words allowed between a metric and its bound, and between a bound and its metric.
+- ``needs``: word fragments of which every comparison contains one; a cheap prefilter.
 - ``range``, ``by``, ``or``: several bounds, a change, a choice. ``unsure``: what must not be left over; ``not_after``:
   what makes a metric another quantity; ``then``: what, right after a bound, makes it a condition.
-- ``join``, ``cue``, ``idle``: words between two descriptions, before one, and words that say nothing.
+- ``join``, ``cue``, ``idle``: words between two descriptions, before one, and words without meaning.
 """
 
 import re
@@ -40,7 +40,7 @@ from phronesis.reasoning.comparison_terms import (
 from phronesis.reasoning.laws.facts import Operator
 
 MAX_READ: Final = 2_000
-"""Characters of an inference, and of each condition, that are read."""
+"""Maximum characters of an inference, and of each condition, that are parsed."""
 
 _HAN: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
 _DIGIT: Final = re.compile(r"(?<![A-Za-z\d])\d")
@@ -56,10 +56,10 @@ Given = dict[str, Any]
 
 
 def read_comparison(inference: str, conditions: Sequence[str] = ()) -> dict[str, Any] | None:
-    """Return the test that a claim's words state, or None where they state none that FACTS could decide.
+    """Return the test that a claim's text states, or None if it states none that FACTS could decide.
 
-    ``conditions`` become its ``given``; one that cannot be read so (a temperature) leaves the claim without a test.
-    Two comparisons in one claim are none: a run may support the one and contradict the other.
+    ``conditions`` become its ``given``; a condition that cannot be parsed (a temperature) leaves the claim without a
+    test. Two comparisons in one claim give none: a run may support one and contradict the other.
     """
     tests = [test for sentence in sentences(inference[:MAX_READ]) if (test := _read(sentence)) is not None]
     if len(tests) != 1 or not tests[0]:
@@ -79,7 +79,7 @@ def read_comparison(inference: str, conditions: Sequence[str] = ()) -> dict[str,
 
 
 def read_condition(condition: str) -> Given | None:
-    """Return the runs that a condition describes, as in ``given``; {} for an empty one, None where it says more."""
+    """Return the runs that a condition describes, as in ``given``; {} for an empty one, None if it says more."""
     text = normal_text(condition[:MAX_READ])
     words = _words(text)
     if words.known_modifier.fullmatch(text.strip(" .。")):
@@ -97,7 +97,7 @@ def _words(text: str) -> Words:
 
 
 def _read(sentence: str) -> dict[str, Any] | None:
-    """Return the test of one sentence in its normal form."""
+    """Return the test of one normalised sentence."""
     words = _words(sentence)
     if not words.single["needs"].search(sentence):
         return None
@@ -114,7 +114,7 @@ def _read(sentence: str) -> dict[str, Any] | None:
 
 
 def _mask(marked: Marked, words: Words, *, alone: bool) -> bool:
-    """Replace all that is understood by marks; False when there is more than can be marked, or nothing compares."""
+    """Mask all recognised terms; return False if placeholders run out or nothing compares."""
     rows = words.rows
     if not mask_metals(marked, modifiers=lambda: _mask_modifiers(marked, rows["modifier"])):
         return False
@@ -129,7 +129,7 @@ def _mask(marked: Marked, words: Words, *, alone: bool) -> bool:
         for row in rows.get(name, ()):
             marked.mask(kind, row.pattern, _always(row.meaning["op"]))
     if not alone and words.language == "en" and not _COMPARES.search(marked.text):
-        return False  # every way to compare in English has one of these
+        return False  # every English comparison contains one of these
     marked.mask("C", words.single["negated"], lambda match: _TURNED[marked.held[match["c"]]])
     marked.mask("A", words.single["adjective"], lambda match: _TURNED[marked.held[match["a"]]])
     marked.mask("B", words.single["bound"], _bound_of(marked, None, words.foreign))
@@ -175,7 +175,7 @@ def _bound_of(marked: Marked, op: Operator | None, foreign: re.Pattern[str]) -> 
             return None
         amount = marked.held[match["n"]]
         relation = op or marked.held[match["c"]]
-        if isinstance(amount, Bound):  # "超过 0.6 以上": the comparator before says it
+        if isinstance(amount, Bound):  # "超过 0.6 以上": the preceding comparator already says it
             return Bound(relation, amount.number) if amount.op[0] == relation[0] else None
         return Bound(relation, amount)
 
@@ -210,7 +210,7 @@ def _metric_of(marked: Marked, metric: str, not_after: re.Pattern[str]) -> Calla
 
 
 def _bounds(marked: Marked, words: Words) -> Iterator[dict[str, Any]]:
-    """Return each metric that stands with a bound; {} for one whose meaning is not sure."""
+    """Yield each metric with a bound; {} for one whose meaning is uncertain."""
     for pattern in words.core:
         for match in pattern.finditer(marked.text):
             metric: Metric = marked.held[match["m"]]
@@ -238,7 +238,7 @@ def _described(marked: Marked, words: Words, test: dict[str, Any] | None, span: 
 
 
 def _versus(marked: Marked, words: Words) -> Iterator[dict[str, Any]]:
-    """Return the first comparison with other runs."""
+    """Yield the first comparison with other runs."""
     named = marked.all("M")
     metrics = {one for one in named if one.metric == "activity" or one.product is not None}
     if len(metrics) != 1 or any(one.metric == "other" for one in named):
@@ -273,7 +273,7 @@ def _relation(marked: Marked, match: re.Match[str]) -> str:
 
 
 def _fronted(marked: Marked, told: Sequence[str]) -> Given:
-    """Return what a first clause describes ("With Cu–Zn, …"): it holds for both sides of a comparison."""
+    """Return the description in a leading clause ("With Cu–Zn, …"); it holds for both sides of a comparison."""
     head, comma, _ = marked.text.partition(",")
     if not comma or CLASSES["M"].search(head):
         return {}
@@ -283,7 +283,7 @@ def _fronted(marked: Marked, told: Sequence[str]) -> Given:
 def _surroundings(
     marked: Marked, words: Words, span: tuple[int, int], told: Sequence[str], *, within: str = ""
 ) -> Given | None:
-    """Return what a sentence describes beside its comparison; None when something in it is not understood."""
+    """Return the description in the rest of a sentence beside its comparison; None if part of it is not understood."""
     before, after = marked.text[: span[0]], marked.text[span[1] :]
     single = words.single
     if single["then"].search(after) or (words.language == "en" and _CLAUSE.search(before)):
@@ -300,13 +300,13 @@ def _with_bound(metric: str, product: str | None, bound: Bound) -> dict[str, Any
     if metric == "other" or (metric == "activity") != (product is None) or bound.number.value < 0:
         return None
     if bound.number.percent and metric != "fraction":
-        return None  # of what it was before, or of what could be: no amount
+        return None  # a previous or hypothetical value, no amount
     named = {} if product is None else {"product": product}
     return {"metric": metric, **named, "op": bound.op, "value": bound.number.value}
 
 
 def _product(marked: Marked, metric: Metric) -> str | None:
-    """Return a metric's product; of a bare selectivity the one product that the sentence names."""
+    """Return a metric's product; for an unqualified selectivity the one product that the sentence names."""
     if metric.product is not None or metric.metric != "fraction":
         return metric.product
     named = {marked.held[one] for one in CLASSES["P"].findall(marked.text)}

@@ -1,4 +1,4 @@
-"""What an outside index holds of reasoning items (RB-09): one document of the item, one of each claim."""
+"""Search documents of reasoning items, one for the item and one per claim (RB-09), and those mirrored externally."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -16,30 +16,33 @@ from phronesis.store.database import Unit
 from phronesis.store.documents import DocumentRow, documents_of_items, read_vectors
 from phronesis.store.lanes import Lane
 
-# A reasoning item as search documents: one of the whole in words, and one of each claim (RB-09).
+# Projection of a reasoning item: one document for the whole, one per claim (RB-09).
 
 CLAIM: Final = "claim"
-"""The name of a claim's part: ``claim:<claim_id>``."""
+"""Prefix of a claim's part: ``claim:<claim_id>``."""
 
 
 PROJECTED: Final = ("topic", "claims")
-"""The members of ``data`` that the parts are made of: what was written, which verdicts leave as it is."""
+"""Members of ``data`` from which the parts are built: the written state, which verdicts do not change."""
 
 
 def project_reasoning(item: Item) -> list[Part]:
-    """Project a reasoning item as its prose and, each a part of its own, as its claims."""
+    """Return the search documents of a reasoning item: its prose, and one part per claim."""
     block = written_block(item.data)
     claims = [Part(f"{CLAIM}:{claim.claim_id}", claim_text(claim), dated=False) for claim in block.claims]
     return [*in_words(prose_of(block), dated=False), *claims]
 
 
 SEPARATOR: Final = "::"
-"""What stands between the parts of a claim's id."""
+"""Separator between the parts of a claim document's id."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mirrored:
-    """The documents of some items; ``ids`` are all that were ever theirs. ``whole``: none waits for its vector."""
+    """Mirrored documents of some items; ``ids`` are all ids they ever had. ``whole``.
+
+    None still waits for its vector.
+    """
 
     documents: Sequence[OutsideDocument]
     ids: Collection[str]
@@ -47,10 +50,9 @@ class Mirrored:
 
 
 def documents_of(unit: Unit, lane: Lane, items: Iterable[Item], *, store: str, model: str) -> Mirrored:
-    """Return what an outside index is to hold of some items of a lane; nothing of those that ordinary reads do not see.
+    """Return what an external index must hold of some items of a lane; nothing of items hidden from ordinary reads.
 
-    The item's document has the vector of its words. A text without content has a vector of zeros, near to nothing: it
-    is left out.
+    The item's document has the vector of its text. A text without content has a zero vector and is left out.
     """
     by_id = {item.id: item for item in items}
     rows = documents_of_items(unit, lane.lane_id, list(by_id))
@@ -68,12 +70,12 @@ def documents_of(unit: Unit, lane: Lane, items: Iterable[Item], *, store: str, m
 
 
 def parent_of(document_id: str) -> str:
-    """Return the id of the item that a document's id is made of."""
+    """Return the item id contained in a document's id."""
     return document_id.partition(SEPARATOR)[0]
 
 
 def _is_mirrored(part: str) -> bool:
-    """Claims, and of a text in chunks the first: it stands for the item."""
+    """Return whether a part is mirrored: claims, and the first chunk of a text for its item."""
     return part_name(part) == CLAIM or part in (PROSE, f"{PROSE}:0")
 
 

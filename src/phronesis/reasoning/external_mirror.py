@@ -1,7 +1,7 @@
-"""Keeping an index outside the database in step with it: told what changed before each search, and repaired whole.
+"""Keep an external index in step with the database: send changes before each search, and repair the whole on request.
 
-It lies outside every transaction, so it is never asked what is true. What it is to be told waits in the database
-(``store.index_marks``) for whoever comes next: a search, a flush, the background, a worker.
+The index lies outside every transaction and is never authoritative. Pending changes are recorded in the database
+(``store.index_marks``) and sent by the next search, flush, background pass or worker.
 """
 
 import hashlib
@@ -34,20 +34,20 @@ from phronesis.store.lanes import Lane, get_lane, list_lanes
 from phronesis.store.log import tenant_secret
 
 MAX_TRIES: Final = 5
-"""How often a lane is looked at again when others move it meanwhile; the next to come goes on."""
+"""Maximum passes over a lane that others change meanwhile; the next caller continues."""
 
 PAGE: Final = 500
 """Items read at a time."""
 
 CLOSE: Final = 1e-3
-"""How far a stored vector may be off in any number: rounding to halves and back moves 5e-4 at most below 1."""
+"""Tolerance of each component of a stored vector: rounding to half precision moves values below 1 by at most 5e-4."""
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How an outside index stands: documents it should hold, lanes that it has not followed to their end.
+    """State of an external index: documents expected, and lanes not yet fully mirrored.
 
-    ``missing`` are not there or not as they should be; ``strange`` are there and should not be.
+    ``missing`` documents are absent or differ; ``strange`` ones are present and should not be.
     """
 
     documents: int = 0
@@ -58,7 +58,7 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """What an outside index is to be told of a lane, as of one moment."""
+    """Changes to send to the index for a lane, as of one moment."""
 
     lane: Lane
     mark: Mark
@@ -74,7 +74,7 @@ class _Told:
 
 @dataclass(frozen=True, slots=True)
 class _Tenant:
-    """Whose documents, and where they go."""
+    """A tenant's documents and where they are stored."""
 
     name: str
     store: str
@@ -82,14 +82,14 @@ class _Tenant:
     space: Space
 
     def of(self, lane_id: int | None = None) -> Where:
-        """Say which documents are the tenant's, or a lane's."""
+        """Return the filter for the tenant's documents, or for those of a lane."""
         own = {"store": [self.store]}
         return own if lane_id is None else {**own, "lane": [str(lane_id)]}
 
 
 @dataclass(slots=True)
 class Mirror:
-    """Keeps one outside index in step. Any number may run at once, in any number of processes."""
+    """Keeps one external index in step. Safe to run concurrently, in any number of processes."""
 
     database: Database
     vectorizer: Vectorizer
@@ -98,10 +98,10 @@ class Mirror:
     _locks: dict[tuple[str, int], threading.Lock] = field(default_factory=dict)
 
     def follow(self, tenant: str, lane_ids: Collection[int] | None = None) -> int:
-        """Tell it what changed in some lanes, or in all; gives how many documents moved.
+        """Send the changes of some lanes, or of all; return the number of documents moved.
 
-        Documents that have no vector yet get one. With all lanes, spaces of former encoders lose what they hold.
-        IndexUnavailable when the index is not reached, ModelError when the encoder is not; nothing is lost either way.
+        Documents without a vector are encoded. With all lanes, spaces of former encoders are cleared. IndexUnavailable
+        when the index is not reached, ModelError when the encoder is not; nothing is lost in either case.
         """
         whose, moved = self._tenant(tenant), 0
         for lane_id in self._unseen(tenant, whose, lane_ids):
@@ -114,9 +114,9 @@ class Mirror:
         return moved
 
     def repair(self, tenant: str) -> int:
-        """Make it wholly what the database says, whatever it holds; gives how many documents were wrong.
+        """Make the index match the database completely; return the number of documents that were wrong.
 
-        Spaces of other encoders lose what they hold of the tenant.
+        The tenant's documents in spaces of other encoders are removed.
         """
         for lane_id in self._unseen(tenant, None, None):
             self.vectorizer.embed(tenant, lane_id, REASONING)
@@ -129,9 +129,9 @@ class Mirror:
         return wrong + self._remove_strays(whose, known)
 
     def after_erasure(self, tenant: str, lane_ids: Collection[int]) -> int:
-        """Take away what was erased, in spaces of other encoders too; gives how many documents of it are left.
+        """Remove erased documents, also in spaces of other encoders; return the number that are left.
 
-        No encoder is asked. IndexUnavailable: what was erased waits to be taken away.
+        No encoder is called. IndexUnavailable: the removal stays pending.
         """
         whose = self._tenant(tenant)
         self._sweep(tenant, whose)
@@ -142,12 +142,15 @@ class Mirror:
         return self._compared(whose, lane_ids).strange
 
     def standing(self, tenant: str) -> Standing:
-        """Compare without changing anything."""
+        """Compare index and database without changing anything."""
         whose = self._tenant(tenant)
         return Standing() if whose is None else self._compared(whose, None)
 
     def space_of(self, tenant: str, model: str) -> tuple[Space, str] | None:
-        """Return where a model's vectors are, and the mark of the tenant's documents there; None when it has others."""
+        """Return the space of a model's vectors and the tenant's mark there.
+
+        None if the tenant's vectors are elsewhere.
+        """
         whose = self._tenant(tenant)
         return None if whose is None or whose.model != model else (whose.space, whose.store)
 
@@ -159,7 +162,7 @@ class Mirror:
         return _Tenant(tenant, _store(secret), active[0], self.index.space(*active))
 
     def _unseen(self, tenant: str, whose: _Tenant | None, lane_ids: Collection[int] | None) -> list[int]:
-        """Return those of the lanes, by default all, that moved since this process last saw them."""
+        """Return those of the lanes, by default all, that changed since this process last saw them."""
         with self.database.transaction(tenant, "read") as unit:
             lanes = list_lanes(unit) if lane_ids is None else [get_lane(unit, lane_id) for lane_id in lane_ids]
         return [lane.lane_id for lane in lanes if whose is None or not self._is_seen(whose, lane)]
@@ -187,10 +190,10 @@ class Mirror:
         return Standing(len(expected), behind, missing, len(held.keys() - expected.keys()))
 
     def _follow(self, whose: _Tenant, lane_id: int, *, anew: bool = False) -> int:
-        """Bring one lane up to date; gives how many documents were put or taken away.
+        """Bring one lane up to date; return the number of documents written or removed.
 
-        Whoever tells the index something moves the lane's mark afterwards. Where another one moved it first, their news
-        may have been overtaken by ours, which were older: then ours are told again as they are now.
+        The lane's mark is moved after writing. If another process moved it first, its newer data may have been
+        overwritten by ours, so ours is sent again in its current state.
         """
         moved = 0
         again: set[str] = set()
@@ -209,7 +212,7 @@ class Mirror:
         return moved
 
     def _told(self, whose: _Tenant, lane_id: int, again: Collection[str], *, anew: bool) -> _Told | None:
-        """Return what the index is to be told of a lane; None when it is up to date."""
+        """Return the changes to send for a lane; None if it is up to date."""
         with self.database.transaction(whose.name, "read") as unit:
             lane = get_lane(unit, lane_id)
             if not again and not anew and self._is_seen(whose, lane):
@@ -224,7 +227,7 @@ class Mirror:
                 return _Told(lane, mark, found.documents, sorted({*found.ids} - kept), ids, found.whole)
             found = self._everything(unit, lane, whose)
         if mark.stamp == 0 and not found.ids and lane.epoch == 0 and not anew:
-            self._see(whose, lane)  # nothing was ever there
+            self._see(whose, lane)  # the lane was always empty
             return None
         held = {document.id: document for document in whose.space.held(whose.of(lane_id), vectors=anew)}
         right = {document.id: document for document in found.documents}
@@ -244,10 +247,10 @@ class Mirror:
         return Mirrored(documents, ids, whole)
 
     def _marked(self, whose: _Tenant, told: _Told) -> bool:
-        """Move the lane's mark; False when somebody else has meanwhile, so that what was told must be told again.
+        """Move the lane's mark; return False if another process moved it, so that the changes must be sent again.
 
-        While documents wait for their vectors the mark stays where it was, and what follows it is told again. Where
-        nothing was told nobody is waited for: the mark then only spares others a look.
+        While documents wait for their vectors the mark stays, and later changes are sent again. If nothing was sent, a
+        locked database is not waited for: the mark then only saves others a check.
         """
         lane, mark = told.lane, told.mark
         seq = lane.applied_seq if told.whole else mark.seq if mark.epoch == lane.epoch else 0
@@ -256,7 +259,7 @@ class Mirror:
                 with self.database.transaction(whose.name, "derive", patient=not told.nothing) as unit:
                     moved = move_mark(unit, whose.space.id, lane.lane_id, mark, epoch=lane.epoch, seq=seq)
             except StorageError:
-                moved = True  # the next to come tells it again
+                moved = True  # the next caller sends it again
             if not moved and not told.nothing:
                 return False
         if told.whole:
@@ -275,13 +278,13 @@ class Mirror:
         for space in self.index.spaces():
             if whose is None or space.id != whose.space.id:
                 with self.database.transaction(tenant, "derive") as unit:
-                    reset_marks(unit, space.id)  # should the rest fail, it is done again, and filled anew if it is used
+                    reset_marks(unit, space.id)  # repeated if the rest fails; refilled if the space is used again
                 space.clear({"store": [_store(secret)]})
                 with self.database.transaction(tenant, "derive") as unit:
                     drop_marks(unit, space.id)
 
     def _remove_strays(self, whose: _Tenant, known: Sequence[int]) -> int:
-        """Remove documents of lanes that the tenant has not."""
+        """Remove documents of lanes that the tenant does not have."""
         lanes = {str(lane_id) for lane_id in known}
         strays = [one.id for one in whose.space.held(whose.of()) if one.facts.get("lane") not in lanes]
         whose.space.remove(strays)
@@ -289,7 +292,7 @@ class Mirror:
 
 
 def _store(secret: bytes) -> str:
-    """Return the mark of a tenant's documents: no other tenant's, in whatever database, and it tells nothing."""
+    """Return the mark of a tenant's documents: unique across tenants and databases, and opaque."""
     return hashlib.sha256(b"outside index\0" + secret).hexdigest()[:32]
 
 

@@ -1,4 +1,4 @@
-"""Searching claims in an index outside the database: it names candidates, and the database decides everything else."""
+"""Search claims in an external index. The index proposes candidates; the database filters and scores them."""
 
 import threading
 import time
@@ -31,27 +31,27 @@ from phronesis.store.lanes import Lane
 
 ROLE: Final = "index"
 NATIVE: Final = "native"
-"""Who answers when the index outside does not: the database itself."""
+"""Name of the fallback when the external index does not answer: the database itself."""
 
 NO_ENCODER: Final = "index.no_encoder"
-"""Why it is not asked where there are no vectors."""
+"""Reason for not using the index when there are no vectors."""
 
 CLAIMS_EACH: Final = 4
-"""Candidates asked for each result: an item has ten claims at most, and seldom meets a question with more than four."""
+"""Candidates requested per result: an item has at most ten claims, and a query seldom matches more than four."""
 
 FEWEST: Final = 40
-"""Candidates asked for at least, so that what is dropped of them leaves enough."""
+"""Minimum number of candidates requested, so that enough remain after filtering."""
 
 MORE: Final = 4
-"""How many times more are asked for when too few were left; not again where there are no more."""
+"""Factor by which the request grows when too few remained; applied once."""
 
 PAUSE_SECONDS: Final = 10.0
-"""How long an index that was not reached is left alone: searches answer meanwhile without waiting for it."""
+"""Seconds for which an unreachable index is not tried again, so that searches do not wait for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A claim that was found, as the database has it."""
+    """A found claim as the database holds it."""
 
     item: Item
     lane: Lane
@@ -61,7 +61,7 @@ class _Found:
 
 @dataclass(slots=True)
 class MirroredSearch:
-    """A search of claims by an index outside; whatever it cannot answer, and all other searches, ``native`` does."""
+    """Search of claims through an external index; all other searches, and those it cannot answer, use ``native``."""
 
     native: Search
     mirror: Mirror
@@ -93,7 +93,7 @@ class MirroredSearch:
         return replace(answered, degraded=(*answered.degraded, away))
 
     def _answer(self, tenant: str, query: Query) -> SearchResult | None:
-        """Return the result; None where no vector of the question can be had."""
+        """Return the result; None if the query has no vector."""
         with self.database.transaction(tenant, "read") as unit:
             lanes = visible_lanes(unit, query.scope)
             encoder = self._encoder(unit)
@@ -101,7 +101,7 @@ class MirroredSearch:
             return None
         self.mirror.follow(tenant, [lane.lane_id for lane in lanes])
         where = self.mirror.space_of(tenant, encoder.name)
-        if where is None:  # nothing was ever embedded, or all was embedded anew meanwhile
+        if where is None:  # no vectors yet, or all were replaced meanwhile
             return self.native.search(tenant, query)
         space, store = where
         vector = self.embedders.question(encoder, query.text)
@@ -158,9 +158,9 @@ class MirroredSearch:
 
 
 def _true(unit: Unit, lane: Lane, query: Query, ids: Sequence[str], asked: tuple[str, Vector]) -> list[_Found]:
-    """Return the claims among ``ids`` that this lane holds, that may be shown and are as the item has them now.
+    """Return the claims among ``ids`` that this lane holds, that may be shown, and whose text is current.
 
-    How near they are is reckoned from the vectors in the database.
+    Similarity is computed from the vectors in the database.
     """
     shown = {item.id: item for item in eligible_items(unit, lane, query.wanted, {parent_of(one) for one in ids})}
     wanted = set(ids)
@@ -181,7 +181,7 @@ def _cosine(one: Vector, other: Vector) -> float:
 
 
 def _met(claim: _Found, words: Sequence[str], usual: float) -> bool:
-    """Tell whether a further claim of an item met the question: by a word, or nearer than what is found usually is."""
+    """Return whether a further claim of an item matches the query: by a word, or closer than a usual result."""
     return claim.cosine > usual or not set(words).isdisjoint(tokenize(claim.row.text or ""))
 
 

@@ -1,4 +1,4 @@
-"""Which field of work a run is of, by what its output names."""
+"""Select the FACTS builder of a run by the fields that its output names, and the table of all builders."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -11,7 +11,7 @@ _CATALYST: Final = frozenset({"M1", "M2", "atomic_ratio", *MODIFIER})
 
 
 class OwnFacts:
-    """FACTS of each run by its own field: a catalyst's where the output names a metal, ratio or modifier."""
+    """FACTS builder that selects by field: a catalyst's where the output names a metal, ratio or modifier."""
 
     name: Final = "auto"
 
@@ -20,18 +20,18 @@ class OwnFacts:
         return _builder(run.fields()).facts(run, feedback)
 
     def view(self, run: Run, feedback: Feedback) -> FactsView:
-        """Return what tests are computed on."""
+        """Return the values that tests are evaluated on."""
         return _builder(run.fields()).view(run, feedback)
 
     def summary(self, facts: Facts) -> str:
-        """Return the text that candidate claims are searched by."""
+        """Return the text by which candidate claims are searched."""
         return _builder(facts.run_output).summary(facts)
 
 
 BUILDERS: Final[Mapping[str, FactsBuilder]] = {
     builder.name: builder for builder in (OwnFacts(), GenericFacts(), CatalysisFacts())
 }
-"""The builders by the names that the policy calls them by."""
+"""Builders by their names in the policy."""
 
 
 def _builder(fields: Mapping[str, Any]) -> FactsBuilder:

@@ -1,7 +1,7 @@
-"""Reasoning items: blocks of claims, how they are edited, and the verdicts of runs on their claims.
+"""Handlers of reasoning entries: claim blocks and their updates, verdicts of runs, runs and feedback.
 
-What is written is checked before it is recorded, and recorded as what was read of it: a rule that is made stricter
-later never stands in the way of a replay.
+Input is checked before it is recorded, and the parsed form is recorded, so a rule that becomes stricter later never
+breaks a replay.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,14 +38,14 @@ _POLARITY_OF: Final[Mapping[str, Polarity]] = {"support": "support", "contra": "
 
 
 def check_block(content: object, status: object = "active") -> list[Violation]:
-    """Return every rule that a block breaks, in the order of the rules; none when it may be stored."""
+    """Return the violations of a block in the order of the rules; none if it may be stored."""
     if not isinstance(content, str):
         raise InputError(f"content must be a string, not {type(content).__name__}", field="content")
     return gate(content, status)
 
 
 def reasoning_payload(content: object) -> dict[str, Any]:
-    """Return what is recorded of a block, or raise ClaimsRefused with every rule that it breaks."""
+    """Return the payload of a block; ClaimsRefused lists every violation."""
     violations = check_block(content)
     if violations:
         raise ClaimsRefused.of(violations)
@@ -53,7 +53,7 @@ def reasoning_payload(content: object) -> dict[str, Any]:
 
 
 def verdict_payload(run_id: object, judgements: object) -> dict[str, Any]:
-    """Check a run's judgements ``{item_id, claim_id, judgement}``, at most one on a claim."""
+    """Return the payload of a run's judgements ``{item_id, claim_id, judgement}``, at most one per claim."""
     if not isinstance(judgements, Sequence) or isinstance(judgements, str | bytes):
         raise InputError(f"judgements must be a list, not {type(judgements).__name__}", field="judgements")
     checked = [_judgement(member, field=f"judgements[{n}]") for n, member in enumerate(judgements)]
@@ -66,7 +66,7 @@ def verdict_payload(run_id: object, judgements: object) -> dict[str, Any]:
 def record_verdict(
     writer: Writer, call: Call, lane: LaneName | int, *, run_id: str, judgements: Sequence[Mapping[str, Any]]
 ) -> Written:
-    """Record what a run says of claims: support, contra or irrelevant. Repeating it changes nothing."""
+    """Record a run's verdicts on claims: support, contra or irrelevant. Repeating the call changes nothing."""
     return writer.write(
         call.tenant, lane, verb=VERDICT, payload=verdict_payload(run_id, judgements), actor=call.actor,
         idempotency_key=call.idempotency_key, wait=call.wait,
@@ -74,12 +74,12 @@ def record_verdict(
 
 
 def made_id(entry: Entry) -> str:
-    """Return the id of the item that an entry of verb ``reasoning`` makes, before it is interpreted too."""
+    """Return the id of the item that an entry of verb ``reasoning`` creates, known before it is interpreted."""
     return item_id(entry.id, REASONING, "")
 
 
 def apply_reasoning(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
-    """Make the item; its content is the fold's."""
+    """Create the item; the fold sets its content."""
     payload = entry.payload
     if is_erased(payload):
         return Changes()
@@ -102,7 +102,7 @@ def apply_reasoning(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Change
 
 
 def apply_update(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
-    """Take a new block, and what else an update may change with it."""
+    """Replace the block, and other fields that an update may change."""
     payload = entry.payload
     item = None if is_erased(payload) else view.item(payload["item_id"])
     if item is None or is_stale(item, payload, outcomes):
@@ -112,7 +112,7 @@ def apply_update(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
 
 
 def apply_verdict(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
-    """Add a row of evidence for each claim that the run supports or contradicts, unless it has judged it before."""
+    """Add an evidence row for each claim that the run supports or contradicts and has not judged before."""
     payload = entry.payload
     if is_erased(payload):
         return Changes()
@@ -134,7 +134,7 @@ def apply_verdict(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
 
 
 def _may_count(item: Item, claim_id: str, run_id: str) -> bool:
-    """Return whether the item has the claim, and the claim does not name the run in what was written of it."""
+    """Return whether the item has the claim and the claim does not already name the run as written."""
     return any(
         claim.claim_id == claim_id and run_id not in (*claim.support.run_ids, *claim.contra.run_ids)
         for claim in written_block(item.data).claims
@@ -175,10 +175,10 @@ FOLDS: Final[Mapping[str, Fold]] = {REASONING: CLAIMS_FOLD}
 FORMS: Final[Mapping[str, Form]] = {REASONING: Form(UPDATE, reasoning_payload)}
 
 
-# Runs and what came back of them, as items: a run is recorded once, its feedback may be given again.
+# Runs and feedback as items: a run is recorded once; its feedback may be replaced.
 
 RUN: Final = "run"
-"""The kind of item that a run is, and the verb that records one."""
+"""Kind of the item of a run, and the verb that records one."""
 
 FEEDBACK: Final = "run_feedback"
 
@@ -188,10 +188,9 @@ _MEMBERS: Final = ("output", "raw", "trace", "memory_ids", _EXTRA)
 
 
 def run_payload(run: object) -> dict[str, Any]:
-    """Return what is recorded of a run, or raise InputError naming the field.
+    """Return the payload of a run; InputError names the field.
 
-    Members that nothing here knows stand together under ``extra``: whatever they are called, they name nothing of ours.
-    Those that are None count as left out, like all others.
+    Unknown members are grouped under ``extra``, so that they cannot collide with known names. None counts as absent.
     """
     checked = checked_run(run)
     extra = {name: value for name, value in checked.extra.items() if value is not None}
@@ -200,29 +199,29 @@ def run_payload(run: object) -> dict[str, Any]:
 
 
 def recorded_run(payload: Mapping[str, Any]) -> Run:
-    """Return the run that a payload describes."""
+    """Return the run in a payload."""
     known = {name: value for name, value in payload.items() if name != _EXTRA}
     return replace(checked_run(known), extra=payload.get(_EXTRA, {}))
 
 
 def feedback_payload(feedback: object) -> dict[str, Any]:
-    """Return what is recorded of a feedback, or raise InputError naming the field."""
+    """Return the payload of a feedback; InputError names the field."""
     return checked_feedback(feedback).to_json()
 
 
 def run_id_of(entry: Entry) -> str:
-    """Return the id of the run that an entry records: the one given, else one that follows from the entry."""
+    """Return the id of the run that an entry records: the given one, or one derived from the entry."""
     return str(entry.payload.get("run_id") or derived_id("run", entry.id))
 
 
 def find_run(view: LaneView, run_id: str) -> Item | None:
-    """Return the lane's run of this id, archived or not; None when there is none that was not taken back."""
+    """Return the lane's run of this id, archived or not; None if there is none or it was rolled back."""
     found = [item for item in view.find(kinds=(RUN,), run_id=run_id, live=False) if item.ended is None]
     return found[-1] if found else None
 
 
 def run_of(item: Item) -> Run:
-    """Return the run that an item of this kind is."""
+    """Return the run of an item."""
     data = item.data
     return Run(
         run_id=item.run_id or "", output=data.get("output") or {}, raw=data.get("raw") or "", trace=data.get("trace"),
@@ -231,18 +230,18 @@ def run_of(item: Item) -> Run:
 
 
 def feedback_of(item: Item) -> Feedback | None:
-    """Return the feedback of a run's item; None when there is none yet."""
+    """Return the feedback of a run's item, or None."""
     given = item.data.get("feedback")
     return None if given is None else checked_feedback(given)
 
 
 def same_run(item: Item, payload: Mapping[str, Any]) -> bool:
-    """Return whether an item is the run that a payload describes."""
+    """Return whether an item is the run in a payload."""
     return dumps(_run_fields(run_of(item))) == dumps(_run_fields(recorded_run(fit(payload))))
 
 
 def apply_run(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
-    """Make the run's item, unless the lane has a run of its id."""
+    """Create the run's item, unless the lane has a run of its id."""
     payload = entry.payload
     if is_erased(payload):
         return Changes()
@@ -272,7 +271,7 @@ def apply_run(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
 
 
 def apply_feedback(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
-    """Put the feedback beside its run, in the place of one that was given before."""
+    """Set the feedback of a run, replacing an earlier one."""
     payload = entry.payload
     run = None if is_erased(payload) else view.item(payload["item_id"])
     if run is None or run.kind != RUN:
@@ -292,7 +291,7 @@ def _filled(run: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _summary(run: Run) -> str:
-    """Return a run in words, whatever its field of work: the same on every machine, whatever the policy."""
+    """Return a run as text, independent of its field, the machine and the policy."""
     builder = GenericFacts()
     return builder.summary(builder.facts(run, Feedback())) or run.run_id
 

@@ -1,4 +1,4 @@
-"""Which items a learn may judge and update (RB-17): what the run used or cited, and what is found by its FACTS."""
+"""Inputs of a learn: FACTS of runs, proposals by rules, and the candidate items it may judge and update (RB-17)."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
@@ -26,7 +26,7 @@ from phronesis.store.eligible import Wanted
 from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import Lane
 
-# What a run tells: its FACTS as they are written into claims, and the run as tests are computed on.
+# FACTS of runs, as written into claims and as tests evaluate them.
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,25 +37,25 @@ class Telling:
     products: int = TOP_PRODUCTS
 
     def facts(self, item: Item) -> dict[str, Any]:
-        """Return the FACTS of a run as JSON, without the aliases that people wrote into it (RB-05, RB-15)."""
+        """Return the FACTS of a run as JSON, without knowledge-base aliases in its text (RB-05, RB-15)."""
         return self.facts_of(run_of(item), feedback_of(item) or Feedback())
 
     def facts_of(self, run: Run, feedback: Feedback) -> dict[str, Any]:
-        """Return the same of a run and what it came to, recorded or not."""
+        """Return the FACTS of a run and its feedback, recorded or not."""
         return dict(_clean(self._facts(run, feedback).to_json()))
 
     def summary(self, item: Item) -> str:
-        """Return the text that candidates are searched by."""
+        """Return the text by which candidates are searched."""
         return self.builder.summary(self._facts(run_of(item), feedback_of(item) or Feedback()))
 
     def view(self, item: Item) -> FactsView:
-        """Return a run as tests are computed on."""
+        """Return the values that tests are evaluated on."""
         return self.builder.view(run_of(item), feedback_of(item) or Feedback())
 
     def earlier(self, view: LaneView, item: Item, kept: MutableMapping[Any, Any]) -> list[FactsView]:
-        """Return the lane's runs that were recorded before this one and have feedback, oldest first.
+        """Return the lane's runs with feedback that were recorded before this one, oldest first.
 
-        ``kept`` holds those that were read before, by item and version.
+        ``kept`` caches runs by item and version.
         """
         before = view.versions(RUN, before=item)
         unread = [key[0] for key in before if key not in kept]
@@ -76,23 +76,23 @@ def _clean(value: Any) -> Any:
     return [_clean(inner) for inner in value] if isinstance(value, list) else value
 
 
-# What may be written into the bank because of a run: proposals, and those that rules make of people's sentences.
+# Proposals, and the rules that derive them from the text of a feedback.
 
 RULES: Final = "learn-rules/1"
-"""Who made what rules made of a run. Rises when they change."""
+"""Version of the rules, recorded with what they make. Raise it when they change."""
 
 MAX_PROPOSED: Final = 5
-"""Items that rules propose of one run."""
+"""Maximum items that rules propose per run."""
 
 MAX_TOPIC: Final = 120
-"""Characters of a topic."""
+"""Maximum characters of a topic."""
 
 Action = Literal["add", "update"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """A block to be stored as a new item, or in the place of what the item ``item_id`` says."""
+    """A block to store as a new item, or in place of the content of ``item_id``."""
 
     action: Action
     content: str
@@ -101,10 +101,10 @@ class Proposal:
 
 
 def propose_by_rules(feedback: Feedback, view: FactsView, known: Iterable[Claim]) -> list[Proposal]:
-    """Propose an item for each sentence of a feedback that states a comparison, of the runs that are made the same way.
+    """Return a proposed item for each sentence of a feedback that states a comparison of runs made the same way.
 
-    None for what a claim of ``known`` says already. The claim is a hypothesis about runs of the same M1, M2 and
-    modifier, as far as the sentence does not say which it means.
+    A sentence that a claim of ``known`` already states gives none. The claim is a hypothesis about runs of the same M1,
+    M2 and modifier, unless the sentence says otherwise.
     """
     said = {_folded(claim) for claim in known}
     proposals: list[Proposal] = []
@@ -156,35 +156,35 @@ def _folded(claim: Claim) -> tuple[str, ...]:
 
 
 MAX_CANDIDATES: Final = 24
-"""Items that a learn looks at (RB-17)."""
+"""Maximum items that a learn examines (RB-17)."""
 
 SEARCHED: Final = 1_000_000
-"""Characters of a run's raw text in which citations are looked for, and as many of its output and trace."""
+"""Maximum characters of a run's raw text searched for citations, and the same of its output and trace."""
 
 _UUID: Final = r"([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})"
 _CITED: Final = re.compile(f"mem:{_UUID}")
 _NAMED: Final = re.compile(f"(?<![0-9a-fA-F-]){_UUID}(?![0-9a-fA-F-])")
 
 _TOOL_MEMBERS: Final = ("tool", "tool_name", "name", "action", "function")
-"""Members by which a step of a trace says which tool it called: its name, or a mapping with its ``name``."""
+"""Members of a trace's step that name the called tool, as a text or a mapping with ``name``."""
 
 _READS: Final = re.compile(r"(?<![a-zA-Z0-9])mem_(?:get|search)(?![a-zA-Z0-9_])")
-"""The tools that read memories, alone or behind the name of a server."""
+"""Tools that read memories, with or without a server's prefix."""
 
 _TOOL_NAME: Final = 200
-"""Characters of a tool's name."""
+"""Maximum characters of a tool's name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """How candidates are chosen: at most ``cap`` items, of which a search gives ``top`` at most."""
+    """Selects candidates: at most ``cap`` items, of which a search gives at most ``top``."""
 
     search: Search
     cap: int = MAX_CANDIDATES
     top: int = MAX_CANDIDATES
 
     def found(self, tenant: str, lane: Lane, summary: str) -> list[str]:
-        """Return the items whose claims are nearest to a run's FACTS, best first."""
+        """Return the items whose claims are most similar to a run's FACTS, best first."""
         text = storable(summary).strip()
         if not text or self.top == 0 or lane.name is None:
             return []
@@ -195,10 +195,10 @@ class Candidates:
     def chosen(
         self, view: LaneView, used: Iterable[str], found: Sequence[str], *, entry: Entry
     ) -> tuple[list[Item], dict[str, str]]:
-        """Return the candidates in order, and how each came in: ``used`` or ``found``.
+        """Return the candidates in order, and for each whether it was ``used`` or ``found``.
 
-        Those of another lane are none: a learn writes to its own alone. Nor are those that were recorded later than
-        ``entry``, or by the learn itself: it may be prepared anew. They are as they stood before it.
+        Excluded are items of other lanes, since a learn writes to its own only, and items recorded after ``entry`` or
+        by the learn itself, since it may be prepared again. Items are as they were before the learn.
         """
         ways: dict[str, str] = dict.fromkeys(used, "used")
         for item_id in found:
@@ -212,9 +212,10 @@ class Candidates:
 
 
 def used_ids(run: Run, read: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the ids of the memories that a run lists, cites in its text, output or trace, or was shown, each once.
+    """Return the ids of memories that a run lists, cites in its text, output or trace, or was shown, each once.
 
-    It was shown what it read here, and what the steps of its trace that call ``mem_get`` or ``mem_search`` name.
+    Shown are the memories it read through this store, and those in steps of its trace that call ``mem_get`` or
+    ``mem_search``.
     """
     said = run.fields().get("memory_ids")
     listed: list[Any] = [*run.memory_ids, *(said if isinstance(said, list) else ())]
@@ -227,12 +228,12 @@ def used_ids(run: Run, read: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _texts(value: Any, *, of_read: bool = False) -> Iterator[tuple[str, bool]]:
-    """Return every text of a run's output or trace, and whether it is of a step that read memories."""
+    """Yield every text of a run's output or trace, and whether its step read memories."""
     if isinstance(value, str):
         yield value, of_read
     elif isinstance(value, Mapping):
         inside = of_read or _reads(value)
-        for name in sorted(value):  # as the log has them, whoever gave the run
+        for name in sorted(value):  # sorted, as in the log
             yield from _texts(value[name], of_read=inside)
     elif isinstance(value, Sequence):
         for one in value:
@@ -240,7 +241,7 @@ def _texts(value: Any, *, of_read: bool = False) -> Iterator[tuple[str, bool]]:
 
 
 def _reads(step: Mapping[str, Any]) -> bool:
-    """Return whether a mapping is a call of a tool that reads memories, or what it gave."""
+    """Return whether a mapping is a call of a tool that reads memories, or its result."""
     for member in _TOOL_MEMBERS:
         said = step.get(member)
         name = said.get("name") if isinstance(said, Mapping) else said
@@ -255,7 +256,7 @@ def _first(texts: Iterable[tuple[str, bool]], characters: int) -> Iterator[tuple
         if left <= 0:
             return
         yield text[:left], of_read
-        left -= len(text) + 1  # so that very many empty ones come to an end too
+        left -= len(text) + 1  # so that empty texts count against the limit too
 
 
 def _ids(listed: Iterable[Any]) -> Iterator[str]:
@@ -263,4 +264,4 @@ def _ids(listed: Iterable[Any]) -> Iterator[str]:
         try:
             yield parse_id(one, field="memory_ids")
         except InputError:
-            continue  # a memory of another system: nothing here knows it
+            continue  # an id of another system

@@ -1,4 +1,4 @@
-"""What a model is shown of a run and of the bank: data between fences, each item with a number of its own."""
+"""What a model sees and answers in a learn: fenced data with numbered items, and the schema of the answer."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,22 +18,22 @@ from phronesis.reasoning.laws.records import MEMBERS, Claim, ReasoningBlock
 from phronesis.reasoning.learn_candidates import MAX_PROPOSED, MAX_TOPIC
 
 MAX_SHOWN: Final = 30_000
-"""Characters of candidates that are shown, the first that fit. A claim that is not shown is judged by rules alone."""
+"""Maximum characters of candidates shown, the first that fit. A claim that is not shown is judged by rules alone."""
 
 MAX_CLASSES: Final = 240
-"""Claims that are shown: 24 items of 10. A list of 2,000 is more than llama.cpp makes a grammar of."""
+"""Maximum claims shown: 24 items of 10. llama.cpp cannot make a grammar of a list of 2,000."""
 
 MAX_TEXT: Final = 600
 MAX_LISTED: Final = 200
-"""Characters shown of what a claim infers and constrains; and of each condition, each limitation and the topic."""
+"""Maximum characters shown of a claim's inference and constraint, and of each condition, limitation and topic."""
 
 SHOWN_OF_LIST: Final = 3
-"""Conditions shown of a claim, and limitations: so that the longest item still fits."""
+"""Maximum conditions and limitations shown per claim, so that the longest item still fits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """The data of one question: ``ids`` are the items by their numbers, ``facts`` the FACTS as text."""
+    """The data of one prompt: ``ids`` maps numbers to items, ``facts`` is the text of the FACTS."""
 
     data: str
     ids: Sequence[str]
@@ -41,7 +41,7 @@ class Shown:
 
 
 def shown(entry_id: str, facts: Mapping[str, Any], known: Mapping[str, ReasoningBlock]) -> Shown:
-    """Show FACTS and as many items as fit."""
+    """Return a prompt's data: FACTS and as many items as fit."""
     told = _json(facts)
     texts: dict[str, str] = {}
     room, claims = MAX_SHOWN, MAX_CLASSES
@@ -58,7 +58,7 @@ def shown(entry_id: str, facts: Mapping[str, Any], known: Mapping[str, Reasoning
 
 
 def shown_to_rewrite(entry_id: str, block: ReasoningBlock, violations: Iterable[Violation]) -> str:
-    """Show the words of a block's claims, and the rules that they break."""
+    """Return a prompt's data for a repair: the text of a block's claims, and the rules that they break."""
     texts = [_json(words_of(claim)) for claim in block.claims]
     broken = [f"{one.rule}: {one.message}" for one in violations]
     boundary = choose_boundary(entry_id, [block.topic, *texts, *broken])
@@ -68,23 +68,23 @@ def shown_to_rewrite(entry_id: str, block: ReasoningBlock, violations: Iterable[
 
 
 def words_of(claim: Claim) -> dict[str, Any]:
-    """Return what a claim says in words."""
+    """Return the texts of a claim."""
     return {"inference": claim.inference, "constraint": claim.constraint, "conditions": list(claim.conditions),
             "limitations": list(claim.limitations)}  # fmt: skip
 
 
 def in_short(text: str) -> str:
-    """Return what is shown of an inference or a constraint."""
+    """Return an inference or constraint cut to its shown length."""
     return excerpt(text, MAX_TEXT)
 
 
 def listed_in_short(text: str) -> str:
-    """Return what is shown of a condition or a limitation."""
+    """Return a condition or limitation cut to its shown length."""
     return excerpt(text, MAX_LISTED)
 
 
 def stands_in(quote: str, facts: Mapping[str, Any], told: str) -> bool:
-    """Return whether words stand in FACTS, without regard to case and spaces: as they were shown, or as they are."""
+    """Return whether a quote occurs in FACTS, in the shown or stored form, ignoring case and spaces."""
     wanted = _folded(quote)
     return wanted in _folded(told) or any(wanted in _folded(text) for text in _texts(facts))
 
@@ -118,15 +118,15 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(inner)
 
 
-# The form of what a model answers about a run: classes of claims, proposals, and claims put right in form.
+# Schema of the model's answer: classes of claims, proposals, and claims repaired in form.
 
 MAX_SAID: Final = 300
-"""Characters of a quotation, and of a reason."""
+"""Maximum characters of a quote, and of a reason."""
 
 _CODES_OWN: Final = frozenset(MEMBERS) - {
     "claim_id", "status", "inference", "constraint", "conditions", "limitations",
 }  # fmt: skip
-"""The members of a claim that no model writes: FACTS, counts, the test, and leave for a positive constraint."""
+"""Members of a claim that code writes, never a model: FACTS, counts, the test, permission for a positive constraint."""
 
 _Said = Annotated[str, pydantic.Field(max_length=MAX_SAID)]
 _Inference = Annotated[str, pydantic.Field(max_length=1_200)]
@@ -205,7 +205,7 @@ class Rewritten(Form):
 
 
 class LearnAsker(Protocol):
-    """Who can be asked about a run (``models.asker.Asker``)."""
+    """A model that can be asked about a run (``models.asker.Asker``)."""
 
     @property
     def name(self) -> str:
@@ -213,5 +213,5 @@ class LearnAsker(Protocol):
         ...
 
     def ask(self, tenant: str, task: Task[Any]) -> Answer[Any]:
-        """Return an answer of the task's form, or why there is none."""
+        """Return an answer in the task's schema, or why there is none."""
         ...

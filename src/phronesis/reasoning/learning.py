@@ -1,9 +1,9 @@
-"""The verb ``learn``: what a run says of the bank's claims, in one entry that can be taken back whole (RB-17 … RB-20).
+"""The handler of ``learn``: judge the bank's claims by a run, in one entry that can be rolled back (RB-17 to RB-20).
 
-Preparing assembles FACTS, gathers candidates, perhaps asks a model, sifts proposals and weighs claims; all of it
-stands in outcomes, so that a replay asks nobody. Applying adds a row of evidence for each claim on which the run bears,
-at most one of a run; counts and statuses are the fold's. A conclusion that falls gains a limitation; a claim that is
-plainly wrong, by two runs at least, leaves the block.
+prepare assembles FACTS, selects candidates, optionally asks a model, filters proposals and judges claims; all of it is
+recorded in outcomes, so that a replay calls no model. apply adds an evidence row for each claim that the run supports
+or contradicts, at most one per run; the fold computes counts and statuses. A demoted conclusion gains a limitation; a
+claim refuted by at least two runs is deleted from its block.
 """
 
 import threading
@@ -36,20 +36,20 @@ from phronesis.reasoning.llm_verdicts import Classes, Question, Taught, classes_
 from phronesis.reasoning.proposal_filter import Rewrite, Sieve, Taken, by_form
 from phronesis.store.lane_view import LaneView
 
-# What learns worked out of a lane and need again: runs as tests see them, and what claims' words compare.
+# Cache of values per lane: runs as tests evaluate them, and tests parsed from claims' text.
 
 MAX_LANES: Final = 8
-"""Lanes of which something is kept, those used last."""
+"""Maximum lanes in the cache, the most recently used."""
 
 MAX_KEPT: Final = 50_000
-"""Entries kept of a lane, about a kilobyte each; when there are more, all are worked out anew."""
+"""Maximum cached values per lane, about a kilobyte each; beyond it the lane's cache is cleared."""
 
 
 @dataclass(slots=True)
 class Kept:
-    """Values by lane, as long as its epoch stands: an erasure or a rebuild makes it forget. Thread-safe.
+    """A cache of values by lane, valid for one epoch: an erasure or a rebuild clears it. Thread-safe.
 
-    A value must follow from its key alone, within an epoch.
+    Within an epoch a value must depend on its key alone.
     """
 
     lanes: int = MAX_LANES
@@ -58,7 +58,7 @@ class Kept:
     _kept: "OrderedDict[tuple[str, int], tuple[int, dict[Any, Any]]]" = field(default_factory=OrderedDict)
 
     def of(self, view: LaneView) -> dict[Any, Any]:
-        """Return what is kept of a lane, for the caller to read and to add to."""
+        """Return the cache of a lane, to read and to extend."""
         name, epoch = (view.unit.tenant, view.lane_id), view.lane.epoch
         with self._lock:
             known = self._kept.pop(name, None)
@@ -77,15 +77,15 @@ VERDICTS: Final = "verdicts"
 PROPOSED: Final = "proposed"
 DROPPED: Final = "dropped"
 REFUSED: Final = "refused"
-"""The roles of a learn's outcomes: one of FACTS, one of candidates, and one for each item, proposal or refused class.
+"""Roles of a learn's outcomes: one of FACTS, one of candidates, and one for each item, proposal or refused class.
 
-Those of the model that was asked stand in `teaching`.
+The roles of a model's answers are in `llm_verdicts`.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Candidacy:
-    """The candidates of a learn by id, in order, and how each came in: ``used`` or ``found``."""
+    """The candidates of a learn by id, in order, and for each whether it was ``used`` or ``found``."""
 
     items: Mapping[str, Item]
     ways: Mapping[str, str]
@@ -93,7 +93,7 @@ class Candidacy:
 
 @dataclass(frozen=True, slots=True)
 class Learning:
-    """Prepares learns: by rules, or with the model that ``asker`` gives for a reference (None: that of the role)."""
+    """Prepares learns, by rules or with the model that ``asker`` gives for a reference (None: that of the role)."""
 
     telling: Telling
     candidates: Candidates
@@ -101,7 +101,7 @@ class Learning:
     kept: Kept = field(default_factory=Kept)
 
     def __call__(self, bench: Bench, entry: Entry) -> Sequence[Outcome]:
-        """Return what applying needs: FACTS, candidates, proposals taken and dropped, and a verdict on every claim."""
+        """Return the outcomes: FACTS, candidates, accepted and dropped proposals, and a verdict on every claim."""
         payload = entry.payload
         with bench.view() as view:
             lane, item = view.lane, view.item(payload["item_id"])
@@ -110,7 +110,7 @@ class Learning:
             [run] = items_before(view, [item], entry)
             used = self._used(view, entry, run)
             seen = self._seen(view, entry, used, ())
-        # What the run used comes first: where that is enough, nothing more is sought or read.
+        # Items the run used come first; if they suffice, no search is made.
         if len(seen.items) < self.candidates.cap:
             found = self.candidates.found(bench.tenant, lane, self.telling.summary(run))
             with bench.view() as view:
@@ -124,7 +124,7 @@ class Learning:
         return outcomes if taught is None else [*outcomes, *taught.outcomes]
 
     def _used(self, view: LaneView, entry: Entry, run: Item) -> list[str]:
-        """Return what the run used, and what an earlier learn of it made."""
+        """Return the ids that the run used, and those that an earlier learn of it created."""
         made = [edge.from_id for edge in view.edges_to([run.id], "derived_from") if edge.from_kind == "item"]
         return [*used_ids(run_of(run), entry.payload.get("read", ())), *sorted(made)]
 
@@ -133,13 +133,13 @@ class Learning:
         return Candidacy({item.id: item for item in chosen}, ways)
 
     def _taught(self, bench: Bench, run: Item, question: Question) -> Taught | None:
-        """Ask the model, if one is to be asked. A run without feedback bears on nothing: there is nothing to ask."""
+        """Ask the model, if one is configured. A run without feedback gives no verdicts, so nothing is asked."""
         if feedback_of(run) is None:
             return None
         reference = question.entry.payload.get("model")
         try:
             asker = self.asker(reference)
-        except InputError:  # the policy has changed since
+        except InputError:  # the policy changed since
             return unknown_model(str(reference))
         if asker is None:
             return None
@@ -191,7 +191,7 @@ class Learning:
     def _limit(
         self, view: LaneView, scales: Scales, item: Item | None, block: ReasoningBlock, rows: Sequence[dict[str, Any]]
     ) -> None:
-        """Note, for each claim that the run contradicts and that may fall by it, the limitation that it then gains."""
+        """Add to each claim that the run contradicts and may demote the limitation that it then gains."""
         claims = {claim.claim_id: claim for claim in block.claims}
         for row in rows if item is not None else ():
             claim = claims.get(row["claim_id"])
@@ -208,7 +208,7 @@ class Learning:
 
 
 def _new(scales: Scales, block: ReasoningBlock, before: ReasoningBlock | None) -> list[dict[str, Any]]:
-    """Weigh the claims of a proposal that are new. Those that are there are weighed as they are."""
+    """Judge the new claims of a proposal. Existing claims are judged as they are."""
     there = {claim.claim_id for claim in before.claims} if before is not None else set()
     return [
         {"claim_id": claim.claim_id, "verdict": scales.weigh(claim), "by": BY_RULE}
@@ -217,7 +217,7 @@ def _new(scales: Scales, block: ReasoningBlock, before: ReasoningBlock | None) -
 
 
 def _rewrite(lesson: Taught | None) -> Rewrite:
-    """Return the rewrite of form: the model's where it made one, else that of rules."""
+    """Return the repair of form: the model's where it made one, else that of rules."""
     if lesson is None:
         return by_form
 
@@ -233,7 +233,7 @@ def _taken(one: Taken) -> dict[str, Any]:
 
 
 def apply_learn(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
-    """Store what was taken, count what the run says, and note what it contradicts."""
+    """Store accepted proposals, add evidence, and add limitations to demoted claims."""
     payload = entry.payload
     run = None if is_erased(payload) else view.item(payload["item_id"])
     if run is None or run.kind != RUN or run.run_id is None:
@@ -284,24 +284,24 @@ def _made(view: LaneView, entry: Entry, run: Item, proposed: Mapping[str, Any]) 
 
 
 def handlers(prepare: Prepare | None) -> tuple[Handler, ...]:
-    """Return the handler of ``learn``, prepared so."""
+    """Return the handler of ``learn`` with this prepare."""
     return (Handler(verb=LEARN, apply=apply_learn, prepare=prepare),)
 
 
-# What a learn would propose of a run that nobody recorded yet: for those who want to know beforehand.
+# Dry run: what a learn would propose for a run that is not recorded yet.
 
 
 class Foretold(NamedTuple):
-    """How many proposals of the rules would pass the gate, and how many would not."""
+    """Numbers of the rules' proposals that would pass the gate and that would not."""
 
     added: int
     dropped: int
 
 
 def foretell(telling: Telling, run: Run, feedback: Feedback) -> Foretold:
-    """Count what rules propose of a run's feedback, sifted by the gate and the run's own FACTS.
+    """Count the proposals of rules for a run's feedback, filtered by the gate and the run's own FACTS.
 
-    What the bank says already is not looked at, and no model is asked.
+    The bank is not read, and no model is asked.
     """
     view = telling.builder.view(run, feedback)
     scales = Scales(view, has_feedback=True, read_earlier=tuple)

@@ -1,7 +1,7 @@
-"""Asking a model about a run, once: classes of claims, and proposals; and once more for the form of a refused one.
+"""Ask a model about a run: verdicts on claims and proposals in one call, and a second call to reword a refused one.
 
-What it says is recorded whole, so that a replay asks nobody. Where it gives nothing that can be used, the rules do all
-of it, and an outcome ``degraded`` says so.
+Its answers are recorded whole, so that a replay calls no model. Where they are unusable, the rules do all of it, and an
+outcome ``degraded`` records that. The verdicts are merged with those of arithmetic.
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,23 +37,23 @@ from phronesis.reasoning.proposal_filter import ORDER, OUTSIDE, block_of_proposa
 ROLE: Final = "learn"
 ASKED: Final = "asked"
 ANSWERS: Final = "answer"
-"""The roles of outcomes: which model was asked and about which items, and what it said."""
+"""Roles of outcomes: the model asked and the items shown, and its answers."""
 
 PROMPT_VERSION: Final = "learn/1"
-"""Rises when ``prompts/learn.md`` or ``prompts/learn_rewrite.md`` changes: it stands with every outcome."""
+"""Version of ``prompts/learn.md`` and ``prompts/learn_rewrite.md``, recorded with every outcome."""
 
 REPAIR: Final = "claims-repair/1"
-"""What puts the form right where no model does."""
+"""Name of the repair by rules, where no model does it."""
 
 _WORDING: Final = frozenset({KB_ALIAS, NEXT_STEP, POSITIVE_CONSTRAINT})
-"""The rules that another wording can keep. Eleven claims, or a claim that says nothing, stay so in any words."""
+"""Rules that another wording can satisfy. Eleven claims, or an empty claim, cannot be fixed by wording."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A run as a model is asked about it: FACTS, and the candidates as they stand.
+    """The data of a question about a run: FACTS, and the current candidates.
 
-    ``used`` are, by item, the ids of claims that a new claim must not have.
+    ``used`` are, by item, the ids that a new claim must not have.
     """
 
     entry: Entry
@@ -65,10 +65,10 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Taught:
-    """What a model said of a run. Without an answer ``answered`` is false, and rules are to do the work.
+    """A model's answer about a run. If ``answered`` is false, rules take over.
 
-    ``rewrites`` are, by the text of a block, the same block put right in form; ``ids`` the items by the numbers under
-    which they were shown, ``told`` the FACTS as they were.
+    ``rewrites`` maps the text of a block to the same block in valid form; ``ids`` are the items by the numbers under
+    which they were shown, ``told`` the FACTS as shown.
     """
 
     model: str
@@ -82,17 +82,17 @@ class Taught:
 
     @property
     def made_by(self) -> str:
-        """Gateway, model and the version of what it was asked."""
+        """Gateway, model and prompt version."""
         return f"{self.model} {PROMPT_VERSION}"
 
 
 def unknown_model(reference: str) -> Taught:
-    """Return what comes of a model whose gateway is no longer there: nothing, and it is said."""
+    """Return the result for a model whose gateway no longer exists: no answer, recorded as degraded."""
     return Taught(model=reference, outcomes=[_degraded(reference, ModelUnavailable.code, RULES, 0)])
 
 
 def teach(asker: LearnAsker, tenant: str, question: Question) -> Taught:
-    """Ask about a run. It raises nothing that a model or server causes; no transaction may be open meanwhile."""
+    """Ask about a run. Errors of models and servers are not raised; no transaction may be open during the call."""
     seen = shown(question.entry.id, question.facts, question.known)
     answer: Answer[Lesson] = asker.ask(tenant, Task(prompt("learn"), seen.data, Lesson))
     body = {"model": asker.name, "shown": list(seen.ids), "left_out": len(question.known) - len(seen.ids)}
@@ -121,7 +121,7 @@ def _proposal(model: str, one: ProposedItem, question: Question, ids: Sequence[s
 
 @dataclass(frozen=True, slots=True)
 class _Asking:
-    """A model that is asked again about the form of its proposals; what it says is added to ``outcomes``."""
+    """A model that can be asked again about the form of its proposals; its answers are added to ``outcomes``."""
 
     asker: LearnAsker
     tenant: str
@@ -129,7 +129,10 @@ class _Asking:
     outcomes: list[Outcome]
 
     def put_right(self, made: Proposal, block: ReasoningBlock) -> str | None:
-        """Ask once for another wording of a block that its wording alone keeps out; None where none is lawful."""
+        """Ask once for another wording of a block refused for its wording alone.
+
+        Return it, or None if it is still invalid.
+        """
         violations = gate(made.content)
         outside = made.action == "update" and made.item_id is None
         if outside or not violations or not _WORDING.issuperset(one.rule for one in violations):
@@ -168,7 +171,7 @@ def _count(outcomes: Sequence[Outcome], role: str) -> int:
     return sum(one.role == role for one in outcomes)
 
 
-# How a run bears on claims, put together: arithmetic where a test decides, else what a model said and showed (RB-18).
+# Merging verdicts: arithmetic where a test decides, else the model's verdict with its evidence (RB-18).
 
 UNKNOWN: Final = "unknown_claim"
 TWICE: Final = "classed_twice"
@@ -177,19 +180,19 @@ OWN_RUN: Final = "own_run"
 OVERRULED: Final = "decided_by_rule"
 NOT_WRONG: Final = "not_plainly_wrong"
 REWORDED: Final = "worded_anew"
-"""Rules of this place."""
+"""Rules of this module."""
 
 
 @dataclass(slots=True)
 class Classes:
-    """Classes that a model gave, by item and claim, and those that do not count."""
+    """A model's verdicts by item and claim, and those that do not count."""
 
     model: str = ""
     given: dict[tuple[str, str], ClaimClass] = field(default_factory=dict)
     refused: list[dict[str, Any]] = field(default_factory=list)
 
     def row(self, scales: Scales, item_id: str, claim: Claim) -> dict[str, Any]:
-        """Return what is recorded of the run's bearing on a claim."""
+        """Return the recorded row of the run's verdict on a claim."""
         verdict = scales.weigh(claim)
         row: dict[str, Any] = {"claim_id": claim.claim_id, "verdict": verdict, "by": BY_RULE}
         one = self.given.get((item_id, claim.claim_id))
@@ -208,7 +211,7 @@ class Classes:
         return row
 
     def refuse(self, item_id: str | None, claim_id: str, said: str, rule: str, reason: str) -> None:
-        """Note something that a model said and that does not count."""
+        """Record a verdict of the model that does not count."""
         self.refused.append({"item_id": item_id, "claim_id": claim_id, "said": said, "rule": rule, "reason": reason})
 
     def spare_reworded(
@@ -217,7 +220,7 @@ class Classes:
         known: Mapping[str, ReasoningBlock],
         blocks: Mapping[str, ReasoningBlock],
     ) -> None:
-        """Take back the deletion of claims that the same learn words anew: what was wrong is no longer said."""
+        """Cancel the deletion of claims that the same learn rewords: the refuted statement is gone already."""
         for item_id, rows in bearing.items():
             before, after = _words(known[item_id]), _words(blocks[item_id])
             for row in rows:
@@ -235,9 +238,9 @@ class Classes:
 
 
 def against(claim: Claim, verdict: str, run_id: str) -> int:
-    """Return how many runs contradict a claim once this one is counted; 0 where this one is not among them.
+    """Return the number of runs that contradict a claim with this one; 0 if this one is not among them.
 
-    ``claim`` is as it stands; a run counts by its first verdict.
+    ``claim`` is in its current state; a run counts by its first verdict.
     """
     if run_id in claim.contra.run_ids:
         return claim.contra.count
@@ -245,7 +248,7 @@ def against(claim: Claim, verdict: str, run_id: str) -> int:
 
 
 def may_go(claim: Claim, rows: Sequence[Mapping[str, Any]], run_id: str) -> bool:
-    """Return whether enough runs contradict a claim for it to be deleted; ``rows`` are those of its item."""
+    """Return whether enough runs contradict a claim for its deletion; ``rows`` are those of its item."""
     verdict = next((row["verdict"] for row in rows if row["claim_id"] == claim.claim_id), "irrelevant")
     return against(claim, verdict, run_id) >= DEMOTION_CONTRA
 
@@ -255,7 +258,7 @@ def _words(block: ReasoningBlock) -> dict[str, dict[str, Any]]:
 
 
 def classes_of(taught: Taught, facts: Mapping[str, Any], known: Mapping[str, ReasoningBlock]) -> Classes:
-    """Part the classes that may count from those of claims that were not shown, or that nothing shows."""
+    """Separate the verdicts that may count from those on claims not shown, or without evidence."""
     classes = Classes(taught.model)
     for one in taught.classes:
         claim_id = fit(one.claim_id)

@@ -1,8 +1,9 @@
-"""The verb ``migrate``: one old memory becomes claims, in one entry that ``rollback`` takes back (RB-23).
+"""The handler of ``migrate``, and `Migrator`.
 
-The memory is an item of the lane, or stands in the payload, where it came from a file: then it is kept as an item too,
-archived from the start. Preparing rewrites it; applying makes the items of claims, archives the old one and joins them:
-an edge ``supersedes``, and a source that quotes the old text whole. A memory that cannot be rewritten changes nothing.
+One old memory becomes claims, in one entry that can be rolled back (RB-23). The memory is an item of the lane, or is in
+the payload if it came from a file; then it is also stored as an item, archived from the start. prepare rewrites it;
+apply creates the items of claims, archives the old one and joins them by an edge ``supersedes`` and a source that
+quotes the old text whole. A memory that cannot be rewritten changes nothing.
 """
 
 import difflib
@@ -47,7 +48,7 @@ MIGRATE: Final = "migrate"
 WRITTEN_ROLE: Final = "rewritten"
 TAKEN_OUT: Final = "taken_out"
 REFUSED: Final = "refused"
-"""The roles of outcomes: one for each block, what was taken out, and why a memory stays as it is."""
+"""Roles of outcomes: one for each block, the statements left out, and why a memory stays unchanged."""
 
 SOURCE_TYPE: Final = "migration"
 REASON: Final = "rewritten as claims"
@@ -56,17 +57,17 @@ _TITLES: Final = ("title", "topic")
 
 @dataclass(frozen=True, slots=True)
 class Rewriter:
-    """Rewrites old memories: by a model where there is one, and by rules where it gives nothing fit."""
+    """Rewrites old memories, by a model if there is one, and by rules where it gives nothing valid."""
 
     asker: MemoryAsker | None = None
 
     @property
     def how(self) -> str:
-        """Who rewrites, in which version: what a refusal depends on."""
+        """The model or rules, with version; a refusal depends on it."""
         return RULES if self.asker is None else f"{self.asker.name} {PROMPT_VERSION} {RULES}"
 
     def rewrite(self, tenant: str, old: OldMemory) -> tuple[Rewriting, list[Outcome]]:
-        """Return what a memory becomes, and the outcomes that say what a model said."""
+        """Return the rewriting of a memory, and the outcomes with the model's answers."""
         asked = None if self.asker is None else ask(self.asker, tenant, old)
         said = [] if asked is None else list(asked.outcomes)
         if asked is not None and asked.made is not None:
@@ -74,7 +75,7 @@ class Rewriter:
         return rewrite_by_rules(old), said
 
     def __call__(self, bench: Bench, entry: Entry) -> Sequence[Outcome]:
-        """Prepare an entry: nothing where the item that it names is gone."""
+        """Prepare an entry; return nothing if the item that it names is gone."""
         with bench.view() as view:
             item = view.item(entry.payload["item_id"]) if "item_id" in entry.payload else None
         if item is None and "content" not in entry.payload:
@@ -100,7 +101,7 @@ class Rewriter:
 
 
 def memory_of(payload: Mapping[str, Any], item: Item | None, *, entry_id: str) -> OldMemory:
-    """Return the memory that an entry is about: an item of the lane, or the one in its payload."""
+    """Return the memory of an entry: an item of the lane, or the one in its payload."""
     if item is None:
         origin = payload.get("source_ref") or citation(old_id(entry_id))
         return OldMemory(
@@ -115,12 +116,12 @@ def memory_of(payload: Mapping[str, Any], item: Item | None, *, entry_id: str) -
 
 
 def old_id(entry_id: str) -> str:
-    """Return the id of the item that keeps the old text of an entry whose memory came from a file."""
+    """Return the id of the item that stores the old text of an entry whose memory came from a file."""
     return item_id(entry_id, "old memory", "")
 
 
 def apply_migrate(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
-    """Make the items of claims and put the old memory away; nothing when there are none, or it is away already."""
+    """Create the items of claims and archive the old memory; no changes if there are none or it is archived already."""
     payload = entry.payload
     prepared = outcomes.get(WRITTEN_ROLE, ())
     if is_erased(payload) or not prepared:
@@ -141,7 +142,7 @@ def apply_migrate(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
 
 
 def _old(view: LaneView, entry: Entry) -> Item:
-    """The old memory of a file, as the item that keeps its text."""
+    """Return the item that stores the text of an old memory from a file."""
     payload = entry.payload
     at = parse_moment(payload["occurred_at"], field="occurred_at") if "occurred_at" in payload else entry.recorded_at
     kind = payload.get("kind", "procedure")
@@ -177,18 +178,18 @@ def _quoted(entry: Entry, item: Item, old: Item) -> EvidenceRow:
 
 
 def handlers(prepare: Prepare | None) -> tuple[Handler, ...]:
-    """Return the handler of ``migrate``, prepared so."""
+    """Return the handler of ``migrate`` with this prepare."""
     return (Handler(verb=MIGRATE, apply=apply_migrate, prepare=prepare),)
 
 
-# Migrating memory by memory: an entry each, under a key of its own, so that a call that was killed goes on.
+# Migration, one entry per memory with its own idempotency key, so that an interrupted call can continue.
 
 _DIFF_CONTEXT: Final = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """An old memory on its way: how it is told of, its words, where its entry goes and what that says."""
+    """An old memory to migrate: its citation, its text, and the lane and payload of its entry."""
 
     name: str
     text: str
@@ -199,26 +200,29 @@ class Source:
 
     @classmethod
     def of_item(cls, item: Item, lane: LaneName | int, scope: str | None) -> "Source":
-        """Return an item of a lane; of another version it is another source, so that what was taken back comes anew."""
+        """Return the source for an item.
+
+        Another version is another source, so a rolled-back migration can be repeated.
+        """
         payload = {"item_id": item.id} | ({} if scope is None else {"scope": scope})
         return cls(item.citation, item.content, lane, payload, f"{item.id}:{item.version}", item)
 
     @classmethod
     def of_row(cls, row: OldRow, lane: LaneName) -> "Source":
-        """Return a row of a file."""
+        """Return the source for a row of a file."""
         return cls(row.name, str(row.payload["content"]), lane, row.payload, f"{lane}\n{row.natural_key}")
 
 
 @dataclass(frozen=True, slots=True)
 class Migrator:
-    """Rewrites old memories, or shows what it would make of them."""
+    """Migrates old memories, or previews the result."""
 
     database: Database
     writer: Writer
     rewriter: Rewriter
 
     def preview(self, tenant: str, source: Source) -> MigratedSource:
-        """Return what would become of a memory. A model is asked, and nothing is written."""
+        """Return what a memory would become. A model may be asked; nothing is written."""
         made, said = self.rewriter.rewrite(tenant, memory_of(source.payload, source.item, entry_id=""))
         return self._told(
             source, "refused" if made.violations else "would_migrate",
@@ -228,10 +232,10 @@ class Migrator:
         )  # fmt: skip
 
     def migrate(self, call: Call, source: Source) -> MigratedSource:
-        """Record the migration of a memory and give what came of it; again the same where it was done before.
+        """Record the migration of a memory and return its result; a repeated call returns the same.
 
-        One that was refused is tried again when somebody else rewrites now: another model, newer rules. One whose words
-        were erased since stays so.
+        A refused memory is tried again when the rewriter has changed: another model, newer rules. A memory whose text
+        was erased since is not.
         """
         try:
             return self._migrated(call, source)
@@ -242,7 +246,7 @@ class Migrator:
         key = derived_id(MIGRATE, source.key)
         try:
             found, how = self._outcome(call, source, self._write(call, source, key))
-        except IdempotencyConflict as conflict:  # the same memory, told of otherwise
+        except IdempotencyConflict as conflict:  # the same memory with different arguments
             found, how = self._earlier(call, source, str(conflict.details["entry_id"])), None
         if found.status == "refused" and how != self.rewriter.how:
             anew = derived_id(key, self.rewriter.how, dumps(source.payload))
@@ -261,7 +265,7 @@ class Migrator:
         )  # fmt: skip
 
     def _outcome(self, call: Call, source: Source, written: Written) -> tuple[MigratedSource, str | None]:
-        """Return what came of an entry, and of a refused one who refused it."""
+        """Return the result of an entry and, for a refused one, the rewriter that refused it."""
         entry = written.entry
         if written.pending:
             return MigratedSource(source.name, "pending", entry_id=entry.id), None
@@ -293,7 +297,7 @@ class Migrator:
 
 
 def _diff(source: Source, blocks: Sequence[str]) -> str:
-    """Return the old text and the new blocks as a unified diff; nothing where nothing would be written."""
+    """Return the old text and the new blocks as a unified diff; empty where nothing would be written."""
     if not blocks:
         return ""
     after = [line for block in blocks for line in block.split("\n")]

@@ -1,6 +1,6 @@
-"""What a statement of an old memory is, told by its words: English and Chinese patterns, every gap in them bounded.
+"""Classify a statement of an old memory by English and Chinese patterns, in which every gap is bounded.
 
-They look at one statement, folded in nothing: what they find is quoted as it was written.
+They match the statement as written, without folding, so that matches can be quoted.
 """
 
 import re
@@ -10,7 +10,7 @@ from typing import Final
 from phronesis.reasoning.laws.facts import excerpt
 
 MAX_LOOKED_AT: Final = 600
-"""Characters of a statement that patterns look at: a longer one is kept, and is an inference."""
+"""Maximum characters of a statement that patterns examine; a longer one is kept as an inference."""
 
 _NEGATED = (
     r"(?:use|add|heat|exceed|run|store|mix|apply|choose|select|set|let|raise|lower|increase|reduce|keep|leave|calcine|go"
@@ -108,21 +108,21 @@ _LOOSE: Final = re.compile(r"\s{1,8}(?=[,.;:!?，。；：！？、)）])|(?<=[(
 
 
 def is_chinese(text: str) -> bool:
-    """Return whether a text holds a Chinese character."""
+    """Return whether a text contains a Chinese character."""
     return _HAN.search(text) is not None
 
 
 def tidied(text: str) -> str:
-    """Return a text from which aliases were taken without the brackets and gaps that they leave."""
+    """Return a text from which aliases were removed, without leftover brackets and gaps."""
     plain = " ".join(_LOOSE.sub("", _EMPTY_BRACKETS.sub("", text)).split()).strip(" ,，;；、")
     citing = _CITING.match(plain)
     return plain if citing is None else plain[citing.end() :]
 
 
 def to_avoid(text: str, *, under: bool = False) -> str | None:
-    """Return what a statement says to avoid, without the reason; None when it says nothing of the kind.
+    """Return what a statement says to avoid, without the reason, or None.
 
-    ``under`` a heading that says so, the whole statement is it.
+    ``under`` a heading of that kind, it is the whole statement.
     """
     looked = text[:MAX_LOOKED_AT]
     found = _AVOID_EN.fullmatch(looked) or _AVOIDED_EN.fullmatch(looked) or _AVOID_ZH.fullmatch(looked)
@@ -137,42 +137,42 @@ def to_avoid(text: str, *, under: bool = False) -> str | None:
 
 
 def is_standing_advice(text: str) -> bool:
-    """Return whether an order is how things are done ("Use 0.1 M KHCO3"), and not what to try next."""
+    """Return whether an order is general practice ("Use 0.1 M KHCO3"), not a next step."""
     looked = text[:MAX_LOOKED_AT]
     return _STANDING.match(looked) is not None and _AHEAD.search(looked) is None
 
 
 def leading_condition(text: str) -> str | None:
-    """Return the condition that a statement begins with, as it is written; None when it begins with none."""
+    """Return the condition at the start of a statement as written, or None."""
     found = _LEADING_EN.match(text[:MAX_LOOKED_AT]) or _LEADING_ZH.match(text[:MAX_LOOKED_AT])
     return None if found is None else found["when"].strip()
 
 
 def is_condition(text: str) -> bool:
-    """Return whether a whole statement says only when others hold."""
+    """Return whether the whole statement is a condition of others."""
     return _CONDITION.match(text[:MAX_LOOKED_AT]) is not None
 
 
 def is_limitation(text: str) -> bool:
-    """Return whether a whole statement says only how far others were shown."""
+    """Return whether the whole statement is a limitation of others."""
     return _LIMITATION.search(text[:MAX_LOOKED_AT]) is not None
 
 
 def runs_named(text: str, known: Sequence[str]) -> list[str]:
-    """Return the runs that a statement names, by the word "run" or by an id that is known to be one's."""
+    """Return the runs that a statement names, by the word "run" or by a known run id."""
     looked = text[:MAX_LOOKED_AT]
     named = [one for found in _RUNS.finditer(looked) for one in _ONE_ID.findall(found["ids"])]
     return list(dict.fromkeys([one.strip(".-_") for one in named] + [one for one in known if _stands(one, looked)]))
 
 
 def is_result(text: str) -> bool:
-    """Return whether a statement says what was, and supposes nothing."""
+    """Return whether a statement reports a result and contains no supposition."""
     looked = text[:MAX_LOOKED_AT]
     return _RESULT.search(looked) is not None and _HEDGE.search(looked) is None
 
 
 def reported(text: str) -> str:
-    """Return an advice as what it is in a bank: something that an earlier memory said."""
+    """Return advice rephrased as a report of an earlier memory."""
     if is_chinese(text):
         return f"早先的记忆写道：「{text.translate(str.maketrans('「」『』“”', '‘’‘’‘’'))}」"
     plain = text.translate(str.maketrans('“”"', "'''"))
@@ -180,7 +180,7 @@ def reported(text: str) -> str:
 
 
 def _stands(run_id: str, text: str) -> bool:
-    """Return whether an id stands in a text as a word of its own."""
+    """Return whether an id occurs in a text as a whole word."""
     at = text.find(run_id)
     while at >= 0:
         around = text[max(0, at - 1) : at] + text[at + len(run_id) : at + len(run_id) + 1]

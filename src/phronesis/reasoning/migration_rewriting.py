@@ -1,8 +1,8 @@
-"""An old memory as blocks of claims, by rules: what is said of it, and what may not stand in a bank taken out (RB-23).
+"""Rewrite an old memory as blocks of claims, by rules or by a model, and drop what the bank must not hold (RB-23).
 
-A statement becomes a claim with its own words as inference; one that says what to avoid has a constraint ``avoid[…]``
-too. Whatever is made is judged by the gate of every write; where a claim breaks a rule that no rule here knows to mend,
-the memory is refused whole.
+By rules, a statement becomes a claim with its own words as inference; one that says what to avoid also gets a
+constraint ``avoid[…]``. Every result passes the gate of ordinary writes; where a claim breaks a rule that cannot be
+repaired here, the whole memory is refused.
 """
 
 import re
@@ -41,25 +41,25 @@ from phronesis.reasoning.laws.records import HEADER, Claim, ReasoningBlock, Take
 from phronesis.reasoning.migration_sources import Statement, read_statements, says_something
 
 RULES: Final = "migrate-rules/1"
-"""Who rewrote what rules rewrote. Rises when they change."""
+"""Version of the rewriting rules. Raise it when they change."""
 
 MAX_TEXT: Final = 100_000
-"""Characters of an old memory that is rewritten: 25 pages. A longer text is a document."""
+"""Maximum characters of an old memory that is rewritten: 25 pages. A longer text is a document."""
 
 MAX_TOPIC: Final = 80
-"""Characters of a topic that code takes from the text."""
+"""Maximum characters of a topic derived from the text."""
 
 ORDER: Final = "instruction"
 NO_CLAIM: Final = "no_claim"
 TOO_LONG: Final = "too_long"
 QUESTION: Final = "question"
 REPEATED: Final = "repeated"
-"""Reasons of this place, beside the rules of the gate."""
+"""Reasons of this module, in addition to the rules of the gate."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OldMemory:
-    """A memory in free text. ``origin`` names it (``mem:…``, a file's id); ``run_ids`` are known to be its runs."""
+    """A memory in free text. ``origin`` names it (``mem:…``, a file's id); ``run_ids`` are its known runs."""
 
     text: str
     origin: str
@@ -70,7 +70,7 @@ class OldMemory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rewriting:
-    """What a memory would become, or why it stays as it is (``violations``)."""
+    """The blocks a memory would become, or why it stays as it is (``violations``)."""
 
     made_by: str
     blocks: Sequence[ReasoningBlock] = ()
@@ -80,7 +80,7 @@ class Rewriting:
 
 @dataclass(slots=True)
 class _Making:
-    """The claims of a memory while they are made."""
+    """The claims of a memory under construction."""
 
     old: OldMemory
     claims: list[Claim] = field(default_factory=list)
@@ -90,7 +90,7 @@ class _Making:
 
 
 def rewrite_by_rules(old: OldMemory) -> Rewriting:
-    """Return what the rules make of a memory."""
+    """Return the rewriting of a memory by rules."""
     refused = refusal_of(old.text)
     if refused is not None:
         return Rewriting(made_by=RULES, violations=[refused])
@@ -105,7 +105,7 @@ def rewrite_by_rules(old: OldMemory) -> Rewriting:
 
 
 def _as_it_is(old: OldMemory) -> Rewriting:
-    """Return a memory that is a block of claims already, put right in form where that is all it lacks."""
+    """Return the rewriting of a memory that is a block of claims already, repaired in form if that suffices."""
     violations, text = gate(old.text), old.text
     repaired = repair(text) if violations else None
     if repaired is not None:
@@ -115,7 +115,7 @@ def _as_it_is(old: OldMemory) -> Rewriting:
 
 
 def refusal_of(text: str) -> Violation | None:
-    """Return why a text is not even read: it is too long, or an order to a model."""
+    """Return why a text is not examined at all (too long, or an order to a model), or None."""
     if len(text) > MAX_TEXT:
         return Violation(rule=TOO_LONG, message=f"{len(text):,} characters; at most {MAX_TEXT:,} are rewritten")
     order = find_order(text)
@@ -125,7 +125,7 @@ def refusal_of(text: str) -> Violation | None:
 def lawful(
     old: OldMemory, title: str, claims: Sequence[Claim], *, made_by: str, taken_out: Sequence[TakenOut] = ()
 ) -> Rewriting:
-    """Return the blocks of these claims, ten a block, each numbered anew, or every rule that one of them breaks."""
+    """Return the blocks of these claims, ten per block and renumbered, or the violations of all of them."""
     if not claims:
         message = "nothing in it can be written as a claim: it holds instructions, questions or names of one run alone"
         return Rewriting(made_by=made_by, taken_out=taken_out, violations=[Violation(rule=NO_CLAIM, message=message)])
@@ -144,9 +144,9 @@ def lawful(
 
 
 def facts_of(old: OldMemory, text: str) -> tuple[Mapping[str, Any], bool]:
-    """Return the FACTS of a statement, and whether it states the result of a run that is named.
+    """Return the FACTS of a statement, and whether it states the result of a named run.
 
-    Where no run is known, the memory itself stands in the place of one: ``migrated:<origin>``.
+    Where no run is known, the memory itself serves as one: ``migrated:<origin>``.
     """
     named = [run for run in migration_patterns.runs_named(text, old.run_ids) if _is_id(run)]
     runs = named or [run for run in old.run_ids if _is_id(run)] or [f"migrated:{old.origin}"]
@@ -154,7 +154,7 @@ def facts_of(old: OldMemory, text: str) -> tuple[Mapping[str, Any], bool]:
 
 
 def topic_of(old: OldMemory, title: str, claims: Sequence[Claim]) -> str:
-    """Return a topic that the gate lets pass: the title, the first words that are claimed, or the memory's name."""
+    """Return a topic that the gate accepts: the title, the first words of a claim, or the memory's name."""
     first = core_sentence(claims[0].inference or claims[0].constraint)
     for text in (title, first):
         topic = excerpt(" ".join(migration_patterns.tidied(without_aliases(text)).split()), MAX_TOPIC)
@@ -164,7 +164,7 @@ def topic_of(old: OldMemory, title: str, claims: Sequence[Claim]) -> str:
 
 
 def _take(making: _Making, statement: Statement) -> None:
-    """Take one statement up: as a claim, as a condition or limitation of others, or out."""
+    """Add one statement: as a claim, as a condition or limitation of others, or to the statements left out."""
     text = without_aliases(statement.text)
     if text != statement.text:
         making.taken_out.append(TakenOut(KB_ALIAS, statement.text))
@@ -234,7 +234,7 @@ def _everywhere(claim: Claim, shared: Mapping[str, Sequence[str]]) -> Claim:
 
 
 def _lawful_pieces(making: _Making, text: str) -> Iterator[str]:
-    """Return what stands under a heading of conditions or limitations, without what orders something."""
+    """Yield the text under a heading of conditions or limitations, without orders."""
     if broken(NEXT_STEP, unquoted(fold(text)), "conditions") is not None:
         making.taken_out.append(TakenOut(NEXT_STEP, text))
     else:
@@ -253,20 +253,20 @@ def _is_id(text: str) -> bool:
     return True
 
 
-# An old memory as claims by a model: it words them, code gives FACTS, ids and counts, and the gate decides.
+# Rewriting by a model: it words the claims; code supplies FACTS, ids and counts, and the gate decides.
 
 ROLE: Final = "migrate"
 ANSWERS: Final = "migrate_answer"
-"""The role of outcomes that hold what the model said."""
+"""Role of outcomes that hold the model's answers."""
 
 PROMPT_VERSION: Final = "migrate/1"
-"""Rises when ``prompts/migrate.md`` changes: it stands with every outcome."""
+"""Version of ``prompts/migrate.md``, recorded with every outcome."""
 
 MADE_UP: Final = "not_in_the_memory"
-"""The rule that a number of a claim must stand in the memory that it was made of."""
+"""Rule that a number in a claim must occur in the source memory."""
 
 MAX_SHOWN: Final = 12_000
-"""Characters of a memory that a model is shown. A longer one is left to the rules, which take it whole."""
+"""Maximum characters of a memory shown to a model. A longer one is left to the rules."""
 
 _NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
 
@@ -296,7 +296,7 @@ class RewrittenMemory(pydantic.BaseModel):
 
 
 class MemoryAsker(Protocol):
-    """Who can be asked for claims (``models.asker.Asker``)."""
+    """A model that can be asked for claims (``models.asker.Asker``)."""
 
     @property
     def name(self) -> str:
@@ -310,14 +310,14 @@ class MemoryAsker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What asking came to: a rewriting, or None and why; and the outcomes that say what the model said."""
+    """The result of asking: a rewriting, or None and the reason; and the outcomes with the answers."""
 
     made: Rewriting | None
     outcomes: Sequence[Outcome]
 
 
 def ask(asker: MemoryAsker, tenant: str, old: OldMemory) -> Asked:
-    """Ask for the claims of a memory. None made: the model gave nothing that may be written."""
+    """Ask a model for the claims of a memory. The rewriting is None if it gave nothing valid."""
     if len(old.text) > MAX_SHOWN or refusal_of(old.text) is not None:
         return Asked(None, ())
     boundary = choose_boundary(old.origin, [old.text, old.title])
@@ -353,7 +353,7 @@ def _checked_claim(old: OldMemory, one: ProposedClaim) -> Claim:
 
 
 def _made_up(old: OldMemory, made: Rewriting) -> list[Violation]:
-    """Return what no gate sees: numbers that the memory does not hold, and orders to a model."""
+    """Return violations that the gate cannot see: numbers absent from the memory, and orders to a model."""
     known = set(_NUMBER.findall(f"{old.title} {old.text}"))
     out = []
     for block in made.blocks:

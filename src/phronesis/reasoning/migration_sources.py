@@ -1,4 +1,7 @@
-"""Where old memories come from: items of a lane, and rows of a file, each checked before anything is written."""
+"""Sources of a migration: items of a lane, or rows of a file, checked before any write.
+
+And the parser of their text.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,14 +23,14 @@ from phronesis.store.lanes import find_lane
 MIGRATED_KINDS: Final = (
     "message", "fact", "episodic", "profile", "preference", "task", "decision", "event", "intention", "procedure",
 )  # fmt: skip
-"""Kinds whose words are free text. The others are made by engines, in forms of their own."""
+"""Kinds whose content is free text. The others are created by engines in their own formats."""
 
 MARKED: Final[Mapping[str, Any]] = {"metadata.kind": "reasoning"}
-"""What is migrated where a caller says nothing: items that were stored as reasoning before there were claims."""
+"""Default filter of items to migrate: those stored as reasoning before claims existed."""
 
 MAX_ROWS: Final = 1_000_000
 _MAX_NAME: Final = 200
-"""Characters of an old id: it becomes part of the name of a run that stands for it."""
+"""Maximum characters of an old id: it becomes part of the name of a run that represents it."""
 
 _TEXTS: Final = ("content", "memory", "text")
 _IDS: Final = ("id", "mem_id", "memory_id")
@@ -36,19 +39,19 @@ _KNOWN: Final = frozenset({*_TEXTS, *_IDS, "title", "metadata", "created_at", "r
 
 @dataclass(frozen=True, slots=True)
 class OldRow:
-    """An old memory of a file: how it is told of, and the payload of its entry."""
+    """An old memory of a file: its citation, and the payload of its entry."""
 
     name: str
     payload: Mapping[str, Any]
 
     @property
     def natural_key(self) -> str:
-        """What makes it itself: its id and its words. The same row again is the same memory."""
+        """The identity of the memory: its id and its text. The same row again is the same memory."""
         return digest([self.payload["source_ref"], self.payload["content"]])
 
 
 def rows_of(memories: Iterable[object], *, scope: str | None, now: datetime) -> list[OldRow]:
-    """Check the rows of a file, all before the first is written; InputError names the one that is wrong."""
+    """Return the checked rows of a file, before any is written; InputError names the invalid one."""
     if isinstance(memories, str | bytes | Mapping):
         raise InputError("memories must be a list of texts or mappings, not one of them", field="memories")
     rows = [_row(member, n, scope, now) for n, member in enumerate(memories, start=1)]
@@ -58,7 +61,7 @@ def rows_of(memories: Iterable[object], *, scope: str | None, now: datetime) -> 
 
 
 def held(unit: Unit, name: LaneName, wanted: Wanted) -> list[Item]:
-    """Return the items of one lane that are wanted, oldest first."""
+    """Return the selected items of one lane, oldest first."""
     lane = find_lane(unit, name)
     found = [] if lane is None else items_before(unit, lane, wanted, None, limit=None)
     return found[::-1]
@@ -110,10 +113,10 @@ def _runs(row: Mapping[str, Any], known: Mapping[str, Any], field: str) -> Seque
     return list(dict.fromkeys(check_id(run, field=field) for run in found if run is not None))
 
 
-# A free text taken apart: its title, and its statements with the headings that they stand under.
+# Parsing free text into a title and statements under their headings.
 
 Label = Literal["title", "conditions", "limitations", "avoid", "next", "neutral"]
-"""What a heading says of what stands under it."""
+"""What a heading means for the statements under it."""
 
 _WORDS: Final[dict[Label, str]] = {
     "title": r"title|topic|subject|标题|主题|题目",
@@ -144,7 +147,7 @@ _SAID: Final = re.compile(rf"[{UNSPACED}]|[^\W_].{{0,40}}[^\W_]", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One sentence, or one member of a list, without its full stop; what heading it stands under, None for none."""
+    """One sentence or list item without its full stop, and the label of its heading, or None."""
 
     text: str
     label: Label | None = None
@@ -152,14 +155,14 @@ class Statement:
 
 @dataclass(slots=True)
 class Told:
-    """What a text says. ``title`` is empty where it names none."""
+    """The parsed text. ``title`` is empty where there is none."""
 
     title: str = ""
     statements: list[Statement] = field(default_factory=list)
 
 
 def read_statements(text: str) -> Told:
-    """Return a text's title and statements, in their order."""
+    """Return a text's title and statements in order."""
     told = Told()
     under: Label | None = None
     for raw in text.splitlines():
@@ -182,13 +185,13 @@ def read_statements(text: str) -> Told:
 
 
 def _statement(sentence: str, under: Label | None) -> Statement:
-    """Return a sentence without the number or label that it begins with in the middle of a line."""
+    """Return a sentence without a leading number or label."""
     label, text = _labelled(_unbulleted(sentence))
     return Statement(text, label) if label is not None and text else Statement(_unbulleted(sentence), under)
 
 
 def says_something(text: str) -> bool:
-    """Return whether a text has two letters or digits at least, or a Chinese character."""
+    """Return whether a text has at least two letters or digits, or a Chinese character."""
     return _SAID.search(text) is not None
 
 
@@ -198,7 +201,7 @@ def _unbulleted(line: str) -> str:
 
 
 def _labelled(line: str, *, loose: bool = False) -> tuple[Label | None, str]:
-    """Return the label that a line begins with and the rest of it; ``loose``: no colon need stand behind it."""
+    """Return the label at the start of a line and the rest; with ``loose`` no colon is needed."""
     found = _LABELLED.fullmatch(line)
     name, rest = (found[1], found[2]) if found is not None else (line, "")
     for label, words in _LABELS.items():

@@ -1,7 +1,7 @@
-"""Proposals on their way into the bank: candidates alone are updated, the gate decides, code writes the FACTS.
+"""Filter proposals before they enter the bank: only candidates are updated, the gate decides, code writes the FACTS.
 
-Whoever made a proposal, rules or a model, it goes through here (RB-15, RB-16, RB-17). What is dropped is told, with
-every rule that it breaks.
+Proposals of rules and of models both pass through here (RB-15, RB-16, RB-17). A dropped proposal is reported with every
+rule that it breaks.
 """
 
 import re
@@ -34,10 +34,10 @@ from phronesis.reasoning.learn_prompt import (
     listed_in_short,
 )
 
-# Blocks made of a model's fields: what it words is taken over, everything else stays code's own.
+# Blocks built from a model's fields: only wording is taken from the model; code sets the rest.
 
 SLACK: Final = 20
-"""Characters by which a text that was put right may be longer than before: ``avoid[…]`` around a constraint."""
+"""Characters by which a repaired text may grow: for ``avoid[…]`` around a constraint."""
 
 _NUMBER: Final = re.compile(r"\d+")
 _OURS: Final = re.compile(r"c(\d{1,6})")
@@ -46,11 +46,10 @@ _OURS: Final = re.compile(r"c(\d{1,6})")
 def block_of_proposal(
     one: ProposedItem, current: ReasoningBlock | None, run_id: str, used: Iterable[str] = ()
 ) -> ReasoningBlock:
-    """Return the block that a proposal means; of an update (``current``) all claims that it does not name stay.
+    """Return the block of a proposal; an update (``current``) keeps all claims that it does not name.
 
-    A claim that is new gets an id that neither a claim nor a verdict has (``used``): those on another claim would count
-    for it. One that the item has already is no new one. A test stays with its claim, unless new words state a
-    comparison themselves.
+    A new claim gets an id that neither a claim nor a verdict has (``used``), since old verdicts would count for it. A
+    claim that the item has already is not new. A test stays with its claim, unless new text states a comparison.
     """
     claims = {claim.claim_id: claim for claim in current.claims} if current is not None else {}
     free = _first_free([*claims, *used])
@@ -70,11 +69,10 @@ def block_of_proposal(
 
 
 def rewritten_block(block: ReasoningBlock, answer: Rewritten, broken: Iterable[str | None]) -> ReasoningBlock | None:
-    """Return a block with the texts that were put right, of claims in ``broken`` alone.
+    """Return a block with the rewritten texts of the claims in ``broken`` only.
 
-    None where more than form is new.
-
-    A rewrite brings no number that the claim did not hold, and no text that is longer by more than `SLACK`.
+    None if more than the form changed: a rewrite may add no number that the claim did not contain, and no text may grow
+    by more than `SLACK`.
     """
     wrong = set(broken)
     given = {one.n: one for one in answer.claims}
@@ -91,14 +89,14 @@ def rewritten_block(block: ReasoningBlock, answer: Rewritten, broken: Iterable[s
 
 
 def folded_words(claim: Claim) -> tuple[str, ...]:
-    """Return what a claim says and where it holds, as it is compared with others."""
+    """Return the statement and conditions of a claim, folded for comparison."""
     return tuple(folded_name(text) for text in (claim.inference, claim.constraint, *claim.conditions))
 
 
 def _worded(claim: Claim, said: ProposedClaim | RewrittenClaim) -> Claim:
     inference = fit(said.inference).strip()
     constraint = fit(said.constraint).strip()
-    same = constraint == claim.constraint  # leave for a positive constraint is for the one that it was given for
+    same = constraint == claim.constraint  # permission for a positive constraint covers only that constraint
     restated = inference != claim.inference and read_comparison(inference) is not None
     return replace(
         claim,
@@ -113,7 +111,7 @@ def _worded(claim: Claim, said: ProposedClaim | RewrittenClaim) -> Claim:
 
 
 def _whole(claim: Claim, said: ProposedClaim) -> ProposedClaim:
-    """Return what was said with the texts that stand for longer ones, or for more of them, than the model was shown."""
+    """Return a proposed claim with texts that were abbreviated for the model restored to full length."""
     texts = {in_short(text): text for text in (claim.inference, claim.constraint)}
     given = {name: texts.get(getattr(said, name), getattr(said, name)) for name in ("inference", "constraint")}
     lists: dict[str, list[str]] = {}
@@ -145,7 +143,7 @@ def _first_free(ids: Iterable[str]) -> int:
 
 
 MAX_KEPT: Final = 4_000
-"""Characters that are kept of a dropped proposal."""
+"""Maximum characters kept of a dropped proposal."""
 
 OUTSIDE: Final = "outside_candidates"
 AGAINST: Final = "facts_disagree"
@@ -153,15 +151,15 @@ ORDER: Final = "instruction"
 TWICE: Final = "proposed_twice"
 KNOWN: Final = "said_already"
 LEFT_OUT: Final = "claim_left_out"
-"""Rules of this place, beside those of the gate."""
+"""Rules of this module, in addition to those of the gate."""
 
 Rewrite = Callable[[str, Sequence[Violation]], str | None]
-"""Puts a refused block right in form, once; None where it cannot."""
+"""A function that repairs the form of a refused block once; None where it cannot."""
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A proposal that may be stored: the item it is of, and the block with its FACTS."""
+    """An accepted proposal: its item, and the block with its FACTS."""
 
     proposal: Proposal
     item_id: str
@@ -170,13 +168,13 @@ class Taken:
 
 @dataclass(frozen=True, slots=True)
 class DroppedProposal:
-    """A proposal that may not, and why."""
+    """A dropped proposal, and why."""
 
     proposal: Proposal
     violations: Sequence[Violation]
 
     def to_json(self) -> dict[str, Any]:
-        """Return what is kept of it."""
+        """Return the recorded form."""
         return {
             "action": self.proposal.action, "item_id": self.proposal.item_id,
             "content": excerpt(self.proposal.content, MAX_KEPT), "made_by": self.proposal.made_by,
@@ -186,16 +184,16 @@ class DroppedProposal:
 
 
 def by_form(content: str, _violations: Sequence[Violation]) -> str | None:
-    """Put a block right by rules that change no meaning."""
+    """Return a block repaired by rules that do not change its meaning."""
     repaired = repair(content)
     return None if repaired is None else repaired.text
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sieve:
-    """Sifts the proposals of the learn ``entry_id``. ``facts`` are the run's; ``agree`` whether they allow a claim.
+    """Filters the proposals of the learn ``entry_id``. ``facts`` are the run's; ``agree`` tests a claim against them.
 
-    ``may_go`` tells whether a claim of a candidate may be left out of its block: whether enough runs contradict it.
+    ``may_go`` returns whether a claim of a candidate may be left out of its block: whether enough runs contradict it.
     """
 
     entry_id: str
@@ -206,7 +204,7 @@ class Sieve:
     may_go: Callable[[str, Claim], bool] = lambda _item_id, _claim: False
 
     def sift(self, proposals: Iterable[Proposal]) -> tuple[list[Taken], list[DroppedProposal]]:
-        """Part what may be stored from what may not."""
+        """Separate proposals that may be stored from the others."""
         taken: dict[str, Taken] = {}
         dropped: list[DroppedProposal] = []
         for proposal in proposals:
@@ -221,7 +219,7 @@ class Sieve:
         return list(taken.values()), dropped
 
     def _lawful(self, proposal: Proposal) -> tuple[ReasoningBlock | None, list[Violation]]:
-        """Return the block with its FACTS; None and why where it may not be stored."""
+        """Return the block with its FACTS; None and the violations if it may not be stored."""
         current = None
         if proposal.action == "update":
             if proposal.item_id is None or proposal.item_id not in self.candidates:
@@ -254,9 +252,9 @@ class Sieve:
         return found if order is None else [*found, Violation(rule=ORDER, message=f"reads like an order: {order.rule}")]
 
     def _missed(self, proposal: Proposal, block: ReasoningBlock, current: ReasoningBlock | None) -> Iterator[Violation]:
-        """Return the claims that an update leaves out without the right to.
+        """Yield a violation for each claim that an update leaves out without permission.
 
-        Forgetting one must not delete it (RB-19).
+        An omission must not delete a claim (RB-19).
         """
         there = {claim.claim_id for claim in block.claims}
         for claim in current.claims if current is not None else ():
@@ -270,14 +268,14 @@ class Sieve:
         return frozenset(folded_words(claim) for block in blocks for claim in block.claims)
 
     def _with_facts(self, block: ReasoningBlock, current: ReasoningBlock | None) -> ReasoningBlock:
-        """Return the block with FACTS, status and counts as code knows them, whatever the proposal put there."""
+        """Return the block with FACTS, status and counts set by code, whatever the proposal contained."""
         before = {claim.claim_id: claim for claim in current.claims} if current is not None else {}
         claims = tuple(self._claim(claim, before.get(claim.claim_id)) for claim in block.claims)
         return replace(block, claims=claims)
 
     def _claim(self, claim: Claim, before: Claim | None) -> Claim:
         if before is None:
-            # A conclusion is earned by runs.
+            # Only verdicts of runs make a claim a conclusion.
             status = "hypothesis" if claim.status == "conclusion" else claim.status
             return replace(claim, facts=self.facts, status=status, support=Tally(), contra=Tally())
         facts = before.facts

@@ -1,4 +1,4 @@
-"""Runs and learns as they are told of: from the log, the lane and what was noted of reads."""
+"""Read runs and the results of learns from the log, the lane and the recorded reads."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ from phronesis.store.usage import WHOLE_ITEM, Use, used_by
 
 @dataclass(frozen=True, slots=True)
 class RunBook:
-    """Reads runs of the lane that a call names, and what learns came to."""
+    """Reads the runs of a lane, and the results of learns."""
 
     database: Database
     telling: Telling
@@ -62,20 +62,20 @@ class RunBook:
             return None if lane is None else find_run(LaneView(unit, lane), run_id)
 
     def need(self, tenant: str, name: LaneName, run_id: str) -> Item:
-        """Return a run's item; NotFound when the lane has none of that id."""
+        """Return a run's item; NotFound if the lane has none of that id."""
         found = self.find(tenant, name, run_id)
         if found is None:
             raise NotFound(f"there is no run {run_id!r:.80} for {name}; record_run makes one", field="run_id")
         return found
 
     def get(self, tenant: str, name: LaneName, run_id: str) -> RunRecord:
-        """Return a run; NotFound when the lane has none of that id."""
+        """Return a run; NotFound if the lane has none of that id."""
         item = self.need(tenant, name, run_id)
         with self.database.transaction(tenant, "read") as unit:
             return self._record(unit, _lane(unit, name), name, item)
 
     def listed(self, tenant: str, name: LaneName, *, limit: int, cursor: str | None = None) -> Page[RunRecord]:
-        """Return a lane's runs that are not archived, newest first: the page after ``cursor``, or the first."""
+        """Return a page of the lane's unarchived runs, newest first: the one after ``cursor``, or the first."""
         asked = Asked({"list": "runs", "lane": str(name)}, limit, cursor)
         with self.database.transaction(tenant, "read") as unit:
             lane = find_lane(unit, name)
@@ -84,7 +84,7 @@ class RunBook:
             return Page(runs, page.next_cursor)
 
     def read_by(self, tenant: str, name: LaneName, run_id: str) -> list[dict[str, Any]]:
-        """Return what a run read as a learn's payload holds it: ids and distances, no words."""
+        """Return what a run read in the form of a learn's payload: ids and distances, no text."""
         with self.database.transaction(tenant, "read") as unit:
             return [
                 {"item_id": item_id, "via": rows[0].via,
@@ -93,7 +93,7 @@ class RunBook:
             ]  # fmt: skip
 
     def behind(self, tenant: str, name: LaneName) -> int | None:
-        """Return a lane's number when it has entries that wait to be interpreted; None when it has none."""
+        """Return a lane's number if it has uninterpreted entries, else None."""
         with self.database.transaction(tenant, "read") as unit:
             lane = find_lane(unit, name)
             return lane.lane_id if lane is not None and lane.applied_seq < lane.head_seq else None
@@ -109,7 +109,7 @@ class RunBook:
             return load_entry(unit, entry_id)
 
     def learned(self, tenant: str, entry_id: str) -> LearnResult:
-        """Return what a learn came to, as it left the lane."""
+        """Return the result of a learn, as of that learn."""
         with self.database.transaction(tenant, "read") as unit:
             entry = load_entry(unit, entry_id)
             outcomes: dict[str, list[Mapping[str, Any]]] = {}
@@ -119,7 +119,7 @@ class RunBook:
             return _result(unit, _Done(entry, outcomes, deltas, {}))
 
     def just_learned(self, tenant: str, entry: Entry, applied: Applied) -> LearnResult:
-        """Return the same of a learn that this call applied: what it read and wrote need not be read again."""
+        """Return the result of a learn applied by this call, without reading again what it read and wrote."""
         settled = applied.settled
         outcomes = {role: [outcome.body for outcome in listed] for role, listed in applied.outcomes.items()}
         deltas = {delta.item_id: delta for delta in settled.deltas}
@@ -162,7 +162,7 @@ def _by_item(uses: Sequence[Use]) -> dict[str, list[Use]]:
 
 
 def _uses(unit: Unit, name: LaneName, run_id: str) -> tuple[MemoryUse, ...]:
-    """Return what a run read, each claim with its words as they stand now: what was shown is kept without words."""
+    """Return what a run read, each claim with its current text: reads are recorded without text."""
     by_item = _by_item(used_by(unit, name, run_id))
     words = _claims_of(unit, by_item)
     return tuple(
@@ -176,7 +176,7 @@ def _uses(unit: Unit, name: LaneName, run_id: str) -> tuple[MemoryUse, ...]:
 
 
 def _claims_of(unit: Unit, item_ids: Mapping[str, Any]) -> dict[tuple[str, str], str]:
-    """Return what the claims of items say in short, whatever lane of the tenant they are in."""
+    """Return short texts of the claims of items, in any lane of the tenant."""
     out: dict[tuple[str, str], str] = {}
     for item in _read_anywhere(unit, item_ids):
         for claim in written_block(item.data).claims:
@@ -185,7 +185,7 @@ def _claims_of(unit: Unit, item_ids: Mapping[str, Any]) -> dict[tuple[str, str],
 
 
 def _read_anywhere(unit: Unit, item_ids: Mapping[str, Any]) -> list[Item]:
-    """Return reasoning items by id, of whatever lane of the tenant."""
+    """Return reasoning items by id, from any lane of the tenant."""
     out = []
     for item_id in item_ids:
         try:
@@ -197,7 +197,7 @@ def _read_anywhere(unit: Unit, item_ids: Mapping[str, Any]) -> list[Item]:
 
 @dataclass(frozen=True, slots=True)
 class _Done:
-    """A learn with its outcomes by role, its deltas by item, and items that are known to be as it left them."""
+    """A learn with its outcomes by role, its deltas by item, and items known to be as it left them."""
 
     entry: Entry
     outcomes: Mapping[str, Sequence[Mapping[str, Any]]]
@@ -238,13 +238,13 @@ def _result(unit: Unit, done: _Done) -> LearnResult:
 
 
 def _judged(item: Item, claim: Mapping[str, Any], before: Mapping[str, Any], run_id: str) -> Judged:
-    """Tell of a claim; ``before`` is where the item's claims stood when the learn came to it."""
+    """Return the verdict on a claim; ``before`` holds the states of the item's claims before the learn."""
     claim_id = claim["claim_id"]
     after = status_of(item, claim_id)
     deleted = None if after else claim.get("delete", "left out")
     standing = (item.data.get("standing") or {}).get(claim_id) or before.get(claim_id) or {}
     support, contra = (dict(standing.get(name) or {}) for name in ("support", "contra"))
-    if deleted is not None and run_id not in contra.get("run_ids", ()):  # it left with the count of this run
+    if deleted is not None and run_id not in contra.get("run_ids", ()):  # it was deleted when this run was counted
         contra = {"count": int(contra.get("count", 0)) + 1, "run_ids": [*contra.get("run_ids", ()), run_id]}
     counted: Judgement | None = None
     if run_id in support.get("run_ids", ()):
@@ -260,7 +260,7 @@ def _judged(item: Item, claim: Mapping[str, Any], before: Mapping[str, Any], run
 
 
 def _last_that_did(unit: Unit, lane: Lane, entry: Entry) -> str | None:
-    """Return the last learn of the run, up to this one, that changed something."""
+    """Return the last learn of the run, up to this one, that changed something, or None."""
     run = read_items(unit, lane, [entry.payload.get("item_id", "")]).values()
     for item in run:
         for entry_id in reversed(_learns(unit, lane, item)):

@@ -1,1 +1,1 @@
-"""User traits: what reflection derives from memories, with evidence, decay and contradiction."""
+"""User traits: derived from memories by reflection, with evidence, decay and contradiction."""

@@ -1,4 +1,7 @@
-"""Step 4: behaviours begin with three memories, and what is there is reinforced (requirements NM-05, NM-06)."""
+"""Reflection step 4 (NM-05, NM-06).
+
+New behaviours and reinforcements, plus deduplication and links between memories.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,20 +26,20 @@ TOO_FEW: Final = "too_few_memories"
 ONE_CONVERSATION: Final = "one_conversation"
 
 SAME_EVIDENCE: Final = 2 / 3
-"""The share of a behaviour's memories that another trait counts already, from which it is the same trait again."""
+"""Share of a behaviour's memories already counted by another trait, from which it is the same trait."""
 
 
 def begin_behaviours(work: Round, wishes: Iterable[NewBehavior]) -> None:
-    """Make a behaviour of each wish that names three memories; one that is there already is reinforced instead.
+    """Create a behaviour for each operation that names three memories, or reinforce the existing one.
 
-    A trend is not: the behaviour takes its place.
+    A trend with the same words is replaced by the behaviour.
     """
     for wish in wishes:
         content = wish.content.strip()
         ids = {memory.id for memory in work.evidence(wish.evidence_ids)}
         known = work.same_words(content) or _same_evidence(work, ids)
         if known is not None and is_trend(work.traits[known]) and len(ids) >= MIN_MEMORIES:
-            ids, known = ids | work.supporting(known), None  # it takes the trend's place
+            ids, known = ids | work.supporting(known), None  # it replaces the trend
         fresh = work.evidence(ids, but=_spent(work))
         if not content:
             work.refuse(NEW_BEHAVIOURS, NO_WORDS, "a behaviour says nothing")
@@ -59,7 +62,7 @@ def begin_behaviours(work: Round, wishes: Iterable[NewBehavior]) -> None:
 
 
 def reinforce(work: Round, wishes: Iterable[Reinforcement], *, trends: AbstractSet[str]) -> None:
-    """Carry out the reinforcements of all but ``trends``, which were confirmed before."""
+    """Apply the reinforcements of all traits but ``trends``, which were confirmed before."""
     for wish in wishes:
         if wish.trait_id in trends:
             continue
@@ -70,9 +73,9 @@ def reinforce(work: Round, wishes: Iterable[Reinforcement], *, trends: AbstractS
 
 
 def _same_evidence(work: Round, ids: AbstractSet[str]) -> str | None:
-    """Return the behaviour that counts most of these memories already: it is found once more.
+    """Return the behaviour that already counts most of these memories, or None.
 
-    No trend, and a side in the place of what it is one of.
+    Trends are excluded, and a side is returned instead of the trait it belongs to.
     """
     shares = [
         (len(work.supporting(trait.id) & ids), trait.id) for trait in work.traits.values()
@@ -83,9 +86,9 @@ def _same_evidence(work: Round, ids: AbstractSet[str]) -> str | None:
 
 
 def _of_one_conversation(memories: Sequence[Item]) -> bool:
-    """Return whether all was said in one session, on one day (NM-13). Of what has no session that is not known.
+    """Return whether all memories come from one session on one day (NM-13); False if one has no session.
 
-    A session that goes on for days is many conversations: some callers have one session a user.
+    A session of several days counts as several conversations: some callers use one session per user.
     """
     sessions = {memory.session_id for memory in memories}
     days = {(memory.occurred_at or memory.recorded_at).date() for memory in memories}
@@ -93,7 +96,7 @@ def _of_one_conversation(memories: Sequence[Item]) -> bool:
 
 
 def _spent(work: Round) -> frozenset[str]:
-    """Return the memories that counted for a behaviour that time dissolved: it begins anew with others."""
+    """Return the memories of behaviours that dissolved by decay: a new behaviour needs others."""
     return frozenset().union(
         *(work.supporting(trait.id) for trait in work.gone.values()
           if trait.ended == "dissolved" and not trait.data["strength"]["trend"])
@@ -101,7 +104,7 @@ def _spent(work: Round) -> frozenset[str]:
 
 
 def _take_up_trends(work: Round, made: str) -> None:
-    """End the trends that the new behaviour is about: half of their memories are its own."""
+    """Supersede the trends that share at least half of their memories with the new behaviour."""
     own = work.supporting(made)
     for trait_id, trait in list(work.traits.items()):
         mine = work.supporting(trait_id)
@@ -109,7 +112,7 @@ def _take_up_trends(work: Round, made: str) -> None:
             work.end(trait_id, "superseded", "a behaviour took its place", by=made)
 
 
-# What a reflection wishes twice, or again in other words, found before it is carried out (requirement NM-06).
+# Deduplication: operations that repeat one another or an existing trait in other words (requirement NM-06).
 
 _SAID: Final = "a trait, or an upgrade before it, says the same in other words"
 
@@ -119,10 +122,10 @@ Fresh = NewTrend | NewBehavior
 def without_twins(
     likeness: Likeness, tenant: str, wishes: Wishes, material: Material
 ) -> tuple[Wishes, list[RefusedWish]]:
-    """Make reinforcements of new traits that are there already in other words, and one of those wished twice.
+    """Turn new traits that repeat existing ones in other words into reinforcements, and merge duplicate proposals.
 
-    A behaviour of enough memories takes the place of a trend that says the same, with the trend's memories. Upgrades
-    that say what is there are refused, as those in the same words are. Without an encoder nothing changes.
+    A behaviour of enough memories replaces a trend that says the same, and takes its memories. Upgrades that repeat an
+    existing trait are refused. Without an encoder nothing changes.
     """
     known = open_traits(material)
     fresh: list[Fresh] = [*wishes.new_trends, *wishes.new_behaviors]
@@ -148,7 +151,7 @@ def without_twins(
 
 
 def _both(earlier: Fresh, later: Fresh) -> Fresh:
-    """Return one wish for two that say the same: the behaviour, where one is and has enough memories."""
+    """Return one operation for two that say the same: the behaviour, if one of them is and has enough memories."""
     if isinstance(earlier, NewTrend) and _enough(later):
         return _with(later, earlier.evidence_ids)
     return _with(earlier, later.evidence_ids)
@@ -170,7 +173,7 @@ def _as_reinforcement(wish: Fresh, trait: Item) -> Reinforcement:
 def _once(
     likeness: Likeness, tenant: str, wishes: Sequence[Upgrade], traits: Mapping[str, Item]
 ) -> tuple[list[Upgrade], list[RefusedWish]]:
-    """Return the upgrades that say something new among traits of what they make, and the refusals of the others."""
+    """Return the upgrades that say something new among traits of their subtype, and the refusals of the others."""
     kept: dict[int, Upgrade] = {}
     for subtype in dict.fromkeys(wish.new_subtype for wish in wishes):
         known = [one.content for one in traits.values() if one.live and one.data["subtype"] == subtype]
@@ -184,23 +187,23 @@ def _once(
     return [kept[place] for place in sorted(kept)], refused
 
 
-# Lateral links: new memories are joined to earlier ones that speak of the same (requirement NM-15).
+# Lateral links between new memories and earlier ones on the same subject (requirement NM-15).
 
 MOST_LINKS: Final = 2
-"""Links of one new memory: the nearest."""
+"""Maximum links of one new memory, to the most similar ones."""
 
 LINKED: Final = 0.35
-"""The least likeness that is a link: a telling word or two of a short sentence are shared."""
+"""Minimum similarity of a link: one or two rare words of a short sentence are shared."""
 
 COMMON: Final = 0.2
-"""Words of more than this share of the memories, where there are many, say nothing of what one is about."""
+"""Share of the memories above which a word is ignored as common, if there are more than `FEW`."""
 
 FEW: Final = 20
-"""Memories up to which no word counts as common."""
+"""Number of memories up to which no word is common."""
 
 
 def links_of(memories: Sequence[Item], new: AbstractSet[str]) -> list[Link]:
-    """Return the links of the new memories to any that were learned before them, oldest first, the nearest of each."""
+    """Return the links of new memories to earlier ones, oldest first, the most similar of each."""
     weights = _weighed(memories)
     holders: dict[str, list[int]] = {}
     out: list[Link] = []
@@ -213,7 +216,7 @@ def links_of(memories: Sequence[Item], new: AbstractSet[str]) -> list[Link]:
 
 
 def join(work: Round, links: Sequence[Sequence[object]]) -> None:
-    """Draw the links between memories that are there."""
+    """Create the edges between memories that still exist."""
     for from_id, to_id, weight in links:
         if from_id in work.memories and to_id in work.memories:
             work.patches.append(Patch(str(from_id), {}, "linked"))
@@ -236,7 +239,7 @@ def _nearest(
 
 
 def _weighed(memories: Sequence[Item]) -> list[dict[str, float]]:
-    """Return each memory's words with their weights, of length 1 together."""
+    """Return each memory's word weights, normalised to length 1."""
     words = [Counter(tokenize(memory.content)) for memory in memories]
     found = Counter(word for counted in words for word in counted)
     most = max(FEW, COMMON * len(memories))

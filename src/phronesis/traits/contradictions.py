@@ -1,8 +1,8 @@
-"""Step 7: contradictions are counted, and a trait that too much contradicts is looked at again (requirement NM-10).
+"""Reflection step 7 (NM-10): count contradictions, revise contradicted traits, withdraw evidence, apply corrections.
 
-The first contradiction is counted and no more. When over .3 of what was found since speaks against a trait, a special
-reflection says what becomes of it: other words, an end, or two sides of one trait, where both are true in different
-situations. It may fail: then all stays as it is, and the next reflection asks again.
+The first contradiction is only counted. When more than 0.3 of the evidence found since then contradicts a trait, a
+special reflection modifies it, dissolves it, or splits it into two sides that hold in different situations. If that
+reflection fails, the trait stays as it is and the next reflection tries again.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -33,14 +33,14 @@ from phronesis.traits.reflection_state import (
 from phronesis.traits.scan import SIDES
 from phronesis.traits.upgrades import is_trend
 
-# What a person takes back no longer speaks for or against a trait, whatever verb took it back.
+# Evidence of a retracted memory no longer counts for or against a trait, whatever verb retracted it.
 
 _BY_HAND: Final = frozenset({"archive", "archive_all"})
 _COUNTED: Final = frozenset({"support", "contra"})
 
 
 def without_withdrawn(view: LaneView, entry: Entry, changes: Changes, held: Mapping[str, Item]) -> Changes:
-    """Return the changes with the evidence of traits that goes with them. ``held`` are the items that they touch."""
+    """Return the changes extended by the withdrawal of the traits' evidence. ``held`` are the items that they touch."""
     gone = {patch.item_id for patch in changes.patches if _withdraws(entry, patch, held.get(patch.item_id))}
     if not gone:
         return changes
@@ -64,7 +64,7 @@ def _withdraws(entry: Entry, patch: Patch, item: Item | None) -> bool:
 
 
 def _bare(view: LaneView, traits: Mapping[str, Item], going: Iterable[EvidenceRow]) -> list[Item]:
-    """Return the traits that nothing supports without what goes."""
+    """Return the traits that nothing supports without the withdrawn evidence."""
     dropped = {row.identity for row in going}
     left = view.evidence(traits)
     return [
@@ -79,15 +79,16 @@ def _dissolved(entry: Entry) -> dict[str, object]:
 
 OPERATION: Final = "contradictions"
 SPECIAL: Final = "special_reflection"
-"""What a special reflection's wish is called where it is refused."""
+"""Name of the operation of a special reflection in a refusal."""
 
 DOUBTFUL_SHARE: Final = 0.3
 FIRST_FREE: Final = 1
-"""A trait is looked at again when more than this share of what was found speaks against it, but not for the first
-contradiction (NM-10)."""
+"""Contradictions ignored when the share of contradicting evidence is computed: the first never triggers a revision
+(NM-10).
+"""
 
 CORRECTED: Final = "corrected"
-"""The member of a trait's ``data`` that says which fields a person wrote: no reflection writes over them."""
+"""Member of a trait's ``data`` with the fields a person wrote: no reflection overwrites them."""
 
 ONE_SIDED: Final = "one_sided"
 _NO_SIDES: Final = 2
@@ -95,7 +96,7 @@ _EVEN: Final = 0.5
 
 
 def contradict(work: Round, wishes: Iterable[Contradicted]) -> None:
-    """Count what speaks against traits: one contradiction each, strong where several memories say it."""
+    """Count contradictions of traits: one per operation, strong where it names several memories."""
     for wish in wishes:
         trait = work.traits.get(wish.trait_id)
         if trait is None:
@@ -111,7 +112,7 @@ def contradict(work: Round, wishes: Iterable[Contradicted]) -> None:
 
 
 def doubtful(work: Round) -> list[str]:
-    """Return the traits that a special reflection is due for, oldest first; none that a person wrote."""
+    """Return the traits for which a special reflection is due, oldest first; none that a person wrote."""
     return [trait_id for trait_id, trait in work.traits.items()
             if not trait.data.get(SIDES) and not trait.data.get(CORRECTED) and _doubted(work, trait)]  # fmt: skip
 
@@ -123,7 +124,7 @@ def _doubted(work: Round, trait: Item) -> bool:
 
 
 def reconsider(work: Round, trait_id: str, said: Reconsidered) -> None:
-    """Carry out what a special reflection made of a trait, where it is due still."""
+    """Apply the answer of a special reflection to a trait, if one is still due."""
     trait = work.traits.get(trait_id)
     if trait is None or trait_id not in doubtful(work):
         return
@@ -136,7 +137,7 @@ def reconsider(work: Round, trait_id: str, said: Reconsidered) -> None:
 
 
 def _modify(work: Round, trait: Item, said: Reconsidered) -> None:
-    """Say a trait in other words. Its confidence is that of what supports it: the rest is settled by the new words."""
+    """Replace a trait's text. Its confidence is that of its support: contradictions so far are settled."""
     content = said.new_content.strip()
     if not content or content == trait.content:
         work.refuse(SPECIAL, NO_WORDS, "it gives no other words", trait.content)
@@ -146,7 +147,7 @@ def _modify(work: Round, trait: Item, said: Reconsidered) -> None:
 
 
 def _split(work: Round, trait: Item, said: Reconsidered) -> None:
-    """Make two sides of a trait: what supported it is one side's, what contradicted it the other's."""
+    """Split a trait into two sides and divide its evidence between them, as `_sides` says."""
     sides = _sides(work, trait, said.sides)
     if len(sides) < _NO_SIDES:
         work.refuse(SPECIAL, ONE_SIDED, "it does not name two sides, each with memories", trait.content)
@@ -164,13 +165,16 @@ def _split(work: Round, trait: Item, said: Reconsidered) -> None:
             work.begin(side.content.strip(), memories, subtype=trait.data["subtype"], context=context_of(side.context),
                        of=[] if memories else [trait], begun=begun if n == 0 else None, **{SIDE_OF: trait.id})
         )  # fmt: skip
-        work.inherit(made[-1], [replace(row, polarity="support") for row in rows])  # against the whole, for this side
+        work.inherit(made[-1], [replace(row, polarity="support") for row in rows])  # contra rows support this side
     work.change(trait.id, {f"data.{SIDES}": made}, said.reasoning or "depends on the situation")
     work.counts["traits_modified"] += 1
 
 
 def _sides(work: Round, trait: Item, given: Sequence[Side]) -> list[tuple[Side, list[EvidenceRow]]]:
-    """Return the two sides with their evidence, that of the trait's old words first."""
+    """Return the two sides with the evidence named for each, the better supported one first.
+
+    Without named evidence, one side has the supporting rows and the other the contradicting ones.
+    """
     rows = work.rows.get(trait.id, [])
     by_words = {form_of(side.content): side for side in given if side.content.strip()}
     named = [*by_words.values()][:_NO_SIDES]
@@ -180,7 +184,7 @@ def _sides(work: Round, trait: Item, given: Sequence[Side]) -> list[tuple[Side, 
     if not any(chosen):
         chosen = [_half(rows, "support"), _half(rows, "contra")]
     chosen = [
-        found or _half(rows, "support" if _against(other) > _EVEN else "contra")  # what the other side is not
+        found or _half(rows, "support" if _against(other) > _EVEN else "contra")  # opposite of the other side
         for found, other in zip(chosen, chosen[::-1], strict=True)
     ]
     pairs = sorted(zip(named, chosen, strict=True), key=lambda pair: _against(pair[1]))
@@ -207,7 +211,7 @@ def _kept(work: Round, trait_id: str) -> float:
     return round(confidence_at(work.traits[trait_id], work.entry.recorded_at) or 0.0, 6)
 
 
-# Corrections of traits by people: entries that win over what is inferred later (requirement NM-15).
+# Corrections of traits by people: they take precedence over later inferences (requirement NM-15).
 
 CORRECT: Final = "correct_trait"
 FACETS: Final = ("personality", "value")
@@ -216,7 +220,7 @@ _FIELDS: Final = {"content": "content", "context": "data.context", "facet": "dat
 
 
 def correction_payload(*, content: object = None, context: object = None, facet: object = None) -> dict[str, Any]:
-    """Return what is recorded of a correction; InputError names the field."""
+    """Return the payload of a correction; InputError names the field."""
     given: dict[str, Any] = {}
     if content is not None:
         words = check_text(content, field="content").strip()
@@ -232,7 +236,7 @@ def correction_payload(*, content: object = None, context: object = None, facet:
 
 
 def apply_correction(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
-    """Take what a person says of a trait, and note that a person said it."""
+    """Apply a person's correction of a trait, and mark the fields as corrected."""
     payload = entry.payload
     trait = None if is_erased(payload) else view.item(payload["item_id"])
     if trait is None or trait.kind != TRAIT or is_stale(trait, payload, outcomes):
@@ -252,4 +256,4 @@ def _new_words(content: str) -> Mapping[str, Any]:
 
 HANDLERS: Final = (Handler(verb=CORRECT, apply=apply_correction),)
 FORMS: Final[Mapping[str, Form]] = {TRAIT: Form(CORRECT, _new_words)}
-"""New words of a trait by ``update`` are a correction."""
+"""An ``update`` of a trait's content is a correction."""

@@ -1,9 +1,9 @@
-"""Reflection by a model: one structured call, perhaps after questions (requirements NM-03, NM-10, NM-15).
+"""Reflection by a model.
 
-Each trait that too much contradicts is asked about once more, apart.
-
-What it says is recorded whole, so that a replay asks nobody. An answer that is none skips the round: rules do not stand
-in here, since what a model found before would be judged by another measure from one day to the next.
+The data it sees, and one structured call, optionally preceded by questions (NM-03, NM-10, NM-15). Each trait with too
+many contradictions takes one further call. The complete answers are recorded, so that a replay calls no model. An
+invalid answer skips the round; rules are no fallback here, since they would judge what a model found earlier by a
+different measure.
 """
 
 import json
@@ -26,22 +26,22 @@ from phronesis.traits.reflection_state import Round
 from phronesis.traits.scan import Material, open_traits, seen_trait
 from phronesis.traits.strategies import ANSWERS, Thought
 
-# What a model is shown at a reflection: memories and traits as lines of JSON between fences (law 8).
+# What a model sees: memories and traits as lines of JSON between fences (law 8).
 
 MAX_SHOWN: Final = 40_000
-"""Characters of new memories that are shown, the most important first where they do not all fit."""
+"""Maximum characters of new memories shown, the most important first if they do not all fit."""
 
 MAX_EARLIER: Final = 12_000
 MAX_TRAITS: Final = 16_000
-"""Characters of earlier memories, and of traits, the surest first."""
+"""Maximum characters of earlier memories, and of traits, the most confident first."""
 
 MAX_CONTENT: Final = 600
-"""Characters shown of one memory or trait."""
+"""Maximum characters shown of one memory or trait."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """The data of one question, and the ids of the memories and traits in it."""
+    """The data of one prompt, and the ids of its memories and traits."""
 
     data: str
     memories: Sequence[str]
@@ -49,7 +49,7 @@ class Shown:
 
 
 def shown(entry_id: str, new: Sequence[Item], earlier: Sequence[Item], traits: Sequence[SeenTrait]) -> Shown:
-    """Show new memories, earlier ones and traits, as many of each as fit."""
+    """Return a prompt's data: as many new memories, earlier ones and traits as fit."""
     weighty = sorted(new, key=lambda memory: (-memory.importance, memory.recorded_at, memory.id))
     fitting = _fitting(((memory.id, _memory(memory)) for memory in weighty), MAX_SHOWN)
     recent = {memory.id: fitting[memory.id] for memory in new if memory.id in fitting}
@@ -65,7 +65,7 @@ def shown(entry_id: str, new: Sequence[Item], earlier: Sequence[Item], traits: S
 
 
 def shown_special(entry_id: str, trait: SeenTrait, supporting: Sequence[Item], against: Sequence[Item]) -> Shown:
-    """Show a trait with what supports and contradicts it, the latest where not all fits."""
+    """Return a prompt's data on one trait with its supporting and contradicting memories, the latest if not all fit."""
     both = [
         _fitting(((memory.id, _memory(memory)) for memory in listed[::-1]), MAX_EARLIER)
         for listed in (supporting, against)
@@ -107,20 +107,20 @@ def _json(value: Mapping[str, Any]) -> str:
 
 
 PROMPT_VERSION: Final = "reflect/1"
-"""Rises when ``prompts/reflect.md`` or one of its two companions changes: it stands with every outcome."""
+"""Version of ``prompts/reflect.md`` and its two companions, recorded with every outcome."""
 
 Look = Callable[[Bench, str], Sequence[str]]
-"""Searches a lane for what answers a question; gives the ids of items, best first."""
+"""A function that searches a lane for a question and returns ids of items, best first."""
 
 FOUND: Final = 8
-"""Earlier memories that are shown for each question."""
+"""Earlier memories shown for each question."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """The mind of a model. ``questions`` is who is asked what to look up first; None: nobody, it concludes at once.
+    """The strategy of a model. ``questions`` is the model asked what to look up first; None skips that stage.
 
-    ``special`` is who is asked about traits that too much contradicts; None: the same model.
+    ``special`` is the model asked about traits with too many contradictions; None: the same model.
     """
 
     asker: ReflectAsker
@@ -130,16 +130,16 @@ class Asking:
 
     @property
     def name(self) -> str:
-        """Gateway, model, and the version of what it was asked."""
+        """Gateway, model, and prompt version."""
         return f"{self.asker.name} {PROMPT_VERSION}"
 
     @property
     def origin(self) -> Origin:
-        """By model."""
+        """The origin of its results: model."""
         return "model"
 
     def wishes(self, bench: Bench, entry: Entry, material: Material) -> Thought:
-        """Ask what the new memories come to."""
+        """Ask for the operations that follow from the new memories."""
         asked, earlier = self._earlier(bench, entry, material)
         data = self._shown(entry, material, earlier)
         answer: Answer[Reflected] = self.asker.ask(bench.tenant, Task(prompt("reflect"), data.data, Reflected))
@@ -152,7 +152,7 @@ class Asking:
         )  # fmt: skip
 
     def reconsider(self, bench: Bench, entry: Entry, work: Round, trait_id: str) -> tuple[Reconsidered | None, Thought]:
-        """Ask what becomes of a trait; None where there is no answer."""
+        """Ask what to do with a trait; None without an answer."""
         asker = self.special or self.asker
         rows = work.rows.get(trait_id, [])
         trait = seen_trait(work.traits[trait_id], rows, entry.recorded_at)
@@ -165,7 +165,7 @@ class Asking:
         return (None if answer.value is None else answer.value.reconsidered()), thought
 
     def _earlier(self, bench: Bench, entry: Entry, material: Material) -> tuple[Thought, list[Item]]:
-        """Return what new memories are linked to, and what was found for the questions of the first stage."""
+        """Return earlier memories: those linked to new ones, and those found for the questions of the first stage."""
         known = {memory.id: memory for memory in material.memories if memory.id not in material.new}
         linked = [link.to_id for link in sorted(material.links, key=lambda link: -link.weight)]
         if self.questions is None:

@@ -1,9 +1,9 @@
-"""The verb ``reflect``: nine steps, in one entry that can be taken back whole (requirements NM-02, NM-03).
+"""The handler of ``reflect``: nine steps in one entry that can be rolled back as a whole (requirements NM-02, NM-03).
 
-Preparing scans, asks rules or a model what it makes of it (steps 2, 4, 5, 6 and 7 in one call), sifts out what is
-sensitive, and asks again about traits that too much contradicts; all of it stands in outcomes. Applying carries the
-steps out on the lane as it is: scan, trends, expiring and promoting them, behaviours, preferences, core,
-contradictions, time, mark. What breaks a rule is refused alone, and the cycle says so.
+prepare scans the lane, asks rules or a model for operations (steps 2, 4, 5, 6 and 7 in one call), removes sensitive
+ones, and asks again about traits with too many contradictions; the results are recorded as outcomes. apply executes the
+steps on the current lane: scan, trends, expiry and promotion, behaviours, preferences, core, contradictions, time,
+mark. An operation that breaks a rule is refused on its own, and the cycle lists it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,13 +30,13 @@ from phronesis.traits.strategies import ANSWERS, Guard, Mind, Thought, sensitive
 from phronesis.traits.text_similarity import Likeness
 from phronesis.traits.upgrades import is_trend
 
-# Step 9: what a reflection leaves of itself, an item of kind cycle (requirements NM-03, NM-14).
+# Step 9: the item of kind cycle that records a reflection (requirements NM-03, NM-14).
 
 COMPLETED: Final = "completed"
 FAILED: Final = "failed"
 
 MAX_TOLD: Final = 100
-"""Refused wishes that a cycle lists."""
+"""Maximum refused operations that a cycle lists."""
 
 
 def make_cycle(
@@ -49,7 +49,7 @@ def make_cycle(
     error: str | None = None,
     **told: Any,
 ) -> Item:
-    """Return the item of a reflection that ran; with ``error`` of a round that was skipped."""
+    """Return the item of a reflection that ran; ``error`` marks a skipped round."""
     data = {
         "status": COMPLETED if error is None else FAILED, "trigger_type": trigger["reason"],
         "trigger_value": trigger.get("value"), "memories_scanned": trigger["new_memories"],
@@ -72,16 +72,16 @@ def make_cycle(
     )
 
 
-# What was recalled of late was of use: traits that contexts and searches showed gain usefulness (requirement NM-15).
+# Usage credit: traits that contexts and searches showed gain usefulness (requirement NM-15).
 
 CREDIT: Final = 0.02
-"""Usefulness that one recall adds (NM-15, the source's later list), up to 1."""
+"""Usefulness added per recall (NM-15, the source's later list), up to 1."""
 
 USEFULNESS: Final = "data.usefulness"
 
 
 def credit(work: Round, recalled: Mapping[str, int]) -> None:
-    """Credit the traits that were shown, as often as they were."""
+    """Add usefulness to the traits that were shown, once per impression."""
     for trait_id, times in recalled.items():
         trait = work.traits.get(trait_id)
         if trait is not None and times > 0:
@@ -89,11 +89,11 @@ def credit(work: Round, recalled: Mapping[str, int]) -> None:
             work.change(trait_id, {USEFULNESS: round(useful, 6)}, "recalled")
 
 
-# Step 8: time (requirement NM-09). A trait is changed only when time has moved it over a border of its stages.
+# Step 8, decay (requirement NM-09): a trait changes only when time has moved it across a stage border.
 
 
 def fade(work: Round) -> None:
-    """Move traits over the borders that they have reached; below .1 they dissolve."""
+    """Move traits across the stage borders that decay has reached; below 0.1 they dissolve."""
     now = work.entry.recorded_at
     for trait_id, trait in list(work.traits.items()):
         if is_trend(trait):
@@ -106,9 +106,9 @@ def fade(work: Round) -> None:
 
 
 def rejoin(work: Round) -> None:
-    """Let a trait of which one side is left say what that side says; where none is left, it ends with them.
+    """Give a trait with one remaining side the text of that side; end it if no side remains.
 
-    What a person wrote stands.
+    A text that a person wrote is kept.
     """
     for trait_id, trait in list(work.traits.items()):
         had = trait.data.get(SIDES, ())
@@ -129,13 +129,14 @@ WISHES: Final = "wishes"
 SPECIAL: Final = "special"
 REFUSED: Final = "refused"
 SKIPPED: Final = "skipped"
-"""Roles of a reflection's outcomes: why it ran, what is wished, what special reflections said, what was sifted out, and
-that the round was skipped. What a model said word for word stands under that of `minds`."""
+"""Roles of a reflection's outcomes: why it ran, the operations, answers of special reflections, refusals, and that the
+round was skipped. A model's answers have the role defined in `strategies`.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Reflecting:
-    """Prepares reflections."""
+    """The prepare of ``reflect``."""
 
     mind: Mind
     guard: Guard
@@ -143,7 +144,7 @@ class Reflecting:
     thresholds: Thresholds = field(default_factory=Thresholds)
 
     def __call__(self, bench: Bench, entry: Entry) -> Sequence[Outcome]:
-        """Return what applying needs; nothing more than why where nothing is due or nothing is new."""
+        """Return the outcomes that apply needs; only the reason where nothing is due or nothing is new."""
         with bench.view() as view:
             material = scan(view, entry)
             scope = view.scope_fields()
@@ -177,7 +178,7 @@ class Reflecting:
         return outcomes + [replace(one, n=first + n) for n, one in enumerate(later.said)]
 
     def _reconsidered(self, bench: Bench, entry: Entry, work: Round) -> tuple[list[Outcome], Thought]:
-        """Ask what becomes of the traits that too much contradicts; one that gets no answer stays as it is."""
+        """Ask about the traits with too many contradictions; one without an answer stays unchanged."""
         found: list[Outcome] = []
         together = Thought()
         for trait_id in contradictions.doubtful(work):
@@ -195,7 +196,7 @@ class Reflecting:
 
 
 def carry_out(work: Round, wishes: Wishes) -> None:
-    """Carry out steps 2 to 7, but for what special reflections say."""
+    """Execute steps 2 to 7, except special reflections."""
     standing = {trait_id for trait_id, trait in work.traits.items() if upgrades.is_trend(trait)}
     upgrades.begin_trends(work, wishes.new_trends)
     upgrades.confirm_trends(work, wishes.reinforcements)
@@ -209,7 +210,7 @@ def carry_out(work: Round, wishes: Wishes) -> None:
 
 
 def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
-    """Carry the nine steps out on the lane as it is."""
+    """Execute the nine steps on the current lane."""
     trigger = next(iter(outcomes.get(TRIGGER, ())), None)
     if is_erased(entry.payload) or trigger is None or not trigger.body["due"]:
         return Changes()
@@ -237,7 +238,7 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
 
 
 def _due(material: Material, entry: Entry, thresholds: Thresholds) -> Due:
-    """Return whether the reflection is due: another may have done its work since it was asked for."""
+    """Return whether the reflection is still due: another may have run since it was requested."""
     payload = entry.payload
     learned = material.learned
     asked = {name: bool(payload.get(name)) for name in ("force", "session_ended", "daily")}
@@ -254,7 +255,7 @@ def _skipped(name: str, thought: Thought) -> Outcome:
 
 
 def handlers(prepare: Prepare | None) -> tuple[Handler, ...]:
-    """Return the handler of ``reflect``, prepared so."""
+    """Return the handler of ``reflect`` with this prepare."""
     return (Handler(verb=REFLECT, apply=apply, prepare=prepare),)
 
 

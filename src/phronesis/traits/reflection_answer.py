@@ -1,7 +1,7 @@
-"""The form of what a model answers to a reflection: the source's JSON keys, read leniently where nothing is at stake.
+"""Schema of a model's answer to a reflection: the source's JSON keys, parsed leniently where nothing depends on it.
 
-A number that is code's to set (a confidence) is passed over; an id may be written as a citation; a word that is none of
-the contexts or grades falls back to the plainest. What is not of the schema at all skips the round.
+A number that code sets (a confidence) is ignored; an id may be written as a citation; an unknown context or grade falls
+back to the plainest. An answer that does not match the schema skips the round.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ from phronesis.traits.laws.records import (
 )
 
 MAX_WISHES: Final = 50
-"""Wishes of one kind in an answer."""
+"""Maximum operations of one kind in an answer."""
 
 MAX_IDS: Final = 200
 MAX_SENTENCE: Final = 500
@@ -123,7 +123,7 @@ class Reflected(Form):
         return given
 
     def wishes(self) -> Wishes:
-        """Return what it wishes."""
+        """Return its operations."""
         return Wishes(
             new_trends=[NewTrend(**one.model_dump()) for one in self.new_trends],
             new_behaviors=[NewBehavior(**one.model_dump()) for one in self.new_behaviors],
@@ -160,7 +160,7 @@ class Special(Form):
         return [] if given is None else given
 
     def reconsidered(self) -> Reconsidered:
-        """Return what it makes of the trait."""
+        """Return its decision on the trait."""
         return Reconsidered(
             action=self.action, reasoning=self.reasoning[:MAX_SENTENCE], new_content=self.new_content,
             sides=[Side(**one.model_dump()) for one in self.split],
@@ -174,7 +174,7 @@ class Questions(Form):
 
 
 class ReflectAsker(Protocol):
-    """Who can be asked (``models.asker.Asker``)."""
+    """A model that can be asked (``models.asker.Asker``)."""
 
     @property
     def name(self) -> str:
@@ -182,7 +182,7 @@ class ReflectAsker(Protocol):
         ...
 
     def ask(self, tenant: str, task: Task[Any]) -> Answer[Any]:
-        """Return an answer of the task's form, or why there is none."""
+        """Return an answer in the task's schema, or why there is none."""
         ...
 
 
@@ -193,7 +193,7 @@ _KINDS: Final[Mapping[str, Any]] = {
 
 
 def as_body(wishes: Wishes) -> dict[str, Any]:
-    """Return wishes as an outcome holds them, under the source's keys."""
+    """Return operations as the body of an outcome, under the source's keys."""
     return {
         name: [{key: list(value) if isinstance(value, tuple | list) else value for key, value in _fields(one).items()}
                for one in getattr(wishes, name)]
@@ -202,12 +202,12 @@ def as_body(wishes: Wishes) -> dict[str, Any]:
 
 
 def from_body(body: Mapping[str, Any]) -> Wishes:
-    """Read what ``as_body`` gave."""
+    """Return the operations in a body made by ``as_body``."""
     return Wishes(**{name: [kind(**one) for one in body[name]] for name, kind in _KINDS.items()})
 
 
 def special_body(trait_id: str, said: Reconsidered) -> dict[str, Any]:
-    """Return what a special reflection said of a trait as an outcome holds it."""
+    """Return the answer of a special reflection as the body of an outcome."""
     sides: Sequence[Mapping[str, Any]] = [
         _fields(side) | {"evidence_ids": list(side.evidence_ids)} for side in said.sides
     ]
@@ -216,7 +216,7 @@ def special_body(trait_id: str, said: Reconsidered) -> dict[str, Any]:
 
 
 def special_from(body: Mapping[str, Any]) -> Reconsidered:
-    """Read what ``special_body`` gave."""
+    """Return the answer in a body made by ``special_body``."""
     sides = [Side(**side) for side in body["split"]]
     return Reconsidered(
         action=body["action"], new_content=body["new_content"], reasoning=body["reasoning"], sides=sides

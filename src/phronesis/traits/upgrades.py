@@ -1,8 +1,9 @@
-"""Steps 5 and 6: behaviours to a preference, preferences to a core trait (requirement NM-07).
+"""Reflection steps 2, 3, 5 and 6: trends, their promotion and expiry (NM-04, NM-08), and upgrades of traits (NM-07).
 
-A model or rules say which traits point to one tendency; the gates are code's. The traits stay, joined to the new one,
-which has all their evidence, for and against: it begins at the best confidence among them and a tenth, and emerging at
-most until memories of its own reinforce it.
+A model or rules name the traits that point to one tendency; code checks the conditions. Behaviours become a preference,
+preferences a core trait. The original traits stay, joined to the new one, which has all their evidence, for and
+against: it begins 0.1 above the best confidence among them, and at stage emerging at most until memories of its own
+reinforce it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,20 +18,23 @@ from phronesis.traits.laws.strength import SIDE_OF, TREND, WINDOW, confidence_at
 from phronesis.traits.reflection_state import NO_NEW_EVIDENCE, NO_SUCH_TRAIT, NO_WORDS, TAKEN_BACK, Round, context_of
 from phronesis.traits.scan import SIDES
 
-# Steps 2 and 3: trends begin, are confirmed, and become candidates or expire (requirements NM-04, NM-08).
+# Steps 2 and 3: new trends, their confirmation, promotion and expiry (requirements NM-04, NM-08).
 
 NEW_TRENDS: Final = "new_trends"
 KNOWN: Final = "known"
-"""The rule that a trait of the same words is there already."""
+"""Rule that a trait with the same text exists already."""
 
 
 def is_trend(trait: Item) -> bool:
-    """Return whether a trait is a trend still."""
+    """Return whether a trait is still a trend."""
     return trait.stage == TREND
 
 
 def begin_trends(work: Round, wishes: Iterable[NewTrend]) -> None:
-    """Make a trend of each wish that names memories; one in the words of a trait that is there confirms that."""
+    """Create a trend for each operation that names memories.
+
+    If its text is that of an existing trait, confirm that one.
+    """
     for wish in wishes:
         content = wish.content.strip()
         memories = work.evidence(wish.evidence_ids)
@@ -49,7 +53,7 @@ def begin_trends(work: Round, wishes: Iterable[NewTrend]) -> None:
 
 
 def confirm_trends(work: Round, wishes: Iterable[Reinforcement]) -> None:
-    """Carry out the reinforcements that name trends; those of other traits come later."""
+    """Apply the reinforcements that name trends; those of other traits come later."""
     for wish in wishes:
         trait = work.traits.get(wish.trait_id)
         if trait is not None and is_trend(trait):
@@ -57,7 +61,7 @@ def confirm_trends(work: Round, wishes: Iterable[Reinforcement]) -> None:
 
 
 def confirm(work: Round, wish: Reinforcement, *, operation: str) -> None:
-    """Count new memories for a trait: one reinforcement, however many they are."""
+    """Count new memories for a trait: one reinforcement, whatever their number."""
     trait = work.traits[wish.trait_id]
     memories = work.evidence(wish.new_evidence_ids, but=work.known(wish.trait_id))
     if not memories:
@@ -72,7 +76,7 @@ def confirm(work: Round, wish: Reinforcement, *, operation: str) -> None:
 
 
 def _lift_whole(work: Round, side: Item, memories: Sequence[Item], wish: Reinforcement) -> None:
-    """Reinforce with a side of a trait the trait itself: what shows in one situation shows."""
+    """Reinforce the trait of a reinforced side: what shows in one situation shows in general."""
     whole = str(side.data.get(SIDE_OF))
     if whole in work.traits:
         known = work.known(whole)
@@ -80,7 +84,7 @@ def _lift_whole(work: Round, side: Item, memories: Sequence[Item], wish: Reinfor
 
 
 def expire_trends(work: Round) -> None:
-    """Dissolve the trends whose window ended unconfirmed."""
+    """Dissolve the trends whose window ended without confirmation."""
     for trait_id, trait in list(work.traits.items()):
         if is_trend(trait) and work.entry.recorded_at > _end(trait):
             work.end(trait_id, "dissolved", "its window ended")
@@ -97,14 +101,14 @@ def _end(trait: Item) -> datetime:
 
 OPERATION: Final = "upgrades"
 PARENT: Final = "parent_of"
-"""The type of the edge from an upgrade to the traits that it was made of."""
+"""Type of the edge from an upgrade to its source traits."""
 
 FROM: Final = {"preference": ("behavior", 0.5), "core": ("preference", 0.6)}
-"""By what a trait becomes: the subtype of those that it is made of, and the least confidence of each (NM-07)."""
+"""Subtype of an upgrade, mapped to that of its sources and their minimum confidence (NM-07)."""
 
 MIN_TRAITS: Final = 2
 RISE: Final = 0.1
-"""An upgrade is made of two traits at least, and begins this much above the best of them (NM-07)."""
+"""Confidence by which an upgrade begins above the best of its two or more sources (NM-07)."""
 
 TOO_FEW: Final = "too_few_traits"
 TOO_UNSURE: Final = "too_unsure"
@@ -112,7 +116,7 @@ WRONG_SUBTYPE: Final = "wrong_subtype"
 
 
 def upgrade(work: Round, wishes: Iterable[Upgrade], *, subtype: str) -> None:
-    """Carry out the upgrades to one subtype."""
+    """Apply the upgrades to one subtype."""
     for wish in wishes:
         if wish.new_subtype == subtype:
             refusal = _refusal(work, wish)
@@ -123,7 +127,7 @@ def upgrade(work: Round, wishes: Iterable[Upgrade], *, subtype: str) -> None:
 
 
 def refuse_others(work: Round, wishes: Iterable[Upgrade]) -> None:
-    """Refuse upgrades to what there is not."""
+    """Refuse upgrades to unknown subtypes."""
     for wish in wishes:
         if wish.new_subtype not in FROM:
             reason = f"a trait becomes a preference or core, not {wish.new_subtype}"
@@ -131,7 +135,7 @@ def refuse_others(work: Round, wishes: Iterable[Upgrade]) -> None:
 
 
 def _refusal(work: Round, wish: Upgrade) -> tuple[str, str] | None:
-    """Return the rule that an upgrade breaks, and how; None when it is lawful."""
+    """Return the rule that an upgrade breaks, and how; None if it is valid."""
     wanted, least = FROM[wish.new_subtype]
     members = _members(work, wish)
     if not wish.new_content.strip():
@@ -176,9 +180,9 @@ def _make(work: Round, wish: Upgrade) -> None:
 
 
 def _members(work: Round, wish: Upgrade) -> Sequence[Item]:
-    """Return the traits of an upgrade that live.
+    """Return the live source traits of an upgrade.
 
-    A trait that was made of another is no subtype that fits: no cycles.
+    Subtypes only rise, so an upgrade cannot contain itself.
     """
     listed = [work.traits[one] for one in dict.fromkeys(wish.from_trait_ids) if one in work.traits]
     return [trait for trait in listed if not trait.data.get(SIDES)]

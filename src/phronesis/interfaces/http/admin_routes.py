@@ -1,4 +1,4 @@
-"""Keeping a store in order: jobs, quarantine, export."""
+"""Routes for health checks and metrics, and for administration: jobs, quarantine, export."""
 
 import tempfile
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ from phronesis.memory import Memory
 from phronesis.store.lanes import list_behind
 from phronesis.store.overview import count_by_kind
 
-# Whether the server is there, whether it can work, and what it counted.
+# Liveness, readiness and metrics.
 
 health_router = APIRouter(tags=["health"])
 
@@ -97,7 +97,7 @@ def decide(caller: Administering, body: Verdict, how: Written) -> Response:
 )  # fmt: skip
 def export(caller: Administering) -> Response:
     """Return the whole log as lines of JSON, from which ``import`` makes the same store; an admin's key."""
-    # The file is complete before the first byte goes out: what cannot be exported is a problem, not half an answer.
+    # The export is completed before the first byte is sent, so a failure is a problem response, not a truncated file.
     folder = tempfile.TemporaryDirectory(prefix="phronesis-export-")
     try:
         path = Path(folder.name) / "export.jsonl"

@@ -1,4 +1,4 @@
-"""The application: the routes, what they pass, and what becomes of errors."""
+"""The HTTP application: its routes, middleware and error handlers."""
 
 from typing import Final
 
@@ -24,7 +24,7 @@ ROUTES: Final = (
     engine_routes.resource_router,
     admin_routes.upkeep_router,
 )
-"""In the order of the document."""
+"""Routers in the order of the OpenAPI document."""
 
 _ABOUT: Final = """\
 A memory for AI agents: what happened, what was learned from it, and the evidence for every line. Each route is a verb
@@ -34,12 +34,12 @@ of `Memory`; results are its records, errors are problems (RFC 9457) with its co
 def make_app(memory: Memory, serving: Serving) -> FastAPI:
     """Return the HTTP API over a Memory.
 
-    ``app.state.admission`` lets callers in; other faces that are mounted in it share that.
+    ``app.state.admission`` authenticates callers; other interfaces mounted in the application share it.
     """
     app = FastAPI(
         title="Phronesis", version=__version__, description=_ABOUT, docs_url=None, redoc_url=None,
         openapi_url="/openapi.json" if serving.docs else None,
-        telemetry={"tracing": False, "metrics": False, "logs": False},  # its spans hold queries, its logs bodies
+        telemetry={"tracing": False, "metrics": False, "logs": False},  # spans would hold queries, logs bodies
     )  # fmt: skip
     watch = Watch(log=serving.access_log)
     keys_required = serving.keys_required or serving.reached_by_others

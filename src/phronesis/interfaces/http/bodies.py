@@ -1,4 +1,4 @@
-"""What requests carry: forms in which an unknown field is an error. What fields may hold, the verbs say."""
+"""Request models: bodies and query parameters. An unknown field is an error; the verbs validate the values."""
 
 import json
 from typing import Annotated, Any, Literal
@@ -23,7 +23,7 @@ class Form(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
     def given(self) -> dict[str, Any]:
-        """Return what the caller said, as arguments of a verb."""
+        """Return the given fields as arguments of a verb."""
         return {name: value for name in self.model_fields_set if (value := getattr(self, name)) is not None}
 
 
@@ -272,7 +272,7 @@ class WideSight(Sight):
     across: Literal["tenant"] | None = None
 
     def of(self, caller: Caller) -> dict[str, Any]:
-        """Return what was said, as arguments; Forbidden when the caller may not look that far."""
+        """Return the given fields as arguments; Forbidden when the caller may not see across the tenant."""
         if self.across is not None:
             caller.needs(Role.ADMIN)
         return self.given()
@@ -296,7 +296,7 @@ class Listing(WideSight):
     valid_at: Time | None = None
 
     def of(self, caller: Caller) -> dict[str, Any]:
-        """Return what was said, as arguments of ``search`` or ``get_all``."""
+        """Return the given fields as arguments of ``search`` or ``get_all``."""
         given = {**super().of(caller), "limit": self.limit}
         if "kind" in given:
             given["kinds"] = given.pop("kind")
@@ -314,7 +314,7 @@ class Page(Sight):
     cursor: str | None = None
 
     def named(self) -> dict[str, Any]:
-        """Return what was said, with the page's size."""
+        """Return the given fields, with the page's size."""
         return {**self.given(), "limit": self.limit}
 
 

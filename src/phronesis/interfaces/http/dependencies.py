@@ -1,4 +1,4 @@
-"""Who calls a route: what it declares as ``Reading``, ``Writing`` or ``Administering`` lets only those in."""
+"""Dependencies of routes: the caller and its role, ids in paths, idempotency keys and versions of writes."""
 
 import re
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from phronesis.interfaces.http import PREFIX
 BEARER: Final = HTTPBearer(
     auto_error=False, bearerFormat="phr_…", description="An API key, as `phronesis keys create` prints it."
 )
-"""Says in the OpenAPI document how a caller names itself; the header is read here, with our own errors."""
+"""Documents the authentication in OpenAPI; the header itself is parsed here, with our own errors."""
 
 
 def bearer(header: str | None) -> str | None:
@@ -33,14 +33,14 @@ def bearer(header: str | None) -> str | None:
 
 
 def address_of(request: Request) -> str:
-    """Return whom calls without a key are counted under."""
+    """Return the address under which calls without a key are counted."""
     return request.client.host if request.client is not None else "nowhere"
 
 
 async def admit(request: Request) -> Caller:
-    """Return the caller of a request; what it calls too often is refused, and so is whoever tries keys that are none.
+    """Return the caller of a request; too many calls are refused, and so are too many invalid keys.
 
-    A thread is only taken where the store has to be asked: that costs as much as many a call.
+    A thread is used only if the store must be asked: it costs as much as many calls.
     """
     admission: Admission = request.app.state.admission
     try:
@@ -58,14 +58,14 @@ async def admit(request: Request) -> Caller:
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """An application at ``path`` that only those reach who are let in and do not call too often, whatever they ask."""
+    """An application at ``path`` behind authentication and the rate limit, for every request."""
 
     path: str
     app: ASGIApp
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
-        scope["route"] = self  # what the log and the counts name, of those who are refused too
+        scope["route"] = self  # route name for the log and the metrics, also of refused requests
         await admit(Request(scope, receive))
         await self.app(scope, receive, send)
 
@@ -93,20 +93,20 @@ Writing = Annotated[Caller, Depends(_writing)]
 Administering = Annotated[Caller, Depends(_administering)]
 
 
-# Paths with ids in them: an id may hold a slash, written ``%2F``, and is one segment of the path all the same.
+# Paths with ids: an id may contain a slash, written ``%2F``, and still is one segment of the path.
 
 
 class Segment(Convertor[str]):
-    """One segment of a path, as whoever called wrote it."""
+    """One segment of a path, as sent by the caller."""
 
     regex = "[^/]+"
 
     def convert(self, value: str) -> str:
-        """Return the text that a segment stands for."""
+        """Return the text that a segment encodes."""
         return value.replace("%2F", "/").replace("%25", "%")
 
     def to_string(self, value: str) -> str:
-        """Return the segment that stands for a text."""
+        """Return the segment that encodes a text."""
         return value.replace("%", "%25").replace("/", "%2F")
 
 
@@ -118,18 +118,18 @@ USER: Final = "/users/{user_id:segment}"
 
 
 def segmented(scope: Scope) -> str:
-    """Return the path of a request, in which slashes part segments and nothing else."""
+    """Return the path of a request, in which only slashes separate segments."""
     path: str = scope["path"]
     raw: bytes = scope.get("raw_path") or b""
     if not path.startswith(f"{PREFIX}/"):
         return path
     segments = [unquote(one) for one in raw.decode("latin-1").split("/")]
-    if "/".join(segments) != path:  # none was given, or a layer before this one made another path of it
+    if "/".join(segments) != path:  # absent, or the path was rewritten by an outer layer
         segments = path.split("/")
     return "/".join(map(_SEGMENT.to_string, segments))
 
 
-# What every write takes beside its body: the key that makes it repeatable, whether to wait, and for which version.
+# Parameters of every write beside its body: the idempotency key, whether to wait, and the expected version.
 
 Key = Annotated[
     str | None,
@@ -143,13 +143,13 @@ _TAG: Final = re.compile(r'"?(\d{1,9})"?')
 
 @dataclass(frozen=True, slots=True)
 class How:
-    """How a write is to be done."""
+    """Options of a write."""
 
     idempotency_key: str | None
     wait: bool
 
     def by(self, caller: Caller) -> dict[str, Any]:
-        """Return the arguments that every verb that writes takes."""
+        """Return the arguments common to all writing verbs."""
         return {"actor": caller.actor, "idempotency_key": self.idempotency_key, "wait": self.wait}
 
 
@@ -164,7 +164,7 @@ Written = Annotated[How, Depends(_how)]
 
 
 def version_of(tag: str | None) -> int | None:
-    """Return the version that an If-Match header names; None for none, or for any (``*``)."""
+    """Return the version in an If-Match header; None if it is absent, or ``*``."""
     if tag is None or tag.strip() == "*":
         return None
     found = _TAG.fullmatch(tag.strip().removeprefix("W/"))
@@ -174,5 +174,5 @@ def version_of(tag: str | None) -> int | None:
 
 
 def etag(version: int) -> dict[str, str]:
-    """Return the header that names an item's version."""
+    """Return the ETag header of an item's version."""
     return {"ETag": f'"{version}"'}

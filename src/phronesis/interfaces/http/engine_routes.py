@@ -1,4 +1,4 @@
-"""Experience: attempts, what they have in common, what follows from it, and what people say of it."""
+"""Routes of the engines: experience, reasoning and runs, resources, plans."""
 
 import tempfile
 from http import HTTPStatus
@@ -135,7 +135,7 @@ def _records(caller: Caller, kind: str, page: Page) -> reports.Page[Any]:
     return reports.Page(tuple(caller.memory.get(item.id) for item in found), found.next_cursor)
 
 
-# Reasoning and runs: claims, what was tried, what came of it, what was learned.
+# Reasoning and runs: claims, runs, feedback, learning.
 
 run_router = APIRouter(prefix=PREFIX, tags=["runs"])
 
@@ -182,7 +182,7 @@ def run(caller: Reading, run_id: str, owner: Annotated[Sight, Query()]) -> Respo
     return answer(caller.memory.get_run(run_id, **owner.given()))
 
 
-# Resources and plans: documents, what to look for, and carrying it out, for another server too.
+# Resources and plans: documents, query plans and their execution, also on behalf of another server.
 
 resource_router = APIRouter(prefix=PREFIX, tags=["resources"])
 

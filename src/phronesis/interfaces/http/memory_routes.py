@@ -1,4 +1,4 @@
-"""Memories: remember, list and search, look at one, change it, take it back."""
+"""Routes of conversations, memories and users: turns, contexts, items, history, traits, erasure."""
 
 from functools import reduce
 from http import HTTPStatus
@@ -190,7 +190,7 @@ def edited(result: EditResult) -> Response:
     return answer(result, headers=etag(item.version) if item is not None else None)
 
 
-# Users: what was inferred about them, and their right to have it corrected or erased.
+# Users: inferred traits, and their right to correction and erasure.
 
 user_router = APIRouter(prefix=PREFIX, tags=["users"])
 

@@ -1,4 +1,4 @@
-"""What every request passes before a route sees it: a request id, and the refusals that need no route."""
+"""Middleware before every route: limits of request bodies, request ids, host and origin checks, errors as problems."""
 
 import re
 import time
@@ -21,7 +21,7 @@ from phronesis.interfaces.http.dependencies import segmented
 from phronesis.interfaces.http.observability import Watch
 from phronesis.uuid7 import new_id
 
-# How much a JSON body holds, found in its bytes before it is parsed.
+# Size and depth of a JSON body, measured on its bytes before parsing.
 
 _STRING: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _OPENING: Final = b"[{"
@@ -29,17 +29,17 @@ _CLOSING: Final = b"]}"
 _OTHERS: Final = bytes(sorted(set(range(256)) - set(_OPENING + _CLOSING)))
 _STEP: Final = tuple((code in _OPENING) - (code in _CLOSING) for code in range(256))
 _QUOTES_OF_MEMBER: Final = 4
-"""A member has at most two strings: its name and its value."""
+"""Quotation marks of one member: at most two strings, its name and its value."""
 
 
 def check_extent(body: bytes, serving: Serving) -> None:
-    """Refuse a body with more members than the server takes, or nested deeper. TooLarge names the setting.
+    """Refuse a body with too many members, or nested too deeply. TooLarge names the setting.
 
-    Members are those of all its objects and lists together. The time is linear in the bytes. What is no JSON passes:
-    whoever parses it refuses it.
+    Members of all objects and lists count together. The time is linear in the bytes. Invalid JSON passes; the parser
+    refuses it.
     """
     if _members(body) > serving.max_members or _deepest(body, serving.max_depth) > serving.max_depth:
-        # There are no more strings than quotation marks that no backslash precedes.
+        # The number of strings is bounded by the quotation marks that no backslash precedes.
         if body.count(b'"') - body.count(b'\\"') > _QUOTES_OF_MEMBER * serving.max_members:
             raise _too_many(serving)
         structure = _STRING.sub(b"", body)
@@ -53,12 +53,12 @@ def check_extent(body: bytes, serving: Serving) -> None:
 
 
 def _members(structure: bytes) -> int:
-    """Return a bound of the members: one more than the commas in each object or list."""
+    """Return an upper bound of the members: one more than the commas in each object or list."""
     return structure.count(b",") + structure.count(b"[") + structure.count(b"{")
 
 
 def _deepest(structure: bytes, enough: int) -> int:
-    """Return how deep brackets are nested; not above ``enough`` where there are too few of them, or more that close."""
+    """Return the nesting depth of brackets; at most ``enough`` where too few open, or more close than open."""
     opened = structure.count(b"[") + structure.count(b"{")
     if opened <= enough or structure.count(b"]") + structure.count(b"}") > opened:
         return min(opened, enough)
@@ -75,17 +75,17 @@ def _too_many(serving: Serving) -> TooLarge:
 
 REQUEST_ID: Final = "X-Request-ID"
 _GIVEN_ID: Final = re.compile(r"[A-Za-z0-9._:-]{1,128}")
-"""A caller's own request id; any other text is not taken over: it stands in logs and in a header."""
+"""Accepted form of a caller's request id; others are ignored, since the id goes to logs and a header."""
 
 _AT_ONCE: Final = 100_000
-"""Bytes of a body that are looked at without a thread: a millisecond."""
+"""Maximum bytes of a body that is checked without a thread: about a millisecond."""
 
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """ASGI middleware. Any exception of what is within becomes a problem, as long as nothing was sent."""
+    """ASGI middleware. It turns any exception into a problem response, unless the response has started."""
 
     app: ASGIApp
     serving: Serving
@@ -134,7 +134,7 @@ class Gate:
                 self.watch.seen(scope, span, status, time.perf_counter() - started)
 
     def _check(self, scope: Scope, headers: Headers) -> None:
-        """Refuse a name that is not this server's (DNS rebinding), writes of another site's page, too much at once."""
+        """Refuse a foreign host name (DNS rebinding), cross-site writes, and a body that is too large."""
         hosts = self.serving.answers_to
         if hosts and _name(headers.get("host", "")) not in hosts:
             raise AccessRefused(
@@ -148,7 +148,7 @@ class Gate:
                 f"the body has {int(length):,} bytes; this server takes {self.serving.max_body:,}", field="body"
             )
         if scope["method"] in _SAFE or "authorization" in headers:
-            return  # nothing is changed, or the page had to know a key: the browser adds none by itself
+            return  # a safe method, or a key was sent, which browsers never add
         origin = headers.get("origin")
         foreign = origin is not None and origin.lower() not in self.serving.cors_origins and not _same(origin, headers)
         if foreign or (origin is None and headers.get("sec-fetch-site") in {"cross-site", "same-site"}):
@@ -156,7 +156,7 @@ class Gate:
 
 
 def _bounded(receive: Receive, most: int) -> Receive:
-    """Return a ``receive`` that refuses a body that grows too large without having said how large it is."""
+    """Return a ``receive`` that refuses a body without a declared length once it grows too large."""
     taken = 0
 
     async def bounded() -> Message:
@@ -165,7 +165,7 @@ def _bounded(receive: Receive, most: int) -> Receive:
         if message["type"] == "http.request":
             taken += len(message.get("body", b""))
             if taken > most:
-                raise HTTPException(413)  # the framework passes this one on; any other reads as a broken body
+                raise HTTPException(413)  # the framework lets this exception through; others read as a malformed body
         return message
 
     return bounded
@@ -177,7 +177,7 @@ def _is_json(headers: Headers) -> bool:
 
 
 async def _checked(receive: Receive, serving: Serving) -> Receive:
-    """Return a ``receive`` that hands over the same body, when it holds no more than the server takes."""
+    """Return a ``receive`` with the same body, refused if it holds more than the server takes."""
     pieces: list[bytes] = []
     while (message := await receive())["type"] == "http.request":
         pieces.append(message.get("body", b""))
@@ -196,7 +196,7 @@ async def _checked(receive: Receive, serving: Serving) -> Receive:
 
 
 def _unreadable(scope: Scope, headers: Headers) -> bool:
-    """Return whether a request of the API has a body that is no JSON: a page of another site may send some of those."""
+    """Return whether an API request has a body of another type than JSON: cross-site pages can send some of those."""
     if scope["method"] in _SAFE or not scope["path"].startswith(PREFIX):
         return False
     if headers.get("content-length", "0") == "0" and "transfer-encoding" not in headers:
@@ -220,7 +220,7 @@ def _request_id(headers: Headers) -> str:
 
 
 def _name(host: str) -> str:
-    """Return a Host header's name without its port, and an IPv6 address without brackets."""
+    """Return the name in a Host header without its port, and an IPv6 address without brackets."""
     try:
         return urlsplit(f"//{host}").hostname or ""
     except ValueError:

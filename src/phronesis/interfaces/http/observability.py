@@ -1,4 +1,4 @@
-"""What the server counts, in the text form that Prometheus reads (exposition format 0.0.4)."""
+"""Observability: request metrics in the Prometheus text format 0.0.4, an access log, and OpenTelemetry spans."""
 
 import json
 import logging
@@ -17,7 +17,7 @@ from starlette.types import Scope
 MEDIA_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 BOUNDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-"""Upper bounds of the latency histogram in seconds: a search takes a few milliseconds, a learn seconds."""
+"""Upper bounds of the latency histogram in seconds: a search takes milliseconds, a learn seconds."""
 
 _ESCAPES: Final = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
@@ -26,7 +26,7 @@ Labels = tuple[tuple[str, str], ...]
 
 @dataclass(slots=True)
 class Metrics:
-    """Counts of requests. Labels are routes as they are declared, never a path: a path may name a user. Thread-safe."""
+    """Request counters. Labels are declared routes, never paths, which may contain a user. Thread-safe."""
 
     _requests: dict[Labels, int] = field(default_factory=lambda: defaultdict(int))
     _buckets: dict[Labels, list[int]] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class Metrics:
             self._seconds[of_route] += seconds
 
     def text(self, gauges: Mapping[str, tuple[str, Mapping[Labels, int]]]) -> str:
-        """Return everything as text, with ``gauges``: by name, what it says and its values by labels."""
+        """Return all metrics as text, with ``gauges``: by name, a description and values by labels."""
         with self._lock:
             requests, seconds = dict(self._requests), dict(self._seconds)
             buckets = {labels: tuple(counts) for labels, counts in self._buckets.items()}
@@ -72,33 +72,33 @@ def _line(name: str, labels: Labels, value: float) -> str:
     return f"{name}{{{said}}} {value}" if said else f"{name} {value}"
 
 
-# What is seen of requests: counts, a line of the access log, and a span where the host configured OpenTelemetry.
+# Per request: counts, a line of the access log, and a span where the host configured OpenTelemetry.
 
 UNKNOWN = "unknown"
-"""The route of a request that met none."""
+"""Route label of a request that matched none."""
 
 logger = logging.getLogger("phronesis.access")
 
 
 @dataclass(slots=True)
 class Watch:
-    """Notes each request once it was answered."""
+    """Records each request after its response."""
 
     metrics: Metrics = field(default_factory=Metrics)
     log: bool = True
     tracer: trace.Tracer = field(default_factory=lambda: trace.get_tracer("phronesis"))
 
     def span(self, scope: Scope, headers: Headers) -> AbstractContextManager[trace.Span]:
-        """Return a span of a request, below the caller's own where its headers name one.
+        """Return a span for a request, a child of the caller's if its headers name one.
 
-        Without OpenTelemetry, none.
+        Without OpenTelemetry it is a no-op.
         """
         return self.tracer.start_as_current_span(
             scope["method"], propagate.extract(dict(headers)), kind=trace.SpanKind.SERVER, record_exception=False
         )
 
     def seen(self, scope: Scope, span: trace.Span, status: int, seconds: float) -> None:
-        """Note what became of a request; status 0: nothing was sent."""
+        """Record the result of a request; status 0 means that nothing was sent."""
         route, method = route_of(scope), scope["method"]
         self.metrics.count(method, route, status, seconds)
         span.update_name(f"{method} {route}")
@@ -116,7 +116,7 @@ class Watch:
 
 
 def route_of(scope: Scope) -> str:
-    """Return the route that a request met, as it is declared: ``/api/v1/memories/{id}``."""
+    """Return the declared route of a request: ``/api/v1/memories/{id}``."""
     route = scope.get("route")
     path: str = getattr(route, "path_format", None) or getattr(route, "path", None) or UNKNOWN
     return path

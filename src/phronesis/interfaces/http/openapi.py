@@ -1,4 +1,4 @@
-"""What the OpenAPI document says of answers: the schemas of records, and of problems, in one place each."""
+"""JSON responses, their schemas and problems in the OpenAPI document, and the ``/docs`` page drawn from it."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,11 +15,11 @@ from phronesis.core.reports import Page
 from phronesis.interfaces.http.problems import MEDIA_TYPE
 from phronesis.wire import as_json, schema_of
 
-# Results as JSON, sent as ``to_dict`` gives them: they were made here, and are not validated again.
+# Results are sent as ``to_dict`` gives them; they were made here and are not validated again.
 
 
 def to_json(value: Any) -> bytes:
-    """Return any result as JSON in UTF-8; a lone surrogate, which UTF-8 cannot hold, as its escape."""
+    """Return a result as JSON in UTF-8; a lone surrogate, which UTF-8 cannot hold, is escaped."""
     plain = as_json(value)
     try:
         return orjson.dumps(plain)
@@ -28,12 +28,12 @@ def to_json(value: Any) -> bytes:
 
 
 def answer(value: Any, status: HTTPStatus = HTTPStatus.OK, headers: Mapping[str, str] | None = None) -> Response:
-    """Return the response that carries a result."""
+    """Return the response with a result."""
     return Response(to_json(value), status, headers, media_type="application/json")
 
 
 def listed(request: Request, page: Page[Any]) -> Response:
-    """Return the response that carries a page, with the address of the next one (RFC 8288)."""
+    """Return the response with a page, and a link to the next one (RFC 8288)."""
     headers = {}
     if page.next_cursor is not None:
         url = request.url.include_query_params(cursor=page.next_cursor)
@@ -64,7 +64,7 @@ PROBLEM: Final = {
 }
 
 EVERYWHERE: Final = (400, 401, 403, 413, 422, 429, 500, 501, 503)
-"""What any route may answer: see docs/http.md."""
+"""Statuses that any route may return; see docs/http.md."""
 
 
 def problems(*statuses: int) -> Responses:
@@ -74,7 +74,7 @@ def problems(*statuses: int) -> Responses:
 
 
 class Told(dict[str, Any]):
-    """The documentation of an answer; its schema is made when the document is: that takes longer than the start."""
+    """The documentation of a response; its schema is built with the document, since that is slow."""
 
     def __init__(self, record: Any, said: str, headers: Mapping[str, str]) -> None:
         super().__init__(description=said)
@@ -85,23 +85,23 @@ class Told(dict[str, Any]):
             }
 
     def complete(self) -> None:
-        """Put the schema in."""
+        """Add the schema."""
         schema = schema_of(self._record, ref_template=_REF)
         of = [one.__name__ for one in get_args(self._record) if isinstance(one, type)]
         if of and schema.get("title") == getattr(get_origin(self._record), "__name__", None):
-            schema["title"] += "Of" + "And".join(of)  # pydantic names a page alike whatever it lists
+            schema["title"] += "Of" + "And".join(of)  # pydantic gives all pages one title
         self["content"] = {"application/json": {"schema": schema}}
 
 
 def gives(
     record: Any, *also: int, status: int = 200, said: str = "The result.", headers: Mapping[str, str] | None = None
 ) -> Responses:
-    """Return the documentation of a route's answer: a record, and the problems that are its own."""
+    """Return the documentation of a route's response: a record, and the route's own problems."""
     return {status: Told(record, said, headers or {}), **problems(*also)}
 
 
 def describe(app: FastAPI, routers: Sequence[APIRouter]) -> None:
-    """Have the application's document hold each record's schema once, under ``components``."""
+    """Make the application's document hold each record's schema once, under ``components``."""
     plain = app.openapi
 
     def openapi() -> dict[str, Any]:
@@ -138,7 +138,7 @@ def _contents(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
                 yield from response.get("content", {}).values()
 
 
-# /docs: the routes on one page, drawn from the OpenAPI document. No script, nothing from elsewhere.
+# The ``/docs`` page: all routes, rendered from the OpenAPI document. No script and no external resource.
 
 router = APIRouter(include_in_schema=False)
 

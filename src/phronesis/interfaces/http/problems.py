@@ -1,4 +1,4 @@
-"""What goes wrong, as RFC 9457 says it: ``application/problem+json`` with our own codes."""
+"""Errors as RFC 9457 problem details (``application/problem+json``), with the codes of `phronesis.errors`."""
 
 import json
 import logging
@@ -15,7 +15,7 @@ from phronesis import errors
 
 MEDIA_TYPE: Final = "application/problem+json"
 TYPE_PREFIX: Final = "urn:phronesis:error:"
-"""What a problem's ``type`` begins with, before its code."""
+"""Prefix of a problem's ``type``, before its code."""
 
 STATUS_OF: Final[Mapping[type[errors.PhronesisError], HTTPStatus]] = {
     errors.PhronesisError: HTTPStatus.INTERNAL_SERVER_ERROR,
@@ -39,7 +39,7 @@ STATUS_OF: Final[Mapping[type[errors.PhronesisError], HTTPStatus]] = {
     errors.HandlerMissing: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.Closed: HTTPStatus.SERVICE_UNAVAILABLE,
 }
-"""The status of each error; one that does not stand here has that of the nearest above it in the tree."""
+"""Status of each error class; a class not listed has the status of its nearest listed base."""
 
 _OF_ROUTES: Final = {
     HTTPStatus.NOT_FOUND: ("http.path", "there is nothing at this path; /docs lists what there is"),
@@ -47,20 +47,22 @@ _OF_ROUTES: Final = {
     HTTPStatus.BAD_REQUEST: ("http.body", "the body cannot be read"),
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: (errors.TooLarge.code, "the body is larger than this server takes"),
 }
-"""What the framework refuses before any verb is called: code and words by status."""
+"""Code and message, by status, of errors that the framework raises before a verb is called."""
 
 _SHOWN_MISTAKES: Final = 20
 
 _FOR_PROGRAMS: Final = ("/api/", "/mcp", "/openapi.json", "/metrics")
 
 ProblemPage = Callable[[Request, int, str, str], Response]
-"""Shows a problem to somebody in a browser: status, code and words. ``app.state.problem_page``, where there is one."""
+"""Renders a problem as a page for a browser, from status, code and message. ``app.state.problem_page``, if there is
+one.
+"""
 
 logger = logging.getLogger("phronesis.server")
 
 
 def status_of(error: errors.PhronesisError) -> HTTPStatus:
-    """Return the status under which an error goes out."""
+    """Return the HTTP status of an error."""
     return next(STATUS_OF[kind] for kind in type(error).__mro__ if kind in STATUS_OF)
 
 
@@ -74,7 +76,7 @@ def problem(
     details: Mapping[str, Any] | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """Return the answer that says what is wrong, and how to mend it."""
+    """Return the problem response with the error and its remedy."""
     body = {
         "type": TYPE_PREFIX + code,
         "title": status.phrase,
@@ -93,12 +95,12 @@ def problem(
 
 
 def _reads_pages(request: Request) -> bool:
-    """Return whether a person in a browser asks, and not for the API."""
+    """Return whether a browser asks for a page, not for the API."""
     return "text/html" in request.headers.get("accept", "") and not request.url.path.startswith(_FOR_PROGRAMS)
 
 
 def of_error(request: Request, error: errors.PhronesisError, status: HTTPStatus | None = None) -> Response:
-    """Return the answer to one of our own errors; another ``status`` where a header of the request decides it."""
+    """Return the response for one of our errors; ``status`` overrides its own where a header decides it."""
     headers = when_again(error)
     if isinstance(error, errors.Unauthenticated):
         headers["WWW-Authenticate"] = 'Bearer realm="phronesis"'
@@ -109,14 +111,14 @@ def of_error(request: Request, error: errors.PhronesisError, status: HTTPStatus 
 
 
 def when_again(error: errors.PhronesisError) -> dict[str, str]:
-    """Return the header that says when to come again, where an error passes by itself."""
+    """Return the Retry-After header for a transient error, else no header."""
     if isinstance(error, errors.RateLimited):
         return {"Retry-After": str(max(1, round(error.retry_after)))}
     return {"Retry-After": "1"} if isinstance(error, errors.StorageBusy) else {}
 
 
 def answer_problems(app: FastAPI) -> None:
-    """Have an application answer whatever goes wrong in its routes as a problem."""
+    """Install handlers that answer every error of an application's routes as a problem."""
 
     @app.exception_handler(errors.PhronesisError)
     def _ours(request: Request, error: errors.PhronesisError) -> Response:
@@ -127,7 +129,7 @@ def answer_problems(app: FastAPI) -> None:
     def _form(request: Request, error: RequestValidationError) -> Response:
         mistakes = [_mistake(one) for one in error.errors()[:_SHOWN_MISTAKES]]
         broken = [one["loc"][-1] for one in error.errors() if one["type"] == "json_invalid"]
-        if broken:  # its place is a number of a character
+        if broken:  # the position is a character offset
             mistakes = [{"field": "body", "message": f"no JSON at character {broken[0]}"}]
         first = mistakes[0]
         return problem(
@@ -142,16 +144,17 @@ def answer_problems(app: FastAPI) -> None:
 
 
 def of_framework(request: Request, error: HTTPException) -> Response:
-    """Return the answer to what the framework refuses."""
+    """Return the response for an error raised by the framework."""
     status = HTTPStatus(error.status_code)
     code, detail = _OF_ROUTES.get(status, ("http.request", str(error.detail)))
     return problem(request, status, code, detail, headers=error.headers)
 
 
 def of_surprise(request: Request, error: Exception) -> Response:
-    """Return the answer to what nobody foresaw.
+    """Return the response for an unexpected error.
 
-    A stranger's message may quote what was remembered: the log has the error's type and place, the caller neither.
+    Its message may quote stored text, so neither the caller nor the log gets it; the log has the error's type and
+    place.
     """
     place = "".join(traceback.format_tb(error.__traceback__))
     logger.error("unforeseen %s at %s %s\n%s", type(error).__name__, request.method, request.url.path, place)
@@ -162,6 +165,6 @@ def of_surprise(request: Request, error: Exception) -> Response:
 
 
 def _mistake(fault: Mapping[str, Any]) -> dict[str, str]:
-    """Return one fault of a body or parameter, without what was given: it may be long, or a secret."""
+    """Return one validation error of a body or parameter, without the value: it may be long, or a secret."""
     place = [str(part) for part in fault["loc"] if part not in {"body", "query", "path", "header"}]
     return {"field": ".".join(place) or "body", "message": str(fault["msg"]).removeprefix("Value error, ")}

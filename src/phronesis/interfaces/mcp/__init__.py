@@ -1,7 +1,7 @@
-"""The face for models: tools, resources and prompts of the Model Context Protocol, over ``Memory``.
+"""MCP server: tools, resources and prompts of the Model Context Protocol, over ``Memory``.
 
-``make_mcp`` gives a server of the official SDK, ``mcp_app`` its ASGI application for streamable HTTP. Nothing of the
-SDK is imported before one of them is called, so that the names here cost nothing.
+``make_mcp`` returns a server of the official SDK, ``mcp_app`` its ASGI application for streamable HTTP. The SDK is
+imported only when one of them is called, so importing this package is cheap.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -22,14 +22,13 @@ __all__ = ["Caller", "Callers", "DeferredMemory", "Options", "Role", "bearer", "
 
 
 def make_mcp(memory: "Memory | DeferredMemory | Callers", options: Options | None = None) -> "MCPServer[Any]":
-    """Return an MCP server over a memory, or over those that ``memory(context)`` names for each request.
+    """Return an MCP server over a memory, or over those that ``memory(context)`` returns for each request.
 
     Args:
-        memory: the memory that every caller works on; a `DeferredMemory`, opened by the first call that needs it; or a
-            callable that gets the SDK's context of a request (its ``request`` is the HTTP request, None on stdio) and
-            gives a `Caller`. It may raise any of our errors, which the caller is told, and is called in a worker
-            thread.
-        options: default scope, what is left out, and more.
+        memory: the memory of every caller; or a `DeferredMemory`, opened by the first call that needs it; or a callable
+            that takes the SDK's context of a request (its ``request`` is the HTTP request, None on stdio) and returns a
+            `Caller`. It is called in a worker thread, and may raise any of our errors, which the caller receives.
+        options: default scope, excluded tools, and more.
 
     Raises:
         InputError: an option is wrong. MissingExtra: the SDK is not installed.
@@ -43,15 +42,15 @@ def make_mcp(memory: "Memory | DeferredMemory | Callers", options: Options | Non
 def mcp_app(server: "MCPServer[Any]", *, hosts: "Sequence[str] | None" = (), path: str = "/mcp") -> "Starlette":
     """Return the ASGI application that serves ``server`` over streamable HTTP at ``path``.
 
-    Its lifespan must run: by itself when it is served as it is; in a larger application, put its ``routes`` among that
-    one's and enter ``app.router.lifespan_context(app)`` in that one's lifespan. Once for each server.
+    Its lifespan must run. Served alone, it does; in a larger application, add its ``routes`` to that one's and enter
+    ``app.router.lifespan_context(app)`` in that one's lifespan. Call it once for each server.
 
     Args:
-        server: what `make_mcp` gave.
-        hosts: names, with the port where there is one, that may stand in ``Host`` and ``Origin`` besides loopback's:
-            any other is refused, so that no web page reaches a local server by a name of its own (DNS rebinding).
-            None: any name, for a server whose callers need a key.
-        path: where it answers.
+        server: the result of `make_mcp`.
+        hosts: names, with port if any, accepted in ``Host`` and ``Origin`` besides loopback's. Others are refused, so
+            that no web page reaches a local server by DNS rebinding. None: any name, for a server whose callers need a
+            key.
+        path: path of the endpoint.
     """
     _needs_sdk()
     from phronesis.interfaces.mcp.server import http_app  # noqa: PLC0415 - the SDK: an extra

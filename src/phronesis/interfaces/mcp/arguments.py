@@ -1,4 +1,4 @@
-"""What the tools take: one model for each, whose JSON Schema a model reads. Names are those of ``Memory``'s verbs."""
+"""Argument models of the tools; a model sees their JSON Schemas. Names are those of ``Memory``'s verbs."""
 
 from typing import Annotated, Any, Final, Literal
 
@@ -9,10 +9,10 @@ from phronesis.core.text import MAX_ID_LENGTH
 from phronesis.core.timestamps import check_form
 
 STATED: Final = ("fact", "preference", "profile", "decision", "task", "event", "intention", "procedure", "episodic")
-"""Kinds that a caller may state an item of, the most frequent first; any other is refused by ``Memory.add``."""
+"""Kinds of items that a caller may state, the most frequent first; ``Memory.add`` refuses others."""
 
 LEAST_BUDGET: Final = 60
-"""Tokens in which a result can still say something and how many were left out."""
+"""Minimum token budget: a result can still say something, and how many were left out."""
 MOST_BUDGET: Final = 100_000
 
 Id = Annotated[str, Field(max_length=MAX_ID_LENGTH)]

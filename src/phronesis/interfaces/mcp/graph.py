@@ -1,9 +1,9 @@
-"""The knowledge graph of the reference memory server, kept in ordinary memories.
+"""The knowledge graph of the reference memory server, stored as ordinary memories.
 
-An entity, an observation and a relation are each a message kept word for word, whose ``metadata`` says which of them it
-is: they are searched, composed, explained, exported and erased like all else, and one call is one entry, so that a
-rollback takes the whole of it back. The graph is read off them, the oldest first: of two entities of one name the first
-counts, and what was said twice is there once, so that two servers that write at once spoil nothing.
+An entity, an observation and a relation are each a verbatim message whose ``metadata`` says which of them it is. They
+are searched, composed, explained, exported and erased like all other memories, and one call is one entry, so that one
+rollback undoes all of it. The graph is read from them oldest first: of two entities of one name the first counts, and
+duplicates are merged, so that concurrent servers do no harm.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,20 +16,20 @@ from phronesis.errors import NotFound
 from phronesis.interfaces.mcp.request_context import Caller, Options
 
 PART: Final = "graph"
-"""The member of ``metadata`` that says what a memory is of the graph."""
+"""Member of ``metadata`` with the part of the graph that a memory represents."""
 ENTITY: Final = "entity"
 OBSERVATION: Final = "observation"
 RELATION: Final = "relation"
 PLACE: Final = "graph_place"
-"""The place in its call: all memories of a call have one time."""
+"""Position within its call: all memories of a call have one time."""
 
 PAGE: Final = 1_000
-"""Memories of one read; a graph is read whole, as the reference server does."""
+"""Memories per read; the whole graph is read, as in the reference server."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entity(Record):
-    """A node. The names of the fields are the reference server's."""
+    """A node, with the field names of the reference server."""
 
     name: str
     entityType: str  # noqa: N815
@@ -46,23 +46,23 @@ class Relation:
 
     @classmethod
     def of(cls, given: Mapping[str, str]) -> "Relation":
-        """Read the form of the tools."""
+        """Return the relation in a tool's argument."""
         return cls(given["from"], given["relationType"], given["to"])
 
     def to_dict(self) -> dict[str, str]:
-        """Return the form of the tools: ``from`` is no name of a field in Python."""
+        """Return the form of the tools: ``from`` is a reserved word in Python."""
         return {"from": self.source, "to": self.target, "relationType": self.relation_type}
 
 
 @dataclass(frozen=True, slots=True)
 class Graph(Record):
-    """Some of the graph, or all of it."""
+    """A graph, or part of one."""
 
     entities: Sequence[Entity]
     relations: Sequence[Relation]
 
     def around(self, names: set[str]) -> "Graph":
-        """Return the entities of these names, and every relation that one of them has."""
+        """Return the entities with these names, and all their relations."""
         return Graph(
             tuple(one for one in self.entities if one.name in names),
             tuple(one for one in self.relations if {one.source, one.target} & names),
@@ -71,7 +71,7 @@ class Graph(Record):
 
 @dataclass(slots=True)
 class Kept:
-    """The memories that make up the graph, by what they say."""
+    """The memories that represent the graph."""
 
     types: dict[str, str] = field(default_factory=dict)
     nodes: dict[str, list[Item]] = field(default_factory=dict)
@@ -79,14 +79,14 @@ class Kept:
     relations: dict[Relation, list[Item]] = field(default_factory=dict)
 
     def graph(self) -> Graph:
-        """Return the graph that they say; what is observed of no entity is left out."""
+        """Return the graph; observations without an entity are left out."""
         return Graph(
             tuple(Entity(name, kind, tuple(self.observations.get(name, ()))) for name, kind in self.types.items()),
             tuple(self.relations),
         )
 
     def take(self, item: Item) -> None:
-        """Take one memory in."""
+        """Add one memory."""
         said = item.metadata
         if said[PART] == ENTITY:
             self.types.setdefault(said["name"], said["entity_type"])
@@ -99,7 +99,7 @@ class Kept:
 
 
 class KnowledgeGraph:
-    """The graph of one caller: what the nine tools do, each in the reference server's terms."""
+    """The graph of one caller, with the operations of the reference server's nine tools."""
 
     def __init__(self, caller: Caller, options: Options) -> None:
         self._caller = caller
@@ -107,7 +107,7 @@ class KnowledgeGraph:
         self._agent_id = options.agent_id
 
     def create_entities(self, entities: Sequence[Mapping[str, Any]]) -> list[Entity]:
-        """Add the entities whose names are new, with their observations; gives those."""
+        """Add the entities with new names, with their observations; return those."""
         known, made = set(self._kept().types), list[Entity]()
         for given in entities:
             if given["name"] not in known:
@@ -117,14 +117,17 @@ class KnowledgeGraph:
         return made
 
     def create_relations(self, relations: Sequence[Mapping[str, str]]) -> list[Relation]:
-        """Add the relations that are new; gives those. Their ends need be no entities."""
+        """Add the new relations; return those. Their ends need not be entities."""
         known = self._kept().relations
         made = [one for one in dict.fromkeys(map(Relation.of, relations)) if one not in known]
         self._keep(map(_edge, made))
         return made
 
     def add_observations(self, observations: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Add what is new of each entity; gives that. NotFound when one is missing, and then nothing is added."""
+        """Add the new observations and return them by entity.
+
+        NotFound if one entity is missing, and nothing is added.
+        """
         kept, out, messages = self._kept(), list[dict[str, Any]](), list[dict[str, Any]]()
         known = {name: set(kept.observations.get(name, ())) for name in kept.types}
         for given in observations:
@@ -139,9 +142,9 @@ class KnowledgeGraph:
         return out
 
     def delete_entities(self, names: Sequence[str]) -> int:
-        """Archive entities with their observations and relations; gives how many memories that were.
+        """Archive entities with their observations and relations; return the number of memories.
 
-        What is not there is passed over, here as in the other deletions.
+        Missing ones are ignored, as in the other deletions.
         """
         kept, gone = self._kept(), set(names)
         items = [item for name in gone for item in kept.nodes.get(name, ())]
@@ -150,7 +153,7 @@ class KnowledgeGraph:
         return self._archive(items)
 
     def delete_observations(self, deletions: Sequence[Mapping[str, Any]]) -> int:
-        """Archive observations; gives how many memories that were."""
+        """Archive observations; return the number of memories."""
         kept = self._kept().observations
         return self._archive(
             item
@@ -160,16 +163,16 @@ class KnowledgeGraph:
         )
 
     def delete_relations(self, relations: Sequence[Mapping[str, str]]) -> int:
-        """Archive relations; gives how many memories that were."""
+        """Archive relations; return the number of memories."""
         kept = self._kept().relations
         return self._archive(item for one in map(Relation.of, relations) for item in kept.get(one, ()))
 
     def read(self) -> Graph:
-        """Return all of it."""
+        """Return the whole graph."""
         return self._kept().graph()
 
     def search(self, query: str) -> Graph:
-        """Give the entities whose name, type or observations hold the text, whatever its case, and their relations."""
+        """Return entities whose name, type or observations contain the text, ignoring case, with their relations."""
         graph, sought = self.read(), query.lower()
         return graph.around(
             {
@@ -180,7 +183,7 @@ class KnowledgeGraph:
         )
 
     def open(self, names: Sequence[str]) -> Graph:
-        """Return the entities of these names and their relations."""
+        """Return the entities with these names and their relations."""
         return self.read().around(set(names))
 
     def _kept(self) -> Kept:

@@ -1,4 +1,4 @@
-"""The nine tools of the reference memory server: its names, its input, its output."""
+"""The nine tools of the reference memory server, with its names, input and output."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ from phronesis.interfaces.mcp.request_context import Caller, Options
 from phronesis.interfaces.mcp.tool_calls import Verb
 
 QUERY_MOST: Final = 2_048
-"""Characters of a query (source: the reference server's schema)."""
+"""Maximum characters of a query (source: the reference server's schema)."""
 
 
 class GivenEntity(BaseModel):
@@ -194,12 +194,12 @@ def graph_verbs(options: Options) -> Sequence[Verb]:
 
 
 def _deleted(what: str, _memories: int) -> Deleted:
-    """Say so whether or not anything was there, as the reference server does."""
+    """Report success whether or not anything existed, as the reference server does."""
     return Deleted(success=True, message=f"{what} deleted successfully")
 
 
 def _said(result: Any) -> str:
-    """Return the text that the reference server gives beside: the message, or the JSON of what is in it."""
+    """Return the text that the reference server adds: the message, or the JSON of the result."""
     if isinstance(result, Deleted):
         return result.message
     told = as_json(result)

@@ -1,4 +1,4 @@
-"""Prompts that a person picks: recall before answering, save what was learned, review what is believed."""
+"""MCP prompts that a person selects (recall, save, review), and completion of their arguments."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
@@ -66,14 +66,14 @@ _REVIEW: Final[Mapping[str, str]] = {
     "然后更正：update_memory、delete_memory、give_feedback；explain_memory 可以说明某一条的来源。",
 }
 STATED: Final = ("profile", "preference", "fact", "task", "intention")
-"""Kinds that a review goes through besides traits."""
+"""Kinds that a review covers besides traits."""
 
 PART: Final = 3_000
-"""Tokens of what a prompt quotes from memory: a review of some fifty items."""
+"""Token budget of memories quoted in a prompt: a review of about fifty items."""
 
 
 def add_prompts(server: MCPServer[Any], reception: Reception) -> None:
-    """Add the prompts."""
+    """Register the prompts."""
     options = reception.options
 
     @server.prompt("recall", title="Recall before answering", description="Answer a question from what is remembered.")
@@ -114,26 +114,26 @@ def _within(memory: "Memory", text: ResultText) -> str:
 
 
 class _Told:
-    """Errors of ours become the protocol's, with their code in the message."""
+    """Converts our errors to the protocol's, with their code in the message."""
 
     def __enter__(self) -> None:
-        """Begin."""
+        """Enter the context."""
 
     def __exit__(self, _kind: object, error: BaseException | None, _at: object) -> None:
         if isinstance(error, PhronesisError):
             raise MCPError(INVALID_PARAMS, f"{error.code}: {error.message}", error.to_dict()) from error
 
 
-# What to write next: languages, users, sessions and memories, as far as the caller may see them.
+# Completion: languages, users, sessions and memories, as far as the caller may see them.
 
 MOST: Final = 100
-"""Values of one completion: the protocol's limit."""
+"""Maximum values of one completion: the protocol's limit."""
 
 
 def add_completion(server: MCPServer[Any], reception: Reception) -> None:
-    """Complete the arguments of prompts and of templates."""
+    """Register the completion of arguments of prompts and templates."""
 
-    @server.completion()  # type: ignore[no-untyped-call, untyped-decorator]  # the SDK says nothing of it
+    @server.completion()  # type: ignore[no-untyped-call, untyped-decorator]  # untyped in the SDK
     async def complete(
         _ref: PromptReference | ResourceTemplateReference, argument: CompletionArgument,
         context: CompletionContext | None,
@@ -141,14 +141,14 @@ def add_completion(server: MCPServer[Any], reception: Reception) -> None:
         before = context.arguments if context is not None and context.arguments else {}
         try:
             known = await anyio.to_thread.run_sync(_known, reception, argument.name, before)
-        except PhronesisError:  # nothing to suggest; what is wrong is told by the call itself
+        except PhronesisError:  # no suggestions; the call itself reports the error
             known = []
         values = [value for value in dict.fromkeys(known) if value.startswith(argument.value)]
         return Completion(values=values[:MOST], total=len(values), has_more=len(values) > MOST)
 
 
 def _known(reception: Reception, name: str, before: dict[str, str]) -> Iterable[str]:
-    """Return the values that an argument may have, most likely first."""
+    """Return the possible values of an argument, most likely first."""
     if name == "language":
         return list(LANGUAGES)
     caller, options = reception.caller(), reception.options

@@ -1,4 +1,4 @@
-"""Who asks, and whose memory is meant when the call does not say."""
+"""The caller of an MCP request, the server's options, and the default scope of calls that name none."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 Role = Literal["read", "write", "admin"]
-"""What a caller may do; each may do what those before it may."""
+"""A caller's role; each includes those before it."""
 
 _RANK: Final[Mapping[str, int]] = {"read": 1, "write": 2, "admin": 3}
 
@@ -22,13 +22,13 @@ DEFAULT_TOOLS: Final = (
     "add_memory", "search_memories", "update_memory", "forget", "compose_context", "commit_turn", "record_experience",
     "query_experience",
 )  # fmt: skip
-"""The tools that a server offers unless it is told otherwise: a client puts every tool into each of its prompts."""
+"""Tools offered by default. The list is short, since a client puts every tool into each of its prompts."""
 
 MORE_TOOLS: Final = (
     "get_memory", "list_memories", "delete_memory", "memory_history", "rollback_memory", "explain_memory",
     "give_feedback", "get_user_traits", "reflect", "mem_search", "mem_get",
 )  # fmt: skip
-"""What ``tools="all"`` offers besides."""
+"""Tools that ``tools="all"`` adds."""
 
 DEFAULT: Final = "default"
 ALL: Final = "all"
@@ -36,16 +36,16 @@ ALL: Final = "all"
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a server is set up with.
+    """Options of an MCP server.
 
     Attributes:
-        user_id: whose memory is meant where a call names no ``user_id``; None: what is shared.
-        namespace: which shared memory is meant where a call names none.
-        agent_id: who is written down as the agent where a write names none; reads are not narrowed by it.
-        read_only: leave the tools out that store or change anything.
+        user_id: the user of calls that name no ``user_id``; None: the shared memory.
+        namespace: the shared namespace of calls that name none.
+        agent_id: the agent recorded for writes that name none; reads are not restricted by it.
+        read_only: leave out the tools that store or change anything.
         reference_tools: also offer the nine tools of the reference memory server.
         tools: ``default``, ``all``, or names of tools; a tool that is not offered cannot be called.
-        structured: also give each result as a record (structured content under an output schema), for programs. A
+        structured: also return each result as a record (structured content under an output schema), for programs. A
             model that is shown both reads everything twice; some clients then show it the record instead of the text.
             None: with ``tools="all"`` only.
 
@@ -74,14 +74,14 @@ class Options:
         return self._set == ALL if self.structured is None else self.structured
 
     def offered(self) -> tuple[str, ...]:
-        """Return the names of the tools that are offered, the reference server's left out."""
+        """Return the names of the offered tools, without the reference server's."""
         if self._set == ALL:
             return (*DEFAULT_TOOLS, *MORE_TOOLS)
         return DEFAULT_TOOLS if self._set == DEFAULT else tuple(self._set)
 
     @property
     def _set(self) -> str | Sequence[str]:
-        """The name of a set of tools, also where it stands alone in a list, or names of tools."""
+        """The name of a set of tools, also as the only element of a list, or names of tools."""
         if isinstance(self.tools, str):
             names: Sequence[str] = [name.strip() for name in self.tools.split(",") if name.strip()]
         else:
@@ -91,32 +91,35 @@ class Options:
         return names[0] if len(names) == 1 and names[0] in (DEFAULT, ALL) else names
 
     def lane(self) -> dict[str, Any]:
-        """Return whose memory is meant, as arguments of a verb."""
+        """Return the default scope, as arguments of a verb."""
         return {"user_id": self.user_id, "namespace": self.namespace}
 
     def defaults(self, given: Mapping[str, Any], *, writes: bool) -> dict[str, Any]:
-        """Return the defaults of the arguments that are None in ``given``; what is not in it, a tool does not take."""
+        """Return the defaults of arguments that are None in ``given``.
+
+        A tool does not take arguments absent from it.
+        """
         own = {**self.lane(), "agent_id": self.agent_id if writes else None}
         return {name: value for name, value in own.items() if name in given and given[name] is None}
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """One who asks: the memory it works on, what it may do there, and whom the log names for what it does."""
+    """The caller of a request: its memory, its role, and the actor recorded in the log."""
 
     memory: "Memory"
     role: Role = "admin"
     actor: str = "agent"
 
     def may(self, role: Role) -> bool:
-        """Return whether it may do what ``role`` may."""
+        """Return whether the caller has ``role`` or above."""
         return _RANK[self.role] >= _RANK[role]
 
 
 class DeferredMemory:
-    """Opens a memory when its first verb is called: until then a server answers without the store and its packages.
+    """Opens a memory on the first call of a verb: until then a server runs without the store and its packages.
 
-    Calls that come at once wait for one opening. When it fails the call fails, and the next one tries again.
+    Concurrent calls wait for one opening. If it fails, the calls fail, and the next one tries again.
     """
 
     def __init__(self, open_memory: Callable[[], "Memory"]) -> None:
@@ -138,11 +141,11 @@ class DeferredMemory:
 
 
 Callers = Callable[[Any], Caller]
-"""Gives the caller of a request; its argument is the SDK's ``ServerRequestContext``."""
+"""A function from the SDK's ``ServerRequestContext`` to the caller of a request."""
 
 
 def bearer(context: Any) -> str | None:
-    """Return the token of a request's ``Authorization: Bearer …``; None on stdio, and where there is none."""
+    """Return the token of a request's ``Authorization: Bearer …``; None on stdio, or where there is none."""
     headers: Mapping[str, str] = getattr(context.request, "headers", {})
     given = headers.get("authorization", "")
     return given[len(_SCHEME) :].strip() or None if given[: len(_SCHEME)].lower() == _SCHEME else None

@@ -1,4 +1,4 @@
-"""What a client can attach: ``memory://…``, JSON documents of the records that the tools give, within a budget."""
+"""MCP resources, ``memory://…``: JSON documents of the records that the tools return, within a token budget."""
 
 import json
 from collections.abc import Callable
@@ -21,26 +21,26 @@ Reader = TypeVar("Reader", bound=Callable[..., str])
 
 JSON: Final = "application/json"
 RECENT: Final = 20
-"""Memories of ``memory://recent``: what a person looks over at a glance."""
+"""Memories of ``memory://recent``."""
 
 BUDGET: Final = 4_000
-"""Tokens of a resource, those of a context: a client puts it into a prompt as it is."""
+"""Token budget of a resource, that of a context: a client puts it into a prompt unchanged."""
 HEALTH_BUDGET: Final = 8_000
-"""Tokens of ``memory://health``, which holds the whole policy."""
+"""Token budget of ``memory://health``, which holds the whole policy."""
 
 NO_PATHS: Final = ResourceSecurity(reject_path_traversal=False, reject_absolute_paths=False)
-"""Names here are ids of rows, never of files: ``team/a`` is one, and may come percent-encoded."""
+"""Names here are row ids, never files: ``team/a`` is valid, and may be percent-encoded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What a resource holds before it is cut.
+    """The content of a resource before it is cut.
 
     Attributes:
-        value: a record, or a list of them, of which ``offset`` are left out at the beginning.
-        more: where to read what does not fit: of a list the address of the next page without its number, of a record
-            what gives more of it, in words.
-        offset: members of the list that stand on pages before, as the address says.
+        value: a record, or a list of them, of which the first ``offset`` are left out.
+        more: where to read the rest: for a list the address of the next page without its number, for a record a
+            description of what returns more of it.
+        offset: members of the list on earlier pages, from the address.
     """
 
     value: Any
@@ -48,13 +48,13 @@ class Document:
     offset: str = "0"
 
     def text(self, budget: int, count: Count) -> str:
-        """Return the JSON of the document in at most ``budget`` tokens; where it is cut, it says so and how to go on.
+        """Return the document as JSON in at most ``budget`` tokens, with a note on how to continue if it is cut.
 
-        A list that is cut ends with ``{"left_out", "next"}``; a record gets the members ``left_out`` and ``more``.
+        A cut list ends with ``{"left_out", "next"}``; a cut record gets the members ``left_out`` and ``more``.
         """
-        from phronesis.log.reader import fit  # noqa: PLC0415 - SQLAlchemy: not before something is read
+        from phronesis.log.reader import fit  # noqa: PLC0415 - SQLAlchemy: imported only when needed
 
-        # What was recorded may hold half a surrogate pair, which no message of the protocol can.
+        # Recorded text may hold a lone surrogate, which no message of the protocol can.
         plain = fit(as_json(self.value))
         if isinstance(plain, list):
             start = _offset(self.offset)
@@ -68,7 +68,7 @@ class Document:
 
 
 NOTE: Final = 10
-"""Tokens of ``"left_out": n`` and of what joins it to a record."""
+"""Tokens reserved for ``"left_out": n`` and its separators in a record."""
 
 
 def _offset(given: str) -> int:
@@ -78,7 +78,7 @@ def _offset(given: str) -> int:
 
 
 def add_resources(server: MCPServer[Any], reception: Reception) -> None:
-    """Add the resources and templates."""
+    """Register the resources and templates."""
     options = reception.options
     told, told_health = _teller(reception, BUDGET), _teller(reception, HEALTH_BUDGET)
 
@@ -139,7 +139,7 @@ def _name(given: str) -> str:
 
 
 def _teller(reception: Reception, budget: int) -> Callable[[Callable[Given, Document]], Callable[Given, str]]:
-    """Return a decorator of readers: their documents become JSON text in a budget, their errors keep their code."""
+    """Return a decorator for readers: documents become JSON text within a budget, errors keep their code."""
 
     def decorate(read: Callable[Given, Document]) -> Callable[Given, str]:
         @wraps(read)

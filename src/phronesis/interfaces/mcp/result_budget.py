@@ -1,4 +1,4 @@
-"""A tool's result cut to a budget of tokens: texts line by line, records list by list, saying how much is left out."""
+"""Fit a tool's result to a token budget: texts line by line, records list by list, with the number left out."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -6,21 +6,21 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 Count = Callable[[str], int]
-"""Gives the tokens of a text."""
+"""A function that counts the tokens of a text."""
 
 LEFT_OUT: Final = "left_out"
-"""The member of a cut record that says how many members of its lists are not in it."""
+"""Member of a cut record with the number of list members left out."""
 
 OF_NO_USE: Final = frozenset(
     {"data", "updated_at", "position", "field_origin", "payload", "matched", "degraded", "channels", "observations",
      "signals", "evidence_added", "evidence_removed", "edges_added", "edges_removed"}
 )  # fmt: skip
-"""Members of records that are left out of a tool's result: bookkeeping, and what HTTP and Python give in full."""
+"""Members of records omitted from a tool's result: bookkeeping, and fields that HTTP and Python return in full."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of a result. Only ``words`` is ever cut: a fence before it is closed after it."""
+    """A line of a result. Only ``words`` is ever cut, so that a fence that is opened is closed."""
 
     words: str
     before: str = ""
@@ -32,7 +32,7 @@ class Line:
     def within(self, budget: int, count: Count) -> str:
         """Return the line with as many of its words as fit into ``budget`` tokens.
 
-        Empty where not even the rest does.
+        It is empty if even the rest does not fit.
         """
         whole = str(self)
         if count(whole) <= budget:
@@ -49,16 +49,16 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class ResultText:
-    """A result as a text: what it begins with, its lines, best first, and what it ends with."""
+    """A result as text: head, lines (best first) and tail."""
 
     head: str = ""
     lines: Sequence[Line] = ()
     tail: str = ""
 
     def within(self, budget: int, count: Count) -> tuple[str, int]:
-        """Return the text in at most ``budget`` tokens, and how many of its lines stand in it.
+        """Return the text in at most ``budget`` tokens, and the number of its lines included.
 
-        Lines are left out from the end, and their number is said.
+        Lines are left out from the end, and their number is stated.
         """
         kept = [str(line) for line in self.lines]
         whole = _joined(self.head, *kept, self.tail)
@@ -78,7 +78,7 @@ class ResultText:
         return self._first_alone(budget, count), min(1, len(kept))
 
     def _first_alone(self, budget: int, count: Count) -> str:
-        """Return the first line cut, where not even that fits; or as much of the head as does."""
+        """Return the first line, cut, if not even that fits; or as much of the head as fits."""
         if self.lines:
             rest = len(self.lines) - 1
             around = count(_joined(self.head, _left_out(rest), self.tail)) + 2
@@ -89,13 +89,13 @@ class ResultText:
         whole = _joined(self.head, self.tail)
         if not self.lines or not self.tail:
             return Line(whole).within(budget, count)
-        note = _left_out(len(self.lines))  # half of a cursor is none: without room for it the tail goes
+        note = _left_out(len(self.lines))  # a truncated cursor is useless: without room for it the tail is dropped
         head = Line(self.head).within(budget - count(note) - 1, count)
         return Line(_joined(head, note)).within(budget, count)
 
 
 def _surely_fits(text: str, budget: int) -> bool:
-    """Return whether a text fits whatever its tokens are: a counter's vocabulary takes a moment to load."""
+    """Return whether a text fits whatever its tokens are, since loading a counter's vocabulary is slow."""
     return text.isascii() and len(text) < budget
 
 
@@ -108,11 +108,11 @@ def _left_out(number: int) -> str:
 
 
 def record_within(record: Any, budget: int, count: Count, *, lists: Sequence[str] = ()) -> dict[str, Any]:
-    """Return a record's plain JSON without what is empty or of no use to a caller of a tool, cut to ``budget`` tokens.
+    """Return a record as plain JSON, without empty or unneeded members, cut to ``budget`` tokens.
 
-    A text that is more than half of it loses its end, otherwise lists lose their last members, the largest list first,
-    and then texts their ends; ``left_out`` counts the members.
-    ``lists`` name those that stand in it even when they are empty, as long as there is room.
+    A text that is more than half of it is shortened; otherwise lists lose their last members, the largest list first,
+    and then texts are shortened; ``left_out`` counts the members. ``lists`` name lists that are included even when
+    empty, if there is room.
     """
     plain: dict[str, Any] = {**{name: [] for name in lists}, **_compact(record)}
     gone = 0
@@ -131,10 +131,10 @@ def record_within(record: Any, budget: int, count: Count, *, lists: Sequence[str
 
 
 def rows_within(rows: Sequence[Any], budget: int, count: Count, *, next_page: Callable[[int], str]) -> str:
-    """Return the JSON of a list of records in at most ``budget`` tokens.
+    """Return a list of records as JSON in at most ``budget`` tokens.
 
-    Where rows are left out, the last member says how many, and which address goes on after those that are in it. A
-    first row that does not fit by itself is cut as `record_within` cuts it.
+    If rows are left out, the last member has their number and the address of the next page. A first row that does not
+    fit alone is cut as in `record_within`.
     """
     whole = _dumped(list(rows))
     if len(whole) <= budget or count(whole) <= budget:
@@ -165,7 +165,7 @@ def _compact(value: Any) -> Any:
 
 
 def _lists(value: Any) -> Iterator[list[Any]]:
-    """Return the lists of a record, those in its members too."""
+    """Yield the lists of a record, nested ones included."""
     members = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     if isinstance(value, list):
         yield value
@@ -174,7 +174,7 @@ def _lists(value: Any) -> Iterator[list[Any]]:
 
 
 def _shorten(plain: dict[str, Any], share: float) -> bool:
-    """Cut the longest text of a record by ``share``; False where there is none worth cutting."""
+    """Shorten the longest text of a record by ``share``; return False if none is worth cutting."""
     holder, name, text = max(_texts(plain), key=lambda found: len(found[2]), default=(plain, "", ""))
     kept = min(int(len(text) * (1 - share)), len(text) - 2)
     if len(text) < LEAST_TEXT:
@@ -184,11 +184,11 @@ def _shorten(plain: dict[str, Any], share: float) -> bool:
 
 
 LEAST_TEXT: Final = 40
-"""Characters of a text that is not cut any more: ids and names."""
+"""Characters of a text that is no longer cut: ids and names."""
 
 
 def _texts(value: Any) -> Iterator[tuple[Any, Any, str]]:
-    """Return the texts of a record, each with what holds it and its name or place there."""
+    """Yield the texts of a record, each with its container and its name or index there."""
     members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for name, one in members:
         if isinstance(one, str):

@@ -1,6 +1,6 @@
-"""Results as text for a model: a line for each memory with date, source and citation, within a budget of tokens.
+"""Results as text for a model: one line per memory with date, source and citation, within a token budget.
 
-What comes from a source below the user's trust is fenced as data, and stays fenced where it is cut.
+Text from a source below the user's trust is fenced as data, and stays fenced when it is truncated.
 """
 
 import json
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 SHOWN: Final = 400
-"""Characters of a memory in a listing; a call for that memory alone gives all of it."""
+"""Maximum characters of a memory in a listing; a call for one memory returns all of it."""
 
 ROLLBACK: Final = "rollback_memory"
 
@@ -40,19 +40,19 @@ NOTHING: Final = "Nothing that is remembered bears on this."
 
 
 def added(result: "AddResult") -> ResultText:
-    """Say what ``add`` did."""
+    """Return the text of an `add` result."""
     return _written(result.items, result, "Remembered:", "Recorded; nothing new was learned from it.")
 
 
 def committed(result: "CommitResult") -> ResultText:
-    """Say what ``commit_turn`` did."""
+    """Return the text of a `commit_turn` result."""
     text = _written(result.stored, result, "The turn is recorded. Learned:", "The turn is recorded.")
     refused = [Line(f"Not taken in: {_cut(one.uri)} ({one.why})") for one in result.referred if one.why]
     return replace(text, lines=[*text.lines, *refused])
 
 
 def edited(result: "EditResult") -> ResultText:
-    """Say what an edit did."""
+    """Return the text of an edit."""
     if result.pending:
         return ResultText(f"Recorded, and not carried out yet (entry {result.entry_id}).")
     if not result.items:
@@ -61,7 +61,7 @@ def edited(result: "EditResult") -> ResultText:
 
 
 def forgotten(result: "Forgotten") -> ResultText:
-    """Say what is forgotten, or would be."""
+    """Return the text of the memories that are, or would be, forgotten."""
     lines = _items(result.items)
     if not lines:
         return ResultText("Nothing like it is remembered any more; nothing was forgotten.")
@@ -75,7 +75,7 @@ def forgotten(result: "Forgotten") -> ResultText:
 
 
 def found(result: "SearchResult") -> ResultText:
-    """Say what a search found."""
+    """Return the text of a search result."""
     if not result:
         return ResultText(NOTHING)
     threshold = getattr(result, "threshold", None)
@@ -87,7 +87,7 @@ def found(result: "SearchResult") -> ResultText:
 
 
 def claims(result: "SearchResult") -> ResultText:
-    """Say which claims met a query, each with its status."""
+    """Return the text of the claims that matched a query, each with its status."""
     if not result:
         return ResultText("No claim bears on this.")
     return ResultText(
@@ -101,7 +101,7 @@ def claims(result: "SearchResult") -> ResultText:
 
 
 def item(one: Item) -> ResultText:
-    """Say all of an item."""
+    """Return the full text of an item."""
     about = {"key": one.key, "value": one.value, "metadata": dict(one.metadata) or None, "version": one.version}
     fields = ", ".join(f"{name}={_json(value)}" for name, value in about.items() if value is not None)
     before, after = _fence(one, one.content)
@@ -109,7 +109,7 @@ def item(one: Item) -> ResultText:
 
 
 def page(result: "Page[Item]") -> ResultText:
-    """Say what a page lists, and how to go on."""
+    """Return the text of a page, with how to continue."""
     if not result:
         return ResultText("Nothing is remembered there.")
     more = "" if result.next_cursor is None else f"There is more: cursor={result.next_cursor}"
@@ -117,24 +117,24 @@ def page(result: "Page[Item]") -> ResultText:
 
 
 def history(events: "Sequence[HistoryEvent]") -> ResultText:
-    """Say what changed, oldest first."""
+    """Return the text of changes, oldest first."""
     return ResultText("Oldest first:", [_event(one) for one in events])
 
 
 def explanation(result: "Explanation") -> ResultText:
-    """Say why an item is held."""
+    """Return the text of an item's provenance."""
     needs = "No source is left that supports it: it needs validation." if result.needs_validation else ""
     counted = f"{len(result.evidence)} rows of evidence, {len(result.history)} changes. {needs}".strip()
     return ResultText(str(line(result.item)), [Line("Sources:"), *map(_source, result.sources)], counted)
 
 
 def context_tail(context_id: str, token_count: int) -> str:
-    """Return what stands after a context."""
+    """Return the text that follows a context."""
     return f"\n(context_id {context_id}, {token_count} tokens)"
 
 
 def recorded(result: "Ingested") -> ResultText:
-    """Say what was recorded of attempts."""
+    """Return the text of an ingestion of attempts."""
     if result.pending:
         return ResultText(f"Recorded, and not interpreted yet (entry {result.entry_id}).")
     lines = [
@@ -145,7 +145,7 @@ def recorded(result: "Ingested") -> ResultText:
 
 
 def answer(result: "Answer") -> ResultText:
-    """Say what to try and what not: advice before what was learned, and that before single events."""
+    """Return what to try and what to avoid: recommendations first, then learned items, then single events."""
     lines: list[Line] = []
     for head, advice in (("Try:", result.recommended_attempts), ("Avoid:", result.avoid)):
         lines += [Line(head), *map(_advice, advice)] if advice else []
@@ -160,7 +160,7 @@ def answer(result: "Answer") -> ResultText:
 
 
 def judged(result: "FeedbackResult") -> ResultText:
-    """Say what feedback moved."""
+    """Return the text of the effect of feedback."""
     if result.pending:
         return ResultText(f"Recorded, and not carried out yet (entry {result.entry_id}).")
     waits = f"{len(result.scheduled)} events are grouped anew by the next aggregation." if result.scheduled else ""
@@ -168,7 +168,7 @@ def judged(result: "FeedbackResult") -> ResultText:
 
 
 def traits(found_traits: "Sequence[Trait]") -> ResultText:
-    """Say what a user is like."""
+    """Return the text of a user's traits."""
     if not found_traits:
         return ResultText("Nothing is known of this user yet.")
     lines = [
@@ -179,8 +179,8 @@ def traits(found_traits: "Sequence[Trait]") -> ResultText:
 
 
 def reflected(cycle: "ReflectionCycle") -> ResultText:
-    """Say what a reflection came to."""
-    from phronesis.traits.laws.records import COUNTED  # noqa: PLC0415 - its records: not before a reflection
+    """Return the text of a reflection's result."""
+    from phronesis.traits.laws.records import COUNTED  # noqa: PLC0415 - imported only when needed
 
     if cycle.pending:
         return ResultText("Recorded, and not carried out yet.")
@@ -190,7 +190,7 @@ def reflected(cycle: "ReflectionCycle") -> ResultText:
 
 
 def line(one: Item, *, words: str | None = None, also: str = "") -> Line:
-    """Return an item on one line, with its citation; what is not the user's own words is fenced below it."""
+    """Return an item on one line, with its citation; text that is not the user's own is fenced below it."""
     text = _cut(statement(one) if words is None else words)
     about = ", ".join(part for part in (_about(one), also) if part)
     if one.trust < Trust.USER:
@@ -224,7 +224,7 @@ def _evidence(one: "Evidence") -> Line:
 
 
 def _best_words(one: "Evidence") -> str:
-    """Return the part that met the query where the whole is too long for a line."""
+    """Return the part that matched the query, if the whole is too long for a line."""
     whole = one.item.content
     if len(whole) <= SHOWN or not one.matched or not one.matched[0].snippet:
         return whole
@@ -264,7 +264,7 @@ def _about(one: Item) -> str:
 
 
 def _fence(one: Item, text: str) -> tuple[str, str]:
-    """Return what stands before and after an item's words: nothing around the user's own."""
+    """Return the fence before and after an item's text; empty for the user's own text."""
     if one.trust >= Trust.USER:
         return "", ""
     boundary, mark = choose_boundary(one.id, [text]), "\0"

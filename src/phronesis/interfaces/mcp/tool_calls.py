@@ -1,4 +1,7 @@
-"""A tool of ours as the SDK runs it: arguments checked, a verb called in a worker thread, its result in a budget."""
+"""Run a tool: check arguments, call a verb in a worker thread, fit the result to its budget.
+
+Tool schemas and errors.
+"""
 
 import json
 from collections.abc import Callable, Collection, Mapping
@@ -24,28 +27,29 @@ if TYPE_CHECKING:
     from phronesis.memory.service import Stages
 
 
-# What went wrong, as a caller of a tool or a resource is told: code, field, remedy, and never a traceback.
+# Errors as a caller of a tool or resource sees them: code, field and remedy, never a traceback.
 
 META: Final = "phronesis/error"
-"""The member of ``_meta`` that holds ``{code, message, field, details}``: a refusal has no structured content, since
-that would have to be of the tool's output schema."""
+"""Member of ``_meta`` with ``{code, message, field, details}``: an error has no structured content, since that would
+have to follow the tool's output schema.
+"""
 
 
 def refused(error: PhronesisError) -> CallToolResult:
-    """Return the result that says which of our errors was raised."""
+    """Return the result for one of our errors."""
     return _refusal(error.to_dict())
 
 
 def not_allowed(role: str) -> CallToolResult:
-    """Return the result for a caller whose role does not reach."""
+    """Return the result for a caller without the required role."""
     message = f"this needs the role {role}, which you do not have; ask the operator of this memory for it"
     return _refusal({"code": "access.role", "message": message, "field": None, "details": {"role": role}})
 
 
 def wrong_arguments(error: ValidationError, arguments: Mapping[str, Any]) -> CallToolResult:
-    """Return the result for arguments that are not of the tool's schema; it names the first that is wrong.
+    """Return the result for invalid arguments; it names the first invalid one.
 
-    Where an argument may be of several types, it names the member that is wrong in the one it comes nearest to.
+    For an argument of several types, it names the invalid member under the type that matches best.
     """
     faults = [(_path(fault, arguments), fault) for fault in error.errors(include_url=False, include_context=False)]
     first = faults[0][0][:1]
@@ -57,7 +61,7 @@ def wrong_arguments(error: ValidationError, arguments: Mapping[str, Any]) -> Cal
 
 
 def _path(fault: Mapping[str, Any], arguments: Any) -> tuple[str | int, ...]:
-    """Return where a fault is in the arguments, without the names of types that the schema's unions add."""
+    """Return the path of a validation error in the arguments, without the type names that unions add."""
     path: list[str | int] = []
     value, parts = arguments, fault["loc"]
     for n, part in enumerate(parts):
@@ -77,10 +81,10 @@ def _refusal(error: Mapping[str, Any]) -> CallToolResult:
     return CallToolResult(content=[TextContent(text=text)], is_error=True, _meta={META: dict(error)})
 
 
-# A context as the result of a tool: its text, its id and its citations within the budget that was asked for.
+# A context as a tool result: its text, id and citations within the requested budget.
 
 TRIES: Final = 4
-"""Times that a context is composed anew, smaller, where its record was longer than expected."""
+"""Maximum attempts to compose a context again, smaller, if its record was longer than expected."""
 
 
 def compose_within(
@@ -89,19 +93,18 @@ def compose_within(
 ) -> tuple[str, dict[str, Any]]:  # fmt: skip
     """Return a context's text and its record, whose ``text`` is the same.
 
-    Some clients show a model one, some the other.
-
-    Where the record is given too, both are counted, so that the context itself gets less than half of ``budget``.
+    Some clients show a model the text, some the record. If the record is returned too, both count, so that the context
+    itself gets less than half of ``budget``.
 
     Args:
         call: composes, given the arguments of ``Memory.compose_context``.
-        given: the arguments but the budget.
-        budget: tokens of everything; 0: those of the policy.
-        stages: whose policy and token counter count.
-        records: whether the record goes out as well.
+        given: the arguments except the budget.
+        budget: tokens of the whole result; 0: those of the policy.
+        stages: provide the policy and the token counter.
+        records: whether the record is returned as well.
 
     Raises:
-        BudgetTooSmall: the message alone takes more; it names the least budget of the tool that would do.
+        BudgetTooSmall: the message alone takes more; it names the smallest sufficient budget of the tool.
     """
     count, total = stages.count_tokens, budget or stages.budget.total
     around = count(context_tail("ctx_" + "0" * 36, total)) + 2
@@ -122,7 +125,7 @@ def compose_within(
 
 
 def _too_small(error: BudgetTooSmall, total: int, around: int, *, records: bool) -> BudgetTooSmall:
-    """Return the error in terms of the tool's budget, which also holds what stands around a context."""
+    """Return the error in terms of the tool's budget, which also covers the text around a context."""
     least = error.details["minimum"] + around
     least = least * 3 if records else least
     return BudgetTooSmall(
@@ -138,26 +141,23 @@ def _told(package: "ContextPackage") -> tuple[str, dict[str, Any]]:
     return text, record if not citations else {**record, "citations": as_json(citations)}
 
 
-# The JSON Schemas of tools: a client puts them all into each prompt, so they say what a model needs and no more.
+# JSON Schemas of tools, kept small: a client puts all of them into each prompt.
 
 
 def output_schema(gives: Any) -> dict[str, Any]:
-    """Return the JSON Schema of what a tool gives; it is always that of an object.
-
-    Of records only the members' names.
-    """
+    """Return the JSON Schema of a tool's result, always an object's; records are reduced to their members' names."""
     if not isinstance(gives, Mapping):
-        from phronesis.wire import schema_of  # noqa: PLC0415 - all records: not for the tools that everybody has
+        from phronesis.wire import schema_of  # noqa: PLC0415 - all records; the default tools need none
 
         return {**brief(schema_of(gives), leaving_out=("title", "default")), "type": "object"}
     return {"type": "object", "properties": {name: {"type": kind} for name, kind in gives.items()}}
 
 
 def brief(schema: Any, *, leaving_out: Collection[str]) -> Any:
-    """Return a schema without some of its keywords: a client is sent all schemas at once, and may put them in a prompt.
+    """Return a schema without some keywords: a client receives all schemas at once, and may put them in a prompt.
 
-    Titles only repeat names; what a member is by default says nothing where each is always there. A property's name is
-    no keyword and stays.
+    Titles only repeat names, and defaults say nothing where each member is always present. A property's name is no
+    keyword and stays.
     """
     if isinstance(schema, list):
         return [brief(one, leaving_out=leaving_out) for one in schema]
@@ -173,24 +173,24 @@ def brief(schema: Any, *, leaving_out: Collection[str]) -> Any:
 
 
 _NAMED: Final = frozenset({"properties", "$defs"})
-"""Keywords whose members are named by whoever wrote the schema."""
+"""Keywords whose members are names chosen by the schema's author."""
 
 
 FOR_PROGRAMS: Final = frozenset(
     {"wait", "idempotency_key", "explain", "namespace", "agent_id", "run_id", "session_metadata"}
 )
-"""Arguments that a tool takes, and that a model is not told of."""
+"""Arguments that a tool accepts but hides from models."""
 
 PARTS_FOR_PROGRAMS: Final = frozenset(
     {"metadata", "id", "external_id", "created_at", "additionalProperties", "description"}
 )
-"""Members of the parts of a turn, and keywords of their schemas, of which a model is not told."""
+"""Members of the parts of a turn, and schema keywords, hidden from models."""
 
 
 def input_schema(takes: type[BaseModel], *, whole: bool) -> dict[str, Any]:
-    """Return the JSON Schema of a tool's arguments; ``whole``: also of those that only programs give."""
+    """Return the JSON Schema of a tool's arguments; ``whole`` includes those for programs only."""
     schema: dict[str, Any] = _optional(brief(takes.model_json_schema(), leaving_out=("title", "maxLength")))
-    schema.pop("description", None)  # of the model's class: what the tool does, its own description says
+    schema.pop("description", None)  # the class docstring; the tool has a description of its own
     if whole:
         return schema
     parts = schema.get("$defs", {}).values()
@@ -206,10 +206,7 @@ def input_schema(takes: type[BaseModel], *, whole: bool) -> dict[str, Any]:
 
 
 def _optional(schema: Any) -> Any:
-    """Return a schema in which what may be left out does not say that it may be null too.
-
-    That is taken, and no news.
-    """
+    """Return a schema in which optional members do not list null, although null is accepted."""
     if isinstance(schema, list):
         return [_optional(one) for one in schema]
     if not isinstance(schema, dict):
@@ -231,25 +228,25 @@ def _optional(schema: Any) -> Any:
 BUDGET: Final = "token_budget"
 
 CONTEXT_META: Final = "phronesis/context"
-"""The member of ``_meta`` that holds what programs need of a context: id, tokens, and what its citations name."""
+"""Member of ``_meta`` with what programs need of a context: id, tokens, and the targets of its citations."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """A tool as the tables say it.
+    """The definition of a tool.
 
     Attributes:
         name: the tool's name.
-        title: what people see.
+        title: the name shown to people.
         description: tells a model when to call it.
         takes: the model of its arguments.
-        gives: the members of its record and their JSON types; or the type of a result that goes out whole.
-        call: what does it: gets the caller and the arguments that were given.
-        say: puts the result into lines for a model; of a result that goes out whole, into a text.
-        budget: tokens of its result where the call names none.
+        gives: the members of its record and their JSON types; or the type of a result returned whole.
+        call: the function, of the caller and the given arguments.
+        say: renders the result as lines for a model; a result returned whole, as text.
+        budget: default token budget of its result.
         writes: whether it stores or changes anything.
-        destructive: whether it may take the place of what is there; only of one that writes.
-        idempotent: whether the same call again changes nothing more.
+        destructive: whether it may replace existing data; only for a tool that writes.
+        idempotent: whether repeating the call changes nothing more.
         composes: whether its verb keeps the budget itself.
     """
 
@@ -268,7 +265,10 @@ class Verb:
 
     @property
     def whole(self) -> bool:
-        """Return whether the result goes out as it is, under the schema of its type: the reference server's tools."""
+        """Return whether the result is returned unchanged, under the schema of its type.
+
+        The reference server's tools.
+        """
         return not isinstance(self.gives, Mapping)
 
     def hints(self) -> ToolAnnotations:
@@ -280,13 +280,13 @@ class Verb:
 
 
 class LenientJson(FuncMetadata):
-    """Reads an argument that came as JSON within a string, as some clients send it, but only where it must be.
+    """Parses an argument sent as JSON within a string, as some clients do, but only where the schema requires it.
 
-    The SDK reads every such string; then a text to remember that happens to be JSON would not arrive as a text.
+    The SDK parses every such string, so that a text to remember that happens to be JSON would not arrive as text.
     """
 
     def pre_parse_json(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Return the arguments as they are to be checked."""
+        """Return the arguments to validate."""
         try:
             self.arg_model.model_validate(data)
         except ValidationError:
@@ -295,10 +295,10 @@ class LenientJson(FuncMetadata):
 
 
 class VerbTool(Tool):
-    """A tool whose wrong arguments are refused with code and field, as all else is."""
+    """A tool whose invalid arguments are refused with code and field, like all errors."""
 
     async def run(self, arguments: dict[str, Any], context: Context[Any, Any], convert_result: bool = False) -> Any:
-        """Run it; our errors are results with ``isError``, and what nobody foresaw is the SDK's to log and hide."""
+        """Run the tool; our errors become results with ``isError``, and the SDK logs and hides unexpected ones."""
         try:
             self.fn_metadata.validate_arguments(arguments)
         except ValidationError as error:
@@ -307,7 +307,7 @@ class VerbTool(Tool):
 
 
 def tool_of(verb: Verb, reception: Reception) -> VerbTool:
-    """Return the tool of a verb; an output schema stands where it gives a record."""
+    """Return the tool of a verb, with an output schema if it returns a record."""
     records = verb.whole or reception.options.records
     return VerbTool(
         fn=partial(_carried_out, verb, reception), name=verb.name, title=verb.title, description=verb.description,
@@ -331,12 +331,12 @@ def _carried_out(verb: Verb, reception: Reception, **arguments: Any) -> CallTool
 
 
 def _whole(verb: Verb, result: Any) -> CallToolResult:
-    """Return a result as it is, text and record."""
+    """Return a result unchanged, as text and record."""
     return CallToolResult(content=[TextContent(text=str(verb.say(result)))], structured_content=dict(as_json(result)))
 
 
 def _within(verb: Verb, caller: Caller, given: dict[str, Any], options: Options) -> CallToolResult:
-    """Return a result whose text, and record where one is given, are no more tokens together than the call's budget."""
+    """Return a result whose text and record together fit the call's token budget."""
     budget, records = given.pop(BUDGET, verb.budget), options.records
     if verb.composes:
         return _context(verb, caller, given, budget, records=records)
@@ -344,7 +344,7 @@ def _within(verb: Verb, caller: Caller, given: dict[str, Any], options: Options)
     count: Count = caller.memory.stages.count_tokens
     text, record, shown = _cut(verb, result, options, count, budget)
     if hasattr(result, "next_cursor") and shown < len(result):
-        # A cursor goes on after the whole page: what does not fit in belongs to the next one.
+        # A cursor continues after the whole page: what does not fit belongs to the next one.
         result = verb.call(caller, {**given, "limit": max(1, shown)})
         text, record, _ = _cut(verb, result, options, count, budget)
     return CallToolResult(content=[TextContent(text=text)], structured_content=record)
@@ -353,7 +353,7 @@ def _within(verb: Verb, caller: Caller, given: dict[str, Any], options: Options)
 def _cut(
     verb: Verb, result: Any, options: Options, count: Count, budget: int
 ) -> tuple[str, dict[str, Any] | None, int]:
-    """Return a result as a text, and as a record where one is asked for, and how many of its lines are in both."""
+    """Return a result as text, and as a record if requested, and the number of lines in both."""
     said = verb.say(result)
     if isinstance(said, str):
         said = ResultText(said)
@@ -371,7 +371,7 @@ def _cut(
 
 
 def _context(verb: Verb, caller: Caller, given: dict[str, Any], budget: int, *, records: bool) -> CallToolResult:
-    """Return a context; what programs need of it stands in ``_meta``, which no model is shown."""
+    """Return a context; what programs need of it is in ``_meta``, which no model sees."""
     text, record = compose_within(partial(verb.call, caller), given, budget, caller.memory.stages, records=records)
     meta = {name: value for name, value in record.items() if name != "text"}
     return CallToolResult(
@@ -380,13 +380,13 @@ def _context(verb: Verb, caller: Caller, given: dict[str, Any], budget: int, *, 
 
 
 def _given(arguments: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments that were given, as plain values, and the server's defaults for those that were not."""
+    """Return the given arguments as plain values, with the server's defaults for the others."""
     filled = {**arguments, **defaults}
     return {name: _plain(value) for name, value in filled.items() if value is not None and not _shared(name, value)}
 
 
 def _shared(name: str, value: Any) -> bool:
-    """Return whether an empty user is meant: nobody's own, but what is shared."""
+    """Return whether an argument is an empty user, which means the shared memory."""
     return name == "user_id" and value == ""
 
 

@@ -1,6 +1,6 @@
-"""The tools of the contract: each is a verb of ``Memory`` under the name that models know it by.
+"""The table of MCP tools, each a verb of ``Memory``, and ``forget``, which finds and archives memories.
 
-Nothing here imports ``Memory``: a server tells its tools before its store is opened.
+Nothing here imports ``Memory``: a server lists its tools before its store is opened.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,29 +22,29 @@ if TYPE_CHECKING:
     from phronesis.traits.laws.records import ReflectionCycle, Trait
 
 
-# ``forget``: what a user asks to be forgotten is found, shown, and archived when the memories are named.
+# ``forget``: find the memories a user asks to forget, list them, and archive them once they are named.
 
 MOST_FOUND: Final = 20
-"""Memories that one query names at most."""
+"""Maximum memories that one query finds."""
 
 CLOSE: Final = 0.5
-"""Share of the best score that a memory needs to be named beside it."""
+"""Minimum score of a memory, as a share of the best score."""
 
 REQUEST: Final = "forget_request"
-"""The key of a task that says what a user asked to have forgotten."""
+"""Key of a task that is a user's request to forget."""
 
 DERIVED: Final = (
     "fact", "preference", "profile", "decision", "event", "intention", "procedure", "episodic",
 )  # fmt: skip
-"""What is taken from what a user says, and can be forgotten with it."""
+"""Kinds derived from what a user says, which are forgotten with it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Forgotten(Record):
     """The memories that were archived, or with ``dry_run`` would be.
 
-    ``abstained``: none of them clearly is what the query means; then nothing is archived by a query alone.
-    ``entry_ids`` are what ``rollback`` takes back.
+    ``abstained``: none of them clearly matches the query; then a query alone archives nothing. ``entry_ids`` are the
+    entries to roll back.
     """
 
     items: "Sequence[Item]"
@@ -55,10 +55,10 @@ class Forgotten(Record):
 
 
 def forget(caller: "Caller", given: dict[str, Any]) -> Forgotten:
-    """Archive the memories of ``ids``, or those that a ``query`` finds; list them where ``dry_run`` asks for that.
+    """Archive the memories of ``ids``, or those that a ``query`` finds; list them only if ``dry_run`` is set.
 
-    With them goes what says the same: what was derived from them, what they were taken from, and equal items of other
-    kinds. A query without ``dry_run`` given is a dry run: what it finds is shown before anything is archived.
+    Memories that say the same are included: what was derived from them, what they were derived from, and equal items of
+    other kinds. A query is a dry run unless ``dry_run`` is given: results are shown before anything is archived.
 
     Raises:
         InputError: neither ids nor a query. NotFound: one of the ids is no memory; nothing is archived then.
@@ -83,13 +83,13 @@ def forget(caller: "Caller", given: dict[str, Any]) -> Forgotten:
 
 
 def _found(caller: "Caller", query: str, owner: dict[str, Any]) -> "tuple[list[Item], bool]":
-    """Return the user's own memories that a query names, and whether that is doubtful.
+    """Return the user's own memories that match a query, and whether the match is doubtful.
 
-    Messages are sought apart: a search for both gives a message or what was taken from it, and both are to go. So are
-    tasks, since an open request to forget says the query's words, and would hide what it is about. An open
-    request to forget is named where nothing else is: what it asks for ends it, and so does archiving it.
+    Messages are searched separately: a joint search returns a message or what was derived from it, and both must go.
+    Tasks are too, since an open request to forget contains the query's words and would hide its object. An open request
+    is returned only if nothing else is found: forgetting its object ends it, and so does archiving it.
     """
-    from phronesis.index.tokens import question_terms  # noqa: PLC0415 - not before something is forgotten
+    from phronesis.index.tokens import question_terms  # noqa: PLC0415 - imported only when needed
 
     search = partial(caller.memory.search, query, **owner, limit=MOST_FOUND)
     results = [search(kinds=DERIVED), search(kinds=["task"]), search(kinds=["message"])]
@@ -99,7 +99,7 @@ def _found(caller: "Caller", query: str, owner: dict[str, Any]) -> "tuple[list[I
     others = [
         [
             one for one in found if one.item.entry_id not in requests
-            # What stands beside a message that says it is found too, and by words alone has none of them.
+            # Items beside a message that states the same are found too; some share no word with the query.
             and ("dense" in result.channels or asked & set(question_terms(f"{one.item.content} {statement(one.item)}")))
         ]
         for result, found in zip(results, own, strict=True)
@@ -111,7 +111,7 @@ def _found(caller: "Caller", query: str, owner: dict[str, Any]) -> "tuple[list[I
         least = max(best - (1 - CLOSE) * abs(best), getattr(result, "threshold", None) or -abs(best))
         clear = found if abstained else [one for one in found if one.score >= least and not result.abstained]
         near |= {one.item.id: one.item for one in clear}
-    if near and not abstained:  # the message that asks for it says it too
+    if near and not abstained:  # the requesting message matches too
         near |= {one.item.id: one.item for one in own[-1] if one.item.entry_id in requests}
     return (list(near.values()) or list(requests.values()))[:MOST_FOUND], abstained
 
@@ -137,11 +137,11 @@ Call = Callable[[Caller, dict[str, Any]], Any]
 WRITE_ARGUMENTS: Final = ("idempotency_key", "wait")
 
 SHORT: Final = 1_000
-"""Tokens of the result of a write: its items, and how to take it back."""
+"""Token budget of a write's result: its items, and how to roll it back."""
 LISTED: Final = 1_500
-"""Tokens of a listing: ten memories of a line or two, each with its citation."""
+"""Token budget of a listing: ten memories of a line or two, each with its citation."""
 WHOLE: Final = 3_000
-"""Tokens of one memory with its sources or its history."""
+"""Token budget of one memory with its sources or its history."""
 
 ITEMS: Final = {"items": "array", "entry_id": "string"}
 FOUND: Final = {"evidence": "array", "abstained": "boolean"}
@@ -158,7 +158,7 @@ def _write(verb: str) -> Call:
 
 
 def _get(caller: Caller, given: dict[str, Any]) -> "Item":
-    if "id" in given:  # it needs no owner, and one may be the server's default
+    if "id" in given:  # an id needs no owner, but the server may have a default one
         given = {name: value for name, value in given.items() if name not in {"user_id", "namespace"}}
     return caller.memory.get(**given)
 
@@ -315,4 +315,4 @@ _TABLE: Final = (
 )  # fmt: skip
 
 VERBS: Final[Mapping[str, Verb]] = {verb.name: verb for verb in _TABLE}
-"""The tools by name, those of `access.DEFAULT_TOOLS` first."""
+"""Tools by name, those of `access.DEFAULT_TOOLS` first."""

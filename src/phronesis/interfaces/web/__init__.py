@@ -1,4 +1,4 @@
-"""Web pages of the server: what is remembered, why, and what a person can do about it.
+"""Web pages of the server: browse memories, see their provenance, and edit, archive or erase them.
 
-No build step, and no request to another server.
+There is no build step and no request to another server.
 """

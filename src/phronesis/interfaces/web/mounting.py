@@ -1,4 +1,4 @@
-"""The pages in a server, with their static files."""
+"""Mount the web pages and their static files in a server."""
 
 from typing import Any
 
@@ -22,10 +22,10 @@ def mount(app: FastAPI, admission: Admission) -> None:
 
 
 class Unchanging(StaticFiles):
-    """Static files: their addresses carry the version, so a browser may keep them."""
+    """Static files, cacheable by browsers since their addresses carry the version."""
 
     def file_response(self, *args: Any, **kwargs: Any) -> Response:
-        """Return a file, to be kept for a day."""
+        """Return a file, cacheable for a day."""
         response = super().file_response(*args, **kwargs)
         response.headers["Cache-Control"] = "public, max-age=86400"
         response.headers["X-Content-Type-Options"] = "nosniff"

@@ -1,4 +1,4 @@
-"""Templates: the page around everything, and how times, numbers and kinds are written in a language."""
+"""Render templates, with the frame of every page and the formatting of times, numbers and kinds in a language."""
 
 import json
 import re
@@ -34,10 +34,10 @@ NAVIGATION: Final = (
     ("jobs", "/jobs"),
     ("health", "/health"),
 )
-"""The pages that the side bar names, in its order; each has words ``nav.<name>`` and an icon of that name."""
+"""Pages of the side bar in order; each has a text ``nav.<name>`` and an icon of that name."""
 
 _STEPS: Final = ((60, "seconds"), (60, "minutes"), (24, "hours"), (30, "days"), (12, "months"))
-"""How many of a unit make the next; what is left over counts years."""
+"""Number of a unit in the next one, from seconds to months; the remainder counts years."""
 
 _CITATION: Final = re.compile(r"(mem:[0-9a-f-]{36})")
 _FENCE: Final = re.compile(r"(</?(?:memory|turn)-\d{9}[^>\n]*>)")
@@ -45,7 +45,7 @@ _FENCE: Final = re.compile(r"(</?(?:memory|turn)-\d{9}[^>\n]*>)")
 
 
 def page(visitor: Visitor, template: str, *, status: int = 200, **values: Any) -> Response:
-    """Return a page, or a part of one where the template is a part, as an HTML answer to a visitor."""
+    """Return a page, or a fragment if the template is one, as an HTML response to a visitor."""
     shared = {
         "visitor": visitor, "words": visitor.words, "theme": visitor.theme, "path": visitor.request.url.path,
         "looking": visitor.looking, "navigation": NAVIGATION,
@@ -57,13 +57,13 @@ def page(visitor: Visitor, template: str, *, status: int = 200, **values: Any) -
 
 
 def bare_page(words: Words, theme: str, template: str, *, status: int, **values: Any) -> HTMLResponse:
-    """Return a page for somebody who is not let in yet: no side bar, nothing of the store."""
+    """Return a page for an unauthenticated visitor: no side bar, nothing from the store."""
     shared = {"words": words, "theme": theme, "visitor": None, "navigation": ()}
     return _html(template, status, shared | values)
 
 
 def _html(template: str, status: int, values: Mapping[str, Any]) -> HTMLResponse:
-    """Return a page. Half a surrogate pair, which an entry may hold and a page may not, is shown as a question mark."""
+    """Return a rendered page. A lone surrogate, which an entry may hold and UTF-8 cannot, becomes a question mark."""
     return HTMLResponse(_environment().get_template(template).render(**values).encode("utf-8", "replace"), status)
 
 
@@ -74,7 +74,7 @@ def address(path: str, **query: Any) -> str:
 
 
 def ago(moment: datetime | None, words: Words, *, now: datetime | None = None) -> str:
-    """Return how long ago a time is, in words; an empty text for none. Times to come are "in …"."""
+    """Return the distance of a time from now in words, "in …" for the future; empty for None."""
     if moment is None:
         return ""
     seconds = ((now or datetime.now(UTC)) - moment).total_seconds()
@@ -90,27 +90,27 @@ def ago(moment: datetime | None, words: Words, *, now: datetime | None = None) -
 
 
 def moment_text(moment: datetime | None) -> str:
-    """Return a time for people, to the minute and in UTC."""
+    """Return a time in UTC, to the minute."""
     return "" if moment is None else moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M")
 
 
 def value_text(value: Any) -> str:
-    """Return a value of a record as it is read: texts as they are, everything else as JSON."""
+    """Return a value of a record as text: strings as they are, everything else as JSON."""
     return value if isinstance(value, str) else json.dumps(as_json(value), ensure_ascii=False, indent=1)
 
 
 def embedded(value: Any) -> Markup:
-    """Return JSON that may stand in a script element: data for a chart or a graph, never code."""
+    """Return JSON safe to embed in a script element: data for a chart or a graph."""
     text = json.dumps(as_json(value), ensure_ascii=False)
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return Markup(text)  # noqa: S704 - nothing in it can end the element
+    return Markup(text)  # noqa: S704 - escaped: cannot close the element
 
 
 def said(item: Item) -> str:
-    """Return what an item says to a person.
+    """Return an item's text for people.
 
-    Of claims their topic and the first of them, not the block they stand in.
+    For claims it is the topic and the first claim, not the block.
     """
     if item.kind != REASONING:
         return item.content or item.subject or item.id
@@ -124,17 +124,17 @@ def item_address(item_id: str) -> str:
 
 
 def fenced(text: str) -> Iterator[tuple[bool, str]]:
-    """Return a composed context in pieces, in order, each with whether it is the tag of a fence."""
+    """Yield the pieces of a composed context in order, each with whether it is a fence's tag."""
     return ((n % 2 == 1, piece) for n, piece in enumerate(_FENCE.split(text)) if piece)
 
 
 def citing(text: str) -> Iterator[tuple[bool, str]]:
-    """Return a text in pieces, in order, each with whether it is a citation."""
+    """Yield the pieces of a text in order, each with whether it is a citation."""
     return ((n % 2 == 1, piece) for n, piece in enumerate(_CITATION.split(text)) if piece)
 
 
 def marked(text: str, words: str) -> Iterator[tuple[bool, str]]:
-    """Return a text in pieces, in order, each with whether it is ``words``; they stand first where it has none."""
+    """Yield the pieces of a text in order, each with whether it is ``words``; if it has none, they come first."""
     if words and words not in text:
         yield True, words
         words = ""

@@ -1,4 +1,4 @@
-"""How pages are reached: every error a page with what to do, a stranger led to the login page."""
+"""Routing of pages: security headers, error pages, and the redirect to the login page."""
 
 from collections.abc import Callable, Coroutine
 from typing import Any, Final
@@ -24,14 +24,14 @@ HEADERS: Final = {
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-store",
 }
-"""Nothing from elsewhere, no code in a page. Charts and structures of molecules set styles on elements."""
+"""Security headers: no external sources, no inline code. Charts and drawings of molecules set styles on elements."""
 
 
 class PageRoute(APIRoute):
-    """A route whose errors are pages, and whose answers carry the headers above."""
+    """A route whose errors are pages, and whose responses carry the security headers."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return the handler that the framework made, within ours."""
+        """Return the framework's handler wrapped in ours."""
         answer = super().get_route_handler()
 
         async def handle(request: Request) -> Response:
@@ -43,7 +43,7 @@ class PageRoute(APIRoute):
                 first = error.errors()[0]
                 field = str(first["loc"][-1])
                 response = error_page(request, 400, InputError.code, f"{field}: {first['msg']}")
-            except HTTPException as error:  # the framework's own, such as of a part that is too large
+            except HTTPException as error:  # raised by the framework, for example for a part that is too large
                 response = error_page(request, error.status_code, f"http.{error.status_code}", str(error.detail))
             for name, value in HEADERS.items():
                 response.headers.setdefault(name, value)
@@ -58,12 +58,12 @@ def make_router() -> APIRouter:
 
 
 def back(path: str, **query: Any) -> RedirectResponse:
-    """Return the answer to a form: look at ``path``, which is of our own."""
+    """Return the response to a form: a redirect to ``path`` on this server."""
     return RedirectResponse(address(own_path(path), **query), status_code=303)
 
 
 def own_path(path: str) -> str:
-    """Return a path of this server; the home page where an address leads elsewhere."""
+    """Return a path on this server; the home page where an address leads elsewhere."""
     parts = urlsplit(path)
     safe = path.startswith("/") and not path.startswith(("//", "/\\")) and not parts.netloc and not parts.scheme
     return path if safe else "/"
@@ -82,7 +82,7 @@ def _told(request: Request, error: PhronesisError) -> Response:
 
 
 def error_page(request: Request, status: int, code: str, message: str) -> Response:
-    """Return the page that says what is wrong."""
+    """Return the page of an error."""
     reception: Reception = request.app.state.reception
     words, theme = reception.words_and_theme(request)
     page = bare_page(words, theme, "error.html", status=status, code=code, message=message)

@@ -1,6 +1,6 @@
-"""Who looks at a page: their key, language and theme, whose memory they look at, and the token that their forms carry.
+"""The visitor of a page: key, role, language, theme, the scope being viewed, and the token of forms.
 
-A form is taken only with the token that the page was given (a double submitted cookie), and all cookies are
+A form is accepted only with the token given to the page (double submit cookie), and all cookies are
 ``SameSite=Strict``: another site can neither read the token nor send the cookie.
 """
 
@@ -25,15 +25,15 @@ LANGUAGE: Final = "phronesis_language"
 THEME: Final = "phronesis_theme"
 THEMES: Final = ("auto", "light", "dark")
 PERSON: Final = "user"
-"""The actor of what is done on a page where no key says who does it: somebody sits before it."""
+"""Actor of actions on a page without a key: the person at the browser."""
 
 YEAR: Final = 365 * 24 * 3600
-"""Seconds that a browser keeps the language and the theme."""
+"""Seconds for which a browser keeps the language and the theme."""
 
 
 @dataclass(frozen=True, slots=True)
 class Looking:
-    """Whose memory is looked at: a user's, a namespace, or, for an admin who names nobody, the whole tenant."""
+    """The scope being viewed: a user, a namespace, or the whole tenant for an admin who names neither."""
 
     user_id: str | None = None
     namespace: str | None = None
@@ -46,12 +46,12 @@ class Looking:
 
     @property
     def owner(self) -> dict[str, Any]:
-        """Return the arguments of verbs that look into one lane and the shared namespace."""
+        """Return the arguments of verbs on one lane and the shared namespace."""
         return {"user_id": self.user_id, "namespace": self.namespace}
 
     @property
     def named(self) -> dict[str, str]:
-        """Return what a link must carry to look at the same."""
+        """Return the query parameters that keep this scope in a link."""
         return {
             name: value for name, value in (("user", self.user_id), ("namespace", self.namespace)) if value is not None
         }
@@ -59,7 +59,7 @@ class Looking:
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """One request of one person. ``new_token``: the browser had none, and is given ``form_token`` with the answer."""
+    """One request of a visitor. ``new_token``: the browser had none, and gets ``form_token`` with the response."""
 
     request: Request
     caller: Caller
@@ -77,32 +77,32 @@ class Visitor:
 
     @property
     def actor(self) -> str:
-        """Who what is done here is put down to."""
+        """The actor recorded for actions on the page."""
         return self.caller.actor if self.caller.key is not None else PERSON
 
     @property
     def here(self) -> str:
-        """The address of this page, for a form to come back to."""
+        """The address of this page, to which a form returns."""
         url = self.request.url
         return f"{url.path}?{url.query}" if url.query else url.path
 
     @property
     def may_write(self) -> bool:
-        """Return whether pages show what changes something."""
+        """Return whether pages show writing actions."""
         return self.caller.role >= Role.WRITE
 
     @property
     def is_admin(self) -> bool:
-        """Return whether pages show what only an admin may do."""
+        """Return whether pages show admin actions."""
         return self.caller.role >= Role.ADMIN
 
     @property
     def partial(self) -> bool:
-        """Return whether htmx asks for a part of a page."""
+        """Return whether htmx requests a fragment of a page."""
         return "hx-request" in self.request.headers
 
     def check(self, token: str, role: Role = Role.WRITE) -> None:
-        """Raise Forbidden unless the form came from a page of ours and the key allows what it asks for."""
+        """Raise Forbidden unless the form came from one of our pages and the key has the role."""
         if self.new_token or not hmac.compare_digest(token.encode(), self.form_token.encode()):
             raise Forbidden("token: this form is from an older page; go back, load the page again and send it anew",
                             field="token")  # fmt: skip
@@ -111,14 +111,14 @@ class Visitor:
 
 @dataclass(frozen=True, slots=True)
 class Reception:
-    """Makes a Visitor of a request. ``secure`` cookies are sent over HTTPS alone."""
+    """Creates the Visitor of a request. ``secure`` cookies are sent over HTTPS only."""
 
     admission: Admission
 
     def visitor(self, request: Request) -> Visitor:
-        """Return who asks; Unauthenticated when a key is needed and there is none that is good.
+        """Return the visitor; Unauthenticated when a valid key is needed and absent.
 
-        A key says whose memory is shown and what may be done, where the server needs none too. RateLimited: too often.
+        A key determines memory and role even on a server that needs none. RateLimited: too many calls.
         """
         try:
             caller = self._caller(request.cookies.get(SESSION))
@@ -130,7 +130,7 @@ class Reception:
         return self._visitor(request, caller)
 
     def words_and_theme(self, request: Request) -> tuple[Words, str]:
-        """Return the language and theme of a request, whoever asks: for the login page and for errors."""
+        """Return the language and theme of any request: for the login page and for errors."""
         return _words(request), _theme(request)
 
     def _caller(self, token: str | None) -> Caller:
@@ -139,7 +139,7 @@ class Reception:
         except Unauthenticated:
             if token is None or not self.admission.open_to_anybody():
                 raise
-            return self.admission.admit(None)  # the cookie is of a key that is gone
+            return self.admission.admit(None)  # the cookie holds a key that no longer exists
 
     def _visitor(self, request: Request, caller: Caller) -> Visitor:
         token = request.cookies.get(FORM_TOKEN)
@@ -151,22 +151,22 @@ class Reception:
 
 
 def set_cookie(response: Response, name: str, value: str, *, secure: bool, age: int | None = None) -> None:
-    """Put a cookie that no script reads and no other site sends; ``age`` in seconds, None until the browser closes."""
+    """Set an HttpOnly, SameSite=Strict cookie; ``age`` in seconds, None until the browser closes."""
     response.set_cookie(name, value, max_age=age, httponly=True, samesite="strict", secure=secure, path="/")
 
 
 def visitor_of(request: Request) -> Visitor:
-    """Return who asks, for the signatures of pages."""
+    """Return the visitor: the dependency of pages."""
     reception: Reception = request.app.state.reception
     return reception.visitor(request)
 
 
 Visiting = Annotated[Visitor, Depends(visitor_of)]
-"""A page's first argument."""
+"""Type of a page's first argument."""
 
 
 def is_same_site(request: Request) -> bool:
-    """Return whether a form was sent by a page of this server, as the browser says: it alone writes these headers."""
+    """Return whether a form was sent by a page of this server, by headers that only the browser sets."""
     sent = request.headers.get("sec-fetch-site")
     if sent is not None:
         return sent in {"same-origin", "none"}

@@ -1,1 +1,1 @@
-"""Catalyst design: two metals in an atomic ratio, a small molecule that modifies them, and products measured."""
+"""Catalyst design: facts of runs (two metals, a modifier, products), PubChem look-ups and reviews of modifiers."""

@@ -1,4 +1,4 @@
-"""A molecule as lines to draw: RDKit lays it out, and of what RDKit writes only numbers are taken on."""
+"""Carboxyl groups of a molecule and its drawing, both computed with RDKit from a SMILES (requirement RB-21)."""
 
 import re
 import threading
@@ -10,19 +10,19 @@ from xml.etree import ElementTree as ET
 
 from phronesis.errors import MissingExtra
 
-# Carboxyl groups of a molecule, by substructure: the free acid, its carboxylate, its ester (requirement RB-21).
+# Carboxyl groups by substructure search: the free acid, its carboxylate, its ester (requirement RB-21).
 
 MAX_SMILES: Final = 4_000
-"""Characters of a SMILES that is read: far above what PubChem has of small molecules."""
+"""Maximum length of a SMILES in characters: far above PubChem's small molecules."""
 
-# The group's carbon hangs on carbon (boron, silicon, phosphorus) or carries hydrogen (formic acid), as in the Gold
-# Book's carboxylic acids RC(=O)OH. Carbamic and carbonic acids are classes of their own there, so are anhydrides,
-# peroxy and thio acids. [#6] takes in aromatic lactones.
+# The group's carbon is bonded to carbon (boron, silicon, phosphorus) or carries hydrogen (formic acid), as in the Gold
+# Book's carboxylic acids RC(=O)OH. Carbamic and carbonic acids are separate classes there, as are anhydrides, peroxy
+# and thio acids. [#6] includes aromatic lactones.
 _CARBON: Final = "[#6X3;$([#6][#5,#6,#14,#15]),H1,H2]"
 _NO_METAL: Final = "!#0;!#1;!#2;!#5;!#6;!#7;!#8;!#9;!#14;!#15;!#16;!#17;!#32;!#33;!#34;!#35;!#51;!#52;!#53"
 _SMARTS: Final = {
     "acid": f"{_CARBON}(=[OX1])[OX2H1]",
-    # Salts are mostly drawn as ions; some bind the metal.
+    # Salts are usually drawn as ions; some bind the metal.
     "carboxylate": f"{_CARBON}(=[OX1])[$([OX1-]),$([OX2]-[{_NO_METAL}])]",
     "ester": f"{_CARBON}(=[OX1])[#8X2;$([#8][#6;!$([#6]=[O,S,N])])]",
 }
@@ -31,7 +31,7 @@ _LOGGING: Final = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class CarboxylGroups:
-    """The groups of a molecule: of each the atoms carbon, =O, –O, by their places in the SMILES, counted from 0."""
+    """Carboxyl groups of a molecule, each as the atom indices of carbon, =O and –O in the SMILES, counted from 0."""
 
     acid: tuple[tuple[int, ...], ...]
     carboxylate: tuple[tuple[int, ...], ...]
@@ -39,9 +39,12 @@ class CarboxylGroups:
 
 
 def carboxyl_groups(smiles: str) -> CarboxylGroups | None:
-    """Return the carboxyl groups of a molecule; None for what is no SMILES. MissingExtra: RDKit is not installed."""
+    """Return the carboxyl groups of a molecule, or None for an invalid SMILES.
+
+    MissingExtra when RDKit is not installed.
+    """
     patterns = _patterns()
-    is_one = len(smiles) <= MAX_SMILES and smiles.split() == [smiles]  # RDKit takes what follows a space for a name
+    is_one = len(smiles) <= MAX_SMILES and smiles.split() == [smiles]  # RDKit takes text after a space for a name
     molecule = _molecule(smiles) if is_one else None
     if molecule is None or not molecule.GetNumAtoms():
         return None
@@ -59,20 +62,20 @@ def _patterns() -> dict[str, Any]:
 
 
 def _molecule(smiles: str) -> Any:
-    """Return the molecule, None when it cannot be read, without RDKit's words on standard error."""
+    """Return the parsed molecule or None, with RDKit's messages on standard error suppressed."""
     from rdkit import Chem, rdBase  # noqa: PLC0415 - see above
 
     reading = Chem.SmilesParserParams()
     reading.removeHs = False  # type: ignore[assignment, unused-ignore] # or atoms would lose their places
-    with _LOGGING, rdBase.BlockLogs():  # it holds for the process: as short as can be, and one at a time
+    with _LOGGING, rdBase.BlockLogs():  # process-wide setting: kept short, one thread at a time
         return Chem.MolFromSmiles(smiles, reading)
 
 
 WIDTH, HEIGHT = 360, 240
-"""Units of a drawing, which whoever shows it scales."""
+"""Size of a drawing in its own units; the viewer scales it."""
 
 MAX_ATOMS: Final = 200
-"""Atoms of what is drawn: larger molecules are no picture of this size."""
+"""Maximum number of atoms drawn: a larger molecule is illegible at this size."""
 
 _PATH: Final = re.compile(r"[MLQCZ0-9 .,\n-]+")
 _NUMBER: Final = re.compile(r"-?\d+(\.\d+)?")
@@ -83,7 +86,10 @@ _SVG: Final = "{http://www.w3.org/2000/svg}"
 
 @dataclass(frozen=True, slots=True)
 class Stroke:
-    """A path: of a bond, which is a line, or filled, of a letter or a wedge. ``d`` holds commands and numbers alone."""
+    """A path: a line for a bond, or a filled shape for a letter or wedge.
+
+    ``d`` holds SVG path commands and numbers only.
+    """
 
     d: str
     filled: bool
@@ -91,7 +97,7 @@ class Stroke:
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """An ellipse behind an atom of a group, by its name: acid, carboxylate or ester."""
+    """An ellipse behind an atom of a group; the group's name is acid, carboxylate or ester."""
 
     group: str
     cx: float
@@ -102,7 +108,7 @@ class Spot:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """What a molecule looks like, in a box of `WIDTH` by `HEIGHT`: spots lie under strokes."""
+    """A drawing of a molecule in a box of `WIDTH` by `HEIGHT`; spots lie under strokes."""
 
     spots: Sequence[Spot]
     strokes: Sequence[Stroke]
@@ -111,9 +117,9 @@ class Drawing:
 
 
 def drawing_of(smiles: str, groups: Mapping[str, Sequence[Sequence[int]]]) -> Drawing | None:
-    """Return the drawing of a molecule; None for what cannot be drawn. MissingExtra: RDKit is not installed.
+    """Return the drawing of a molecule, or None if it cannot be drawn; MissingExtra when RDKit is not installed.
 
-    ``groups`` are atoms to be marked, by their places in ``smiles``, as a `Review` has them in ``matched``.
+    ``groups`` are the atom indices in ``smiles`` to mark, as in ``matched`` of a `Review`.
     """
     marked = {atom: name for name, found in groups.items() for atoms in found for atom in atoms}
     text = _written(smiles, marked)
@@ -121,7 +127,7 @@ def drawing_of(smiles: str, groups: Mapping[str, Sequence[Sequence[int]]]) -> Dr
         return None
     spots: list[Spot] = []
     strokes: list[Stroke] = []
-    for element in ET.fromstring(text):  # noqa: S314 - RDKit wrote it, a moment ago
+    for element in ET.fromstring(text):  # noqa: S314 - written by RDKit itself
         if element.tag == f"{_SVG}ellipse":
             spots += _spots(element.attrib, marked)
         elif element.tag == f"{_SVG}path" and _PATH.fullmatch(element.get("d", "")):
@@ -131,7 +137,7 @@ def drawing_of(smiles: str, groups: Mapping[str, Sequence[Sequence[int]]]) -> Dr
 
 
 def _written(smiles: str, marked: Mapping[int, str]) -> str | None:
-    """Return RDKit's drawing; None for what it cannot read, or is too large."""
+    """Return RDKit's SVG, or None for an invalid or too large molecule."""
     try:
         from rdkit import Chem, rdBase  # noqa: PLC0415 - half a second, optional
         from rdkit.Chem.Draw import rdMolDraw2D  # noqa: PLC0415 - see above

@@ -1,8 +1,7 @@
-"""PubChem's PUG REST: which compounds a name means, with SMILES and InChIKey (requirement RB-21).
+"""Client of PubChem's PUG REST: look up the compounds that a name means, within its rate limits (requirement RB-21).
 
-A plain name stands in the URL, as in PUG REST's own examples; one with a slash or letters of another script goes out in
-the body of a POST and arrives as it is. Nothing that comes back is believed unseen: a server that speaks no PUG REST
-gives no answer, not "there is no such compound".
+A plain name is sent in the URL, as in PUG REST's own examples; a name with a slash or non-Latin letters is sent in a
+POST body. Every answer is validated: a server that does not speak PUG REST yields an error, never "no such compound".
 """
 
 import json
@@ -21,17 +20,18 @@ from phronesis.models.call_policy import Limits
 from phronesis.models.transport import Gateway, ModelHttp, Reply, retry_after
 from phronesis.reasoning.laws.records import ReviewReason
 
-# How fast a server may be asked: so many requests a second from all threads of this process, fewer when it says so.
+# Rate limit: a number of requests per second shared by all threads of this process, reduced when the server asks.
 
 PER_SECOND: Final = 5.0
-"""Requests a second that PubChem allows a program (its usage policy, "Programmatic Access")."""
+"""Requests per second that PubChem allows a program (usage policy, "Programmatic Access")."""
 
 LONGEST_HOLD: Final = 900.0
-"""Seconds that a server's word is heeded at most: a wrong date must not keep it from being asked for ever."""
+"""Maximum delay in seconds that a server's answer may impose, so that a wrong date does not block it forever."""
 
 _STATES: Final = {"red": 1.0, "black": 10.0}
-"""Seconds until the next request, by the worst state that ``X-Throttling-Control`` tells: red is above 75 % of what is
-allowed, black is blocked (PubChem, "Dynamic Request Throttling")."""
+"""Seconds until the next request, by the worst state in ``X-Throttling-Control``: red is above 75 % of the allowance,
+black is blocked (PubChem, "Dynamic Request Throttling").
+"""
 
 _STATE: Final = re.compile(r"status:\s{0,3}(\w{1,10})", re.IGNORECASE)
 _LOOKED_AT: Final = 400
@@ -39,7 +39,7 @@ _PULSE: Final = 0.1
 
 
 class Pace:
-    """Hands out the moments at which requests may begin. Thread-safe."""
+    """A rate limiter that assigns start times to requests. Thread-safe."""
 
     def __init__(
         self,
@@ -55,7 +55,10 @@ class Pace:
         self._lock = threading.Lock()
 
     def take(self, limits: Limits) -> bool:
-        """Wait for this thread's turn; False, at once, when it would come too late. ModelCancelled while waiting."""
+        """Wait for a start time and return True; return False at once if it would be too late.
+
+        ModelCancelled while waiting.
+        """
         with self._lock:
             now = self._clock()
             turn = max(self._next, now)
@@ -69,12 +72,12 @@ class Pace:
         return True
 
     def hold(self, seconds: float) -> None:
-        """Let no request begin for some seconds."""
+        """Delay all further requests by some seconds."""
         with self._lock:
             self._next = max(self._next, self._clock() + min(seconds, LONGEST_HOLD))
 
     def heed(self, headers: Mapping[str, str]) -> None:
-        """Slow down as a server's answer asks to: by ``Retry-After`` and ``X-Throttling-Control``."""
+        """Apply a server's ``Retry-After`` and ``X-Throttling-Control`` headers."""
         states = _STATE.findall(headers.get("x-throttling-control", "")[:_LOOKED_AT])
         self.hold(max([retry_after(headers) or 0.0, *(_STATES.get(state.lower(), 0.0) for state in states)]))
 
@@ -84,31 +87,31 @@ _MAKING: Final = threading.Lock()
 
 
 def pace_of(base_url: str) -> Pace:
-    """Return the pace of a server: one for the whole process, however many stores are open in it."""
+    """Return the rate limiter of a server, one per process for all open stores."""
     with _MAKING:
         return _PACES.setdefault(base_url, Pace())
 
 
 PATIENCE_SECONDS: Final = 30.0
-"""How long one look-up may take, its tries and waits included: PubChem's own time-out (its "Programmatic Access")."""
+"""Maximum seconds of one look-up, retries and waits included: PubChem's own time-out ("Programmatic Access")."""
 
 MAX_NAME: Final = 500
-"""Characters of a name that is asked for. Systematic names of small molecules are below 300."""
+"""Maximum length of a requested name in characters. Systematic names of small molecules are below 300."""
 
 MAX_COMPOUNDS: Final = 10
-"""Compounds of one name that are looked at, PubChem's best first."""
+"""Maximum number of compounds examined for one name, PubChem's best first."""
 
 MAX_BYTES: Final = 1 << 20
-"""Bytes of one answer: a property row takes about 200, a list of a thousand CIDs 10,000."""
+"""Maximum bytes of one answer: a property row takes about 200, a list of a thousand CIDs 10,000."""
 
 TRIES: Final = 3
 WAIT_SECONDS: Final = 1.0
-"""Before the second try, and twice as long before the third; longer when the server says so."""
+"""Seconds before the second try, doubled before the third; longer when the server says so."""
 MAX_POLLS: Final = 8
-"""How often a request that was only accepted (HTTP 202, a ``ListKey``) is asked after."""
+"""Maximum number of polls of an accepted request (HTTP 202, a ``ListKey``)."""
 
 _PROPERTIES: Final = ("SMILES,ConnectivitySMILES,InChIKey,Title", "IsomericSMILES,CanonicalSMILES,InChIKey")
-"""The properties by the names of 2025, and by those of older servers; answers may use either, whatever was asked."""
+"""Property names since 2025, and those of older servers; an answer may use either."""
 _SMILES: Final = ("ConnectivitySMILES", "CanonicalSMILES", "SMILES", "IsomericSMILES")
 _PASSING: Final[Mapping[int, ReviewReason]] = {
     408: "timeout",
@@ -118,12 +121,12 @@ _PASSING: Final[Mapping[int, ReviewReason]] = {
     503: "busy",
     504: "timeout",
 }
-"""Statuses after which the same request may succeed, by the reason that is told."""
+"""Transient HTTP statuses, with the reason reported for each."""
 
 _CID: Final = re.compile(r"(?:pubchem ?)?cid ?[:#]? ?([1-9][0-9]{0,9})", re.IGNORECASE)
 _INCHIKEY: Final = re.compile(r"[A-Z]{14}-[A-Z]{10}-[A-Z]")
 _PLAIN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ,.()'\[\]-]{0,199}")
-"""What can stand in a URL's path, percent-encoded, through any server and proxy."""
+"""Names that can be sent in a URL path, percent-encoded, through any server and proxy."""
 _LISTKEY: Final = re.compile(r"[0-9]{1,30}")
 _DASHES: Final = str.maketrans(dict.fromkeys("‐‑‒–—―−", "-") | dict.fromkeys("‘’′", "'"))
 _GREEK: Final = {
@@ -134,7 +137,7 @@ _GREEK: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Compound:
-    """A row of PubChem's; what it does not say is None."""
+    """A PubChem compound; properties absent from the answer are None."""
 
     cid: int
     name: str | None = None
@@ -144,14 +147,14 @@ class Compound:
 
 @dataclass(frozen=True, slots=True)
 class Compounds:
-    """The compounds of a name: how many there are, and the first of them."""
+    """The compounds of a name: their number, and the first of them."""
 
     total: int
     listed: tuple[Compound, ...] = ()
 
 
 class LookupFailed(Exception):
-    """PubChem gave no answer; ``reason`` says why. It says nothing about the compound."""
+    """PubChem gave no answer; ``reason`` says why. The error says nothing about the compound."""
 
     def __init__(self, reason: ReviewReason) -> None:
         super().__init__(reason)
@@ -159,7 +162,7 @@ class LookupFailed(Exception):
 
 
 class PubChem:
-    """Looks compounds up at one server. Thread-safe; connects when it is first asked; close it when done."""
+    """A client of one PUG REST server. Thread-safe; it connects on first use and must be closed."""
 
     def __init__(
         self,
@@ -178,10 +181,10 @@ class PubChem:
         self._closed = False
 
     def look_up(self, name: str, *, cancelled: Callable[[], bool]) -> Compounds:
-        """Return the compounds of a name, a CID or an InChIKey, none when PubChem knows it not; LookupFailed.
+        """Return the compounds of a name, CID or InChIKey; none if PubChem does not know it. LookupFailed on errors.
 
-        A name with Greek letters that PubChem does not know is asked for once more with them spelled out, as it lists
-        most of them.
+        An unknown name with Greek letters is requested once more with the letters spelled out, as PubChem lists most of
+        them.
         """
         limits = Limits(time.monotonic, time.monotonic() + self.patience, cancelled, MAX_BYTES)
         try:
@@ -193,12 +196,12 @@ class PubChem:
             raise LookupFailed("unreadable_answer") from None
         except MissingExtra:
             raise LookupFailed("no_http_client") from None
-        except (ModelError, InputError, Closed):  # their words are about models
+        except (ModelError, InputError, Closed):  # their messages are about models
             raise LookupFailed("unreachable" if limits.left > 0.0 else "timeout") from None
         return Compounds(0)
 
     def close(self) -> None:
-        """Close the connections; a look-up under way fails."""
+        """Close the connections; a look-up in progress fails."""
         with self._making:
             self._closed = True
             if self._http is not None:
@@ -240,7 +243,7 @@ class PubChem:
         cids = _member(body, "IdentifierList", "CID")
         if not all(isinstance(cid, int) and not isinstance(cid, bool) and cid >= 0 for cid in cids):
             raise LookupFailed("unreadable_answer")
-        return [cid for cid in dict.fromkeys(cids) if cid]  # 0 stands for "none" in some answers
+        return [cid for cid in dict.fromkeys(cids) if cid]  # some answers use 0 for "none"
 
     def _properties(self, cids: Sequence[int], limits: Limits) -> tuple[Compound, ...]:
         asked = ",".join(map(str, cids))
@@ -259,7 +262,7 @@ class PubChem:
         return tuple(rows[cid] for cid in cids if cid in rows)
 
     def _asked(self, path: str, form: Mapping[str, str] | None, limits: Limits) -> Any:
-        """Return the JSON of an answer, None when PubChem says that there is no such thing."""
+        """Return the JSON of an answer, or None when PubChem reports that nothing was found."""
         http = self._connected()
         for tried in range(1, TRIES + 1):
             if not self._pace.take(limits):
@@ -280,7 +283,7 @@ class PubChem:
 
 
 def normal_name(written: str) -> str | None:
-    """Return a name as it is asked for: without odd widths, dashes and spaces; None for what can be no name."""
+    """Return a name normalised for a request (width, dashes, spaces), or None if it cannot be a name."""
     if len(written) > 2 * MAX_NAME:
         return None
     name = " ".join(unicodedata.normalize("NFKC", written.translate(_DASHES)).translate(_DASHES).split())
@@ -288,7 +291,7 @@ def normal_name(written: str) -> str | None:
 
 
 def _questions(name: str) -> Iterator[tuple[str, str]]:
-    """Return what to ask, one after the other until something is found: (namespace, identifier)."""
+    """Yield the requests to try until one succeeds, as (namespace, identifier)."""
     cid = _CID.fullmatch(name)
     if cid is not None:
         yield "cid", cid[1]
@@ -310,7 +313,7 @@ def _parsed(reply: Reply) -> Any:
 
 
 def _fault(reply: Reply) -> str | None:
-    """Return the code of a refusal, ``{"Fault": {"Code": …}}``; a proxy's page has none."""
+    """Return the code of a fault, ``{"Fault": {"Code": …}}``, or None, as for a proxy's error page."""
     try:
         fault = _parsed(reply)["Fault"]["Code"]
     except (LookupFailed, KeyError, TypeError, IndexError):

@@ -1,4 +1,7 @@
-"""Reviews of modifiers: from what PubChem said before, from PubChem now, or soon on a thread beside the Memory."""
+"""Reviews of modifiers: the rules that turn a PubChem answer into a review, and `ModifierReviews`, which obtains them.
+
+A review comes from the cached answer, from PubChem at once, or from a background thread.
+"""
 
 import re
 import threading
@@ -23,14 +26,15 @@ from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import find_lane, lock_lane
 from phronesis.store.lookups import Lookup, keep_lookup, lookup_number, read_lookup
 
-# What PubChem's answer makes of a modifier: one compound or several, its carboxyl groups, and what to suggest.
+# Rules: from PubChem's answer to one or several compounds, carboxyl groups and a suggestion.
 
 SKELETON: Final = 14
-"""Characters of an InChIKey that stand for the skeleton: the same for stereoisomers, isotopes and zwitterions (IUPAC's
-InChI, technical manual)."""
+"""Characters of an InChIKey that encode the skeleton: equal for stereoisomers, isotopes and zwitterions (IUPAC's InChI
+technical manual).
+"""
 
 MAX_SHOWN: Final = 60
-"""Characters of a modifier's name in a suggestion."""
+"""Maximum characters of a modifier's name in a suggestion."""
 
 _LOOKED_AT: Final = 20_000
 _NONE: Final = frozenset(
@@ -39,16 +43,16 @@ _NONE: Final = frozenset(
         *("无", "無", "没有", "不加", "未加", "未修饰", "空白"),
     }
 )
-"""What people write where there was no modifier. PubChem knows compounds by some of these names."""
+"""Entries that mean "no modifier". PubChem has compounds under some of these names."""
 _HAN: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
 _LATIN: Final = re.compile("[A-Za-z]")
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is to be looked up of a run: the modifier as it was written, and the name to ask for.
+    """A look-up for a run: the modifier as written, and the name to request.
 
-    ``name`` is None where there is nothing to ask: no modifier, or none that can be a name.
+    ``name`` is None when there is nothing to request: no modifier, or one that cannot be a name.
     """
 
     run_id: str
@@ -58,7 +62,7 @@ class Asked:
 
 
 def asked_of(run: Run) -> Asked:
-    """Return what is to be looked up of a run."""
+    """Return the look-up for a run's modifier."""
     written = modifier_of(run)
     if written is None or (isinstance(written, str) and folded_name(written) in _NONE):
         return Asked(run.run_id, None, None)
@@ -68,13 +72,13 @@ def asked_of(run: Run) -> Asked:
 
 
 def without_answer(asked: Asked) -> Review:
-    """Return the review of a run of whose modifier nothing can be asked."""
+    """Return the review of a run whose modifier cannot be looked up."""
     reason: ReviewReason = "no_modifier" if asked.modifier is None else "unreadable_modifier"
     return Review(run_id=asked.run_id, modifier=asked.modifier, status="unresolved", reason=reason)
 
 
 def reviewed(asked: Asked, found: Compounds) -> Review:
-    """Return the review that PubChem's answer makes, without the time."""
+    """Return the review that follows from PubChem's answer, without the time."""
     review = Review(run_id=asked.run_id, modifier=asked.modifier, status="unresolved")
     if not found.listed:
         return replace(review, reason="no_structure" if found.total else "not_found")
@@ -116,7 +120,7 @@ def _candidate(compound: Compound, group: CarboxylGroups | None) -> Candidate:
 
 
 def _is_one(found: Compounds) -> bool:
-    """Return whether all compounds of a name are one but for stereochemistry, isotopes and where protons sit."""
+    """Return whether all compounds of a name are equal except for stereochemistry, isotopes and proton positions."""
     if found.total == 1:
         return True
     skeletons = {(compound.inchikey or "")[:SKELETON] for compound in found.listed}
@@ -137,32 +141,32 @@ def _suggestion(asked: Asked, compound: Compound, group: CarboxylGroups) -> str:
 
 
 def _is_chinese(run: Run) -> bool:
-    """Whether a run is written in Chinese: more than a fifth of its letters are Han, a word having two or five."""
+    """Return whether more than a fifth of a run's letters are Han; a Chinese word has two to five."""
     text = run.raw[:_LOOKED_AT] or " ".join(value for value in run.fields().values() if isinstance(value, str))
     han = len(_HAN.findall(text[:_LOOKED_AT]))
     return han * 4 > len(_LATIN.findall(text[:_LOOKED_AT]))
 
 
 FOUND_DAYS: Final = 30
-"""How long an answer counts. PubChem's structures change seldom; which compound a name leads to does now and then."""
+"""Days for which an answer is cached. PubChem's structures change seldom, the compound of a name now and then."""
 
 ABSENT_DAYS: Final = 7
-"""How long "no such compound" counts: names are added every day."""
+"""Days for which "no such compound" is cached: names are added daily."""
 
 SULK_SECONDS: Final = 60.0
-"""After a failure a name is asked for in the background no sooner; who asks and waits is not held back."""
+"""Seconds after a failure before the background thread retries a name; explicit requests are not delayed."""
 
 MAX_WAITING: Final = 1_000
-"""Names that wait to be looked up; of more, the oldest are left to whoever asks for the review."""
+"""Maximum number of queued names; beyond it the oldest are dropped and looked up when a review is requested."""
 
 CLOSING_SECONDS: Final = 2.0
-"""How long closing waits for the thread: the system's look-up of a server's name cannot be cut short."""
+"""Seconds that closing waits for the thread: the system's DNS look-up cannot be interrupted."""
 
 _AWAY: Final = frozenset({"unreachable", "busy", "no_http_client"})
-"""Failures after which the other names that wait are not asked for either."""
+"""Failures after which the remaining queued names are not requested either."""
 
 _FORM: Final = "pubchem/1"
-"""The form of a kept answer; another form has another number, so that neither is read as the other."""
+"""Version of the cached answer's format; other versions are not read."""
 
 Mode = Literal["never", "on_request", "background"]
 
@@ -180,7 +184,7 @@ class _Wanted:
 
 
 class ModifierReviews:
-    """Reviews the modifiers of runs. Thread-safe; close it before the database."""
+    """Reviews of the modifiers of runs. Thread-safe; close it before the database."""
 
     def __init__(self, database: Database, pubchem: PubChem, *, mode: Mode, clock: Callable[[], datetime]) -> None:
         self._database = database
@@ -195,20 +199,23 @@ class ModifierReviews:
         self._background = Background(self._work, name="phronesis-reviews")
 
     def recorded(self, tenant: str, lane: LaneName, run: Run) -> None:
-        """Have a run's modifier looked up soon, where the policy wants it. Never fails and never waits."""
+        """Queue the look-up of a run's modifier, if the policy allows it. Never fails and never waits."""
         if self._mode == "background":
             asked = asked_of(run)
             if asked.name is not None:
                 self._soon(_Wanted(tenant, lane, asked))
 
     def known(self, tenant: str, run: Run) -> Review | None:
-        """Return the review that answers of before make, None where there are none; asks nobody."""
+        """Return the review that follows from cached answers, or None; sends no request."""
         asked = asked_of(run)
         kept = None if asked.name is None else self._read(tenant, asked.name)
         return None if kept is None else _from(asked, kept)
 
     def review(self, tenant: str, lane: LaneName, run: Run, *, refresh: bool, wait: bool) -> Review:
-        """Return the review of a run. Without ``wait`` it is what is known now, and the rest is looked up meanwhile."""
+        """Return the review of a run.
+
+        Without ``wait``, return what is cached and look up the rest in the background.
+        """
         asked = asked_of(run)
         if asked.name is None:
             return without_answer(asked)
@@ -227,7 +234,7 @@ class ModifierReviews:
         return replace(_unresolved(asked, "looking_up"), status="pending")
 
     def close(self) -> None:
-        """End what is under way. What waits to be looked up is asked for by whoever wants the review."""
+        """Stop the thread. Queued names are dropped; they are looked up when a review is requested."""
         self._closed.set()
         self._pubchem.close()
         self._background.stop(within=CLOSING_SECONDS)
@@ -256,7 +263,7 @@ class ModifierReviews:
                     self._waiting.clear()
 
     def _now(self, wanted: _Wanted) -> Review:
-        """Ask PubChem; whoever asks for the same name meanwhile finds the answer of who was first."""
+        """Look a name up at PubChem; concurrent requests for the same name share one answer."""
         asked, key = wanted.asked, self._key(wanted)
         with self._lock:
             turn = self._turns.setdefault(key, threading.Lock())
@@ -295,7 +302,10 @@ class ModifierReviews:
             return read_lookup(unit, self._number(name), now=to_micros(self._clock()))
 
     def _keep(self, wanted: _Wanted, lookup: Lookup) -> None:
-        """Keep an answer, unless its run was erased meanwhile: the lane's lock tells. A store may be read-only."""
+        """Cache an answer unless its run was erased meanwhile, as checked under the lane's lock.
+
+        A store may be read-only.
+        """
         try:
             with self._database.transaction(wanted.tenant, "derive") as unit:
                 lane = find_lane(unit, wanted.lane)

@@ -1,4 +1,4 @@
-"""FACTS of a catalyst's run (requirement RB-15): M1 and M2, their atomic ratio, the modifier, and what was made."""
+"""FACTS of a catalyst's run (requirement RB-15): M1 and M2, their atomic ratio, the modifier and the products."""
 
 import re
 import unicodedata
@@ -9,7 +9,7 @@ from phronesis.reasoning.laws.facts import MAX_FIELD, MAX_RAW, Facts, FactsView,
 from phronesis.reasoning.laws.records import Feedback, Run, folded_name
 
 MODIFIER: Final = ("modifier", "small_molecule_modifier")
-"""Two names of one field; the first that is filled counts."""
+"""Two names of one field; the first non-empty one counts."""
 
 _COLONS: Final = str.maketrans("∶/", "::")
 _PART: Final = r"(\d{1,12}(?:\.\d{1,12})?)(%?)"
@@ -20,12 +20,12 @@ _RATIO: Final = re.compile(
 
 
 class CatalysisFacts:
-    """FACTS of runs whose output has M1, M2, atomic_ratio and modifier (or small_molecule_modifier)."""
+    """FACTS builder for runs whose output has M1, M2, atomic_ratio and modifier (or small_molecule_modifier)."""
 
     name: Final = "catalysis"
 
     def facts(self, run: Run, feedback: Feedback) -> Facts:
-        """Give FACTS with the four fields as they were written, those that cannot be read listed as ``unresolved``."""
+        """Return FACTS with the four fields as written; those that cannot be parsed are listed as ``unresolved``."""
         fields = _fields(run)
         output: dict[str, Any] = {name: _shortened(value) for name, value in fields.items()}
         unread: list[str] = [
@@ -40,7 +40,7 @@ class CatalysisFacts:
         return facts_of(run, feedback, output)
 
     def view(self, run: Run, feedback: Feedback) -> FactsView:
-        """Return M1, M2 and the modifier as what is named, M1:M2 as the number ``ratio``."""
+        """Return a view with M1, M2 and the modifier as names, and M1:M2 as the number ``ratio``."""
         fields = _fields(run)
         texts = {name: _text(fields.get(name)) for name in ("M1", "M2", "modifier")}
         ratio = _ratio(fields)
@@ -53,21 +53,21 @@ class CatalysisFacts:
         )
 
     def summary(self, facts: Facts) -> str:
-        """Return the text that candidate claims are searched by."""
+        """Return the text by which candidate claims are searched."""
         label = _label(facts.run_output)
         return summary_of(facts, label or str(facts.run_output.get("raw", "")))
 
 
 def modifier_of(run: Run) -> object:
-    """Return the small-molecule modifier of a run as it was written, None where it names none."""
+    """Return the small-molecule modifier of a run as written, or None."""
     return _fields(run).get("modifier")
 
 
 def atomic_ratio(written: object, m1: str = "", m2: str = "") -> float | None:
-    """Return M1:M2 as a number, None for what is no ratio of two positive amounts.
+    """Return M1:M2 as a number, or None if the text is no ratio of two positive amounts.
 
-    Read are "3:1", "3/1", "3∶1", "75%:25%", "3 to 1", "3", "Cu:Zn = 3:1" (the other way round too), 3, [3, 1] and
-    {"Cu": 3, "Zn": 1}. "75%" alone is not: of all atoms, or of the other metal?
+    Accepted are "3:1", "3/1", "3∶1", "75%:25%", "3 to 1", "3", "Cu:Zn = 3:1" (in either order), 3, [3, 1] and {"Cu": 3,
+    "Zn": 1}. "75%" alone is ambiguous (of all atoms, or of the other metal) and not accepted.
     """
     if isinstance(written, Mapping):
         parts = {folded_name(str(name)): amount for name, amount in written.items()}
@@ -130,14 +130,14 @@ def _text(value: object) -> str | None:
 
 
 def _shortened(value: object) -> object:
-    """Return a field as it was written, when it is short; else the beginning of its text."""
+    """Return a short field as written, or the beginning of a long one as text."""
     if isinstance(value, str):
         return excerpt(value, MAX_FIELD)
     return value if len(str(value)) <= MAX_FIELD else excerpt(str(value), MAX_FIELD)
 
 
 def _label(fields: Mapping[str, Any]) -> str:
-    """Return what was made in a few words: "Cu–Zn 3:1, imidazole"."""
+    """Return a short label of the run's material: "Cu–Zn 3:1, imidazole"."""
     metals = "–".join(text for name in ("M1", "M2") if (text := _text(fields.get(name))))
     ratio = fields.get("atomic_ratio")
     if isinstance(ratio, list):

@@ -1,4 +1,4 @@
-"""Reading and writing ``RBMEM_CLAIMS_V1``: what is read is written again without loss (RB-01).
+"""Parse and render ``RBMEM_CLAIMS_V1`` without loss (RB-01), and render a block's text for search and for readers.
 
 ::
 
@@ -7,8 +7,9 @@
     SCOPE=tio2_expert
     CLAIMS_JSON=[{"claim_id":"c1","status":"hypothesis","facts":{"source_run_ids":["r1"]},"inference":"…"}]
 
-Read are also a byte order mark, CRLF and blank lines, spaces within the JSON, members left out or null. Written is one
-form: LF, TOPIC always, JSON minified with every member of a claim in its order, letters as they are.
+The parser also accepts a byte order mark, CRLF and blank lines, spaces within the JSON, and members that are absent or
+null. The renderer writes one form: LF, TOPIC always, minified JSON with every member of a claim in a fixed order, and
+letters unescaped.
 """
 
 import json
@@ -23,15 +24,15 @@ from phronesis.reasoning.laws.records import CLAIMS, HEADER, MEMBERS, SCOPE, TOP
 
 _KNOWN: Final = frozenset(MEMBERS)
 _COUNTED: Final = frozenset({"count", "run_ids"})
-# Line ends to readers that know more of them than we do; within JSON an escape says the same.
+# Other readers treat these characters as line ends; within JSON an escape is equivalent.
 _LINE_ENDS: Final = {"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 _JSON: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def parse(text: str) -> ReasoningBlock:
-    """Return what a block says, or raise ClaimsRefused, which lists every mistake; the rules are those of structure.
+    """Return the block in a text; ClaimsRefused lists every violation of the structure rules.
 
-    What the claims' words say is another question (``reasoning``).
+    The wording of claims is checked elsewhere (`reasoning.claim_gate`).
     """
     draft = read_draft(text)
     violations = structure_violations(draft)
@@ -41,7 +42,7 @@ def parse(text: str) -> ReasoningBlock:
 
 
 def block_of(draft: Draft) -> ReasoningBlock:
-    """Return the records of a draft in which the rules of structure found nothing."""
+    """Return the records of a draft without structural violations."""
     return ReasoningBlock(
         topic=draft.values.get(TOPIC, ""),
         scope=draft.values.get(SCOPE),
@@ -51,7 +52,7 @@ def block_of(draft: Draft) -> ReasoningBlock:
 
 
 def render(block: ReasoningBlock) -> str:
-    """Return the text of a block, or raise ClaimsRefused when reading it would not give the block again."""
+    """Return the text of a block; ClaimsRefused when parsing it would not restore the block."""
     try:
         text = text_of(block)
     except (TypeError, ValueError, RecursionError) as error:
@@ -63,9 +64,9 @@ def render(block: ReasoningBlock) -> str:
 
 
 def text_of(block: ReasoningBlock) -> str:
-    """Return the text of a block that was once read, whatever the rules ask today."""
+    """Return the text of a block that was parsed once, whatever the rules require today."""
     claims = _JSON.encode([member_of(claim) for claim in block.claims])
-    for end, escaped in _LINE_ENDS.items():  # ten times as fast as a translation, which looks every letter up
+    for end, escaped in _LINE_ENDS.items():  # ten times as fast as str.translate
         claims = claims.replace(end, escaped)
     scope = [] if block.scope is None else [(SCOPE, block.scope)]
     lines = [(TOPIC, block.topic), *scope, *block.extra, (CLAIMS, claims)]
@@ -73,7 +74,7 @@ def text_of(block: ReasoningBlock) -> str:
 
 
 def claim_of(member: Mapping[str, Any]) -> Claim:
-    """Return the record of a claim's JSON in which the rules of structure found nothing."""
+    """Return the record of a claim's JSON without structural violations."""
     return Claim(
         claim_id=member["claim_id"],
         status=member["status"],
@@ -98,12 +99,12 @@ def _tally(written: Mapping[str, Any] | None) -> Tally:
 
 
 def _others(written: Mapping[str, Any], known: AbstractSet[str]) -> dict[str, Any]:
-    """Return the members that nothing here knows; most have none, and claims are read by the hundred."""
+    """Return the unknown members. Most claims have none, and claims are parsed by the hundred."""
     return {} if written.keys() <= known else {name: value for name, value in written.items() if name not in known}
 
 
 def member_of(claim: Claim) -> dict[str, Any]:
-    """Return a claim's JSON as it is written: its members in their order, then those that nothing here knows."""
+    """Return a claim's JSON: known members in their order, then unknown ones."""
     members: dict[str, Any] = {
         "claim_id": claim.claim_id,
         "status": claim.status,
@@ -127,13 +128,13 @@ def _unwritable(message: str) -> Violation:
     return Violation(rule=PROTOCOL, message=message)
 
 
-# A block in words: what is searched of a claim and of the whole, without JSON and without FACTS (RB-09).
+# Text of a claim and of a block for search, without JSON and FACTS (RB-09).
 
 MAX_SENTENCE: Final = 400
 MAX_CONDITIONS: Final = 200
-"""Characters of a claim's core sentence and of its conditions: together about 150 tokens, short to any encoder."""
+"""Maximum characters of a claim's core sentence and conditions: together about 150 tokens, short for any encoder."""
 
-# Looked back from behind the full stop: before it, every character of a text would be looked back from.
+# The look-behind is placed after the full stop: before it, it would be tried at every character of the text.
 _SENTENCE_END: Final = re.compile(
     r"[。！？\n]|[!?](?=\s|$)"
     r"|\.(?=\s|$)(?<!\b(?i:e\.g|i\.e)\.)(?<!\b(?i:ca|cf|vs)\.)(?<!\b(?i:fig|etc)\.)(?<!\b(?i:approx)\.)"
@@ -141,29 +142,29 @@ _SENTENCE_END: Final = re.compile(
 
 
 def claim_text(claim: Claim) -> str:
-    """Return what is searched of a claim: its core sentence, and its conditions in short.
+    """Return the searched text of a claim: its core sentence, and its abbreviated conditions.
 
-    The core sentence is the first of the inference, or without one of the constraint.
+    The core sentence is the first of the inference or, without one, of the constraint.
     """
     sentence = core_sentence(claim.inference) or core_sentence(claim.constraint)
     return "\n".join(part for part in (sentence, _cut("; ".join(claim.conditions), MAX_CONDITIONS)) if part)
 
 
 def core_sentence(text: str) -> str:
-    """Return the first sentence of a text, Chinese or Western, or as much of it as a claim's text holds."""
+    """Return the first sentence of a text, Chinese or Western, cut to the length of a claim's text."""
     stripped = text.strip()
     end = _SENTENCE_END.search(stripped[:MAX_SENTENCE])
     return _cut(stripped if end is None else stripped[: end.end()].strip(), MAX_SENTENCE)
 
 
 def prose_of(block: ReasoningBlock) -> str:
-    """Return what is searched of the whole: its topic, and what its claims infer and constrain."""
+    """Return the searched text of a block: its topic, inferences and constraints."""
     said = [part for claim in block.claims for part in (claim.inference, claim.constraint)]
     return "\n".join(part.strip() for part in (block.topic, *said) if part.strip())
 
 
 def told(block: ReasoningBlock) -> str:
-    """Return what a reader is shown of the whole, a line for each claim: where it stands, what it says, and when."""
+    """Return the text of a block for readers, one line per claim: status, statement and conditions."""
     return "\n".join([*filter(None, [block.topic.strip()]), *map(_told_claim, block.claims)])
 
 

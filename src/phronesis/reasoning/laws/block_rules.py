@@ -1,4 +1,4 @@
-"""What each claim of a block must be, as rules of their own. A rule looks at one draft and gives what breaks it."""
+"""Read a block leniently into a `Draft` (strict JSON included), and the structure rules that list its violations."""
 
 import json
 import math
@@ -16,22 +16,22 @@ from phronesis.errors import InputError, Violation
 from phronesis.reasoning.laws.facts import mistakes_of_test
 from phronesis.reasoning.laws.records import CLAIMS, HEADER, KEYS
 
-# JSON read so that nothing is lost or guessed: no member twice, no NaN, nothing too deep, nothing unstorable.
+# Strict JSON: no duplicate members, no NaN, bounded depth, nothing that cannot be stored.
 
-# Possessive, and the closing mark may be missing: however it is broken, each character is looked at once.
+# Possessive, and the closing quote may be missing: each character is visited once, even in malformed input.
 STRING: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 _BRACKET: Final = re.compile(r"[\[\]{}]")
 _LARGEST: Final = 1 << 63
 
 
 class Unreadable(ValueError):
-    """Not JSON as it is kept here; the message says what and where."""
+    """Text that is not JSON in the accepted form; the message says what is wrong and where."""
 
 
 def read_json(text: str) -> Any:
     """Return the value of a JSON text, or raise Unreadable.
 
-    Python's reader would take NaN, keep the last of two members of a name, and recurse as deep as the text says.
+    Python's parser would accept NaN, keep the last of duplicate members, and recurse to any depth.
     """
     _check_depth(text)
     try:
@@ -48,7 +48,7 @@ def read_json(text: str) -> Any:
 
 
 def leaves(value: Any) -> Iterator[Any]:
-    """Return every string, number, truth value and null in a JSON value, and the names of members, in their order."""
+    """Yield every string, number, boolean and null in a JSON value, and the member names, in order."""
     waiting = [value]
     while waiting:
         inner = waiting.pop()
@@ -93,19 +93,19 @@ def _check_leaf(value: Any) -> None:
         raise Unreadable("an integer has more than 64 bits; write it as a string")
 
 
-# The lines of a block, read as far as they can be: what the rules judge, lawful or not.
+# Reading the lines of a block into a draft, valid or not.
 
 PROTOCOL: Final = "protocol"
-"""The rule of the form: first line, ``KEY=VALUE`` lines, one line of JSON."""
+"""Name of the rule of form: first line, ``KEY=VALUE`` lines, one line of JSON."""
 
 MAX_BLOCK: Final = 1_000_000
-"""Characters of a block: ten claims of 100,000 each, far more than FACTS that code shortens ever hold."""
+"""Maximum characters of a block: ten claims of 100,000 each, far more than shortened FACTS hold."""
 
 MAX_VIOLATIONS: Final = 100
-"""Mistakes that are listed of one block; a text of a million wrong lines would give as many."""
+"""Maximum violations listed per block."""
 
 MAX_KEY: Final = 64
-"""Characters of a key."""
+"""Maximum characters of a key."""
 
 _KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _BREAKING: Final = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
@@ -114,9 +114,9 @@ _SHOWN: Final = 40
 
 @dataclass(slots=True)
 class Draft:
-    """A block as it was found. ``members`` are the claims, of any JSON type; None when they could not be read.
+    """A block as read. ``members`` are the claims, of any JSON type; None when they could not be parsed.
 
-    ``loose`` are the numbers of lines behind the claims that are no ``KEY=VALUE``: JSON over several lines, mostly.
+    ``loose`` are the numbers of lines after the claims that are no ``KEY=VALUE``: usually JSON over several lines.
     """
 
     text: str
@@ -128,11 +128,11 @@ class Draft:
 
     @property
     def extra(self) -> tuple[tuple[str, str], ...]:
-        """The keys that nothing here knows, with their values, in the order of the lines."""
+        """Unknown keys with their values, in the order of the lines."""
         return tuple((key, value) for key, value in self.values.items() if key not in KEYS)
 
     def claims(self) -> Iterator[tuple[int, Mapping[str, Any]]]:
-        """Return the claims that are objects, each with its place from 0."""
+        """Yield the claims that are objects, each with its index from 0."""
         for n, member in enumerate(self.members or ()):
             if isinstance(member, Mapping):
                 yield n, member
@@ -145,9 +145,9 @@ class Draft:
 
 
 def read_draft(text: str) -> Draft:
-    """Read a block as far as it can be read; what is wrong with its form stands in ``mistakes``. Never raises.
+    """Read a block as far as possible; violations of form are in ``mistakes``. Never raises.
 
-    A byte order mark before the first line, CR at the ends of lines and blank lines after the first are passed over.
+    A byte order mark before the first line, CR at line ends and blank lines after the first are ignored.
     """
     draft = Draft(text)
     if len(text) > MAX_BLOCK:
@@ -156,7 +156,7 @@ def read_draft(text: str) -> Draft:
     lines = [line.removesuffix("\r") for line in text.removeprefix("\ufeff").split("\n")]
     if lines[0] != HEADER:
         draft.mistakes.append(_wrong(f"the first line must be {HEADER}, not {lines[0][:_SHOWN]!r}", 1))
-    # A block whose first line is forgotten still has its keys there.
+    # A block without its first line is still recognisable by its keys.
     for number, line in enumerate(lines, 1):
         if len(draft.mistakes) == MAX_VIOLATIONS:
             return draft
@@ -182,7 +182,7 @@ def _read_line(draft: Draft, number: int, line: str) -> None:
         known, wrong = key, f"{key} stands twice; it was on line {draft.lines[key]}"
     if wrong is None:
         draft.values[key], draft.lines[key] = value, number
-        bad = None if key == CLAIMS else _BREAKING.search(value)  # JSON says itself what it cannot hold
+        bad = None if key == CLAIMS else _BREAKING.search(value)  # the JSON reader reports these itself
         if bad is None:
             return
         known, wrong = key, f"{key} holds the control character {bad[0]!r}; a value is one line of text"
@@ -218,10 +218,10 @@ def _wrong(message: str, line: int | None = None, key: str | None = None) -> Vio
 
 
 MAX_CLAIMS: Final = 10
-"""Claims in one item (RB-04)."""
+"""Maximum claims in one item (RB-04)."""
 
 SOURCES: Final = "source_run_ids"
-"""The member of ``facts`` that names the runs they come from."""
+"""Member of ``facts`` that names the source runs."""
 
 _TEXTS: Final = ("inference", "constraint", "exception_reason")
 _LISTS: Final = ("conditions", "limitations")
@@ -230,7 +230,7 @@ _TALLIES: Final = ("support", "contra")
 
 @dataclass(frozen=True, slots=True)
 class StructureRule:
-    """A rule with its name, what it asks, and the function that finds what breaks it."""
+    """A rule: its name, its requirement, and the function that finds violations."""
 
     name: str
     asks: str
@@ -238,19 +238,19 @@ class StructureRule:
 
 
 def protocol(draft: Draft) -> Iterator[Violation]:
-    """The first line, ``KEY=VALUE`` lines, each key once, one line of strict JSON."""
+    """Require the first line, ``KEY=VALUE`` lines, each key once, and one line of strict JSON."""
     yield from draft.mistakes
 
 
 def claims_limit(draft: Draft) -> Iterator[Violation]:
-    """At most ten claims (RB-04). None at all is lawful: a claim shown wrong is deleted, the last one too."""
+    """Require at most ten claims (RB-04). None is valid: a refuted claim is deleted, even the last one."""
     count = len(draft.members or ())
     if count > MAX_CLAIMS:
         yield draft.mistake("claims_limit", f"{count} claims; an item has at most {MAX_CLAIMS}: split it")
 
 
 def claim_id_unique(draft: Draft) -> Iterator[Violation]:
-    """No id twice: what is verified moves, it is not copied (RB-08)."""
+    """Require unique claim ids: verified claims are moved, not copied (RB-08)."""
     first: dict[str, int] = {}
     for n, claim in draft.claims():
         claim_id = claim.get("claim_id")
@@ -263,7 +263,7 @@ def claim_id_unique(draft: Draft) -> Iterator[Violation]:
 
 
 def claim_status(draft: Draft) -> Iterator[Violation]:
-    """One of three statuses, in small letters (RB-02, RB-03)."""
+    """Require one of three statuses, in lower case (RB-02, RB-03)."""
     for n, claim in draft.claims():
         status = claim.get("status")
         if status not in CLAIM_STATUSES:
@@ -274,7 +274,7 @@ def claim_status(draft: Draft) -> Iterator[Violation]:
 
 
 def facts_missing(draft: Draft) -> Iterator[Violation]:
-    """``facts`` is an object that names the runs it comes from, one at least (RB-02)."""
+    """Require that ``facts`` is an object that names at least one source run (RB-02)."""
     for n, claim in draft.claims():
         facts = claim.get("facts")
         if not isinstance(facts, Mapping):
@@ -288,7 +288,7 @@ def facts_missing(draft: Draft) -> Iterator[Violation]:
 
 
 def claim_fields(draft: Draft) -> Iterator[Violation]:
-    """Members have their types; a claim says something: an inference or a constraint."""
+    """Require the members' types, and an inference or a constraint in each claim."""
     for n, member in enumerate(draft.members or ()):
         if not isinstance(member, Mapping):
             yield draft.mistake("claim_fields", f"claims[{n}] must be an object, not {type(member).__name__}")
@@ -298,7 +298,7 @@ def claim_fields(draft: Draft) -> Iterator[Violation]:
 
 
 def tallies(draft: Draft) -> Iterator[Violation]:
-    """``support`` and ``contra`` count at least the runs they name. They are kept as written."""
+    """Require that ``support`` and ``contra`` count at least the runs they name. They are kept as written."""
     for n, claim in draft.claims():
         for name in _TALLIES:
             message = _tally_mistake(claim.get(name))
@@ -307,7 +307,7 @@ def tallies(draft: Draft) -> Iterator[Violation]:
 
 
 def claim_test(draft: Draft) -> Iterator[Violation]:
-    """A ``test`` is one by which a run can be judged."""
+    """Require that a ``test`` can judge a run."""
     for n, claim in draft.claims():
         if claim.get("test") is not None:
             for message in mistakes_of_test(claim["test"]):
@@ -324,11 +324,11 @@ STRUCTURE: Final = (
     StructureRule("tallies", "support and contra count the runs they name", tallies),
     StructureRule("claim_test", "a test that can judge a run", claim_test),
 )  # fmt: skip
-"""In the order in which violations are listed."""
+"""All rules, in the order in which violations are listed."""
 
 
 def structure_violations(draft: Draft) -> list[Violation]:
-    """Return what breaks the rules of structure, rule by rule, the first hundred."""
+    """Return the violations of the structure rules, rule by rule, at most a hundred."""
     return list(islice((found for rule in STRUCTURE for found in rule.check(draft)), MAX_VIOLATIONS))
 
 

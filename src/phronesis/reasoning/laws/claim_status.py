@@ -1,9 +1,9 @@
-"""A reasoning item: what was written, where verdicts have brought it, and the block that says both (RB-08, RB-18).
+"""The status of claims as a fold over verdicts.
 
-``data`` keeps what was written, ``topic``, ``scope``, ``extra`` and ``claims``: the start of each claim. It changes by
-editing alone. ``data.standing`` and ``content`` follow from it and from the verdicts of runs, so that a verdict that is
-taken back never takes an edit with it, and ``content`` is always the block as it stands now. ``label`` is the scope: a
-column that a search can ask for.
+Judge a test by a run, and derive status, counts and content (RB-08, RB-18). ``data`` keeps what was written, ``topic``,
+``scope``, ``extra`` and ``claims``: the initial state of each claim. Only edits change it. ``data.standing`` and
+``content`` follow from it and from the verdicts of runs, so that withdrawing a verdict never undoes an edit, and
+``content`` is always the current block. ``label`` is the scope: a column that a search can filter by.
 """
 
 import math
@@ -20,19 +20,20 @@ from phronesis.reasoning.laws.block_format import claim_of, member_of, text_of
 from phronesis.reasoning.laws.facts import ALIASES, RATIO, FactsView, Metric, Operator, excerpt
 from phronesis.reasoning.laws.records import Claim, ReasoningBlock, Tally, folded_name
 
-# How a run bears on a claim: support, contra or irrelevant, by arithmetic on its FACTS (requirement RB-18).
+# The verdict of a run on a claim: support, contra or irrelevant, by arithmetic on FACTS (requirement RB-18).
 
 TOLERANCE: Final = 1e-9
-"""Numbers this close, relative to the larger, count as equal: sums of decimal fractions differ from the decimal by
-some units of the 16th digit (0.1 + 0.2), and nobody measures nine digits."""
+"""Relative tolerance within which two numbers are equal: binary sums of decimal fractions differ in the 16th digit (0.1
++ 0.2), and measurements do not have nine digits.
+"""
 
 
 def verdict(test: Mapping[str, Any], view: FactsView, earlier: Sequence[FactsView] = ()) -> Judgement:
-    """Return whether a run supports a claim's test or contradicts it.
+    """Return whether a run supports or contradicts a claim's test.
 
-    ``test`` is lawful (`claim_test.mistakes_of_test`). ``earlier`` are the runs recorded before this one that have
-    feedback: ``versus`` is compared with their mean, over those that it describes and that were measured so. It is
-    irrelevant when the run is not one of those meant, or something needed is not known.
+    ``test`` is valid (`claim_test.mistakes_of_test`). ``earlier`` are the runs recorded before this one that have
+    feedback: ``versus`` compares with the mean over those that it describes and that have the metric. The verdict is
+    irrelevant if ``given`` does not describe the run, or a needed value is unknown.
     """
     if not described(test.get("given") or {}, view):
         return "irrelevant"
@@ -46,9 +47,9 @@ def verdict(test: Mapping[str, Any], view: FactsView, earlier: Sequence[FactsVie
 
 
 def described(given: Mapping[str, Any], view: FactsView) -> bool:
-    """Return whether a run is one that ``given`` describes; M1 and M2 in this order, names without case and width.
+    """Return whether ``given`` describes a run; M1 and M2 in this order, names compared without case and width.
 
-    What the run does not tell it does not have.
+    A value that the run does not state does not match.
     """
     for name, wanted in given.items():
         if name == RATIO:
@@ -63,7 +64,7 @@ def described(given: Mapping[str, Any], view: FactsView) -> bool:
 
 
 def measured(view: FactsView, metric: Metric, product: str | None = None) -> float | None:
-    """Return a metric of a run: the sum of all values, or a product's own value or fraction.
+    """Return a metric of a run: the sum of all values, or one product's value or fraction.
 
     None where it is unknown.
     """
@@ -78,7 +79,7 @@ def measured(view: FactsView, metric: Metric, product: str | None = None) -> flo
 
 
 def holds(left: float, op: Operator, right: float) -> bool:
-    """Compare two numbers, those within `TOLERANCE` being equal."""
+    """Return whether a comparison holds, with numbers within `TOLERANCE` being equal."""
     if equal(left, right):
         return op in ("<=", ">=", "==")
     return op == "!=" or (op in ("<", "<=") if left < right else op in (">", ">="))
@@ -90,7 +91,7 @@ def equal(left: float, right: float) -> bool:
 
 
 def written_state(claim: Claim) -> ClaimState:
-    """Return where a claim stands as it was written: its status, the runs it names, and how many more it counts."""
+    """Return the written state of a claim: its status, the runs it names, and the number of further runs it counts."""
     return ClaimState(
         status=claim.status,
         support=claim.support.run_ids,
@@ -108,25 +109,25 @@ def _mean(
     return math.fsum(numbers) / len(numbers) if numbers else None
 
 
-# The limitation that code writes when a conclusion falls back and nobody said why (requirement RB-19).
+# The limitation that code writes when a conclusion is demoted without a stated reason (requirement RB-19).
 
 MAX_RUNS: Final = 3
-"""Contradicting runs that are told, the latest; of more there is the number."""
+"""Maximum contradicting runs named, the latest; the others are only counted."""
 
 MAX_NAME: Final = 60
-"""Characters of a run's label, a product's or a run's name."""
+"""Maximum characters of a run's label, and of the name of a product or run."""
 
 _HAN: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff]")
-# An alias such as [C12] must not come in by a name, and a name is one line.
+# A name must not introduce an alias such as [C12], and is limited to one line.
 _ROUND: Final = str.maketrans("[]【】［］〔〕\n\r\t", "()()()()   ")
 
 
 def limitation_from(claim: Claim, contradicting: Sequence[FactsView], test: Mapping[str, Any] | None = None) -> str:
-    """Say in which runs a claim did not hold, in its own language, Chinese or English: what was, no advice.
+    """Return a limitation that names the runs in which a claim failed, in the claim's language, Chinese or English.
 
-    ``contradicting`` are in learn order, one at least; ``test`` is what they were judged by, None where a model did.
-    The names of runs, modifiers and products are as people gave them; where the gate takes offence at one,
-    `plain_limitation` has none.
+    It states results and gives no advice. ``contradicting`` are in learn order, at least one; ``test`` is the one that
+    judged them, None where a model did. Names of runs, modifiers and products are as given; if the gate refuses one,
+    `plain_limitation` contains none.
     """
     test = test if test is not None else claim.test
     chinese = _is_chinese(claim)
@@ -141,7 +142,10 @@ def limitation_from(claim: Claim, contradicting: Sequence[FactsView], test: Mapp
 
 
 def plain_limitation(claim: Claim, runs: int) -> str:
-    """Say in how many runs a claim did not hold, without a name that somebody gave: lawful whatever the names are."""
+    """Return a limitation with the number of runs in which a claim failed, without any given name.
+
+    Valid for all names.
+    """
     if _is_chinese(claim):
         return f"在 {runs} 次运行中不成立。"
     return f"Not held in {runs} {'run' if runs == 1 else 'runs'}."
@@ -185,16 +189,16 @@ def _name(text: str) -> str:
 
 
 STANDING: Final = "data.standing"
-"""Where the fold keeps each claim's status and counts."""
+"""Field in which the fold keeps each claim's status and counts."""
 
 WRITTEN: Final = ("topic", "scope", "extra", "claims")
-"""The members of ``data`` that hold what was written; None where nothing was."""
+"""Members of ``data`` that hold the written state; None where nothing was written."""
 
 _JUDGEMENT_OF: Final[Mapping[str, Judgement]] = {"support": "support", "contra": "contra"}
 
 
 def written_of(block: ReasoningBlock) -> dict[str, Any]:
-    """Return what is kept of a block, by the names of `WRITTEN`."""
+    """Return the stored fields of a block, by the names of `WRITTEN`."""
     return {
         "topic": block.topic or None,
         "scope": block.scope,
@@ -204,7 +208,7 @@ def written_of(block: ReasoningBlock) -> dict[str, Any]:
 
 
 def written_block(data: Mapping[str, Any]) -> ReasoningBlock:
-    """Return the block that an item's ``data`` was made of, each claim at its start."""
+    """Return the block that an item's ``data`` was built from, each claim in its initial state."""
     return ReasoningBlock(
         topic=data.get("topic") or "",
         scope=data.get("scope"),
@@ -214,22 +218,22 @@ def written_block(data: Mapping[str, Any]) -> ReasoningBlock:
 
 
 def current_block(item: Item) -> ReasoningBlock:
-    """Return a reasoning item's block as it stands: what ``content`` says, as records."""
+    """Return a reasoning item's current block: ``content`` as records."""
     standing = item.data.get("standing") or {}
     block = written_block(item.data)
     return replace(block, claims=tuple(_moved(claim, standing.get(claim.claim_id)) for claim in block.claims))
 
 
 def status_of(item: Item, claim_id: str) -> str:
-    """Return where a claim stands; empty when the item has no such claim."""
+    """Return a claim's status; empty when the item has no such claim."""
     return str(((item.data.get("standing") or {}).get(claim_id) or {}).get("status", ""))
 
 
 def rewritten(item: Item, block: ReasoningBlock) -> dict[str, Any]:
-    """Return the fields ``data.…`` by which an item comes to say what a block says; those that stay are left out.
+    """Return the ``data.…`` fields that change when an item's block is replaced.
 
-    A claim whose status and counts are those that ``content`` shows keeps the start that it had, and with it what
-    verdicts made of it; one that shows others starts from these. A claim that the block leaves out is gone.
+    A claim with the status and counts shown in ``content`` keeps its initial state and the verdicts folded onto it; a
+    claim with others starts from those. A claim that the block leaves out is removed.
     """
     shown = {claim.claim_id: claim for claim in current_block(item).claims}
     kept = {claim.claim_id: claim for claim in written_block(item.data).claims}
@@ -243,7 +247,7 @@ def rewritten(item: Item, block: ReasoningBlock) -> dict[str, Any]:
 
 
 def standings(claims: Iterable[Claim], evidence: Sequence[EvidenceRow]) -> dict[str, dict[str, Any]]:
-    """Fold verdicts, in learn order, into where each claim stands. Verdicts on claims that are gone are idle."""
+    """Return each claim's state by folding verdicts in learn order. Verdicts on removed claims have no effect."""
     verdicts: dict[str, list[Verdict]] = {}
     for row in evidence:
         judgement = _JUDGEMENT_OF.get(row.polarity)
@@ -253,8 +257,8 @@ def standings(claims: Iterable[Claim], evidence: Sequence[EvidenceRow]) -> dict[
 
 
 def standing_of(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str, Any]:
-    """Return where each claim stands by the verdicts, in learn order, and the block that says so."""
-    # Objects come back in another order from a log or a database: the text must not depend on it.
+    """Return the fields that follow from verdicts, in learn order: each claim's state, and the block as text."""
+    # A log or database may return object members in another order; the text must not depend on it.
     block = written_block({**item.data, "claims": _ordered(item.data.get("claims") or [])})
     standing = standings(block.claims, evidence)
     moved = replace(block, claims=tuple(_moved(claim, standing[claim.claim_id]) for claim in block.claims))
@@ -265,7 +269,7 @@ CLAIMS_FOLD: Final = Fold(frozenset({STANDING, "content", "label"}), standing_of
 
 
 def _standing(claim: Claim, verdicts: Iterable[Verdict]) -> dict[str, Any]:
-    """Where a claim is brought from its start; a run that its start names counts there and nowhere else."""
+    """Fold verdicts onto a claim's initial state; a run named there counts there only."""
     state = claim_state(verdicts, start=written_state(claim))
     return {
         "status": state.status,
@@ -298,7 +302,7 @@ def _started(claim: Claim, start: Claim) -> Claim:
 
 
 def _ordered(value: Any) -> Any:
-    """Return JSON with the members of its objects in the order of their names."""
+    """Return JSON with object members sorted by name."""
     if isinstance(value, Mapping):
         return {name: _ordered(value[name]) for name in sorted(value)}
     return [_ordered(inner) for inner in value] if isinstance(value, list) else value

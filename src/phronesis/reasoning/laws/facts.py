@@ -1,6 +1,6 @@
-"""FACTS: what code says of a run, for claims to stand on and to be judged by (requirement RB-15).
+"""FACTS of a run, on which claims rest and are judged (requirement RB-15), and validation of a claim's ``test``.
 
-A field of work brings its own `FactsBuilder`; `GenericFacts` serves any agent's runs.
+Each field of work has its own `FactsBuilder`; `GenericFacts` handles any agent's runs.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,27 +10,30 @@ from typing import Any, Final, Literal, Protocol, get_args
 from phronesis.reasoning.laws.records import Feedback, Product, Run, folded_name
 
 TOP_PRODUCTS: Final = 8
-"""Products that FACTS list, the largest values first. The sum counts all of them."""
+"""Maximum products listed in FACTS, largest values first. The sum includes all."""
 
 MAX_NOTE: Final = 500
-"""Characters that FACTS keep of each of pros, cons and other."""
+"""Maximum characters that FACTS keep of each of pros, cons and other."""
 
 MAX_RAW: Final = 1_000
-"""Characters that FACTS keep of a run's raw text."""
+"""Maximum characters that FACTS keep of a run's raw text."""
 
 MAX_FIELD: Final = 200
-"""Characters that FACTS keep of a field of the output."""
+"""Maximum characters that FACTS keep of a field of the output."""
 
 MAX_FIELDS: Final = 20
-"""Fields of the output that `GenericFacts` keeps."""
+"""Maximum fields of the output that `GenericFacts` keeps."""
 
 MAX_SUMMARY: Final = 1_000
-"""Characters of the text that claims are searched by."""
+"""Maximum characters of the text by which claims are searched."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """The FACTS of a run. ``run_output`` is as its field of work has it; ``activity_total_value`` sums all products."""
+    """The FACTS of a run. ``run_output`` is specific to its field of work.
+
+    ``activity_total_value`` sums all products.
+    """
 
     run_id: str
     run_output: Mapping[str, Any]
@@ -39,7 +42,7 @@ class Facts:
     feedback_text: Mapping[str, str] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """Return what is written as a claim's ``facts``."""
+        """Return the value of a claim's ``facts``."""
         return {
             "run_id": self.run_id,
             "run_output": dict(self.run_output),
@@ -55,10 +58,10 @@ class Facts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactsView:
-    """A run as tests are computed on: flat, and with all its products.
+    """A run as tests evaluate it: flat, and with all products.
 
-    ``named`` holds what a test's ``given`` names by a text (M1, M2, modifier), ``numbers`` what it bounds (ratio);
-    what is unknown is absent. ``label`` says in a few words what was run: "Cu–Zn 3:1, imidazole".
+    ``named`` holds the texts that a test's ``given`` may name (M1, M2, modifier), ``numbers`` those that it may bound
+    (ratio); unknown values are absent. ``label`` is a short description of the run: "Cu–Zn 3:1, imidazole".
     """
 
     run_id: str
@@ -69,11 +72,11 @@ class FactsView:
 
 
 class FactsBuilder(Protocol):
-    """Makes FACTS of the runs of one field of work. Pure: the same run gives the same FACTS. Nothing here raises."""
+    """Builds FACTS for runs of one field of work. Pure: the same run gives the same FACTS. No method raises."""
 
     @property
     def name(self) -> str:
-        """What the policy calls it."""
+        """Its name in the policy."""
         ...
 
     def facts(self, run: Run, feedback: Feedback) -> Facts:
@@ -81,16 +84,16 @@ class FactsBuilder(Protocol):
         ...
 
     def view(self, run: Run, feedback: Feedback) -> FactsView:
-        """Return what tests are computed on."""
+        """Return the values that tests are evaluated on."""
         ...
 
     def summary(self, facts: Facts) -> str:
-        """Return the text that candidate claims are searched by."""
+        """Return the text by which candidate claims are searched."""
         ...
 
 
 def facts_of(run: Run, feedback: Feedback, run_output: Mapping[str, Any]) -> Facts:
-    """Return the FACTS of a run around its ``run_output``: what is the same in every field of work."""
+    """Return the FACTS of a run around its ``run_output``: the parts common to all fields of work."""
     return Facts(
         run_id=run.run_id,
         run_output=run_output,
@@ -101,7 +104,7 @@ def facts_of(run: Run, feedback: Feedback, run_output: Mapping[str, Any]) -> Fac
 
 
 def top_products(products: Sequence[Product], limit: int = TOP_PRODUCTS) -> tuple[Product, ...]:
-    """Return the products of the largest values, those without a value last; of equal ones by name."""
+    """Return the products with the largest values, those without a value last; ties by name."""
 
     def rank(product: Product) -> tuple[bool, float, float, str]:
         return product.value is None, -(product.value or 0.0), -(product.fraction or 0.0), folded_name(product.name)
@@ -110,13 +113,13 @@ def top_products(products: Sequence[Product], limit: int = TOP_PRODUCTS) -> tupl
 
 
 def excerpt(text: str, limit: int) -> str:
-    """Return a text of at most ``limit`` characters; "…" is the last one where more was cut off."""
+    """Return the first ``limit`` characters of a text at most; "…" as the last one marks a cut."""
     stripped = text.strip()
     return stripped if len(stripped) <= limit else f"{stripped[: limit - 1].rstrip()}…"
 
 
 def summary_of(facts: Facts, label: str) -> str:
-    """Return a run in a few lines: what it was, what came of it, what people noted."""
+    """Return a run in a few lines: its label, results and notes."""
     shown = [_amounts(product) for product in facts.feedback_products]
     total = facts.activity_total_value
     lines = [
@@ -135,19 +138,19 @@ def _amounts(product: Product) -> str:
 
 
 class GenericFacts:
-    """FACTS of any agent's run: the plain fields of its output, by their own names."""
+    """FACTS builder for any agent's run: the scalar fields of its output, by their own names."""
 
     name: Final = "generic"
 
     def facts(self, run: Run, feedback: Feedback) -> Facts:
-        """Give FACTS with the texts, numbers and truth values of the output, the first twenty, and the raw excerpt."""
+        """Return FACTS with the first twenty scalar fields of the output, and an excerpt of the raw text."""
         fields = {name: excerpt(value, MAX_FIELD) if isinstance(value, str) else value
                   for name, value in _plain_fields(run).items()}  # fmt: skip
         raw = {"raw": excerpt(run.raw, MAX_RAW)} if run.raw.strip() else {}
         return facts_of(run, feedback, {**fields, **raw})
 
     def view(self, run: Run, feedback: Feedback) -> FactsView:
-        """Return the texts of the output as what is named, its numbers as what is bounded."""
+        """Return a view with the texts of the output as ``named`` and its numbers as ``numbers``."""
         fields = _plain_fields(run)
         named = {name: value.strip() for name, value in fields.items() if isinstance(value, str) and value.strip()}
         numbers = {name: float(value) for name, value in fields.items()
@@ -157,7 +160,7 @@ class GenericFacts:
                          products=feedback.products)  # fmt: skip
 
     def summary(self, facts: Facts) -> str:
-        """Return the fields of the output, and what came of it."""
+        """Return the fields of the output, and the results."""
         fields = ", ".join(f"{name} {value}" for name, value in facts.run_output.items() if name != "raw")
         raw = facts.run_output.get("raw", "") if not fields else ""
         return summary_of(facts, fields or str(raw))
@@ -169,7 +172,7 @@ def _plain_fields(run: Run) -> dict[str, str | int | float | bool]:
     return dict(plain[:MAX_FIELDS])
 
 
-# A claim's ``test``: how the FACTS of a run decide by arithmetic whether they support it or contradict it.
+# A claim's ``test``: how the FACTS of a run decide by arithmetic between support and contra.
 
 Metric = Literal["activity", "fraction", "value"]
 METRICS: Final[tuple[Metric, ...]] = get_args(Metric)
@@ -177,17 +180,20 @@ Operator = Literal["<", "<=", ">", ">=", "==", "!="]
 OPERATORS: Final[tuple[Operator, ...]] = get_args(Operator)
 
 NAMED: Final = ("M1", "M2", "modifier")
-"""What ``given`` names by a text."""
+"""Members of ``given`` that are texts."""
 
 ALIASES: Final[Mapping[str, str]] = {"small_molecule_modifier": "modifier"}
-"""Other names for them (RB-15: the two are the same field)."""
+"""Synonyms of these members (RB-15: both names mean one field)."""
 
 RATIO: Final = "ratio"
-"""What ``given`` bounds by ``{op, value}``: M1:M2 as a number."""
+"""Member of ``given`` bounded by ``{op, value}``: M1:M2 as a number."""
 
 
 def mistakes_of_test(test: object) -> Iterator[str]:
-    """Return what is wrong with a test, in words; nothing when a run can be judged by it. Unknown members are kept."""
+    """Yield what is wrong with a test; nothing when it can judge a run.
+
+    Unknown members are errors only inside ``given``.
+    """
     if not isinstance(test, Mapping):
         yield f"must be an object, not {type(test).__name__}"
         return
@@ -229,7 +235,7 @@ def _given_mistakes(given: object, name: str) -> Iterator[str]:
             if not _is_name(wanted):
                 yield f".{name}.{key} must be a text, not {wanted!r:.40}"
         elif key != RATIO:
-            # Passed over, it would let the test judge runs that it was not meant for.
+            # Ignoring it would apply the test to runs that it was not meant for.
             yield f".{name} knows {', '.join((*NAMED, RATIO))}, not {key!r:.40}"
         elif (
             not isinstance(wanted, Mapping) or wanted.get("op") not in OPERATORS or not _is_number(wanted.get("value"))

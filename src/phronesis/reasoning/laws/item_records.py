@@ -1,4 +1,4 @@
-"""Runs as callers see them, and what learning from one came to."""
+"""Public records of the reasoning bank: items, runs, and the result of learning from a run."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -12,15 +12,15 @@ from phronesis.core.serialization import Record, as_json
 from phronesis.reasoning.laws.claim_status import current_block
 from phronesis.reasoning.laws.records import REASONING, Claim, ReasoningBlock, Review
 
-# A reasoning item as callers see it, and the claims of it that met a query.
+# Reasoning items, and the claims that matched a query.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReasoningItem(Item):
-    """An item of the reasoning bank: an item, and what its block says, each claim as it stands now.
+    """An item of the reasoning bank with its block, each claim in its current state.
 
-    ``status`` is the item's life, active or archived; what is known stands on the claims. ``entry_id`` is the entry
-    that made it. While it is ``pending``, recorded and not interpreted yet, it has no content.
+    ``status`` is the item's life cycle, active or archived; the epistemic status is on the claims. ``entry_id`` is the
+    entry that created it. While it is ``pending`` (recorded, not interpreted yet) it has no content.
     """
 
     topic: str = ""
@@ -30,7 +30,7 @@ class ReasoningItem(Item):
 
     @property
     def item(self) -> Item | None:
-        """The item as any other; None while it is pending."""
+        """The item as a general record; None while it is pending."""
         return None if self.pending else Item(**{name: getattr(self, name) for name in _ITEM})
 
     def to_dict(self) -> dict[str, Any]:
@@ -43,14 +43,14 @@ _OWN: Final = ("topic", "scope", "claims", "pending")
 
 
 def reasoning_item(item: Item) -> ReasoningItem:
-    """Return an item of kind reasoning as one."""
+    """Return the reasoning item of an item."""
     block = current_block(item)
     own = {name: getattr(item, name) for name in _ITEM}
     return ReasoningItem(**own, topic=block.topic, scope=block.scope, claims=block.claims)
 
 
 def pending_item(item_id: str, block: ReasoningBlock, *, entry_id: str, at: datetime) -> ReasoningItem:
-    """Return what is known of an item whose entry waits to be interpreted."""
+    """Return the record of an item whose entry is not interpreted yet."""
     return ReasoningItem(
         id=item_id, kind=REASONING, content="", entry_id=entry_id, recorded_at=at, updated_at=at, topic=block.topic,
         scope=block.scope, claims=block.claims, pending=True,
@@ -59,7 +59,7 @@ def pending_item(item_id: str, block: ReasoningBlock, *, entry_id: str, at: date
 
 @dataclass(frozen=True, slots=True)
 class ClaimSeen(Record):
-    """A claim that a search showed to a run: its words as they stand now (empty when it is gone), and the distance."""
+    """A claim that a search showed to a run: its current text (empty when it is gone), and its distance."""
 
     claim_id: str
     snippet: str
@@ -68,7 +68,7 @@ class ClaimSeen(Record):
 
 @dataclass(frozen=True, slots=True)
 class MemoryUse(Record):
-    """An item that a run read: ``via`` mem_get or mem_search, there with the claims that met the query."""
+    """An item that a run read: ``via`` mem_get, or mem_search with the claims that matched the query."""
 
     item_id: str
     via: str
@@ -77,12 +77,12 @@ class MemoryUse(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRecord(Record):
-    """A run as it was recorded, and what came of it.
+    """A run as recorded, with its feedback.
 
-    ``trace`` is what was given (a mapping; anything else under ``steps``), with ``memories``: what the run read, as
-    `MemoryUse`. ``feedback`` is None until there is some. ``facts`` are what code says of the run today (RB-15);
-    ``learned`` the entries of the learns, oldest first, those that were rolled back too. ``review`` is what is known
-    of its modifier so far; ``list_runs`` leaves it out.
+    ``trace`` is the given trace (a mapping; anything else under ``steps``), with ``memories``: what the run read, as
+    `MemoryUse`. ``feedback`` is None until there is some. ``facts`` are the FACTS as computed today (RB-15);
+    ``learned`` the entries of the learns, oldest first, rolled-back ones included. ``review`` is the known review of
+    its modifier; ``list_runs`` omits it.
     """
 
     run_id: str
@@ -105,12 +105,12 @@ class RunRecord(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged(Record):
-    """How a run bears on a claim, and what that made of it.
+    """The verdict of a run on a claim, and its effect.
 
-    ``verdict`` is what the FACTS say; ``counted`` how the run counts for the claim since: a run counts once, by its
-    first verdict. ``before`` and ``after`` are the claim's status around this learn, ``support`` and ``contra`` its
-    counts afterwards. ``by`` is rule or model; with the ``model`` go the ``quote`` of the FACTS or the ``reason`` it
-    gave. ``deleted`` says why the claim left its item as plainly wrong (``after`` is empty then); None: it did not.
+    ``verdict`` is what the FACTS say; ``counted`` how the run counts for the claim: a run counts once, by its first
+    verdict. ``before`` and ``after`` are the claim's status around this learn, ``support`` and ``contra`` its counts
+    afterwards. ``by`` is rule or model; with the ``model`` come the ``quote`` of the FACTS or the ``reason`` it gave.
+    ``deleted`` says why the claim was removed as wrong (``after`` is empty then); None if it was not.
     """
 
     item_id: str
@@ -130,7 +130,7 @@ class Judged(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefusedClass(Record):
-    """What a model said of a claim (support, contra, irrelevant, delete), by which rule it does not count, and why."""
+    """A model's verdict on a claim (support, contra, irrelevant, delete) that does not count, and why."""
 
     item_id: str | None
     claim_id: str
@@ -141,7 +141,7 @@ class RefusedClass(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dropped(Record):
-    """A proposal that was not taken: ``violations`` are the rules that it breaks ``{rule, message, …}``."""
+    """A proposal that was not accepted: ``violations`` are the rules that it breaks, ``{rule, message, …}``."""
 
     action: str
     item_id: str | None
@@ -152,12 +152,12 @@ class Dropped(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearnResult(Record):
-    """What learning from a run came to.
+    """The result of learning from a run.
 
-    ``entry_id`` is the entry that rolls it back: this call's or, when nothing changed any more, that of the learn that
-    did it. ``added`` and ``updated`` are items that proposals made or rewrote; ``judged`` every claim of every
-    candidate. ``model`` is the model that was asked, None where none was; ``refused`` what it said of claims and what
-    does not count; ``degraded`` where rules stood in for it. ``pending``: recorded, and not interpreted yet.
+    ``entry_id`` is the entry to roll back: this call's or, if nothing changed any more, that of the learn that changed
+    it. ``added`` and ``updated`` are items that proposals created or rewrote; ``judged`` lists every claim of every
+    candidate. ``model`` is the model that was asked, or None; ``refused`` its verdicts that do not count; ``degraded``
+    means that rules replaced it. ``pending``: recorded, and not interpreted yet.
     """
 
     entry_id: str

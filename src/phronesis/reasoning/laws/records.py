@@ -1,4 +1,7 @@
-"""Runs of an agent and what came back of them, checked: what FACTS are assembled from (requirement RB-15)."""
+"""Records of the reasoning bank.
+
+Claims and blocks, migration results, modifier reviews, and checked runs and feedback.
+"""
 
 import math
 import unicodedata
@@ -15,30 +18,30 @@ from phronesis.core.serialization import Record, plain
 from phronesis.core.text import check_id, check_text
 from phronesis.errors import InputError, Violation
 
-# What a block of claims says, as records (requirements RB-01, RB-02).
+# Blocks and claims (requirements RB-01, RB-02).
 
 REASONING: Final = "reasoning"
-"""The kind of item that holds claims."""
+"""Kind of an item that holds claims."""
 
 HEADER: Final = "RBMEM_CLAIMS_V1"
-"""The first line of every block."""
+"""First line of every block."""
 
 TOPIC: Final = "TOPIC"
 SCOPE: Final = "SCOPE"
 CLAIMS: Final = "CLAIMS_JSON"
 KEYS: Final = (TOPIC, SCOPE, CLAIMS)
-"""The keys that mean something here, in the order in which they are written; further keys stand before the claims."""
+"""Known keys in written order; unknown keys precede the claims."""
 
 MEMBERS: Final = (
     "claim_id", "status", "facts", "inference", "constraint", "allow_positive", "exception_reason", "conditions",
     "limitations", "support", "contra", "test",
 )  # fmt: skip
-"""The members of a claim that mean something here, in the order in which they are written."""
+"""Known members of a claim, in written order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tally:
-    """Runs that count for or against a claim, as they were written: at least as many as are named."""
+    """Runs that count for or against a claim, as written: at least as many as are named."""
 
     count: int = 0
     run_ids: tuple[str, ...] = ()
@@ -47,7 +50,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """A claim as it is written. ``test`` is plain JSON that `claim_test.mistakes_of_test` finds nothing wrong with."""
+    """A claim as written. ``test`` is plain JSON in which `claim_test.mistakes_of_test` finds no error."""
 
     claim_id: str
     status: ClaimStatus
@@ -66,7 +69,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReasoningBlock:
-    """What an item of reasoning holds. ``extra`` has the keys that nothing here knows, in their order."""
+    """The content of a reasoning item. ``extra`` holds unknown keys in their order."""
 
     topic: str = ""
     scope: str | None = None
@@ -74,16 +77,16 @@ class ReasoningBlock:
     extra: tuple[tuple[str, str], ...] = ()
 
 
-# What rewriting old memories as claims came to, memory by memory (requirement RB-23).
+# Results of migrating old memories to claims (requirement RB-23).
 
 MigrationStatus = Literal["migrated", "would_migrate", "already", "refused", "erased", "pending"]
 
 
 @dataclass(frozen=True, slots=True)
 class TakenOut(Record):
-    """A statement that no claim holds, and why: ``kb_alias``, ``next_step``, ``question``, ``repeated``.
+    """A statement left out of the claims, and why: ``kb_alias``, ``next_step``, ``question``, ``repeated``.
 
-    Of ``kb_alias`` the statement stayed, without the alias.
+    With ``kb_alias`` the statement is kept without the alias.
     """
 
     why: str
@@ -92,13 +95,13 @@ class TakenOut(Record):
 
 @dataclass(frozen=True, slots=True)
 class MigratedSource(Record):
-    """What became of one old memory.
+    """The result of migrating one old memory.
 
-    ``source`` is its citation (``mem:…``), the id that a file gave it, or its place there ("number 3"). ``blocks`` are
-    the contents of the items that it became or would become, ``item_ids`` those items; ``diff`` the old text beside
-    them. ``by`` is who rewrote it: the rules or a model. ``degraded``: a model was asked, and rules stood in.
-    ``refused`` left it as it was, ``violations`` say why; ``already``: an earlier call did it;
-    ``erased``: an earlier call did it, and its words were erased since, which no call brings back.
+    ``source`` is its citation (``mem:…``), its id in a file, or its position there ("number 3"). ``blocks`` are the
+    contents of the resulting items, ``item_ids`` those items; ``diff`` compares with the old text. ``by`` is the rules
+    or a model. ``degraded``: a model was asked, and rules replaced it. ``refused`` left it unchanged, and
+    ``violations`` say why; ``already``: an earlier call migrated it; ``erased``: an earlier call migrated it, and its
+    text was erased since.
     """
 
     source: str
@@ -115,19 +118,19 @@ class MigratedSource(Record):
 
 @dataclass(frozen=True, slots=True)
 class MigrationResult(Record):
-    """What became of every old memory, in their order. ``dry_run``: nothing was written."""
+    """The results for all old memories, in order. ``dry_run``: nothing was written."""
 
     sources: Sequence[MigratedSource]
     dry_run: bool = False
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """How many of each status there are, those that there are none of left out."""
+        """The number of memories by status, without zeros."""
         return dict(Counter(one.status for one in self.sources))
 
     @property
     def refused(self) -> Sequence[MigratedSource]:
-        """Those that were left as they were."""
+        """The memories that were left unchanged."""
         return [one for one in self.sources if one.status == "refused"]
 
     def to_dict(self) -> dict[str, Any]:
@@ -135,7 +138,7 @@ class MigrationResult(Record):
         return {**Record.to_dict(self), "counts": dict(self.counts)}
 
 
-# What is known of the small molecule that a run names as its modifier (requirements RB-21, RB-22).
+# Reviews of the small molecule that a run names as its modifier (requirements RB-21, RB-22).
 
 ReviewStatus = Literal["resolved", "unresolved", "pending"]
 
@@ -157,14 +160,14 @@ ReviewReason = Literal[
     "unreadable_answer",
     "unreadable_modifier",
 ]
-"""Why a review is not resolved; empty when it is. docs/reasoning-bank.md says what each means."""
+"""Why a review is not resolved; empty when it is. docs/reasoning-bank.md explains each value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate(Record):
-    """A compound of PubChem that a modifier's name may mean.
+    """A PubChem compound that a modifier's name may mean.
 
-    ``has_cooh`` and ``has_carboxylate`` are None where its structure could not be looked at.
+    ``has_cooh`` and ``has_carboxylate`` are None where its structure could not be examined.
     """
 
     cid: int
@@ -177,13 +180,13 @@ class Candidate(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Review(Record):
-    """What PubChem says of a run's modifier, and whether it has a free carboxyl group –C(=O)OH.
+    """PubChem's information on a run's modifier, and whether it has a free carboxyl group –C(=O)OH.
 
-    It judges nothing: whatever it says, the run stands. ``has_cooh`` is about the neutral acid; a salt or a zwitterion
+    It is informative only: the run is kept in any case. ``has_cooh`` is about the neutral acid; a salt or a zwitterion
     has a carboxylate (``has_carboxylate``), an ester has neither. ``matched`` gives the atoms of each group, under
-    ``acid``, ``carboxylate`` and ``ester``: carbon, =O and –O by their places in ``smiles``, counted from 0.
+    ``acid``, ``carboxylate`` and ``ester``: the indices of carbon, =O and –O in ``smiles``, counted from 0.
     ``candidates`` are PubChem's compounds of that name, its best first. ``suggestion`` is for a person, in the language
-    of the run, and empty where there is nothing to suggest. ``asked_at`` is when PubChem was asked.
+    of the run, and may be empty. ``asked_at`` is when PubChem was asked.
     """
 
     run_id: str
@@ -203,10 +206,10 @@ class Review(Record):
 
 
 MAX_PRODUCTS: Final = 1_000
-"""Products of one feedback: far more than an analysis tells apart."""
+"""Maximum products of one feedback: far more than an analysis distinguishes."""
 
 MAX_MEMORIES: Final = 10_000
-"""Memories that one run names as used."""
+"""Maximum memories that one run lists as used."""
 
 _RUN: Final = ("run_id", "output", "raw", "trace", "memory_ids")
 _TEXTS: Final = ("pros", "cons", "other")
@@ -216,9 +219,9 @@ _DASHES: Final = str.maketrans(dict.fromkeys("‐‑‒–—―−﹣－", "-")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """What an agent did: its structured ``output``, the ``raw`` text, its ``trace``, the memories that it used.
+    """An agent's run: its structured ``output``, the ``raw`` text, its ``trace``, and the memories that it used.
 
-    ``run_id`` is empty until the store gives one. ``extra`` holds the members that nothing here knows.
+    ``run_id`` is empty until the store assigns one. ``extra`` holds unknown members.
     """
 
     run_id: str = ""
@@ -237,7 +240,7 @@ class Run:
     def fields(self) -> dict[str, Any]:
         """Return the members of ``output``.
 
-        Those that it lacks from the trace's ``final_output``, where there is one.
+        Missing ones are taken from the trace's ``final_output``, if it has any.
         """
         final = self.trace.get("final_output") if isinstance(self.trace, Mapping) else None
         known = {name: value for name, value in self.output.items() if value is not None}
@@ -246,7 +249,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Product:
-    """A product of a run: its ``value`` in the run's unit and its ``fraction`` of all; None where it was not told."""
+    """A product of a run: its ``value`` in the run's unit and its ``fraction`` of the total; None if not given."""
 
     name: str
     value: float | None = None
@@ -260,7 +263,7 @@ class Product:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feedback:
-    """What a run came to: its products, each once, and what people noted."""
+    """The result of a run: its products, each once, and notes."""
 
     products: tuple[Product, ...] = ()
     pros: str = ""
@@ -274,22 +277,22 @@ class Feedback:
         return {"products": [product.to_json() for product in self.products], **texts, **self.extra}
 
     def total(self) -> float | None:
-        """Return the sum of the values of all products, whatever their order; None when no value was told."""
+        """Return the sum of the values of all products, independent of their order; None when no value was given."""
         values = [product.value for product in self.products if product.value is not None]
         return math.fsum(values) if values else None
 
 
 @lru_cache(maxsize=4096)
 def folded_name(name: str) -> str:
-    """Return a name as it is compared: without case, width, kind of dash, and spaces around it or doubled."""
+    """Return a name normalised for comparison: case, width, kind of dash, surrounding and repeated spaces."""
     wide = unicodedata.normalize("NFKC", name).casefold()
     return " ".join(unicodedata.normalize("NFKC", wide).translate(_DASHES).split())
 
 
 def checked_run(given: object) -> Run:
-    """Return a run as it can be stored, or raise InputError naming the field; unknown members are kept.
+    """Return a run in storable form; InputError names the field; unknown members are kept.
 
-    It needs an ``output`` or a ``raw`` text. None counts as left out.
+    It needs an ``output`` or a ``raw`` text. None counts as absent.
     """
     members = _members(given, "run")
     output = members.get("output")
@@ -316,9 +319,9 @@ def checked_run(given: object) -> Run:
 
 
 def checked_feedback(given: object) -> Feedback:
-    """Return a feedback as it can be stored, or raise InputError naming the field; unknown members are kept.
+    """Return a feedback in storable form; InputError names the field; unknown members are kept.
 
-    A product may lack its value or its fraction. One that stands twice is refused: adding up is for who measured.
+    A product may lack its value or its fraction. A repeated product is refused: the caller must add them up.
     """
     members = _members(given, "feedback")
     products = members.get("products")

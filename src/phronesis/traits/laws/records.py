@@ -1,4 +1,4 @@
-"""Traits and reflections as callers see them."""
+"""Records of traits and reflections: the public ones, the input of a reflection, and the operations it may propose."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -14,10 +14,10 @@ from phronesis.core.timestamps import parse_moment
 from phronesis.traits.laws.strength import TREND, WINDOW, confidence_at
 
 CYCLE: Final = "cycle"
-"""The kind of item that a reflection leaves: what it looked at, and what it came to."""
+"""Kind of the item that records a reflection: its input and its result."""
 
 RANKS: Final = (TREND, "candidate", "emerging", "established", "core")
-"""The stages of a trait that lives, rising."""
+"""Stages of a live trait, ascending."""
 
 EvidenceType = Literal["supporting", "contradicting"]
 _TYPES: Final[Mapping[str, EvidenceType]] = {"support": "supporting", "contra": "contradicting"}
@@ -27,8 +27,7 @@ _TYPES: Final[Mapping[str, EvidenceType]] = {"support": "supporting", "contra": 
 class TraitEvidence(Record):
     """A memory for or against a trait. ``quality``: A across situations, B stated, C across conversations, D weak.
 
-    ``content`` is what the memory says, where it was asked for and is still there; ``entry_id`` the reflection that
-    found it.
+    ``content`` is the memory's text, if requested and still stored; ``entry_id`` the reflection that found it.
     """
 
     memory_id: str
@@ -44,12 +43,12 @@ class TraitEvidence(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trait(Item):
-    """What kind of person a user is: an item, and what only a trait has.
+    """A trait of a user: the item, and the fields that only traits have.
 
-    ``confidence`` is that of the last reflection, in [0, 1]; None of a trend, which has a ``window`` (``start``,
-    ``end``, ``days``) instead. ``facet`` is personality or value of a core trait. ``parent_ids`` are the traits that
-    were made of this one and others, and live; ``usefulness``, in [0, 1], grows where it is recalled; ``sides`` are
-    those of a trait that depends on the situation, each with evidence and confidence of its own.
+    ``confidence`` is that of the last reflection, in [0, 1]; None for a trend, which has a ``window`` (``start``,
+    ``end``, ``days``) instead. ``facet`` of a core trait is personality or value. ``parent_ids`` are the live traits
+    made from this one and others; ``usefulness``, in [0, 1], grows with each recall; ``sides`` are those of a trait
+    that depends on the situation, each with its own evidence and confidence.
     """
 
     confidence: float | None = None  # type: ignore[assignment]  # a trend has none, whatever other items have
@@ -68,7 +67,7 @@ class Trait(Item):
 
     @property
     def expired_at(self) -> datetime | None:
-        """When it ended: dissolved, or taken back by a person; None while it lives."""
+        """When it ended, dissolved or retracted by a person; None while it is live."""
         return self.valid_to if self.ended is not None else None
 
     def to_dict(self) -> dict[str, Any]:
@@ -92,7 +91,7 @@ def trait_of(
     parents: Sequence[str] = (),
     sides: Sequence[Trait] = (),
 ) -> Trait:
-    """Return an item of kind trait as one, its confidence as it is at a time: that of the last reflection."""
+    """Return the trait of an item, with its confidence at ``at``, the time of the last reflection, or at its end."""
     data, strength = item.data, item.data["strength"]
     trend = strength["trend"]
     kept = dict(zip(_KEPT, _KEPT_OF(item), strict=True))
@@ -115,7 +114,7 @@ def trait_of(
 
 
 def told(row: EvidenceRow, memory: Item | None = None) -> TraitEvidence:
-    """Return a row of a trait's evidence as callers see it, with what the memory says where it is given."""
+    """Return the public record of a trait's evidence row, with the memory's text if given."""
     return TraitEvidence(
         memory_id=row.source_item_id or row.source_key, evidence_type=_TYPES[row.polarity], quality=row.grade,
         entry_id=row.entry_id, recorded_at=row.recorded_at, occurred_at=row.occurred_at,
@@ -126,7 +125,7 @@ def told(row: EvidenceRow, memory: Item | None = None) -> TraitEvidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefusedWish(Record):
-    """A wish of a reflection that was not carried out: what it was (``new_behaviors`` …), by which rule, and why."""
+    """An operation that a reflection refused: its name (``new_behaviors`` …), the rule, and the reason."""
 
     operation: str
     rule: str
@@ -139,9 +138,9 @@ class ReflectionCycle(Record):
     """One reflection. ``status`` is completed, failed (the round was skipped, and nothing changed), or not_due.
 
     ``trigger_type`` is why it ran (force, session_end, first, importance, elapsed), or why not (nothing_new, not_yet),
-    with the figure behind it in ``trigger_value``. ``made_by`` names the rules or the model; ``calls``, ``tokens``
-    and ``cost`` are what models took. ``refused`` are the wishes that broke a rule; ``error`` is the code of what made
-    a round fail. ``id`` is None, and all counts are 0, where nothing was due; ``pending``: not interpreted yet.
+    with the deciding number in ``trigger_value``. ``made_by`` names the rules or the model; ``calls``, ``tokens`` and
+    ``cost`` are the use of models. ``refused`` are the operations that broke a rule; ``error`` is the code of the error
+    that failed a round. ``id`` is None, and all counts are 0, where nothing was due; ``pending``: not interpreted yet.
     """
 
     id: str | None
@@ -172,11 +171,11 @@ COUNTED: Final = (
     "memories_scanned", "traits_created", "traits_reinforced", "traits_contradicted", "traits_promoted",
     "traits_modified", "traits_dissolved",
 )  # fmt: skip
-"""The counts of a cycle."""
+"""Names of a cycle's counts."""
 
 
 def cycle_of(item: Item) -> ReflectionCycle:
-    """Return an item of kind cycle as a reflection."""
+    """Return the reflection of an item of kind cycle."""
     data = item.data
     completed = data["status"] == "completed"
     spent = data.get("spent") or {}
@@ -191,7 +190,7 @@ def cycle_of(item: Item) -> ReflectionCycle:
 
 
 def not_due(reason: str, value: float | None = None) -> ReflectionCycle:
-    """Return what a call came to that found nothing to do."""
+    """Return the result of a call for which no reflection was due."""
     return ReflectionCycle(id=None, status="not_due", trigger_type=reason, trigger_value=value)
 
 
@@ -199,28 +198,28 @@ def _moment(given: Any, name: str) -> datetime | None:
     return None if given is None else parse_moment(given, field=name)
 
 
-# What a reflection looks at: memories and traits, as plain values that rules and models are shown alike.
+# Input of a reflection: memories and traits as plain values, the same for rules and models.
 
 MEMORY_KINDS: Final = (
     "fact", "episodic", "profile", "preference", "task", "decision", "event", "intention", "procedure",
 )  # fmt: skip
-"""The kinds that conversations give: what a reflection scans, and what may be evidence of a trait (NM-01).
+"""Kinds that conversations produce: a reflection scans them, and they may be evidence of a trait (NM-01).
 
-Verbatim messages are not among them, and neither are runs, claims, experience and documents.
+Verbatim messages, runs, claims, experience and documents are excluded.
 """
 
 CONTEXTS: Final = ("work", "personal", "social", "learning", "general")
-"""Where a trait shows (NM-04)."""
+"""Contexts in which a trait shows (NM-04)."""
 
 GENERAL: Final = "general"
-"""The context of what shows everywhere, or of what nobody said where."""
+"""Context of a trait that shows everywhere, or whose context is unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeenMemory:
-    """A memory: ``at`` is when it happened, else when it was learned. ``subject`` is whom it is about, None: not said.
+    """A memory: ``at`` is when it happened, else when it was learned.
 
-    ``session_id`` is where it was said, None: in no session.
+    ``subject`` is whom it is about, None if unstated. ``session_id`` is its session, or None.
     """
 
     id: str
@@ -236,7 +235,7 @@ class SeenMemory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeenTrait:
-    """A trait that lives: ``confidence`` is None of a trend. ``supporting`` and ``contradicting`` are memories' ids."""
+    """A live trait: ``confidence`` is None for a trend. ``supporting`` and ``contradicting`` are ids of memories."""
 
     id: str
     content: str
@@ -248,20 +247,20 @@ class SeenTrait:
     contradicting: Sequence[str] = ()
 
 
-# What a reflection may wish: the five lists of its answer, and the answer of a special reflection (NM-03, NM-10).
+# Operations a reflection may propose: the five lists of its answer, and the answer of a special one (NM-03, NM-10).
 
 SHORT_WINDOW: Final = 14
 LONG_WINDOW: Final = 30
-"""The windows of a trend, in days; 30 where nothing is said (NM-04)."""
+"""Windows of a trend in days; the default is 30 (NM-04)."""
 
 Action = Literal["modify", "dissolve", "split"]
 Facet = Literal["personality", "value"]
-"""The halves of a core trait: how somebody is, and what matters to them (NM-15)."""
+"""Kinds of a core trait: how a person is, and what matters to them (NM-15)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewTrend:
-    """Something that shows of late."""
+    """Operation: a new trend, a tendency seen recently."""
 
     content: str
     evidence_ids: Sequence[str]
@@ -271,7 +270,7 @@ class NewTrend:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewBehavior:
-    """Something that shows again and again: at least three memories of one pattern."""
+    """Operation: a new behaviour, a pattern in at least three memories."""
 
     content: str
     evidence_ids: Sequence[str]
@@ -281,7 +280,7 @@ class NewBehavior:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reinforcement:
-    """New memories that say what a trait says: one reinforcement, however many they are."""
+    """Operation: new memories that support a trait: one reinforcement, whatever their number."""
 
     trait_id: str
     new_evidence_ids: Sequence[str]
@@ -290,7 +289,7 @@ class Reinforcement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contradicted:
-    """New memories that say the opposite of a trait: one contradiction, strong where they are several."""
+    """Operation: new memories that contradict a trait: one contradiction, strong if there are several."""
 
     trait_id: str
     contradicting_evidence_ids: Sequence[str]
@@ -298,7 +297,7 @@ class Contradicted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Upgrade:
-    """Traits that point to one tendency: behaviours to a preference, preferences to a core trait."""
+    """Operation: traits that point to one tendency, behaviours to a preference or preferences to a core trait."""
 
     from_trait_ids: Sequence[str]
     new_content: str
@@ -310,7 +309,7 @@ class Upgrade:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wishes:
-    """All that one round of a reflection wishes, in the order of its steps."""
+    """All operations that one reflection proposes, in the order of its steps."""
 
     new_trends: Sequence[NewTrend] = ()
     new_behaviors: Sequence[NewBehavior] = ()
@@ -321,7 +320,7 @@ class Wishes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Side:
-    """One side of a trait that depends on the situation: what it is there, where, and what shows it."""
+    """One side of a trait that depends on the situation: its text, context and evidence."""
 
     content: str
     context: str
@@ -330,9 +329,9 @@ class Side:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reconsidered:
-    """What a special reflection makes of a trait that too much contradicts.
+    """The answer of a special reflection on a trait with too many contradictions.
 
-    ``modify`` says it in other words, ``dissolve`` gives it up, ``split`` says both ``sides``, each with what shows it.
+    ``modify`` rewords it, ``dissolve`` ends it, ``split`` names both ``sides``, each with its evidence.
     """
 
     action: Action

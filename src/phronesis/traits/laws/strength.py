@@ -1,12 +1,13 @@
-"""A trait's strength as a fold over its evidence (requirements NM-05, NM-08 … NM-10; design, law 4).
+"""When a reflection is due, a trait's strength as a fold over its evidence, and which traits a search may show.
 
-What one reflection finds for a trait is one reinforcement, however many memories it names, and what it finds against
-the trait is one contradiction: the source's formulas are for a finding, and their grades say how wide its evidence is.
-The evidence of the cycle that made a trait is why it is there, and reinforces nothing. In between, confidence decays by
-elapsed time alone. ``confidence`` holds for the time ``data.strength.at``; at another time it is computed.
+Requirements NM-01, NM-05, NM-08 to NM-11; design, law 4. What one reflection finds for a trait is one reinforcement,
+and what it finds against it is one contradiction, however many memories it names: the source's formulas are per
+finding, and their grades express how wide its evidence is. The evidence of the cycle that created a trait reinforces
+nothing. Between findings, confidence decays with elapsed time alone. ``confidence`` holds for the time
+``data.strength.at``; for another time it is computed.
 
-A trend has no confidence. Two later cycles inside its window make it a candidate that begins at .3, whenever they are
-folded: so it is never stuck between two reflections.
+A trend has no confidence. Two later cycles inside its window make it a candidate that begins at 0.3, whenever they are
+folded, so it never remains undecided between two reflections.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,13 +23,13 @@ from phronesis.core.relations import EvidenceRow
 from phronesis.core.serialization import Record, rounded
 from phronesis.core.timestamps import isoformat, parse_moment
 
-# When a reflection is due (requirement NM-01): by what was learned since the last one, by time, or by word.
+# When a reflection is due (requirement NM-01).
 
 IMPORTANCE_DUE: Final = 30
-"""The sum of new memories' importance, 1–10 each, that makes a reflection due (NM-01)."""
+"""Sum of new memories' importance, 1–10 each, that makes a reflection due (NM-01)."""
 
 HOURS_DUE: Final = 24.0
-"""Hours since the last one that make a reflection due where there is anything new (NM-01)."""
+"""Hours since the last reflection that make one due where there are new memories (NM-01)."""
 
 Reason = Literal["force", "session_end", "first", "importance", "elapsed", "nothing_new", "not_yet"]
 
@@ -37,7 +38,7 @@ _HOUR: Final = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thresholds:
-    """How much, or how long, makes a reflection due."""
+    """The importance and the hours that make a reflection due."""
 
     importance: int = IMPORTANCE_DUE
     hours: float = HOURS_DUE
@@ -45,9 +46,9 @@ class Thresholds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Learned:
-    """What was learned since the last reflection: how many memories, the sum of their importance, and since when.
+    """Memories since the last reflection: their number, the sum of their importance, and since when.
 
-    ``since`` is None where there was none before.
+    ``since`` is None where there was no reflection before.
     """
 
     memories: int
@@ -57,11 +58,11 @@ class Learned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Due(Record):
-    """Whether a reflection is due, and why: true and false stand for themselves.
+    """Whether a reflection is due, and why; its truth value is the answer.
 
     ``reason`` is the first that holds: force, session_end, first, importance, elapsed; else nothing_new or not_yet.
-    ``importance`` is the sum over the ``new_memories``, ``hours`` how long ago the last reflection was (None: never);
-    ``importance_due`` and ``hours_due`` are what would be enough.
+    ``importance`` is the sum over the ``new_memories``, ``hours`` the time since the last reflection (None: never);
+    ``importance_due`` and ``hours_due`` are the thresholds.
     """
 
     due: bool
@@ -77,7 +78,7 @@ class Due(Record):
 
     @property
     def value(self) -> float | None:
-        """The figure behind the reason: the importance reached, or the hours passed; None where none decides."""
+        """The number behind the reason: the importance reached, or the hours passed; None where neither decides."""
         return {"importance": float(self.importance), "elapsed": self.hours}.get(self.reason)
 
 
@@ -92,10 +93,10 @@ def due(
 ) -> Due:
     """Return whether a reflection is due at ``now``.
 
-    Without new memories it is only by force, at a session's end, or at a worker's ``daily`` visit: then time alone is
-    looked at, and no model is asked.
+    Without new memories it is due only by force, at a session's end, or at a worker's ``daily`` visit; then only decay
+    is applied, and no model is asked.
     """
-    hours = None if learned.since is None else round((now - learned.since) / _HOUR, 3)  # what is told is what decides
+    hours = None if learned.since is None else round((now - learned.since) / _HOUR, 3)  # report what is compared
     late = hours is not None and hours >= thresholds.hours
     reason: Reason = "not_yet" if learned.memories else "nothing_new"
     held: dict[Reason, bool] = {
@@ -115,37 +116,37 @@ def due(
 
 TRAIT: Final = "trait"
 TREND: Final = "trend"
-"""The stage of what shows of late; it comes before those that a confidence gives."""
+"""Stage of a recent tendency, before the stages that depend on confidence."""
 
 FIRST_CONFIDENCE: Final = 0.4
-"""Of a new behaviour (NM-05)."""
+"""Confidence of a new behaviour (NM-05)."""
 
 PROMOTED_CONFIDENCE: Final = 0.3
 PROMOTING_CYCLES: Final = 2
-"""A trend that two later cycles confirm within its window begins at .3 (NM-08)."""
+"""Number of later cycles in its window that promote a trend, to a confidence of 0.3 (NM-08)."""
 
 MIN_MEMORIES: Final = 3
-"""A behaviour is found in at least three memories (NM-05)."""
+"""Minimum memories of a behaviour (NM-05)."""
 
 STRENGTH: Final = "data.strength"
 BEGUN: Final = "begun"
-"""The member of ``data`` that says how a trait begins: ``{confidence, cap}``; absent: a behaviour's."""
+"""Member of ``data`` with a trait's initial state, ``{confidence, cap}``; absent: that of a behaviour."""
 
 WINDOW: Final = "window"
-"""The member of ``data`` that a trend has: ``{start, end, days}``."""
+"""Member of ``data`` of a trend: ``{start, end, days}``."""
 
 SETTLED: Final = "data.settled"
-"""Until when contradictions are settled: words that were changed because of them are not weakened by them."""
+"""Time up to which contradictions are settled: a text reworded because of them is not weakened by them."""
 
 DECAYED_TO: Final = "data.decayed_to"
-"""Set by a reflection in which time alone had moved the trait over a border: the stage is that of this time."""
+"""Time of the reflection in which decay alone moved the trait across a stage border: the stage is that of this time."""
 
 _DEFAULT_GRADE: Final[Grade] = "C"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strength:
-    """Where a trait stands. ``stored`` is None while it is a trend; ``cycles`` are those that confirmed one."""
+    """A trait's strength. ``stored`` is None while it is a trend; ``cycles`` are those that confirmed a trend."""
 
     stored: StoredConfidence | None
     cap: Stage
@@ -155,17 +156,17 @@ class Strength:
 
     @property
     def reinforcements(self) -> int:
-        """How often it was reinforced, as a trend or since."""
+        """The number of reinforcements, as a trend and since."""
         return self.cycles if self.stored is None else self.stored.reinforcements
 
     def stage_at(self, moment: datetime) -> str:
-        """Return the stage at a time: what confidence and cap allow."""
+        """Return the stage at a time, from confidence and cap."""
         return TREND if self.stored is None else stage(self.stored.value_at(moment), self.cap)
 
 
 @dataclass(frozen=True, slots=True)
 class _Finding:
-    """What one entry found for or against a trait."""
+    """Evidence that one entry found for or against a trait."""
 
     polarity: str
     rows: Sequence[EvidenceRow]
@@ -182,12 +183,12 @@ class _Finding:
 
     @property
     def strong(self) -> bool:
-        """Return whether several memories contradict: that is a strong contradiction (NM-09)."""
+        """Whether several memories contradict: a strong contradiction (NM-09)."""
         return len(self.rows) > 1
 
 
 def weighed(item: Item, evidence: Sequence[EvidenceRow]) -> Strength:
-    """Fold evidence, in learn order, into where a trait stands."""
+    """Return a trait's strength by folding evidence in learn order."""
     begun = item.data.get(BEGUN) or {}
     window = item.data.get(WINDOW)
     settled = _moment(item.data.get("settled"), SETTLED)
@@ -224,7 +225,7 @@ def _stored(item: Item, confidence: float, at: datetime) -> StoredConfidence:
 
 
 def _findings(item: Item, evidence: Sequence[EvidenceRow]) -> Iterator[_Finding]:
-    """Return what later entries found, support before contradiction where one found both."""
+    """Yield the findings of later entries, support before contradiction where one entry found both."""
     later = [row for row in evidence if row.recorded_at > item.recorded_at and row.polarity in ("support", "contra")]
     for _, rows in groupby(later, key=lambda row: (row.recorded_at, row.entry_id)):
         found = list(rows)
@@ -235,7 +236,7 @@ def _findings(item: Item, evidence: Sequence[EvidenceRow]) -> Iterator[_Finding]
 
 
 def folded_strength(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str, Any]:
-    """Return the fields that follow from evidence: confidence (0 of a trend), stage, and what decay needs."""
+    """Return the fields that follow from evidence: confidence (0 for a trend), stage, and what decay needs."""
     strength = weighed(item, evidence)
     stored = strength.stored
     kept = {
@@ -259,7 +260,7 @@ TRAITS_FOLD: Final = Fold(frozenset({"confidence", "stage", STRENGTH}), folded_s
 
 
 def strength_of(trait: Item) -> StoredConfidence | None:
-    """Return a trait's confidence with the time it holds for; None of a trend."""
+    """Return a trait's confidence with the time it holds for; None for a trend."""
     kept = trait.data["strength"]
     if kept["trend"]:
         return None
@@ -273,13 +274,13 @@ def strength_of(trait: Item) -> StoredConfidence | None:
 
 
 def confidence_at(trait: Item, moment: datetime) -> float | None:
-    """Return a trait's confidence at a time, in [0, 1]; None of a trend."""
+    """Return a trait's confidence at a time, in [0, 1]; None for a trend."""
     stored = strength_of(trait)
     return None if stored is None else stored.value_at(moment)
 
 
 def stage_at(trait: Item, moment: datetime) -> str:
-    """Return a trait's stage at a time: no more than its cap before its first reinforcement in a later cycle."""
+    """Return a trait's stage at a time: at most its cap before its first reinforcement in a later cycle."""
     stored = strength_of(trait)
     return TREND if stored is None else stage(stored.value_at(moment), trait.data["strength"]["cap"])
 
@@ -288,19 +289,19 @@ def _moment(given: Any, field: str) -> datetime | None:
     return None if given is None else parse_moment(given, field=field)
 
 
-# Which traits a search or a composed context may show (NM-11); listings and look-ups by id show them all.
+# Which traits a search or a composed context may show (NM-11); listings and look-ups by id show all.
 
 UNRECALLED_STAGES: Final = ("trend", "candidate", "dissolved")
-"""Stages in which a trait is no more than a guess, or was given up (NM-11)."""
+"""Stages in which a trait is only a guess, or was given up (NM-11)."""
 
 SIDE_OF: Final = "side_of"
-"""The member of a trait's ``data`` that names the trait with two sides whose one side it is."""
+"""Member of a side's ``data`` that names the trait it belongs to."""
 
 
 def recalled(item: Item) -> bool:
-    """Return whether a search or a composed context may show an item: anything but some traits.
+    """Return whether a search or a composed context may show an item: any item but some traits.
 
-    Not those in ``UNRECALLED_STAGES``, nor ended ones. Not one side of a trait with two: the whole says both. A trait
+    Excluded are traits in ``UNRECALLED_STAGES``, ended ones, and sides, since the whole trait states both. A trait
     without a stage may be shown.
     """
     return item.kind != TRAIT or (

@@ -1,1 +1,1 @@
-"""The pages, one file for what belongs together. A page parses, calls Memory and renders."""
+"""The pages, one module per subject. A page parses, calls Memory and renders."""

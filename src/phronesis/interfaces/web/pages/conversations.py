@@ -1,4 +1,4 @@
-"""What was said: the sessions, and one of them as a conversation with what was learned from it."""
+"""Pages of conversations: the sessions, one session with what was learned from it, and the composer."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,26 +19,26 @@ from phronesis.interfaces.web.routing import make_router
 from phronesis.interfaces.web.session import Looking, Visiting, Visitor
 
 PAGE: Final = 30
-"""Sessions of a page."""
+"""Sessions per page."""
 
 TURNS: Final = 40
-"""Turns of a page: the newest, and a link to those before."""
+"""Turns per page: the newest, with a link to earlier ones."""
 
 ITEMS: Final = 1_000
-"""Items of a session that its page looks at, the newest: messages, and what was learned from them."""
+"""Maximum items of a session read for its page, the newest: messages, and what was learned from them."""
 
 MESSAGE: Final = "message"
-"""The kind of what was said; all others were learned from it."""
+"""Kind of a message; all others were learned from messages."""
 
 ASKS_NOTHING: Final = {"message": "-", "memory": None, "resources": None}
-"""A plan of which no retriever is asked: a context of it holds what is there without a search."""
+"""A query plan without retrievers: its context holds only what needs no search."""
 
 router = make_router()
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One message as it was recorded. ``item`` is the memory of it, None where it is no item or was erased."""
+    """A recorded message. ``item`` is its memory, None where there is none or it was erased."""
 
     anchor: str
     message: Mapping[str, Any]
@@ -47,7 +47,7 @@ class Said:
 
     @property
     def role(self) -> str:
-        """Who speaks: user, assistant, tool or another."""
+        """The speaker: user, assistant, tool or another."""
         return str(self.message.get("role", ""))
 
 
@@ -97,7 +97,7 @@ def summary(visitor: Visiting, id: str) -> Response:  # noqa: A002 - the query's
 
 
 def _exchanges(visitor: Visitor, session_id: str, turns: Sequence[Turn]) -> list[Exchange]:
-    """Join turns with the items of their entries."""
+    """Return turns joined with the items of their entries."""
     owner = visitor.looking.owner
     held = visitor.memory.quarantine_list(**owner, session_id=session_id, limit=ITEMS)
     found = [*visitor.memory.get_all(**owner, session_id=session_id, limit=ITEMS), *held]
@@ -125,22 +125,22 @@ def _said(turn: Turn, n: int, message: Mapping[str, Any], items: Mapping[str, It
 def _moment(given: object) -> datetime | None:
     try:
         return parse_moment(given, field="created_at") if given else None
-    except InputError:  # recorded before times were checked, or brought by an import
+    except InputError:  # recorded before times were validated, or imported
         return None
 
 
-# The composer as a playground: type a message, and see the context that a model would get, and how it came about.
+# The composer: enter a message and see the context a model would get, and how it was composed.
 
 TRIAL: Final = "composer"
-"""The session of a message that names none: nothing was said in it, and nothing will be noted of it."""
+"""Session of a message that names none; it has no turns, and nothing is recorded for it."""
 
 DROPPED: Final = 40
-"""Candidates that are named with their words, of those that are not shown."""
+"""Maximum dropped candidates shown with their text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One slot of a context: the tokens that it used, was given and borrowed, and its blocks. Evidence has none."""
+    """One slot of a context: the tokens it used, was allotted and borrowed, and its blocks. Evidence has none."""
 
     name: str
     used: int
@@ -151,7 +151,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """What is not shown, and why; ``item`` where it is a memory that is still there."""
+    """A dropped candidate, and why; ``item`` if it is a memory that still exists."""
 
     slot: str
     citation: str | None
@@ -161,23 +161,23 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True)
 class Composed:
-    """A package as its page shows it."""
+    """A context package prepared for its page."""
 
     package: ContextPackage
     slots: Sequence[Slot]
     dropped: Sequence[Dropped]
     frame: int
-    """Tokens of the message, the titles and the paragraph about fences: what no slot uses."""
+    """Tokens outside the slots: the message, the titles and the paragraph about fences."""
 
     @property
     def explain(self) -> Mapping[str, Any]:
-        """How the package came about."""
+        """The explanation of the package."""
         return self.package.explain
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the form holds."""
+    """The values of the form."""
 
     message: str = ""
     session: str = ""
@@ -208,15 +208,16 @@ def compose(
     template = "composed.html" if visitor.partial else "composer.html"
     try:
         composed = _composed(here, asked)
-    except InputError as error:  # htmx shows no page of an error: this part says it
+    except InputError as error:  # htmx would not show an error page; this fragment reports it
         status = 200 if visitor.partial else 400
         return page(here, template, status=status, asked=asked, composed=None, wrong=error.message)
     return page(here, template, asked=asked, composed=composed, wrong=None)
 
 
 def _composed(visitor: Visitor, asked: Asked) -> Composed:
-    # A dry run: no session was shown these memories, so that who says them later is still a witness (law 7), and a look
-    # keeps no memory from being forgotten. The session is the real one, for its turns and summary belong to it.
+    # A dry run: no impression is recorded, so a later repetition still counts as independent evidence (law 7) and
+    # viewing keeps no memory from being forgotten. The session is the real one, since its turns and summary belong to
+    # the context.
     package = visitor.memory.compose_context(
         asked.session or TRIAL, asked.message, **visitor.looking.owner, token_budget=_budget(asked.budget), dry_run=True
     )

@@ -1,7 +1,7 @@
-"""The graph of experience as it is walked: an item, what edges join to it, and theirs; never more than one can see.
+"""Pages of experience: lists, answers to a question, and a bounded view of the graph around an item.
 
-Principles stand on patterns (``supports``), patterns on events (``member_of``), events name artifacts (``about``);
-``contradicts`` and ``refines`` go across.
+``supports`` edges join principles to patterns, ``member_of`` events to patterns, ``about`` events to artifacts;
+``contradicts`` and ``refines`` join items of one layer.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,13 +22,13 @@ from phronesis.interfaces.web.session import Visiting, Visitor
 from phronesis.memory import Memory
 
 LAYERS: Final = (PRINCIPLE, PATTERN, L1)
-"""The kinds of experience, the widest first."""
+"""Kinds of experience, the most general first."""
 
 RELATIONS: Final = (CONTRADICTS, SUPPORTS, REFINES, MEMBER_OF)
-"""The edges that are walked, those first that are kept where there are too many."""
+"""Traversed types of edges, in order of priority if there are too many."""
 
 MAX_NEIGHBOURS: Final = 24
-"""Edges of one node: what is left out is counted."""
+"""Maximum edges of one node; the others are counted."""
 
 MAX_NODES: Final = 60
 MAX_STARTS: Final = 5
@@ -37,7 +37,7 @@ MAX_LABEL: Final = 90
 
 @dataclass(frozen=True, slots=True)
 class Node(Record):
-    """A node: an item, or an artifact, which has no page. ``tone`` is what came of it; ``faded``: it is over."""
+    """A node: an item, or an artifact, which has no page. ``tone`` is its result; ``faded``: it has ended."""
 
     id: str
     kind: str
@@ -58,7 +58,7 @@ class Link(Record):
 
 @dataclass(slots=True)
 class Walk(Record):
-    """What was walked to from ``starts``. ``left_out``: how many edges of a node are not shown, by its id."""
+    """The part of the graph reached from ``starts``. ``left_out``: the number of hidden edges by node id."""
 
     starts: Sequence[str]
     nodes: dict[str, Node] = field(default_factory=dict)
@@ -73,7 +73,7 @@ class Walk(Record):
 
 
 def newest(memory: Memory, scope: Mapping[str, Any]) -> list[str]:
-    """Return the newest items of the widest layer that a scope has any of; none where nothing was tried."""
+    """Return the newest items of the most general layer that a scope has; empty if there is no experience."""
     for kind in LAYERS:
         found = memory.get_all(**scope, kinds=[kind], limit=MAX_STARTS)
         if found:
@@ -82,7 +82,7 @@ def newest(memory: Memory, scope: Mapping[str, Any]) -> list[str]:
 
 
 def walk(memory: Memory, starts: Sequence[str], *, steps: int = 1, artifacts: bool = False) -> Walk:
-    """Return items of experience and what is so many steps away; NotFound when there is none of an id."""
+    """Return items of experience and those within some steps; NotFound when an id does not exist."""
     items = [memory.get(one) for one in starts]
     for item in items:
         if item.kind not in LAYERS:
@@ -95,7 +95,7 @@ def walk(memory: Memory, starts: Sequence[str], *, steps: int = 1, artifacts: bo
 
 
 def _expand(memory: Memory, seen: Walk, item_id: str, artifacts: bool) -> list[str]:
-    """Add what is joined to a node; give the items that are new."""
+    """Add a node's neighbours; return the new items."""
     types = (*RELATIONS, ABOUT) if artifacts else RELATIONS
     edges = [edge for edge in memory.explain(item_id).edges if edge["type"] in types]
     edges.sort(key=lambda edge: (types.index(edge["type"]), -(edge.get("weight") or 0.0), edge["from_id"]))
@@ -133,7 +133,7 @@ def _node(item: Item) -> Node:
 
 
 def _said(item: Item) -> str:
-    """Return the words by which people know an item: what was tried, or what to do."""
+    """Return an item's label: what was tried, or what to do."""
     given: Iterable[Any] = (item.data.get(name) for name in ("action", "attempt", "summary"))
     return next((str(words) for words in given if words), item.content or item.id)
 
@@ -143,7 +143,7 @@ def _shortened(text: str) -> str:
     return line if len(line) <= MAX_LABEL else line[: MAX_LABEL - 1] + "…"
 
 
-# Experience: what was tried and what is learned from it, as lists, as answers to a question, and as a graph.
+# Pages: lists, answers to a question, and the graph.
 
 PAGE: Final = 20
 ANSWERS: Final = 8

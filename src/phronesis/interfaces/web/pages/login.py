@@ -1,4 +1,4 @@
-"""Coming in and going out, and what a browser remembers: the key, the language, the theme."""
+"""Login and logout, and the browser's preferences: language and theme."""
 
 from typing import Annotated, Final
 
@@ -22,7 +22,7 @@ from phronesis.interfaces.web.session import (
 from phronesis.interfaces.web.words import LANGUAGES
 
 SESSION_AGE: Final = 12 * 3600
-"""Seconds after which a browser forgets the key: a working day."""
+"""Seconds until a browser discards the key: a working day."""
 
 router = make_router()
 
@@ -79,6 +79,6 @@ def preferences(
 
 
 def _from_here(request: Request) -> None:
-    """Raise Forbidden for a form of another site: these forms have no page of ours, and so no token, before them."""
+    """Raise Forbidden for a cross-site form: the login forms follow no page of ours, so they carry no token."""
     if not is_same_site(request):
         raise Forbidden("origin: this form was sent by another site", field="origin")

@@ -1,4 +1,4 @@
-"""One memory: what it says, what it rests on, how it came to be so, and what a person can do about it."""
+"""Pages of memories: the list and search, the quarantine, and one item with its provenance, history and actions."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
@@ -16,10 +16,10 @@ from phronesis.interfaces.web.routing import back, make_router
 from phronesis.interfaces.web.session import Visiting, Visitor
 from phronesis.traits.laws.records import Trait
 
-# The memories: browse them a page at a time, or search them and see why each was found.
+# The list: browse page by page, or search and see why each result was found.
 
 PAGE: Final = 30
-"""Items of a page, and results of a search."""
+"""Items per page, and results of a search."""
 
 STATES: Final = {
     "": None,
@@ -27,7 +27,7 @@ STATES: Final = {
     "ended": {"ended": {"in": ["superseded", "retracted", "dissolved", "retired"]}},
     "pinned": {"pinned": True},
 }
-"""What the list of states lets choose, as filters."""
+"""Filters behind the list of states."""
 
 router = make_router()
 
@@ -57,13 +57,13 @@ def _search(visitor: Visitor, query: str, asked: dict[str, str]) -> object:
     )  # fmt: skip
 
 
-# The quarantine: what reads like an order to a model, shown as data, until an admin lets it go or ends it.
+# The quarantine: text that reads like an order to a model, shown as data until an admin releases or rejects it.
 
 SHOWN: Final = 50
-"""Texts of a page: those behind them come up as these are decided on."""
+"""Texts per page; the next ones appear as these are decided."""
 
 BULK: Final = 1_000
-"""Texts that one form decides on."""
+"""Maximum texts decided by one form."""
 
 
 @router.get("/quarantine")
@@ -103,25 +103,25 @@ def reject(
         try:
             visitor.memory.quarantine_reject(one, actor=visitor.actor)
             ended += 1
-        except Conflict:  # somebody decided on it meanwhile
+        except Conflict:  # already decided
             if len(id) == 1:
                 raise
     return back(next.partition("?")[0], done="reject", count=ended)
 
 
 LINKED_SHOWN: Final = 60
-"""Items that a page names because an edge joins them to this one."""
+"""Maximum items shown because an edge joins them to this one."""
 
 ACTIONS: Final = frozenset({"archive", "unarchive", "pin", "unpin", "retract"})
-"""What a button does to an item: verbs of those names."""
+"""Actions of the buttons: verbs of those names."""
 
 ERASE_TYPED: Final = 8
-"""Characters of an id that a person types before it is erased: what is erased does not come back."""
+"""Characters of an id that must be typed before an erasure, since it is final."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One field of one change: its name, and what it was before and is after."""
+    """One field of one change: its name, and its values before and after."""
 
     name: str
     before: Any
@@ -213,12 +213,12 @@ def rollback(
 
 
 def changes_of(event: HistoryEvent) -> list[Change]:
-    """Return what one change did to the fields of an item."""
+    """Return the changes of an item's fields in one event."""
     return [Change(name, pair[0], pair[1]) for name, pair in event.fields.items()]
 
 
 def linked_items(visitor: Visitor, told: Explanation) -> list[Linked]:
-    """Return the items that edges join to this one, those that are still there."""
+    """Return the existing items that edges join to this one."""
     out = []
     for edge in told.edges[:LINKED_SHOWN]:
         outgoing = edge["from_id"] == told.item.id

@@ -1,4 +1,4 @@
-"""What an item's page shows of a trait beside all else: its confidence over time, what speaks for it and against it."""
+"""Pages of users: the list, one user's traits, profile and reflections, and a trait's confidence over time."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,18 +19,18 @@ from phronesis.interfaces.web.words import Words
 from phronesis.traits.contradictions import FACETS
 from phronesis.traits.laws.records import CONTEXTS, RANKS, Trait, TraitEvidence
 
-# People: who there is, and what kind of person each is by what was learned, with when and why it is reflected on.
+# Users: the list, and one user's traits with when and why a reflection is due.
 
 SHOWN: Final = 200
-"""People of the list; the others are found by their names."""
+"""Maximum users listed; others are found by name."""
 
 KNOWN: Final = 20
-"""Profile facts and preferences of a person's page."""
+"""Maximum profile facts and preferences on a user's page."""
 
 REFLECTIONS: Final = 10
 
 SUBTYPES: Final = ("core", "preference", "behavior")
-"""In the order of a page: the deepest first."""
+"""Order of the subtypes on a page, the most general first."""
 
 router = make_router()
 
@@ -74,24 +74,24 @@ def reflect(visitor: Visiting, token: Annotated[str, Form()], id: Annotated[str,
 
 
 def by_subtype(traits: list[Trait]) -> dict[str, list[Trait]]:
-    """Return traits by their subtype, the surest first in each; subtypes without any are left out."""
+    """Return traits by subtype, the most confident first in each; empty subtypes are left out."""
     groups = {name: [trait for trait in traits if trait.subtype == name] for name in SUBTYPES}
     return {name: found for name, found in groups.items() if found}
 
 
 def known_of(visitor: Visitor, user_id: str) -> list[Item]:
-    """Return what is known of a user in so many words: the profile, and the preferences they stated."""
+    """Return what a user stated: the profile and preferences."""
     found = visitor.memory.get_all(user_id=user_id, kinds=["profile", "preference"], limit=KNOWN)
     return [item for item in found if item.user_id == user_id]
 
 
 BORDERS: Final = {"emerging": EMERGING_FROM, "established": ESTABLISHED_FROM, "core": CORE_ABOVE}
-"""From where on a confidence is of a stage."""
+"""Minimum confidence of a stage."""
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A trait after one of its changes: when, how sure, at which stage, and what was found for or against it."""
+    """A trait after a change: time, confidence, stage, and counts of evidence for and against it."""
 
     at: Any
     confidence: float
@@ -102,7 +102,7 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class TraitTold:
-    """What the page of a trait shows beside what every item's page shows."""
+    """What a trait's page shows in addition to an item's page."""
 
     moments: Sequence[Moment]
     chart: Mapping[str, Any]
@@ -114,7 +114,7 @@ class TraitTold:
 
 
 def trait_told(visitor: Visitor, trait: Trait, history: Sequence[HistoryEvent]) -> TraitTold:
-    """Return what the page of a trait shows, of its changes oldest first."""
+    """Return what a trait's page shows in addition; changes are oldest first."""
     evidence = visitor.memory.get_trait_evidence(trait.id)
     moments = moments_of(history)
     return TraitTold(
@@ -147,7 +147,7 @@ def correct(
 
 
 def moments_of(history: Sequence[HistoryEvent]) -> list[Moment]:
-    """Return how a trait stood after each change that moved its confidence or its stage."""
+    """Return a trait's state after each change of its confidence or stage."""
     out: list[Moment] = []
     confidence, stage = None, "candidate"
     for event in history:
@@ -161,9 +161,9 @@ def moments_of(history: Sequence[HistoryEvent]) -> list[Moment]:
 
 
 def chart_of(moments: Sequence[Moment], words: Words) -> dict[str, Any]:
-    """Return the chart of a trait's confidence: its line, and the stages' borders, as options of ECharts.
+    """Return the ECharts options of a trait's confidence: its line, and the borders of the stages.
 
-    A colour is the name of a variable of the style sheet, which the page's script looks up.
+    A colour is the name of a CSS variable, which the page's script resolves.
     """
     points = [
         {"value": [isoformat(one.at), round(one.confidence, 4)],

@@ -1,4 +1,4 @@
-"""The documents: take one in, read it in its sections, and see what a new version of it changed."""
+"""Pages of documents: ingest one, read its sections, and compare its versions."""
 
 import tempfile
 from collections.abc import Sequence
@@ -19,23 +19,23 @@ from phronesis.interfaces.web.session import Visiting, Visitor
 from phronesis.resources.laws.records import IngestedResource, Resource
 
 PAGE: Final = 30
-"""Documents of a page."""
+"""Documents per page."""
 
 SECTIONS: Final = 100
-"""Sections of a page."""
+"""Sections per page."""
 
 NAME: Final = 200
-"""Characters of an uploaded file's name, the last ones: they hold its type."""
+"""Maximum characters of an uploaded file's name, the last ones: they include its extension."""
 
 OFF: Final = "off"
-"""The policy's word for no URL being fetched."""
+"""Policy value that disables fetching URLs."""
 
 router = make_router()
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A section that a version changed: its headings, and its words before and after. None: it was not there."""
+    """A section that a version changed: its headings, and its text before and after. None: it did not exist."""
 
     path: Sequence[str]
     before: str | None
@@ -59,7 +59,7 @@ def _named(
     user: Annotated[str, Form()] = "",
     namespace: Annotated[str, Form()] = "",
 ) -> dict[str, str | None]:
-    """Return what a form says of a document beside its words, as arguments."""
+    """Return a form's values about a document, without its text, as arguments."""
     given = {"uri": uri, "title": title, "user_id": user, "namespace": namespace}
     return {name: value.strip() or None for name, value in given.items()}
 
@@ -115,7 +115,7 @@ def resource(
 
 
 def differences(before: Sequence[Item], after: Sequence[Item]) -> list[Difference]:
-    """Return what differs between the sections of two versions, in reading order: pairs are under the same headings."""
+    """Return the differing sections of two versions, in reading order; sections are paired by their headings."""
     kept = {one.id for one in before} & {one.id for one in after}
     gone, come = _by_path(before, kept), _by_path(after, kept)
     return [
@@ -126,7 +126,7 @@ def differences(before: Sequence[Item], after: Sequence[Item]) -> list[Differenc
 
 
 def _uploaded(visitor: Visitor, file: UploadFile, about: dict[str, Any]) -> IngestedResource:
-    """Take a file in by its bytes: readers look at its ending and what is in it, as at a file of the disk."""
+    """Ingest an uploaded file; readers examine its extension and content, as for a file on disk."""
     name, most = Path(file.filename or "").name[-NAME:] or "document", visitor.memory.stages.documents.max_bytes
     body = file.file.read(most + 1)
     if len(body) > most:
@@ -135,7 +135,7 @@ def _uploaded(visitor: Visitor, file: UploadFile, about: dict[str, Any]) -> Inge
     with tempfile.TemporaryDirectory(prefix="phronesis-") as folder:
         path = Path(folder, stored_name(name))
         path.write_bytes(body)
-        # The same name again is a new version of the same document, as with a file that is given by its path.
+        # A repeated name is a new version of the same document, as with a file ingested by path.
         said = {"uri": about["uri"] or f"upload:{name}", "title": about.get("title") or name}
         return visitor.memory.ingest_resource(path=path, **{**about, **said})
 
@@ -145,9 +145,9 @@ def _version(held: Resource, number: int) -> DocumentRow | None:
 
 
 def _compared(visitor: Visitor, held: Resource, number: int) -> list[Difference]:
-    """Return what a version changed in the one before it.
+    """Return the changes of a version against the one before it.
 
-    Of the first version everything is new, and nothing is said.
+    For the first version the list is empty, since everything is new.
     """
     numbers = [one.number for one in held.versions]
     if number not in numbers[1:]:

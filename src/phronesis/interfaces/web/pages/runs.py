@@ -1,4 +1,4 @@
-"""Runs: what an agent put out, what came of it, what was learned from it, and the structure of its modifier."""
+"""Pages of runs: output, feedback, results of learning, and the structure of the modifier."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,14 +18,14 @@ from phronesis.reasoning.laws.records import Review
 PAGE: Final = 30
 
 SPARE_ROWS: Final = 2
-"""Empty rows for products in the form, beside those that were told before."""
+"""Empty rows for products in the form, in addition to recorded ones."""
 
 router = make_router()
 
 
 @dataclass(frozen=True, slots=True)
 class Learn:
-    """One learn from a run: what it came to, the items it changed, and whether it was taken back since."""
+    """One learn from a run: its result, the items it changed, and whether it was rolled back since."""
 
     result: LearnResult
     changed: Sequence[Item]
@@ -34,14 +34,14 @@ class Learn:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """The rows of products in the form of a feedback; those without a name are empty."""
+    """The product rows of a feedback form; rows without a name are ignored."""
 
     name: Annotated[list[str], Form()]
     value: Annotated[list[str], Form()]
     fraction: Annotated[list[str], Form()]
 
     def products(self) -> list[dict[str, str | float | None]]:
-        """Return the products; InputError for a figure that is no number."""
+        """Return the products; InputError for a value that is not a number."""
         return [
             {"name": one.strip(), "value": _number(much, "value"), "fraction": _number(share, "fraction")}
             for one, much, share in zip(self.name, self.value, self.fraction, strict=False)
@@ -118,7 +118,7 @@ def review(visitor: Visiting, token: Annotated[str, Form()], id: Annotated[str, 
 
 
 def drawn(review: Review | None) -> tuple[Drawing | None, str]:
-    """Return the drawing of a modifier, where it has a structure; else what is missing to draw it."""
+    """Return the drawing of a modifier with a structure; otherwise the reason why there is none."""
     if review is None or review.smiles is None:
         return None, ""
     try:
@@ -128,7 +128,7 @@ def drawn(review: Review | None) -> tuple[Drawing | None, str]:
 
 
 def learn_of(visitor: Visitor, entry_id: str) -> Learn:
-    """Return what a learn came to and changed."""
+    """Return a learn's result and changes."""
     memory = visitor.memory
     book, browser = memory.stages.runs, memory.stages.browser
     changed = browser.made_by(memory.tenant, book.entry(memory.tenant, entry_id))

@@ -1,4 +1,4 @@
-"""How the store is: what it holds, what is wrong with it and what to do, and the policy in force."""
+"""The home page, the job list and the health page: what a store holds, what failed, and the policy in force."""
 
 import platform
 from collections.abc import Sequence
@@ -16,13 +16,13 @@ from phronesis.interfaces.web.rendering import page
 from phronesis.interfaces.web.routing import back, make_router
 from phronesis.interfaces.web.session import Visiting, Visitor
 
-# The first page: what was learned lately, what contradicts what, what waits for a person.
+# Home: what was learned lately, contradictions, and what waits for a decision.
 
 SPANS: Final = {"day": timedelta(days=1), "week": timedelta(days=7), "month": timedelta(days=30)}
-"""Since when the page tells what was learned."""
+"""Time spans for which the page lists what was learned."""
 
 SHOWN: Final = 12
-"""Items of each list."""
+"""Items per list."""
 
 router = make_router()
 
@@ -38,13 +38,13 @@ def home(visitor: Visiting, span: str = "day") -> Response:
     return page(visitor, "home.html", seen=seen, learned=learned, recorded=recorded, span=chosen, spans=tuple(SPANS))
 
 
-# What is still to be done: entries that failed or wait, and reflections that are due.
+# Jobs: entries that failed or wait, and reflections that are due.
 
 JOBS_SHOWN: Final = 100
-"""Pieces of work of a page."""
+"""Jobs per page."""
 
 ANY: Final = 1
-"""Pieces of work that the first page asks for: the counts tell it enough."""
+"""Jobs requested for the home page, which needs only the counts."""
 
 
 @router.get("/jobs")
@@ -69,13 +69,13 @@ def retry(
     visitor.check(token)
     try:
         visitor.memory.retry(id, actor=visitor.actor)
-    except EntryFailed:  # recorded as a failure of its own: the page names it
+    except EntryFailed:  # recorded as a new failure, which the page shows
         return back("/jobs", done="again")
     return back("/jobs", done="retried")
 
 
 NO_LIST: Final = 1
-"""Members of the lists that the page does not show: it asks an overview for its counts."""
+"""List members requested where the page needs only an overview's counts."""
 
 
 @router.get("/health")

@@ -1,4 +1,4 @@
-"""What the pages say, in English and Chinese: one table a language, with the same names in both."""
+"""Text of the pages in English and Chinese: one table per language, with the same names in both."""
 
 import tomllib
 from collections.abc import Mapping
@@ -8,37 +8,37 @@ from importlib.resources import files
 from typing import Any, Final
 
 LANGUAGES: Final[Mapping[str, str]] = {"en": "English", "zh": "中文"}
-"""The languages of the pages, each with the name it has for itself."""
+"""Languages of the pages, each with its own name."""
 
 DEFAULT: Final = "en"
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The words of one language: ``words("nav.home")``, with values where the words have places for them."""
+    """Texts of one language: ``words("nav.home")``, with values for the placeholders of a text."""
 
     language: str
     table: Mapping[str, str]
 
     def __call__(self, name: str, /, **values: Any) -> str:
-        """Return the words of a name; KeyError where there are none, for a page that says nothing is a bug."""
+        """Return the text of a name; KeyError if there is none, since a page without text is a bug."""
         return self.table[name].format(**values) if values else self.table[name]
 
     def of(self, group: str, name: object) -> str:
-        """Return the words of a value of a group, such as a kind; the value itself where the group does not know it."""
+        """Return the text for a value of a group, such as a kind; the value itself if the group does not have it."""
         return self.table.get(f"{group}.{name}", str(name))
 
 
 @cache
 def words_of(language: str) -> Words:
-    """Return the words of a language, English where there are none of it."""
+    """Return the texts of a language, or English."""
     known = language if language in LANGUAGES else DEFAULT
     text = files(__package__).joinpath(f"{known}.toml").read_text("utf-8")
     return Words(known, _flat(tomllib.loads(text)))
 
 
 def preferred(accepted: str) -> str:
-    """Return the language of an ``Accept-Language`` header that the pages have, by its order; else English."""
+    """Return the first available language of an ``Accept-Language`` header, or English."""
     for part in accepted.split(","):
         language = part.partition(";")[0].strip().lower().partition("-")[0]
         if language in LANGUAGES:
