@@ -1,6 +1,6 @@
-"""AsyncMemory: the verbs of Memory as coroutines. Each runs on a worker thread; the event loop never waits for a disk.
+"""AsyncMemory: the verbs of Memory as coroutines, each run on a worker thread.
 
-A verb is one line, so that the two cannot drift: its parameters are those of Memory's, for type checkers too.
+Every verb repeats the parameters of Memory's verb, so that type checkers see them.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ def _verb(method: Verb[P, R]) -> AsyncVerb[P, R]:
 
 
 class Opening:
-    """What ``AsyncMemory.open`` gives: await it, or enter it with ``async with``."""
+    """The result of ``AsyncMemory.open``: await it, or enter it with ``async with``."""
 
     def __init__(self, make: Callable[[], Memory]) -> None:
         self._make = make
@@ -52,7 +52,7 @@ class Opening:
 
 
 class AsyncKeyRing:
-    """KeyRing for asyncio: what ``AsyncMemory.keys`` gives."""
+    """The asyncio version of KeyRing, returned by ``AsyncMemory.keys``."""
 
     def __init__(self, ring: KeyRing) -> None:
         self._ring = ring
@@ -85,8 +85,8 @@ class AsyncKeyRing:
 class AsyncMemory:
     """Memory for asyncio: ``async with AsyncMemory.open(…) as m: await m.add(…)``.
 
-    Cancelling an await gives up waiting, not the work: a write that has begun on its thread is finished there, so it
-    may be in the log although nobody saw its result. With an ``idempotency_key`` the same call again tells.
+    Cancelling an await does not cancel the work: a write that has started finishes on its thread and may be in the log
+    although the caller saw no result. Repeat the call with the same ``idempotency_key`` to get that result.
     """
 
     def __init__(self, memory: Memory) -> None:

@@ -1,6 +1,6 @@
-"""Client: the verbs of Memory, carried out by a server (``phronesis serve``).
+"""Client: the verbs of Memory, executed by a server (``phronesis serve``).
 
-A verb is one line, so that the two cannot drift: its parameters are those of Memory's, for type checkers too.
+Every verb repeats the parameters of Memory's verb, so that type checkers see them.
 """
 
 import functools
@@ -49,8 +49,8 @@ def _verb(method: Verb[P, R]) -> RemoteVerb[P, R]:
 class Client:
     """A memory on a server: ``with Client("http://127.0.0.1:8765", api_key=…) as m: m.add(…)``. Thread-safe.
 
-    Its verbs take and give what those of ``Memory`` do. The tenant, the role and who is said to have acted are the
-    key's. What belongs to the machine of the store alone (rebuild, import, keys, doctor …) is not here.
+    Its verbs take and return what those of ``Memory`` do. The API key determines tenant, role and actor. Verbs that
+    need the store's machine (rebuild, import, keys, doctor …) are not available.
     """
 
     def __init__(self, url: str, *, api_key: str | None = None, timeout: float = 30.0, retries: int = 3) -> None:

@@ -1,4 +1,4 @@
-"""One request and its answer: what is sent as JSON, when it is sent again, and what a problem becomes."""
+"""HTTP transport of the client: JSON encoding, retries, conversion of problems to errors, and the table of routes."""
 
 import random
 import time
@@ -31,7 +31,7 @@ _AWAY: Final = frozenset({502, 503, 504})
 
 
 class Transport:
-    """Speaks to one server. Thread-safe; its connections are kept until it is closed."""
+    """Sends requests to one server. Thread-safe; connections are kept until it is closed."""
 
     def __init__(self, url: str, *, api_key: str | None, timeout: float, retries: int) -> None:
         self._httpx = _library()
@@ -174,7 +174,7 @@ def _library() -> ModuleType:
     return httpx2
 
 
-# Where each verb goes: method, path, and how its arguments travel. The server's forms have the verbs' own names.
+# Routes: method, path and argument encoding of each verb. The server uses the verbs' own argument names.
 
 BODY: Final = frozenset({"POST", "PATCH"})
 """Methods whose arguments travel as a JSON body; those of the others are a query."""

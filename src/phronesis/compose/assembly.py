@@ -1,4 +1,4 @@
-"""From a session and a message to a context: load, plan, retrieve, fuse, compose, in that fixed order."""
+"""Building a context for a session and a message: load, plan, retrieve, mask secrets, compose, in that order."""
 
 import dataclasses
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -38,12 +38,12 @@ from phronesis.store.lanes import Lane, find_secret
 from phronesis.store.resources import has_documents
 from phronesis.uuid7 import new_id
 
-# A call of ``compose_context``, checked.
+# The arguments of ``compose_context``, validated.
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A checked call of ``compose_context``; ``now`` tells what is due, ``plan`` is the caller's own, if any.
+    """A validated call of ``compose_context``; ``now`` determines what is due, ``plan`` is the caller's own, if any.
 
     ``now`` is in the user's time zone.
     """
@@ -68,7 +68,7 @@ class Request:
         return storable(self.message)
 
 
-# What a context needs to know: a plan for the message, and the evidence that carrying it out gives.
+# Planning and retrieval for a context.
 
 RECENT: Final = 2
 """Turns of the session in which a plan looks for what "it" means."""
@@ -76,7 +76,7 @@ RECENT: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A plan carried out. ``first`` is what comes before the evidence of the pack: procedures that bear on it."""
+    """The result of a plan. ``first`` holds relevant procedures, which precede the evidence of the pack."""
 
     pack: EvidencePack
     first: Sequence[Evidence] = ()
@@ -105,7 +105,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Plans, and finds. It never writes."""
+    """Plans and retrieves. It never writes."""
 
     planner: Planner
     retrieving: Retrieving
@@ -157,7 +157,7 @@ def limit_of(budget: Budget) -> int:
     return budget.evidence_count + 2 * budget.recent_turn_count
 
 
-# Candidates of a context without the secrets and personal numbers in their words.
+# Masking secrets and personal numbers in a context's candidates.
 
 
 def masked(candidates: Candidates) -> Candidates:
@@ -203,7 +203,7 @@ CHARACTERS_PER_TOKEN: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
-    """What is there before anything is searched."""
+    """The content that is loaded before any search."""
 
     core: CoreMemory
     turns: RecentTurns
@@ -217,10 +217,10 @@ class _Loaded:
 
 @dataclass(frozen=True, slots=True)
 class Assembler:
-    """Gathers what a context is made of, and composes it. It never writes.
+    """Gathers the parts of a context and composes it. It never writes.
 
-    ``masks``: what is shown has markers in place of secrets and personal numbers, also of those that an older version
-    stored or the policy keeps.
+    ``masks``: replace secrets and personal numbers by markers, also those that an older version stored or the policy
+    keeps.
     """
 
     browser: Browser

@@ -1,4 +1,4 @@
-"""What stands before a memory: its citation, when it was said, by whom, where, what ended it and what disputes it."""
+"""Headings of memories in a context (citation, date, speaker, status, disputes), and short citation aliases."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -13,7 +13,7 @@ from phronesis.core.prospective import due_of
 from phronesis.core.results import Evidence
 from phronesis.core.text import label, name_of, place, title
 
-# Short names of what a context cites: ``[m1]`` for ``[mem:<uuid>]``, numbered in the order in which they are shown.
+# Short citation aliases: ``[m1]`` for ``[mem:<uuid>]``, numbered in order of appearance.
 
 PREFIX: Final = "m"
 """How an alias begins; a number follows."""

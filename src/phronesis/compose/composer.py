@@ -1,4 +1,4 @@
-"""Composing a context: candidates in, a package within its token budget out (laws 5 and 8). Pure."""
+"""Composing a context: from candidates to a rendered package within its token budget (laws 5 and 8). Pure."""
 
 import dataclasses
 import hashlib
@@ -28,7 +28,7 @@ from phronesis.core.text import label, storable
 from phronesis.errors import BudgetTooSmall
 from phronesis.models.token_counter import MESSAGE_OVERHEAD, PRIMING_OVERHEAD, TokenCounter
 
-# The two renderings of a context: one text, and a list of messages for a chat model.
+# The two renderings of a context: one text, and a list of chat messages.
 
 TITLES: Final = {
     "system_blocks": "# System",
@@ -81,10 +81,10 @@ def preamble(language: str, boundary: Boundary) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How pieces become a prompt: what is stable, the recent turns, what changes with every call, the message.
+    """The layout of a prompt: stable sections, recent turns, sections that change with every call, and the message.
 
-    ``user_message`` is shown as it is, last, and so needs no fence. ``introduced``: the preamble stands first, whether
-    or not there is a fence this time.
+    ``user_message`` is rendered last and unchanged, so it needs no fence. ``introduced``: the preamble comes first,
+    whether or not anything is fenced.
     """
 
     boundary: Boundary

@@ -1,4 +1,4 @@
-"""Core memory: what a context holds before anything is searched: policies, wishes, pins, what is due, profile."""
+"""Core memory, the part of a context that needs no search: policies, procedures, pinned items, due items, profile."""
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +27,7 @@ from phronesis.store.lanes import Lane
 from phronesis.store.relations import read_edges
 from phronesis.traits.laws.strength import recalled
 
-# Procedural memory: how this user likes the thing done that is asked for now (requirement NM-15).
+# Procedural memory: the user's preferred way of doing the requested task (requirement NM-15).
 
 PROCEDURE: Final = "procedure"
 
@@ -68,7 +68,7 @@ def _bears(one: Evidence, found: SearchResult) -> bool:
     return why.get("coverage", 0.0) > 0 or (why.get("dense", 0.0) > 0 and not found.abstained)
 
 
-# What still holds of words that told several things, where another memory stands in for one of them by now.
+# The valid remainder of a statement of which another memory has superseded a part.
 
 
 def standing_parts(unit: Unit, lanes: Sequence[Lane], held: Sequence[Item], wanted: Wanted) -> dict[str, str]:
@@ -134,7 +134,7 @@ class CorePolicy:
 
 @dataclass(frozen=True, slots=True)
 class CoreMemory:
-    """The blocks, best first, and the words of the items that they are of, by id."""
+    """The blocks, best first, and the words of their items, by item id."""
 
     blocks: Sequence[Block]
     words: Mapping[str, str]

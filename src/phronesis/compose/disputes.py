@@ -1,4 +1,4 @@
-"""Evidence that contradicts evidence: shown side by side, so that neither wins in silence."""
+"""Contradicting evidence, shown side by side."""
 
 import dataclasses
 from collections.abc import Sequence

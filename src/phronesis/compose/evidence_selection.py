@@ -1,7 +1,7 @@
-"""Which of what was found a context shows: what bears on the message, each fact once, until nothing more is gained.
+"""Selecting evidence for a context: what is relevant to the message, each fact once. Pure.
 
-Pure. How strongly a result bears is measured against the best one beside it, by the shares of its score (``why``), so
-that neither the scale of scores nor the number of results decides where the list ends.
+Relevance is measured relative to the best result, by the shares of its score (``why``); neither the scale of scores nor
+the number of results determines where the list ends.
 """
 
 import dataclasses
@@ -72,7 +72,7 @@ _HAN: Final = re.compile("[\u3400-\u9fff]")
 
 @dataclass(frozen=True, slots=True)
 class EvidenceChoice:
-    """What is shown, best first, and why the rest is not: ``left_out`` holds (citation, reason)."""
+    """The selected evidence, best first; ``left_out`` holds (citation, reason) for the rest."""
 
     shown: Sequence[Evidence] = ()
     left_out: Sequence[tuple[str, str]] = ()
@@ -80,7 +80,7 @@ class EvidenceChoice:
 
 @dataclass(frozen=True, slots=True)
 class InCoreMemory:
-    """What a context's core memory shows: the words of its lines, and which results of the search are among them."""
+    """The words of the core memory's lines, and which search results they repeat."""
 
     words: Sequence[str] = ()
     found: Sequence[Evidence] = ()

@@ -1,4 +1,7 @@
-"""The days that relative words mean: "last week" and 上周 are read against the day on which they were said."""
+"""Wording of items in a context: statements, cleaned messages, forms as text, and dates for relative time words.
+
+"Last week" and 上周 are resolved against the day on which they were said.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import MINYEAR, UTC, datetime, timedelta, tzinfo
@@ -88,7 +91,7 @@ def _written(time: TimeSpan) -> str:
     return first if first == last else f"{first} – {last}"
 
 
-# What a context shows of an item: its statement, a message without what nobody wrote, a form for programs in words.
+# The text shown for an item: its statement, a cleaned message, or a structured form in words.
 
 _IN_WORDS: Final[Mapping[str, Callable[[Item], str]]] = {REASONING: lambda item: told(current_block(item))}
 

@@ -1,4 +1,4 @@
-"""Which candidates are shown: greedily, best first, each slot within its share and then with what others leave."""
+"""Selecting candidates greedily, best first: each slot within its share, then from what other slots leave unused."""
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
@@ -17,7 +17,7 @@ from phronesis.compose.snippets import (
 from phronesis.core.context import Block, Budget, Candidates
 from phronesis.core.results import Evidence
 
-# Dividing a context's tokens among its slots, and lending what a slot leaves (law 5). Arithmetic only.
+# Allocating a context's tokens to its slots, and lending unused tokens (law 5).
 
 BORROWERS: Final = ("evidence", "recent_turns")
 """The slots that may go beyond their cap with what others leave, in the order in which they may."""
@@ -37,7 +37,7 @@ def shares(available: int, caps: Mapping[str, int]) -> dict[str, int]:
 
 
 class Ledger:
-    """What each slot may use and uses, in tokens. It keeps the books; whoever spends asks first."""
+    """The allowance and use of each slot, in tokens. It only counts; the caller asks before it spends."""
 
     def __init__(self, available: int, caps: Mapping[str, int], *, total: int | None = None) -> None:
         """Keep ``available`` tokens, of a ``total`` that the shares are parts of (default: of what is available)."""
@@ -93,11 +93,11 @@ SHOWN_ALREADY: Final = "duplicate"
 
 
 class Selection:
-    """What was chosen so far, and what was dropped and why.
+    """The candidates chosen so far, and those dropped, with reasons.
 
-    The order: system blocks, recent turns and summary within their shares; what is due and evidence with what they
-    leave; recent turns with what evidence leaves. Neither the system blocks nor the summary depend on what was found
-    for the message. Sizes are estimates, each piece counted by itself.
+    Order: system blocks, recent turns and summary within their shares; due items and evidence with the rest; recent
+    turns with what evidence leaves. Neither the system blocks nor the summary depend on the evidence found for the
+    message. Sizes are estimates, each piece counted by itself.
     """
 
     def __init__(self, candidates: Candidates, *, budget: Budget, ledger: Ledger, count: Count) -> None:

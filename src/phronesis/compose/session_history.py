@@ -1,9 +1,9 @@
-"""The working summary: what a session was about before its recent turns, each line with what it stands on.
+"""Session history in a context: recent turns, and the working summary of what came before, each line with its sources.
 
-What a model summed up (``conversation/summaries``) is stored; everything else is made when it is read, so that it is
-never behind: what was derived from the session, and the openings of what the user said, the older the shorter, in the
-order in which they came. Lines are added at the end, and the oldest are shortened or left out a batch at a time:
-between two batches the summary begins as it did in the call before, which a prompt cache needs.
+A model's summary (``conversation/summaries``) is stored. All other lines are computed on each read, so they are never
+out of date: items derived from the session, and the openings of the user's messages, shorter with age, in chronological
+order. Lines are appended, and the oldest are shortened or dropped in batches: between two batches the summary keeps its
+beginning, as prompt caches require.
 """
 
 import dataclasses
@@ -34,7 +34,7 @@ from phronesis.store.items import ItemState, OfSession, live_of_session, read_it
 from phronesis.store.lanes import Lane
 from phronesis.store.log import read_entries
 
-# The recent turns of a session as blocks: word for word, but without what was forgotten since.
+# The recent turns of a session as blocks: verbatim, without messages that were forgotten since.
 
 MAX_PENDING: Final = 64
 """Entries that wait to be interpreted of which the newest are looked at: more than a session's turns shown."""
@@ -45,7 +45,7 @@ _SPOKEN: Final = ("turn", "add")
 
 @dataclass(frozen=True, slots=True)
 class RecentTurns:
-    """Blocks, oldest first; how many turns, and the lane they are in (None: there are none)."""
+    """The blocks, oldest first, the number of turns, and their lane (None if there are no turns)."""
 
     blocks: Sequence[Block]
     count: int
@@ -147,11 +147,10 @@ NOTED_KINDS: Final = ("decision", "task", "intention", "event", "fact", "episodi
 
 @dataclass(frozen=True, slots=True)
 class SummaryPolicy:
-    """What a team decides about the lines by rules; the slot's budget decides how many of them are shown.
+    """Limits of the rule-based lines; the slot's budget decides how many are shown.
 
-    ``noted`` lines are of what came of the session, ``said`` of what the user said. Of a message ``opening`` characters
-    of its first sentence are quoted; half of that in the batch before the newest, a quarter in those before: the oldest
-    are compressed first.
+    ``noted`` lines are items derived from the session, ``said`` lines are the user's messages. Of a message ``opening``
+    characters of its first sentence are quoted; half of that in the batch before the newest, a quarter in earlier ones.
     """
 
     noted: int = 16
@@ -165,7 +164,7 @@ class SummaryPolicy:
 
 @dataclass(frozen=True, slots=True)
 class WorkingSummary:
-    """The lines, best first, and who made them: ``rules``, or the entry whose model answer is stored."""
+    """The lines, best first, and their author: ``rules``, or the entry whose stored model answer they are."""
 
     blocks: Sequence[Block] = ()
     made_by: str = "rules"

@@ -1,4 +1,4 @@
-"""One candidate as it will be shown: cleaned, shortened, cited, and its tokens estimated."""
+"""A candidate as rendered: cleaned, shortened and cited, with an estimate of its tokens; and text truncation."""
 
 import dataclasses
 import re
@@ -18,7 +18,7 @@ from phronesis.core.text import ELLIPSIS, clean, label, name_of, without_citatio
 from phronesis.index.projections import chunk_start
 from phronesis.models.token_counter import MESSAGE_OVERHEAD
 
-# Shortening a text to a number of tokens, around the part that was found, at a sentence's or a word's end.
+# Truncating a text to a number of tokens around the matched part, at the end of a sentence or word.
 
 Count = Callable[[str], int]
 
@@ -161,9 +161,9 @@ _SEPARATOR_TOKENS: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A candidate as shown: its words, and before them a heading that cites (empty before a turn's).
+    """A candidate as rendered: its text, preceded by a heading with its citation (empty before a turn's).
 
-    ``tokens`` estimates what it adds to the larger rendering; ``index`` is its place.
+    ``tokens`` estimates what it adds to the larger rendering; ``index`` is its position.
     """
 
     slot: str

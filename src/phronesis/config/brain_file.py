@@ -1,6 +1,6 @@
-"""A brain.yml: read into plain values, with the line of every field, and everything refused that YAML makes doubtful.
+"""Reading a brain.yml: parsing with line numbers, rejection of ambiguous YAML, and validation of the fields.
 
-Its mistakes are told as ``Origin.refusal`` tells those of the fields.
+Errors have the form of ``Origin.refusal``.
 """
 
 import difflib
@@ -21,7 +21,7 @@ from phronesis.core.context import Budget
 from phronesis.errors import InputError
 from phronesis.recall.scoring.features import FEATURES
 
-# A policy of plain values, or all that is wrong with them: what must stand there, and which name was perhaps meant.
+# Validating plain values against the policy; errors name the expected value and the closest field name.
 
 _KEY_FIELDS: Final = frozenset({"api_key", "apikey", "key", "token", "api_token", "secret", "password"})
 """Fields that people give where ``api_key_env`` is meant."""
@@ -190,14 +190,14 @@ _DECIMAL: Final = re.compile(r"[-+]?(0|[1-9][0-9_]{0,17})?(\.[0-9]{1,17})?([eE][
 
 @dataclass(slots=True)
 class _Reading:
-    """What has been read so far."""
+    """The state of parsing."""
 
     lines: dict[FieldPath, int] = field(default_factory=dict)
     mistakes: list[Mistake] = field(default_factory=list)
 
 
 class _Loader(yaml.SafeLoader):
-    """Composes nodes, never objects; stops at what may not stand in the file before it is worked on."""
+    """A YAML loader that composes nodes, never objects, and stops at disallowed constructs before processing them."""
 
     depth = 0
 
@@ -219,7 +219,7 @@ class _Loader(yaml.SafeLoader):
 
 
 class _RefusedError(yaml.YAMLError):
-    """What YAML allows and a policy does not hold."""
+    """A construct that YAML allows and a policy does not."""
 
     def __init__(self, mistake: Mistake) -> None:
         super().__init__(mistake.what)

@@ -1,4 +1,5 @@
-"""Conversation memory: what is taken up from what is said, what becomes of it, and what every context shows."""
+"""Policy sections of conversation memory: privacy, forgetting, extraction gates, conflicts, core memory and summaries.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -16,7 +17,7 @@ from phronesis.core.statements import STATED
 from phronesis.core.values import FAMILY, KEYS, is_known
 from phronesis.forgetting.laws import CONVERSATION, Law, Rule
 
-# Secrets and personal numbers: whether they are stored, and whether contexts show them.
+# Privacy: whether secrets and personal numbers are stored, and whether contexts show them.
 
 Action = Literal["redact", "keep", "refuse"]
 
@@ -67,7 +68,7 @@ class PrivacyRules(Part):
         return {kind: action for kind, action in usual.items() if action != "redact"}
 
 
-# Forgetting of conversation memory: which kinds, after how long, and what never.
+# Forgetting of conversation memory: kinds, periods and exemptions.
 
 FadingKind = Literal[
     "message", "fact", "episodic", "event", "task", "intention", "decision", "preference", "profile", "procedure",

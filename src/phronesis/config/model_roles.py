@@ -1,4 +1,4 @@
-"""Gateways: the servers that models are asked at, and the packages that run them in this process."""
+"""Policy sections of models: gateways (servers or in-process packages) and the roles that models fill."""
 
 import re
 from typing import Annotated, Any, Final, Literal, Self
@@ -124,7 +124,7 @@ class Gateway(Part):
         return self.kind in IN_PROCESS
 
 
-# Roles: what a model may be asked for, and which model is asked.
+# Roles: the tasks of models, and the model chosen for each.
 
 ChatName = Literal[
     "extract", "plan", "summarise", "reflect", "special_reflection", "questions", "aggregate", "abstract", "learn",

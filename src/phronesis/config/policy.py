@@ -1,4 +1,4 @@
-"""The policy: what a team decides in one place."""
+"""The policy: all of a team's settings as one model, the policy in force, and the origin of each field."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
@@ -354,7 +354,7 @@ class Policy(Part):
         return {name: role for name in ROLES if (role := self.role(name)) is not None}
 
 
-# The policy that is in force: every field with its value, and where that comes from.
+# The policy in force: every field with its value and its origin.
 
 DEFAULT: Final = "default"
 ARGUMENT: Final = "argument"

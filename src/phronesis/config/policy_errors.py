@@ -1,4 +1,4 @@
-"""What is wrong with a policy, in words, and where it stands."""
+"""Errors in a policy: message and position."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,9 +18,9 @@ _SHOWN: Final = 40
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """One thing that is wrong.
+    """One error.
 
-    ``what`` is said of the field at ``path``, as in "must be …"; with ``inside`` it is said of what the field is in, as
+    ``what`` describes the field at ``path``, as in "must be …"; with ``inside`` it describes the enclosing section, as
     in "unknown field …". ``line`` is given when it is not the field's own.
     """
 
@@ -39,9 +39,9 @@ class Mistake:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a policy comes from: a file and the lines of its fields; without a name, the arguments of a call.
+    """The origin of a policy: a file and the lines of its fields; without a name, the arguments of a call.
 
-    ``variables`` are the environment variables that gave a field.
+    ``variables`` are the environment variables that set a field.
     """
 
     name: str | None = None

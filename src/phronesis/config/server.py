@@ -1,4 +1,4 @@
-"""The server: where it listens, whom it lets in, and how much it takes at once."""
+"""Policy section of the server: address, authentication and limits."""
 
 import ipaddress
 from typing import Annotated, Any, Final

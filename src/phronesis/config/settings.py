@@ -1,4 +1,4 @@
-"""Settings: the only place that reads the environment."""
+"""Settings: the only module that reads the environment."""
 
 import os
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ PolicySource = Mapping[str, Any] | Policy | str | Path
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Where the store is and how it behaves; ``origin`` is where the policy comes from."""
+    """The database URL and behaviour of the store; ``origin`` is the origin of the policy."""
 
     url: str
     tenant: str = DEFAULT_TENANT

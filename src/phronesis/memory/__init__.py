@@ -1,4 +1,4 @@
-"""Memory: the one service object. Each verb checks its input and delegates to a stage."""
+"""Memory, the public service object: it joins the verbs of this package's modules into one class."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -36,9 +36,9 @@ class Memory(
     Quarantining,
     Keeping,
 ):
-    """A memory of one tenant in one database. Thread-safe; use it as a context manager, or ``close`` it.
+    """A memory of one tenant in one database. Thread-safe; use it as a context manager, or call ``close``.
 
-    Every write is in the log, synced to disk, before the call returns. Reading changes nothing.
+    Every write is in the log and synced to disk before the call returns. Reads change nothing.
     """
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""The verbs that keep a store in order."""
+"""Administrative verbs: rebuild, retry, erase, export and doctor; feedback, forget and jobs; and the quarantine."""
 
 import os
 from collections import Counter
@@ -50,7 +50,7 @@ from phronesis.store.lanes import find_lane
 
 
 class Keeping(Inside):
-    """rebuild and the like: about the whole store of a tenant."""
+    """Verbs on the whole store of a tenant: rebuild, retry, rederive, erase, reembed, export, import_, doctor."""
 
     def rebuild(self, *, verify: bool = False) -> RebuildResult:
         """Derive everything anew from the log.
@@ -198,14 +198,14 @@ class Keeping(Inside):
         return self._open_stages().doctor.examine(self._tenant)
 
 
-# The verbs that keep memory in order: feedback, forgetting, and what is still to be done.
+# Maintenance verbs: feedback, forgetting, and pending work.
 
 MAX_JOBS: Final = 1_000
 """Pieces of work in one answer."""
 
 
 class Upkeep(Inside):
-    """feedback, forget, jobs."""
+    """The verbs feedback, forget and jobs."""
 
     def jobs(self, *, limit: int = 100) -> Jobs:
         """Return what the tenant's memory still has to do, ``limit`` pieces of work at most.
@@ -320,14 +320,14 @@ class Upkeep(Inside):
             return load_entry(unit, known).payload
 
 
-# The verbs for what reads like an order to a model: see it, let it go, end it.
+# Quarantine verbs: list, release or reject items that look like prompt injection.
 
 MAX_LISTED = 10_000
 """Items in one answer."""
 
 
 class Quarantining(Inside):
-    """quarantine_list, quarantine_release, quarantine_reject."""
+    """The verbs quarantine_list, quarantine_release and quarantine_reject."""
 
     def quarantine_list(
         self,

@@ -1,4 +1,4 @@
-"""The verbs of experience: what was tried and what came of it, and the patterns and principles in it."""
+"""Verbs of the experience base: ingest attempts and their results, group them into patterns, and query both."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -38,7 +38,7 @@ from phronesis.memory.service import Inside
 from phronesis.recall.as_of import NamedItems
 from phronesis.resources.readers.decoding import decoded
 
-# The verb that asks the experience base: what worked, what did not, and what it rests on.
+# Querying the experience base.
 
 MAX_ANSWER: Final = 200
 """Events of one answer."""
@@ -47,7 +47,7 @@ MAX_ARTIFACTS: Final = 24
 
 
 class Asking(Inside):
-    """query."""
+    """The verb query."""
 
     def query(
         self,
@@ -154,7 +154,7 @@ MAX_BYTES: Final = 8_000_000
 
 
 class Experience(Inside):
-    """ingest, ingest_source, get_source, get_episode, aggregate, abstract."""
+    """The verbs ingest, ingest_source, get_source, get_episode, aggregate and abstract."""
 
     def ingest(
         self,

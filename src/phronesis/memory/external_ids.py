@@ -1,4 +1,4 @@
-"""A caller's own names for items: what a write may give, and what a name stands for."""
+"""External ids: validation of the ids that a write assigns, and lookup of items by them."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ def name_messages(messages: list[dict[str, Any]], external_id: str | None) -> li
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The external ids that one write gives, in the lane that it goes to."""
+    """The external ids that one write assigns, and the lane that it writes to."""
 
     stages: Stages
     tenant: str

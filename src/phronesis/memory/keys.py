@@ -1,4 +1,4 @@
-"""The keys of a server's callers: made, listed, revoked, and found again by their token."""
+"""API keys of a server's callers: create, list, revoke, and look up by token."""
 
 import secrets
 from collections.abc import Callable
@@ -17,7 +17,10 @@ from phronesis.uuid7 import new_id
 
 @dataclass(frozen=True, slots=True)
 class KeyRing:
-    """The keys of one tenant, reached by ``Memory.keys``. They are no memory: not exported, replayed or erased."""
+    """The API keys of one tenant, reached by ``Memory.keys``.
+
+    They are not part of the log: not exported, replayed or erased.
+    """
 
     database: Database
     tenant: str

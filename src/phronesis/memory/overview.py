@@ -1,4 +1,4 @@
-"""A scope at a glance, and the users of a tenant: read in one transaction, and nothing is changed."""
+"""Overview of a scope and list of a tenant's users, each read in one transaction."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ LEARNED_KINDS: Final = tuple(kind for kind in KINDS if kind not in RECORDED_KIND
 
 @dataclass(frozen=True, slots=True)
 class OverviewBook:
-    """Reads what there is at a glance."""
+    """Reads overviews and user lists."""
 
     database: Database
 

@@ -1,4 +1,4 @@
-"""The verbs that read: they change nothing."""
+"""Read-only verbs: search, compose_context, get, history, explain, overview, sessions and turns."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -30,7 +30,7 @@ from phronesis.recall.search import Query
 from phronesis.store.eligible import Exclusion
 from phronesis.traits.laws.strength import TRAIT
 
-# The verbs that show a whole scope at a glance.
+# Overview of a whole scope.
 
 LATELY: Final = timedelta(days=1)
 """What counts as lately where nobody says."""
@@ -40,7 +40,7 @@ MAX_SHOWN: Final = 1_000
 
 
 class Overviewing(Inside):
-    """overview, list_users."""
+    """The verbs overview and list_users."""
 
     def overview(
         self,
@@ -79,7 +79,7 @@ MAX_BUDGET: Final = 10_000_000
 
 
 class Reading(Inside):
-    """search, get, history, explain, and what was said."""
+    """The verbs search, compose_context, due, get, get_all, history, explain, list_sessions and get_turns."""
 
     def search(
         self,

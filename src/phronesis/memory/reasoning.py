@@ -1,4 +1,4 @@
-"""The verbs of the reasoning bank: blocks of claims, checked before they are stored, and found claim by claim."""
+"""Verbs of the reasoning bank: validate, store and search blocks of claims, and migrate free text to claims."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -25,7 +25,7 @@ from phronesis.store.usage import WHOLE_ITEM, Use
 
 
 class Reasoning(Inside):
-    """add_reasoning, check_claims, mem_search, mem_get, rebuild_claim_index."""
+    """The verbs add_reasoning, check_claims, mem_search, mem_get and rebuild_claim_index."""
 
     def add_reasoning(
         self,
@@ -133,14 +133,14 @@ class Reasoning(Inside):
         return ClaimIndexResult(done.items, done.counted, done.documents, done.repaired, outside)
 
 
-# The verb that rewrites old memories in free text as claims.
+# Migration of free-text memories to claims.
 
 Progress = Callable[[str, int, int], None]
 """Called with what is being done, how much of it is done, and how much there is."""
 
 
 class Migrating(Inside):
-    """migrate_memories."""
+    """The verb migrate_memories."""
 
     def migrate_memories(
         self,

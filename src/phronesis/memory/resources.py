@@ -1,4 +1,4 @@
-"""The verb that takes documents in."""
+"""Verbs of resources: ingest a document and read it back."""
 
 import base64
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ _OFF: Final = "off"
 
 
 class Resources(Inside):
-    """ingest_resource, get_resource."""
+    """The verbs ingest_resource and get_resource."""
 
     def ingest_resource(
         self,

@@ -1,4 +1,4 @@
-"""The verb that plans: what a message asks for, and where it is looked for."""
+"""Verbs of retrieval: plan builds a query plan from a message, retrieve executes it."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -27,7 +27,7 @@ MAX_EVIDENCE: Final = 1_000
 
 
 class Planning(Inside):
-    """plan."""
+    """The verb plan."""
 
     def plan(
         self,
@@ -77,11 +77,11 @@ class Planning(Inside):
         return tuple(block.text for block in turns.blocks if not block.fenced)
 
 
-# The verb that carries out a plan.
+# Executing a plan.
 
 
 class CarryingOut(Inside):
-    """retrieve."""
+    """The verb retrieve."""
 
     def retrieve(self, plan: RetrievalPlan | Mapping[str, Any], *, min_score: float | None = None) -> EvidencePack:
         """Carry out a plan: evidence of conversation memory and of resources as one list, best first.

@@ -1,4 +1,4 @@
-"""The verbs of runs: what an agent did, what came of it, and what is learned from it."""
+"""Verbs of agent runs: record a run and its feedback, read and review it, and learn from it."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -22,7 +22,7 @@ from phronesis.reasoning.learning import LEARN
 
 
 class Runs(Inside):
-    """record_run, run_feedback, list_runs, get_run, review_run, learn."""
+    """The verbs record_run, run_feedback, list_runs, get_run, review_run and learn."""
 
     def record_run(
         self,

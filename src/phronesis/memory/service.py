@@ -1,4 +1,4 @@
-"""What every verb of a Memory stands on: the stages, and the few steps that writes and reads share."""
+"""Base class of all verbs: the components that a Memory delegates to, and the steps that verbs share."""
 
 import threading
 import weakref
@@ -61,7 +61,7 @@ from phronesis.traits.search import TraitBook
 
 @dataclass(frozen=True, slots=True)
 class Stages:
-    """What a Memory delegates to; ``wiring`` joins them."""
+    """The components that a Memory delegates to; ``wiring`` builds them."""
 
     database: Database
     writer: Writer
@@ -105,7 +105,7 @@ class Stages:
 
 
 class Inside:
-    """The state of a Memory and the steps its verbs share."""
+    """Base class of the verb classes: the state of a Memory and the steps that verbs share."""
 
     def __init__(self, stages: Stages, tenant: str, *, host: "Inside | None" = None) -> None:
         self._stages = stages

@@ -1,4 +1,4 @@
-"""The verbs of traits: reflecting on what was learned, and reading and correcting what came of it."""
+"""Verbs of traits: reflect on a user's memories, and read and correct the resulting traits."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -24,7 +24,7 @@ from phronesis.traits.search import DEFAULT_STAGE, Filter
 
 
 class Traits(Inside):
-    """should_reflect, reflect, get_user_traits, get_trait_evidence, correct_trait, list_reflections."""
+    """The verbs should_reflect, reflect, get_user_traits, get_trait_evidence, correct_trait and list_reflections."""
 
     def should_reflect(self, user_id: str) -> Due:
         """Return whether a reflection on a user is due: true or false by itself, with the reason and the figures.

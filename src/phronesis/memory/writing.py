@@ -1,4 +1,4 @@
-"""The verbs that write: each is an entry in the log before it returns."""
+"""Verbs that write: add, commit_turn, item edits and rollback. Each appends an entry to the log before it returns."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -25,7 +25,7 @@ MAX_REPLACED: Final = 100
 
 
 class Writing(Inside):
-    """add, commit_turn, and the edits of items."""
+    """The verbs add and commit_turn, the edits of items, and rollback."""
 
     def add(
         self,

@@ -1,4 +1,4 @@
-"""What may be spent on models, and what was: the budgets of a call and of a day, and the ledger."""
+"""Limits of model calls: time and size bounds, concurrency and retries, spending budgets, and the ledger."""
 
 import logging
 import threading
@@ -13,7 +13,7 @@ from phronesis.core.reports import OK, ModelCall, Price, Spent, day_of
 from phronesis.errors import MissingExtra, ModelBudgetSpent, ModelCancelled, ModelError, ModelUnavailable
 from phronesis.uuid7 import new_id
 
-# What every call to a model server shares: how long it may take, how much it may bring, and who may end it.
+# Bounds of one call to a model server: time, response size, and cancellation.
 
 
 def never() -> bool:
@@ -25,8 +25,8 @@ def never() -> bool:
 class Limits:
     """The bounds of one call, retries included.
 
-    ``ends`` is a time of ``clock`` (seconds, monotonic), after which no byte is waited for; ``cancelled`` is asked
-    between bytes and before every try; more than ``max_bytes`` of an answer are not read.
+    ``ends`` is a time of ``clock`` (seconds, monotonic), at which reading stops; ``cancelled`` is checked between reads
+    and before every attempt; at most ``max_bytes`` of a response are read.
     """
 
     clock: Callable[[], float]
@@ -47,7 +47,7 @@ class Limits:
             raise ModelUnavailable("the model took too long; raise the gateway's timeout, or choose a faster model")
 
 
-# How calls to one server are made: so many at once, each within its time, and again when that may help.
+# Call policy of one server: concurrency, timeout and retries.
 
 T = TypeVar("T")
 
@@ -60,10 +60,10 @@ TURN_SECONDS: Final = 0.05
 
 
 class Conduct:
-    """The manners towards one server, shared by all roles that ask it. Thread-safe.
+    """The call policy of one server, shared by all roles that use it. Thread-safe.
 
-    ``timeout`` bounds a call in seconds, waiting for a place and retries included; ``tries`` how often one is made;
-    ``concurrency`` how many are under way at once.
+    ``timeout`` bounds a call in seconds, including waiting for a slot and retries; ``tries`` is the maximum number of
+    attempts; ``concurrency`` the number of simultaneous calls.
     """
 
     def __init__(self, *, timeout: float, tries: int, concurrency: int, cancelled: Callable[[], bool] = never) -> None:
@@ -140,7 +140,7 @@ def _stamina() -> Any:
 
 
 class Ledger(Protocol):
-    """Where calls are written down."""
+    """Where calls are recorded."""
 
     def record(self, tenant: str, call: ModelCall) -> None:
         """Write a call down, at once or a moment later. It never fails and never waits."""
@@ -153,7 +153,7 @@ class Ledger(Protocol):
 
 @dataclass(slots=True)
 class Tally:
-    """The tokens of one try: as counted here before it, until the server says otherwise."""
+    """The tokens of one attempt: a local estimate until the server reports its count."""
 
     prompt_tokens: int
     completion_tokens: int = 0
@@ -161,7 +161,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What may be spent; None is no bound."""
+    """Spending limits; None is unlimited."""
 
     tokens_per_call: int | None = None
     tokens_per_day: int | None = None
@@ -170,10 +170,10 @@ class Allowance:
 
 @dataclass(frozen=True, slots=True)
 class Purse:
-    """Says whether a call may be made, and writes down what it took. Days are those of UTC, and of one tenant.
+    """Checks a call against the spending limits and records its cost. Days are UTC days of one tenant.
 
-    Calls that are under way at the same time are each allowed on what was written down before: a day's budget may be
-    passed by as many calls as go at once.
+    Simultaneous calls are each checked against what was recorded before: they can exceed a day's budget by as many
+    calls as run at once.
     """
 
     ledger: Ledger

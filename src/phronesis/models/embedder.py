@@ -1,4 +1,4 @@
-"""The port of sentence encoders, and the one clean-up that all of them share."""
+"""The port of sentence encoders, the text normalisation they share, prefix schemes, and the hashing encoder."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from phronesis.errors import AnswerRejected, ModelBudgetSpent, ModelError, ModelRefused, ModelUnavailable
 
-# How models were taught to tell questions from documents: by what stands before the text.
+# Prefix schemes: the texts that models expect before questions and documents.
 
 PrefixScheme = Literal["bge", "e5", "gemma", "nomic", "qwen3", "none"]
 
@@ -40,9 +40,9 @@ _FAILED: Final = 500
 class Embedder(Protocol):
     """Turns texts into unit vectors whose dot product is their cosine.
 
-    ``name``, ``dimension`` and ``prefix_scheme`` are stored with every vector: vectors of different values never meet
-    in one comparison. Cosines of different encoders lie on different scales, so callers rank or standardise them and
-    set no absolute threshold.
+    ``name``, ``dimension`` and ``prefix_scheme`` are stored with every vector; vectors that differ in one of them are
+    never compared. Cosines of different encoders have different scales, so callers rank or standardise them and set no
+    absolute threshold.
     """
 
     @property
@@ -103,7 +103,7 @@ def may_be_the_text(error: ModelError) -> bool:
     return isinstance(error, AnswerRejected)
 
 
-# A deterministic encoder without a model: hashed words and letter pairs (Weinberger et al. 2009, feature hashing).
+# A deterministic encoder without a model: hashed words and character bigrams (Weinberger et al. 2009, feature hashing).
 
 DIMENSION: Final = 256
 CHARACTERS: Final = 20_000

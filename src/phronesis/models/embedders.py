@@ -1,4 +1,4 @@
-"""The encoders that this process has loaded, and which of them a tenant's searches use."""
+"""The encoders loaded in this process, which of them each tenant uses, and metering of encoders on servers."""
 
 import threading
 import time
@@ -32,10 +32,10 @@ def load_embedders(choice: str) -> "Embedders":
 
 
 class Embedders:
-    """Shared by the searcher and the vectorizer, so that a ``reembed`` moves both. Thread-safe.
+    """The loaded encoders, shared by the searcher and the vectorizer so that a ``reembed`` switches both. Thread-safe.
 
-    The database says which model is active for a tenant; this says with which object to encode for it. A tenant
-    whose model is not loaded here is searched by words alone until it is, or until ``reembed``.
+    The database says which model is active for a tenant; this maps it to the object that encodes. If a tenant's model
+    is not loaded here, its searches use words alone until it is loaded or until ``reembed``.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class Embedders:
         return True
 
 
-# An encoder behind a server: within the budget, with the manners of its server, and every try written down.
+# Encoders on servers: budgeted, under the server's call policy, every attempt recorded.
 
 ROLE: Final = "embed"
 """The role's name in the policy and the ledger."""
@@ -125,7 +125,7 @@ BATCH: Final = 64
 
 
 class BoundedEmbedder(Embedder, Protocol):
-    """An `Embedder` that ends a call when its limits say so."""
+    """An `Embedder` that stops a call when its limits are reached."""
 
     def embed_documents(self, texts: Sequence[str], *, limits: Limits | None = None) -> Floats:
         """Return a float32 matrix (n, dimension)."""
@@ -137,10 +137,10 @@ class BoundedEmbedder(Embedder, Protocol):
 
 
 class MeteredEmbedder:
-    """An `Embedder` whose calls are counted, under ``model``, the name that has a price.
+    """An `Embedder` whose calls are recorded, under ``model``, the name that has a price.
 
-    Each takes as long as the server's conduct allows, its tries and the question how long vectors are included.
-    They are charged to the tenant that opened the Memory: the port knows none.
+    Calls are bounded by the server's call policy, retries and the query for the vector length included. They are
+    charged to the tenant that opened the Memory, since the port has no tenant.
     """
 
     def __init__(

@@ -1,7 +1,6 @@
-"""Encoders and rerankers of the `fastembed` package: ONNX models in this process, no text leaves it.
+"""Encoders and rerankers of the `fastembed` package: ONNX models in this process; no text leaves it.
 
-The weights are not in the package. They are downloaded once, into fastembed's own folder, when an object is made;
-``offline`` says never to.
+Weights are not in the package: creating an object downloads them once to fastembed's cache folder, unless ``offline``.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,8 +24,7 @@ class _CrossEncoder(Protocol):
 class FastEmbedEmbedder:
     """An `Embedder` of fastembed's `TextEmbedding`. Thread-safe.
 
-    fastembed puts no prefix before a text; the model's family decides which one is put here. ``threads`` are those of
-    one call.
+    fastembed adds no prefix; the prefix is chosen by the model's family. ``threads`` are those of one call.
     """
 
     def __init__(self, model: str, *, threads: int = 2, offline: bool = False) -> None:
@@ -80,8 +78,8 @@ class FastEmbedEmbedder:
 class FastEmbedReranker:
     """A `Reranker` of fastembed's `TextCrossEncoder`. Thread-safe.
 
-    fastembed gives the logits of its models as they are; ``logits=False`` is for a model that was added to it and whose
-    scores already lie between 0 and 1. It cannot be seen from the scores: a few logits may lie there by chance.
+    fastembed returns logits. Set ``logits=False`` for a model that was added to it and returns scores between 0 and 1;
+    the scores alone do not show which they are.
     """
 
     def __init__(self, model: str, *, threads: int = 2, offline: bool = False, logits: bool = True) -> None:

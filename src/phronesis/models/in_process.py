@@ -1,4 +1,4 @@
-"""What encoders and rerankers of this process share: prefixes, loading, vectors and scores as the ports want them."""
+"""Shared by in-process encoders and rerankers: prefixes, loading, and validation of vectors and scores."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""The port of language models."""
+"""The port of language models, and its records."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,8 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class AnswerSchema:
-    """The form of an answer: a name that a server may show, and a JSON schema of an object, every size bounded."""
+    """The schema of an answer: a name that a server may show, and a JSON schema of an object with every size bounded.
+    """
 
     name: str
     schema: Mapping[str, Any]
@@ -35,10 +36,10 @@ PLAIN: Final = AnswerSchema("text", {"type": "string"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
-    """What one call brought back, whatever it is worth.
+    """The unvalidated result of one call.
 
-    ``finish_reason`` is the server's own: ``stop``, ``length``, ``content_filter`` …; ``refusal`` holds the words of a
-    model that refuses. Tokens are None where the server does not count.
+    ``finish_reason`` is the server's own: ``stop``, ``length``, ``content_filter`` …; ``refusal`` is the text of a
+    model's refusal. Token counts are None where the server reports none.
     """
 
     text: str

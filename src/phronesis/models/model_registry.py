@@ -1,4 +1,4 @@
-"""Who does what: the models that a policy chooses for its roles, joined to their servers."""
+"""The models that a policy assigns to roles, connected to their servers; and their health check."""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -45,7 +45,7 @@ USED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Effective:
-    """Who does what a role is for: a model by gateway and name, or ``rules``; and whether anything asks it yet."""
+    """The model of a role, as gateway and name, or ``rules``; and whether the role is in use."""
 
     role: str
     by: str
@@ -53,7 +53,7 @@ class Effective:
 
 
 class Roster:
-    """The models of one policy. Each is made when it is first asked for; ``close`` ends what is under way."""
+    """The models of one policy, each created on first use. ``close`` cancels running calls."""
 
     def __init__(
         self,
@@ -209,7 +209,7 @@ class Roster:
         )
 
 
-# Trying a role's model with the smallest question there is: what ``doctor`` does.
+# Health check: one minimal question to a role's model, for ``doctor``.
 
 _TEXTS: Final = ("Tea is served at four.", "The train leaves at nine.")
 

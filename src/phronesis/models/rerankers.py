@@ -1,4 +1,4 @@
-"""Rerankers behind ``/rerank``: vLLM's, llama.cpp's, Jina's, Cohere's, text-embeddings-inference's."""
+"""Rerankers: the port, metering, servers with ``/rerank`` (vLLM, llama.cpp, Jina, Cohere), and chat models."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +11,7 @@ from phronesis.models.openai_chat import without_thoughts
 from phronesis.models.token_counter import TokenCounter
 from phronesis.models.transport import Gateway, ModelHttp, unreadable
 
-# The port of rerankers: how well each of some texts answers a question.
+# The reranker port: scores how well each text answers a question.
 
 
 class Reranker(Protocol):
@@ -30,7 +30,7 @@ class Reranker(Protocol):
         ...
 
 
-# Asking a reranker: within the budget, with the manners of its server, and every try written down.
+# Calling a reranker: budgeted, under the server's call policy, every attempt recorded.
 
 ROLE: Final = "rerank"
 """The role's name in the policy and the ledger."""
@@ -38,7 +38,7 @@ ROLE: Final = "rerank"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judge:
-    """A reranker in its role; ``candidates`` is how many texts it is shown. Thread-safe."""
+    """A reranker in its role; ``candidates`` is the maximum number of texts it is shown. Thread-safe."""
 
     reranker: Reranker
     conduct: Conduct
@@ -76,9 +76,9 @@ _SCORES: Final = ("relevance_score", "score")
 
 
 class HttpReranker:
-    """A reranker at a server. Thread-safe; close it when done.
+    """A reranker on a server. Thread-safe; close it when done.
 
-    ``http`` shares connections with other roles of the gateway, and is then closed by whoever opened it.
+    ``http`` shares connections with other roles of the gateway; the code that opened it closes it.
     """
 
     def __init__(
@@ -172,7 +172,7 @@ def _sigmoid(logit: float) -> float:
     return grown / (1.0 + grown)
 
 
-# Reranking by a language model that says yes or no: for servers, such as Ollama, that have no ``/rerank``.
+# Reranking by a language model that answers yes or no, for servers without ``/rerank``, such as Ollama.
 
 INSTRUCTIONS: Final = (
     "Judge whether the Document meets the requirements based on the Query and the Instruct provided."
@@ -195,7 +195,7 @@ _ANSWERS: Final = ("yes", "no")
 class ChatReranker:
     """A language model as a `Reranker`. Thread-safe; close it when done.
 
-    Where the server gives no probabilities, the word alone decides: 1 or 0.
+    Where the server returns no probabilities, the answer alone gives the score: 1 or 0.
     """
 
     def __init__(self, gateway: Gateway, model: str, *, characters: int = TEXT_CHARACTERS) -> None:

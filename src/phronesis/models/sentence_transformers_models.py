@@ -1,7 +1,7 @@
-"""Encoders and rerankers of the `sentence-transformers` package: PyTorch models in this process, no text leaves it.
+"""Encoders and rerankers of the `sentence-transformers` package: PyTorch models in this process; no text leaves it.
 
-The weights are not in the package. They are downloaded once, into the hub's own cache, when an object is made;
-``offline`` says never to. Code that comes with a model is never run.
+Weights are not in the package: creating an object downloads them once to the hub's cache, unless ``offline``. Code that
+comes with a model is never run.
 """
 
 import threading
@@ -34,8 +34,8 @@ class _CrossEncoder(Protocol):
 class SentenceTransformerEmbedder:
     """An `Embedder` of a `SentenceTransformer`. Thread-safe; one call at a time.
 
-    The model's own prompts are used where it has any, else those of its family. ``revision`` is a commit or a tag of
-    the hub: without one the newest weights are taken, which may change under the same name. ``device`` is PyTorch's.
+    The model's own prompts are used if it has any, else those of its family. ``revision`` is a commit or tag of the
+    hub; without one the newest weights are used, which may change under the same name. ``device`` is PyTorch's.
     """
 
     def __init__(
@@ -100,8 +100,7 @@ class SentenceTransformerEmbedder:
 class CrossEncoderReranker:
     """A `Reranker` of a `CrossEncoder`. Thread-safe; one call at a time.
 
-    A model may come with a sigmoid or without: its logits are taken and put through one here, so scores of all models
-    mean the same.
+    The model's logits are read and a sigmoid is applied here, so that scores of all models mean the same.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
-"""Getting an answer of a given form out of a model: strict schema, then JSON mode, then one repair, then no.
+"""Structured answers from a language model: strict schema, then JSON mode, then one repair attempt; and metering.
 
-Every answer is looked at before it is believed: that the model finished by itself, that the text is one JSON object,
-that it is of the form, sizes included. Nothing that was rejected is used, and all of it is kept to be recorded.
+An answer is accepted only if the model finished by itself and the text is one JSON object that matches the form, sizes
+included. Rejected answers are recorded and never used.
 """
 
 import json
@@ -37,7 +37,7 @@ _FORM = TypeVar("_FORM", bound=pydantic.BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class Task(Generic[_FORM]):
-    """What is asked of a model: what it is to do, the data it is to do it with (fenced), and the form of the answer."""
+    """A request to a model: its instructions, the data (fenced), and the form of the answer."""
 
     instructions: str
     data: str
@@ -57,7 +57,7 @@ def _schema_of(form: type[pydantic.BaseModel]) -> AnswerSchema:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """One answer, and what was wrong with it; None: nothing."""
+    """One answer, and its error; None if there is none."""
 
     constraint: Constraint
     text: str
@@ -155,12 +155,12 @@ def _in_words(task: Task[_FORM]) -> str:
     return f"Answer with one JSON object and nothing else. It must be of this JSON schema:\n{schema}"
 
 
-# Asking a model for a role: within the budget, with the manners of its server, and every try written down.
+# Calling a model for a role: budgeted, under the server's call policy, every attempt recorded.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer(Generic[_FORM]):
-    """What asking came to: the value, or the error that says why there is none; what was said, and what it took."""
+    """The result of a call: the value, or the error that explains its absence; the answers, and the cost."""
 
     value: _FORM | None
     error: ModelError | None

@@ -1,7 +1,6 @@
-"""Chinese in the traditional script and written Cantonese, brought to what the tables are written in, in place.
+"""Text features for models: conversion of traditional Chinese and written Cantonese, and hashed n-gram sets.
 
-Each character stands for one, so that a place in the one text is a place in the other: what is found is quoted, and its
-value given, as it was said.
+The conversion keeps the length, so that an offset is valid in both texts and quotations stay verbatim.
 """
 
 import re
@@ -22,7 +21,7 @@ SCRIPT_FILE: Final = "chinese_script.toml"
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """Characters and words that stand for others of the same length."""
+    """Characters and words, and their replacements of the same length."""
 
     characters: Mapping[int, int]
     marks: re.Pattern[str]
@@ -83,7 +82,7 @@ def common_end(text: str, other: str) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
-# Texts as sets of pieces, for models that learned from labelled texts: English words and Chinese letters alike.
+# Texts as sets of features for trained classifiers: English words and Chinese characters alike.
 
 BUCKETS: Final = 1 << 16
 """Rows of weights: of some 60,000 pieces of 2,000 texts two seldom share one."""

@@ -37,7 +37,7 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 @runtime_checkable
 class TokenCounter(Protocol):
-    """Tells how many tokens a model reads in a text."""
+    """Counts the tokens of a text."""
 
     @property
     def name(self) -> str:
@@ -91,7 +91,7 @@ session stand in each of its contexts. Each takes some 150 bytes."""
 
 
 class KeptCounts:
-    """Another counter's counts, kept by the digest of the text: no word of it stays. Thread-safe."""
+    """A cache of another counter's counts, keyed by the digest of the text; no text is kept. Thread-safe."""
 
     def __init__(self, counter: TokenCounter) -> None:
         self._counter = counter
@@ -125,8 +125,8 @@ class KeptCounts:
 class O200k:
     """The exact count of OpenAI's o200k_base vocabulary (GPT-4o and later), by ``bpe_openai``.
 
-    A text above 50,000 characters is counted in pieces cut where the vocabulary's pattern always cuts. A stretch of
-    that length without such a place (a key, encoded data) counts as its bytes, an upper bound.
+    A text above 50,000 characters is counted in pieces, cut where the vocabulary's pattern always cuts. A run of that
+    length without such a position (a key, encoded data) counts as its bytes, an upper bound.
     """
 
     def __init__(self) -> None:

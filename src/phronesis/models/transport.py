@@ -1,4 +1,4 @@
-"""The one way to a server: bounded, to that server alone, and with nothing said in the log."""
+"""HTTP requests to a model server: bounded, without redirects, and without content in the log."""
 
 import email.utils
 import json
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     import httpx2
 
 
-# A server of models, as its adapters need it.
+# The address and key of a model server.
 
 
 @dataclass(frozen=True, slots=True)
 class Gateway:
-    """Where a server is and what it asks for.
+    """The address and credentials of a server.
 
-    ``base_url`` is the root that OpenAI's paths are added to, ``http://127.0.0.1:11434/v1`` for an Ollama on this
-    machine. ``api_key`` is sent to that server alone, and shown nowhere.
+    ``base_url`` is the root that OpenAI's paths are appended to, ``http://127.0.0.1:11434/v1`` for a local Ollama.
+    ``api_key`` is sent to that server only and never shown.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Gateway:
     api_key: str | None = field(default=None, repr=False)
 
 
-# What a server's refusals, failures and unreadable answers are called here. Nothing that a server wrote is quoted.
+# Errors for a server's refusals, failures and unreadable responses. They never quote the server.
 
 _PASSING: Final = frozenset({408, 409, 425, 429})
 """Statuses below 500 after which the same call may succeed (RFC 9110, 8470 and 6585; 409 as OpenAI's clients do)."""
@@ -155,7 +155,7 @@ _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a server answered, whatever the status; names of headers in lower case."""
+    """A server's response, whatever its status; header names are in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -165,7 +165,7 @@ class Reply:
 class ModelHttp:
     """The connections to one gateway. Thread-safe; close it when done.
 
-    Redirects are not followed and the environment's proxies not used, so that texts go nowhere else. Answers are read
+    Redirects are not followed and the environment's proxies not used, so that texts go nowhere else. Responses are read
     whole, within the limits of the call.
     """
 
@@ -245,9 +245,9 @@ class ModelHttp:
 
 
 class _Silence(logging.Filter):
-    """Drops what libraries log while this thread makes one of our calls: URLs, headers, in some versions bodies.
+    """Drops what libraries log during a call on this thread: URLs, headers, in some versions bodies.
 
-    Other threads, and other uses of the same libraries in this one, log as ever.
+    Other threads, and other uses of the same libraries on this one, log as usual.
     """
 
     def __init__(self, calls: threading.local) -> None:

@@ -1,4 +1,5 @@
-"""Items, edges and evidence as they were known at an earlier time."""
+"""Point-in-time reads (items, edges and evidence), lanes of a scope, change names for history, and external-id lookup.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +22,7 @@ from phronesis.traits.laws.records import RANKS
 
 
 class Drawn(Protocol):
-    """What an entry drew."""
+    """A record that an entry created."""
 
     @property
     def entry_id(self) -> str:
@@ -109,7 +110,7 @@ def evidence_at(unit: Unit, lane_id: int, item_ids: Sequence[str], moment: int |
     return out
 
 
-# From a scope to the lanes that it sees.
+# Resolving a scope to lanes.
 
 
 def visible_lanes(unit: Unit, scope: Scope) -> list[Lane]:
@@ -124,7 +125,7 @@ def searched_lanes(unit: Unit, scope: Scope) -> tuple[list[Lane], ActiveModel | 
     return find_lanes(unit, scope.read_lanes)
 
 
-# What happened to an item, in one word, read off a change of it (requirement NM-14).
+# The name of a change in an item's history (requirement NM-14).
 
 Fields = Mapping[str, Sequence[Any]]
 
@@ -168,12 +169,12 @@ def _weighed(added: Iterable[Mapping[str, Any]], removed: Sequence[Mapping[str, 
     return found or ("unsupported" if removed else "changed")
 
 
-# Reading the items of one lane by a caller's own names for them.
+# Looking up a lane's items by external id.
 
 
 @dataclass(frozen=True, slots=True)
 class NamedItems:
-    """The items of a lane that have an ``external_id``; nothing where the lane is not there yet."""
+    """The items of a lane that have an ``external_id``; empty if the lane does not exist yet."""
 
     database: Database
     tenant: str

@@ -1,4 +1,4 @@
-"""Reading by id and by list: items as they are or were, their history, what explains them, and what was said."""
+"""Reads by id and listings: items, pages and cursors, history, explanations, sessions and turns."""
 
 import base64
 import binascii
@@ -34,7 +34,7 @@ from phronesis.store.lanes import Lane, find_secret, get_lane
 from phronesis.store.log import find_entry, read_outcomes
 from phronesis.store.relations import read_edges
 
-# Where a page of a listing ended, as a text that callers hand back: signed, and good for that listing alone.
+# Cursors of listings: signed, and valid for one listing only.
 
 _FORM: Final = 1
 """Of what is within; rises when it changes."""
@@ -94,7 +94,7 @@ def _decoded(cursor: str) -> tuple[bytes, bytes] | None:
 
 @dataclass(frozen=True, slots=True)
 class Browser:
-    """Reads what is held. It never writes."""
+    """Reads items, history, sessions and turns. It never writes."""
 
     database: Database
 
@@ -216,7 +216,7 @@ class Browser:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What page of a listing is asked for: ``listing`` is all that decides what is listed, as plain values."""
+    """The requested page of a listing; ``listing`` holds all values that determine what is listed."""
 
     listing: Mapping[str, Any]
     limit: int

@@ -1,4 +1,4 @@
-"""Each thing once: of two results that are one, or that say the same, the better stays."""
+"""Deduplication of evidence: relevance on one scale, result identity, and comparison of texts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,7 +10,7 @@ from phronesis.core.results import Evidence
 from phronesis.core.retrieval_plan import Store
 from phronesis.core.shingles import Shown
 
-# How relevant each result of a source is, on one scale for all sources, from 0 to 1.
+# Relevance of a source's results, on one scale from 0 to 1 for all sources.
 
 COVERED: Final = "covered"
 OUTLYING: Final = "outlying"
@@ -66,7 +66,7 @@ def _share(value: float) -> float:
     return min(1.0, max(0.0, value))
 
 
-# A candidate for a place in the list, and what became of it.
+# Candidates for the result list, and what happened to each.
 
 JUDGED: Final = "rerank"
 """The member of ``why`` that is a reranker's score."""
@@ -78,7 +78,7 @@ all that it may have; a worse one of the other side has the place, for the ratio
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What one retriever found, best first by its own score. ``abstained``: it says that nothing supports an answer."""
+    """The results of one retriever, best first by its own score. ``abstained``: it found no support for an answer."""
 
     name: str
     store: Store
@@ -88,10 +88,9 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A result on its way: who found it at which rank (from 1), and its relevance from 0 to 1.
+    """A result before selection: its retriever, its rank (from 1), and its relevance from 0 to 1.
 
-    ``judged`` is a reranker's score, which then stands in its stead. ``supported`` is false where the one who found it
-    says that nothing there supports an answer.
+    ``judged`` is a reranker's score and replaces the relevance. ``supported`` is false if the retriever abstained.
     """
 
     evidence: Evidence
@@ -115,7 +114,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Fate:
-    """What became of a candidate. ``of`` is the citation, document or site that decided; ``place`` counts from 1."""
+    """What happened to a candidate. ``of`` is the citation, document or site that decided; ``place`` counts from 1."""
 
     candidate: Candidate
     what: What
@@ -155,7 +154,7 @@ def judged(candidates: Sequence[Candidate], scores: Sequence[float]) -> list[Can
     return sorted([*read, *candidates[len(read) :]], key=lambda one: one.order)
 
 
-# What a result is: by which keys it is known, which document it is of, and whose site or folder that is.
+# Identity of a result: its deduplication keys, its document, and its site or folder.
 
 CHUNK: Final = "chunk"
 """How the name of a part begins that is a piece of a longer text."""
@@ -235,7 +234,7 @@ def site_of(uri: str) -> str | None:
     return folder or None
 
 
-# Which texts say the same: the same words in two documents, or a section quoted in a message.
+# Comparison of texts: the same words in two documents, or a section quoted in a message.
 
 MAX_COMPARED: Final = 4_000
 """Characters of a text that are compared: a chunk and a half."""
@@ -253,7 +252,7 @@ _SELF: Final = ""
 
 @dataclass(slots=True)
 class Text:
-    """A text that is compared with others; what that takes is made when it is first needed."""
+    """A text prepared for comparison; derived forms are computed on first use."""
 
     words: str
     _flat: str = field(init=False)

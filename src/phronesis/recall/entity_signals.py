@@ -1,4 +1,4 @@
-"""The relational channel: what mentions the people, files and addresses that a question names."""
+"""Entity and speaker signals: which places mention a question's people, files and addresses, and who said what."""
 
 import re
 from collections.abc import Collection, Iterable, Sequence
@@ -44,7 +44,7 @@ def names_in(text: str) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """One that a question names: its entities by id, and every name that it goes by, in normal form."""
+    """An entity that a question names: its ids, and all its names in normal form."""
 
     entity_ids: frozenset[str]
     names: frozenset[str]
@@ -68,7 +68,7 @@ def mentioned_items(unit: Unit, lane_id: int, named: Iterable[Named]) -> set[str
     return {mention.item_id for mention in read_mentions(unit, lane_id, sorted(ids))}
 
 
-# Whose words a question is after, as a mark on every place of a lane.
+# The speaker signal: marks the places of a lane that the requested speaker said.
 
 SELF: Final = "user"
 """The subject of what is held about the person whose memory it is (docs/memory-types.md)."""

@@ -1,4 +1,4 @@
-"""What stands beside what was found: items that say otherwise or the same, and what was so before."""
+"""Evidence records: built from found rows, with contradicting, agreeing and earlier items attached."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -21,7 +21,7 @@ from phronesis.store.lanes import Lane, get_lane
 from phronesis.store.relations import read_edges, read_evidence
 from phronesis.traits.laws.strength import recalled
 
-# From found rows to Evidence: items, the part that matched, and where each comes from.
+# Building Evidence from found rows: items, matched parts and sources.
 
 LEARNED_KINDS = frozenset({"trait", "pattern", "principle"})
 """Kinds that only learning makes, from evidence."""
@@ -253,7 +253,7 @@ def asks_for_past(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What of a search decides what stands beside its results."""
+    """The parts of a query that determine which related items are attached to its results."""
 
     text: str
     wanted: Wanted

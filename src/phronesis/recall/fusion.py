@@ -1,4 +1,4 @@
-"""Who gets the places: no document and no site too many, and memory and resources in the ratio that was asked for."""
+"""Fusion of several retrievers' results: limits per document and site, and the ratio of memory to resources."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from phronesis.core.retrieval_plan import Store
 from phronesis.core.serialization import Record
 from phronesis.recall.deduplication import JUDGED, Candidate, Fate, document_of, domain_of, without_duplicates
 
-# What one list of evidence may hold of what.
+# Limits on the composition of a result list.
 
 PER_DOCUMENT: Final = 3
 """Sections of one document. A question about a manual is answered by one to three of its sections; more of them in a
@@ -32,7 +32,7 @@ with a question is there by chance. It only decides who may borrow places; nothi
 
 @dataclass(frozen=True, slots=True)
 class FusionRules(Record):
-    """At most so much of a document, a host or folder; the share of memory from 0 to 1; the floor of relevance."""
+    """Fusion limits: results per document, host or folder; the share of memory (0 to 1); the relevance floor."""
 
     per_document: int = PER_DOCUMENT
     per_domain: int = PER_DOMAIN
@@ -113,7 +113,7 @@ def _relevant(one: Candidate, floor: float) -> bool:
     return one.supported and one.score >= floor
 
 
-# Evidence of several retrievers as one list: each thing once, diverse, in the ratio asked for; and why.
+# Fusing several retrievers' evidence into one deduplicated list, with the reason for each decision.
 
 OWN_SCORE: Final = "source_score"
 """The member of ``why`` that holds the score that the retriever gave."""
@@ -123,7 +123,7 @@ RELEVANCE: Final = "relevance"
 
 @dataclass(frozen=True, slots=True)
 class Fused:
-    """The list, best first, and what became of every candidate: the places first, then what has none, best first."""
+    """The fused list, best first, and the fate of every candidate: selected ones first, then the others, best first."""
 
     evidence: tuple[Evidence, ...]
     fates: tuple[Fate, ...]

@@ -1,4 +1,4 @@
-"""From ranked places to hits: the best row of each item, spread over sessions and documents."""
+"""From ranked places to hits: the best row of each item, diversified by session and document; and merging of stores."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ from phronesis.recall.scoring.signals import Signals
 from phronesis.recall.scoring.weights import at_least, diversified, on_scale
 from phronesis.store.document_tables import HOMES, home_of
 
-# What a search knows of one place that says the same in every scope.
+# Signals of one place that mean the same in every scope.
 
 
 def signals_at(signals: Signals, place: int) -> dict[str, float]:
@@ -45,9 +45,9 @@ place of its session."""
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A found row; ``others`` are further rows of its item that met the question, where they are asked for.
+    """A found row; ``others`` are further matching rows of its item, where requested.
 
-    ``base`` is its score without bonuses, ``told`` what a plan is told of it (``recall.hits``).
+    ``base`` is its score without bonuses; ``told`` holds the signals reported to a plan (``recall.hits``).
     """
 
     lane: int
@@ -68,7 +68,7 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """How many hits are wanted, what each loses for better ones of its session, and whether ``every`` row is told."""
+    """Limits of hit selection: how many, the crowding penalty per session, and whether to report ``every`` row."""
 
     limit: int
     crowding: float
@@ -110,7 +110,7 @@ def best_hits(
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """What there is to tell of a lane's candidates: a line of ``table`` for each, its shares in the order of names."""
+    """Reported values of a lane's candidates: one row of ``table`` each, shares in the order of names."""
 
     signals: Signals
     ranked: Ranked
@@ -137,7 +137,7 @@ def _cosine(signals: Signals, place: int) -> float | None:
     return float(dense[place]) if dense is not None and embedded is not None and embedded[place] else None
 
 
-# Which stores a search looks through, and one order of what several gave.
+# Which stores a search covers, and how their results are merged.
 
 
 def stores_of(kinds: Sequence[str] | None) -> tuple[Store, ...]:

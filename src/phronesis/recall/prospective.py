@@ -1,4 +1,4 @@
-"""What is due: the open intentions and tasks of a scope whose time has come, or is near."""
+"""Due items: the open intentions and tasks of a scope that are due now or soon."""
 
 import dataclasses
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Search with a second look: a reranker reads the best candidates whole, and says which answer the question."""
+"""Search with reranking: a reranker scores the full texts of the best candidates and reorders them."""
 
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
@@ -18,7 +18,7 @@ FUSION: Final = "fusion"
 
 
 class Search(Protocol):
-    """What answers a query (``recall.search.Searcher``)."""
+    """An object that answers a query (``recall.search.Searcher``)."""
 
     def search(self, tenant: str, query: Query) -> SearchResult:
         """Return the evidence for a query, best first."""
@@ -27,9 +27,12 @@ class Search(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Reranking:
-    """A search whose best candidates are put in the order of a reranker. Without it, the order stays, and that is said.
+    """A search whose best candidates are reordered by a reranker.
 
-    It only orders: what is found, shown and abstained from is decided before. No transaction is open while it reads.
+    If it fails, the order stays and ``degraded`` says so.
+
+    It changes the order only, not which results are found or whether the search abstains. No transaction is open during
+    the call.
     """
 
     searcher: Search

@@ -1,4 +1,4 @@
-"""Restatements: of two results that say nearly the same, the later comes first."""
+"""Restatements and repeats in a result: the later of two near-identical results comes first; duplicates are dropped."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ from phronesis.recall.evidence import known_evidence
 from phronesis.store.database import Unit
 from phronesis.store.relations import origins_of
 
-# What is said twice in a result is shown once: an item and the message it is from, a message and its repeats.
+# Removing repeats: an item and its source message, or a message and its repetitions.
 
 
 def said_in(unit: Unit, lane_id: int, items: Sequence[Item], *, as_of: int | None) -> dict[str, frozenset[str]]:
@@ -124,7 +124,7 @@ def latest_first(found: Sequence[Evidence], question: str) -> list[Evidence]:
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """What is compared of a result: who said it and when, its terms, and the identifiers among its words."""
+    """A result prepared for comparison: speaker, time, terms, and the identifiers among its words."""
 
     speaker: tuple[str | None, ...]
     moment: tuple[object, ...]

@@ -1,4 +1,4 @@
-"""Carrying out a plan: every retriever that it names, one list of what they found, and why it is as it is."""
+"""Executing a plan: query every retriever it names and fuse the results into one list; and building the retrievers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -24,7 +24,7 @@ FEWEST: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Retrieving:
-    """Carries plans out over its retrievers; ``judge`` reads the candidates of all of them, once. It never writes."""
+    """Executes plans over its retrievers; ``judge`` reranks their joint candidates once. It never writes."""
 
     retrievers: Sequence[Retriever]
     rules: FusionRules = field(default_factory=FusionRules)
@@ -94,7 +94,7 @@ def _part_of(plan: RetrievalPlan, retriever: Retriever) -> SubPlan | None:
     return plan.memory if retriever.store == "memory" else plan.resources
 
 
-# Joining the retrievers that a policy names.
+# Building the retrievers that a policy names.
 
 
 def make_retrieving(searcher: Search, policy: Policy, judge: Judge | None) -> Retrieving:

@@ -1,8 +1,8 @@
-"""Resources of another server that speaks the contract: ``POST {url}/api/v1/retrieve`` (SB-08).
+"""Retrievers: the port, conversation memory, local resources, and resources of another server (SB-08).
 
-The plan goes out without whom it is for and without its part for memory: the key says which store the other side looks
-through. What comes back is bounded, checked field by field and made foreign; whatever is wrong with it, the answer here
-is an empty part that says why.
+A remote server is asked by ``POST {url}/api/v1/retrieve``. The plan is sent without its scope and without its part for
+memory: the API key determines which store is searched. The response is bounded, validated field by field and marked as
+foreign; any error gives an empty part with the reason.
 """
 
 import threading
@@ -32,14 +32,14 @@ from phronesis.recall.search_options import Encodings, Manner
 from phronesis.store.eligible import NO_EXCLUSION, Exclusion, Wanted, check_kinds
 from phronesis.store.filters import scoped_filters
 
-# The port of retrievers: each is asked what a plan says for its store, and tells what it found and passed over.
+# The retriever port: input is a plan, output is the evidence found and the fields ignored.
 
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """What one retriever gives: evidence, best first, each with its signals by name in ``why``.
+    """The result of one retriever: evidence, best first, each with its signals by name in ``why``.
 
-    ``ignored`` are the fields of the plan that it could not use; ``abstained`` says that nothing supports an answer.
+    ``ignored`` lists the plan fields that it could not use; ``abstained`` means that nothing supports an answer.
     """
 
     name: str
@@ -57,7 +57,7 @@ class Retrieved:
 
 
 class Retriever(Protocol):
-    """Finds evidence in one store. Thread-safe; it raises nothing because a model or a server is away."""
+    """Finds evidence in one store. Thread-safe; it does not raise when a model or a server is unavailable."""
 
     @property
     def name(self) -> str:
@@ -84,7 +84,7 @@ class Retriever(Protocol):
         ...
 
 
-# The two retrievers of this store: conversation memory, and resources.
+# The two local retrievers: conversation memory and resources.
 
 MEMORY: Final = "memory"
 RESOURCES: Final = "resources"
@@ -92,7 +92,7 @@ RESOURCES: Final = "resources"
 
 @dataclass(frozen=True, slots=True)
 class MemoryRetriever:
-    """Looks through conversation memory: words, names, vectors, and the time that is asked about."""
+    """Searches conversation memory by words, names, vectors and time."""
 
     searcher: Search
     name: str = MEMORY
@@ -115,7 +115,7 @@ class MemoryRetriever:
 
 @dataclass(frozen=True, slots=True)
 class ResourceRetriever:
-    """Looks through the sections of documents. These were not said at a time: the window is passed over."""
+    """Searches the sections of documents. It ignores the time window: sections have no time of utterance."""
 
     searcher: Search
     name: str = RESOURCES
@@ -177,7 +177,7 @@ def _retrieved(name: str, sub: SubPlan, query: Query, found: SearchResult, *igno
     )  # fmt: skip
 
 
-# Evidence of another server, made such that nothing here takes it for its own.
+# Converting evidence of another server so that it cannot be mistaken for local evidence.
 
 MAX_CONTENT: Final = 20_000
 """Characters of a remote section: what is shown of it is a snippet."""
@@ -266,7 +266,7 @@ UNREADABLE: Final = "remote.answer"
 
 @dataclass(slots=True)
 class RemoteRetriever:
-    """Asks one server. Thread-safe; connects when it is first asked; close it when done."""
+    """Queries one server. Thread-safe; connects on first use; close it when done."""
 
     url: str
     api_key: str | None = field(default=None, repr=False)

@@ -1,4 +1,4 @@
-"""The in-memory index of each lane, kept as long as it is used and caught up before every search."""
+"""The in-memory index of each lane, cached while in use and brought up to date before every search."""
 
 import threading
 from array import array
@@ -50,7 +50,7 @@ Key = tuple[str, int, bool, Home]
 
 @dataclass(slots=True)
 class _Columns:
-    """What is known of each row, in typed arrays: reading ten thousand Python numbers takes longer than a search."""
+    """Row attributes in typed arrays: reading ten thousand Python numbers would take longer than a search."""
 
     items: "array[int]" = field(default_factory=lambda: array("q"))
     kinds: "array[int]" = field(default_factory=lambda: array("q"))
@@ -73,7 +73,7 @@ class _Columns:
 
 @dataclass(frozen=True, slots=True)
 class Laid:
-    """A lane's rows laid out as they were said, and what is known of every place whatever is asked."""
+    """A lane's rows in chronological order, with the attributes that do not depend on the query."""
 
     layout: Layout
     properties: Properties
@@ -87,11 +87,11 @@ class Laid:
 
 @dataclass(slots=True)
 class LaneIndex:
-    """A lane's documents of one home as parallel arrays, with their lexical and vector scores.
+    """A lane's documents of one store as parallel arrays, with their lexical and vector scores.
 
-    ``history`` says that documents which are no longer current are in it too, for ``as_of`` and ended items.
-    ``items``, ``speakers``, ``subjects``, ``kinds``, ``part_names`` number the items, the names of who said messages,
-    of what other items are about, the kinds, and what parts are called.
+    ``history`` means that documents which are no longer current are included, for ``as_of`` and ended items. ``items``,
+    ``speakers``, ``subjects``, ``kinds`` and ``part_names`` number the items, the speakers of messages, the subjects of
+    other items, the kinds, and the names of parts.
     """
 
     lane_id: int
@@ -354,7 +354,8 @@ def _numbers(column: "array[int]") -> Rows:
 
 @dataclass(slots=True)
 class ScopeIndexes:
-    """The lanes' indexes of one process, one a home, least recently used out first. Thread-safe under ``lock``."""
+    """The lanes' indexes of one process, one per store, evicted least recently used first. Thread-safe under ``lock``.
+    """
 
     limit: int = CACHE_BYTES
     lock: threading.RLock = field(default_factory=threading.RLock)

@@ -1,4 +1,4 @@
-"""Search: what a question asks, what each lane says to it, the formula over both, and the evidence that comes of it."""
+"""Search: parses a query, scores each lane of the scope, ranks all places, and builds the evidence."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -60,9 +60,9 @@ SPARE_MESSAGES: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A checked search. ``store``: it looks through memory or through resources; None: where its kinds are.
+    """A validated search. ``store``: memory or resources only; None: whichever holds its kinds.
 
-    Days in its words are those of ``zone``.
+    Days in its text are in the time zone ``zone``.
     """
 
     text: str
@@ -77,7 +77,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class _Lane:
-    """One lane while a query runs: its index, laid out, and which places may be shown."""
+    """One lane during a query: its index, its layout, and a mask of the eligible places."""
 
     lane: Lane
     index: LaneIndex
@@ -87,7 +87,7 @@ class _Lane:
 
 @dataclass(frozen=True, slots=True)
 class Formulas:
-    """The formulas by whether there are vectors to reckon with: of memory, and of the sections of documents."""
+    """The ranking formulas, without and with vectors, of memory and of document sections."""
 
     words: Formula = A12
     dense: Formula = B12
@@ -103,7 +103,7 @@ class Formulas:
 
 @dataclass(slots=True)
 class Searcher:
-    """Answers queries over the lanes a scope sees. Thread-safe; it never writes."""
+    """Answers queries over the lanes that a scope sees. Thread-safe; it never writes."""
 
     database: Database
     embedders: Embedders

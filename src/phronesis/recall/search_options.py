@@ -1,4 +1,4 @@
-"""Reading a question: its terms, the times it names, and whose words are asked for."""
+"""Search options and parsed questions: alternative wordings, terms, times, and the requested speaker."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -21,7 +21,7 @@ from phronesis.models.embedders import Embedders
 from phronesis.recall.entity_signals import names_in
 from phronesis.recall.scoring.signals import Question, Stretch, Wording, asks_when
 
-# How a question is searched: other wordings of it, names, a window of time, and which ways to look.
+# Search options: alternative wordings, names, a time window, and the channels to use.
 
 Vector = npt.NDArray[np.float32]
 
@@ -33,9 +33,9 @@ _DAY: Final = 1
 
 @dataclass(slots=True)
 class Encodings:
-    """What became of the questions of one call, by encoder and text.
+    """The query vectors of one call, by encoder and text.
 
-    Two stores are searched, and one question is encoded, or not to be had: whoever asks in this call is told the same.
+    A call may search two stores: each question is encoded once, and a failure is reported the same to both.
     """
 
     made: dict[tuple[str, str], tuple[Vector | None, tuple[Degraded, ...]]] = field(default_factory=dict)
@@ -43,10 +43,10 @@ class Encodings:
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How a question is searched. The default is an ordinary search.
+    """Search options. The default is an ordinary search.
 
-    ``wordings`` are searched by their words alone, each counting by its weight. ``names`` are looked up beside those
-    that stand in the question. ``signals`` adds to ``why`` what relevance is made of (``recall.deduplication``).
+    ``wordings`` are matched by their words alone, each with its weight. ``names`` are looked up in addition to those in
+    the question. ``signals`` adds the inputs of relevance to ``why`` (``recall.deduplication``).
     """
 
     wordings: Sequence[SubQuery] = ()

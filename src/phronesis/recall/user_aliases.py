@@ -1,4 +1,4 @@
-"""Who is the user, of those that memories speak of, and who is near to them: under which names, and which items."""
+"""The user's names and aliases, and which items are about the user or about people close to the user."""
 
 import dataclasses
 from collections.abc import Iterable, Sequence

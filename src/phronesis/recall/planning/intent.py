@@ -1,9 +1,9 @@
-"""What a message is after, and whether a document is needed to answer it: by what its sentences show.
+"""Intent of a message, and whether a document is needed to answer it, decided by rules on the cues of its sentences.
 
-The rules say what a careful person would: a question about a document, a tool, an instrument, a product, a procedure
-or an error needs one, and so does counsel on technical means, and a command that works on a file. What the user said
-or did, private matters, notes, reminders and small talk need none. A sentence in which both meet needs a document
-only where it is consulted ("in the manual", 手册里). A question that speaks of nobody is taken for one about the world.
+A document is needed for a question about a document, tool, instrument, product, procedure or error, for technical
+advice, and for a command that works on a file. It is not needed for what the user said or did, private matters, notes,
+reminders and small talk. A sentence with cues of both kinds needs one only if the document is to be consulted ("in the
+manual", 手册里). A question that mentions no person is taken to be about the world.
 """
 
 import re
@@ -17,7 +17,7 @@ from phronesis.core.retrieval_plan import Intent
 from phronesis.core.text import UNSPACED
 from phronesis.recall.planning.tables import shows, without
 
-# A message as the planner reads it: its sentences and clauses, and what each of them shows.
+# Parsing a message into sentences and clauses with their cues.
 
 MAX_READ: Final = 4_000
 """Characters of a message that are read, half of them its beginning and half its end."""
@@ -66,7 +66,7 @@ _LATIN: Final = re.compile(rf"[^\W\d_{UNSPACED}]+")
 
 @dataclass(frozen=True)
 class Sentence:
-    """One sentence; what it shows is looked up when it is asked for, once."""
+    """One sentence; its cues are computed on first use."""
 
     text: str
     _shown: dict[str, bool] = field(default_factory=dict, compare=False, repr=False)
@@ -123,7 +123,7 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Message:
-    """What was read of a message, without its code."""
+    """A parsed message, without its code blocks."""
 
     text: str
     sentences: Sequence[Sentence]
@@ -180,7 +180,7 @@ def language_of(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What a sentence is after, whether a document is needed for it, and why."""
+    """The intent of a sentence, whether it needs a document, and why."""
 
     sentence: Sentence
     intent: Intent
@@ -195,7 +195,7 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """The same of a whole message, with its sentences."""
+    """The intent of a whole message, with its sentences."""
 
     intent: Intent
     needs: bool

@@ -1,8 +1,8 @@
-"""A plan by a model: what it says is checked field by field, and what is not so is left to the rules.
+"""The query planner: plans by rules, and plans by a model whose fields are validated against the rules' plan.
 
-The rules plan first, and theirs is the plan that the model's answer changes: a field that does not hold is dropped
-with a reason and the rules' one stays. The message is always the first query, whatever the model says. A time that
-the rules read stands: reckoning with a calendar is not what models are good at.
+The rules plan first, and the model's answer changes their plan: an invalid field is dropped with a reason and the
+rules' value stays. The message is always the first query. A time found by the rules is kept, because models are
+unreliable at calendar arithmetic.
 """
 
 import logging
@@ -90,7 +90,7 @@ class ProposedPlan(pydantic.BaseModel):
 
 
 class PlanAsker(Protocol):
-    """Who can be asked for a plan (``models.asker.Asker``)."""
+    """A client that can be asked for a plan (``models.structured_client.Asker``)."""
 
     @property
     def name(self) -> str:
@@ -104,7 +104,7 @@ class PlanAsker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a model is shown: all of it is data."""
+    """The input shown to a model; all of it is data."""
 
     message: str
     now: datetime
@@ -219,7 +219,7 @@ def _entities(given: Sequence[str], rules: RetrievalPlan, message: str, dropped:
     return tuple(dict.fromkeys([*rules.entities, *held]))[:16]
 
 
-# The planner: from a message to a retrieval plan, by rules, or by a model with the rules in its stead (SB-06).
+# The planner: builds a retrieval plan by rules, or by a model with the rules as its fallback (SB-06).
 
 SHARE: Final = 0.4
 """The part of the evidence that is memory where resources are asked too (source: the plan of SmartBrain, 7.4)."""
@@ -253,7 +253,7 @@ class PlanRequest:
 
 @dataclass(frozen=True, slots=True)
 class Planner:
-    """Makes plans. ``asker`` is the model of the role ``plan``; None: rules. Thread-safe; it never writes."""
+    """Makes plans. ``asker`` is the model of the role ``plan``; None: rules only. Thread-safe; it never writes."""
 
     clock: Callable[[], datetime]
     asker: PlanAsker | None = None

@@ -1,11 +1,10 @@
 """The time that a question asks about, as one window of whole UTC days, in English and Chinese.
 
-The words are those of ``core.calendar``; here stands what becomes of several of them. "From A to B" and "between A
-and B" go from the beginning of A to the end of B, "since A" to the end of today, "after A" from the day behind it.
-Two times that are compared, and any others, are put together from the first day to the last. What comes again (a
-weekday, a month without a year) is the last one in a question about what was, the next one in a question about what
-is to come; of the two ends of a range, the one that says less is read against the other. "Before June" has no
-beginning, and is no window.
+The words are those of ``core.calendar``; this module combines several of them. "From A to B" and "between A and B" run
+from the beginning of A to the end of B, "since A" to the end of today, "after A" from the following day. Any other
+times, compared or not, are joined from the first day to the last. A recurring time (a weekday, a month without a year)
+is the last one in a question about the past, the next one in a question about the future; the less specific end of a
+range is resolved against the other. "Before June" has no beginning and gives no window.
 """
 
 import re
@@ -56,7 +55,7 @@ _OPENS: Final = re.compile(r"(?:^|[.!?。！？:：;；\n,，—–-])\s{0,3}[\"
 
 @dataclass(frozen=True, slots=True)
 class _Time:
-    """A time at [start, end); ``floats``: which one is meant depends on what the question leans to."""
+    """A time at [start, end); ``floats``: its date depends on whether the question refers to the past or the future."""
 
     start: int
     end: int
@@ -173,7 +172,7 @@ def _beside(text: str, one: _Time, today: date, lean: int) -> _Time | None:
     return one
 
 
-# The time that a message asks about: of which of its words the times count, and which way they lean.
+# Which time expressions of a message count, and whether they refer to the past or the future.
 
 
 def window_of(decided: Decided, now: datetime) -> TimeWindow | None:

@@ -1,8 +1,8 @@
-"""The wordings that are searched, and which of them each retriever is asked.
+"""The queries that are searched, and which of them each retriever gets.
 
-The message comes first, whole, with weight 1: on its own it finds most. Beside it stand the parts of a message that
-asks several things, what a follow-up ("does it …?") is about, the names it speaks of, and what the agent is at. No
-synonyms and no translations: none earned its keep (docs/decisions/06-retrieval-plan.md).
+The message comes first, whole, with weight 1: alone it finds most. Added to it are the parts of a message that asks
+several things, the referent of a follow-up ("does it …?"), the names mentioned, and the agent's task. No synonyms and
+no translations: they did not improve results (docs/decisions/06-retrieval-plan.md).
 """
 
 import re
@@ -21,7 +21,7 @@ from phronesis.store.database import Database, Unit
 from phronesis.store.lanes import Lane
 from phronesis.store.relations import find_entities
 
-# The names, files and addresses that a message speaks of, and which of its words are names in the scope.
+# Names, files and addresses that a message mentions, and which of its words are names in the scope.
 
 MAX_NAMED: Final = 16
 """Entities of one plan by rules: a message that names more is a list."""
@@ -35,7 +35,7 @@ KnownNames = Callable[[str, Scope, Collection[str]], Collection[str]]
 
 @dataclass(frozen=True, slots=True)
 class StoredNames:
-    """The names that the lanes of a scope know. It never writes."""
+    """Looks up names that are known in a scope's lanes. It never writes."""
 
     database: Database
 

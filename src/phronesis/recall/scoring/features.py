@@ -1,7 +1,7 @@
-"""The features: small functions of a lane's signals that give one number for each candidate place.
+"""Features: pure functions from a lane's signals to one number for each candidate place.
 
-The formula and its features come from a search over LoCoMo's dev conversations and chats with long assistant turns;
-``docs/decisions/05-ranking.md`` tells what each is for and ``docs/benchmarks.md`` what each brings.
+Formula and features were found by a search over LoCoMo's dev conversations and chats with long assistant turns;
+``docs/decisions/05-ranking.md`` gives the purpose of each, ``docs/benchmarks.md`` its effect.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,7 +1,7 @@
-"""A lane's documents in the order in which they were said, and the stretches of talk around each of them.
+"""A lane's documents in chronological order, and the windows of conversation around each of them.
 
-A *place* is a document's number in that order: the messages of a session stand side by side, what was not said in a
-session stands alone. Everything that scores a document by what stands around it works on places.
+A *place* is a document's position in that order: messages of a session are adjacent; an item outside a session stands
+alone. All context-dependent scores are indexed by place.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-# Arrays of one lane and how they are standardised over all lanes of a query.
+# Arrays of one lane, and their standardisation over all lanes of a query.
 
 Floats = npt.NDArray[np.float32]
 Rows = npt.NDArray[np.int64]
@@ -94,7 +94,7 @@ ALONE: Final = -1
 
 @dataclass(frozen=True, slots=True)
 class Lengths:
-    """How many terms something of each place has, and all of them together."""
+    """The term count of each place's unit (text, window or pair), and their total."""
 
     each: Floats
     total: float
@@ -107,10 +107,10 @@ def lengths_of(each: Floats) -> Lengths:
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """Each place's window: from a place, up to and without another; and its length in terms.
+    """Each place's window, as the half-open range of its places, and its length in terms.
 
-    ``near`` has a line for each step from ``WINDOW_REACH`` places before to as many after, with a byte of ones for each
-    place whose window reaches there, or of zeros.
+    ``near`` has a row for each offset from ``WINDOW_REACH`` places before to as many after: a byte of 1 for each place
+    whose window reaches that far, else 0.
     """
 
     start: Rows
@@ -121,7 +121,7 @@ class Windows:
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Each place's pair: whether it is joined with the place before, as bytes of ones or zeros, and its length."""
+    """Each place's pair: whether it is joined with the previous place (bytes, 1 if so), and its length."""
 
     joined: Bytes
     lengths: Lengths
@@ -131,9 +131,9 @@ class Pairs:
 class Layout:
     """The live documents of one lane by place.
 
-    ``rows`` are the row numbers by place, ``place_of`` the other way round (-1: not live). ``first`` and ``last`` are
-    the bounds of the place's session, both within it, ``begins`` where each session begins. ``apart`` says that no two
-    places share one: nothing stands around a text, and its window and pair are the text itself.
+    ``rows`` are the row numbers by place, ``place_of`` the inverse (-1: not live). ``first`` and ``last`` are the
+    bounds of the place's session, both inclusive; ``begins`` holds the first place of each session. ``apart``: every
+    place is a session of its own, so its window and pair are its text alone.
     """
 
     rows: Rows

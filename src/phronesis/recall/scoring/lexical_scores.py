@@ -1,4 +1,4 @@
-"""What the words of a question say of every place's own text: BM25 and coverage."""
+"""Lexical scores of a question for every place: BM25 and coverage of its text, and BM25 of windows and pairs."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ MOST: Final = 255
 
 @dataclass(slots=True)
 class Posting:
-    """Where one term stands in a lane of ``size`` places: its places and, parallel, how often."""
+    """The postings of one term in a lane of ``size`` places: places and, parallel, frequencies."""
 
     places: Rows
     counts: Floats
@@ -72,10 +72,10 @@ class Posting:
 
 @dataclass(frozen=True, slots=True)
 class Frequencies:
-    """Where each distinct term of a question stands in one lane, and how often.
+    """The postings of a question's distinct terms in one lane.
 
-    ``asked`` counts how often the question says each term. ``known`` is the share of the question's idf mass that is of
-    these terms: the rest is of words that nobody in the scope wrote.
+    ``asked`` counts how often the question contains each term. ``known`` is the share of the question's idf mass that
+    these terms carry; the rest belongs to words that do not occur in the scope.
     """
 
     postings: Sequence[Posting]
@@ -164,7 +164,7 @@ def mean_length(lengths: Sequence[Lengths]) -> float:
     return sum(one.total for one in lengths) / count if count else 0.0
 
 
-# What the words of a question say of the talk around every place: BM25 of windows and of pairs.
+# Lexical scores of the surrounding conversation: BM25 of windows and of pairs.
 
 RARE: Final = 300
 RARE_FROM: Final = 30_000
@@ -178,9 +178,9 @@ _Laid = Sequence[tuple[Layout, Frequencies]]
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """Which stretches hold one term: ``counts`` of it, at ``places`` (which may repeat) or, None, at every place.
+    """The windows that contain one term: ``counts`` at ``places`` (may repeat) or, if None, at every place.
 
-    ``stretches`` is how many hold it at all.
+    ``stretches`` is the number of windows that contain it.
     """
 
     places: Rows | None

@@ -1,16 +1,16 @@
-"""What lifts a result whatever the question: how recent it is, how important, how settled a trait (NM-11).
+"""Query-independent bonuses of a result: recency, importance and a trait's stage (NM-11); and packed text properties.
 
 The requirement's formula is ``base · (1 + recency + importance + trait)``. A base is a sum of standard deviations and
-may lie below 0, where a greater factor would lower it. So the bonuses count on its size:
+may be below 0, where a greater factor would lower it. So the bonuses multiply its size:
 
-    final = base + |base| · (recency + importance + trait)
+final = base + |base| · (recency + importance + trait)
 
-which is the requirement's wherever the base is above 0, and ``base · (1 - …)`` below. A bonus never lowers a score; and
-of two results with the same bonuses the one of the better base stays before the other, since they are below 1 together.
+This equals the requirement's formula wherever the base is above 0, and ``base · (1 - …)`` below. A bonus never lowers a
+score, and since the bonuses sum to less than 1, two results with equal bonuses keep the order of their bases.
 
-What was said word for word gets none for being recent: a question meets a talk of any time, and its date features know
-when it asks for a time (docs/decisions/05-ranking.md has figures). What is no memory of conversations (claims,
-documents, experience) gets none at all.
+Verbatim messages get no recency bonus: questions refer to conversations of any time, and the date features cover
+questions that ask for a time (docs/decisions/05-ranking.md has figures). Claims, documents and experience get no bonus
+at all.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ import numpy as np
 from phronesis.errors import InputError
 from phronesis.recall.scoring.lane_arrays import Floats, Mask, Rows
 
-# What ranking needs to know of a text beside its words, packed: a search reads no texts.
+# Packed properties of a text that ranking needs besides its words, so that a search reads no texts.
 
 FROM_USER: Final = 1
 FROM_ASSISTANT: Final = 2
@@ -56,10 +56,10 @@ _DATES: Final = Struct("<II")
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """A text's properties: flags, the day it speaks from, and the first and last day of each time it names.
+    """A text's properties: flags, the day it was said, and the first and last day of each time it names.
 
-    Days are proleptic Gregorian ordinals (``date.toordinal``). ``importance`` (1 to 10) and ``stage`` are its item's,
-    as far as they bring a bonus (``bonuses``).
+    Days are proleptic Gregorian ordinals (``date.toordinal``). ``importance`` (1 to 10) and ``stage`` are those of its
+    item, where they add a bonus.
     """
 
     flags: int = 0
@@ -76,7 +76,7 @@ class Marks:
 
 @dataclass(frozen=True, slots=True)
 class MarksOfRows:
-    """Marks of many texts, a row each. ``dates`` are (row, first day, last day), by row."""
+    """Marks of many texts, one row each. ``dates`` are (row, first day, last day), sorted by row."""
 
     flags: Sequence[int]
     days: Sequence[int]

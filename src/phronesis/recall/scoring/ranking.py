@@ -1,4 +1,4 @@
-"""The best places of a scope: candidates by a coarse score, then the formula on these alone, then the bonuses."""
+"""Ranking the places of a scope: candidates by a coarse score, then the formula on the candidates, then bonuses."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -53,9 +53,9 @@ recall@1 .508, .507, .505 and .502."""
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """The candidates of one lane with their scores, and the share in them of each feature and each bonus.
+    """The candidates of one lane: scores, and the share of each feature and bonus in them.
 
-    ``base`` is what the formula gives, features times weights; ``scores`` are with the bonuses.
+    ``base`` is the sum of features times weights; ``scores`` include the bonuses.
     """
 
     places: Rows

@@ -1,4 +1,4 @@
-"""What is known of every place of a lane for one question: the scores that features are made of."""
+"""Signals: the scores of every place of a lane for one question, from which features are computed."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ from phronesis.recall.scoring.lexical_scores import (
 )
 from phronesis.recall.scoring.packed_features import NO_DAY
 
-# How well a day fits the time that a question names, from 0 to 1.
+# Fit of a day to the time that a question names, from 0 to 1.
 
 DAYS_BEFORE: Final = 3
 DAYS_AFTER: Final = 7
@@ -37,7 +37,7 @@ _LONGEST_MONTH: Final = 93
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """The first and last day of a time, as ordinals, both within it."""
+    """A time as its first and last day, ordinals, both inclusive."""
 
     first: int
     last: int
@@ -83,7 +83,7 @@ def _fit(time: Stretch, days: Rows) -> Floats:
     return np.select([near, soon, same_month], [np.float32(1), np.float32(0.6), np.float32(0.2)], np.float32(0))
 
 
-# Other wordings of a question: parts of it, other words for it, names. They are met by the words of each text alone.
+# Query expansion: alternative wordings of a question, matched against each text's words only.
 
 WORDS: Final = 0.67
 COVERAGE: Final = 2.014
@@ -92,7 +92,7 @@ COVERAGE: Final = 2.014
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """Hashed terms, and how much they count, over 0 and at most 1."""
+    """Hashed terms and their weight, in (0, 1]."""
 
     terms: Sequence[int]
     weight: float
@@ -100,10 +100,10 @@ class Wording:
 
 @dataclass(frozen=True, slots=True)
 class Further:
-    """One lane's scores by place for the wording that each place meets best.
+    """One lane's scores by place, each for its best-matching wording.
 
-    ``z`` is that wording's BM25 in standard deviations, ``covered`` the share of its idf mass that the text holds,
-    words that nobody wrote counted as missing; both times the wording's weight, 0 where a text holds nothing of any.
+    ``z`` is that wording's BM25 in standard deviations; ``covered`` is the share of its idf mass in the text, unknown
+    words counted as missing. Both are multiplied by the wording's weight, and 0 where a text matches no wording.
     """
 
     z: Floats
@@ -167,7 +167,7 @@ def _scored(wording: Wording, parts: Mapping[int, _Part], idf: Mapping[int, floa
     return words, np.minimum(covered, np.float32(1.0), out=covered)
 
 
-# What a question asks for beside its words: a time, and whose words are meant, in English and Chinese.
+# Intent of a question beyond its words: a time and a speaker, in English and Chinese.
 
 MAX_SCANNED: Final = 2_000
 """Characters of a question that are looked at: what is asked stands in a sentence, not in the page pasted after it."""
@@ -225,11 +225,11 @@ holds every word of the question would stand behind others that hold none.
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked: hashed terms (speakers' names cut out), times named, and whether it asks for a time.
+    """A parsed question: hashed terms (speakers' names removed), the times it names, and whether it asks for a time.
 
-    ``asked_on`` is the day (ordinal) from which it looks back. ``further`` are other wordings of what is asked;
-    ``window`` is a time that the answer is to be of: what is within it is lifted whatever it says. ``others`` counts
-    the terms beside ``times``.
+    ``asked_on`` is the day (ordinal) from which it looks back. ``further`` are alternative wordings; ``window`` is the
+    time of the wanted answer: what lies within it is boosted whatever it says. ``others`` counts the terms outside
+    ``times``.
     """
 
     terms: Sequence[int]
@@ -243,9 +243,9 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Properties:
-    """What is known of every place whatever is asked: flags, day, importance and stage (``marks``), and dates it names.
+    """Query-independent properties of every place: flags, day, importance, stage (``marks``), and the dates it names.
 
-    ``dated`` are the places of those dates, ``begins`` and ``ends`` their first and last days.
+    ``dated`` are the places of those dates; ``begins`` and ``ends`` their first and last days.
     """
 
     flags: Rows

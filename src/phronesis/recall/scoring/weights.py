@@ -1,4 +1,5 @@
-"""The weights, with where they come from: data, made anew from labelled conversations by ``phronesis bench refit``."""
+"""Ranking weights and score scales, with diversity, abstention and their sources; refit with ``phronesis bench refit``.
+"""
 
 import heapq
 from collections.abc import Hashable, Mapping, Sequence
@@ -10,7 +11,7 @@ from phronesis.core.results import Evidence
 from phronesis.errors import InputError
 from phronesis.recall.scoring.features import FEATURES
 
-# Results that bring something of their own: one stretch of talk does not fill the list where others say as much.
+# Diversity: a penalty for several results of one session or document.
 
 CROWDING: Final = 0.05
 """Standard deviations that a result loses for each better one of its session or document, without an encoder.
@@ -47,7 +48,7 @@ def diversified(
     return out
 
 
-# From a formula's sum to a score from 0 to 1: how likely memory holds an answer where the best result has that sum.
+# Scaling a formula's sum to a score from 0 to 1: the probability that memory holds an answer.
 
 THRESHOLD: Final = 0.1
 """The score below which a result supports no answer. `abstention` decides; scores are brought to its side of this."""
@@ -57,7 +58,7 @@ DIGITS: Final = 6
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The two constants of a formula's scale."""
+    """The two constants of a formula's logistic scale."""
 
     slope: float
     offset: float
@@ -221,7 +222,7 @@ question finds what is written in another language, where no word speaks for it.
 deviations above the mean as 3.4 does in B12; one of 108 answers to the dev questions scores less."""
 
 
-# Whether what was found supports an answer at all.
+# Abstention: whether the results support an answer.
 
 OUTLIER: Final = 3.0
 """Standard deviations above the scope's mean from which a cosine alone counts as support."""
@@ -236,7 +237,7 @@ FEW: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """What speaks for one result: score without bonuses, the share of the question it holds, its features' shares."""
+    """The support of one result: its score without bonuses, its coverage of the question, and its feature shares."""
 
     score: float
     coverage: float
