@@ -58,7 +58,7 @@ class AsyncKeyRing:
         self._ring = ring
 
     async def create(self, role: Role | str, *, label: str, actor: str = "agent") -> tuple[str, ApiKey]:
-        """Make a key; gives its token, which cannot be had again, and the key as it is listed."""
+        """Create a key; return its token, which cannot be read again, and the key as listed."""
         return await asyncio.to_thread(self._ring.create, role, label=label, actor=actor)
 
     async def list(self) -> list[ApiKey]:
@@ -66,19 +66,19 @@ class AsyncKeyRing:
         return await asyncio.to_thread(self._ring.list)
 
     async def revoke(self, key_id: str) -> ApiKey:
-        """End a key; NotFound when the tenant has none of that id."""
+        """Revoke a key; NotFound if the tenant has no key of that id."""
         return await asyncio.to_thread(self._ring.revoke, key_id)
 
     async def find(self, token: str) -> ApiKey | None:
-        """Return the key of a token; None when it lets nobody in."""
+        """Return the key of a token; None if it grants no access."""
         return await asyncio.to_thread(self._ring.find, token)
 
     async def any_active(self) -> bool:
-        """Return whether the tenant has a key that lets somebody in."""
+        """Return whether the tenant has an active key."""
         return await asyncio.to_thread(self._ring.any_active)
 
     async def any_made(self) -> bool:
-        """Return whether the tenant ever had a key, revoked or not: then nobody comes in without one."""
+        """Return whether the tenant ever had a key, revoked or not: if so, every request needs one."""
         return await asyncio.to_thread(self._ring.any_made)
 
 
@@ -111,7 +111,7 @@ class AsyncMemory:
 
     @property
     def keys(self) -> AsyncKeyRing:
-        """The API keys with which callers of a server reach this tenant."""
+        """The API keys that authenticate a server's callers for this tenant."""
         return AsyncKeyRing(self.memory.keys)
 
     def for_tenant(self, name: str) -> "AsyncMemory":

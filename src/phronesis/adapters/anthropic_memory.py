@@ -70,8 +70,7 @@ def replaced(path: str, text: str, old: str, new: str) -> tuple[str, int]:
 
 
 def placed(text: str, line: int, words: str) -> str:
-    """Return the text with ``words`` inserted after a line, 0 for its beginning; the last line ends with a line feed.
-    """
+    """Return the text with ``words`` inserted after a line, 0 for its beginning; the last line ends with LF."""
     lines = text.split("\n")
     if lines[-1] == "":
         lines.pop()

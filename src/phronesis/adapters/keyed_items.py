@@ -28,8 +28,7 @@ _UNNAMED: Final[Mapping[str, Any]] = {"external_id": None}
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """How an adapter names its items: ``prefix`` precedes each ``external_id``, ``member`` is the metadata key of the name.
-    """
+    """How an adapter names its items: ``prefix`` of each ``external_id``; ``member``, the metadata key of the name."""
 
     subject: str
     prefix: str

@@ -94,8 +94,7 @@ class PhronesisStore(base.BaseStore):
         return [] if item is None else self.memory.history(item.id)
 
     def _document(self, op: Any) -> tuple[str, dict[str, Any]] | None:
-        """Return the text and metadata of a put, None for a deletion; a wrong value raises before anything is stored.
-        """
+        """Return the text and metadata of a put, None for a deletion; a wrong value raises before any write."""
         if op.ttl is not None:
             raise NotImplementedError(
                 "Phronesis keeps no time to live: leave ttl out; `forget` ends memories by policy"

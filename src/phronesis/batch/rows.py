@@ -30,11 +30,12 @@ MAX_ERRORS: Final = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told(Record):
-    """The result of one row: what was done for each part, None if the row lacks it, or the error ``{code, field, message}``.
+    """The result of one row: for each part what was done (None: the row lacks it), or the error.
 
-    ``supports`` and ``contras`` count the claims for and against which the run counts, ``added`` and ``updated`` the
-    items that the learn created or rewrote, ``dropped`` the proposals that it rejected. A dry run evaluates no claims:
-    ``added`` and ``dropped`` count the rules' proposals, and ``added`` excludes those that the bank holds already.
+    The error is ``{code, field, message}``. ``supports`` and ``contras`` count the claims for and against which the run
+    counts, ``added`` and ``updated`` the items that the learn created or rewrote, ``dropped`` the proposals that it
+    rejected. A dry run evaluates no claims: ``added`` and ``dropped`` count the rules' proposals, and ``added``
+    excludes those that the bank holds already.
     """
 
     line: int

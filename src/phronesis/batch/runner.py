@@ -234,7 +234,7 @@ class Batch:
         if held is None:
             entry = self._write(job, handlers.RUN, None, run)
             job.item_id = item_id(entry.id, handlers.RUN, job.row.run_id)
-            if job.told[handlers.RUN] == "known":  # another process recorded it since the check, or this one before it was killed
+            if job.told[handlers.RUN] == "known":  # recorded since the check, by another process or a killed run
                 held = self._find(job.row.run_id)
                 if held is None and not self.memory.stages.runs.waits(self.memory.tenant, entry):
                     raise taken_back(job.row.run_id)
@@ -270,7 +270,7 @@ class Batch:
                 self.on_bytes(one.row.end)
         if waiting:
             stages = self.memory.stages
-            with suppress(ModelError):  # the encoder is unavailable: the next window, a flush or a worker makes the vectors
+            with suppress(ModelError):  # encoder unavailable: the next window, a flush or a worker makes the vectors
                 stages.vectorizer.run(self.memory.tenant)
             self.on_bytes(done)
 

@@ -1,5 +1,4 @@
-"""Policy sections of conversation memory: privacy, forgetting, extraction gates, conflicts, core memory and summaries.
-"""
+"""Policy sections of conversation memory: privacy, forgetting, extraction, conflicts, core memory, summaries."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -23,8 +23,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class AnswerSchema:
-    """The schema of an answer: a name that a server may show, and a JSON schema of an object with every size bounded.
-    """
+    """The schema of an answer: a name that a server may show, and a JSON schema of an object, every size bounded."""
 
     name: str
     schema: Mapping[str, Any]

@@ -1,5 +1,4 @@
-"""Point-in-time reads (items, edges and evidence), lanes of a scope, change names for history, and external-id lookup.
-"""
+"""Point-in-time reads of items, edges and evidence; lanes of a scope; names of changes; external-id lookup."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -354,8 +354,7 @@ def _numbers(column: "array[int]") -> Rows:
 
 @dataclass(slots=True)
 class ScopeIndexes:
-    """The lanes' indexes of one process, one per store, evicted least recently used first. Thread-safe under ``lock``.
-    """
+    """The lanes' indexes of one process, one per store, with LRU eviction. Thread-safe under ``lock``."""
 
     limit: int = CACHE_BYTES
     lock: threading.RLock = field(default_factory=threading.RLock)

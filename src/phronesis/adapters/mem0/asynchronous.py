@@ -23,8 +23,7 @@ def _verb(
 
 
 class AsyncMemory:
-    """The verbs of ``Memory`` as coroutines. The constructor opens the store and blocks; ``close`` is not a coroutine.
-    """
+    """The verbs of ``Memory`` as coroutines. The constructor opens the store and blocks, as does ``close``."""
 
     def __init__(self, config: dict[str, Any] | None = None, *, memory: phronesis.memory.Memory | None = None) -> None:
         self.memory = Memory(config, memory=memory)

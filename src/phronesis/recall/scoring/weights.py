@@ -1,5 +1,4 @@
-"""Ranking weights and score scales, with diversity, abstention and their sources; refit with ``phronesis bench refit``.
-"""
+"""Ranking weights and score scales, diversity and abstention; refit the weights with ``phronesis bench refit``."""
 
 import heapq
 from collections.abc import Hashable, Mapping, Sequence
