@@ -53,18 +53,18 @@ class Memory(
         """Open a store; create it if it does not exist.
 
         Args:
-        - url: ``sqlite:///path`` or ``postgresql://…``; default ``PHRONESIS_URL``, else SQLite in the user's data
-          folder.
-        - policy: the path of a ``brain.yml``, or its fields as a mapping: embedder, token_counter, budgets, gateways,
-          roles, limits, prices (docs/models.md); default: the file that ``PHRONESIS_POLICY`` names, else none.
-        - tenant: the tenant's name, default "default"; tenants never see each other's data.
-        - clock: a function that returns the time, for tests and simulations.
-        - embedder: an object of the ``Embedder`` port, instead of the policy's.
+            url: ``sqlite:///path`` or ``postgresql://…``; default ``PHRONESIS_URL``, else SQLite in the user's data
+                folder.
+            policy: the path of a ``brain.yml``, or its fields as a mapping: embedder, token_counter, budgets, gateways,
+                roles, limits, prices (docs/models.md); default: the file that ``PHRONESIS_POLICY`` names, else none.
+            tenant: the tenant's name, default "default"; tenants never see each other's data.
+            clock: a function that returns the time, for tests and simulations.
+            embedder: an object of the ``Embedder`` port, instead of the policy's.
 
         Raises:
-        - InputError: a field is wrong.
-        - MissingExtra: a package is not installed.
-        - StorageError: the database cannot be used; the message names the remedy.
+            InputError: a field is wrong.
+            MissingExtra: a package is not installed.
+            StorageError: the database cannot be used; the message names the remedy.
         """
         from phronesis.wiring import open_memory  # noqa: PLC0415 - the one upward import: the composition root
 
