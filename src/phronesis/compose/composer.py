@@ -105,7 +105,7 @@ class Layout:
         return "\n\n".join([*parts, f"{TITLES['user_message']}\n{self.user_message}"])
 
     def messages(self, pieces: Sequence[Piece]) -> list[dict[str, str]]:
-        """Return at most one system message, the turns as user and assistant, at most one data message, and the message."""
+        """Return the messages: at most one system message, the turns, at most one data message, the user's message."""
         stable, changing = self.stable(pieces), "\n\n".join(self._changing(pieces))
         return [
             *([{"role": "system", "content": stable}] if stable else ()),

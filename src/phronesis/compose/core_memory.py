@@ -35,7 +35,9 @@ MAX_PROCEDURES: Final = 3
 """Maximum number of procedures shown first (this project's choice)."""
 
 NEAR: Final = 0.5
-"""Minimum score of a procedure, as a share of the best one's (this project's choice); it excludes procedures that only share a word with a long message.
+"""Minimum score of a procedure, as a share of the best one's (this project's choice).
+
+It excludes procedures that only share a word with a long message.
 """
 
 
@@ -119,7 +121,7 @@ class CorePolicy:
     care: Sequence[str] = ()
 
     def cares(self, item: Item) -> bool:
-        """Whether the item may be shown although it is not about the user: the user stated it, under a key of ``care``."""
+        """Whether the item may be shown although it is about somebody else: the user stated it, under a key of ``care``."""
         return item.key in self.care and item.user_id is not None and item.trust >= Trust.USER
 
     def shows_disputes(self, wanted: Wanted) -> bool:

@@ -43,7 +43,7 @@ BESIDE: Final = 0.3
 """Minimum share of the best relevance for a result of another store, and of the best support among few results."""
 
 FEW_TERMS: Final = 3
-"""Number of content terms up to which a message must match the question by its own words, not by its neighbours'.
+"""Number of content terms up to which a message must match the question by its own words, not its neighbours'.
 
 No answering turn of LoCoMo's dev conversations has so few.
 """

@@ -60,7 +60,7 @@ class Ledger:
         return spare if slot in BORROWERS else min(spare, self.own(slot))
 
     def part(self, slot: str, *, beside: str) -> int:
-        """Return the slot's part of the spare tokens, split with another slot by their shares; at most its own share."""
+        """Return the slot's part of the spare tokens, split with another slot by their shares; at most its share."""
         both = self._shares[slot] + self._shares[beside]
         return min(self.own(slot), self.spare() * self._shares[slot] // both if both else 0)
 
@@ -200,9 +200,9 @@ class Selection:
         return block_piece(slot, index, block, room=room, cut=cut, first=first, count=self._count)
 
     def _turns(self, newest_first: Sequence[tuple[int, Block]], room: int, *, cut: bool = False) -> int:
-        """Take turns while they fit into ``room``, stop at the first that does not (a gap would mislead); return how many.
+        """Take turns while they fit into ``room``; return how many. It stops at the first that does not fit.
 
-        With ``cut`` the newest is shortened if needed.
+        A gap would mislead. With ``cut`` the newest is shortened if needed.
         """
         for taken, (index, turn) in enumerate(newest_first):
             piece = turn_piece(index, turn, room=room, cut=cut and not taken, count=self._count)

@@ -139,8 +139,7 @@ def _block(message: Mapping[str, Any], text: str, citations: Sequence[str], *, h
 LABEL: Final = "Earlier in this session"
 
 BATCH: Final = 16
-"""Number of a session's messages, of all roles, whose lines are shortened and dropped together (this project's choice).
-"""
+"""Number of a session's messages whose lines are shortened and dropped together (this project's choice)."""
 
 NOTED_KINDS: Final = ("decision", "task", "intention", "event", "fact", "episodic")
 """Kinds of derived items that a summary shows. Profile and preferences are in the core memory."""

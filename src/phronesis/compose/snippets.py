@@ -23,8 +23,7 @@ from phronesis.models.token_counter import MESSAGE_OVERHEAD
 Count = Callable[[str], int]
 
 MAX_CHARACTERS_PER_TOKEN: Final = 16
-"""Number of characters per token beyond which a text is cut before it is counted, to bound the cost. Prose has 1 to 6.
-"""
+"""Characters per token beyond which a text is cut before it is counted, to bound the cost. Prose has 1 to 6."""
 
 _SAMPLED_CHARACTERS_PER_TOKEN: Final = 4
 """Size of the sample, per token of the limit, that estimates a huge text's characters per token."""

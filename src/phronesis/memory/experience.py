@@ -72,16 +72,16 @@ class Asking(Inside):
     ) -> Answer:
         """Return what worked and what did not in a situation, towards a goal.
 
-        The answer lists events first, each with its source, then patterns and principles with their events; attempts to
-        make and to avoid; and counterevidence. A task's name alone (``situation="env_4"``) returns its events, the
-        latest lesson first.
+        The answer lists events first, each with its source, then patterns and principles with their events; attempts
+        to make and to avoid; and counterevidence. A task's name alone (``situation="env_4"``) returns its events,
+        the latest lesson first.
 
         ``constraints`` ("no internet", "不能用 sudo", ``{"must_not": ["simp"]}``) exclude attempts that violate them,
         which are listed with the reason; ``preferences`` re-rank. ``artifacts`` (names, ids such as
         ``file:src/app.py``, or ``{type, name}``), ``label``, ``source_type``, ``since`` and ``until`` filter the
         events. ``as_of`` asks what was known then, ``valid_at`` what held then; ``explain`` adds the parts of each
-        score. ``token_budget`` bounds the answer's JSON, counted by the policy's token counter: the ends of its lists
-        are cut, and ``left_out`` says by how many. Scores are from 0 to 1; ``min_score`` drops lower ones.
+        score. ``token_budget`` bounds the answer's JSON, counted by the policy's token counter: the ends of its
+        lists are cut, and ``left_out`` says by how many. Scores are from 0 to 1; ``min_score`` drops lower ones.
 
         InputError names a wrong field; a call without situation, goal or filter is one.
         """

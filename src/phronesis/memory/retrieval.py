@@ -45,11 +45,11 @@ class Planning(Inside):
     ) -> RetrievalPlan:
         """Return the query plan for a message: intent, queries, names, time, and whether resources are needed.
 
-        By rules, or by the model of the role ``plan``. With ``session_id``, "it" and 那个 refer to what that session said
-        last; the text under ``goal``, ``task`` and ``topic`` of ``agent_state`` becomes a query. "Yesterday" counts
-        from ``valid_at``, else ``as_of``, else the clock, in ``time_zone`` (an IANA name; default: the policy's).
-        ``limit`` is the total number of pieces of evidence; default: the policy's. ``RetrievalPlan.from_dict`` reads a
-        caller's own plan. Nothing is stored.
+        By rules, or by the model of the role ``plan``. With ``session_id``, "it" and 那个 refer to what that session
+        said last; the text under ``goal``, ``task`` and ``topic`` of ``agent_state`` becomes a query. "Yesterday"
+        counts from ``valid_at``, else ``as_of``, else the clock, in ``time_zone`` (an IANA name; default: the
+        policy's). ``limit`` is the total number of pieces of evidence; default: the policy's.
+        ``RetrievalPlan.from_dict`` reads a caller's own plan. Nothing is stored.
 
         InputError names a wrong field.
         """

@@ -11,10 +11,10 @@ from phronesis.recall.scoring.weights import on_scale
 from phronesis.recall.search import Query
 
 SHOWN_CHARACTERS: Final = 2_000
-"""Characters of a text that the reranker reads: about 500 tokens, what the common ones were trained on."""
+"""Characters of a text that the reranker reads: about 500 tokens, as common rerankers were trained on."""
 
 FUSION: Final = "fusion"
-"""Who orders when the reranker does not: the sum of the channels."""
+"""The fallback named in ``degraded``: the fused order."""
 
 
 class Search(Protocol):
@@ -59,7 +59,7 @@ class Reranking:
 
 
 def shown_text(evidence: Evidence) -> str:
-    """Return what was matched: a part with a text of its own, a chunk of a long text, or its beginning."""
+    """Return the matched text: a part with its own text, a chunk of a long text, or the beginning."""
     best = evidence.matched[0] if evidence.matched else None
     if best is not None and not of_content(best.part):
         return best.snippet
