@@ -104,7 +104,7 @@ class KeyedItems:
         return rows[asked.offset :][: asked.limit]
 
     def heads(self, low: str, high: str, *, until: str) -> set[str]:
-        """Return the distinct prefixes, up to the first ``until``, of the names in [``low``, ``high``)."""
+        """Return the parts before the first ``until`` of the names in [``low``, ``high``)."""
         found = self._named.heads(*self._span(low, high), until=until)
         heads = {one.removeprefix(f"{self.naming.prefix}:") for one in found}
         return heads | {self._name(row).partition(until)[0] for row in self.odd(low, high)}

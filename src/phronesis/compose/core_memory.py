@@ -121,7 +121,10 @@ class CorePolicy:
     care: Sequence[str] = ()
 
     def cares(self, item: Item) -> bool:
-        """Whether the item may be shown although it is about somebody else: the user stated it, under a key of ``care``."""
+        """Return whether the item may be shown although it is not about the user.
+
+        The user stated it, under a key of ``care``.
+        """
         return item.key in self.care and item.user_id is not None and item.trust >= Trust.USER
 
     def shows_disputes(self, wanted: Wanted) -> bool:

@@ -14,7 +14,7 @@ from phronesis.recall.scoring.weights import Formula
 # Claim index: search claims in the database, or in an external index.
 
 _COLLECTION: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]{1,47}[A-Za-z0-9]$"
-"""What Chroma takes as a name (3 to 512 of these characters), with room for what is put behind it."""
+"""Chroma's collection names (3 to 512 of these characters), with room for a suffix."""
 
 
 class ClaimIndex(Part):
@@ -93,7 +93,7 @@ class FusionPolicy(Part):
     )
 
     def rules(self) -> FusionRules:
-        """Return the rules."""
+        """Return the limits as fusion rules."""
         return FusionRules(self.per_document, self.per_domain, self.memory_share, self.floor)
 
 
@@ -135,7 +135,7 @@ class Ranking(Part):
 # The experience base: thresholds for principles, forgetting, and background maintenance.
 
 ForgettableKind = Literal["l1", "pattern", "principle"]
-"""A kind of item that is forgotten when nobody needs it."""
+"""A kind of experience item that is subject to forgetting."""
 
 
 class ForgetRules(Part):
@@ -226,7 +226,7 @@ UrlMode = Literal["off", "summary", "snapshot"]
 FileMode = Literal["off", "metadata", "copy"]
 
 ARTIFACT_TYPES: Final = ("memory_snapshot", "manual", "spec", "document", "code")
-"""What a tool may have made that is worth keeping (source: the runtime's plan, 2.3: memory_snapshot, manual)."""
+"""Types of tool artifacts that become documents (source: the runtime's plan, 2.3: memory_snapshot, manual)."""
 
 
 def _is_type(value: str) -> str:
@@ -315,10 +315,10 @@ SensitiveTopic = Literal[
     "mental_health", "physical_health", "politics", "religion", "sexual_orientation", "finances", "criminal_record",
     "addiction", "abuse",
 ]  # fmt: skip
-"""A matter from which no trait is inferred."""
+"""A topic about which no trait is inferred."""
 
 SENSITIVE_TOPICS: Final[tuple[SensitiveTopic, ...]] = get_args(SensitiveTopic)
-"""All of them, in the order in which they are told."""
+"""All sensitive topics, in display order."""
 
 
 def _has_a_letter(value: str) -> str:

@@ -17,7 +17,7 @@ from phronesis.uuid7 import new_id
 
 
 def never() -> bool:
-    """Say that nobody has cancelled."""
+    """Return False: the call is never cancelled."""
     return False
 
 
@@ -36,11 +36,11 @@ class Limits:
 
     @property
     def left(self) -> float:
-        """Seconds that are left, at least 0."""
+        """The remaining seconds, at least 0."""
         return max(0.0, self.ends - self.clock())
 
     def check(self) -> None:
-        """Raise ModelCancelled when nobody waits any more, ModelUnavailable when the time is up."""
+        """Raise ModelCancelled if the call was cancelled, ModelUnavailable if the time is up."""
         if self.cancelled():
             raise ModelCancelled("the call to the model was cancelled")
         if self.left <= 0.0:
@@ -53,10 +53,11 @@ T = TypeVar("T")
 
 FIRST_WAIT_SECONDS: Final = 0.25
 LONGEST_WAIT_SECONDS: Final = 10.0
-"""Between tries, doubling, with jitter as wide as the first wait (AWS, 'Exponential backoff and jitter')."""
+"""Maximum wait between attempts, which doubles, with jitter as wide as the first wait (AWS, 'Exponential backoff and jitter').
+"""
 
 TURN_SECONDS: Final = 0.05
-"""How often whoever waits for a place looks whether it was cancelled."""
+"""Interval in seconds at which a waiting call checks for cancellation."""
 
 
 class Conduct:
@@ -77,9 +78,9 @@ class Conduct:
         return Limits(time.monotonic, time.monotonic() + self._timeout, self._cancelled)
 
     def run(self, call: Callable[[Limits], T], limits: Limits) -> T:
-        """Make a call within ``limits``, again after a ModelUnavailable while there is time.
+        """Make a call within ``limits``; retry after a ModelUnavailable while there is time.
 
-        A server that says when to come back is believed, unless that is later than the call may last.
+        A server's retry-after is respected, unless it exceeds the remaining time.
         """
         stamina = _stamina()
         with _quiet():
@@ -118,7 +119,7 @@ def _pause(error: Exception, limits: Limits) -> bool | float:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep stamina from warning of every new try in this thread: the ledger has them, and whoever asked is told."""
+    """Suppress stamina's warning of every retry in this thread: the ledger records them, and the caller sees the result."""
     logger, thread = logging.getLogger("stamina"), threading.get_ident()
 
     def elsewhere(record: logging.LogRecord) -> bool:
@@ -143,11 +144,11 @@ class Ledger(Protocol):
     """Where calls are recorded."""
 
     def record(self, tenant: str, call: ModelCall) -> None:
-        """Write a call down, at once or a moment later. It never fails and never waits."""
+        """Record a call, at once or asynchronously. It never fails and never waits."""
         ...
 
     def spent(self, tenant: str, *, since: datetime, role: str | None = None) -> Spent:
-        """Return what a tenant's calls have taken since a moment, whether they are written down yet or not."""
+        """Return the cost of a tenant's calls since a moment, including those not written yet."""
         ...
 
 
@@ -182,7 +183,7 @@ class Purse:
     prices: Mapping[str, Price] = field(default_factory=dict)
 
     def allow(self, tenant: str, *, model: str, prompt_tokens: int, max_tokens: int) -> None:
-        """Raise ModelBudgetSpent when a call of at most so many tokens is more than is left."""
+        """Raise ModelBudgetSpent if a call of at most so many tokens exceeds the remaining budget."""
         most, allowed = prompt_tokens + max_tokens, self.allowance
         if allowed.tokens_per_call is not None and most > allowed.tokens_per_call:
             raise ModelBudgetSpent(
@@ -207,7 +208,7 @@ class Purse:
 
     @contextmanager
     def recorded(self, tenant: str, *, role: str, model: str, prompt_tokens: int) -> Iterator[Tally]:
-        """Write one try down when the block ends, however it ends; the block may correct the tokens."""
+        """Record one attempt when the block ends, however it ends; the block may correct the tokens."""
         tally, began, status = Tally(prompt_tokens), time.monotonic(), ModelError.code
         try:
             yield tally
@@ -225,20 +226,20 @@ class Purse:
             self.ledger.record(tenant, call)
 
     def spent(self, model: str, tallies: Sequence[Tally]) -> Spent:
-        """Return what some tries at a model have taken together."""
+        """Return the total cost of some attempts at a model."""
         prompt, completion = (
             sum(getattr(one, f"{name}_tokens") for one in tallies) for name in ("prompt", "completion")
         )
         return Spent(len(tallies), prompt + completion, self._price(model).of(prompt, completion))
 
     def today(self, tenant: str) -> Spent:
-        """Return what a tenant's calls have taken today."""
+        """Return the cost of a tenant's calls today."""
         return self.ledger.spent(tenant, since=day_of(self.clock()))
 
     def is_free(self, model: str) -> bool:
-        """Return whether a model has no price, though money is bounded: its calls would never end a day's budget."""
+        """Return whether a model has no price although money is limited: its calls would never exhaust the budget."""
         return self.allowance.cost_per_day is not None and not {model, model.partition("/")[2]} & set(self.prices)
 
     def _price(self, model: str) -> Price:
-        """A model's price stands under its own name or under gateway and name."""
+        """Return a model's price, listed under its own name or under gateway and name."""
         return self.prices.get(model) or self.prices.get(model.partition("/")[2]) or Price()

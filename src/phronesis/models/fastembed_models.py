@@ -48,12 +48,12 @@ class FastEmbedEmbedder:
 
     @property
     def dimension(self) -> int:
-        """Numbers per vector, as fastembed's list of models has it."""
+        """Numbers per vector, from fastembed's list of models."""
         return self._dimension
 
     @property
     def prefix_scheme(self) -> str:
-        """The key of `PREFIXES` that is put before texts."""
+        """The key in `PREFIXES` of the prefix scheme."""
         return self._scheme
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
@@ -100,9 +100,9 @@ class FastEmbedReranker:
         return f"fastembed/{self._model_name}"
 
     def rerank(self, query: str, texts: Sequence[str], *, limits: Limits) -> list[float]:
-        """Return a score from 0 to 1 for each text, in the order of ``texts``; 0 where text or query has no content.
+        """Return a score from 0 to 1 for each text, in the order of ``texts``; 0 if text or query has no content.
 
-        ModelUnavailable and ModelCancelled between batches of 16, which are never broken off; AnswerRejected.
+        ModelUnavailable and ModelCancelled between batches of 16, which are not interrupted; AnswerRejected.
         """
         return scores(
             query,
@@ -114,7 +114,7 @@ class FastEmbedReranker:
 
 
 def _described(model: str, known: Sequence[Mapping[str, Any]], *, field: str) -> Mapping[str, Any]:
-    """Return fastembed's description of a model; it does not mind letters' case, and names of vectors must."""
+    """Return fastembed's description of a model; fastembed ignores case, but vectors' names must not."""
     for description in known:
         if str(description["model"]).casefold() == model.casefold():
             return description

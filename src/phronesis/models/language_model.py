@@ -7,10 +7,10 @@ from typing import Any, Final, Literal, Protocol
 from phronesis.models.call_policy import Limits
 
 Constraint = Literal["schema", "json", "text"]
-"""How the server is told the form of the answer: by the schema itself, or only that it be JSON, or not at all."""
+"""How the server is told the form of the answer: the schema itself, only that it is JSON, or nothing."""
 
 FINISHED: Final = "stop"
-"""The ``finish_reason`` of an answer that the model ended itself."""
+"""The ``finish_reason`` of an answer that the model ended by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class AnswerSchema:
 
 
 PLAIN: Final = AnswerSchema("text", {"type": "string"})
-"""What an answer in plain words is asked for with, under the constraint ``text``."""
+"""The schema of an answer in plain text, under the constraint ``text``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ class LanguageModel(Protocol):
 
     @property
     def name(self) -> str:
-        """Gateway and model, ``local/qwen3:4b``: what an outcome is said to be made by."""
+        """Gateway and model, ``local/qwen3:4b``, as recorded in outcomes."""
         ...
 
     def complete(
@@ -65,9 +65,9 @@ class LanguageModel(Protocol):
         max_tokens: int,
         limits: Limits,
     ) -> Completion:
-        """Ask once: no retries. ModelUnavailable, ModelRefused, AnswerRejected (not even a completion), ModelCancelled.
+        """Call the model once, without retries.
 
-        ``max_tokens`` bounds the answer. A ModelUnavailable that a server asked to wait for carries
-        ``details["retry_after"]`` in seconds.
+        ModelUnavailable, ModelRefused, AnswerRejected (not a completion), ModelCancelled. ``max_tokens`` bounds the
+        answer. A ModelUnavailable with a server's retry-after has ``details["retry_after"]`` in seconds.
         """
         ...

@@ -193,7 +193,7 @@ class NamedItems:
             return None if lane is None else row_named(unit, lane, external_id)
 
     def heads(self, low: str, high: str, *, until: str) -> set[str]:
-        """Return the distinct prefixes, up to the first ``until``, of the external ids in [``low``, ``high``)."""
+        """Return the parts before the first ``until`` of the external ids in [``low``, ``high``)."""
         with self.database.transaction(self.tenant, "read") as unit:
             lane = find_lane(unit, self.lane)
             return set() if lane is None else heads_between(unit, lane, low, high, until=until)

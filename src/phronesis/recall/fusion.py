@@ -48,7 +48,7 @@ _ROUNDING: Final = 1e-9
 
 
 def diverse(ranked: Sequence[Candidate], rules: FusionRules) -> tuple[list[Candidate], list[Fate]]:
-    """Return the candidates (best first) within the limits per document, host and folder, and the fates of the others."""
+    """Return the candidates (best first) within the limits per document, host and folder, and the others' fates."""
     documents: Counter[str] = Counter()
     domains: Counter[str] = Counter()
     kept: list[Candidate] = []

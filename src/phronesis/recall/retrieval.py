@@ -74,7 +74,7 @@ class Retrieving:
     def _judged(
         self, tenant: str, plan: RetrievalPlan, rules: FusionRules, candidates: Sequence[Candidate]
     ) -> tuple[Sequence[Candidate], tuple[Degraded, ...]]:
-        """Rerank as many candidates as the reranker takes, of both sides in their ratio; if it fails the order stays."""
+        """Rerank as many candidates as the reranker takes, of both sides in their ratio; on failure the order stays."""
         if self.judge is None or len(candidates) < FEWEST:
             return candidates, ()
         read, rest = placed(candidates, rules, self.judge.candidates)

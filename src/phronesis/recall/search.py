@@ -363,9 +363,9 @@ def _shown(unit: Unit, lane: Lane, index: LaneIndex, laid: Laid, wanted: Wanted)
 
 
 def _eligible(unit: Unit, lane: Lane, index: LaneIndex, laid: Laid, wanted: Wanted) -> Mask:
-    """Return the places whose items the database query selects.
+    """Return a mask of the places whose items the database query selects.
 
-    Searches by attributes alone need no scan of other lanes.
+    Without filters and past times the mask is cached until the lane changes.
     """
     if wanted.filters or wanted.past:
         return index.places_of(laid, eligible_ids(unit, lane, wanted))

@@ -143,7 +143,7 @@ def photo(signals: Signals, places: Rows) -> Floats:
 
 
 def stated(signals: Signals, places: Rows) -> Floats:
-    """1 for items other than messages: a fact, a preference, a task …"""
+    """1 for items other than messages: a fact, a preference, a task."""
     return np.float32(1) - _flag(signals, places, SAID)
 
 

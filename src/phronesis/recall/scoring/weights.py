@@ -240,7 +240,9 @@ WEAK_COVERAGE: Final = 0.4
 """Coverage that some result must reach if the best score is below the formula's ``weak_score``."""
 
 FEW: Final = 20
-"""Number of documents below which standard deviations are meaningless: only questions without any support are refused.
+"""Number of documents below which standard deviations are meaningless.
+
+Below it only questions without any support are refused.
 """
 
 
