@@ -157,7 +157,7 @@ class ForgettingRules(Part):
     )
 
     def of_kind(self, kind: FadingKind) -> dict[str, float]:
-        """Return a kind's figures, its own before those of all kinds; a kind that is never forgotten has those of all."""
+        """Return a kind's figures, its own before those of all kinds; an exempt kind has those of all."""
         given = self.kinds.get(kind, FadingRules()).model_dump(exclude={"never"})
         return {name: getattr(self, name) if own is None else own for name, own in given.items()}
 
@@ -167,7 +167,7 @@ class ForgettingRules(Part):
 
 
 def law_of(own: ForgettingRules, experience: ForgetRules, *, pinned: Sequence[str]) -> Law:
-    """Return the forgetting law for the policy's figures. ``pinned`` are keys and kinds that core memory shows first."""
+    """Return the forgetting law of the policy's figures. ``pinned`` are keys and kinds that core memory shows first."""
     named = {name: getattr(experience, name) for name in ForgetRules.model_fields if name not in _NOT_FIGURES}
     sources = frozenset(experience.keep_sources)
     rules = {

@@ -15,8 +15,7 @@ IN_PROCESS: Final = ("fastembed", "sentence-transformers")
 VARIABLE: Final = r"^[A-Za-z_][A-Za-z0-9_]*$"
 """POSIX shells' names of variables."""
 _KEY_LIKE: Final = re.compile(r"(?<![A-Za-z0-9])(?=[A-Za-z0-9]*[0-9])[A-Za-z0-9]{20,}")
-"""Letters and digits without a break, as API keys end (``hf_…``, ``gsk_…``, hexadecimal ones), unlike variable names.
-"""
+"""Unbroken letters and digits, as API keys end (``hf_…``, ``gsk_…``, hexadecimal ones), unlike variable names."""
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 """A gateway's name. No slash: outcomes name ``gateway/model``, and models contain slashes."""
 

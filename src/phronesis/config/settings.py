@@ -160,7 +160,7 @@ def default_url() -> str:
 
 
 def check_tenant(name: object) -> str:
-    """Validate a tenant's name: 1–64 letters, digits, ``_``, ``.`` or ``-``. It is used unquoted in a session setting."""
+    """Validate a tenant's name: 1–64 letters, digits, ``_``, ``.`` or ``-``. Session settings use it unquoted."""
     text = check_id(name, field="tenant")
     if len(text) > _TENANT_LENGTH or not set(text) <= _TENANT_CHARACTERS:
         raise InputError("tenant must be 1 to 64 letters, digits, '_', '.' or '-'", field="tenant")

@@ -53,7 +53,9 @@ T = TypeVar("T")
 
 FIRST_WAIT_SECONDS: Final = 0.25
 LONGEST_WAIT_SECONDS: Final = 10.0
-"""Maximum wait between attempts, which doubles, with jitter as wide as the first wait (AWS, 'Exponential backoff and jitter').
+"""Maximum wait between attempts, in seconds.
+
+Waits double, with jitter as wide as the first wait (AWS, 'Exponential backoff and jitter').
 """
 
 TURN_SECONDS: Final = 0.05
@@ -119,7 +121,7 @@ def _pause(error: Exception, limits: Limits) -> bool | float:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Suppress stamina's warning of every retry in this thread: the ledger records them, and the caller sees the result."""
+    """Suppress stamina's retry warnings in this thread: the ledger records retries, and the caller sees the result."""
     logger, thread = logging.getLogger("stamina"), threading.get_ident()
 
     def elsewhere(record: logging.LogRecord) -> bool:

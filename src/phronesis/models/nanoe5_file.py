@@ -96,7 +96,7 @@ class WeightFile:
         return _widened(found.ravel()).reshape(len(which), self.width)
 
     def changed(self, changes: Mapping[str, Floats]) -> bytearray:
-        """Return the file with changes added to float32 tensors. InputError: a tensor is missing, or its size differs."""
+        """Return the file with changes added to float32 tensors. InputError: a tensor is missing or of another size."""
         out = bytearray(self.image)
         for name, change in changes.items():
             place = self.places.get(name)

@@ -105,7 +105,10 @@ _CHINESE: Final = (1, 2, 3)
 
 
 def folded(text: str) -> str:
-    """Return a text as it is matched, its first `MAX_SCANNED` characters: lower case, half-width, simplified, single spaces."""
+    """Return the first `MAX_SCANNED` characters of a text, normalised.
+
+    Lower case, half-width, simplified, single spaces.
+    """
     narrow = unicodedata.normalize("NFKC", text[:MAX_SCANNED])[:MAX_SCANNED]
     seen = simplified(_INVISIBLE.sub("", narrow)).translate(_MARKS).replace("\u0130", "i").lower()
     return _HAN_GAP.sub("", _BLANKS.sub(" ", seen))

@@ -181,7 +181,7 @@ class Browser:
         return gated_in(entry, rows, made, refusals_in(entry, outcomes))
 
     def sessions(self, tenant: str, scope: Scope, wanted: Wanted) -> list[SessionInfo]:
-        """Return the sessions that a scope sees, latest first; with ``as_of`` those begun by then, in their current form."""
+        """Return the sessions that a scope sees, latest first; with ``as_of`` those begun by then, as they are now."""
         with self.database.transaction(tenant, "read") as unit:
             lanes = {lane.lane_id: lane for lane in visible_lanes(unit, scope)}
             # A tenant-wide listing needs no lane filter, which would exceed the parameter limit.
