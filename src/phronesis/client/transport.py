@@ -182,10 +182,11 @@ BODY: Final = frozenset({"POST", "PATCH"})
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A verb's place on the server.
+    """The route of a verb.
 
-    ``path`` names arguments in braces, each one part of it. ``renamed`` gives an argument another name; ``fixed`` is
-    sent beside the arguments; ``whole`` is the argument that is the body; ``member`` the member of the answer that the
+    ``path`` names arguments in braces, each one segment. ``renamed`` gives an argument another name; ``fixed`` is sent
+    in addition to the arguments; ``whole`` is the argument that is the whole body; ``member`` is the member of the
+    response that holds the result.
     """
 
     method: str

@@ -146,13 +146,13 @@ def _sentence_start(text: str, at: int, *, reach: int) -> int:
 
 
 MIN_EXCERPT: Final = 48
-"""Tokens below which a text is not cut to fit the room that is left: it would cost more in headings than it says."""
+"""Minimum tokens of an excerpt: a shorter one would cost more in headings than it says."""
 
 SUMMARY_CITATIONS_SHOWN: Final = 1
-"""The same before a line of the summary, which is short, and of which there are many."""
+"""Maximum citations before a line of the summary."""
 
 PLAIN_ROLES: Final = frozenset({"user", "assistant"})
-"""Roles that a recent turn may keep in a list of messages. Every other becomes data under the user's role."""
+"""Roles that a recent turn may keep in a list of messages; any other is shown as data under the user's role."""
 _NAMED_ROLES: Final = PLAIN_ROLES | {"system", "developer", "tool", "function"}
 _SEPARATOR_TOKENS: Final = 2
 """Line breaks around a piece: at most two, at most a token each."""

@@ -22,9 +22,9 @@ UNKNOWN_REASON: Final = "unknown"
 class OpenAIChat:
     """A model that completes conversations over the wire format of OpenAI's API. Thread-safe; close it when done.
 
-    ``temperature`` None leaves it to the server. ``extra`` are parameters of this server alone, added to every request
-    as they are: ``{"reasoning_effort": "none"}`` keeps a model behind Ollama from thinking aloud. ``http`` shares
-    connections with other roles of the gateway, and is then closed by whoever opened it.
+    ``temperature`` None leaves it to the server. ``extra`` are parameters of this server, added to every request:
+    ``{"reasoning_effort": "none"}`` turns off the reasoning of a model behind Ollama. ``http`` shares connections with
+    other roles of the gateway; the code that opened it closes it.
     """
 
     def __init__(

@@ -24,12 +24,12 @@ _PROBE: Final = "dimension"
 
 
 class OpenAIEmbedder:
-    """An encoder at a server. Thread-safe; close it when done.
+    """An encoder on a server. Thread-safe; close it when done.
 
-    ``dimension`` is asked for with every request, of a model that can give shorter vectors; None takes what comes.
-    ``limits_for`` gives the bounds of each request of a call that brings none. ``characters`` is what is kept of one
-    text: a smaller model wants less. ``http`` shares connections with other roles of the gateway, and is then closed by
-    whoever opened it.
+    ``dimension`` is sent with every request, for models that can return shorter vectors; None accepts any.
+    ``limits_for`` returns the limits of each request of a call without limits. ``characters`` is the maximum length of
+    one text, lower for smaller models. ``http`` shares connections with other roles of the gateway; the code that
+    opened it closes it.
     """
 
     def __init__(

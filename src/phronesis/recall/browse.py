@@ -156,7 +156,7 @@ class Browser:
             return [one for lane, named in lanes.values() for one in going_with(LaneView(unit, lane), named, words)]
 
     def made_by(self, tenant: str, entry: Entry) -> Sequence[Item]:
-        """Return the items an entry made or changed, as it left them, in its order."""
+        """Return the items that an entry made or changed, as it left them, in order."""
         return [item for _, item in self.changed_by(tenant, entry)]
 
     def changed_by(self, tenant: str, entry: Entry) -> list[tuple[Delta, Item]]:
@@ -292,7 +292,7 @@ def turns_of(
 
 
 def find_item(unit: Unit, item_id: str) -> tuple[Lane, Item]:
-    """Return an item with its lane; NotFound when this tenant has none of that id."""
+    """Return an item with its lane; NotFound if this tenant has none of that id."""
     lane_id = lane_of_item(unit, item_id)
     if lane_id is None:
         raise NotFound(f"there is no item {item_id} in this tenant; it may have been erased", field="id")

@@ -106,7 +106,7 @@ class Sentence:
 
     @cached_property
     def names_somebody(self) -> bool:
-        """Return whether it contains a capitalised name, possibly a person's."""
+        """Return whether it contains a capitalised name, which may be a person's."""
         return any(one.kind in ("name", "handle") for one in find_mentions(self.text))
 
     @cached_property
