@@ -249,7 +249,7 @@ MAX_COMPARED: Final = 4_000
 
 PROBE: Final = 12
 PROBES: Final = 5
-"""Number of probes of a text, and their length in characters.
+"""Length of a probe in characters, and number of probes of a text.
 
 One probe must occur in the other text before both are compared word by word: substring search is a thousand times as
 fast, and a text that repeats most of another contains one of five probes of it.

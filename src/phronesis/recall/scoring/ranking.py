@@ -48,11 +48,11 @@ decides among equals and when a question has no words of its own ("what happened
 
 AT_THE_TIME: Final = 1.5
 ALONE_AT_THE_TIME: Final = 4.0
-"""Weight, in standard deviations, of a text about a time that the question names.
+"""Weights, in standard deviations, of a text about a time that the question names.
 
-The second figure is an addition that is divided among the question's other terms: "What happened on March 4?" asks for
-little else. On four of LoCoMo's dev conversations, without an encoder, recall@10 is .799 without them, .804 with 2 and
-0, .806 with these and with 2 and 4; recall@1 .508, .507, .505 and .502.
+``ALONE_AT_THE_TIME`` is added, divided among the question's other terms: "What happened on March 4?" asks for little
+else. On four of LoCoMo's dev conversations, without an encoder, recall@10 is .799 without them, .804 with 2 and 0, .806
+with these and with 2 and 4; recall@1 .508, .507, .505 and .502.
 """
 
 

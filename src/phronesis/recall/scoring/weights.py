@@ -225,9 +225,10 @@ SECTIONS: Final = Formula(
 """Sections of documents, with any encoder; docs/decisions/20-resources.md has the figures.
 
 A section names its topic where a turn of conversation says "it", so its vector is more informative. It has no speaker,
-its day is the day it was stored, and its neighbours are about other topics. The coarse score uses the same weights as
-the ranking, so that a question finds text in another language, with which it shares no word. A best score of 6.0 is as
-many deviations above the mean as 3.4 in B12; one of 108 answers to the dev questions scores less.
+its day is the day it was stored, and its neighbours are about other topics. The cosine has the same weight relative to
+words in the coarse score as in the ranking, so that a question finds text in another language, with which it shares no
+word. A best score of 6.0 is as many deviations above the mean as 3.4 in B12; one of 108 answers to the dev questions
+scores less.
 """
 
 
