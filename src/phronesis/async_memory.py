@@ -1,6 +1,6 @@
-"""AsyncMemory: the verbs of Memory as coroutines. Each runs on a worker thread; the event loop never waits for a disk.
+"""AsyncMemory: the verbs of Memory as coroutines, each run on a worker thread.
 
-A verb is one line, so that the two cannot drift: its parameters are those of Memory's, for type checkers too.
+Every verb repeats the parameters of Memory's verb, so that type checkers see them.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ def _verb(method: Verb[P, R]) -> AsyncVerb[P, R]:
 
 
 class Opening:
-    """What ``AsyncMemory.open`` gives: await it, or enter it with ``async with``."""
+    """The result of ``AsyncMemory.open``: await it, or enter it with ``async with``."""
 
     def __init__(self, make: Callable[[], Memory]) -> None:
         self._make = make
@@ -52,13 +52,13 @@ class Opening:
 
 
 class AsyncKeyRing:
-    """KeyRing for asyncio: what ``AsyncMemory.keys`` gives."""
+    """The asyncio version of KeyRing, returned by ``AsyncMemory.keys``."""
 
     def __init__(self, ring: KeyRing) -> None:
         self._ring = ring
 
     async def create(self, role: Role | str, *, label: str, actor: str = "agent") -> tuple[str, ApiKey]:
-        """Make a key; gives its token, which cannot be had again, and the key as it is listed."""
+        """Create a key; return its token, which cannot be read again, and the key as listed."""
         return await asyncio.to_thread(self._ring.create, role, label=label, actor=actor)
 
     async def list(self) -> list[ApiKey]:
@@ -66,27 +66,27 @@ class AsyncKeyRing:
         return await asyncio.to_thread(self._ring.list)
 
     async def revoke(self, key_id: str) -> ApiKey:
-        """End a key; NotFound when the tenant has none of that id."""
+        """Revoke a key; NotFound if the tenant has no key of that id."""
         return await asyncio.to_thread(self._ring.revoke, key_id)
 
     async def find(self, token: str) -> ApiKey | None:
-        """Return the key of a token; None when it lets nobody in."""
+        """Return the key of a token; None if it grants no access."""
         return await asyncio.to_thread(self._ring.find, token)
 
     async def any_active(self) -> bool:
-        """Return whether the tenant has a key that lets somebody in."""
+        """Return whether the tenant has an active key."""
         return await asyncio.to_thread(self._ring.any_active)
 
     async def any_made(self) -> bool:
-        """Return whether the tenant ever had a key, revoked or not: then nobody comes in without one."""
+        """Return whether the tenant ever had a key, revoked or not: if so, every request needs one."""
         return await asyncio.to_thread(self._ring.any_made)
 
 
 class AsyncMemory:
     """Memory for asyncio: ``async with AsyncMemory.open(…) as m: await m.add(…)``.
 
-    Cancelling an await gives up waiting, not the work: a write that has begun on its thread is finished there, so it
-    may be in the log although nobody saw its result. With an ``idempotency_key`` the same call again tells.
+    Cancelling an await does not cancel the work: a write that has started finishes on its thread and may be in the log
+    although the caller saw no result. Repeat the call with the same ``idempotency_key`` to get that result.
     """
 
     def __init__(self, memory: Memory) -> None:
@@ -111,7 +111,7 @@ class AsyncMemory:
 
     @property
     def keys(self) -> AsyncKeyRing:
-        """The API keys with which callers of a server reach this tenant."""
+        """The API keys that authenticate a server's callers for this tenant."""
         return AsyncKeyRing(self.memory.keys)
 
     def for_tenant(self, name: str) -> "AsyncMemory":

@@ -1,4 +1,4 @@
-"""Phronesis in the places of other memories: one module for each framework, which nothing else here imports.
+"""Adapters: Phronesis as the memory of other frameworks, one module for each.
 
-A framework is imported when its module is, and is no dependency of this package.
+Each module imports its framework, which is not a dependency of this package.
 """

@@ -1,7 +1,8 @@
 """Anthropic's memory tool over a Memory: files below /memories, every edit of which is a version.
 
-`MemoryFiles.handle` takes the input of a ``tool_use`` block and gives the text of its result; `MemoryFiles.tool` gives
-a tool for the SDK's ``tool_runner``. Texts are those of the SDK's own tool. Only ``tool`` and ``async_tool`` import it.
+`MemoryFiles.handle` takes the input of a ``tool_use`` block and returns the text of its result; `MemoryFiles.tool`
+returns a tool for the SDK's ``tool_runner``. Messages are those of the SDK's own tool. Only ``tool`` and ``async_tool``
+import the SDK.
 """
 
 import asyncio
@@ -18,10 +19,10 @@ from phronesis.errors import InputError, MissingExtra, NotFound
 from phronesis.memory import Memory
 from phronesis.store.named_items import Asked, NamedRow
 
-# The texts of the memory tool: how it shows files and directories, and how it edits a text.
+# Output of the memory tool: files, directories and edited texts.
 
 MAX_LINES: Final = 999_999
-"""Lines of a file that can be viewed: the tool's own limit."""
+"""Maximum number of lines of a file that can be viewed: the tool's own limit."""
 
 _WIDTH: Final = len(str(MAX_LINES))
 _AROUND: Final = 2
@@ -46,13 +47,13 @@ def numbered(path: str, text: str, view_range: Sequence[int] | None = None) -> s
 
 
 def edited(text: str, line: int) -> str:
-    """Return the lines around a line, counted from 0, with their numbers."""
+    """Return the numbered lines around a line, counted from 0."""
     first = max(0, line - _AROUND)
     return _shown(text.split("\n")[first : line + _AROUND + 1], first + 1)
 
 
 def replaced(path: str, text: str, old: str, new: str) -> tuple[str, int]:
-    """Return the text with its one ``old`` replaced, and the line, from 0, in which that is; InputError if not one."""
+    """Return the text with its single ``old`` replaced, and its line, from 0; InputError unless it occurs once."""
     places = list(_places(text, old))
     if not places:
         raise InputError(
@@ -69,7 +70,7 @@ def replaced(path: str, text: str, old: str, new: str) -> tuple[str, int]:
 
 
 def placed(text: str, line: int, words: str) -> str:
-    """Return the text with ``words`` after a line, 0 for its beginning; the last line ends with a line feed."""
+    """Return the text with ``words`` inserted after a line, 0 for its beginning; the last line ends with LF."""
     lines = text.split("\n")
     if lines[-1] == "":
         lines.pop()
@@ -84,7 +85,7 @@ def placed(text: str, line: int, words: str) -> str:
 
 
 def listing(given: str, path: str, sizes: Mapping[str, int]) -> Iterator[str]:
-    """Yield a directory, with the size of all in it, and what is in it, two levels deep; ``sizes`` are in bytes."""
+    """Yield a directory with its total size, and its content two levels deep; ``sizes`` are in bytes."""
     yield f"{human(sum(sizes.values()))}\t{given}"
     tree: dict[str, Any] = {}
     for name, size in sizes.items():
@@ -97,7 +98,7 @@ def listing(given: str, path: str, sizes: Mapping[str, int]) -> Iterator[str]:
 
 
 def human(size: int) -> str:
-    """Return a number of bytes with the largest unit that it fills once: 512B, 1.5K, 2M."""
+    """Return a number of bytes with the largest unit of which it is at least one: 512B, 1.5K, 2M."""
     amount, unit = float(size), "B"
     for larger in "KMG":
         if amount < 1024:  # noqa: PLR2004 - bytes
@@ -144,14 +145,14 @@ FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "delete": ("path",),
     "rename": ("old_path", "new_path"),
 }
-"""The commands, and what each needs."""
+"""The commands, and the required fields of each."""
 
 
 class MemoryFiles:
     """Files in the lane of a user, else in a shared namespace. Thread-safe.
 
-    A file is an item, found by search like any other; a directory is there while a file is in it, and as large as its
-    files together. Deleting archives.
+    A file is an item and found by search; a directory exists while it contains a file, and its size is the sum of its
+    files. Deleting archives.
     """
 
     def __init__(self, memory: Memory, *, user_id: str | None = None, namespace: str = "memory_files") -> None:
@@ -167,19 +168,19 @@ class MemoryFiles:
         return files
 
     def close(self) -> None:
-        """Close the Memory that ``from_url`` opened; one that was given stays open."""
+        """Close the Memory that ``from_url`` opened; one that was passed in stays open."""
         if self._opened is not None:
             self._opened.close()
 
     def handle(self, command: Mapping[str, Any]) -> str:
-        """Carry out a command and give the result for the model; what is wrong begins with ``Error:``."""
+        """Execute a command and return the result for the model; an error begins with ``Error:``."""
         try:
             return self.execute(command)
         except (InputError, NotFound) as error:
             return f"Error: {error.message}"
 
     def execute(self, command: Mapping[str, Any]) -> str:
-        """Carry out a command; InputError or NotFound, with the tool's own words, when it cannot be."""
+        """Execute a command; InputError or NotFound, with the tool's own message, if it fails."""
         name = str(command.get("command"))
         if name not in FIELDS:
             raise InputError(f"Unknown command: {name}", field="command")
@@ -195,17 +196,17 @@ class MemoryFiles:
             return done
 
     def read(self, path: str) -> str:
-        """Return a file's text; NotFound when there is none."""
+        """Return a file's text; NotFound if there is none."""
         return _text(self._file(path, _checked(path)))
 
     def history(self, path: str) -> list[HistoryEvent]:
-        """Return the changes of a file that is there, oldest first; ``Memory.rollback`` takes a ``delta_id``."""
+        """Return the changes of an existing file, oldest first; ``Memory.rollback`` takes a ``delta_id``."""
         return self._items.memory.history(self._file(path, _checked(path)).id)
 
     def tool(self, **options: Any) -> Any:
         """Return a tool for ``client.beta.messages.tool_runner``; ``options`` are those of ``BetaAbstractMemoryTool``.
 
-        MissingExtra when the SDK is not installed.
+        MissingExtra if the SDK is not installed.
         """
         try:
             from anthropic.lib.tools import ToolError  # noqa: PLC0415 - no dependency of ours
@@ -310,7 +311,7 @@ class MemoryFiles:
         return item
 
     def _free(self, given: str) -> str | None:
-        """Return the path of a file that may be made there; None where there is something."""
+        """Return the path if a file may be created there; None if it exists."""
         path = _checked(given)
         parent = posixpath.dirname(path)
         while parent not in (ROOT, "/"):
@@ -333,7 +334,7 @@ class MemoryFiles:
 
 
 def _checked(path: str) -> str:
-    """Return a path without doubled or trailing slashes; InputError when it leads out of the root."""
+    """Return a path without doubled or trailing slashes; InputError if it leads out of the root."""
     if path != ROOT and not path.startswith(f"{ROOT}/"):
         raise InputError(f"Path must start with /memories, got: {path}", field="path")
     plain = posixpath.normpath(path)
@@ -345,7 +346,7 @@ def _checked(path: str) -> str:
 
 
 def _kept(path: str, text: str) -> tuple[str, dict[str, str | None]]:
-    """Return what an item holds of a text: its words, and the text itself where the words are not exactly that."""
+    """Return an item's text for a file, and the exact file text where the two differ."""
     words = storable(text) if text.strip() else path
     exact = None if words == text else text.encode("utf-8", "surrogatepass").hex()
     return words, {"exact": exact}

@@ -1,7 +1,7 @@
-"""Items that a framework finds by a name of its own: a file by its path, a document by its namespace and key.
+"""Items under a framework's own names: a file by its path, a document by its namespace and key.
 
-Each is one item of a lane, its name its ``external_id`` and in ``metadata``: giving it other words is an edit with a
-history that can be rolled back, and removing it archives it.
+Each is one item of a lane; its name is its ``external_id`` and in ``metadata``. Changing its text is an edit with a
+history that can be rolled back; removing it archives it.
 """
 
 import hashlib
@@ -21,21 +21,21 @@ from phronesis.store.named_items import EVERY, Asked, NamedRow
 
 KIND: Final = "fact"
 _PAGE: Final = 1_000
-"""Items that one listing gives; longer ones are read page by page."""
+"""Items per page of a listing."""
 
 _UNNAMED: Final[Mapping[str, Any]] = {"external_id": None}
 
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """How an adapter names its items: ``prefix`` is before each ``external_id``, ``member`` the metadata's name."""
+    """How an adapter names its items: ``prefix`` of each ``external_id``; ``member``, the metadata key of the name."""
 
     subject: str
     prefix: str
     member: str
 
     def external_id(self, name: str) -> str:
-        """Return the external id of a name: the name itself, or its hash where it is too long or no id."""
+        """Return the external id of a name: the name itself, or its hash if it is too long or not a valid id."""
         named = f"{self.prefix}:{name}"
         try:
             return check_id(named, field="name") if len(named) <= MAX_ID_LENGTH else self._hashed(name)
@@ -44,7 +44,7 @@ class Naming:
 
     @property
     def hashes(self) -> tuple[str, str]:
-        """Where the hashes lie: "$" is the character after "#"."""
+        """The range of hashed ids: "$" is the character after "#"."""
         return f"{self.prefix}#", f"{self.prefix}$"
 
     def _hashed(self, name: str) -> str:
@@ -54,8 +54,8 @@ class Naming:
 class KeyedItems:
     """The items about one ``subject`` in one lane: a user's, else a shared namespace. Thread-safe.
 
-    Items that earlier versions made have no external id: they are found by their metadata, where there are any when the
-    first is looked for.
+    Items of earlier versions have no external id: they are found by their metadata, if the lane has any when the first
+    item is looked up.
     """
 
     def __init__(self, memory: Memory, naming: Naming, *, user_id: str | None, namespace: str) -> None:
@@ -70,7 +70,7 @@ class KeyedItems:
 
     @property
     def scope(self) -> dict[str, Any]:
-        """How a search or a listing of this lane is called; beside a user's lane it sees the shared namespace too."""
+        """Arguments for a search or listing of this lane; with a user's lane it includes the shared namespace."""
         return {"user_id": self._user_id, "namespace": self._namespace, "kinds": [KIND]}
 
     def find(self, name: str) -> Item | None:
@@ -78,20 +78,20 @@ class KeyedItems:
         return self._named.find(self.naming.external_id(name)) or max(self._unnamed(name), key=_age, default=None)
 
     def row(self, name: str) -> NamedRow | None:
-        """Return what is to be shown of the item of a name, or None."""
+        """Return the row of the item of a name, or None."""
         row = self._named.row(self.naming.external_id(name))
         unnamed = None if row is not None else max(self._unnamed(name), key=_age, default=None)
         return row if unnamed is None else _row(unnamed)
 
     def matching(self, filters: Mapping[str, Any] | None = None) -> list[Item]:
-        """Return all items that meet ``filters``, one for each name, those first that changed last."""
+        """Return all items that match ``filters``, one for each name, most recently changed first."""
         found: dict[str, Item] = {}
         for item in sorted(self._listed(filters), key=_age, reverse=True):
             found.setdefault(item.metadata[self.naming.member], item)
         return list(found.values())
 
     def between(self, low: str, high: str, asked: Asked = EVERY) -> list[NamedRow]:
-        """Return the items whose names lie from ``low`` up to ``high``, without it, those first that changed last."""
+        """Return the items whose names are in [``low``, ``high``), most recently changed first."""
         span = self._span(low, high)
         odd = self.odd(low, high)
         if not odd:
@@ -104,16 +104,13 @@ class KeyedItems:
         return rows[asked.offset :][: asked.limit]
 
     def heads(self, low: str, high: str, *, until: str) -> set[str]:
-        """Return what stands ahead of the first ``until`` in the names from ``low`` up to ``high``."""
+        """Return the parts before the first ``until`` of the names in [``low``, ``high``)."""
         found = self._named.heads(*self._span(low, high), until=until)
         heads = {one.removeprefix(f"{self.naming.prefix}:") for one in found}
         return heads | {self._name(row).partition(until)[0] for row in self.odd(low, high)}
 
     def odd(self, low: str, high: str) -> list[NamedRow]:
-        """Return the items of these names that no span holds.
-
-        Of names that are too long, and those made without one.
-        """
+        """Return the items of these names that a range query misses: with hashed names, and without an external id."""
         rows = self._named.rows(*self.naming.hashes)
         rows += [_row(one) for one in self.matching(_UNNAMED)] if self._looks_for_unnamed() else []
         return [row for row in rows if low <= self._name(row) and (not high or self._name(row) < high)]
@@ -125,7 +122,7 @@ class KeyedItems:
         return str(row.metadata[self.naming.member])
 
     def put(self, name: str, content: str, metadata: Mapping[str, Any]) -> None:
-        """Return a name these words: a new version of its item, or its first.
+        """Store a text under a name: a new version of its item, or a new item.
 
         ``metadata`` are merged into the item's; None removes a key.
         """
@@ -143,7 +140,7 @@ class KeyedItems:
             self.edit(item, name, content, metadata)
 
     def edit(self, item: Item, name: str, content: str, metadata: Mapping[str, Any]) -> None:
-        """Return an item a name, words and metadata; its history goes on."""
+        """Change an item's name, text and metadata, keeping its history."""
         external_id = self.naming.external_id(name)
         self.memory.update(
             item.id, content=content, metadata={**metadata, self.naming.member: name},
@@ -151,7 +148,7 @@ class KeyedItems:
         )  # fmt: skip
 
     def remove(self, name: str) -> bool:
-        """Archive what goes by a name; whether there was anything."""
+        """Archive the item of a name; return whether there was one."""
         with self.lock:
             named = self._named.find(self.naming.external_id(name))
             items = [*self._unnamed(name), *([] if named is None else [named])]

@@ -1,4 +1,4 @@
-"""Phronesis in LangChain: a retriever of evidence, and the history of a chat.
+"""LangChain adapters: a retriever of evidence, and a chat message history.
 
 ``PhronesisRetriever(memory=memory, user_id="lin", k=5)`` and ``PhronesisChatMessageHistory("chat-1", memory)``.
 """
@@ -22,20 +22,20 @@ except ImportError as missing:
     raise MissingExtra("phronesis.adapters.langchain needs LangChain: pip install langchain-core") from missing
 
 _ROLES: Final = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "tool"}
-"""LangChain's types of messages; any other is the user's."""
+"""Roles of LangChain's message types; any other type is the user's."""
 
 
 class PhronesisRetriever(BaseRetriever):
-    """Evidence as documents, best first: ``page_content`` is what is held, ``metadata`` where it comes from.
+    """Evidence as documents, best first: ``page_content`` is the item's text, ``metadata`` its source.
 
-    Metadata are the item's own, and under them ``id``, ``kind``, ``score``, ``recorded_at`` and ``sources``. An async
-    call runs on a thread.
+    Metadata are the item's own, plus ``id``, ``kind``, ``score``, ``recorded_at`` and ``sources``. Async calls run on a
+    thread.
     """
 
     memory: Any
     """The Memory that is searched."""
     k: int = 10
-    """How many documents at most."""
+    """Maximum number of documents."""
     user_id: str | None = None
     agent_id: str | None = None
     session_id: str | None = None
@@ -60,9 +60,9 @@ class PhronesisRetriever(BaseRetriever):
 
 
 class PhronesisChatMessageHistory(BaseChatMessageHistory):
-    """The messages of one session, exactly as they were added, for ``RunnableWithMessageHistory`` and agents.
+    """The messages of one session, exactly as added, for ``RunnableWithMessageHistory`` and agents.
 
-    What they say is learned of the user. ``clear`` empties the history and archives what was said.
+    Facts about the user are extracted from them. ``clear`` empties the history and archives the messages.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class PhronesisChatMessageHistory(BaseChatMessageHistory):
 
     @property
     def memory(self) -> Memory:
-        """The Memory in which the messages are."""
+        """The Memory that holds the messages."""
         return self._transcript.memory
 
     @property
@@ -98,7 +98,7 @@ class PhronesisChatMessageHistory(BaseChatMessageHistory):
         self._transcript.append([_line(message) for message in messages])
 
     def clear(self) -> None:
-        """Take all messages away."""
+        """Remove all messages."""
         self._transcript.clear()
 
 

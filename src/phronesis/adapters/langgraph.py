@@ -1,6 +1,6 @@
-"""A LangGraph store over a Memory: documents under a namespace and a key, found by meaning, every version kept.
+"""A LangGraph store over a Memory: documents under a namespace and a key, with vector search and full history.
 
-``graph.compile(store=PhronesisStore(memory))`` takes the place of ``InMemoryStore`` or ``PostgresStore``.
+``graph.compile(store=PhronesisStore(memory))`` replaces ``InMemoryStore`` or ``PostgresStore``.
 """
 
 import asyncio
@@ -27,16 +27,16 @@ except ImportError as missing:
 
 _NAMING: Final = Naming(subject="LangGraph store", prefix="langgraph", member="name")
 _MOST: Final = 10_000
-"""Results of one search of a Memory."""
+"""Maximum results of one search of a Memory."""
 
 
 class PhronesisStore(base.BaseStore):
     """A ``BaseStore``: each document is an item, each put an entry, and deleting archives.
 
-    A search with a query ranks as Memory does, by words and, where the store has an encoder, by meaning; what the
-    query does not meet follows without a score, so that ``limit`` is filled as by LangGraph's own stores. Without a
-    query the documents come that changed last. Values are JSON; those of ``index=False`` are never ranked. A TTL is
-    refused: memories end by policy and by ``forget``.
+    A search with a query ranks as Memory does, by words and, if the store has an encoder, by similarity; documents that
+    do not match follow without a score, so that ``limit`` is filled as by LangGraph's own stores. Without a query,
+    documents are sorted by last change. Values are JSON; those of ``index=False`` are never ranked. A TTL is refused:
+    memories end by policy and by ``forget``.
     """
 
     supports_ttl = False
@@ -49,10 +49,10 @@ class PhronesisStore(base.BaseStore):
         namespace: str = "langgraph",
         index: Mapping[str, Any] | None = None,
     ) -> None:
-        """Make a store in the lane of ``user_id``, else in the shared ``namespace`` of Phronesis.
+        """Create a store in the lane of ``user_id``, else in the shared ``namespace`` of Phronesis.
 
-        ``index={"fields": ["text", "notes[*].title"]}`` names what of a value is searched, the whole by default; its
-        ``embed`` and ``dims`` count for nothing, since the encoder is the Memory's.
+        ``index={"fields": ["text", "notes[*].title"]}`` names the searched parts of a value, by default all of it; its
+        ``embed`` and ``dims`` are ignored, since the encoder is the Memory's.
         """
         self._items = KeyedItems(memory, _NAMING, user_id=user_id, namespace=namespace)
         self._fields: Sequence[str] = (index or {}).get("fields") or ["$"]
@@ -60,17 +60,17 @@ class PhronesisStore(base.BaseStore):
     @classmethod
     @contextmanager
     def from_conn_string(cls, conn_string: str, **options: Any) -> Iterator["PhronesisStore"]:
-        """Open a Memory by its URL for as long as the block runs; ``options`` are those of the store."""
+        """Open a Memory by its URL for the duration of the block; ``options`` are those of the store."""
         with Memory.open(conn_string) as memory:
             yield cls(memory, **options)
 
     @property
     def memory(self) -> Memory:
-        """The Memory in which the documents are."""
+        """The Memory that holds the documents."""
         return self._items.memory
 
     def batch(self, ops: Iterable[Any]) -> list[Any]:
-        """Carry out operations: reads see what was before, and of several puts under one key the last counts."""
+        """Execute operations: reads see the state before them, and of several puts under one key the last wins."""
         asked = list(ops)
         for op in asked:
             base.validate_op_namespace(op)
@@ -85,16 +85,16 @@ class PhronesisStore(base.BaseStore):
         return results
 
     async def abatch(self, ops: Iterable[Any]) -> list[Any]:
-        """Do the same on a thread."""
+        """Execute operations on a thread."""
         return await asyncio.to_thread(self.batch, list(ops))
 
     def history(self, namespace: tuple[str, ...], key: str) -> list[HistoryEvent]:
-        """Return the changes of a document that is there, oldest first; ``Memory.rollback`` takes a ``delta_id``."""
+        """Return the changes of an existing document, oldest first; ``Memory.rollback`` takes a ``delta_id``."""
         item = self._items.find(_name(namespace, key))
         return [] if item is None else self.memory.history(item.id)
 
     def _document(self, op: Any) -> tuple[str, dict[str, Any]] | None:
-        """Return the words and the metadata of a put, None of a deletion; nothing is stored when a value is wrong."""
+        """Return the text and metadata of a put, None for a deletion; a wrong value raises before any write."""
         if op.ttl is not None:
             raise NotImplementedError(
                 "Phronesis keeps no time to live: leave ttl out; `forget` ends memories by policy"
@@ -152,18 +152,18 @@ class PhronesisStore(base.BaseStore):
 
 
 def _name(namespace: Sequence[str], key: str) -> str:
-    """Return one name of both: no label is empty or holds a period, so the first two in a row end the namespace."""
+    """Join namespace and key: no label is empty or holds a period, so the first two in a row end the namespace."""
     return f"{'.'.join(namespace)}..{key}"
 
 
 def _span(prefix: Sequence[str]) -> tuple[str, str]:
-    """Return where the names of a namespace and of all below it lie: "/" is the character after "."."""
+    """Return the range of names of a namespace and all below it: "/" is the character after "."."""
     path = ".".join(prefix)
     return (f"{path}.", f"{path}/") if path else ("", "")
 
 
 def _below(prefix: Sequence[str]) -> dict[str, Any] | None:
-    """Return the filter of a namespace and all below it: "/" is the character after "."."""
+    """Return the filter for a namespace and all below it: "/" is the character after "."."""
     if not prefix:
         return None
     path = ".".join(prefix)
@@ -190,13 +190,13 @@ def _lies(namespace: tuple[str, ...], condition: Any) -> bool:
 
 
 def _ahead(condition: Any) -> tuple[str, ...]:
-    """Return the labels with which every namespace begins that meets a condition."""
+    """Return the labels with which every namespace that meets a condition begins."""
     path = condition.path if condition.match_type == "prefix" else ()
     return tuple(takewhile("*".__ne__, path))
 
 
 def _compared(wanted: Mapping[str, Any]) -> Inside | None:
-    """Return what of a filter the database can compare; what it lets through is looked at again."""
+    """Return the part of a filter that the database can evaluate; its results are filtered again."""
     found: list[Compared] = []
     for member, one in wanted.items():
         for name, operand in (one if isinstance(one, Mapping) else {"$eq": one}).items():
@@ -211,7 +211,7 @@ def _compared(wanted: Mapping[str, Any]) -> Inside | None:
 
 
 def _number(operand: Any, *, of: Any) -> float | None:
-    """Return an operand as a number, where all databases compare with it alike."""
+    """Return an operand as a number that all databases compare alike, else None."""
     try:
         number = float(operand) if isinstance(operand, of) else math.nan
     except (TypeError, ValueError, OverflowError):
@@ -225,7 +225,7 @@ def _meets(row: NamedRow, wanted: Mapping[str, Any]) -> bool:
 
 
 def _fits(value: Any, wanted: Any) -> bool:
-    """Return whether a member of a value is as a filter asks: equal, of a shape, or by LangGraph's operators."""
+    """Return whether a value matches a filter: equality, nested objects, or LangGraph's operators."""
     if isinstance(wanted, Mapping):
         if any(name.startswith("$") for name in wanted):
             return all(_holds(name, value, operand) for name, operand in wanted.items())
@@ -243,7 +243,7 @@ def _holds(operator: str, value: Any, operand: Any) -> bool:
         raise InputError(f"unknown operator {operator!r:.40}; there are $eq, $ne, $gt, $gte, $lt, $lte", field="filter")
     try:
         return _ORDERS[operator](float(value), float(operand))
-    except (TypeError, ValueError, OverflowError):  # what is no number has no order
+    except (TypeError, ValueError, OverflowError):  # a non-number has no order
         return False
 
 
@@ -257,7 +257,7 @@ _ORDERS: Final[Mapping[str, Callable[[float, float], bool]]] = {
 _COMPARED: Final[Mapping[str, tuple[Order, float]]] = {
     "$eq": ("eq", 0.0), "$gt": ("gt", 0.0), "$gte": ("gt", -math.inf), "$lt": ("lt", 0.0), "$lte": ("lt", math.inf),
 }  # fmt: skip
-"""How the database compares: by which order, and towards which side of an operand that it takes in."""
+"""Database comparison for each operator: the order, and the direction in which the operand is widened to include it."""
 
 _EXACT: Final = 2.0**53
-"""Whole numbers from here on are not all of type double."""
+"""From here on, not every integer is representable as a double."""

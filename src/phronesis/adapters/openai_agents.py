@@ -1,7 +1,7 @@
-"""A session of the OpenAI Agents SDK over a Memory: the history of a conversation, which is remembered beyond it.
+"""A session of the OpenAI Agents SDK over a Memory: conversation history with long-term memory.
 
-``await Runner.run(agent, "Hello", session=PhronesisSession("chat-1", memory))``. The SDK's protocol is met by shape;
-nothing of it is imported.
+``await Runner.run(agent, "Hello", session=PhronesisSession("chat-1", memory))``. The class matches the SDK's protocol
+structurally; nothing of the SDK is imported.
 """
 
 import asyncio
@@ -16,10 +16,10 @@ _ROLES: Final = frozenset({"user", "assistant", "system", "developer", "tool"})
 
 
 class PhronesisSession:
-    """The SDK's ``Session``: items come back as they went in, and what they say is learned of the user.
+    """The SDK's ``Session``: items are returned unchanged, and facts about the user are extracted from them.
 
-    ``pop_item`` and ``clear_session`` take items out of the history and archive what was said; what was learned of it
-    stays. A session that opened its Memory closes it with ``close``.
+    ``pop_item`` and ``clear_session`` remove items from the history and archive the messages; extracted facts stay. A
+    session that opened its Memory closes it with ``close``.
     """
 
     def __init__(
@@ -32,7 +32,7 @@ class PhronesisSession:
         namespace: str | None = None,
         session_settings: Any = None,
     ) -> None:
-        """Make a session; ``session_settings`` are the SDK's, of which ``limit`` counts."""
+        """Create a session; of the SDK's ``session_settings`` only ``limit`` is used."""
         self.session_id = session_id
         self.session_settings = session_settings
         self._transcript = Transcript(
@@ -49,25 +49,25 @@ class PhronesisSession:
         return session
 
     async def get_items(self, limit: int | None = None) -> list[Any]:
-        """Return the history, oldest first; with ``limit`` (else the settings') the latest of it."""
+        """Return the history, oldest first; with ``limit`` (else the settings') the latest items only."""
         items = await asyncio.to_thread(self._transcript.read)
         most = self._limit() if limit is None else limit
         return items if most is None else items[len(items) - min(max(most, 0), len(items)) :]
 
     async def add_items(self, items: Sequence[Any]) -> None:
-        """Add items, all or none. InputError when one is no JSON data."""
+        """Add items, all or none. InputError if one is not JSON data."""
         await asyncio.to_thread(self._transcript.append, [_line(item) for item in items])
 
     async def pop_item(self) -> Any:
-        """Take the latest item away and give it; None when there is none."""
+        """Remove the latest item and return it; None if there is none."""
         return await asyncio.to_thread(self._transcript.pop)
 
     async def clear_session(self) -> None:
-        """Take all items away."""
+        """Remove all items."""
         await asyncio.to_thread(self._transcript.clear)
 
     def close(self) -> None:
-        """Close the Memory that ``from_url`` opened; one that was given stays open."""
+        """Close the Memory that ``from_url`` opened; one that was passed in stays open."""
         if self._opened is not None:
             self._opened.close()
 
@@ -78,7 +78,7 @@ class PhronesisSession:
 
 
 def _line(item: Any) -> Line:
-    """Return an item of the Responses API as a message: said by somebody, called, answered or thought."""
+    """Return an item of the Responses API as a message: text, tool call, tool result or reasoning."""
     form = item if isinstance(item, Mapping) else item.model_dump(exclude_unset=True)
     kind, role = form.get("type"), form.get("role")
     if role in _ROLES:

@@ -1,8 +1,8 @@
-"""What was said in one session, in a framework's own form: kept in the log as turns, and given back exactly.
+"""The messages of one session in a framework's own form: kept in the log as turns, and returned exactly.
 
-Each entry is a message of a turn, so what it says is learned and found like anything said; the framework's form of it
-stands in the message's metadata. Taking entries away is recorded as a tool call of the session, and archives their
-items. ``Memory.erase(session_id=…)`` removes the words for good.
+Each entry is a message of a turn, so facts are extracted from it and it is found by search; the framework's form is in
+the message's metadata. Removing entries is recorded as a tool call of the session, and archives their items.
+``Memory.erase(session_id=…)`` removes the text permanently.
 """
 
 import json
@@ -17,14 +17,14 @@ from phronesis.errors import InputError
 from phronesis.memory import Memory
 
 REMOVED: Final = "session.remove"
-"""The tool call that says which messages are no longer of the conversation."""
+"""The tool call that records which messages were removed from the conversation."""
 
 _PAGE: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One entry: who said it, in which words, and its own form, which must be JSON data."""
+    """One entry: its role, its text, and its own form, which must be JSON data."""
 
     role: str
     words: str
@@ -33,7 +33,7 @@ class Line:
 
 
 class Transcript:
-    """The entries of one session that one framework wrote, whose mark is ``form``. Thread-safe."""
+    """The entries of one session written by one framework, identified by ``form``. Thread-safe."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class Transcript:
             self.memory.commit_turn(self.session_id, turn, **self._writing)
 
     def pop(self) -> Any:
-        """Take the last entry away and give its form; None when there is none."""
+        """Remove the last entry and return its form; None if there is none."""
         with self._lock:
             entries = self._entries()
             if not entries:
@@ -73,7 +73,7 @@ class Transcript:
             return entries[last]
 
     def clear(self) -> None:
-        """Take all entries away."""
+        """Remove all entries."""
         with self._lock:
             entries = list(self._entries())
             if entries:
@@ -86,12 +86,12 @@ class Transcript:
             raise InputError(f"an entry of a session must be JSON data: {error}", field="items") from error
         words = line.words
         if not words.strip() and line.role not in ("assistant", "tool"):
-            words = form  # such a message needs some words
+            words = form  # such a message needs some text
         message = {"id": uuid.uuid4().hex, "role": line.role, "content": words, "metadata": {self._form: form}}
         return message if line.name is None else {**message, "name": line.name}
 
     def _entries(self) -> dict[str, Any]:
-        """Return message id and form; what was erased, or written by others, is not among them."""
+        """Return forms by message id, without erased messages and those of other writers."""
         entries: dict[str, Any] = {}
         for turn in self.memory.get_turns(self.session_id, **self._lane):
             for message in turn.messages:
@@ -105,7 +105,7 @@ class Transcript:
     def _remove(self, message_ids: Sequence[str]) -> None:
         for item in list(self._items(message_ids)):
             self.memory.delete(item.id, reason="taken out of its session")
-        # At the end: who was interrupted before finds the entries still there, and takes them away again.
+        # Recorded last: after an interruption the entries are still listed, and the next call removes them again.
         call = {"name": REMOVED, "args": {"message_ids": list(message_ids)}, "status": "ok"}
         self.memory.commit_turn(self.session_id, {"tool_calls": [call]}, **self._writing)
 
@@ -115,14 +115,14 @@ class Transcript:
             yield from self.memory.get_all(
                 **self._lane, session_id=self.session_id, kinds=["message"], filters=said, limit=_PAGE
             )
-        # What reads like an order to a model is in no other listing.
+        # No other listing includes quarantined items.
         held = self.memory.quarantine_list(**self._lane, session_id=self.session_id, limit=_PAGE)
         gone = frozenset(message_ids)
         yield from (item for item in held if item.message_id in gone and item.status == "active")
 
 
 def words_of(content: Any) -> str:
-    """Return the text of a message's content: a string, or parts of which some have text."""
+    """Return the text of a message's content: a string, or a list of parts."""
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, Sequence) else []

@@ -1,4 +1,4 @@
-"""Batches: the runs of a file, recorded, interpreted and learned from, row by row, as often as it takes (RB-24)."""
+"""Batches: record, interpret and learn from the runs of a file, row by row, idempotently (RB-24)."""
 
 from phronesis.batch.rows import Summary, Told
 from phronesis.batch.runner import Batch

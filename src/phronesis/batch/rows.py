@@ -1,4 +1,7 @@
-"""A file cut into its rows: one a line, or the members of one JSON list. It is read as it comes, never held whole."""
+"""Rows of a batch file: streaming reader, validation, idempotency keys, and the result of each row.
+
+A file holds one row per line or one JSON list; it is never held whole.
+"""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -16,22 +19,23 @@ from phronesis.reasoning.handlers import feedback_payload, run_payload
 from phronesis.reasoning.laws.block_rules import Unreadable, read_json
 from phronesis.reasoning.laws.records import Run
 
-# What became of each row of a batch, and of all of them.
+# Results of rows, and their summary.
 
 Done = Literal["recorded", "known", "missing"]
-"""Recorded by this batch, known before, or, in a dry run, missing: it would be recorded."""
+"""Recorded by this batch, already known, or, in a dry run, missing: it would be recorded."""
 
 MAX_ERRORS: Final = 20
-"""Failed rows that a summary holds; the report holds all."""
+"""Maximum number of failed rows in a summary; the report holds all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told(Record):
-    """One row: what of it was done, None where the row does not say so, or the error ``{code, field, message}``.
+    """The result of one row: for each part what was done (None: the row lacks it), or the error.
 
-    ``supports`` and ``contras`` count the claims for and against which the run counts, ``added`` and ``updated`` the
-    items that the learn made or rewrote, ``dropped`` the proposals that it did not take. A dry run weighs no claims:
-    ``added`` and ``dropped`` are what rules propose, and ``added`` is less where the bank says it already.
+    The error is ``{code, field, message}``. ``supports`` and ``contras`` count the claims for and against which the run
+    counts, ``added`` and ``updated`` the items that the learn created or rewrote, ``dropped`` the proposals that it
+    rejected. A dry run evaluates no claims: ``added`` and ``dropped`` count the rules' proposals, and ``added``
+    excludes those that the bank holds already.
     """
 
     line: int
@@ -48,14 +52,14 @@ class Told(Record):
 
 
 def failed(line: int, run_id: str | None, error: PhronesisError) -> Told:
-    """Tell of a row that failed."""
+    """Return the result of a row that failed."""
     said = {"code": error.code, "field": error.field, "message": error.message}
     return Told(line=line, run_id=run_id, error=said)
 
 
 @dataclass(slots=True)
 class Summary:
-    """Counts over the rows of a batch, of learns those that were not known; the first failed rows in full."""
+    """Counts over the rows of a batch (of learns, those not already known), and the first failed rows in full."""
 
     rows: int = 0
     failed: int = 0
@@ -87,7 +91,7 @@ class Summary:
 
 
 MAX_ROW_BYTES: Final = MAX_PAYLOAD_BYTES
-"""Bytes of one row: more than this the log takes in no call."""
+"""Maximum bytes of one row: the log accepts no larger payload."""
 
 _CHUNK: Final = 1 << 16
 _BOM: Final = b"\xef\xbb\xbf"
@@ -97,9 +101,9 @@ _QUOTED: Final = re.compile(rb'["\\\n]')
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """The bytes of one row, the line that it begins on (from 1), and how many bytes of the file end with it.
+    """The bytes of one row, its first line (from 1), and the number of bytes of the file up to its end.
 
-    ``fault`` says why there is nothing to be read of it.
+    ``fault`` says why it cannot be read.
     """
 
     line: int
@@ -109,9 +113,10 @@ class Piece:
 
 
 def read_pieces(stream: BinaryIO, *, most: int = MAX_ROW_BYTES) -> Iterator[Piece]:
-    """Return a file's rows as they stand there; blank lines and a byte order mark are passed over.
+    """Yield a file's rows unparsed; blank lines and a byte order mark are skipped.
 
-    A file whose first character is ``[`` holds a list. A row of more than ``most`` bytes is not kept, and is a fault.
+    A file whose first character is ``[`` holds a list. A row of more than ``most`` bytes is discarded and reported as a
+    fault.
     """
     line, end = 1, 0
     head = stream.readline(most + 1)
@@ -153,7 +158,7 @@ def _lines(stream: BinaryIO, head: bytes, at: Piece, most: int) -> Iterator[Piec
 
 @dataclass(slots=True)
 class _Cutter:
-    """Cuts a JSON list into its members, without reading them: only strings and brackets are told apart."""
+    """Splits a JSON list into its members without parsing them: it tracks strings and brackets only."""
 
     most: int
     line: int
@@ -168,8 +173,8 @@ class _Cutter:
     _behind: bool = False
 
     def feed(self, chunk: bytes) -> Iterator[Piece]:
-        """Take the next bytes; gives the members that end among them."""
-        start, at = 0, self._skip  # what a backslash at the end of the last chunk escapes
+        """Consume bytes and yield the members that end in them."""
+        start, at = 0, self._skip  # skip the character escaped by a backslash at the end of the last chunk
         while not self._closed and (found := self._marks().search(chunk, at)) is not None:
             mark, at = found[0], found.end()
             if mark == b"\n":
@@ -180,7 +185,7 @@ class _Cutter:
                 self._quoted = not self._quoted
             elif mark in b"[{":
                 self._depth += 1
-                if self._depth == 1:  # the list itself: what stands before it is blank
+                if self._depth == 1:  # the list itself, preceded by blanks only
                     start, self._began = at, self.line
             else:
                 self._depth -= mark in b"]}"
@@ -196,7 +201,7 @@ class _Cutter:
         self.end += len(chunk)
 
     def rest(self) -> Iterator[Piece]:
-        """Return what stands behind the list's end, or behind its last whole member, as a fault."""
+        """Yield text after the list's end, or after its last complete member, as a fault."""
         if not self._closed:
             yield Piece(self._place(), b"", self.end, "the list is not closed: nothing behind this place was read")
         elif self._behind:
@@ -225,7 +230,7 @@ class _Cutter:
         self._long, self._began = False, self.line
 
     def _place(self) -> int:
-        """Return the line on which what is kept begins."""
+        """Return the line on which the buffered text begins."""
         return self._began + self._body[: len(self._body) - len(self._body.lstrip())].count(b"\n")
 
 
@@ -233,15 +238,15 @@ def _too_long(most: int) -> str:
     return f"a row has at most {most:,} bytes; this one was not read"
 
 
-# What one row of a batch says: a run, what came of it, whether to learn from it.
+# Parsing a row: a run, its feedback, and whether to learn from it.
 
 _ABOUT: Final = frozenset({"run_id", "feedback", "learn"})
-"""The members of a row that is about a run which the store, or an earlier row, has."""
+"""The members of a row about a run that is in the store or in an earlier row."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A checked row: the payload of its run (None when it is about a known one) and of its feedback."""
+    """A validated row: the payload of its run (None for a known run) and of its feedback."""
 
     line: int
     end: int
@@ -252,11 +257,11 @@ class Row:
 
 
 def read_row(piece: Piece) -> Row:
-    """Read a row, or raise InputError naming the field.
+    """Parse a row; InputError names the wrong field.
 
-    ``{run_id?, output, raw, trace, memory_ids, feedback?, learn?}``; without output and raw it is about a run that is
-    known. ``learn`` is true where it is left out and there is feedback. A run without an id gets one that follows from
-    what its row says of it, feedback included: the same row is the same run.
+    ``{run_id?, output, raw, trace, memory_ids, feedback?, learn?}``; without output and raw it is about a known run.
+    ``learn`` defaults to true if there is feedback. A run without an id gets one derived from the row's content,
+    feedback included: the same row is the same run.
     """
     members = _members(piece)
     given = members.get("feedback")
@@ -274,7 +279,7 @@ def read_row(piece: Piece) -> Row:
 
 
 def named_in(piece: Piece) -> str | None:
-    """Return the run that a row names, which may say something unlawful of it; None where it cannot be told."""
+    """Return the run id of a row that may be otherwise invalid; None if it cannot be read."""
     try:
         return check_id(_members(piece).get("run_id"), field="run_id")
     except InputError:
@@ -295,26 +300,26 @@ def _members(piece: Piece) -> Mapping[str, Any]:
     return value
 
 
-# What makes a row the same row again: keys of entries, and the comparison of runs.
+# Idempotency keys of entries, and comparison of runs.
 
 
 def key_of(lane: LaneName, verb: str, about: str, content: Any) -> str:
-    """Return the idempotency key of what a row records.
+    """Return the idempotency key of an entry recorded for a row.
 
-    ``about`` is the run's id for a run, so that another run of this id is a conflict; else its item, so that what was
-    said of a run that is gone does not stand for a new one. ``content`` is the feedback: other feedback is news, the
-    same feedback is the same however often its row comes.
+    ``about`` is the run's id for a run, so that another run of the same id is a conflict; else its item, so that
+    feedback on a removed run is not taken for feedback on a new one. ``content`` is the feedback: the same feedback has
+    the same key however often its row occurs.
     """
     return derived_id("batch", lane.kind, lane.name, verb, about, digest(content))
 
 
 def said_of(run: Run) -> str:
-    """Return the digest of all that a run says: two runs of one id are the same when it is."""
+    """Return the digest of a run's content: two runs of one id are the same if their digests are equal."""
     return digest({**run.to_json(), "extra": dict(run.extra)})
 
 
 def another(run_id: str) -> Conflict:
-    """Return the error of a row whose run id is that of another run."""
+    """Return the error of a row whose run id belongs to a different run."""
     return Conflict(
         f"run {run_id!r:.80} was recorded before with another content; a run is recorded once, so give this one another"
         " run_id",

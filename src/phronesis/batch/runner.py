@@ -1,4 +1,4 @@
-"""A batch at work: rows become durable entries, a window at a time, which are then interpreted in their order."""
+"""Runs a batch: records rows as durable entries, a window at a time, and interprets them in order; and dry runs."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -42,12 +42,12 @@ from phronesis.reasoning import handlers
 from phronesis.reasoning.laws.records import Run, checked_feedback
 from phronesis.reasoning.learning import LEARN, Foretold, foretell
 
-# What a batch would do, row by row, without writing anything.
+# Dry run: the result of each row, without writing.
 
 
 @dataclass(slots=True)
 class _Seen:
-    """A run before a row: its item, None when it is not recorded yet, what it says, and what was done in this file."""
+    """A run before a row: its item (None: not recorded yet), its digest, and what this file did with it."""
 
     item: str | None
     said: str
@@ -58,14 +58,14 @@ class _Seen:
 
 @dataclass(slots=True)
 class Foresight:
-    """Tells what a batch would do. It remembers each run of the file by its fields and its last feedback."""
+    """Predicts the results of a batch. It keeps each run of the file by its fields and its last feedback."""
 
     memory: Memory
     lane: LaneName
     _seen: dict[str, _Seen] = field(default_factory=dict)
 
     def of(self, row: Row) -> Told:
-        """Tell of one row; raises what recording it would raise."""
+        """Return the predicted result of one row; raises what recording it would raise."""
         seen = self._seen.get(row.run_id) or self._stored(row.run_id)
         run: Done | None = None if row.run is None else "known" if seen is not None else "missing"
         if seen is None:
@@ -91,7 +91,7 @@ class Foresight:
                     dropped=counts.dropped)  # fmt: skip
 
     def _stored(self, run_id: str) -> _Seen | None:
-        """Return a run that is in the lane, or waits there to be interpreted."""
+        """Return a run that is in the lane, or pending there."""
         book, tenant = self.memory.stages.runs, self.memory.tenant
         held = book.find(tenant, self.lane, run_id)
         if held is not None:
@@ -109,7 +109,7 @@ class Foresight:
         return _Seen(item_id(entry.id, handlers.RUN, run_id), said_of(run), run)
 
     def _done(self, seen: _Seen, verb: str, feedback: Mapping[str, Any] | None) -> Done:
-        """Return whether the store, or an earlier row, has this of a run already."""
+        """Return whether the store, or an earlier row, already has this part of a run."""
         act = (verb, digest(feedback))
         if act in seen.done:
             return "known"
@@ -123,28 +123,28 @@ class Foresight:
 
 
 def unknown(run_id: str, lane: LaneName) -> NotFound:
-    """Return the error of a row about a run that nobody recorded."""
+    """Return the error of a row about an unknown run."""
     return NotFound(f"there is no run {run_id!r:.80} for {lane}; a row with its output records it", field="run_id")
 
 
 def _fields_of(run: Run) -> Run:
-    """Return what FACTS are made of, without the words: a file's runs are many."""
+    """Return the fields that FACTS are computed from, without texts, to keep a large file's runs in memory."""
     return replace(run, output=run.fields(), raw="", trace=None)
 
 
 WINDOW: Final = 64
-"""Rows that are recorded before they are interpreted: as many as one transaction applies."""
+"""Number of rows recorded before they are interpreted: as many as one transaction applies."""
 
 WINDOW_BYTES: Final = 4 << 20
-"""Bytes of rows after which they are interpreted all the same."""
+"""Bytes of recorded rows after which they are interpreted, whatever their number."""
 
 OF_A_ROW: Final = (InputError, NotFound, Conflict, EntryFailed, StorageRefused)
-"""What is wrong with one row. Anything else (a full disk, a lock, an unknown verb) is wrong with all, and ends it."""
+"""Errors that concern one row. Any other (full disk, lock, unknown verb) concerns all and ends the batch."""
 
 
 @dataclass(slots=True)
 class _Job:
-    """A row that is recorded and not yet interpreted: its run's item, its entries in order, what was done, by verb."""
+    """A recorded row that is not interpreted yet: its run's item, its entries in order, and what was done, by verb."""
 
     row: Row
     item_id: str
@@ -154,11 +154,11 @@ class _Job:
 
 @dataclass(slots=True)
 class Batch:
-    """Takes in the runs of a file into one user's lane, or a namespace's.
+    """Imports the runs of a file into one user's lane, or a namespace's.
 
-    What is recorded stays recorded if the process is killed, and whoever works on the store interprets it. Each entry
-    has an idempotency key made of what it says: the same file again, or in two processes at once, does only what is
-    missing. ``on_bytes`` is called with how much of the file is done.
+    Recorded rows survive a killed process; the next process that works on the store interprets them. Each entry has an
+    idempotency key derived from its content: the same file again, or in two processes at once, does only what is
+    missing. ``on_bytes`` is called with the number of bytes done.
     """
 
     memory: Memory
@@ -174,9 +174,9 @@ class Batch:
         self._lane = make_scope(user_id=self.user_id, namespace=self.namespace).write_lane
 
     def run(self, stream: BinaryIO) -> Iterator[Told]:
-        """Record, interpret and learn row by row; tells of each row, in order, when it is done.
+        """Record, interpret and learn row by row; yield the result of each row, in order.
 
-        A row that is wrong is told of, and the next one has its turn.
+        A wrong row yields an error, and the batch continues.
         """
         waiting: list[_Job | Told] = []
         begun = done = 0
@@ -194,7 +194,7 @@ class Batch:
         yield from self._finished(waiting, done)
 
     def foresee(self, stream: BinaryIO) -> Iterator[Told]:
-        """Tell of each row what ``run`` would do, and what is wrong with it; nothing is written."""
+        """Yield what ``run`` would do with each row, and its errors; nothing is written."""
         foresight = Foresight(self.memory, self._lane)
         for piece in read_pieces(stream):
             row = _read(piece, self.memory.stages.writer.redactor.cleaned)
@@ -205,7 +205,7 @@ class Batch:
             self.on_bytes(piece.end)
 
     def _recorded(self, row: Row) -> _Job | Told:
-        """Record what a row says, as entries that wait."""
+        """Record a row as pending entries."""
         try:
             return self._job(row)
         except OF_A_ROW as error:
@@ -230,11 +230,11 @@ class Batch:
         return job
 
     def _record_run(self, job: _Job, run: Mapping[str, Any], held: Item | None) -> Item | None:
-        """Record a row's run, unless it is held; gives what is held, None while the run waits to be interpreted."""
+        """Record a row's run, unless it is held; return the held item, None while the run is pending."""
         if held is None:
             entry = self._write(job, handlers.RUN, None, run)
             job.item_id = item_id(entry.id, handlers.RUN, job.row.run_id)
-            if job.told[handlers.RUN] == "known":  # since the look: another process, or this file before it was killed
+            if job.told[handlers.RUN] == "known":  # recorded since the check, by another process or a killed run
                 held = self._find(job.row.run_id)
                 if held is None and not self.memory.stages.runs.waits(self.memory.tenant, entry):
                     raise taken_back(job.row.run_id)
@@ -245,7 +245,7 @@ class Batch:
         return held
 
     def _write(self, job: _Job, verb: str, content: Any, payload: Mapping[str, Any]) -> Entry:
-        """Record an entry, or take the one that says the same."""
+        """Record an entry, or return the existing one with the same content."""
         stages, tenant = self.memory.stages, self.memory.tenant
         key = key_of(self._lane, verb, job.row.run_id if verb == handlers.RUN else job.item_id, content)
         given = {name: value for name, value in payload.items() if value not in (None, {}, [])}
@@ -255,7 +255,7 @@ class Batch:
         except IdempotencyConflict as error:
             if verb != LEARN:
                 raise another(job.row.run_id) from error
-            # What the run had read by then is no part of what the row says.
+            # What the run had read by then is not part of the row's content.
             entry, repeated = stages.runs.entry(tenant, str(error.details["entry_id"])), True
         else:
             entry, repeated = written.entry, written.repeated
@@ -263,14 +263,14 @@ class Batch:
         return entry
 
     def _finished(self, waiting: list[_Job | Told], done: int) -> Iterator[Told]:
-        """Interpret a window's entries in their order, and tell of its rows."""
+        """Interpret a window's entries in order, and yield the results of its rows."""
         for one in waiting:
             yield self._finish(one) if isinstance(one, _Job) else one
             if isinstance(one, _Job):
                 self.on_bytes(one.row.end)
         if waiting:
             stages = self.memory.stages
-            with suppress(ModelError):  # an encoder that is away: the next window, a flush or a worker makes them
+            with suppress(ModelError):  # encoder unavailable: the next window, a flush or a worker makes the vectors
                 stages.vectorizer.run(self.memory.tenant)
             self.on_bytes(done)
 
@@ -292,7 +292,7 @@ class Batch:
         )  # fmt: skip
 
     def _interpreted(self, entry: Entry) -> bool:
-        """See to it that an entry is interpreted; False when it failed and a retry stands for it."""
+        """Ensure that an entry is interpreted; return False if it failed and a retry replaces it."""
         stages, tenant = self.memory.stages, self.memory.tenant
         try:
             stages.writer.interpreter.drain(tenant, entry.lane_id, until=entry.seq)
@@ -312,7 +312,7 @@ class Batch:
         }  # fmt: skip
 
     def _catch_up(self) -> None:
-        """Interpret what waits in the lane, and write down what was noted of reads: rows are checked against both."""
+        """Interpret pending entries of the lane and write pending impressions: rows are checked against both."""
         stages, tenant = self.memory.stages, self.memory.tenant
         stages.shown.settle(tenant)
         stages.used.settle(tenant)
@@ -325,7 +325,7 @@ class Batch:
 
 
 def _read(piece: Piece, cleaned: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> Row | Told:
-    """Read a row as it is recorded, or tell what is wrong with it."""
+    """Parse a row in its recorded form, or return its error."""
     try:
         row = read_row(piece)
         run, feedback = (None if one is None else cleaned(one) for one in (row.run, row.feedback))

@@ -1,6 +1,6 @@
-"""Client: the verbs of Memory, carried out by a server (``phronesis serve``).
+"""Client: the verbs of Memory, executed by a server (``phronesis serve``).
 
-A verb is one line, so that the two cannot drift: its parameters are those of Memory's, for type checkers too.
+Every verb repeats the parameters of Memory's verb, so that type checkers see them.
 """
 
 import functools
@@ -38,7 +38,7 @@ def _verb(method: Verb[P, R]) -> RemoteVerb[P, R]:
     def call(self: "Client", /, *args: P.args, **kwargs: P.kwargs) -> R:
         given = dict(signature.bind(self, *args, **kwargs).arguments)
         del given["self"]
-        if keyed and given.get("idempotency_key") is None:  # what is sent again is done once
+        if keyed and given.get("idempotency_key") is None:  # makes retries idempotent
             given["idempotency_key"] = uuid.uuid4().hex
         answer: R = self.carry_out(method, route, given)
         return answer
@@ -49,22 +49,23 @@ def _verb(method: Verb[P, R]) -> RemoteVerb[P, R]:
 class Client:
     """A memory on a server: ``with Client("http://127.0.0.1:8765", api_key=…) as m: m.add(…)``. Thread-safe.
 
-    Its verbs take and give what those of ``Memory`` do. The tenant, the role and who is said to have acted are the
-    key's. What belongs to the machine of the store alone (rebuild, import, keys, doctor …) is not here.
+    Its verbs take and return what those of ``Memory`` do. The API key determines tenant, role and actor. Verbs that
+    need the store's machine (rebuild, import, keys, doctor …) are not available.
     """
 
     def __init__(self, url: str, *, api_key: str | None = None, timeout: float = 30.0, retries: int = 3) -> None:
-        """Speak to a server; nothing is sent before the first verb.
+        """Create a client; nothing is sent before the first verb.
 
         Args:
-            url: where it listens, such as ``http://127.0.0.1:8765``.
-            api_key: a key, as ``phronesis keys create`` prints it; none where the server asks for none.
-            timeout: seconds to wait for an answer.
-            retries: how often a call is sent again when the connection breaks, or the server asks for time. Writes are
-                done once: each has an idempotency key, its own where none is given.
+            url: the server's address, such as ``http://127.0.0.1:8765``.
+            api_key: a key, as ``phronesis keys create`` prints it; None if the server needs none.
+            timeout: seconds to wait for a response.
+            retries: how often a call is repeated when the connection breaks, or the server asks to wait. Writes are
+                done once: each has an idempotency key, generated if none is given.
 
         Raises:
-            InputError: ``url`` is no address, or ``retries`` no count. MissingExtra: the HTTP library is not installed.
+            InputError: ``url`` is not an address, or ``retries`` not a count.
+            MissingExtra: the HTTP library is not installed.
         """
         self._transport = Transport(url, api_key=api_key, timeout=timeout, retries=retries)
 
@@ -120,9 +121,10 @@ class Client:
         expected_version: int | None = None,
         reason: str | None = None,
     ) -> ErasureCertificate:
-        """Remove an item's words, or all that was said by and learned of a user, for good; needs an admin's key.
+        """Erase an item, or a user, permanently; needs an admin's key.
 
-        InputError unless exactly one of ``id`` and ``user_id`` is given. A session is erased at the server.
+        InputError unless exactly one of ``id`` and ``user_id`` is given. Sessions can only be erased on the server's
+        machine.
         """
         if (id is None) == (user_id is None):
             raise InputError("give either id or user_id", field="id")
@@ -138,7 +140,7 @@ class Client:
         return certificate
 
     def carry_out(self, method: Callable[..., Any], route: Route, given: dict[str, Any]) -> Any:
-        """Send a verb's arguments along its route, and give what the verb gives."""
+        """Send a verb's arguments along its route and return the verb's result."""
         if given.pop("actor", None) is not None:
             raise InputError("actor is the key's: phronesis keys create --actor …", field="actor")
         if method is Memory.get and given.get("id") is None and given.get("external_id") is not None:
@@ -169,7 +171,7 @@ class Client:
         self.close()
 
     def _get_named(self, given: dict[str, Any]) -> Item:
-        """Ask for the item of an external id: the listing shows a user the shared namespace's too."""
+        """Return the item of an external id; the listing of a user includes the shared namespace's items."""
         query = {name: plain(value) for name, value in given.items() if value is not None}
         items = self._transport.send("GET", "/memories", query=query)["items"]
         user_id = given.get("user_id")
@@ -181,7 +183,7 @@ class Client:
         return item
 
     def _upload(self, method: Callable[..., Any], given: dict[str, Any], headers: dict[str, str]) -> Any:
-        """Send a file of this machine: the server reads none of its own for a caller."""
+        """Upload a file of this machine: the server reads no files of its own for a caller."""
         path = Path(str(given.pop("path"))).expanduser()
         try:
             content = path.read_bytes()
@@ -199,7 +201,7 @@ class Client:
 
 
 def _headers(given: dict[str, Any]) -> dict[str, str]:
-    """Take out of the arguments what travels as a header."""
+    """Remove and return the arguments that are sent as headers."""
     out = {}
     if (key := given.pop("idempotency_key", None)) is not None:
         out["Idempotency-Key"] = str(key)
@@ -209,7 +211,7 @@ def _headers(given: dict[str, Any]) -> dict[str, str]:
 
 
 def _places(route: Route, given: dict[str, Any]) -> list[str]:
-    """Return the arguments that are part of the path; it may hold no empty ones."""
+    """Return the arguments that are part of the path; none of them may be empty."""
     names = [part[1:-1] for part in route.path.split("/") if part.startswith("{")]
     for name in names:
         if not str(given.get(name, "")).strip():
@@ -223,7 +225,7 @@ def _query(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _part(name: str, value: Any) -> str:
-    """Return an argument as a segment of a path; InputError for one that no URL can hold."""
+    """Return an argument as a path segment; InputError if a URL cannot hold it."""
     if str(value) in {".", ".."}:
         raise InputError(
             f"{name} {str(value)!r} cannot go into a URL, where it means a folder; call Memory at the store itself",

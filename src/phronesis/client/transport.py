@@ -1,4 +1,4 @@
-"""One request and its answer: what is sent as JSON, when it is sent again, and what a problem becomes."""
+"""HTTP transport of the client: JSON encoding, retries, conversion of problems to errors, and the table of routes."""
 
 import random
 import time
@@ -18,20 +18,20 @@ from phronesis.wire import as_json
 PREFIX: Final = "/api/v1"
 PROBLEM: Final = "application/problem+json"
 _NO_ROUTE: Final = "http."
-"""What the codes of refusals begin with that no verb of the server raised."""
+"""Prefix of error codes that no verb of the server raised."""
 
 FIRST_WAIT_SECONDS: Final = 0.2
-"""Before the first retry; each later wait is twice as long, and up to as much again at random."""
+"""Seconds before the first retry; each later wait doubles, with random jitter of up to the same again."""
 
 LONGEST_WAIT_SECONDS: Final = 60.0
-"""A server that asks for more time is not waited for."""
+"""Longest wait in seconds that a server may ask for."""
 
 _AWAY: Final = frozenset({502, 503, 504})
-"""What a proxy answers while the server behind it is away; the request may have reached it all the same."""
+"""Statuses of a proxy whose server is unavailable; the request may have reached the server."""
 
 
 class Transport:
-    """Speaks to one server. Thread-safe; its connections are kept until it is closed."""
+    """Sends requests to one server. Thread-safe; connections are kept until it is closed."""
 
     def __init__(self, url: str, *, api_key: str | None, timeout: float, retries: int) -> None:
         self._httpx = _library()
@@ -49,18 +49,18 @@ class Transport:
         self._client.close()
 
     def send(self, method: str, path: str, *, repeatable: bool = True, **sent: Any) -> Any:
-        """Return the answer's JSON.
+        """Return the response's JSON.
 
         Args:
-            method: of HTTP.
-            path: below the API's own.
-            repeatable: whether doing it twice is doing it once. What is not is sent again only where the server was not
-                reached, or says that it did nothing.
+            method: the HTTP method.
+            path: relative to the API's root.
+            repeatable: whether the request is idempotent. If not, it is repeated only if the server was not reached or
+                reports that it did nothing.
             **sent: ``query``, ``body``, ``headers``, ``files``.
 
         Raises:
             PhronesisError: of the class that the server names, with its message, field and details.
-            ServerUnavailable: no server, or nothing of ours, answered in time; a write may have been done all the same.
+            ServerUnavailable: no valid response in time; a write may have been done.
         """
         for left in range(self._retries, -1, -1):
             pause = FIRST_WAIT_SECONDS * 2 ** (self._retries - left)
@@ -93,7 +93,7 @@ class Transport:
         )
 
     def _passes(self, error: Exception, *, repeatable: bool) -> bool:
-        """Return whether the same request may be sent again after a fault of the connection."""
+        """Return whether the same request may be repeated after a connection error."""
         if isinstance(error, self._httpx.ConnectError | self._httpx.ConnectTimeout):
             return True  # nothing was sent
         broken = self._httpx.NetworkError | self._httpx.RemoteProtocolError
@@ -116,7 +116,7 @@ class Transport:
 
 
 def _wanted_pause(response: Any, *, repeatable: bool) -> float | None:
-    """Return how many seconds to wait before the same request is sent again; None when it is not to be."""
+    """Return the seconds to wait before repeating the request; None if it must not be repeated."""
     ours = response.headers.get("content-type", "").partition(";")[0] == PROBLEM
     told = response.headers.get("retry-after", "")
     if response.status_code == HTTPStatus.TOO_MANY_REQUESTS or (ours and told):
@@ -126,7 +126,7 @@ def _wanted_pause(response: Any, *, repeatable: bool) -> float | None:
 
 
 def plain(value: Any) -> Any:
-    """Return an argument as JSON: records as they go out, times as ISO 8601, spans of time in hours."""
+    """Return an argument as JSON: records as plain values, times as ISO 8601, durations in hours."""
     if isinstance(value, datetime):
         return isoformat(value) if value.tzinfo is not None else value.isoformat()
     if isinstance(value, timedelta):
@@ -135,7 +135,7 @@ def plain(value: Any) -> Any:
 
 
 def error_of(problem: Mapping[str, Any]) -> PhronesisError:
-    """Return the error that a problem tells of, of the class that has its code, else of the nearest above it."""
+    """Return the error described by a problem response: the class with its code, else the nearest base class."""
     code = str(problem.get("code", ""))
     kinds = _by_code()
     while code and code not in kinds:
@@ -174,18 +174,19 @@ def _library() -> ModuleType:
     return httpx2
 
 
-# Where each verb goes: method, path, and how its arguments travel. The server's forms have the verbs' own names.
+# Routes: method, path and argument encoding of each verb. The server uses the verbs' own argument names.
 
 BODY: Final = frozenset({"POST", "PATCH"})
-"""Methods whose arguments travel as a JSON body; those of the others are a query."""
+"""Methods whose arguments are sent as a JSON body; the others use a query."""
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A verb's place on the server.
+    """The route of a verb.
 
-    ``path`` names arguments in braces, each one part of it. ``renamed`` gives an argument another name; ``fixed`` is
-    sent beside the arguments; ``whole`` is the argument that is the body; ``member`` the member of the answer that the
+    ``path`` names arguments in braces, each one segment. ``renamed`` gives an argument another name; ``fixed`` is sent
+    in addition to the arguments; ``whole`` is the argument that is the whole body; ``member`` is the member of the
+    response that holds the result.
     """
 
     method: str
@@ -243,4 +244,4 @@ ROUTES: Final[Mapping[str, Route]] = {
     "quarantine_release": Route("POST", "/quarantine", fixed={"action": "release"}),
     "quarantine_reject": Route("POST", "/quarantine", fixed={"action": "reject"}),
 }
-"""The verbs that the server has. What belongs to the store's machine (rebuild, import, keys …) is not among them."""
+"""The verbs that the server offers. Verbs that need the store's machine (rebuild, import, keys …) are missing."""

@@ -1,4 +1,4 @@
-"""From a session and a message to a context: load, plan, retrieve, fuse, compose, in that fixed order."""
+"""Building a context for a session and a message: load, plan, retrieve, mask secrets, compose, in that order."""
 
 import dataclasses
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -38,12 +38,12 @@ from phronesis.store.lanes import Lane, find_secret
 from phronesis.store.resources import has_documents
 from phronesis.uuid7 import new_id
 
-# A call of ``compose_context``, checked.
+# The arguments of ``compose_context``, validated.
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A checked call of ``compose_context``; ``now`` tells what is due, ``plan`` is the caller's own, if any.
+    """A validated call of ``compose_context``; ``now`` determines what is due, ``plan`` is the caller's own, if any.
 
     ``now`` is in the user's time zone.
     """
@@ -64,39 +64,39 @@ class Request:
 
     @property
     def asked(self) -> str:
-        """The message as it is planned for and searched; the caller gets back its own."""
+        """The message used for planning and search; the caller gets the original back."""
         return storable(self.message)
 
 
-# What a context needs to know: a plan for the message, and the evidence that carrying it out gives.
+# Planning and retrieval for a context.
 
 RECENT: Final = 2
-"""Turns of the session in which a plan looks for what "it" means."""
+"""Number of previous turns in which a plan resolves "it"."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A plan carried out. ``first`` is what comes before the evidence of the pack: procedures that bear on it."""
+    """The result of a plan. ``first`` holds relevant procedures, which precede the evidence of the pack."""
 
     pack: EvidencePack
     first: Sequence[Evidence] = ()
 
     @property
     def evidence(self) -> list[Evidence]:
-        """Return all of it, each item once."""
+        """All evidence, each item once."""
         named = {one.item.id for one in self.first}
         return [*self.first, *(one for one in self.pack if one.item.id not in named)]
 
     @property
     def abstaining(self) -> Collection[Store]:
-        """Return the stores in which nothing supports an answer."""
+        """The stores in which nothing supports an answer."""
         told = self.pack.explain.get("retrievers", {})
         answering = {_store(name) for name, one in told.items() if not one["abstained"]}
         return {_store(name) for name in told} - answering
 
     @property
     def asked_filters(self) -> bool:
-        """Return whether the plan names what it is after by filters of its own."""
+        """Return whether the plan has filters of its own."""
         plan = self.pack.plan
         return any(
             one is not None for one in (plan.filters, *(sub and sub.filters for sub in (plan.memory, plan.resources)))
@@ -105,7 +105,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Plans, and finds. It never writes."""
+    """Plans and retrieves. It never writes."""
 
     planner: Planner
     retrieving: Retrieving
@@ -114,10 +114,10 @@ class Finding:
     def plan(
         self, tenant: str, request: Request, turns: Sequence[Block], *, resources: bool, names: Collection[str]
     ) -> RetrievalPlan:
-        """Return the caller's plan, in the scope and of the times of this call, or a new one.
+        """Return the caller's plan with this call's scope and times, or a new plan.
 
-        ``turns`` are the recent ones; ``resources`` says whether the scope has any documents, ``names`` what of the
-        message are names there.
+        ``turns`` are the recent ones; ``resources`` says whether the scope has any documents, ``names`` are the names
+        in the message that the scope knows.
         """
         scope = dataclasses.replace(request.scope, session_id=None)
         as_of, valid_at = optional_moment(request.wanted.as_of), optional_moment(request.wanted.valid_at)
@@ -132,7 +132,7 @@ class Finding:
         return self.planner.plan(tenant, asked)
 
     def find(self, tenant: str, request: Request, plan: RetrievalPlan, *, procedures: bool) -> Found:
-        """Carry a plan out; what the user wants done in this way comes before what was found."""
+        """Execute a plan; relevant procedures come before the evidence."""
         encodings = Encodings()
         pack = self.retrieving.retrieve(tenant, plan, encodings)
         if not procedures:
@@ -147,21 +147,21 @@ def _store(retriever: str) -> Store:
 
 
 def _said(request: Request) -> str:
-    """Return the message with what the agent is about."""
+    """Return the message with the agent's goal, task and topic."""
     state = [request.agent_state.get(name) for name in STATE_FIELDS]
     return " ".join([request.asked, *(text for text in state if isinstance(text, str) and text.strip())])
 
 
 def limit_of(budget: Budget) -> int:
-    """Return how much evidence is asked for: some of it stands in recent turns already."""
+    """Return how much evidence to request: more than is shown, since recent turns contain some of it."""
     return budget.evidence_count + 2 * budget.recent_turn_count
 
 
-# Candidates of a context without the secrets and personal numbers in their words.
+# Masking secrets and personal numbers in a context's candidates.
 
 
 def masked(candidates: Candidates) -> Candidates:
-    """Return candidates with a marker for each secret and personal number; the user's own message stays as it is."""
+    """Replace each secret and personal number in the candidates by a marker; the user's own message is unchanged."""
     return replace(
         candidates,
         system_blocks=_blocks(candidates.system_blocks),
@@ -198,12 +198,12 @@ def _source(source: Source) -> Source:
 
 
 CHARACTERS_PER_TOKEN: Final = 4
-"""Of English text, about (OpenAI's rule of thumb): tells whether turns may be too long for their slot."""
+"""Approximate for English text (OpenAI's rule of thumb); used to estimate whether turns exceed their slot."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
-    """What is there before anything is searched."""
+    """The content that is loaded before any search."""
 
     core: CoreMemory
     turns: RecentTurns
@@ -217,10 +217,10 @@ class _Loaded:
 
 @dataclass(frozen=True, slots=True)
 class Assembler:
-    """Gathers what a context is made of, and composes it. It never writes.
+    """Gathers the parts of a context and composes it. It never writes.
 
-    ``masks``: what is shown has markers in place of secrets and personal numbers, also of those that an older version
-    stored or the policy keeps.
+    ``masks``: replace secrets and personal numbers by markers, also those that an older version stored or the policy
+    keeps.
     """
 
     browser: Browser
@@ -231,9 +231,9 @@ class Assembler:
     masks: bool = True
 
     def assemble(self, tenant: str, request: Request) -> tuple[ContextPackage, int]:
-        """Return the package for a message of a session, and the last entry that the scope's own lane held before it.
+        """Return the package for a session's message, and the last entry of the scope's own lane at that time.
 
-        BudgetTooSmall when the message alone does not fit.
+        BudgetTooSmall if the message alone does not fit.
         """
         with self.browser.database.transaction(tenant, "read") as unit:
             lanes = visible_lanes(unit, request.scope)
@@ -266,7 +266,7 @@ class Assembler:
     def _loaded(self, unit: Unit, lanes: Sequence[Lane], request: Request) -> _Loaded:
         budget, wanted = request.budget, request.wanted
         turns = recent_turns(unit, lanes, request.session_id, last=budget.recent_turn_count, as_of=wanted.as_of)
-        # A session that is shown whole has nothing left to sum up. The budget counts messages; a turn has several.
+        # A session that is shown whole needs no summary. The budget counts messages; a turn has several.
         whole = turns.count < budget.recent_turn_count and len(turns.blocks) <= budget.recent_turn_count
         whole = whole and turns.characters <= CHARACTERS_PER_TOKEN * budget.recent_turns
         core = core_memory(unit, lanes, self.core, wanted, now=request.now)
@@ -286,7 +286,7 @@ class Assembler:
     def _candidates(
         self, tenant: str, request: Request, loaded: _Loaded, found: Found
     ) -> tuple[Candidates, dict[str, Any]]:
-        """Return what may be shown (evidence with what disputes it), and why what was found is not among it."""
+        """Return the candidates (evidence with its disputes), and the reasons for leaving out the other results."""
         standing = self._masked(Candidates(
             user_message=request.message,
             system_blocks=loaded.core.blocks,
@@ -295,7 +295,7 @@ class Assembler:
             held=loaded.held,
             zone=request.zone,
         ))  # fmt: skip
-        # What a small budget cuts from core memory may be evidence.
+        # Core memory that a small budget cuts may be shown as evidence.
         shown = shown_core(
             dataclasses.replace(standing, evidence=found.evidence), budget=request.budget, counter=self.counter()
         )
@@ -340,7 +340,7 @@ class Assembler:
 
 
 def scaled(budget: Budget, total: int) -> Budget:
-    """Return a budget of another total, its token slots in the same proportions."""
+    """Return a budget of another total, with its token slots in the same proportions."""
     share = total / budget.total
     slots = ("system_blocks", "working_summary", "recent_turns", "evidence")
     return dataclasses.replace(budget, total=total, **{name: int(getattr(budget, name) * share) for name in slots})

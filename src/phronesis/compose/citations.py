@@ -1,4 +1,4 @@
-"""What stands before a memory: its citation, when it was said, by whom, where, what ended it and what disputes it."""
+"""Headings of memories in a context (citation, date, speaker, status, disputes), and short citation aliases."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -13,18 +13,18 @@ from phronesis.core.prospective import due_of
 from phronesis.core.results import Evidence
 from phronesis.core.text import label, name_of, place, title
 
-# Short names of what a context cites: ``[m1]`` for ``[mem:<uuid>]``, numbered in the order in which they are shown.
+# Short citation aliases: ``[m1]`` for ``[mem:<uuid>]``, numbered in order of appearance.
 
 PREFIX: Final = "m"
-"""How an alias begins; a number follows."""
+"""Prefix of an alias; a number follows."""
 
 _CITED: Final = re.compile(rf"\b(?:{CITATION_PREFIX}[\w-]+|policy:[0-9]+)")
 _SAMPLE: Final = f"{PREFIX}100"
-"""An alias as long as others: what a heading costs is estimated with it before the numbers are known."""
+"""An alias of typical length, used to estimate a heading's cost before the numbers are known."""
 
 
 def aliases(headings: Iterable[str]) -> dict[str, str]:
-    """Return the alias of each citation in headings that are in the order in which they are shown."""
+    """Return the alias of each citation in headings, numbered in their order."""
     found = dict.fromkeys(cited[0] for heading in headings for cited in _CITED.finditer(heading))
     return {citation: f"{PREFIX}{n}" for n, citation in enumerate(found, 1)}
 
@@ -35,29 +35,29 @@ def shortened(heading: str, known: Mapping[str, str]) -> str:
 
 
 def sized(heading: str) -> str:
-    """Return a heading about as long as it will be once its citations are aliases."""
+    """Return a heading of about the length that it has with aliases."""
     return _CITED.sub(_SAMPLE, heading)
 
 
 CITATIONS_SHOWN: Final = 3
-"""Citations shown before a block, and conflicts named in a memory's heading; each costs about 25 tokens."""
+"""Maximum citations before a block, and conflicts in a memory's heading; each costs about 25 tokens."""
 
 _MAX_DEPTH: Final = 16
-"""Headings of a section that are looked at."""
+"""Maximum number of a section's headings that are read."""
 
 _LINES: Final = re.compile(r"#(L[0-9]{1,9}(?:-L[0-9]{1,9})?)\Z")
-"""How a reference ends that names lines."""
+"""The line suffix of a reference."""
 
 _LONGEST_LINES: Final = len("#L-L") + 2 * 9
 
 _NOWHERE: Final = "entry:"
-"""How the address of a document begins that was given none."""
+"""Prefix of the address of a document without a URI."""
 
 
 def heading_of(evidence: Evidence, zone: tzinfo = UTC) -> str:
-    """Return the heading of a memory, on one line; nothing in it is a text's own but cleaned names.
+    """Return the heading of a memory, on one line; it contains no text of the memory except cleaned names.
 
-    Of what was said in no offset the day is that of ``zone``.
+    A time without an offset is shown as a day of ``zone``.
     """
     item = evidence.item
     said = said_at(item, evidence.sources, zone=zone)
@@ -82,31 +82,31 @@ def heading_of(evidence: Evidence, zone: tzinfo = UTC) -> str:
 
 
 def _cited(evidence: Evidence) -> str:
-    """Return the citations of a memory and of those that say the same, the newest first."""
+    """Return the citations of a memory and of its restatements, the newest first."""
     return " ".join(f"[mem:{one}]" for one in (evidence.item.id, *evidence.same)[:CITATIONS_SHOWN])
 
 
 def _session(evidence: Evidence) -> str:
-    """Return where something disputed was said, that its sources can be told apart."""
+    """Return the session of a disputed memory, to distinguish its sources."""
     named = (source.session_id for source in evidence.sources if source.session_id is not None)
     return label(evidence.item.session_id or next(named, ""))
 
 
 def _source(item: Item) -> list[str]:
-    """Return who said it, and how far that is trusted where that is below the user and not said already."""
+    """Return the speaker, and the trust if it is below the user's and not implied by the speaker."""
     who = name_of(item.name or "") or label(item.role or "") or item.kind
     trust = item.trust.name.lower()
     return [who, trust] if item.trust < Trust.USER and trust != who else [who]
 
 
 def _where(item: Item) -> list[str]:
-    """Return the document and the headings that a section stands under, and its address with its lines."""
+    """Return a section's document and headings, and its address with lines."""
     path = item.data.get("path") or ()
     named = title([one for one in (item.data.get("title"), *path[-_MAX_DEPTH:]) if isinstance(one, str)])
     reference = item.source_ref or ""
     lines = _LINES.search(reference, max(0, len(reference) - _LONGEST_LINES))
     uri = item.data.get("uri")
-    if not isinstance(uri, str):  # another server's
+    if not isinstance(uri, str):  # from another server
         uri = reference if lines is None else reference[: lines.start()]
     address = "" if uri.startswith(_NOWHERE) else place(uri)
     stands = " ".join(filter(None, [address, "" if lines is None else lines[1]]))

@@ -1,4 +1,4 @@
-"""Composing a context: candidates in, a package within its token budget out (laws 5 and 8). Pure."""
+"""Composing a context: from candidates to a rendered package within its token budget (laws 5 and 8). Pure."""
 
 import dataclasses
 import hashlib
@@ -28,7 +28,7 @@ from phronesis.core.text import label, storable
 from phronesis.errors import BudgetTooSmall
 from phronesis.models.token_counter import MESSAGE_OVERHEAD, PRIMING_OVERHEAD, TokenCounter
 
-# The two renderings of a context: one text, and a list of messages for a chat model.
+# The two renderings of a context: one text, and a list of chat messages.
 
 TITLES: Final = {
     "system_blocks": "# System",
@@ -42,7 +42,7 @@ LABELS: Final = (
     "Policies", "Standing instructions", "Profile", "Preferences", "Pinned",
     "So far", "Earlier in this session",
 )  # fmt: skip
-"""The groups of a slot in the order in which they are shown; others come after them, by name."""
+"""The groups of a slot in display order; other labels follow, by name."""
 
 _PREAMBLES: Final = {
     "en": (
@@ -62,29 +62,29 @@ _PREAMBLES: Final = {
 DUE_TITLE: Final = "# Due"
 
 _LANGUAGE_SAMPLE: Final = 2_000
-"""Characters of core memory that tell its language."""
+"""Characters of core memory used to detect its language."""
 _HAN: Final = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff]")
 _LETTER: Final = re.compile(r"[^\W\d_]")
 
 
 def language_of(texts: Iterable[str]) -> str:
-    """Return ``zh`` when at least half of the letters of ``texts`` are Chinese characters, else ``en``."""
+    """Return ``zh`` if at least half of the letters of ``texts`` are Chinese characters, else ``en``."""
     sample = "\n".join(texts)[:_LANGUAGE_SAMPLE]
     han = len(_HAN.findall(sample))
     return "zh" if han and 2 * han >= len(_LETTER.findall(sample)) else "en"
 
 
 def preamble(language: str, boundary: Boundary) -> str:
-    """Return the paragraph that tells the model what the fences and citations are."""
+    """Return the paragraph that explains fences and citations to the model."""
     return _PREAMBLES[language].format(number=boundary.number)
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How pieces become a prompt: what is stable, the recent turns, what changes with every call, the message.
+    """The layout of a prompt: stable sections, recent turns, sections that change with every call, and the message.
 
-    ``user_message`` is shown as it is, last, and so needs no fence. ``introduced``: the preamble stands first, whether
-    or not there is a fence this time.
+    ``user_message`` is rendered last and unchanged, so it needs no fence. ``introduced``: the preamble comes first,
+    whether or not anything is fenced.
     """
 
     boundary: Boundary
@@ -94,7 +94,7 @@ class Layout:
     aliases: Mapping[str, str] = field(default_factory=dict)
 
     def text(self, pieces: Sequence[Piece]) -> str:
-        """Return the whole as one text, each part under its title."""
+        """Return the prompt as one text, each part under its title."""
         stable = self.stable(pieces)
         turns = [self._turn(piece) for piece in _pieces_of(pieces, "recent_turns")]
         parts = [
@@ -105,7 +105,7 @@ class Layout:
         return "\n\n".join([*parts, f"{TITLES['user_message']}\n{self.user_message}"])
 
     def messages(self, pieces: Sequence[Piece]) -> list[dict[str, str]]:
-        """Return at most one system message, the turns under user and assistant, at most one of data, the message."""
+        """Return the messages: at most one system message, the turns, at most one data message, the user's message."""
         stable, changing = self.stable(pieces), "\n\n".join(self._changing(pieces))
         return [
             *([{"role": "system", "content": stable}] if stable else ()),
@@ -115,7 +115,7 @@ class Layout:
         ]
 
     def stable(self, pieces: Sequence[Piece]) -> str:
-        """Return the part with which both renderings begin: the same for any question, as long as its items are."""
+        """Return the common beginning of both renderings: the same for every question, as long as its items are."""
         lasting = [piece for piece in pieces if not piece.due]
         return "\n\n".join([
             *([preamble(self.language, self.boundary)] if self.introduced else ()),
@@ -124,7 +124,7 @@ class Layout:
         ])  # fmt: skip
 
     def _changing(self, pieces: Sequence[Piece]) -> list[str]:
-        """Return what is due and what was found for the message."""
+        """Return the due items and the evidence for the message."""
         due = [piece for piece in pieces if piece.due]
         lines = "\n".join(map(self._line, _pieces_of(pieces, "evidence")))
         evidence = [f"{TITLES['evidence']}\n{self.boundary.memory(lines)}"] if lines else []
@@ -134,7 +134,7 @@ class Layout:
         shown = []
         for (name, fenced), group in groupby(in_order(pieces, slot), key=lambda piece: group_of(_block(piece))):
             texts = list(map(self._line, group))
-            # What has no label stands by itself.
+            # Blocks without a label are separate paragraphs.
             for part in texts if name is None else ["\n".join(texts)]:
                 framed = self.boundary.memory(part) if fenced else part
                 shown.append(f"{label(name)}:\n{framed}" if labelled and name is not None else framed)
@@ -154,13 +154,13 @@ class Layout:
 
 
 def headings_in_order(pieces: Sequence[Piece]) -> list[str]:
-    """Return the headings of what cites, in the order in which they are shown."""
+    """Return the headings with citations, in display order."""
     blocks = sorted(in_order(pieces, "system_blocks") + in_order(pieces, "working_summary"), key=lambda one: one.due)
     return [piece.heading for piece in (*blocks, *_pieces_of(pieces, "evidence"))]
 
 
 def in_order(pieces: Sequence[Piece], slot: str) -> list[Piece]:
-    """Return the pieces of a slot of blocks as they are shown: without a label first, then group by group."""
+    """Return the pieces of a block slot in display order: unlabelled first, then group by group."""
 
     def order(piece: Piece) -> tuple[int, str, bool, int, int]:
         block = _block(piece)
@@ -182,7 +182,7 @@ def _block(piece: Piece) -> Block:
 
 
 BUDGETED: Final = SLOTS[:-1]
-"""The slots that share what the user's message leaves."""
+"""The slots that share the tokens left by the user's message."""
 
 
 def compose(
@@ -196,12 +196,12 @@ def compose(
 ) -> ContextPackage:
     """Return a package whose two renderings each fit ``budget.total``, as counted by ``counter``.
 
-    The boundary of the fences is derived from ``seed``, the session's (default: the context's). To ``explain`` are
-    added ``budget`` (what was used of what; the slots' figures are estimates, ``used`` is counted), ``cache`` (how much
-    of it is the same for other questions), ``dropped`` (slot, index, citation and reason of each candidate that is not
-    shown), ``shortened``, and ``conflicts`` (of what is shown and disputed, with whether the other side is shown too).
-    The same input gives the same package. Raises BudgetTooSmall, with the least budget that would do as
-    ``details["minimum"]``, when the user's message alone does not fit: it is never cut.
+    The boundary of the fences is derived from ``seed``, the session's (default: the context's). ``explain`` adds
+    ``budget`` (used and available tokens; the slots' figures are estimates, ``used`` is counted), ``cache`` (how much
+    of it is the same for other questions), ``dropped`` (slot, index, citation and reason of each candidate left out),
+    ``shortened``, and ``conflicts`` (shown and disputed items, and whether the other side is shown too). The same input
+    gives the same package. Raises BudgetTooSmall, with the smallest sufficient budget as ``details["minimum"]``, if the
+    user's message alone does not fit: it is never cut.
     """
     count = cache(counter.count)
     layout, ledger = _begun(candidates, budget, counter.name, count)
@@ -240,7 +240,7 @@ def compose(
 
 
 def shown_core(candidates: Candidates, *, budget: Budget, counter: TokenCounter) -> frozenset[str]:
-    """Return the citations of the system blocks that ``compose`` shows of these candidates, whatever the evidence is.
+    """Return the citations of the system blocks that ``compose`` shows of these candidates, whatever the evidence.
 
     Raises BudgetTooSmall as ``compose`` does.
     """
@@ -252,7 +252,7 @@ def shown_core(candidates: Candidates, *, budget: Budget, counter: TokenCounter)
 
 
 def _begun(candidates: Candidates, budget: Budget, counter: str, count: Count) -> tuple[Layout, Ledger]:
-    """Return the layout without its boundary, and the tokens that the slots may share."""
+    """Return the layout without its boundary, and the ledger of the tokens that the slots share."""
     lasting = [block.text for block in candidates.system_blocks if not is_due(block)]
     layout = Layout(SAMPLE, language_of(lasting), storable(candidates.user_message))
     taken = _minimum(layout, budget.total, counter, count) + _frame(candidates, layout.language, count)
@@ -261,7 +261,7 @@ def _begun(candidates: Candidates, budget: Budget, counter: str, count: Count) -
 
 
 def _minimum(layout: Layout, total: int, counter: str, count: Count) -> int:
-    """Return the tokens of the message alone; BudgetTooSmall when that is more than ``total``."""
+    """Return the tokens of the message alone; BudgetTooSmall if that is more than ``total``."""
     minimum = _tokens(layout.text(()), layout.messages(()), count)
     if minimum > total:
         raise BudgetTooSmall(
@@ -274,10 +274,10 @@ def _minimum(layout: Layout, total: int, counter: str, count: Count) -> int:
 
 
 def _fitted(layout: Layout, selection: Selection, total: int, count: Count) -> tuple[Layout, int]:
-    """Return the layout with its aliases, and the tokens of what it shows, at most ``total``.
+    """Return the layout with aliases, and its tokens, at most ``total``.
 
-    Pieces are not additive under BPE: now and then the whole is more than the sum of what was counted, and the least
-    valuable are let go. The preamble goes last.
+    Token counts are not additive under BPE: the whole is sometimes more than the sum of its parts, and then the least
+    valuable pieces are dropped. The preamble is dropped last.
     """
     while True:
         layout = dataclasses.replace(layout, aliases=aliases(headings_in_order(selection.chosen)))
@@ -291,7 +291,7 @@ def _fitted(layout: Layout, selection: Selection, total: int, count: Count) -> t
 
 
 def _cacheable(stable: str, text: str, count: Count) -> dict[str, Any]:
-    """Say how much of a prompt is the part that calls of one session share, and by what to tell whether they do."""
+    """Return the size and digest of the part that is the same for all calls of a session."""
     return {
         "stable_characters": len(stable),
         "total_characters": len(text),
@@ -302,13 +302,13 @@ def _cacheable(stable: str, text: str, count: Count) -> dict[str, Any]:
 
 
 def _tokens(text: str, messages: Sequence[Mapping[str, str]], count: Count) -> int:
-    """Return the tokens of the larger rendering; the messages with what a chat template puts around them."""
+    """Return the tokens of the larger rendering, including a chat template's overhead per message."""
     chat = sum(count(message["content"]) + MESSAGE_OVERHEAD for message in messages) + PRIMING_OVERHEAD
     return max(count(text), chat)
 
 
 def _frame(candidates: Candidates, language: str, count: Count) -> int:
-    """Return what surrounds the pieces at most: the preamble, titles, the fence of the evidence, two messages more."""
+    """Return an upper bound on the tokens around the pieces: preamble, titles, evidence fence, two messages."""
     slots = [slot for slot in BUDGETED if getattr(candidates, slot)]
     if not slots:
         return 0

@@ -1,4 +1,4 @@
-"""Core memory: what a context holds before anything is searched: policies, wishes, pins, what is due, profile."""
+"""Core memory, the part of a context that needs no search: policies, procedures, pinned items, due items, profile."""
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,26 +27,28 @@ from phronesis.store.lanes import Lane
 from phronesis.store.relations import read_edges
 from phronesis.traits.laws.strength import recalled
 
-# Procedural memory: how this user likes the thing done that is asked for now (requirement NM-15).
+# Procedural memory: the user's preferred way of doing the requested task (requirement NM-15).
 
 PROCEDURE: Final = "procedure"
 
 MAX_PROCEDURES: Final = 3
-"""Procedures shown first (this project's choice): a thing is seldom done by more rules than that."""
+"""Maximum number of procedures shown first (this project's choice)."""
 
 NEAR: Final = 0.5
-"""Share of the best one's score that another must have (this project's choice): what only shares a word with a long
-message stays behind what is meant."""
+"""Minimum score of a procedure, as a share of the best one's (this project's choice).
+
+It excludes procedures that only share a word with a long message.
+"""
 
 
 def has_procedures(unit: Unit, lanes: Sequence[Lane], wanted: Wanted) -> bool:
-    """Return whether a user's own lane holds any procedure: without one nothing more is searched."""
+    """Return whether a user's own lane holds any procedure; without one the search is skipped."""
     own = [lane for lane in lanes if lane.user_id is not None]
     return bool(items_of(unit, own, dataclasses.replace(wanted, kinds=(PROCEDURE,)), limit=1))
 
 
 def bearing_procedures(searcher: Search, tenant: str, query: Query) -> list[Evidence]:
-    """Return the user's own procedures that bear on a question, best first."""
+    """Return the user's own procedures relevant to a question, best first."""
     scope = dataclasses.replace(query.scope, own_only=True)
     wanted = dataclasses.replace(query.wanted, kinds=(PROCEDURE,))
     asked = dataclasses.replace(query, scope=scope, wanted=wanted, limit=MAX_PROCEDURES, explain=True)
@@ -60,22 +62,22 @@ def _sum(one: Evidence) -> float:
 
 
 def _bears(one: Evidence, found: SearchResult) -> bool:
-    """Return whether it holds a word of the question, or is near to it in meaning where the search does not abstain.
+    """Return whether it contains a word of the question, or is similar to it and the search does not abstain.
 
-    Abstention is about whether an answer is there; few words of a request stand in a rule, a Chinese one's least.
+    Abstention is about whether an answer exists; a rule shares few words with a request, least of all in Chinese.
     """
     why = one.why or {}
     return why.get("coverage", 0.0) > 0 or (why.get("dense", 0.0) > 0 and not found.abstained)
 
 
-# What still holds of words that told several things, where another memory stands in for one of them by now.
+# The valid remainder of a statement of which another memory has superseded a part.
 
 
 def standing_parts(unit: Unit, lanes: Sequence[Lane], held: Sequence[Item], wanted: Wanted) -> dict[str, str]:
-    """Return for items whose words tell more than holds, by id, what of these words is theirs: their key and value.
+    """Return, by id, the key and value to show for items whose text states more than still holds.
 
-    "I work in Lyon as a nurse" goes on telling the job when the home is another; whoever reads it must not take Lyon
-    for the home again. One of ``held`` took the place of a memory with the same words.
+    "I work in Lyon as a nurse" still states the job after the home has changed, and must not be read as the current
+    home. One of ``held`` superseded a memory with the same text.
     """
     gone: set[str] = set()
     for lane in lanes if held else ():
@@ -90,10 +92,10 @@ def standing_parts(unit: Unit, lanes: Sequence[Lane], held: Sequence[Item], want
 
 
 STANDING: Final = ("reply_language", "reply_style", "address_as")
-"""Keys under which a person says how they want to be answered (docs/memory-types.md)."""
+"""Keys of a person's standing instructions on how to be answered (docs/memory-types.md)."""
 
 FAMILY: Final = ".*"
-"""How the name of a family of keys ends."""
+"""Suffix of the name of a family of keys."""
 
 _VERBATIM: Final = ("message", "section")
 _LABELS: Final = {"profile": "Profile", "preference": "Preferences"}
@@ -101,13 +103,13 @@ _LABELS: Final = {"profile": "Profile", "preference": "Preferences"}
 
 @dataclass(frozen=True, slots=True)
 class CorePolicy:
-    """What a team decides about core memory.
+    """A team's settings for core memory.
 
-    ``kinds`` are shown as far as they are about the user; ``pin`` names keys (``allergy``, ``favorite.*``) and kinds
-    that come before all others; ``policies`` are texts of the team's own, trusted as an operator's. ``items`` are
-    considered, and the slot's budget decides how many are shown; ``due`` is how much of what is due is shown, the most
-    urgent of it (both this project's choice). ``disputes``: both sides are shown, or the best alone. ``care`` names the
-    keys that are shown of anybody near to the user, as far as the user told of them: what somebody must not eat.
+    ``kinds`` are shown if they are about the user; ``pin`` names keys (``allergy``, ``favorite.*``) and kinds that come
+    before all others; ``policies`` are the team's own texts, trusted as an operator's. ``items`` is the number of items
+    considered (the slot's budget decides how many are shown); ``due`` is the number of due items shown, the most urgent
+    first (both this project's choice). ``disputes``: show both sides, or the better one only. ``care`` names the keys
+    that are shown of anybody close to the user, if the user stated them: for example what they must not eat.
     """
 
     kinds: Sequence[str] = ("profile", "preference")
@@ -119,7 +121,10 @@ class CorePolicy:
     care: Sequence[str] = ()
 
     def cares(self, item: Item) -> bool:
-        """Whether the item may be shown though it is not about the user: they told of it, under a key of care."""
+        """Return whether the item may be shown although it is not about the user.
+
+        The user stated it, under a key of ``care``.
+        """
         return item.key in self.care and item.user_id is not None and item.trust >= Trust.USER
 
     def shows_disputes(self, wanted: Wanted) -> bool:
@@ -134,7 +139,7 @@ class CorePolicy:
 
 @dataclass(frozen=True, slots=True)
 class CoreMemory:
-    """The blocks, best first, and the words of the items that they are of, by id."""
+    """The blocks, best first, and the words of their items, by item id."""
 
     blocks: Sequence[Block]
     words: Mapping[str, str]
@@ -143,12 +148,11 @@ class CoreMemory:
 def core_memory(unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: Wanted, *, now: datetime) -> CoreMemory:
     """Return a scope's core memory at a time.
 
-    By hand anything may be pinned. Otherwise only what is about the user, or about nobody, and of others what stands
-    under a key of care and is of somebody near to the user: what somebody else prefers is found when it is asked for. A
-    trait that may not be recalled is not shown, pinned or not. What is due, or will be within a day, stands behind the
-    standing instructions and what is pinned, the most urgent first.
+    Any item may be pinned by hand. Otherwise it holds items about the user or about nobody, and of other people items
+    under a key of ``care`` if they are close to the user. A trait that may not be recalled is not shown, pinned or not.
+    Items that are due now or within a day follow the standing instructions and pinned items, the most urgent first.
 
-    The attributes that are wanted narrow all of it, what is pinned too. Policies are the team's, whichever agent asks.
+    The requested attributes narrow all of it, pinned items included. Policies are the team's, whichever agent asks.
     """
     asked = dataclasses.replace(wanted, recalled=True)
     found = {item.id: item for item in _items(unit, lanes, policy, asked) if recalled(item)}
@@ -176,13 +180,13 @@ def core_memory(unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: W
         weaker = outweighed(unit, lanes, ids, wanted)
         held = [item for item in held if item.pinned or item.id not in weaker]
     disputes = live_disputes(unit, lanes, ids, wanted) if policy.shows_disputes(wanted) else {}
-    # A statement tells its own fact alone; of what is shown in its own words that has to be said.
+    # An item is shown by its key and value if its text states more than still holds.
     parts = standing_parts(unit, lanes, [item for item in held if words_of(item) == item.content], wanted)
     days = days_of_items(unit, lanes, [item for item in held if item.id not in told], wanted, now.tzinfo or UTC)
     blocks = [
         Block(text=text, citations=(f"policy:{n}",), label="Policies") for n, text in enumerate(policy.policies, 1)
     ]
-    # What is learned stands behind what was known: the lines before it do not move, which a prompt cache needs.
+    # Learned items come last, so that the lines before them keep their place, as prompt caches require.
     lasting = sorted((item for item in held if item.id not in told), key=lambda item: (item.recorded_at, item.id))
     places = {item.id: n for n, item in enumerate(lasting)}
     for item in held:
@@ -201,16 +205,16 @@ def core_memory(unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: W
 
 
 def _words(item: Item, names: AbstractSet[str]) -> str:
-    """Return what is shown of an item; of somebody else's with the name before it, where the words have it nowhere."""
+    """Return the text of an item; for another person's item, prefixed with the name unless the text contains it."""
     words = words_of(item)
     whose = "" if item.pinned or is_about(item, names) else item.subject or ""
     return words if whose.casefold() in words.casefold() else f"{whose} · {words}"
 
 
 def once(blocks: Iterable[Block]) -> list[Block]:
-    """Return the blocks, those that say the same under one heading as one that cites what each of them cites.
+    """Merge blocks with the same text under one heading into one with all their citations.
 
-    One clause may hold several memories ("我在杭州做前端": where, and what), and its words are shown once.
+    One clause may give several memories ("我在杭州做前端": where, and what), and its text is shown once.
     """
     found: dict[tuple[object, ...], Block] = {}
     for block in blocks:
@@ -233,7 +237,7 @@ def _items(unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: Wanted
         found += listed(kinds=kinds or None, filters={"key": {"in": list(policy.care)}})
     if keys:
         exact = [{"key": {"in": [one for one in keys if not one.endswith(FAMILY)]}}]
-        # "favorite." up to the next character after the dot: an index can tell.
+        # "favorite." up to the next character after the dot: a range that an index can search.
         families = [{"key": {"gte": one[:-1], "lt": f"{one[:-2]}/"}} for one in keys if one.endswith(FAMILY)]
         rest = [kind for kind in KINDS if kind not in _VERBATIM]
         found += listed(kinds=rest, filters={"OR": [*exact, *families]})
@@ -245,5 +249,5 @@ def _label(item: Item, names: AbstractSet[str]) -> str:
 
 
 def _is_standing(item: Item, names: AbstractSet[str]) -> bool:
-    """Return whether it is the user's own wish how to be answered: what a tool or a model says they wish is none."""
+    """Return whether it is the user's own standing instruction; statements of tools or models are not."""
     return item.key in STANDING and item.trust >= Trust.USER and is_about(item, names)

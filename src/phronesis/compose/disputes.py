@@ -1,4 +1,4 @@
-"""Evidence that contradicts evidence: shown side by side, so that neither wins in silence."""
+"""Contradicting evidence, shown side by side."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -18,15 +18,15 @@ from phronesis.store.relations import contradicting
 from phronesis.traits.laws.strength import recalled
 
 MAX_FETCHED: Final = 24
-"""Items read because something found says that they dispute it."""
+"""Maximum number of items read because a result is in conflict with them."""
 
 
 def side_by_side(
     unit: Unit, lanes: Sequence[Lane], found: Sequence[Evidence], wanted: Wanted, *, apart: frozenset[str]
 ) -> list[Evidence]:
-    """Return evidence with what disputes it right behind it: moved up where it was found, else read.
+    """Return evidence with each disputing item directly after it: moved up if it was found, else read.
 
-    What ``apart`` names is shown elsewhere. What may not be shown is not named either.
+    Items ``apart`` are shown elsewhere. Items that may not be shown are not named either.
     """
     known = {evidence.item.id: evidence for evidence in found}
     missing = dict.fromkeys(other for one in found for other in _others(one) if other not in known)
@@ -45,9 +45,9 @@ def side_by_side(
 
 
 def live_disputes(unit: Unit, lanes: Sequence[Lane], item_ids: Sequence[str], wanted: Wanted) -> dict[str, list[str]]:
-    """Return the ids of the items that contradict each of these, and that nothing has ended, at the time asked for.
+    """Return the ids of the live items that contradict each of these at the requested time.
 
-    Those of other attributes than are wanted are left out.
+    Items with other attributes are left out.
     """
     found: dict[str, list[str]] = {}
     for lane in lanes if item_ids else ():
@@ -62,9 +62,9 @@ def live_disputes(unit: Unit, lanes: Sequence[Lane], item_ids: Sequence[str], wa
 
 
 def outweighed(unit: Unit, lanes: Sequence[Lane], item_ids: Sequence[str], wanted: Wanted) -> frozenset[str]:
-    """Return those of the items that a live one disputes which is wanted and better: of more trust, then said later.
+    """Return the items that a live, eligible item disputes and outweighs: by more trust, then by a later time.
 
-    Of two that are equal in both, the one with the later id is.
+    Of two that are equal in both, the one with the later id wins.
     """
     disputes = live_disputes(unit, lanes, item_ids, wanted)
     named = {one for item_id, others in disputes.items() for one in (item_id, *others)}
@@ -82,7 +82,7 @@ def _others(evidence: Evidence) -> Sequence[str]:
 
 
 def _both_ways(found: Sequence[Evidence]) -> dict[str, list[str]]:
-    """Return who disputes whom: an edge stands on one side alone."""
+    """Return the disputes in both directions: an edge is stored on one side only."""
     out: dict[str, list[str]] = {}
     for evidence in found:
         for other in evidence.conflicts:

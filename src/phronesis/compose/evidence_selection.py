@@ -1,7 +1,7 @@
-"""Which of what was found a context shows: what bears on the message, each fact once, until nothing more is gained.
+"""Selecting evidence for a context: what is relevant to the message, each fact once. Pure.
 
-Pure. How strongly a result bears is measured against the best one beside it, by the shares of its score (``why``), so
-that neither the scale of scores nor the number of results decides where the list ends.
+Relevance is measured relative to the best result, by the shares of its score (``why``); neither the scale of scores nor
+the number of results determines where the list ends.
 """
 
 import dataclasses
@@ -30,27 +30,30 @@ from phronesis.recall.scoring.signals import voice_of
 from phronesis.recall.scoring.weights import FEW
 
 NEAR: Final = 0.65
-"""Share of the best score below which a result that holds no more of the question does not bear on the message.
+"""Share of the best score below which a result that covers no more of the question is not relevant.
 
-Chosen with ``GAIN`` on a third of the answerable questions of two of LoCoMo's dev conversations: 79 % of the turns that
-answer are among 7.8 lines, where the first twelve results hold 80 %."""
+Chosen with ``GAIN`` on a third of the answerable questions of two of LoCoMo's dev conversations: 79 % of the answering
+turns are among 7.8 lines, where the first twelve results hold 80 %.
+"""
 
 GAIN: Final = 0.3
 """Share of the best score, times the share of its terms that are new, below which a result adds too little."""
 
 BESIDE: Final = 0.3
-"""Share of the best relevance that a result of another store must have, and of the best support among few results."""
+"""Minimum share of the best relevance for a result of another store, and of the best support among few results."""
 
 FEW_TERMS: Final = 3
-"""Content terms up to which a message must bear on the question by its own words, not by its neighbours'. None of the
-turns that answer a question of LoCoMo's dev conversations has so few."""
+"""Number of content terms up to which a message must match the question by its own words, not its neighbours'.
+
+No answering turn of LoCoMo's dev conversations has so few.
+"""
 
 _FEW_WORDS: Final = 2
 _FEW_HAN: Final = 3
-"""Words, or Chinese characters, up to which a message without a figure is a fragment: it states nothing by itself."""
+"""Number of words, or Chinese characters, up to which a message without a figure is a fragment without a statement."""
 
 WHOLE: Final = 800
-"""Characters of a message up to which it is shown whole, so that what was taken from it need not be shown as well."""
+"""Characters of a message up to which it is shown whole, so that items extracted from it need not be shown too."""
 
 UNSUPPORTED: Final = "unsupported"
 THE_QUESTION: Final = "question"
@@ -59,20 +62,20 @@ NO_CONTENT: Final = "no content"
 SAME: Final = "same"
 WEAK: Final = "weak"
 NOTHING_NEW: Final = "nothing new"
-"""Why something that was found is not shown."""
+"""The reason for leaving out a result that adds nothing."""
 
 _Measure = Literal["shares", "support", "relevance"]
 _SHARES: Final = frozenset({*FEATURES, *BONUSES, FURTHER, CROWDED})
 _TOOL_ROLES: Final = frozenset({"tool", "function"})
 _ENDS: Final = ".!。！\n"
-"""What ends a sentence that states something."""
+"""Characters that end a sentence."""
 _WORD: Final = re.compile(r"[^\W\d_\u3400-\u9fff]+(?:['’][^\W\d_]+)*")
 _HAN: Final = re.compile("[\u3400-\u9fff]")
 
 
 @dataclass(frozen=True, slots=True)
 class EvidenceChoice:
-    """What is shown, best first, and why the rest is not: ``left_out`` holds (citation, reason)."""
+    """The selected evidence, best first; ``left_out`` holds (citation, reason) for the rest."""
 
     shown: Sequence[Evidence] = ()
     left_out: Sequence[tuple[str, str]] = ()
@@ -80,7 +83,7 @@ class EvidenceChoice:
 
 @dataclass(frozen=True, slots=True)
 class InCoreMemory:
-    """What a context's core memory shows: the words of its lines, and which results of the search are among them."""
+    """The words of the core memory's lines, and which search results they repeat."""
 
     words: Sequence[str] = ()
     found: Sequence[Evidence] = ()
@@ -109,18 +112,18 @@ def choose_evidence(
     tools: bool = False,
     documents: bool = False,
 ) -> EvidenceChoice:
-    """Return what of ``found`` (best first) a context shows for the message ``asked``.
+    """Select the results in ``found`` (best first) that a context shows for the message ``asked``.
 
     Args:
         found: results, best first.
-        first: how many of them stand before all others and are always shown.
         asked: the message.
-        abstaining: the stores in which nothing supports an answer: nothing of theirs is shown.
-        origins: the ids of the messages that items were taken from, by the item's id.
-        core: what core memory shows already. A message that says no more than a line of it is left out, and what bears
-            less is measured against it too.
-        tools: whether what a tool answered may be shown word for word.
-        documents: whether the message asks for a document as well: the order then stays that of ``found``.
+        abstaining: the stores in which nothing supports an answer: none of their results is shown.
+        origins: the ids of the messages that items were extracted from, by item id.
+        core: what core memory shows already. A message that says no more than one of its lines is left out, and less
+            relevant results are measured against it too.
+        first: number of leading results that are always shown.
+        tools: whether a tool's output may be shown verbatim.
+        documents: whether the message asks for a document: the order then stays that of ``found``.
     """
     work = _Choosing(asked, origins or {}, list(found[:first]))
     held = [frozenset(tokenize(text)) for text in core.words]
@@ -132,7 +135,7 @@ def choose_evidence(
         terms = set(tokenize(_text(one)))
         own = terms - words or terms
         new = len(own - work.terms) / len(own) if own else 0.0
-        # What others dispute stands beside what disputes it, whatever words both share.
+        # Disputing items are shown side by side, however many words they share.
         kept_for = bool(one.conflicts) or bool(one.item.ended) or _is_asked_key(one)
         if (into := _told_by(one, work)) is not None:
             work.shown[into] = _joined(work.shown[into], one)
@@ -163,7 +166,7 @@ def _unfit(one: Evidence, asked: str, abstaining: Collection[Store], *, tools: b
         return UNSUPPORTED
     if item.kind != "message":
         return None
-    released = item.pinned or SUSPECT_WORDS in item.data  # a person looked at it, and wants it to be found
+    released = item.pinned or SUSPECT_WORDS in item.data  # a person released it from quarantine
     if item.role in _TOOL_ROLES and not (tools or released):
         return TOOL
     text = own_text(item.content, hosts=False).text
@@ -173,7 +176,7 @@ def _unfit(one: Evidence, asked: str, abstaining: Collection[Store], *, tools: b
 
 
 def _only_asks(text: str) -> bool:
-    """Return whether a text is questions alone: it states nothing. Of the turns that answer LoCoMo's .2 % are such."""
+    """Return whether a text consists of questions only. Of LoCoMo's answering turns .2 % do."""
     shown = text.strip()
     return shown.endswith(("?", "？")) and not any(mark in shown for mark in _ENDS)
 
@@ -192,7 +195,7 @@ def _says_nothing(text: str, one: Evidence) -> bool:
 
 
 def _ratios(found: Sequence[Evidence]) -> list[float]:
-    """Return how strongly each result bears, as a share of the best of its store, and 0 beside a much better store."""
+    """Return each result's relevance as a share of the best of its store; 0 next to a much better store."""
     sizes = Counter(_store(one) for one in found)
     strengths = [_strength(one, few=sizes[_store(one)] < FEW) for one in found]
     best: dict[tuple[Store, _Measure], float] = {}
@@ -207,21 +210,22 @@ def _ratios(found: Sequence[Evidence]) -> list[float]:
     out: list[float] = []
     for one, (strength, by) in zip(found, strengths, strict=True):
         if by == "relevance" and _store(one) == "memory":
-            out.append(out[-1] if out else 1.0)  # it stands beside what stands before it: what was so earlier
+            out.append(out[-1] if out else 1.0)  # related to the previous result: its earlier state
             continue
         most = best[_store(one), by]
         ratio = strength / most if most > 0 else 1.0
         ratio = min(1.0, ratio * NEAR / BESIDE) if by == "support" else ratio
         if by == "shares" and ratio < NEAR and _said_of(one) > held.get(_store(one), 1.0):
-            ratio = NEAR  # the best one is ahead by whom and what it names, and holds less of the question
+            ratio = NEAR  # the best one leads by speaker and names, and covers less of the question
         out.append(ratio if _relevance(one) >= BESIDE * top else 0.0)
     return out
 
 
 def _strength(one: Evidence, *, few: bool) -> tuple[float, _Measure]:
-    """Return how strongly a result bears, and by what that is measured.
+    """Return the relevance of a result, and its measure.
 
-    Among ``few`` results the shares, which are standard deviations, say nothing: what it holds of the question counts.
+    Among ``few`` results the shares, which are standard deviations, are meaningless, so coverage of the question
+    counts.
     """
     why = one.why or {}
     if JUDGED in why:
@@ -233,7 +237,7 @@ def _strength(one: Evidence, *, few: bool) -> tuple[float, _Measure]:
 
 
 def _said_of(one: Evidence) -> float:
-    """Return how much of the question a result holds by its words and their meaning, whoever and whenever it names."""
+    """Return how much of the question a result covers by words and similarity, regardless of speaker and names."""
     return support({name: value for name, value in (one.why or {}).items() if name not in (MENTIONED, TIMED)})
 
 
@@ -246,7 +250,7 @@ def _is_asked_key(one: Evidence) -> bool:
 
 
 def _told_by(one: Evidence, work: _Choosing) -> int | None:
-    """Return which line already shown says the same: the message that this was taken from, or that repeats it."""
+    """Return the index of a shown line with the same content: the source message, or a repetition of it."""
     if one.item.kind == SECTION or one.conflicts or one.item.ended:
         return None
     said = set(work.origins.get(one.item.id, ())) if one.item.kind != "message" else {one.item.id}
@@ -261,7 +265,7 @@ def _told_by(one: Evidence, work: _Choosing) -> int | None:
 
 
 def _joined(shown: Evidence, one: Evidence) -> Evidence:
-    """Return a line that cites another one too, with the newer of two that are in the same words."""
+    """Return a line that cites another one too, with the newer of two with the same text."""
     newer = shown
     if one.item.kind == shown.item.kind and _said(one) > _said(shown):
         newer = dataclasses.replace(shown, item=one.item)
@@ -272,7 +276,7 @@ def _joined(shown: Evidence, one: Evidence) -> Evidence:
 
 
 def _own_first(shown: Sequence[Evidence], first: int, asked: str) -> list[Evidence]:
-    """Return the lines with the user's own memories before documents where the message asks of the user."""
+    """Return the lines with the user's own memories before documents if the message asks about the user."""
     rest = list(shown[first:])
     if voice_of(asked) == "user":
         rest.sort(key=lambda one: one.item.kind == SECTION)

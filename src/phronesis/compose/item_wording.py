@@ -1,4 +1,7 @@
-"""The days that relative words mean: "last week" and 上周 are read against the day on which they were said."""
+"""Wording of items in a context: statements, cleaned messages, forms as text, and dates for relative time words.
+
+"Last week" and 上周 are resolved against the day on which they were said.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import MINYEAR, UTC, datetime, timedelta, tzinfo
@@ -18,27 +21,27 @@ from phronesis.store.eligible import Wanted
 from phronesis.store.lanes import Lane
 
 MAX_SHOWN: Final = 3
-"""Times of one text that are explained."""
+"""Maximum number of times in one text that are explained."""
 
 _MAX_LOOKED_AT: Final = 2_000
-"""Characters of a text that are looked at for them."""
+"""Number of characters of a text that are scanned for times."""
 
 _DAY: Final = timedelta(days=1)
 _STATED: Final = ("message", "section", "document")
-"""Kinds whose ``occurred_at`` is when they were said; that of what was taken from a message is when it was so."""
+"""Kinds whose ``occurred_at`` is when they were said; for extracted items it is when the fact held."""
 
 
 def told_days(text: str, said: datetime, *, dated: bool = False) -> str:
-    """Return what the relative times of a text mean: ``last week: 2025-11-10 – 2025-11-16``; nothing without any.
+    """Return the dates of a text's relative times: ``last week: 2025-11-10 – 2025-11-16``; empty if it has none.
 
-    Of a time that may lie before or behind the day on which it was said ("on Monday") that day is told, unless the
-    line is ``dated`` with it.
+    For a time before or after the day of the statement ("on Monday") that day is given, unless the line is ``dated``
+    with it.
     """
     looked = text[:_MAX_LOOKED_AT]
     times = [one for one in find_times(looked, said) if one.relative]
     if not times:
         return ""
-    before = said - _DAY if said.year > MINYEAR else said  # on a Monday, "on Monday" is read as today
+    before = said - _DAY if said.year > MINYEAR else said  # said on a Monday, "on Monday" is read as today
     floating = _floating(looked, said) | _floating(looked, before)
     fixed = [one for one in times if (one.start, one.end) not in floating]
     told = dict.fromkeys(f"{label(looked[one.start : one.end])}: {_written(one)}" for one in fixed)
@@ -48,7 +51,7 @@ def told_days(text: str, said: datetime, *, dated: bool = False) -> str:
 
 
 def _floating(text: str, said: datetime) -> set[tuple[int, int]]:
-    """Return the places of the times that the last and the next one are different days of."""
+    """Return the positions of times whose last and next occurrences are different days."""
     last, following = (
         {(one.start, one.end): one.first for one in find_times(text, said, lean=lean)} for lean in (-1, 1)
     )
@@ -56,9 +59,9 @@ def _floating(text: str, said: datetime) -> set[tuple[int, int]]:
 
 
 def said_at(item: Item, sources: Sequence[Source] = (), *, zone: tzinfo = UTC) -> datetime:
-    """Return when an item was said, in the offset in which it was; ``sources`` tell it of what was taken from messages.
+    """Return when an item was said, in the original offset; for extracted items from ``sources``.
 
-    Where they do not, it is when it was recorded. What came without an offset is told in ``zone``.
+    Without them it is when the item was recorded. Times without an offset are shown in ``zone``.
     """
     at = item.occurred_at or item.recorded_at
     if item.kind not in _STATED and item.source_type == "chat":
@@ -70,7 +73,7 @@ def said_at(item: Item, sources: Sequence[Source] = (), *, zone: tzinfo = UTC) -
 def days_of_items(
     unit: Unit, lanes: Sequence[Lane], items: Sequence[Item], wanted: Wanted, zone: tzinfo = UTC
 ) -> dict[str, str]:
-    """Return what ``told_days`` tells of those of the items whose words name a relative time, by id."""
+    """Return ``told_days`` for the items whose text names a relative time, by id."""
     timed = [item for item in items if told_days(item.content, said_at(item, zone=zone))]
     sources: dict[str, list[Source]] = {}
     for lane in lanes if timed else ():
@@ -88,13 +91,13 @@ def _written(time: TimeSpan) -> str:
     return first if first == last else f"{first} – {last}"
 
 
-# What a context shows of an item: its statement, a message without what nobody wrote, a form for programs in words.
+# The text shown for an item: its statement, a cleaned message, or a structured form in words.
 
 _IN_WORDS: Final[Mapping[str, Callable[[Item], str]]] = {REASONING: lambda item: told(current_block(item))}
 
 
 def words_of(item: Item) -> str:
-    """Return what a context shows of an item."""
+    """Return the text that a context shows of an item."""
     in_words = _IN_WORDS.get(item.kind)
     if in_words is not None:
         return in_words(item)

@@ -1,4 +1,4 @@
-"""Which candidates are shown: greedily, best first, each slot within its share and then with what others leave."""
+"""Selecting candidates greedily, best first: each slot within its share, then from what other slots leave unused."""
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
@@ -17,16 +17,16 @@ from phronesis.compose.snippets import (
 from phronesis.core.context import Block, Budget, Candidates
 from phronesis.core.results import Evidence
 
-# Dividing a context's tokens among its slots, and lending what a slot leaves (law 5). Arithmetic only.
+# Allocating a context's tokens to its slots, and lending unused tokens (law 5).
 
 BORROWERS: Final = ("evidence", "recent_turns")
-"""The slots that may go beyond their cap with what others leave, in the order in which they may."""
+"""The slots that may exceed their cap with tokens that others leave, in order of priority."""
 
 
 def shares(available: int, caps: Mapping[str, int]) -> dict[str, int]:
-    """Return each slot's tokens: its cap, or its proportional part of ``available`` rounded down if caps exceed that.
+    """Return each slot's tokens: its cap, or its proportional part of ``available`` if caps exceed that.
 
-    A negative cap or ``available`` counts as 0. The sum never exceeds ``available``.
+    Parts are rounded down. A negative cap or ``available`` counts as 0. The sum never exceeds ``available``.
     """
     room = max(0, available)
     wanted = {slot: max(0, cap) for slot, cap in caps.items()}
@@ -37,10 +37,10 @@ def shares(available: int, caps: Mapping[str, int]) -> dict[str, int]:
 
 
 class Ledger:
-    """What each slot may use and uses, in tokens. It keeps the books; whoever spends asks first."""
+    """The allowance and use of each slot, in tokens. It only counts; the caller asks before it spends."""
 
     def __init__(self, available: int, caps: Mapping[str, int], *, total: int | None = None) -> None:
-        """Keep ``available`` tokens, of a ``total`` that the shares are parts of (default: of what is available)."""
+        """Manage ``available`` tokens; shares are parts of ``total`` (default: ``available``)."""
         self._available = max(0, available)
         self._caps = {slot: max(0, cap) for slot, cap in caps.items()}
         self._shares = shares(available if total is None else total, caps)
@@ -51,25 +51,25 @@ class Ledger:
         return self._available - sum(self._used.values())
 
     def own(self, slot: str) -> int:
-        """Return the tokens left of the slot's own share, never more than are spare."""
+        """Return the tokens left of the slot's own share, at most the spare ones."""
         return max(0, min(self._shares[slot] - self._used[slot], self.spare()))
 
     def room(self, slot: str, *, held: int = 0) -> int:
-        """Return the tokens the slot may still use; ``held`` of the spare ones are kept for others."""
+        """Return the tokens the slot may still use; ``held`` of the spare ones are reserved for others."""
         spare = max(0, self.spare() - max(0, held))
         return spare if slot in BORROWERS else min(spare, self.own(slot))
 
     def part(self, slot: str, *, beside: str) -> int:
-        """Return the slot's part of the spare tokens, shared with another slot as their shares are; at most its own."""
+        """Return the slot's part of the spare tokens, split with another slot by their shares; at most its share."""
         both = self._shares[slot] + self._shares[beside]
         return min(self.own(slot), self.spare() * self._shares[slot] // both if both else 0)
 
     def use(self, slot: str, tokens: int) -> None:
-        """Book ``tokens`` on a slot."""
+        """Record the use of ``tokens`` by a slot."""
         self._used[slot] += tokens
 
     def release(self, slot: str, tokens: int) -> None:
-        """Take back what ``use`` booked."""
+        """Revert a ``use``."""
         self._used[slot] -= tokens
 
     def report(self) -> dict[str, dict[str, int]]:
@@ -89,15 +89,15 @@ COUNT_LIMIT: Final = "count"
 SLOT_BUDGET: Final = "share"
 TOTAL_BUDGET: Final = "budget"
 SHOWN_ALREADY: Final = "duplicate"
-"""Its words stand in a message that is shown whole."""
+"""The reason for dropping a candidate whose text is part of a message that is shown whole."""
 
 
 class Selection:
-    """What was chosen so far, and what was dropped and why.
+    """The candidates chosen so far, and those dropped, with reasons.
 
-    The order: system blocks, recent turns and summary within their shares; what is due and evidence with what they
-    leave; recent turns with what evidence leaves. Neither the system blocks nor the summary depend on what was found
-    for the message. Sizes are estimates, each piece counted by itself.
+    Order: system blocks, recent turns and summary within their shares; due items and evidence with the rest; recent
+    turns with what evidence leaves. Neither the system blocks nor the summary depend on the evidence found for the
+    message. Sizes are estimates, each piece counted by itself.
     """
 
     def __init__(self, candidates: Candidates, *, budget: Budget, ledger: Ledger, count: Count) -> None:
@@ -120,12 +120,12 @@ class Selection:
         for index, turn in turns[: max(0, len(turns) - limit)]:
             self._drop("recent_turns", index, turn, COUNT_LIMIT)
         newest_first = turns[::-1][:limit]
-        # Behind a long message there is less for both: the turns must not take what is the evidence's.
+        # After a long message both get less: the turns must not use the evidence's part.
         own = self._ledger.own("recent_turns")
         room = self._ledger.part("recent_turns", beside="evidence") if self._candidates.evidence else own
         shown = self._turns(newest_first, room)
         self._summary(list(enumerate(self._candidates.working_summary)))
-        # As long as not even the newest turn has found room, the turns' share is not theirs to lend.
+        # Until the newest turn is placed, the turns' share is not lent.
         held = min(room, self._ledger.own("recent_turns")) if newest_first and not shown else 0
         self._due([one for one in system if is_due(one[1])], held=held)
         self._evidence(held=held)
@@ -136,7 +136,7 @@ class Selection:
         self._let_repeated_go()
 
     def let_go(self, tokens: int) -> None:
-        """Drop the least valuable pieces until their estimates sum up to ``tokens``: one at least.
+        """Drop the least valuable pieces until their estimates sum to ``tokens``: at least one.
 
         Evidence of the lowest rank first, then the oldest turns, the summary, the system blocks, each from its end.
         """
@@ -149,7 +149,7 @@ class Selection:
     def _blocks(self, slot: str, waiting: Sequence[tuple[int, Block]]) -> None:
         """Take the blocks that fit the slot's own share.
 
-        An instruction is shown whole or not at all; a line of the summary may be cut.
+        An instruction is shown whole or not at all; a summary line may be cut.
         """
         for index, block in waiting:
             if self._repeats(block):
@@ -163,12 +163,12 @@ class Selection:
                 self._take(piece)
 
     def _summary(self, waiting: Sequence[tuple[int, Block]]) -> None:
-        """Take the lines of the summary; of lines in batches a whole batch, but for the first, or none from there on.
+        """Take the lines of the summary; a batch is taken whole, except the first, or none from there on.
 
-        A batch that is left out is then left out in the next call too, so that the lines shown before do not move.
+        A batch that is left out stays out in the next call, so that the lines before it keep their place.
         """
         begun: set[str] = set()  # kinds of batches
-        full: set[str] = set()  # and those of which no more is taken
+        full: set[str] = set()  # kinds of which no further batch is taken
         for batch, group in groupby(waiting, key=lambda one: one[1].batch):
             kind = "" if batch is None else batch.partition(" ")[0]
             lines = list(group)
@@ -186,7 +186,7 @@ class Selection:
             begun.add(kind)
 
     def _due(self, waiting: Sequence[tuple[int, Block]], *, held: int) -> None:
-        """Take what is due, with what the stable part leaves: it must not push anything out of that."""
+        """Take the due items within what the stable part leaves, so that they never displace it."""
         for index, block in waiting:
             piece = self._piece("system_blocks", index, block, self._ledger.spare() - held)
             if piece is None:
@@ -200,9 +200,9 @@ class Selection:
         return block_piece(slot, index, block, room=room, cut=cut, first=first, count=self._count)
 
     def _turns(self, newest_first: Sequence[tuple[int, Block]], room: int, *, cut: bool = False) -> int:
-        """Take turns while they fit into ``room``; give how many. A gap would mislead, so the first too long ends it.
+        """Take turns while they fit into ``room``; return how many. It stops at the first that does not fit.
 
-        With ``cut`` the newest is shortened if it must be.
+        A gap would mislead. With ``cut`` the newest is shortened if needed.
         """
         for taken, (index, turn) in enumerate(newest_first):
             piece = turn_piece(index, turn, room=room, cut=cut and not taken, count=self._count)
@@ -234,9 +234,9 @@ class Selection:
                 self._drop("evidence", index, evidence, SLOT_BUDGET if held else TOTAL_BUDGET)
 
     def _repeats(self, source: Block | Evidence) -> bool:
-        """Return whether all that a candidate was taken from is shown whole, and it says no more than that.
+        """Return whether a candidate says no more than its source messages, which are all shown whole.
 
-        What ended, and what others dispute, says more than the message it was taken from.
+        Ended and disputed items say more than their source message.
         """
         origins = self._candidates.taken_from
         if isinstance(source, Evidence):
@@ -250,7 +250,7 @@ class Selection:
         return bool(messages) and (self._turned | self._quoted).issuperset(messages)
 
     def _let_repeated_go(self) -> None:
-        """Drop evidence that was taken before a message was that says the same."""
+        """Drop evidence whose content is in a message that was taken later."""
         for piece in [one for one in self.chosen if one.slot == "evidence"]:
             if self._repeats(piece.source):
                 self._release(piece, SHOWN_ALREADY)
@@ -279,6 +279,6 @@ _VALUE: Final = {"evidence": 0, "recent_turns": 1, "working_summary": 2, "system
 
 
 def _value(piece: Piece) -> tuple[float, int]:
-    # What is due goes after the evidence, and before the turns.
+    # Due items are dropped after the evidence and before the turns.
     value = 0.5 if piece.due else _VALUE[piece.slot]
     return value, piece.index if piece.slot == "recent_turns" else -piece.index

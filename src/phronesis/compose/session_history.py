@@ -1,9 +1,9 @@
-"""The working summary: what a session was about before its recent turns, each line with what it stands on.
+"""Session history in a context: recent turns, and the working summary of what came before, each line with its sources.
 
-What a model summed up (``conversation/summaries``) is stored; everything else is made when it is read, so that it is
-never behind: what was derived from the session, and the openings of what the user said, the older the shorter, in the
-order in which they came. Lines are added at the end, and the oldest are shortened or left out a batch at a time:
-between two batches the summary begins as it did in the call before, which a prompt cache needs.
+A model's summary (``conversation/summaries``) is stored. All other lines are computed on each read, so they are never
+out of date: items derived from the session, and the openings of the user's messages, shorter with age, in chronological
+order. Lines are appended, and the oldest are shortened or dropped in batches: between two batches the summary keeps its
+beginning, as prompt caches require.
 """
 
 import dataclasses
@@ -34,10 +34,10 @@ from phronesis.store.items import ItemState, OfSession, live_of_session, read_it
 from phronesis.store.lanes import Lane
 from phronesis.store.log import read_entries
 
-# The recent turns of a session as blocks: word for word, but without what was forgotten since.
+# The recent turns of a session as blocks: verbatim, without messages that were forgotten since.
 
 MAX_PENDING: Final = 64
-"""Entries that wait to be interpreted of which the newest are looked at: more than a session's turns shown."""
+"""Maximum number of pending entries that are read, the newest: more than the turns shown."""
 
 _SPOKEN: Final = ("turn", "add")
 """Verbs whose payload holds messages."""
@@ -45,7 +45,7 @@ _SPOKEN: Final = ("turn", "add")
 
 @dataclass(frozen=True, slots=True)
 class RecentTurns:
-    """Blocks, oldest first; how many turns, and the lane they are in (None: there are none)."""
+    """The blocks, oldest first, the number of turns, and their lane (None if there are no turns)."""
 
     blocks: Sequence[Block]
     count: int
@@ -53,7 +53,7 @@ class RecentTurns:
 
     @property
     def characters(self) -> int:
-        """How long they are together."""
+        """The total length of the blocks."""
         return sum(len(block.text) for block in self.blocks)
 
 
@@ -62,9 +62,9 @@ def recent_turns(
 ) -> RecentTurns:
     """Return the last turns of a session.
 
-    A message that was archived or retracted since is left out, unless a time is asked for; what is in quarantine is
-    data, whoever said it. Of what a client sent again the message that it repeats decides. Where its item still says
-    the same words, a block cites it, so that it is not shown again. What is not interpreted yet has no item.
+    A message that was archived or retracted since is left out, unless a time is asked for; a quarantined one is data,
+    whoever said it. For a message that a client sent again, the message it repeats decides. If its item still has the
+    same text, a block cites it, so that it is not shown again. A pending message has no item.
     """
     blocks: list[Block] = []
     count, where = 0, None
@@ -93,7 +93,7 @@ def recent_turns(
 
 
 def _pending(unit: Unit, lane: Lane, session_id: str) -> list[Entry]:
-    """Return the entries of a session, oldest first, that hold messages and are not interpreted yet."""
+    """Return the pending entries of a session that hold messages, oldest first."""
     after = max(lane.applied_seq, lane.head_seq - MAX_PENDING)
     if after >= lane.head_seq:
         return []
@@ -106,9 +106,9 @@ def _pending(unit: Unit, lane: Lane, session_id: str) -> list[Entry]:
 def _spoken_blocks(
     unit: Unit, lane: Lane, turns: Sequence[Turn]
 ) -> tuple[list[tuple[str, Mapping[str, Any]]], dict[str, ItemState]]:
-    """Return the messages of turns, each with the id of its item, and the state of these items.
+    """Return the messages of turns with the ids of their items, and the states of these items.
 
-    A message that its session held already has no item of its own: its item is that of the message it repeats.
+    A repeated message has no item of its own: its item is that of the message it repeats.
     """
     places = {(turn.entry_id, n): message for turn in turns for n, message in enumerate(turn.messages)}
     ids = {place: item_id(place[0], "message", str(place[1])) for place in places}
@@ -122,7 +122,7 @@ def _spoken_blocks(
 
 
 def message_words(message: Mapping[str, Any]) -> str:
-    """Return the words of a message as it was recorded: its content, or the text parts of a content given in parts."""
+    """Return the text of a recorded message: its content, or the text parts of it."""
     content = message.get("content")
     if isinstance(content, str):
         return content
@@ -139,19 +139,18 @@ def _block(message: Mapping[str, Any], text: str, citations: Sequence[str], *, h
 LABEL: Final = "Earlier in this session"
 
 BATCH: Final = 16
-"""Messages of a session, of all roles, whose lines are shortened and left out together (this project's choice)."""
+"""Number of a session's messages whose lines are shortened and dropped together (this project's choice)."""
 
 NOTED_KINDS: Final = ("decision", "task", "intention", "event", "fact", "episodic")
-"""What a conversation came to. Profile and preferences stand in the core memory."""
+"""Kinds of derived items that a summary shows. Profile and preferences are in the core memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class SummaryPolicy:
-    """What a team decides about the lines by rules; the slot's budget decides how many of them are shown.
+    """Limits of the rule-based lines; the slot's budget decides how many are shown.
 
-    ``noted`` lines are of what came of the session, ``said`` of what the user said. Of a message ``opening`` characters
-    of its first sentence are quoted; half of that in the batch before the newest, a quarter in those before: the oldest
-    are compressed first.
+    ``noted`` lines are items derived from the session, ``said`` lines are the user's messages. Of a message ``opening``
+    characters of its first sentence are quoted; half of that in the batch before the newest, a quarter in earlier ones.
     """
 
     noted: int = 16
@@ -159,18 +158,18 @@ class SummaryPolicy:
     opening: int = 160
 
     def most(self, age: int) -> int:
-        """Return the characters that are quoted of a message of the batch that is ``age`` batches old."""
+        """Return the number of characters quoted of a message of the batch that is ``age`` batches old."""
         return self.opening >> min(age, 2)
 
 
 @dataclass(frozen=True, slots=True)
 class WorkingSummary:
-    """The lines, best first, and who made them: ``rules``, or the entry whose model answer is stored."""
+    """The lines, best first, and their author: ``rules``, or the entry whose stored model answer they are."""
 
     blocks: Sequence[Block] = ()
     made_by: str = "rules"
     noted: Sequence[str] = ()
-    """Ids of derived items among what the lines cite."""
+    """Ids of the derived items among the lines' citations."""
 
 
 def working_summary(
@@ -183,7 +182,7 @@ def working_summary(
     policy: SummaryPolicy = SummaryPolicy(),
     zone: tzinfo = UTC,
 ) -> WorkingSummary:
-    """Sum up a session of a lane: the stored summary where there is one, and by rules what came after it.
+    """Summarise a session of a lane: the stored summary if there is one, and rule-based lines for later messages.
 
     Items ``apart`` are shown elsewhere.
     """
@@ -198,7 +197,7 @@ def working_summary(
         lines = _lines(unit, lane, row)
         noted = [item for item in noted if item.recorded_at > row.recorded_at]
         said = [item for item in said if item.position is None or item.position >= row.position]
-    # A decision is often the message word for word: it is told once, as what was noted.
+    # A decision is often the message verbatim: it is shown once, as the derived item.
     told = {plain_form(item.content) for item in noted}
     said = [item for item in said if plain_form(item.content) not in told]
     days = days_of_items(unit, [lane], noted, wanted, zone)
@@ -213,7 +212,7 @@ def working_summary(
 def _of_session(
     unit: Unit, lane: Lane, session_id: str, wanted: Wanted, meant: Sequence[OfSession]
 ) -> Sequence[Sequence[Item]]:
-    """Return items of the session for each of what is meant, the newest first."""
+    """Return the session's items for each of the requested kinds, the newest first."""
     if not wanted.past:
         return live_of_session(unit, lane, session_id, meant)
     own = {"session_id": session_id}
@@ -229,12 +228,12 @@ def _stored(unit: Unit, lane: Lane, session_id: str, wanted: Wanted) -> SummaryR
     row = find_summary(unit, lane.lane_id, session_id)
     if row is None or wanted.valid_at is not None:
         return None
-    # Only the last one is kept: for an earlier time the rules sum up.
+    # Only the latest summary is stored: for an earlier time the rules apply.
     return row if wanted.as_of is None or to_micros(row.recorded_at) <= wanted.as_of else None
 
 
 def _lines(unit: Unit, lane: Lane, row: SummaryRow) -> list[Block]:
-    """Return the stored lines but those that stand on something archived, ended or quarantined since. They are data."""
+    """Return the stored lines, as data, except those based on something archived, ended or quarantined since."""
     states = read_states(unit, lane, [source for line in row.lines for source in line.of])
     return [
         Block(line.text, tuple(f"mem:{source}" for source in line.of), fenced=True, label="So far", place=n)
@@ -246,7 +245,7 @@ def _lines(unit: Unit, lane: Lane, row: SummaryRow) -> list[Block]:
 def _batches(noted: Sequence[Item], said: Sequence[Item]) -> dict[str, int]:
     """Return the number of each item's batch.
 
-    Of a message by its position, of what was derived by what was said then.
+    For a message by its position, for a derived item by the messages before it.
     """
     found = {item.id: (item.position or 0) // BATCH for item in said}
     marks = sorted((to_micros(item.recorded_at), found[item.id]) for item in said)
@@ -257,7 +256,7 @@ def _batches(noted: Sequence[Item], said: Sequence[Item]) -> dict[str, int]:
 
 
 def _whole(items: Sequence[Item], batches: Mapping[str, int], *, most: int) -> list[Item]:
-    """Return the items without those of the oldest batch where there may be more of it than were read."""
+    """Return the items without those of the oldest batch, if that batch may be incomplete."""
     oldest = min((batches[item.id] for item in items), default=0)
     newest = max((batches[item.id] for item in items), default=0)
     if len(items) < most or oldest == newest:
@@ -266,7 +265,7 @@ def _whole(items: Sequence[Item], batches: Mapping[str, int], *, most: int) -> l
 
 
 def _noted(items: Sequence[Item], days: Mapping[str, str], batches: Mapping[str, int]) -> list[tuple[str, Block]]:
-    """Return what was derived by the ids of the items, the newest batch first."""
+    """Return the derived items as lines with their ids, the newest batch first."""
     return [
         (item.id, Block(words_of(item), (item.citation,), fenced=True, label=LABEL, about=days.get(item.id, ""),
                         batch=f"noted {batches[item.id]}"))
@@ -277,7 +276,7 @@ def _noted(items: Sequence[Item], days: Mapping[str, str], batches: Mapping[str,
 def _said(
     items: Sequence[Item], policy: SummaryPolicy, batches: Mapping[str, int], zone: tzinfo
 ) -> list[tuple[str, Block]]:
-    """Return the openings of messages by the ids of the items, the newest first."""
+    """Return the openings of messages as lines with their ids, the newest first."""
     newest = max(batches.values(), default=0)
     blocks = []
     for item in items:
@@ -293,5 +292,5 @@ def _said(
 
 
 def _when(item: Item) -> tuple[int, bool, int, str]:
-    """Return the order in which lines came up: what was derived from a message stands behind it."""
+    """Return the sort key of a line: a derived item follows its message."""
     return to_micros(item.recorded_at), item.kind != "message", item.position or 0, item.id

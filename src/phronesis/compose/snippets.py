@@ -1,4 +1,4 @@
-"""One candidate as it will be shown: cleaned, shortened, cited, and its tokens estimated."""
+"""A candidate as rendered: cleaned, shortened and cited, with an estimate of its tokens; and text truncation."""
 
 import dataclasses
 import re
@@ -18,26 +18,25 @@ from phronesis.core.text import ELLIPSIS, clean, label, name_of, without_citatio
 from phronesis.index.projections import chunk_start
 from phronesis.models.token_counter import MESSAGE_OVERHEAD
 
-# Shortening a text to a number of tokens, around the part that was found, at a sentence's or a word's end.
+# Truncating a text to a number of tokens around the matched part, at the end of a sentence or word.
 
 Count = Callable[[str], int]
 
 MAX_CHARACTERS_PER_TOKEN: Final = 16
-"""Beyond this many characters a token a text is cut before it is counted, so that a huge one costs no more than its
-excerpt. Prose has 1 to 6."""
+"""Characters per token beyond which a text is cut before it is counted, to bound the cost. Prose has 1 to 6."""
 
 _SAMPLED_CHARACTERS_PER_TOKEN: Final = 4
-"""So much of a huge text's beginning tells how many characters its tokens have."""
+"""Size of the sample, per token of the limit, that estimates a huge text's characters per token."""
 
 _SENTENCE_END: Final = re.compile(r"[。！？；…\n]|[.!?;](?=\s)")
 _WORD_END: Final = re.compile(r"\s")
 _OPENING_WINDOW: Final = 4
-"""An opening is looked for in so many times its length: white space counts for little there."""
+"""Window in which an opening is searched, as a multiple of its length."""
 _SENTENCE_SHARE: Final = 0.6
-"""A sentence's end is taken when at least this share of the room stays in use, else a word's."""
+"""Minimum share of the room that a cut at a sentence's end must use; otherwise the cut is at a word's end."""
 _WORD_SHARE: Final = 0.8
 _CAUTION: Final = 0.97
-"""Tokens are not spread evenly over a text: the first cut aims a little below the limit, which saves a count."""
+"""Tokens are not spread evenly over a text: the first cut aims slightly below the limit, which saves a count."""
 _ATTEMPTS: Final = 6
 _ZWJ: Final = "\u200d"
 
@@ -46,8 +45,8 @@ def excerpt(text: str, *, snippet: str = "", start: int | None = None, limit: in
     """Return at most ``limit`` tokens of ``text``, cleaned, and whether something was left out.
 
     A long text is shown from the sentence that holds ``snippet``; if the snippet is not part of it (a paraphrase, a
-    claim), the snippet is shown instead. Where ``start`` says that a stretch of it was found, it is shown from there,
-    unless the snippet would then be cut off. An ellipsis marks each end that was cut. Empty when not even that fits.
+    claim), the snippet is shown instead. If ``start`` gives the matched range, it is shown from there, unless the
+    snippet would then be cut off. An ellipsis marks each end that was cut. Empty if not even that fits.
     """
     uncut = whole(text, limit=limit, count=count)
     if uncut is not None:
@@ -66,7 +65,7 @@ def excerpt(text: str, *, snippet: str = "", start: int | None = None, limit: in
 
 
 def _around(text: str, snippet: str, room: float) -> tuple[str, int]:
-    """Return what is shown, the text or the snippet in its stead, and where that begins."""
+    """Return the text, or the snippet instead, and the start of the excerpt."""
     at = text.find(snippet)
     if at < 0:
         text, at = snippet, 0
@@ -75,7 +74,7 @@ def _around(text: str, snippet: str, room: float) -> tuple[str, int]:
 
 
 def _from(text: str, snippet: str, start: int, room: float) -> int:
-    """Return where a stretch is shown from: its beginning, or the sentence of a snippet that ends beyond the room."""
+    """Return the start of the excerpt: the matched range, or the sentence of a snippet that ends beyond the room."""
     start = start if start < len(text) else 0
     at = text.find(snippet, start)
     if at < 0 or at + len(snippet) - start <= room:
@@ -84,7 +83,7 @@ def _from(text: str, snippet: str, start: int, room: float) -> int:
 
 
 def opening(text: str, *, most: int) -> str:
-    """Return the first sentence of ``text`` on one line, or as much of it as ``most`` characters hold."""
+    """Return the first sentence of ``text`` on one line, or as much of it as fits ``most`` characters."""
     flat = " ".join(text[: _OPENING_WINDOW * most].split())
     end = _SENTENCE_END.search(flat)
     first = (flat if end is None else flat[: end.end()]).strip()
@@ -92,7 +91,7 @@ def opening(text: str, *, most: int) -> str:
 
 
 def whole(text: str, *, limit: int, count: Count) -> str | None:
-    """Return ``text`` cleaned, or None when it is longer than ``limit`` tokens; a huge one is not even counted."""
+    """Return ``text`` cleaned, or None if it is longer than ``limit`` tokens; a huge text is not counted."""
     if len(text) > max(0, limit) * MAX_CHARACTERS_PER_TOKEN:
         return None
     shown = clean(text)
@@ -100,7 +99,7 @@ def whole(text: str, *, limit: int, count: Count) -> str | None:
 
 
 def _shorten(text: str, more: bool, limit: int, count: Count) -> str:
-    """Return the longest prefix found in a few tries, with an ellipsis unless it is the whole and nothing follows."""
+    """Return the longest prefix found in a few tries, with an ellipsis if anything follows."""
     shown = text + ELLIPSIS if more else text
     tokens = count(shown)
     end = len(text)
@@ -110,7 +109,7 @@ def _shorten(text: str, more: bool, limit: int, count: Count) -> str:
         end = _good_end(text, max(1, int(end * _CAUTION * limit / tokens)))
         shown = text[:end].rstrip() + ELLIPSIS
         tokens = count(shown)
-    # A text so uneven that proportion fails: halve what is left, which ends.
+    # If the density is too uneven for proportional cuts, halve the rest, which terminates.
     while tokens > limit and end > 0:
         end //= 2
         shown = text[:end].rstrip() + ELLIPSIS
@@ -119,7 +118,7 @@ def _shorten(text: str, more: bool, limit: int, count: Count) -> str:
 
 
 def _good_end(text: str, end: int) -> int:
-    """Return the last sentence's end up to ``end``, or a word's, or ``end`` itself but never within a character."""
+    """Return the last end of a sentence up to ``end``, or of a word, or ``end`` itself, never within a character."""
     for pattern, share in ((_SENTENCE_END, _SENTENCE_SHARE), (_WORD_END, _WORD_SHARE)):
         found = [match.end() for match in pattern.finditer(text, int(end * share), end + 1) if match.end() <= end]
         if found:
@@ -137,7 +136,7 @@ def _before_marks(text: str, end: int) -> int:
 
 
 def _sentence_start(text: str, at: int, *, reach: int) -> int:
-    """Return where the sentence around ``at`` begins, at most ``reach`` characters before it; else a word's start."""
+    """Return the start of the sentence around ``at``, at most ``reach`` characters before it; else a word's start."""
     lowest = max(0, at - reach)
     for pattern in (_SENTENCE_END, _WORD_END):
         found = [match.end() for match in pattern.finditer(text, lowest, at)]
@@ -147,13 +146,13 @@ def _sentence_start(text: str, at: int, *, reach: int) -> int:
 
 
 MIN_EXCERPT: Final = 48
-"""Tokens below which a text is not cut to fit the room that is left: it would cost more in headings than it says."""
+"""Minimum tokens of an excerpt: a shorter one would cost more in headings than it says."""
 
 SUMMARY_CITATIONS_SHOWN: Final = 1
-"""The same before a line of the summary, which is short, and of which there are many."""
+"""Maximum citations before a line of the summary."""
 
 PLAIN_ROLES: Final = frozenset({"user", "assistant"})
-"""Roles that a recent turn may keep in a list of messages. Every other becomes data under the user's role."""
+"""Roles that a recent turn may keep in a list of messages; any other is shown as data under the user's role."""
 _NAMED_ROLES: Final = PLAIN_ROLES | {"system", "developer", "tool", "function"}
 _SEPARATOR_TOKENS: Final = 2
 """Line breaks around a piece: at most two, at most a token each."""
@@ -161,9 +160,9 @@ _SEPARATOR_TOKENS: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A candidate as shown: its words, and before them a heading that cites (empty before a turn's).
+    """A candidate as rendered: its text, preceded by a heading with its citation (empty before a turn's).
 
-    ``tokens`` estimates what it adds to the larger rendering; ``index`` is its place.
+    ``tokens`` estimates what it adds to the larger rendering; ``index`` is its position.
     """
 
     slot: str
@@ -176,17 +175,17 @@ class Piece:
 
     @property
     def due(self) -> bool:
-        """Return whether it says what is due."""
+        """Return whether it is a due item."""
         return self.slot == "system_blocks" and is_due(self.source)
 
     @property
     def fenced(self) -> bool:
-        """Return whether it is shown as data."""
+        """Return whether it is rendered as data."""
         return isinstance(self.source, Evidence) or self.source.fenced
 
 
 def citation_of(source: Block | Evidence) -> str | None:
-    """Return what a report calls it by: the item's citation, or a block's first one, if any."""
+    """Return its name in reports: the item's citation, or a block's first one, if any."""
     if isinstance(source, Evidence):
         return source.item.citation
     return source.citations[0] if source.citations else None
@@ -197,7 +196,7 @@ def evidence_piece(
 ) -> Piece | None:
     """Return a memory under its heading, in at most ``room`` tokens, its text in at most ``snippet_tokens``.
 
-    None when the room is too small for that, or for a useful part of it.
+    None if the room is too small for that, or for a useful part of it.
     """
     heading = heading_of(evidence, zone)
     overhead = count(sized(heading)) + _SEPARATOR_TOKENS
@@ -216,12 +215,12 @@ def evidence_piece(
 
 
 def is_due(source: Block | Evidence) -> bool:
-    """Return whether it says what is due: the part of core memory that changes with the time of the call."""
+    """Return whether it is a due item, the part of core memory that depends on the time of the call."""
     return isinstance(source, Block) and source.label == DUE_LABEL
 
 
 def group_of(block: Block) -> tuple[str | None, bool]:
-    """Return what blocks of a slot must have in common to be shown as one group: the label and the fence."""
+    """Return the group of a block, its label and fence: blocks of one group are rendered together."""
     return block.label, block.fenced
 
 
@@ -234,10 +233,10 @@ def cited(slot: str, block: Block) -> tuple[str, ...]:
 def block_piece(
     slot: str, index: int, block: Block, *, room: int, cut: bool, first: bool = True, count: Count
 ) -> Piece | None:
-    """Return a block of instructions or of the summary in at most ``room`` tokens, its citations before it.
+    """Return a block of instructions or of the summary in at most ``room`` tokens, after its citations.
 
-    None when the room is too small: for the whole, or with ``cut`` for a useful part. The ``first`` of a group pays for
-    its fence and its label.
+    None if the room is too small: for the whole, or with ``cut`` for a useful part. The ``first`` of a group includes
+    its fence and label.
     """
     about = f"({_on_one_line(block.about)})" if block.about else ""
     heading = " ".join([*(f"[{citation}]" for citation in cited(slot, block)), *filter(None, [about])])
@@ -261,7 +260,7 @@ def _on_one_line(text: str) -> str:
 
 
 def turn_piece(index: int, block: Block, *, room: int, cut: bool, count: Count) -> Piece | None:
-    """Return a recent turn in at most ``room`` tokens; None when that is too small, as for `block_piece`."""
+    """Return a recent turn in at most ``room`` tokens; None if that is too small, as for `block_piece`."""
     # In the text every turn is fenced; in the messages a plain one has its prefix and a message's overhead instead.
     fence = count(SAMPLE.turn(speaker(block), ""))
     overhead = max(fence, count(message_prefix(block))) + MESSAGE_OVERHEAD + _SEPARATOR_TOKENS
@@ -273,7 +272,7 @@ def turn_piece(index: int, block: Block, *, room: int, cut: bool, count: Count) 
 
 
 def _fitted(text: str, limit: int, *, cut: bool, count: Count) -> tuple[str | None, bool]:
-    """Return the text whole, or with ``cut`` an excerpt of a useful length, or None; and whether it was cut."""
+    """Return the whole text, or with ``cut`` an excerpt of a useful length, or None; and whether it was cut."""
     uncut = whole(text, limit=limit, count=count) if limit >= 0 else None
     if uncut is not None:
         return uncut, False
@@ -283,19 +282,19 @@ def _fitted(text: str, limit: int, *, cut: bool, count: Count) -> tuple[str | No
 
 
 def keeps_its_role(block: Block) -> bool:
-    """Return whether a recent turn stands under its own role in a list of messages."""
+    """Return whether a recent turn keeps its role in a list of messages."""
     return block.role in PLAIN_ROLES and not block.fenced
 
 
 def speaker(block: Block) -> str:
     """Return the attributes of a turn's tag: its role, and its name if it has one."""
-    # An unknown role is not shown: cleaned, it could read "user".
+    # An unknown role is not shown: after cleaning it could read "user".
     role = block.role if block.role in _NAMED_ROLES else "other"
     name = name_of(block.name or "")
     return f'role="{"quoted " if block.fenced else ""}{role}"' + (f' name="{name}"' if name else "")
 
 
 def message_prefix(block: Block) -> str:
-    """Return the name before a user's message. None before the assistant's: a model would learn to write it."""
+    """Return the name before a user's message; None for the assistant's, because a model would imitate it."""
     name = name_of(block.name or "") if block.role == "user" else ""
     return f"{name}: " if name else ""

@@ -1,6 +1,6 @@
-"""A brain.yml: read into plain values, with the line of every field, and everything refused that YAML makes doubtful.
+"""Reading a brain.yml: parsing with line numbers, rejection of ambiguous YAML, and validation of the fields.
 
-Its mistakes are told as ``Origin.refusal`` tells those of the fields.
+Errors have the form of ``Origin.refusal``.
 """
 
 import difflib
@@ -21,10 +21,10 @@ from phronesis.core.context import Budget
 from phronesis.errors import InputError
 from phronesis.recall.scoring.features import FEATURES
 
-# A policy of plain values, or all that is wrong with them: what must stand there, and which name was perhaps meant.
+# Validating plain values against the policy; errors name the expected value and the closest field name.
 
 _KEY_FIELDS: Final = frozenset({"api_key", "apikey", "key", "token", "api_token", "secret", "password"})
-"""Fields that people give where ``api_key_env`` is meant."""
+"""Fields that are often given instead of ``api_key_env``."""
 
 _MISSING: Final = {
     "kind": "give ollama, or openai for any server that speaks as OpenAI's does",
@@ -32,7 +32,7 @@ _MISSING: Final = {
     "model": "give the model's name at that server",
     "input": "give the money for a million tokens of prompts",
 }
-"""What to do about a field that is not there: all that have no default."""
+"""Remedies for missing fields: all that have no default."""
 
 _SAID: Final[dict[str, Callable[[Mapping[str, Any], Any], str]]] = {
     "bool_type": lambda _, given: f"must be true or false, not {_value_kind(given)}",
@@ -52,11 +52,11 @@ _SAID: Final[dict[str, Callable[[Mapping[str, Any], Any], str]]] = {
     "dict_type": lambda _, given: f"must be a mapping of fields, not {_value_kind(given)}",
     "value_error": lambda bounds, _: str(bounds["error"]),
 }
-"""Pydantic's kinds of faults, in this project's words. They repeat numbers and words of a few, never free text."""
+"""Messages for pydantic's error types. They repeat numbers and short words only, never free text."""
 
 
 def make_policy(values: Mapping[str, Any], origin: Origin) -> Policy:
-    """Return the policy of plain values; InputError tells all that is wrong with them."""
+    """Return the policy of plain values; InputError lists all errors."""
     policy, mistakes = _judged(values)
     # Raised outside of any `except`: pydantic's error holds the values, and one of them may be a key.
     if policy is None:
@@ -77,7 +77,7 @@ def _judged(values: Mapping[str, Any]) -> tuple[Policy | None, list[Mistake]]:
 
 
 def _mistake(fault: Any) -> Mistake | None:
-    """Put one fault into words; None for one that only follows from another."""
+    """Return one error as a message; None if it only follows from another."""
     path, kind, given = _path(fault["loc"]), fault["type"], fault["input"]
     if kind == "default_factory_not_called":
         return None
@@ -95,18 +95,18 @@ def _mistake(fault: Any) -> Mistake | None:
 
 
 def _meant(faults: Iterable[Any]) -> set[FieldPath]:
-    """Return the fields that misspelled ones were meant to be: that these are missing too is no second mistake."""
+    """Return the fields that misspelled ones were meant to be; that these are missing is no second error."""
     paths = [_path(fault["loc"]) for fault in faults if fault["type"] == "extra_forbidden"]
     return {(*path[:-1], near) for path in paths if (near := _near(path[-1], known_fields(path[:-1])))}
 
 
 def _path(place: Sequence[int | str]) -> FieldPath:
-    """Return a field's path without what pydantic adds: which form of a role it is, and that it is about a key."""
+    """Return a field's path without pydantic's additions: the form of a role, and the marker of a mapping key."""
     return tuple(str(part) for part in place if part not in {BY_MODEL, "[key]"})
 
 
 def _unknown_gateways(values: Mapping[str, Any]) -> Iterator[Mistake]:
-    """Yield the roles whose gateway is not there; the policy looks for them only when nothing else is wrong."""
+    """Yield the roles whose gateway is missing; the policy checks them only when nothing else is wrong."""
     roles, gateways = values.get("roles"), values.get("gateways", {})
     if not isinstance(roles, Mapping) or not isinstance(gateways, Mapping):
         return
@@ -118,7 +118,7 @@ def _unknown_gateways(values: Mapping[str, Any]) -> Iterator[Mistake]:
 
 
 def known_fields(path: FieldPath) -> Iterable[str]:
-    """Return the fields that what stands at ``path`` may have."""
+    """Return the fields that the section at ``path`` may have."""
     match path:
         case ("budgets",):
             return Budget.__dataclass_fields__
@@ -136,7 +136,7 @@ def known_fields(path: FieldPath) -> Iterable[str]:
 
 
 def _member(kind: Any, name: str) -> Any:
-    """Return the type of a field of a part, or of what a mapping holds under any key."""
+    """Return the type of a field of a section, or of a mapping's values."""
     if isinstance(kind, type) and issubclass(kind, pydantic.BaseModel):
         field = kind.model_fields.get(name)
         return None if field is None else field.annotation
@@ -144,7 +144,7 @@ def _member(kind: Any, name: str) -> Any:
 
 
 def _kinds(annotation: Any) -> Iterator[Any]:
-    """Yield the parts and the mappings that an annotation allows."""
+    """Yield the sections and the mappings that an annotation allows."""
     if get_origin(annotation) is dict:
         yield annotation
     elif isinstance(annotation, type):
@@ -176,28 +176,28 @@ def _in_quotes(given: object) -> str:
 
 
 MAX_BYTES: Final = 1 << 20
-"""A policy has a few kilobytes; a file a thousand times as large is another one."""
+"""Maximum bytes of a policy file, which normally has a few kilobytes."""
 
 MAX_DEPTH: Final = 16
-"""Mappings in mappings. The policy has three; the parser calls itself for each, and must not run out of stack."""
+"""Maximum depth of mappings. The policy has three; the parser recurses for each and must not overflow the stack."""
 
 _TAG: Final = "tag:yaml.org,2002:"
 _TEXTS: Final = frozenset({f"{_TAG}str", f"{_TAG}timestamp", f"{_TAG}value"})
-"""What stands for itself. A date is one: a model may be named by it, and no field is one."""
+"""YAML tags that are read as text. A date is one: a model's name may look like a date, and no field is one."""
 _DECIMAL: Final = re.compile(r"[-+]?(0|[1-9][0-9_]{0,17})?(\.[0-9]{1,17})?([eE][-+]?[0-9]{1,3})?")
-"""Numbers that mean to YAML what they mean to a reader; 010 is eight, and 1:30 ninety, to YAML alone."""
+"""Numbers with the same meaning in YAML and to a reader; 010 would be eight and 1:30 ninety."""
 
 
 @dataclass(slots=True)
 class _Reading:
-    """What has been read so far."""
+    """The state of parsing."""
 
     lines: dict[FieldPath, int] = field(default_factory=dict)
     mistakes: list[Mistake] = field(default_factory=list)
 
 
 class _Loader(yaml.SafeLoader):
-    """Composes nodes, never objects; stops at what may not stand in the file before it is worked on."""
+    """A YAML loader that composes nodes, never objects, and stops at disallowed constructs before processing them."""
 
     depth = 0
 
@@ -219,7 +219,7 @@ class _Loader(yaml.SafeLoader):
 
 
 class _RefusedError(yaml.YAMLError):
-    """What YAML allows and a policy does not hold."""
+    """A construct that YAML allows and a policy does not."""
 
     def __init__(self, mistake: Mistake) -> None:
         super().__init__(mistake.what)
@@ -229,8 +229,8 @@ class _RefusedError(yaml.YAMLError):
 def read_brain_file(path: Path) -> tuple[Mapping[str, Any], Origin]:
     """Return the plain values of a file and the lines of its fields.
 
-    InputError names the file and the line: it cannot be read, is not YAML, or holds what could be misread (a repeated
-    field, a key that is not a text, an alias, a tag).
+    InputError names the file and the line: it cannot be read, is not YAML, or is ambiguous (a repeated field, a key
+    that is not a text, an alias, a tag).
     """
     text = _text(path)
     root, mistake = _composed(text)
@@ -266,7 +266,7 @@ def _text(path: Path) -> str:
 
 
 def _composed(text: str) -> tuple[yaml.Node | None, Mistake | None]:
-    # YAML's own messages show the text around a fault; only what they say of it is told.
+    # YAML's own messages quote the text around an error; only their description is repeated.
     try:
         return yaml.compose(text, Loader=_Loader), None
     except _RefusedError as error:
@@ -281,7 +281,7 @@ def _composed(text: str) -> tuple[yaml.Node | None, Mistake | None]:
 def _fault(error: yaml.MarkedYAMLError) -> Mistake:
     problem, mark = error.problem or "", error.problem_mark
     if "end of stream" in problem or "stream end" in problem:
-        mark = error.context_mark or mark  # where it began: the end of the file says nothing
+        mark = error.context_mark or mark  # the start of the construct: the end of the file says nothing
         what = "is not YAML: what begins here has no end; look for a quote or bracket that is not closed"
     elif "\\t" in problem:
         what = "a tab stands where blanks must; indent with blanks"
@@ -356,5 +356,5 @@ def _kind(node: yaml.Node) -> str:
 
 
 def _line(part: yaml.Node | yaml.Event) -> int:
-    """Return where a part begins, in the numbers of editors."""
+    """Return the line of a node, counted from 1."""
     return 1 if part.start_mark is None else part.start_mark.line + 1

@@ -1,4 +1,4 @@
-"""Conversation memory: what is taken up from what is said, what becomes of it, and what every context shows."""
+"""Policy sections of conversation memory: privacy, forgetting, extraction, conflicts, core memory, summaries."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -16,12 +16,12 @@ from phronesis.core.statements import STATED
 from phronesis.core.values import FAMILY, KEYS, is_known
 from phronesis.forgetting.laws import CONVERSATION, Law, Rule
 
-# Secrets and personal numbers: whether they are stored, and whether contexts show them.
+# Privacy: whether secrets and personal numbers are stored, and whether contexts show them.
 
 Action = Literal["redact", "keep", "refuse"]
 
 PRIVATE_KINDS: Final = (*SECRETS, *NUMBERS)
-"""What is recognised, by name."""
+"""The recognised kinds of secrets and personal numbers, by name."""
 
 
 def _is_kind(value: str) -> str:
@@ -31,7 +31,7 @@ def _is_kind(value: str) -> str:
 
 
 def _kinds_schema(schema: dict[str, Any]) -> None:
-    """Name the kinds, so that an editor can offer them."""
+    """List the kinds in the schema, for completion in editors."""
     rule = schema.pop("additionalProperties")
     schema.pop("propertyNames", None)
     schema["properties"] = dict.fromkeys(PRIVATE_KINDS, rule)
@@ -62,12 +62,12 @@ class PrivacyRules(Part):
 
     @property
     def actions(self) -> dict[str, Action]:
-        """What becomes of each kind that is not redacted."""
+        """The action for each kind that is not redacted."""
         usual = dict.fromkeys(SECRETS, self.secrets) | dict.fromkeys(NUMBERS, self.personal_numbers) | self.kinds
         return {kind: action for kind, action in usual.items() if action != "redact"}
 
 
-# Forgetting of conversation memory: which kinds, after how long, and what never.
+# Forgetting of conversation memory: kinds, periods and exemptions.
 
 FadingKind = Literal[
     "message", "fact", "episodic", "event", "task", "intention", "decision", "preference", "profile", "procedure",
@@ -76,7 +76,7 @@ FadingKind = Literal[
 """A kind of conversation memory."""
 
 _NOT_FIGURES: Final = frozenset({"kinds", "keep_sources"})
-"""Fields of the rules of experience that are no figures of a kind."""
+"""Fields of the experience rules that are not figures of a kind."""
 
 _Days = Annotated[float, pydantic.Field(gt=0, le=36_500)]
 _Share = Annotated[float, pydantic.Field(ge=0, le=1)]
@@ -105,7 +105,7 @@ FADING_KINDS: Final[Mapping[FadingKind, FadingRules]] = {
     "section": FadingRules(never=True),
     "document": FadingRules(never=True),
 }
-"""What is otherwise than for all kinds, unless the policy says so: what was said word for word fades first."""
+"""Defaults that differ by kind: verbatim messages are forgotten first."""
 
 
 def _with_others(given: Any) -> Any:
@@ -157,7 +157,7 @@ class ForgettingRules(Part):
     )
 
     def of_kind(self, kind: FadingKind) -> dict[str, float]:
-        """Return a kind's figures, its own before those of all kinds; a kind that never fades has those of all."""
+        """Return a kind's figures, its own before those of all kinds; an exempt kind has those of all."""
         given = self.kinds.get(kind, FadingRules()).model_dump(exclude={"never"})
         return {name: getattr(self, name) if own is None else own for name, own in given.items()}
 
@@ -167,7 +167,7 @@ class ForgettingRules(Part):
 
 
 def law_of(own: ForgettingRules, experience: ForgetRules, *, pinned: Sequence[str]) -> Law:
-    """Return the law that the policy's figures come to. ``pinned`` are keys and kinds that core memory shows first."""
+    """Return the forgetting law of the policy's figures. ``pinned`` are keys and kinds that core memory shows first."""
     named = {name: getattr(experience, name) for name in ForgetRules.model_fields if name not in _NOT_FIGURES}
     sources = frozenset(experience.keep_sources)
     rules = {
@@ -187,13 +187,13 @@ def _rule(own: ForgettingRules, kind: FadingKind, pinned: Sequence[str]) -> Rule
 
 
 TYPE_NAMES: Final = (*KEYS, *sorted(STATED))
-"""What a rule may be for: the keys of docs/memory-types.md, and the kinds that conversations state."""
+"""What a rule can apply to: the keys of docs/memory-types.md, and the kinds that conversations state."""
 
 MAX_RULES: Final = 256
-"""Rules of one section; there are 52 keys, and some families have words."""
+"""Maximum rules of one section; there are 52 keys, and some families have words."""
 
 _KEY: Final = r"[a-z][a-z0-9_]{0,63}(\.([^\s.*][^.*]{0,63}|\*))?"
-"""A key of docs/memory-types.md, or the name of a family of them; the word of one of a family is in any language."""
+"""A key of docs/memory-types.md, or a family of them; the word within a family may be in any language."""
 
 
 def _is_type(value: str) -> str:
@@ -224,7 +224,7 @@ def _is_listed_type(value: str) -> str:
 
 
 def _types_schema(schema: dict[str, Any]) -> None:
-    """Name the keys and kinds, so that an editor can offer them; one of a family matches its pattern."""
+    """List the keys and kinds in the schema, for completion in editors; a key of a family matches its pattern."""
     rule = schema.pop("additionalProperties")
     schema.pop("propertyNames", None)
     schema["properties"] = dict.fromkeys(TYPE_NAMES, rule)

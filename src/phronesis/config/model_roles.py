@@ -1,4 +1,4 @@
-"""Gateways: the servers that models are asked at, and the packages that run them in this process."""
+"""Policy sections of models: gateways (servers or in-process packages) and the roles that models fill."""
 
 import re
 from typing import Annotated, Any, Final, Literal, Self
@@ -7,23 +7,23 @@ from urllib.parse import urlsplit
 import pydantic
 
 DEFAULT_URLS: Final = {"ollama": "http://127.0.0.1:11434/v1", "openai": "https://api.openai.com/v1"}
-"""Where a gateway of each kind is, if the policy does not say (source: the two servers' own documentation)."""
+"""Default URL of each kind of gateway (source: the two servers' own documentation)."""
 
 IN_PROCESS: Final = ("fastembed", "sentence-transformers")
-"""The kinds of gateway that are no server: packages that encode and rerank in this process."""
+"""Kinds of gateway without a server: packages that encode and rerank in this process."""
 
 VARIABLE: Final = r"^[A-Za-z_][A-Za-z0-9_]*$"
-"""What POSIX shells take as the name of a variable."""
+"""POSIX shells' names of variables."""
 _KEY_LIKE: Final = re.compile(r"(?<![A-Za-z0-9])(?=[A-Za-z0-9]*[0-9])[A-Za-z0-9]{20,}")
-"""Letters and digits without a break: so keys end (``hf_…``, ``gsk_…``, hexadecimal ones), and no variable's name."""
+"""Unbroken letters and digits, as API keys end (``hf_…``, ``gsk_…``, hexadecimal ones), unlike variable names."""
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
-"""A gateway's name. No slash: an outcome is made by ``gateway/model``, and models have slashes."""
+"""A gateway's name. No slash: outcomes name ``gateway/model``, and models contain slashes."""
 
 
 class Part(pydantic.BaseModel):
     """A part of the policy. What is unknown or of another type is an error, so that a slip is no silent default."""
 
-    # Errors of pydantic show what they were given, and that may be a key that stands in the wrong place.
+    # pydantic's errors show their input, which may be a misplaced key.
     model_config = pydantic.ConfigDict(
         extra="forbid", frozen=True, strict=True, allow_inf_nan=False, hide_input_in_errors=True
     )
@@ -41,8 +41,8 @@ GatewayName = Annotated[
 
 
 def plain_url(value: str | None, *, example: str) -> str | None:
-    """Return a server's URL without the slash at its end; ValueError when it is none, or holds what it should not."""
-    # No message shows the URL: it may hold a password.
+    """Return a server's URL without a trailing slash; ValueError if it is not a URL or contains credentials."""
+    # No message shows the URL: it may contain a password.
     if value is None:
         return None
     if not value.isprintable() or " " in value:
@@ -62,8 +62,8 @@ def plain_url(value: str | None, *, example: str) -> str | None:
 
 
 def variable_name(value: str | None, *, example: str) -> str | None:
-    """Return the name of an environment variable; ValueError when it is none, or looks like a key."""
-    # No message shows the value: whoever is told has perhaps pasted a key.
+    """Return the name of an environment variable; ValueError if it is not one, or looks like a key."""
+    # No message shows the value: it may be a pasted key.
     if value is not None and (not re.fullmatch(VARIABLE, value) or _KEY_LIKE.search(value)):
         raise ValueError(
             f"must be the name of an environment variable, such as {example}: letters, digits and '_', and no"
@@ -109,7 +109,7 @@ class Gateway(Part):
 
     @pydantic.model_validator(mode="after")
     def _says_where_it_is(self) -> Self:
-        # Whoever leaves out the URL of a server of their own must not send their texts to OpenAI.
+        # Without this check, omitting the URL of an own server would send texts to OpenAI.
         if self.kind == "openai" and "base_url" not in self.model_fields_set and self.api_key_env is None:
             raise ValueError(
                 "needs a base_url, such as http://127.0.0.1:8000/v1; for OpenAI itself give api_key_env instead"
@@ -124,7 +124,7 @@ class Gateway(Part):
         return self.kind in IN_PROCESS
 
 
-# Roles: what a model may be asked for, and which model is asked.
+# Roles: the tasks of models, and the model chosen for each.
 
 ChatName = Literal[
     "extract", "plan", "summarise", "reflect", "special_reflection", "questions", "aggregate", "abstract", "learn",
@@ -133,10 +133,10 @@ ChatName = Literal[
 """The roles in which a model completes a conversation."""
 
 RULES: Final = "rules"
-"""The word for the twin by rules, which every role has and none needs a server for."""
+"""The name of the rule-based fallback, which every role has and which needs no server."""
 
 BY_MODEL: Final = "<by a model>"
-"""What pydantic's errors call the other form of a role, in the path of a field; no field has such a name."""
+"""pydantic's name for the model form of a role, in the path of a field; no field has this name."""
 
 
 def _is_model(value: str) -> str:

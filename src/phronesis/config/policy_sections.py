@@ -1,4 +1,4 @@
-"""Resources: which documents are taken in, and what of a turn's references becomes one."""
+"""Policy sections of the claim index, fusion, ranking, experience, resources and traits."""
 
 from typing import Annotated, Final, Literal, Self, get_args
 from urllib.parse import urlsplit
@@ -11,10 +11,10 @@ from phronesis.recall.fusion import FLOOR, MEMORY_SHARE, PER_DOCUMENT, PER_DOMAI
 from phronesis.recall.scoring.features import FEATURES
 from phronesis.recall.scoring.weights import Formula
 
-# Where the claims of the reasoning bank are searched: in the database itself, or in an index outside it.
+# Claim index: search claims in the database, or in an external index.
 
 _COLLECTION: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]{1,47}[A-Za-z0-9]$"
-"""What Chroma takes as a name (3 to 512 of these characters), with room for what is put behind it."""
+"""Chroma's collection names (3 to 512 of these characters), with room for a suffix."""
 
 
 class ClaimIndex(Part):
@@ -66,7 +66,7 @@ class ClaimIndex(Part):
         return self
 
 
-# How evidence of memory and resources becomes one list.
+# Fusion of memory and resource evidence.
 
 
 class FusionPolicy(Part):
@@ -93,11 +93,11 @@ class FusionPolicy(Part):
     )
 
     def rules(self) -> FusionRules:
-        """Return the rules."""
+        """Return the limits as fusion rules."""
         return FusionRules(self.per_document, self.per_domain, self.memory_share, self.floor)
 
 
-# Weights of the ranking that a team fitted on conversations of its own.
+# Ranking weights fitted to a team's own conversations.
 
 
 def _is_feature(value: str) -> str:
@@ -132,10 +132,10 @@ class Ranking(Part):
     dense: Weighing | None = pydantic.Field(default=None, title="Dense", description="Where there is one.")
 
 
-# The experience base: when patterns make a principle, what is forgotten, and what the worker does of it by itself.
+# The experience base: thresholds for principles, forgetting, and background maintenance.
 
 ForgettableKind = Literal["l1", "pattern", "principle"]
-"""A kind of item that is forgotten when nobody needs it."""
+"""A kind of experience item that is subject to forgetting."""
 
 
 class ForgetRules(Part):
@@ -226,7 +226,7 @@ UrlMode = Literal["off", "summary", "snapshot"]
 FileMode = Literal["off", "metadata", "copy"]
 
 ARTIFACT_TYPES: Final = ("memory_snapshot", "manual", "spec", "document", "code")
-"""What a tool may have made that is worth keeping (source: the runtime's plan, 2.3: memory_snapshot, manual)."""
+"""Types of tool artifacts that become documents (source: the runtime's plan, 2.3: memory_snapshot, manual)."""
 
 
 def _is_type(value: str) -> str:
@@ -309,16 +309,16 @@ class ResourceRules(Part):
     )
 
 
-# Traits: when a reflection is due, and which matters are never inferred from what somebody says.
+# Traits: when a reflection is due, and the topics that are never inferred.
 
 SensitiveTopic = Literal[
     "mental_health", "physical_health", "politics", "religion", "sexual_orientation", "finances", "criminal_record",
     "addiction", "abuse",
 ]  # fmt: skip
-"""A matter from which no trait is inferred."""
+"""A topic about which no trait is inferred."""
 
 SENSITIVE_TOPICS: Final[tuple[SensitiveTopic, ...]] = get_args(SensitiveTopic)
-"""All of them, in the order in which they are told."""
+"""All sensitive topics, in display order."""
 
 
 def _has_a_letter(value: str) -> str:

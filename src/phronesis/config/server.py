@@ -1,4 +1,4 @@
-"""The server: where it listens, whom it lets in, and how much it takes at once."""
+"""Policy section of the server: address, authentication and limits."""
 
 import ipaddress
 from typing import Annotated, Any, Final
@@ -10,7 +10,7 @@ from phronesis.core.serialization import MAX_DEPTH
 from phronesis.errors import InputError
 
 LOOPBACK_NAMES: Final = ("localhost", "127.0.0.1", "::1")
-"""What a browser on this machine calls a server that is bound to loopback."""
+"""Names by which a browser on this machine addresses a server on loopback."""
 
 
 def _is_host(value: str) -> str:
@@ -101,23 +101,23 @@ class Serving(Part):
 
     @property
     def on_loopback(self) -> bool:
-        """Return whether it listens to this machine alone; through a proxy, others may still reach it."""
+        """Return whether it listens on loopback only; others may still reach it through a proxy."""
         return is_loopback(self.host)
 
     @property
     def reached_by_others(self) -> bool:
-        """Whether anybody beside this machine may reach it: it listens to others, or goes by a name that others use."""
+        """Return whether other machines may reach it: it listens to others, or has a name that others use."""
         return not self.on_loopback or any(not is_loopback(name) for name in self.allowed_hosts)
 
     @property
     def answers_to(self) -> tuple[str, ...]:
-        """The hosts that a request may name, without port; none: any."""
+        """The hosts that a request may name, without port; empty: any."""
         if self.allowed_hosts:
             return self.allowed_hosts
         return (*LOOPBACK_NAMES, self.host) if self.on_loopback else ()
 
     def overridden(self, options: dict[str, Any]) -> "Serving":
-        """Return this with what a command's options say; None stands for an option that was not given."""
+        """Return a copy with a command's options applied; None means that an option was not given."""
         given = {name: value for name, value in options.items() if value is not None}
         try:
             return Serving.model_validate({**self.model_dump(), **given})

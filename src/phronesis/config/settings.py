@@ -1,4 +1,4 @@
-"""Settings: the only place that reads the environment."""
+"""Settings: the only module that reads the environment."""
 
 import os
 from collections.abc import Mapping
@@ -20,17 +20,17 @@ DEFAULT_TENANT: Final = "default"
 _TENANT_CHARACTERS: Final = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")
 _TENANT_LENGTH: Final = 64
 PUBCHEM_URL: Final = "https://pubchem.ncbi.nlm.nih.gov/rest/pug"
-"""PubChem's PUG REST, where ``PHRONESIS_PUBCHEM_URL`` names no other: a mirror, or a gateway of one's own."""
+"""PubChem's PUG REST, unless ``PHRONESIS_PUBCHEM_URL`` names a mirror or gateway."""
 _FILE_ENDINGS: Final = (".yml", ".yaml")
-"""How a string ends that names a policy file; a ``Path`` may end as it likes."""
+"""File endings of a policy given as a string; a ``Path`` may have any."""
 
 PolicySource = Mapping[str, Any] | Policy | str | Path
-"""What a policy can be given as: its fields, itself, or the path of a brain.yml."""
+"""Forms in which a policy can be given: its fields, a Policy, or the path of a brain.yml."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Where the store is and how it behaves; ``origin`` is where the policy comes from."""
+    """The database URL and behaviour of the store; ``origin`` is the origin of the policy."""
 
     url: str
     tenant: str = DEFAULT_TENANT
@@ -102,9 +102,9 @@ def _policy_values(given: object) -> tuple[Mapping[str, Any], Origin]:
 
 
 def api_keys(policy: Policy) -> Mapping[str, pydantic.SecretStr | None]:
-    """Return the key of each gateway, None where it has none, from the environment variables that the policy names.
+    """Return the key of each gateway, None if it has none, from the environment variables that the policy names.
 
-    InputError: a gateway that a role asks names a variable that is not set, or whose value cannot be a key.
+    InputError: the variable of a gateway in use is not set, or its value cannot be a key.
     """
     asked = {role.gateway: name for name, role in reversed(policy.asked().items())}
     keys: dict[str, pydantic.SecretStr | None] = {}
@@ -123,7 +123,7 @@ def api_keys(policy: Policy) -> Mapping[str, pydantic.SecretStr | None]:
 
 
 def index_key(policy: Policy) -> pydantic.SecretStr | None:
-    """Return the token of the outside index's server; InputError when the variable that the policy names is not set."""
+    """Return the token of the external index's server; InputError if the variable that the policy names is not set."""
     variable = policy.reasoning.index.api_key_env
     key = None if variable is None else os.environ.get(variable, "").strip()
     if variable is not None and not (key and key.isascii() and key.isprintable()):
@@ -138,7 +138,7 @@ def index_key(policy: Policy) -> pydantic.SecretStr | None:
 def remote_key(policy: Policy) -> pydantic.SecretStr | None:
     """Return the key of the server of remote resources.
 
-    InputError when the variable that the policy names is not set.
+    InputError if the variable that the policy names is not set.
     """
     remote = policy.resources.remote
     variable = None if remote is None else remote.api_key_env
@@ -153,14 +153,14 @@ def remote_key(policy: Policy) -> pydantic.SecretStr | None:
 
 
 def default_url() -> str:
-    """Return the URL of the store in the user's data folder, making the folder."""
+    """Return the URL of the store in the user's data folder, creating the folder."""
     folder = Path(platformdirs.user_data_dir("phronesis", appauthor=False))
     folder.mkdir(parents=True, exist_ok=True)
     return f"sqlite:///{folder / 'memory.db'}"
 
 
 def check_tenant(name: object) -> str:
-    """Return a tenant's name: 1–64 letters, digits, ``_``, ``.`` or ``-``. It stands in a session setting unquoted."""
+    """Validate a tenant's name: 1–64 letters, digits, ``_``, ``.`` or ``-``. Session settings use it unquoted."""
     text = check_id(name, field="tenant")
     if len(text) > _TENANT_LENGTH or not set(text) <= _TENANT_CHARACTERS:
         raise InputError("tenant must be 1 to 64 letters, digits, '_', '.' or '-'", field="tenant")

@@ -1,4 +1,4 @@
-"""Importers: exports of other programs become calls of a Memory, each carried out once."""
+"""Importers: exports of other programs become calls of a Memory, each made once."""
 
 from phronesis.importers.runner import FORMATS, Importing, ImportSummary
 

@@ -1,7 +1,7 @@
-"""ChatGPT's export: ``conversations.json``, a list of conversations, each a tree of messages with a current branch.
+"""Importers for ChatGPT and Claude exports (``conversations.json``), read one conversation at a time.
 
-One conversation is held at a time. Of the tree the branch that ends in ``current_node`` is taken in: what was asked
-anew or answered again beside it was given up by the person.
+A ChatGPT conversation is a tree of messages. Only the branch that ends in ``current_node`` is imported: the user
+abandoned the others by editing or regenerating.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,12 +26,12 @@ from phronesis.importers.import_call import (
 )
 from phronesis.log.inputs import EXTERNAL_ID
 
-# What the readers of conversations share: a session's messages cut into turns, each one call.
+# Shared by both readers: splitting a conversation into turns, one call each.
 
 
 @dataclass(frozen=True, slots=True)
 class Chat:
-    """A conversation: its id with the program's name before it, what it is called, and its messages in order."""
+    """A conversation: its id, prefixed with the program's name, its title, and its messages in order."""
 
     session_id: str
     title: str
@@ -40,13 +40,13 @@ class Chat:
 
 
 def named(message: Mapping[str, Any], identity: object) -> Mapping[str, Any]:
-    """Return a message with the id that it has in its program, if it has one, as its ``external_id``."""
+    """Return a message with its id in the program, if any, as its ``external_id``."""
     name = name_of(identity or None)
     return message if name is None else {**message, EXTERNAL_ID: name}
 
 
 def turns_of(chat: Chat) -> Iterator[Given]:
-    """Return a conversation turn by turn: what a user says, with all that is answered until the user speaks again."""
+    """Yield a conversation's turns: a user message with all replies up to the next user message."""
     turn: list[Mapping[str, Any]] = []
     for message in chat.messages:
         if message["role"] == "user" and any(one["role"] != "user" for one in turn):
@@ -67,14 +67,14 @@ def _turn(chat: Chat, messages: Sequence[Mapping[str, Any]]) -> Given:
 
 CHATGPT_FILE: Final = r"conversations(-\d+)?\.json"
 SPOKEN: Final = frozenset({"text", "multimodal_text", "code"})
-"""Types of content that somebody wrote or read; the others are the program's own (thoughts, browsing, its memory)."""
+"""Content types that a person wrote or read; the others are internal to the program (thoughts, browsing, memory)."""
 
 LATEST: Final = 253_402_300_800
-"""Seconds of the year 10000, which no time reaches."""
+"""The first second of the year 10000, in seconds since 1970: an upper bound on valid times."""
 
 
 def read_chatgpt(path: Path) -> Iterator[Step]:
-    """Return each conversation's turns, and what is passed over; see ``docs/how-to/chatgpt.md``."""
+    """Yield each conversation's turns, and what is skipped; see ``docs/how-to/chatgpt.md``."""
     for member in read_members(path, inside=CHATGPT_FILE):
         conversation = member.value
         if not isinstance(conversation, dict) or not isinstance(conversation.get("mapping"), dict):
@@ -105,7 +105,7 @@ def _chatgpt_conversation(given: Mapping[str, Any], member: Member) -> Iterator[
 
 
 def _branch(tree: Mapping[str, Any], current: Any) -> list[Mapping[str, Any]]:
-    """Return the nodes from the root to the current one; without a current one, to the latest leaf."""
+    """Return the nodes from the root to the current one or, without one, to the latest leaf."""
     nodes = {name: node for name, node in tree.items() if isinstance(node, dict)}
     if not isinstance(current, str) or current not in nodes:
         leaves = [name for name, node in nodes.items() if not node.get("children")]
@@ -124,12 +124,12 @@ def _at(node: Mapping[str, Any]) -> float:
 
 
 def _time(at: Any) -> float | None:
-    """Return seconds since 1970; None for what is no time."""
+    """Return seconds since 1970; None if the value is not a time."""
     return float(at) if isinstance(at, int | float) and 0 <= at < LATEST else None
 
 
 def _chatgpt_message(said: Mapping[str, Any], identity: str, at: Any) -> dict[str, Any] | str:
-    """Return a message, or why it is none of those that are kept."""
+    """Return a message, or the reason for skipping it."""
     author, content, metadata = (mapping(said.get(name)) for name in ("author", "content", "metadata"))
     role, form = str(author.get("role")), str(content.get("content_type"))
     if role not in ROLES:
@@ -185,7 +185,7 @@ ROLE_OF: Final = {"human": "user", "assistant": "assistant"}
 
 
 def read_claude(path: Path) -> Iterator[Step]:
-    """Return each conversation's turns, and what is passed over; one conversation is held at a time."""
+    """Yield each conversation's turns, and what is skipped; one conversation is held at a time."""
     for member in read_members(path, inside=CLAUDE_FILE):
         conversation = member.value
         if not isinstance(conversation, dict) or not isinstance(conversation.get("chat_messages"), list):
@@ -209,7 +209,7 @@ def _claude_conversation(given: Mapping[str, Any], member: Member) -> Iterator[S
 
 
 def _claude_message(said: Mapping[str, Any], n: int) -> dict[str, Any] | str:
-    """Return a message, or why it is passed over."""
+    """Return a message, or the reason for skipping it."""
     role = ROLE_OF.get(str(said.get("sender")))
     if role is None:
         return f"sender {said.get('sender')!s:.40}"
@@ -227,16 +227,16 @@ def _claude_message(said: Mapping[str, Any], n: int) -> dict[str, Any] | str:
 
 
 def _text(said: Mapping[str, Any]) -> str:
-    """Return the words: of the blocks those of text (not what tools were asked and answered), else the text itself.
+    """Return the text: that of the text blocks (without tool calls and results), else the message's own.
 
-    A long text that was pasted is an attachment without a name, whose content stands in the file: it is words too.
+    A long pasted text is an attachment without a name whose content is in the file; it is included.
     """
     blocks = objects(said.get("content"))
     texts = [str(one["text"]) for one in blocks if one.get("type") == "text" and one.get("text")]
     words = texts or [str(said.get("text") or "")]
     pasted = [str(one["extracted_content"]) for one in objects(said.get("attachments"))
               if not one.get("file_name") and one.get("extracted_content")]  # fmt: skip
-    if not any(word.strip() for word in words):  # an attached file is the whole message
+    if not any(word.strip() for word in words):  # the message consists of an attached file only
         pasted = [str(one["extracted_content"]) for one in objects(said.get("attachments"))
                   if one.get("extracted_content")]  # fmt: skip
     return "\n\n".join(one for one in (*words, *pasted) if one.strip())

@@ -1,4 +1,4 @@
-"""A git repository's history: each commit is an experience, from ``git log`` of a local path, oldest first."""
+"""Importer for a git repository: each commit becomes an experience, read from ``git log``, oldest first."""
 
 import shutil
 import subprocess
@@ -10,16 +10,16 @@ from phronesis.errors import InputError
 from phronesis.importers.import_call import Format, Given, Step
 
 FORMAT: Final = "%x1e%H%x1f%aI%x1f%an%x1f%s%x1f%b%x1f"
-"""A commit: id, author's date, author's name, subject, body; then the names of its files, one a line."""
+"""The log format of a commit: id, author's date, author's name, subject, body; then its file names, one a line."""
 
 MAX_FILES: Final = 50
-"""Files named of one commit: more is a move of everything, and says nothing of what the commit is about."""
+"""Maximum number of files listed for one commit: a commit with more is usually a mass move."""
 
 _CHUNK: Final = 1 << 16
 
 
 def read_git(path: Path) -> Iterator[Step]:
-    """Return each commit that is reachable from HEAD and is no merge; its ``external_id`` is the commit's id."""
+    """Yield each non-merge commit reachable from HEAD; its ``external_id`` is the commit's id."""
     arguments = ["log", "--reverse", "--no-merges", "--no-show-signature", "--name-only", f"--format={FORMAT}", "HEAD"]
     command = _git(path, arguments)
     with subprocess.Popen(  # noqa: S603 - our own arguments
@@ -33,7 +33,7 @@ def read_git(path: Path) -> Iterator[Step]:
 
 
 def count_commits(path: Path) -> int:
-    """Return how many commits `read_git` reads."""
+    """Return the number of commits that `read_git` yields."""
     command = _git(path, ["rev-list", "--count", "--no-merges", "HEAD"])
     told = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own arguments
     return int(told.stdout) if told.returncode == 0 else 0
@@ -49,7 +49,7 @@ def _git(path: Path, arguments: Sequence[str]) -> list[str]:
 
 
 def _records(stream: IO[str] | None) -> Iterator[str]:
-    """Return the records as they come; none is held longer than it takes."""
+    """Yield the records as git prints them, one at a time."""
     held = ""
     while stream is not None and (chunk := stream.read(_CHUNK)):
         *whole, held = (held + chunk).split("\x1e")

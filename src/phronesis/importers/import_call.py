@@ -1,4 +1,4 @@
-"""JSON files of any size, and zip archives of them, read one member of their list at a time."""
+"""Calls that importers produce, and a streaming reader of JSON files and zip archives of any size."""
 
 import re
 import zipfile
@@ -12,19 +12,19 @@ from phronesis.core.text import check_id
 from phronesis.errors import InputError
 from phronesis.reasoning.laws.block_rules import Unreadable, read_json
 
-# What a reader of a format gives: calls to be made, and what it passes over.
+# The output of a format's reader: calls to make, and skipped objects.
 
 Verb = Literal["commit_turn", "add", "ingest"]
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """One call: the verb of a Memory, its arguments, and ``ref``, which names the thing in the program it comes from.
+    """One call: a verb of Memory, its arguments, and ``ref``, the object's name in the source program.
 
-    ``owner`` is the user whom the export itself names. ``done`` says how far the reader is, in the units of its total.
-    ``identity`` are members of the metadata, such as ``{"mem0": {"id": …}}``, that only this thing's item has.
+    ``owner`` is the user that the export names. ``done`` is the reader's progress, in the units of its total.
+    ``identity`` holds metadata members, such as ``{"mem0": {"id": …}}``, that identify this object's item.
 
-    An item, a message or an experience that has an id in that program has it as ``external_id`` in its arguments.
+    An item, message or experience that has an id in the source program has it as ``external_id`` in its arguments.
     """
 
     verb: Verb
@@ -37,7 +37,7 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """Something that is not taken in: where it stands, and why."""
+    """An object that is not imported: its position, and the reason."""
 
     ref: str
     reason: str
@@ -50,7 +50,7 @@ Reader = Callable[[Path], Iterator[Step]]
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format: what reads it, and how much there is to read (bytes, or commits)."""
+    """A format: its reader, and a function for the total amount to read (bytes, or commits)."""
 
     read: Reader
     total: Callable[[Path], int]
@@ -58,7 +58,7 @@ class Format:
 
 
 def name_of(value: object) -> str | None:
-    """Return an id of an export as an ``external_id``; None where there is none, or it cannot be one."""
+    """Return an exported id as an ``external_id``; None if it is missing or not valid as one."""
     try:
         return None if value is None else check_id(str(value), field="id")
     except InputError:
@@ -66,23 +66,23 @@ def name_of(value: object) -> str | None:
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
-    """Return an object of an export; of anything else that stands in its place, an empty one."""
+    """Return an object of an export; an empty one if the value is not an object."""
     return value if isinstance(value, Mapping) else {}
 
 
 def objects(value: Any) -> list[Mapping[str, Any]]:
-    """Return the objects of a list of an export; of anything else that stands in its place, none."""
+    """Return the objects of a list of an export; an empty list if the value is not a list."""
     return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
 
 
 MAX_MEMBER_BYTES: Final = 256 << 20
-"""Bytes of one conversation or memory: it is held whole while it is read."""
+"""Maximum bytes of one conversation or memory, which is held in memory while it is read."""
 
 _WRAPPED: Final = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"(?:results|memories|items|conversations)"\s*:\s*(?=\[)')
-"""What stands before the list in ``{"results": [ … ]}``."""
+"""The start of a file that wraps its list in an object: ``{"results": [ … ]}``."""
 
 _BEHIND: Final = "stands behind the list's end"
-"""The fault of what closes that object, which is none here."""
+"""The error for text after the list; ignored for the closing brace of the wrapping object."""
 
 _HEAD: Final = 1 << 12
 
@@ -98,10 +98,9 @@ class Member:
 
 
 def read_members(path: Path, *, inside: str) -> Iterator[Member]:
-    """Return the members of a file's list, or its JSON lines; of a zip archive those of every file named ``inside``.
+    """Yield the members of a file's list or its JSON lines; of a zip archive, of every file that matches ``inside``.
 
-    ``inside`` is a pattern. No file is held whole, only one member at a time. InputError: no such file, or nothing of
-    that name in the archive.
+    ``inside`` is a pattern. One member is held at a time. InputError: no such file, or no match in the archive.
     """
     done = 0
     for name, size, stream in _streams(path, inside):
@@ -114,7 +113,7 @@ def read_members(path: Path, *, inside: str) -> Iterator[Member]:
 
 
 def bytes_of(path: Path, *, inside: str) -> int:
-    """Return how many bytes `read_members` will read."""
+    """Return the number of bytes that `read_members` will read."""
     if not zipfile.is_zipfile(path):
         return path.stat().st_size if path.is_file() else 0
     with zipfile.ZipFile(path) as archive:
@@ -142,7 +141,7 @@ def _streams(path: Path, inside: str) -> Iterator[tuple[str, int, BinaryIO]]:
 
 
 def _unwrapped(stream: BinaryIO) -> BinaryIO:
-    """Pass over what stands before the list, where the file is an object that holds it."""
+    """Skip the text before the list, if the file is an object that contains it."""
     found = _WRAPPED.match(stream.read(_HEAD))
     stream.seek(0 if found is None else found.end())
     return stream

@@ -1,4 +1,4 @@
-"""Carrying out the calls that an export comes to, each once."""
+"""Runs an import: makes each call of an export once, and counts the results."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ from phronesis.log.inputs import EXTERNAL_ID
 from phronesis.memory import Memory
 from phronesis.recall.as_of import NamedItems
 
-# The formats that can be taken in, by the name that ``phronesis import --format`` knows.
+# Import formats, by the name given to ``phronesis import --format``.
 
 FORMATS: Final[Mapping[str, Format]] = {
     "mem0": MEM0, "langgraph": LANGGRAPH, "chatgpt": CHATGPT, "claude": CLAUDE, "git": GIT,
@@ -27,17 +27,17 @@ FORMATS: Final[Mapping[str, Format]] = {
 
 
 MAX_TOLD: Final = 20
-"""Things passed over, and failures, that a summary names; it counts all."""
+"""Maximum number of skipped objects and of failures that a summary names; it counts all."""
 
 OF_ONE: Final = (InputError, Conflict, EntryFailed, Erased, StorageRefused)
-"""What is wrong with one thing. Anything else (a full disk, a lock) is wrong with all, and ends it."""
+"""Errors that concern one object. Any other (full disk, lock) concerns all and ends the import."""
 
 
 @dataclass(slots=True)
 class ImportSummary(Record):
-    """What became of an export: how many calls were made, were made before, or would be made (``missing``: a dry run).
+    """The result of an import: calls made, calls made before, and calls that would be made (``missing``: a dry run).
 
-    ``skipped`` counts by reason what the format's reader passes over; ``passed_over`` and ``errors`` name the first.
+    ``skipped`` counts the reader's skipped objects by reason; ``passed_over`` and ``errors`` name the first of them.
     """
 
     format: str
@@ -51,13 +51,13 @@ class ImportSummary(Record):
     errors: list[Mapping[str, Any]] = field(default_factory=list)
 
     def skip(self, one: Skipped) -> None:
-        """Count something that is passed over."""
+        """Count a skipped object."""
         self.skipped[one.reason] = self.skipped.get(one.reason, 0) + 1
         if len(self.passed_over) < MAX_TOLD:
             self.passed_over.append({"ref": one.ref, "reason": one.reason})
 
     def fail(self, ref: str, error: Exception) -> None:
-        """Count something that could not be taken in."""
+        """Count a failed object."""
         self.failed += 1
         if len(self.errors) < MAX_TOLD:
             code, message = getattr(error, "code", ""), getattr(error, "message", str(error))
@@ -66,13 +66,12 @@ class ImportSummary(Record):
 
 @dataclass(slots=True)
 class Importing:
-    """Takes an export into one user's lane, else that of the user it names, else a namespace's.
+    """Imports an export into one user's lane, else that of the user it names, else a namespace's.
 
-    Each thing is one call with an idempotency key made of what it says: the same file again changes nothing, and one
-    that was interrupted, or has grown since, goes on with what is missing. What was erased or rolled back stays so.
-    What has an id in its program is looked up by it (``external_id``), and what says something else under the same id
-    takes the place of what was imported before.
-    ``on_progress`` is called with how much is done, and of how much.
+    Each object is one call with an idempotency key derived from its content: importing the same file again changes
+    nothing, and an interrupted or extended file continues with what is missing. Erased or rolled-back objects stay so.
+    An object that has an id in its program is looked up by it (``external_id``); changed content under the same id
+    replaces what was imported before. ``on_progress`` is called with the amount done and the total.
     """
 
     memory: Memory
@@ -82,9 +81,10 @@ class Importing:
     on_progress: Callable[[int, int], object] = lambda _done, _total: None
 
     def run(self, path: str | Path, *, format: str, dry_run: bool = False) -> ImportSummary:  # noqa: A002 - its name
-        """Take in the export at ``path``; gives what became of it. With ``dry_run`` nothing is written.
+        """Import the export at ``path`` and return the summary. With ``dry_run`` nothing is written.
 
-        ``format``: mem0, langgraph, chatgpt, claude or git. InputError: an unknown format, a path that leads nowhere.
+        ``format``: mem0, langgraph, chatgpt, claude or git. InputError: an unknown format, or a path that does not
+        exist.
         """
         if format not in FORMATS:
             raise InputError(f"format must be one of {', '.join(FORMATS)}; got {format!r:.40}", field="format")
@@ -112,7 +112,7 @@ class Importing:
                                  "namespace": self.namespace}  # fmt: skip
         owner = {name: value for name, value in owner.items() if value is not None}
         lane = make_scope(**owner).write_lane
-        # Without names: what was imported before things had them is known too.
+        # The key omits external ids, so that objects imported before ids existed are recognised.
         key = derived_id("import", lane.kind, lane.name, given.ref, digest(_without_names(given.arguments)))
         if self.memory.stages.writer.recorder.known(self.memory.tenant, key) is not None:
             summary.known += 1
@@ -125,10 +125,10 @@ class Importing:
             summary.recorded += 1
 
     def _with_free_names(self, given: Given, names: NamedItems) -> dict[str, Any]:
-        """Return the arguments of a call with no external id that is another thing's.
+        """Return the arguments of a call without external ids that belong to other objects.
 
-        A message whose id another conversation has is named by its session and its id. An item that has other words by
-        now takes the place of the one that was imported before.
+        A message whose id another conversation uses is named by its session and its id. An item with changed content
+        replaces the one imported before.
         """
         arguments = dict(given.arguments)
         if given.verb == "commit_turn":
@@ -162,12 +162,12 @@ def _freely_named(message: Mapping[str, Any], session_id: str, names: NamedItems
         if held is None:
             return {**plain, EXTERNAL_ID: name}
         if (held.session_id, held.message_id) == (session_id, message["id"]):
-            return plain  # it is this message, told again
+            return plain  # the same message again
     return plain
 
 
 def _without_names(value: Any) -> Any:
-    """Return arguments without external ids, those of messages and of an experience too."""
+    """Return arguments without external ids, including those of messages and of an experience."""
     if isinstance(value, Mapping):
         return {name: _without_names(one) if name in _NAMED_PARTS else one
                 for name, one in value.items() if name != EXTERNAL_ID}  # fmt: skip

@@ -1,4 +1,4 @@
-"""Memories of other stores: mem0's ``get_all``, and the items of a LangGraph store, where LangMem keeps its own."""
+"""Importers for mem0's ``get_all`` output and for items of a LangGraph store, which LangMem uses."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,14 +9,14 @@ from phronesis.importers.import_call import Format, Given, Skipped, Step, bytes_
 
 INSIDE: Final = r".*\.jsonl?"
 _MEM0_KEPT: Final = ("id", "hash", "updated_at", "categories", "actor_id", "role", "app_id")
-"""Members of mem0's that are kept in the metadata, under ``mem0``."""
+"""mem0 fields that are kept in the metadata, under ``mem0``."""
 
 _WORDS: Final = ("content", "memory", "text", "data", "value")
-"""Members of a store's value that hold its words, the first that does; LangMem's hold them in ``content.content``."""
+"""Members of a store's value that may hold its text, in order; LangMem uses ``content.content``."""
 
 
 def read_mem0(path: Path) -> Iterator[Step]:
-    """Return each memory of ``{"results": […]}``, of a list, or of JSON lines, as a fact of its user."""
+    """Yield each memory of ``{"results": […]}``, of a list, or of JSON lines, as a fact of its user."""
     for member in read_members(path, inside=INSIDE):
         given = member.value
         if not isinstance(given, dict) or not isinstance(given.get("memory"), str) or not given["memory"].strip():
@@ -35,10 +35,10 @@ def read_mem0(path: Path) -> Iterator[Step]:
 
 
 def read_langgraph(path: Path) -> Iterator[Step]:
-    """Return each item ``{namespace, key, value, created_at?}`` of a list or of JSON lines as a fact.
+    """Yield each item ``{namespace, key, value, created_at?}`` of a list or of JSON lines as a fact.
 
-    Namespace and key are its ``external_id``, joined by slashes, and stand in the metadata under ``langgraph``; so does
-    the value, where it is more than words.
+    Namespace and key, joined by slashes, are its ``external_id`` and are in the metadata under ``langgraph``; so is the
+    value, if it is more than text.
     """
     for member in read_members(path, inside=INSIDE):
         given = member.value
@@ -61,7 +61,7 @@ def read_langgraph(path: Path) -> Iterator[Step]:
 
 
 def _words(value: Any) -> str:
-    """Return the words of a value; of one that has no member of them, the value as JSON."""
+    """Return the text of a value; the value as JSON if it has no text member."""
     if isinstance(value, str):
         return value.strip()
     if not isinstance(value, Mapping) or not value:

@@ -1,4 +1,4 @@
-"""Memory: the one service object. Each verb checks its input and delegates to a stage."""
+"""Memory, the public service object: it joins the verbs of this package's modules into one class."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -36,9 +36,9 @@ class Memory(
     Quarantining,
     Keeping,
 ):
-    """A memory of one tenant in one database. Thread-safe; use it as a context manager, or ``close`` it.
+    """A memory of one tenant in one database. Thread-safe; use it as a context manager, or call ``close``.
 
-    Every write is in the log, synced to disk, before the call returns. Reading changes nothing.
+    Every write is in the log and synced to disk before the call returns. Reads change nothing.
     """
 
     @staticmethod
@@ -50,20 +50,21 @@ class Memory(
         clock: Callable[[], datetime] | None = None,
         embedder: Any = None,
     ) -> "Memory":
-        """Open a store, making it when it is new.
+        """Open a store; create it if it does not exist.
 
         Args:
             url: ``sqlite:///path`` or ``postgresql://…``; default ``PHRONESIS_URL``, else SQLite in the user's data
                 folder.
             policy: the path of a ``brain.yml``, or its fields as a mapping: embedder, token_counter, budgets, gateways,
                 roles, limits, prices (docs/models.md); default: the file that ``PHRONESIS_POLICY`` names, else none.
-            tenant: whose store, default "default"; tenants never see each other.
-            clock: gives the time, for tests and simulations.
+            tenant: the tenant's name, default "default"; tenants never see each other's data.
+            clock: a function that returns the time, for tests and simulations.
             embedder: an object of the ``Embedder`` port, instead of the policy's.
 
         Raises:
-            InputError: a field is wrong. MissingExtra: a package is not installed. StorageError: the database cannot
-                be used, with the remedy.
+            InputError: a field is wrong.
+            MissingExtra: a package is not installed.
+            StorageError: the database cannot be used; the message names the remedy.
         """
         from phronesis.wiring import open_memory  # noqa: PLC0415 - the one upward import: the composition root
 
@@ -76,15 +77,15 @@ class Memory(
 
     @property
     def keys(self) -> KeyRing:
-        """The API keys with which callers of a server reach this tenant."""
+        """The API keys that authenticate a server's callers for this tenant."""
         stages = self._open_stages()
         return KeyRing(stages.database, self._tenant, stages.clock)
 
     def for_tenant(self, name: str) -> "Memory":
         """Return a Memory of another tenant over the same connections.
 
-        Closing it leaves this one open; closing this one closes it too. One that is dropped without being closed leaves
-        nothing behind, once what was written through it is done.
+        Closing it leaves this one open; closing this one closes it too. An unclosed one that is garbage-collected leaks
+        nothing once its pending work is done.
         """
         from phronesis.config import check_tenant  # noqa: PLC0415 - pydantic is not needed before
 
@@ -99,9 +100,9 @@ class Memory(
         self.close()
 
     def flush(self) -> int:
-        """Interpret every pending entry and make every missing vector; gives how many vectors were made.
+        """Interpret every pending entry and make every missing vector; return the number of vectors made.
 
-        An index outside the database is told what it has not been told; IndexUnavailable when it is not reached.
+        An external index receives its pending changes; IndexUnavailable if it cannot be reached.
         """
         stages = self._open_stages()
         try:

@@ -1,4 +1,4 @@
-"""The verbs that keep a store in order."""
+"""Administrative verbs: rebuild, retry, erase, export and doctor; feedback, forget and jobs; and the quarantine."""
 
 import os
 from collections import Counter
@@ -50,12 +50,12 @@ from phronesis.store.lanes import find_lane
 
 
 class Keeping(Inside):
-    """rebuild and the like: about the whole store of a tenant."""
+    """Verbs on the whole store of a tenant: rebuild, retry, rederive, erase, reembed, export, import_, doctor."""
 
     def rebuild(self, *, verify: bool = False) -> RebuildResult:
-        """Derive everything anew from the log.
+        """Rebuild all derived data from the log.
 
-        ``verify`` compares only: equal hashes mean that nothing was lost or altered.
+        ``verify`` only compares: equal hashes mean that nothing was lost or altered.
         """
         stages = self._open_stages()
         self._drain()
@@ -68,12 +68,12 @@ class Keeping(Inside):
     def retry(
         self, entry_id: str, *, actor: str = "agent", idempotency_key: str | None = None, wait: bool = True
     ) -> EditResult:
-        """Interpret an entry again that failed, at the end of its lane: what it gives is known from now on.
+        """Retry a failed entry as a new entry at the end of its lane; its results count as known from now on.
 
-        It is a new entry; ``items`` are what it made. What an erasure left undone (what leaned on the words in another
-        lane, or was to be prepared again) is done without making any. NotFound when there is no such entry, Conflict
-        when it did not fail, was taken up again before, or is to be called again itself: a rederive, an erasure of
-        words. EntryFailed when it fails once more.
+        ``items`` are the items that the new entry made. The unfinished part of an erasure (dependents in another lane,
+        or entries to prepare again) is completed without making any. NotFound if there is no such entry; Conflict if it
+        did not fail, was retried before, or must be called again itself: a rederive, an erasure. EntryFailed if it
+        fails again.
         """
         asked = parse_id(entry_id, field="entry_id")
         call = self._call(actor, idempotency_key, wait)
@@ -96,10 +96,10 @@ class Keeping(Inside):
         idempotency_key: str | None = None,
         wait: bool = True,
     ) -> RederiveResult:
-        """Interpret a lane's whole log with today's extractors, and make the lane what they give.
+        """Interpret a lane's whole log again with today's extractors, and change the lane to the result.
 
-        New items are created, changed ones patched, and those no longer found end as ``retired``; ids stay, and with
-        them citations. It is an entry: ``rollback`` takes it back. NotFound when nothing was ever stored there.
+        New items are created, changed ones patched, and those no longer found end as ``retired``; ids and citations
+        stay valid. It is an entry: ``rollback`` reverts it. NotFound if nothing was ever stored there.
         """
         name = make_scope(user_id=user_id, namespace=namespace).write_lane
         call = self._call(actor, idempotency_key, wait)
@@ -124,32 +124,32 @@ class Keeping(Inside):
         reason: str | None = None,
         actor: str = "agent",
     ) -> ErasureCertificate:
-        """Remove words for good, from the log and from all that was made of them, and look whether a trace is left.
+        """Erase text permanently from the log and everything derived from it, and check for remaining traces.
 
-        ``id`` erases an item: what it was said in or taken from, and every edit of it. ``session_id`` erases all that a
-        session of ``user_id`` (else of the shared ``namespace``) said and what was learned there. ``user_id`` alone
-        erases the whole user: their lane stays as rows without words or a name, and the same name starts anew.
-        Entries stay in the chain; what was learned from them elsewhere loses that evidence.
+        ``id`` erases an item: the messages or sources it was extracted from, and every edit of it. ``session_id``
+        erases all that a session of ``user_id`` (else of the shared ``namespace``) said and what was learned there.
+        ``user_id`` alone erases the whole user: the lane's rows stay, without text or name, and the same name starts a
+        new lane. Entries stay in the chain; items derived from them elsewhere lose that evidence.
 
-        It is an entry of ids, and cannot be rolled back. ``reason`` is kept with it: InputError when it quotes what is
-        erased. NotFound when there is nothing, or nothing any more. VersionConflict when ``expected_version`` is given
-        with an ``id`` and is not the item's: then nothing is erased.
+        The erasure is an entry that holds ids, and cannot be rolled back. Its ``reason`` is kept: InputError if it
+        quotes erased text. NotFound if there is nothing to erase. VersionConflict if ``expected_version`` is given with
+        an ``id`` and is not the item's version: nothing is erased then.
         """
         version = inputs.version(expected_version)
         target = Target.of(item_id=id, session_id=session_id, user_id=user_id, namespace=namespace, version=version)
         said = None if reason is None else check_text(reason, field="reason")
         call = self._call(actor, None, True)
-        self._open_stages().shown.settle(self._tenant)  # or it would be written after all of it is gone
+        self._open_stages().shown.settle(self._tenant)  # otherwise it would be written after the erasure
         certificate = self._stages.eraser.erase(call, target, reason=said)
         self._wake(pending=False)
         return certificate
 
     def reembed(self, model: str | Embedder) -> ReembedResult:
-        """Return every document a vector of another encoder: its name as in the policy, or the encoder itself.
+        """Compute every document's vector with another encoder, given by its name in the policy or as an object.
 
-        ``"embed"`` is the encoder of the policy's role of that name.
-        Searches and writes go on meanwhile, with the old vectors; afterwards searches use the new ones, here at once,
-        in other processes when they have that encoder. Called again after a kill, it goes on where it stopped.
+        ``"embed"`` is the encoder of the policy's role of that name. Searches and writes continue meanwhile with the
+        old vectors; afterwards searches use the new ones, in this process at once, in others when they have that
+        encoder. A call after an interruption continues where it stopped.
         """
         stages = self._open_stages()
         encoder: Any = model
@@ -163,25 +163,25 @@ class Keeping(Inside):
             )
         made = stages.vectorizer.reembed(self._tenant, encoder)
         if stages.mirror is not None:
-            with suppress(IndexUnavailable):  # the next to reach it does it, and doctor tells
+            with suppress(IndexUnavailable):  # the next call that reaches it retries; doctor reports it
                 stages.mirror.follow(self._tenant)
         return ReembedResult(encoder.name, encoder.dimension, made)
 
     def export(self, path: str | os.PathLike[str]) -> ExportResult:
-        """Write the whole log of this tenant to a file of JSON lines, from which ``import_`` makes the same store.
+        """Write this tenant's whole log to a file of JSON lines, from which ``import_`` makes the same store.
 
-        The file holds everything that was ever said and not erased: it is readable by its owner only.
+        The file holds all text that was recorded and not erased; only its owner can read it.
         """
         stages = self._open_stages()
         self._drain()
         return write_export(stages.database, self._tenant, path, stages.clock())
 
     def import_(self, path: str | os.PathLike[str]) -> ImportResult:
-        """Take in what ``export`` wrote, entries, outcomes and failures as they were; then interpret it.
+        """Import a file written by ``export`` (entries, outcomes, failures) and interpret its entries.
 
-        Entries that are here already are left alone, so that the same call may be repeated. InputError or
-        IntegrityError for a damaged or altered file, of which nothing is stored; SchemaTooNew for one of a newer
-        version; Conflict where a lane holds other entries than the file.
+        Entries that exist already are skipped, so the call may be repeated. InputError or IntegrityError for a damaged
+        or altered file, of which nothing is stored; SchemaTooNew for one of a newer version; Conflict if a lane holds
+        other entries than the file.
         """
         stages = self._open_stages()
         taken = Importer(stages.database, self._tenant, stages.clock).run(path)
@@ -190,28 +190,28 @@ class Keeping(Inside):
         return taken
 
     def doctor(self) -> DoctorReport:
-        """Look for everything that can be wrong with the store, and say what to do about it.
+        """Check the store for every known kind of problem, and return findings with remedies.
 
-        ``policy`` of the report is the policy in force, every field with where its value comes from.
-        Changes nothing but the ledger: the models of the roles in use are each asked something small.
+        ``policy`` of the report is the policy in force, every field with its origin. Changes nothing but the ledger:
+        the model of each role in use is asked a minimal question.
         """
         return self._open_stages().doctor.examine(self._tenant)
 
 
-# The verbs that keep memory in order: feedback, forgetting, and what is still to be done.
+# Maintenance verbs: feedback, forgetting, and pending work.
 
 MAX_JOBS: Final = 1_000
-"""Pieces of work in one answer."""
+"""Maximum number of jobs in one answer."""
 
 
 class Upkeep(Inside):
-    """feedback, forget, jobs."""
+    """The verbs feedback, forget and jobs."""
 
     def jobs(self, *, limit: int = 100) -> Jobs:
-        """Return what the tenant's memory still has to do, ``limit`` pieces of work at most.
+        """Return the tenant's pending work, at most ``limit`` jobs.
 
-        Entries that failed and wait for ``retry``, entries that wait for their interpretation, and users on whom a
-        reflection is due. ``pending``, ``failed`` and ``without_vector`` count all there are. Changes nothing.
+        Jobs are failed entries that wait for ``retry``, entries that wait for interpretation, and users whose
+        reflection is due. ``pending``, ``failed`` and ``without_vector`` count all of them. Changes nothing.
         """
         count, stages = inputs.limit(limit, most=MAX_JOBS), self._open_stages()
         with stages.database.transaction(self._tenant, "read") as unit:
@@ -233,19 +233,20 @@ class Upkeep(Inside):
         idempotency_key: str | None = None,
         wait: bool = True,
     ) -> FeedbackResult:
-        """Say of an item that it was ``useful`` or ``not_useful``, is ``correct`` or ``incorrect``, or what else it is.
+        """Record feedback on an item: a rating, another label for an event, or a merge or split of patterns.
 
-        An event, a pattern or a principle moves its usefulness and confidence at once, and an event that of the
-        patterns and principles above it. An actor's latest word counts, a person's more than an agent's: actors called
-        agent, assistant, bot, model, system, tool or worker. Of another item (a fact, a trait, a block of claims) these
-        four are kept as evidence, which ``explain`` shows, and move nothing: its own verbs do.
+        Ratings are ``useful``, ``not_useful``, ``correct`` and ``incorrect``. For an event, a pattern or a principle
+        they change usefulness and confidence at once; for an event, also those of the patterns and principles above it.
+        An actor's latest feedback counts, a person's more than an agent's: actors called agent, assistant, bot, model,
+        system, tool or worker. For any other item (a fact, a trait, a block of claims) ratings are kept as evidence,
+        which ``explain`` shows, and change nothing else: use that item's own verbs.
 
-        ``label`` gives an event another label (``value``: success, failure, unknown). ``merge`` puts the patterns
-        ``value=[ids]`` into the target, ``split`` parts the target into ``value=[[event ids], …]``; both, and the new
-        side of a relabelled event, are carried out by the next ``aggregate`` and kept by all later ones.
+        ``label`` changes an event's label (``value``: success, failure, unknown). ``merge`` merges the patterns
+        ``value=[ids]`` into the target, ``split`` splits the target into ``value=[[event ids], …]``. The next
+        ``aggregate`` applies both, moves a relabelled event, and all later ones keep the result.
 
-        One entry, which ``rollback(result.entry_id)`` takes back. NotFound: no such item. InputError: a kind or value
-        that is none, patterns or events that are not there, patterns of opposite outcomes.
+        It is one entry, which ``rollback(result.entry_id)`` reverts. NotFound: no such item. InputError: an unknown
+        kind or value, patterns or events that do not exist, patterns of opposite outcomes.
         """
         call, item_id = self._call(actor, idempotency_key, wait), parse_id(target_id, field="target_id")
         stages, again = self._open_stages(), self._said(call)
@@ -274,20 +275,21 @@ class Upkeep(Inside):
         idempotency_key: str | None = None,
         wait: bool = True,
     ) -> ForgetResult:
-        """Put away what nobody needs: archive it, and end what was archived for long; downweight experience first.
+        """Archive items with low retention, and end long-archived ones; experience is downweighted first.
 
-        How well something is retained falls with the days since it was last shown or reinforced; use, importance,
-        usefulness and a person's word slow it, evidence against it lowers it at once (docs/forgetting.md). Tasks and
-        intentions whose time is over are archived for that. ``kinds`` (default: all of the policy's), ``session_id``
-        and ``agent_id`` narrow it, in the lane of ``user_id`` or ``namespace``.
+        Retention decays with the days since an item was last shown or reinforced; use, importance, usefulness and a
+        person's feedback slow the decay, evidence against the item lowers it at once (docs/forgetting.md). Tasks and
+        intentions that are over are archived for that reason. ``kinds`` (default: all of the policy's), ``session_id``
+        and ``agent_id`` narrow the call, in the lane of ``user_id`` or ``namespace``.
 
-        What is pinned, important or named by the policy stays, a message from which something living was taken, what
-        supports a living principle, and the last evidence of a living pattern, trait or claim. What is archived leaves
-        ordinary reads, and ``unarchive`` brings it back. What is deleted ends (``retired``): get, history and explain
-        still read it, and ``erase`` is what removes words.
+        Exempt are items that are pinned, important or named by the policy, a message from which a live item was
+        extracted, evidence of a live principle, and the last evidence of a live pattern, trait or claim. Archived items
+        leave ordinary reads, and ``unarchive`` restores them. Deleted ones end (``retired``): get, history and explain
+        still read them; only ``erase`` removes text.
 
-        ``dry_run`` gives the rows, says what is kept and why, and writes nothing. Again at the same time it changes
-        nothing; ``rollback(result.entry_id)`` takes it back. InputError: a kind that is not forgotten.
+        ``dry_run`` returns the rows, with the reason for each one kept, and writes nothing. A second call at the same
+        time changes nothing; ``rollback(result.entry_id)`` reverts the entry. InputError: a kind that is not subject to
+        forgetting.
         """
         lane = make_scope(user_id=user_id, namespace=namespace).write_lane
         named = {"session_id": session_id, "agent_id": agent_id}
@@ -310,7 +312,7 @@ class Upkeep(Inside):
         return ForgetResult(entry_id, tuple(rows), counts, dry_run=dry_run, kept=tuple(kept), more=len(rows) >= most)
 
     def _said(self, call: Call) -> Mapping[str, Any] | None:
-        """Return what was recorded under a call's idempotency key: the same call again says the same."""
+        """Return the payload recorded under a call's idempotency key, which a repeated call reuses."""
         if call.idempotency_key is None:
             return None
         known = self._open_stages().writer.recorder.known(self._tenant, call.idempotency_key)
@@ -320,14 +322,14 @@ class Upkeep(Inside):
             return load_entry(unit, known).payload
 
 
-# The verbs for what reads like an order to a model: see it, let it go, end it.
+# Quarantine verbs: list, release or reject items that look like prompt injection.
 
 MAX_LISTED = 10_000
-"""Items in one answer."""
+"""Maximum number of items in one answer."""
 
 
 class Quarantining(Inside):
-    """quarantine_list, quarantine_release, quarantine_reject."""
+    """The verbs quarantine_list, quarantine_release and quarantine_reject."""
 
     def quarantine_list(
         self,
@@ -340,10 +342,10 @@ class Quarantining(Inside):
         limit: int = 100,
         across: str | None = None,
     ) -> list[Item]:
-        """Return what is in quarantine of what the scope sees, newest first.
+        """Return the quarantined items that the scope sees, newest first.
 
-        ``item.quarantine`` is the rule that found it, ``item.data["suspected"]`` the words. Nothing else shows these
-        items, but ``get``, ``history`` and ``explain`` by their id.
+        ``item.quarantine`` is the rule that matched, ``item.data["suspected"]`` the matched text. Other reads omit
+        these items, except ``get``, ``history`` and ``explain`` by their id.
         """
         scope = make_scope(user_id=user_id, namespace=namespace, agent_id=agent_id, session_id=session_id,
                            run_id=run_id, across=across)  # fmt: skip
@@ -359,9 +361,9 @@ class Quarantining(Inside):
         idempotency_key: str | None = None,
         wait: bool = True,
     ) -> EditResult:
-        """Let an item go: it is found and shown again, fenced as its source is trusted.
+        """Release an item from quarantine: searches and contexts show it again, fenced by its source's trust.
 
-        Nothing is learned from it by that. NotFound when there is no such item, Conflict when it is not in quarantine.
+        Nothing is extracted from it by this. NotFound if there is no such item, Conflict if it is not in quarantine.
         """
         call = self._call(actor, idempotency_key, wait)
         return self._edit(self._held(id, call), RELEASE, {}, reason, call)
@@ -375,15 +377,15 @@ class Quarantining(Inside):
         idempotency_key: str | None = None,
         wait: bool = True,
     ) -> EditResult:
-        """End an item: it is archived as retracted and keeps its history. To remove its words for good, ``erase`` it.
+        """Reject a quarantined item: it is archived as retracted and keeps its history. ``erase`` removes its text.
 
-        NotFound when there is no such item, Conflict when it is not in quarantine.
+        NotFound if there is no such item, Conflict if it is not in quarantine.
         """
         call = self._call(actor, idempotency_key, wait)
         return self._edit(self._held(id, call), REJECT, {}, reason, call)
 
     def _held(self, given: str, call: Call) -> str:
-        """Return the id of an item in quarantine; with a key it may be the same call again, and the log decides."""
+        """Return the id of a quarantined item; with a key the call may be a repetition, which the log decides."""
         item = self._open_stages().browser.get(self._tenant, parse_id(given, field="id"), Wanted())
         if not in_quarantine(item) and call.idempotency_key is None:
             raise Conflict(

@@ -1,4 +1,4 @@
-"""The verbs of experience: what was tried and what came of it, and the patterns and principles in it."""
+"""Verbs of the experience base: ingest attempts and their results, group them into patterns, and query both."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -38,16 +38,16 @@ from phronesis.memory.service import Inside
 from phronesis.recall.as_of import NamedItems
 from phronesis.resources.readers.decoding import decoded
 
-# The verb that asks the experience base: what worked, what did not, and what it rests on.
+# Querying the experience base.
 
 MAX_ANSWER: Final = 200
-"""Events of one answer."""
+"""Maximum number of events in one answer."""
 
 MAX_ARTIFACTS: Final = 24
 
 
 class Asking(Inside):
-    """query."""
+    """The verb query."""
 
     def query(
         self,
@@ -70,20 +70,20 @@ class Asking(Inside):
         explain: bool = False,
         token_budget: int | None = None,
     ) -> Answer:
-        """Ask what worked and what did not in a situation, towards a goal.
+        """Return what worked and what did not in a situation, towards a goal.
 
-        The answer has events first, each with where it can be looked up, then patterns and principles, down to their
-        events; attempts to make and to avoid; and what says otherwise. A task's name alone (``situation="env_4"``)
-        gives its events, the latest lesson first.
+        The answer lists events first, each with its source, then patterns and principles with their events; attempts
+        to make and to avoid; and counterevidence. A task's name alone (``situation="env_4"``) returns its events,
+        the latest lesson first.
 
-        ``constraints`` ("no internet", "不能用 sudo", ``{"must_not": ["simp"]}``) exclude attempts that go against
-        them, which are listed with the reason; ``preferences`` re-rank. ``artifacts`` (names, ids such as
-        ``file:src/app.py``, or ``{type, name}``), ``label``, ``source_type``, ``since`` and ``until`` narrow the
-        events. ``as_of`` asks what was known then, ``valid_at`` what held then; ``explain`` adds each share of a score.
-        ``token_budget`` bounds the answer's JSON, counted by the policy's token counter: the last of its lists are left
-        out, and ``left_out`` says how many. Scores are from 0 to 1; ``min_score`` leaves out what scores less.
+        ``constraints`` ("no internet", "不能用 sudo", ``{"must_not": ["simp"]}``) exclude attempts that violate them,
+        which are listed with the reason; ``preferences`` re-rank. ``artifacts`` (names, ids such as
+        ``file:src/app.py``, or ``{type, name}``), ``label``, ``source_type``, ``since`` and ``until`` filter the
+        events. ``as_of`` asks what was known then, ``valid_at`` what held then; ``explain`` adds the parts of each
+        score. ``token_budget`` bounds the answer's JSON, counted by the policy's token counter: the ends of its
+        lists are cut, and ``left_out`` says by how many. Scores are from 0 to 1; ``min_score`` drops lower ones.
 
-        InputError names a field that is wrong; nothing asked at all is one.
+        InputError names a wrong field; a call without situation, goal or filter is one.
         """
         scope = make_scope(user_id=user_id, namespace=namespace)
         wishes = [preferences] if isinstance(preferences, str) else preferences
@@ -128,7 +128,7 @@ def _moment(value: Moment | None, field: str) -> int | None:
 
 
 def _artifacts(given: object) -> tuple[str, ...]:
-    """Return the ids that are meant: a name without a type may be of any."""
+    """Return artifact ids; a name without a type may be of any type."""
     if given is None:
         return ()
     if isinstance(given, str) or not isinstance(given, Sequence) or len(given) > MAX_ARTIFACTS:
@@ -150,11 +150,11 @@ def _artifacts(given: object) -> tuple[str, ...]:
 
 
 MAX_BYTES: Final = 8_000_000
-"""Bytes of a file that is ingested as one source, as of one text (`core.text.MAX_TEXT_LENGTH`)."""
+"""Maximum bytes of a file ingested as one source, as for one text (`core.text.MAX_TEXT_LENGTH`)."""
 
 
 class Experience(Inside):
-    """ingest, ingest_source, get_source, get_episode, aggregate, abstract."""
+    """The verbs ingest, ingest_source, get_source, get_episode, aggregate and abstract."""
 
     def ingest(
         self,
@@ -166,11 +166,11 @@ class Experience(Inside):
         idempotency_key: str | None = None,
         wait: bool = True,
     ) -> Ingested:
-        """Record what was tried and what came of it: an `NEI`, a mapping of its fields, or up to 1,000 of them.
+        """Record attempts and their results: an `NEI`, a mapping of its fields, or up to 1,000 of them.
 
-        Gives a sequence of ``(L1Event, meta)``: where each came from, who wrote each text, how sure the label is and
-        the signals that decided it. All of a call is one entry: either all is recorded or nothing. With ``wait=False``
-        it is empty and ``pending``. InputError says which field of which experience is missing or wrong.
+        Returns a sequence of ``(L1Event, meta)``; ``meta`` has the source, the author of each text, the confidence of
+        the label and the signals that decided it. A call is one entry: all is recorded or nothing. With ``wait=False``
+        the sequence is empty and ``pending``. InputError names the experience and its missing or wrong field.
         """
         lane = make_scope(user_id=user_id, namespace=namespace).write_lane
         now = self._open_stages().clock()
@@ -204,13 +204,13 @@ class Experience(Inside):
         idempotency_key: str | None = None,
         wait: bool = True,
     ) -> Ingested:
-        """Read a source as attempts: ``text``, or the file at ``path``.
+        """Extract attempts from a source: ``text``, or the file at ``path``.
 
         ``source_type``: lean, math_proof, chat, log, manual or run. Each event's ``source_ref`` is that of the whole
-        (default: the path, or the entry) and the lines that it stands on: ``build.log#L12-L15``. The text is kept as it
-        is, for ``get_source``; what the adapter makes of it may be read again (``rederive``). A text in which it finds
-        no attempt gives an empty sequence. InputError: both or none of text and path, an unknown type, a file that is
-        empty or no text, a text of a format that the source does not read (the message names it).
+        (default: the path, or the entry) with its lines: ``build.log#L12-L15``. The text is kept unchanged for
+        ``get_source``; ``rederive`` extracts from it again. A text without attempts gives an empty sequence.
+        InputError: both or none of text and path, an unknown type, an empty or binary file, a text of a format that the
+        source does not support (the message names it).
         """
         lane = make_scope(user_id=user_id, namespace=namespace).write_lane
         sources = self._open_stages().sources
@@ -242,13 +242,13 @@ class Experience(Inside):
         user_id: str | None = None,
         namespace: str | None = None,
     ) -> EventSource:
-        """Return what an event was taken from, as it was handed in: the raw text and the lines of it, payload, hints.
+        """Return the source of an event as it was submitted: the raw text and the event's lines, payload, hints.
 
-        ``id`` is an event's id or citation, or a ``source_ref``: ``entry:<id>#L3`` of a text that nobody named, or the
-        name that was given, with lines (``build.log#L12-L15``) or without. Ids are of the tenant; a name is looked up
-        in what the scope sees, and of several sources of one name it is the newest, a user's own before a shared one.
-        Where the words were erased, the answer says so. NotFound: there is no such event, name or line. InputError: the
-        id of something else.
+        ``id`` is an event's id or citation, or a ``source_ref``: ``entry:<id>#L3`` of an unnamed text, or the given
+        name, with lines (``build.log#L12-L15``) or without. Ids belong to the tenant; a name is looked up in what the
+        scope sees, and of several sources with one name the newest is returned, a user's own before a shared one. If
+        the text was erased, the answer says so. NotFound: no such event, name or line. InputError: the id of another
+        kind of item.
         """
         scope = make_scope(user_id=user_id, namespace=namespace)
         named = check_text(id, field="id")
@@ -263,9 +263,9 @@ class Experience(Inside):
         as_of: Moment | None = None,
         valid_at: Moment | None = None,
     ) -> Episode:
-        """Return the attempts of an episode in order, with the goal and the situation they share.
+        """Return the attempts of an episode in order, with their common goal and situation.
 
-        NotFound: what the scope sees has no event of that episode.
+        NotFound: the scope sees no event of that episode.
         """
         episode_id = check_id(id, field="id")
         scope = make_scope(user_id=user_id, namespace=namespace, run_id=episode_id)
@@ -291,18 +291,18 @@ class Experience(Inside):
         idempotency_key: str | None = None,
         wait: bool = True,
     ) -> Aggregation:
-        """Group events that belong together into patterns: those that something new touches, or all with ``full``.
+        """Group related events into patterns: those affected by new events, or all with ``full``.
 
-        Failures, and what nobody knows, are apart from successes. A pattern that goes on keeps its id. Gives what is
-        new, what changed, what retired, and the mapping of the events of these to their patterns. One entry holds it,
-        which ``rollback(result.entry_id)`` takes back. With nothing new nothing changes.
+        Failures, events of unknown outcome and successes are grouped separately. A continued pattern keeps its id.
+        Returns new, changed and retired patterns, and the mapping of their events to them. It is one entry, which
+        ``rollback(result.entry_id)`` reverts. Without new events nothing changes.
         """
         lane = make_scope(user_id=user_id, namespace=namespace).write_lane
         call = self._call(actor, idempotency_key, wait)
         payload = {"full": True} if flag(full, field="full") else {}
         stages = self._open_stages()
         if call.wait:
-            stages.vectorizer.run(self._tenant)  # events are compared by meaning too
+            stages.vectorizer.run(self._tenant)  # events are compared by similarity too
         written = self._write(call, lane, AGGREGATE, payload)
         if written.pending:
             return Aggregation(written.entry.id, pending=True)
@@ -317,14 +317,14 @@ class Experience(Inside):
         idempotency_key: str | None = None,
         wait: bool = True,
     ) -> Aggregation:
-        """Draw principles from the patterns there are: if, then, because, watch out.
+        """Derive principles from the patterns: if, then, because, watch out.
 
-        Patterns of one topic that agree make one, what failed beside what worked; so does one strong pattern (policy
-        ``experience.abstract``). What contradicts a principle is named in ``watch_out``, lowers its confidence, and
-        makes a narrower one where a slot explains it; below .5 it dissolves. A principle's words change when its
-        support does. Gives what is new, what changed, what ended, and the mapping of patterns to principles. One entry
-        holds it, which ``rollback(result.entry_id)`` takes back. With nothing new nothing changes. ``degraded``: rules
-        stood in for a model.
+        Agreeing patterns of one topic make one, failures beside successes; so does one strong pattern (policy
+        ``experience.abstract``). Contradicting evidence is named in ``watch_out``, lowers the principle's confidence,
+        and makes a narrower one if a slot explains it; below .5 a principle dissolves. A principle's text changes with
+        its support. Returns new, changed and ended principles, and the mapping of patterns to principles. It is one
+        entry, which ``rollback(result.entry_id)`` reverts. Without new patterns nothing changes. ``degraded``: rules
+        replaced a model.
         """
         lane = make_scope(user_id=user_id, namespace=namespace).write_lane
         call = self._call(actor, idempotency_key, wait)
@@ -348,7 +348,7 @@ class Experience(Inside):
 
 
 def _place(event: L1Event) -> tuple[int, datetime, str]:
-    """Return where an event stands in its episode: by its place, then as it happened."""
+    """Return the sort key of an event in its episode: its position, then its time."""
     last = MAX_SEQ if event.seq is None else event.seq
     return last, event.occurred_at or event.recorded_at, event.id
 
@@ -371,9 +371,9 @@ def _checked(given: object, now: datetime) -> list[dict[str, Any]]:
 
 
 def text_of_bytes(body: bytes, *, name: str, field: str) -> str:
-    """Return the text of a file in UTF-8, UTF-16 (as PowerShell writes) or another encoding that can be told.
+    """Return the text of a file in UTF-8, UTF-16 (as PowerShell writes) or another detectable encoding.
 
-    InputError for what is no text, and where the encoding cannot be told.
+    InputError if it is not text, or its encoding cannot be detected.
     """
     try:
         return decoded(body)
@@ -382,7 +382,7 @@ def text_of_bytes(body: bytes, *, name: str, field: str) -> str:
 
 
 def _read(path: Path) -> str:
-    """Return a file's text; InputError when it cannot be read, is too large, is empty, or is no text."""
+    """Return a file's text; InputError if it is unreadable, too large, empty, or not text."""
     try:
         body = path.read_bytes() if path.stat().st_size <= MAX_BYTES else None
     except OSError as error:

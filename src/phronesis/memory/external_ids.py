@@ -1,4 +1,4 @@
-"""A caller's own names for items: what a write may give, and what a name stands for."""
+"""External ids: validation of the ids that a write assigns, and lookup of items by them."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ def name_messages(messages: list[dict[str, Any]], external_id: str | None) -> li
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The external ids that one write gives, in the lane that it goes to."""
+    """The external ids that one write assigns, and the lane that it writes to."""
 
     stages: Stages
     tenant: str
@@ -40,7 +40,7 @@ class Names:
 
     @property
     def texts(self) -> dict[str, str]:
-        """The words that are to go by each external id, as they are recorded."""
+        """The recorded text of each external id."""
         if not self._given():
             return {}
         payload = self.stages.writer.redactor.cleaned(self.payload)
@@ -49,7 +49,7 @@ class Names:
         return {one[EXTERNAL_ID]: message_text(one) for one in payload["messages"] if one.get(EXTERNAL_ID) is not None}
 
     def held(self, *, without: Iterable[str] = ()) -> list[Item]:
-        """Return the items that go by these names already; Conflict for one of other words, unless it is replaced."""
+        """Return the items that have these ids already; Conflict for one with other text, unless it is replaced."""
         texts = {name: text for name, text in self.texts.items() if name not in set(without)}
         if not texts:
             return []
@@ -71,7 +71,7 @@ class Names:
 
 
 def item_named(stages: Stages, tenant: str, lane: LaneName, external_id: str, wanted: Wanted) -> Item:
-    """Return the item that a name stands for in a lane, or stood for at the times asked for; NotFound where none is."""
+    """Return the item that has an external id in a lane, or had it at the requested times; NotFound if none."""
     with stages.database.transaction(tenant, "read") as unit:
         there = find_lane(unit, lane)
         found = [] if there is None else read_named(unit, there, external_id)

@@ -1,4 +1,4 @@
-"""The keys of a server's callers: made, listed, revoked, and found again by their token."""
+"""API keys of a server's callers: create, list, revoke, and look up by token."""
 
 import secrets
 from collections.abc import Callable
@@ -17,17 +17,17 @@ from phronesis.uuid7 import new_id
 
 @dataclass(frozen=True, slots=True)
 class KeyRing:
-    """The keys of one tenant, reached by ``Memory.keys``. They are no memory: not exported, replayed or erased."""
+    """The API keys of one tenant, reached by ``Memory.keys``; outside the log: not exported, replayed or erased."""
 
     database: Database
     tenant: str
     clock: Callable[[], datetime]
 
     def create(self, role: Role | str, *, label: str, actor: str = "agent") -> tuple[str, ApiKey]:
-        """Make a key; gives its token, which cannot be had again, and the key as it is listed.
+        """Create a key; return its token, which cannot be read again, and the key as listed.
 
-        ``label`` says whose or what for; ``actor`` is whom the log names for what is done with it (``agent``, or a
-        person: a person's feedback counts more). InputError for a role, label or actor that is none.
+        ``label`` describes its owner or purpose; ``actor`` is the actor that the log records for its calls (``agent``,
+        or a person: a person's feedback counts more). InputError for an invalid role, label or actor.
         """
         secret = secrets.token_bytes(SECRET_BYTES)
         key = ApiKey(
@@ -44,10 +44,10 @@ class KeyRing:
             return api_keys.list_keys(unit)
 
     def revoke(self, key_id: str) -> ApiKey:
-        """End a key, for every server over this store; gives it as it is listed now.
+        """Revoke a key on every server over this store, and return it as listed now.
 
-        A server that took it just now may take it for ``server.key_seconds`` more: a second by default.
-        One that was revoked stays as it was. NotFound when the tenant has no key of that id.
+        A server that has just used it may accept it for ``server.key_seconds`` more: a second by default. A revoked key
+        stays as it was. NotFound if the tenant has no key of that id.
         """
         identity, now = parse_id(key_id, field="id"), self.clock()
         with self.database.transaction(self.tenant, "append") as unit:
@@ -58,9 +58,9 @@ class KeyRing:
         return kept.key
 
     def find(self, token: str) -> ApiKey | None:
-        """Return the key of a token, in whichever tenant of this store it names; None when it lets nobody in.
+        """Return the key of a token, in whichever tenant of this store it names; None if it grants no access.
 
-        Unauthenticated when the text is no token at all.
+        Unauthenticated if the text is not a token.
         """
         given = parse_token(token)
         try:
@@ -74,12 +74,12 @@ class KeyRing:
         return kept.key
 
     def any_active(self) -> bool:
-        """Return whether the tenant has a key that lets somebody in."""
+        """Return whether the tenant has an active key."""
         with self.database.transaction(self.tenant, "read") as unit:
             return api_keys.has_active_key(unit)
 
     def any_made(self) -> bool:
-        """Return whether the tenant ever had a key, revoked or not: then nobody comes in without one."""
+        """Return whether the tenant ever had a key, revoked or not: if so, every request needs one."""
         with self.database.transaction(self.tenant, "read") as unit:
             return api_keys.has_key(unit)
 

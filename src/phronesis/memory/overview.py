@@ -1,4 +1,4 @@
-"""A scope at a glance, and the users of a tenant: read in one transaction, and nothing is changed."""
+"""Overview of a scope and list of a tenant's users, each read in one transaction."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -26,15 +26,15 @@ LEARNED_KINDS: Final = tuple(kind for kind in KINDS if kind not in RECORDED_KIND
 
 @dataclass(frozen=True, slots=True)
 class OverviewBook:
-    """Reads what there is at a glance."""
+    """Reads overviews and user lists."""
 
     database: Database
 
     def overview(self, tenant: str, scope: Scope, since: datetime, *, limit: int) -> Overview:
-        """Return a scope at a glance, at most ``limit`` of each list."""
+        """Return an overview of a scope, at most ``limit`` items in each list."""
         with self.database.transaction(tenant, "read") as unit:
             lanes = visible_lanes(unit, scope)
-            # Of a whole tenant by one statement: it may have thousands of lanes.
+            # One statement for a whole tenant, which may have thousands of lanes.
             asked = [None] if scope.across_tenant else [lane.lane_id for lane in lanes]
             held = dict(pair for one in asked for pair in counts_by_lane(unit, one).items())
             counts: Counter[str] = Counter()
@@ -51,7 +51,7 @@ class OverviewBook:
             )
 
     def users(self, tenant: str) -> list[UserInfo]:
-        """Return the users whose lanes the tenant has, the last active first."""
+        """Return the users that have a lane in the tenant, most recently active first."""
         with self.database.transaction(tenant, "read") as unit:
             held = counts_by_lane(unit)
             found = [
@@ -63,9 +63,9 @@ class OverviewBook:
 
 
 def _learned(unit: Unit, lanes: Sequence[Lane], since: datetime, limit: int) -> list[Item]:
-    """Return what was learned last.
+    """Return the items learned last.
 
-    Lanes are asked in the order in which they were last written to, as far as needed.
+    Lanes are read in the order of their last write, as far as needed.
     """
     wanted = Wanted(kinds=LEARNED_KINDS, filters={"recorded_at": {"gte": isoformat(since)}})
     found: list[Item] = []

@@ -1,4 +1,4 @@
-"""The verbs that read: they change nothing."""
+"""Read-only verbs: search, compose_context, get, history, explain, overview, sessions and turns."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -30,17 +30,17 @@ from phronesis.recall.search import Query
 from phronesis.store.eligible import Exclusion
 from phronesis.traits.laws.strength import TRAIT
 
-# The verbs that show a whole scope at a glance.
+# Overview of a whole scope.
 
 LATELY: Final = timedelta(days=1)
-"""What counts as lately where nobody says."""
+"""Default period of an overview's recent items."""
 
 MAX_SHOWN: Final = 1_000
-"""Members of one list of an overview."""
+"""Maximum members of one list of an overview."""
 
 
 class Overviewing(Inside):
-    """overview, list_users."""
+    """The verbs overview and list_users."""
 
     def overview(
         self,
@@ -51,10 +51,10 @@ class Overviewing(Inside):
         since: Moment | None = None,
         limit: int = 20,
     ) -> Overview:
-        """Return what a scope holds at a glance: counts, what was learned, what contradicts, what waits for a person.
+        """Return an overview of a scope: counts, recent items, contradictions, and items that wait for a person.
 
-        ``since`` bounds what was learned, by when it was recorded: the last 24 hours by default. ``limit`` bounds each
-        list; counts are exact.
+        ``since`` limits the recent items by when they were recorded: the last 24 hours by default. ``limit`` bounds
+        each list; counts are exact.
         """
         scope = make_scope(user_id=user_id, namespace=namespace, across=across)
         stages = self._open_stages()
@@ -63,23 +63,23 @@ class Overviewing(Inside):
         return stages.overviews.overview(self._tenant, scope, start, limit=count)
 
     def list_users(self) -> list[UserInfo]:
-        """Return the users of the tenant with what is held of each, the last active first."""
+        """Return the users of the tenant with the counts of each, most recently active first."""
         return self._open_stages().overviews.users(self._tenant)
 
 
 MAX_LIMIT: Final = 10_000
-"""Results of one call. More is a matter for ``export``."""
+"""Maximum results of one call. Use ``export`` for more."""
 
 
 MAX_NUMBER: Final = 2**31 - 1
-"""The greatest number that a turn may be asked for by: what the database counts with."""
+"""Maximum turn number in a request: the range of the database's integer."""
 
 MAX_BUDGET: Final = 10_000_000
-"""Tokens of a context: beyond any model's window."""
+"""Maximum tokens of a context: beyond any model's window."""
 
 
 class Reading(Inside):
-    """search, get, history, explain, and what was said."""
+    """The verbs search, compose_context, due, get, get_all, history, explain, list_sessions and get_turns."""
 
     def search(
         self,
@@ -103,18 +103,18 @@ class Reading(Inside):
         cursor: object = None,
         offset: object = None,
     ) -> SearchResult:
-        """Find evidence for a question in what the scope sees, best first, each with its sources.
+        """Return evidence for a question from what the scope sees, best first, each with its sources.
 
         ``filters`` are mem0's; ``as_of`` asks what was known then, ``valid_at`` what held then; ``explain`` adds each
-        channel's share. ``across="tenant"`` looks into every lane of the tenant. With ``kinds=["reasoning"]`` alone
-        it is `mem_search`: claims are searched, each item counts as its best one. Sections of documents are found
-        beside memories where the scope has any and ``kinds`` lets them through.
+        channel's share of the score. ``across="tenant"`` searches every lane of the tenant. With
+        ``kinds=["reasoning"]`` alone it is `mem_search`: claims are searched, each item counts as its best one.
+        Sections of documents are searched too if the scope has any and ``kinds`` allows them.
 
-        Each ``score`` is from 0 to 1; the result's ``threshold`` is the one below which nothing supports an answer.
-        ``min_score`` leaves out what scores less, ``exclude_session`` what was said in a session and taken from it.
-        Days are those of ``time_zone``, the user's by its IANA name (default: the policy's).
+        Each ``score`` is from 0 to 1; below the result's ``threshold`` nothing supports an answer. ``min_score`` drops
+        lower scores, ``exclude_session`` a session's messages and what was extracted from them. Days are those of
+        ``time_zone``, the user's IANA time zone (default: the policy's).
 
-        A search has no pages: a ``cursor`` or ``offset`` is an InputError that says so.
+        A search has no pages: a ``cursor`` or ``offset`` is an InputError.
         """
         inputs.no_pages(cursor=cursor, offset=offset)
         scope = make_scope(user_id=user_id, namespace=namespace, agent_id=agent_id, session_id=session_id,
@@ -134,10 +134,10 @@ class Reading(Inside):
         stages = self._open_stages()
         result = scored(stages.searcher.search(self._tenant, asked), least)
         traits = [one.item.id for one in result if one.item.kind == TRAIT]
-        if traits and scope.user_id is not None:  # the next reflection takes it up
+        if traits and scope.user_id is not None:  # the next reflection counts them
             stages.shown.note_search(self._tenant, scope.write_lane, item_ids=traits)
             self._notes.wake(pressing=True)
-        # What is recalled is of use, and forgotten later.
+        # Recall counts as use and delays forgetting.
         self._used([one.item.id for one in result])
         return result
 
@@ -159,18 +159,16 @@ class Reading(Inside):
     ) -> ContextPackage:
         """Return the smallest context that lets an agent answer ``user_message``, each memory in it cited.
 
-        Load, plan, retrieve, fuse, compose: profile, preferences, pinned items and what is due; a summary of what this
-        session said before; its recent turns; evidence; the message. No rendering exceeds ``token_budget`` (default:
-        the policy's).
-        Days in it are those in which messages were said, else of ``time_zone``, the user's by its IANA name (default:
-        the policy's).
-        The words under ``goal``, ``task`` and ``topic`` of ``agent_state`` join the question. ``plan`` is carried out
-        instead of a new one: what ``plan`` gave, perhaps changed; its scope and times are those of this call. With
-        ``agent_id`` it holds what that agent recorded alone, of pinned items too; policies, and the session's turns and
-        summary, are in it whoever asks.
+        Load, plan, retrieve, fuse, compose: profile, preferences, pinned items and due items; a summary of the
+        session's earlier turns; its recent turns; evidence; the message. No rendering exceeds ``token_budget``
+        (default: the policy's). Days in it are those on which messages were said, else of ``time_zone``, the user's
+        IANA time zone (default: the policy's). The text under ``goal``, ``task`` and ``topic`` of ``agent_state`` is
+        added to the query. ``plan`` is executed instead of a new one: a plan from ``plan``, perhaps changed; scope and
+        times are those of this call. With ``agent_id`` the context is limited to what that agent recorded, pinned items
+        included; policies and the session's turns and summary are always in it.
 
-        It is noted, beside memory, that the session was shown these items, so that what it says of them later is no new
-        evidence (law 7), and that they were of use. With ``dry_run`` neither is: for a person who looks on.
+        The call notes, beside memory, that the session was shown these items, so that repeating them is no new evidence
+        (law 7), and that they were used. ``dry_run`` notes neither: use it to inspect a context.
         """
         looked_at = inputs.flag(dry_run, field="dry_run")
         session = check_id(session_id, field="session_id")
@@ -190,7 +188,7 @@ class Reading(Inside):
         if looked_at:
             return package
         shown = package.shown_ids()
-        if shown:  # written a moment later: an agent takes longer to say anything of it
+        if shown:  # written asynchronously: the agent's reply takes longer
             stages.shown.note(
                 self._tenant, scope.write_lane, session_id=session, context_id=package.context_id, item_ids=shown,
                 seq=stood,
@@ -209,12 +207,12 @@ class Reading(Inside):
         time_zone: str | None = None,
         as_of: Moment | None = None,
     ) -> list[Item]:
-        """Return the open intentions and tasks that are due, or will be ``within`` a time, the most urgent first.
+        """Return the open intentions and tasks that are due now or ``within`` a time, the most urgent first.
 
-        ``within`` is a timedelta or a number of hours, a day by default; a due time at midnight is a day of
-        ``time_zone`` (an IANA name; default: the policy's). ``data["due"]`` of an item says when, its
-        ``valid_to`` when it is over. What expired, ended or was archived is not among them; ``as_of`` gives what was
-        due then, as it was known. Nothing is changed: what is done is archived, or said to be done.
+        ``within`` is a timedelta or a number of hours, a day by default; a due time at midnight means that whole day in
+        ``time_zone`` (an IANA name; default: the policy's). ``data["due"]`` of an item is its due time, ``valid_to``
+        its expiry. Expired, ended and archived items are left out; ``as_of`` returns what was due then, as it was
+        known. Nothing is changed: archive an item, or report it as done, when it is done.
         """
         scope = make_scope(user_id=user_id, namespace=namespace)
         wanted, ahead = self._wanted(as_of=as_of), inputs.span(within, field="within")
@@ -235,11 +233,11 @@ class Reading(Inside):
     ) -> Item:
         """Return an item, whatever its status, as the record of its kind.
 
-        That is a `Trait`, a `ReasoningItem`, an `L1Event`, a `Pattern` or a `Principle`, else an `Item`.
-        With ``external_id`` in place of ``id`` the item that ``add`` gave that name in the lane of ``user_id``, else in
-        ``namespace``: one that was archived or ended has it no more.
+        That is a `Trait`, a `ReasoningItem`, an `L1Event`, a `Pattern` or a `Principle`, else an `Item`. With
+        ``external_id`` instead of ``id`` it is the item to which ``add`` gave that id in the lane of ``user_id``, else
+        in ``namespace``; archived and ended items no longer have theirs.
 
-        NotFound when there is none, or it was erased.
+        NotFound if there is none, or it was erased.
         """
         if (id is None) == (external_id is None):
             raise InputError("give either id or external_id", field="id")
@@ -274,11 +272,11 @@ class Reading(Inside):
         as_of: Moment | None = None,
         valid_at: Moment | None = None,
     ) -> Page[Item]:
-        """Return what the scope sees, newest first, a page of ``limit`` items.
+        """Return the items that the scope sees, newest first, a page of ``limit`` items.
 
-        ``next_cursor`` of the page, given as ``cursor`` with the same scope, kinds, filters and times, gives the next
-        one; None: that was all. What is stored, archived or erased meanwhile neither repeats an item nor skips one.
-        InputError for a cursor of another listing, or none of this memory's.
+        Pass the page's ``next_cursor`` as ``cursor``, with the same scope, kinds, filters and times, for the next page;
+        None: this was the last. Items stored, archived or erased meanwhile cause neither repeats nor gaps. InputError
+        for a cursor of another listing or of another memory.
         """
         scope = make_scope(user_id=user_id, namespace=namespace, agent_id=agent_id, session_id=session_id,
                            run_id=run_id, across=across)  # fmt: skip
@@ -306,9 +304,10 @@ class Reading(Inside):
         as_of: Moment | None = None,
         valid_at: Moment | None = None,
     ) -> Explanation:
-        """Return why an item is held, or was ``as_of`` a time. Takes citations too.
+        """Return why an item is held, or was ``as_of`` a time. Accepts citations too.
 
-        Entry, source and quotation, evidence, edges and history. What has no source left says ``needs_validation``.
+        The answer has entry, source and quotation, evidence, edges and history. An item without any source left has
+        ``needs_validation``.
         """
         wanted = self._wanted(as_of=as_of, valid_at=valid_at)
         return self._open_stages().browser.explain(self._tenant, parse_id(id, field="id"), wanted)
@@ -337,9 +336,9 @@ class Reading(Inside):
     ) -> list[Turn]:
         """Return a session's turns as they were recorded, in order; ``as_of`` leaves out later ones.
 
-        A message that was sent again under its id stands where it was first said.
-        ``last`` gives that many at most, the newest; ``before`` leaves out the turn of that number and those after it.
-        So a long session is read from its end, a part at a time.
+        A message that was sent again under its id appears where it was first said. ``last`` is the maximum number, the
+        newest; ``before`` leaves out the turn of that number and later ones. Together they page through a long session
+        from its end.
         """
         scope = make_scope(user_id=user_id, namespace=namespace)
         session, wanted = check_id(session_id, field="session_id"), self._wanted(as_of=as_of)

@@ -1,4 +1,4 @@
-"""The verbs of the reasoning bank: blocks of claims, checked before they are stored, and found claim by claim."""
+"""Verbs of the reasoning bank: validate, store and search blocks of claims, and migrate free text to claims."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -25,7 +25,7 @@ from phronesis.store.usage import WHOLE_ITEM, Use
 
 
 class Reasoning(Inside):
-    """add_reasoning, check_claims, mem_search, mem_get, rebuild_claim_index."""
+    """The verbs add_reasoning, check_claims, mem_search, mem_get and rebuild_claim_index."""
 
     def add_reasoning(
         self,
@@ -39,8 +39,8 @@ class Reasoning(Inside):
     ) -> ReasoningItem:
         """Store a block of claims (``RBMEM_CLAIMS_V1``, docs/reasoning-bank.md) in a user's lane or a namespace.
 
-        Facts, support and contra are kept as written. ``update`` takes a new block in its place. ClaimsRefused, with
-        every violation, when it breaks a rule: nothing is stored then.
+        Facts, support and contra are kept as written. ``update`` replaces the block. ClaimsRefused, with every
+        violation, if it breaks a rule: nothing is stored then.
         """
         scope = make_scope(user_id=user_id, namespace=namespace)
         call = self._call(actor, idempotency_key, wait)
@@ -53,7 +53,7 @@ class Reasoning(Inside):
         return pending_item(made, block, entry_id=written.entry.id, at=written.entry.recorded_at)
 
     def check_claims(self, content: str, status: str = "active") -> list[Violation]:
-        """Return every rule that a block of claims breaks: ``rule message line key claim_id``; none when it is lawful.
+        """Return every rule that a block of claims breaks: ``rule message line key claim_id``; empty if it is valid.
 
         ``status`` is the item's, ``active`` or ``archived``. Nothing is stored.
         """
@@ -72,13 +72,13 @@ class Reasoning(Inside):
         cursor: object = None,
         offset: object = None,
     ) -> SearchResult:
-        """Find reasoning items by their claims, best first: an item counts as its best claim.
+        """Return reasoning items found by their claims, best first: an item counts as its best claim.
 
-        ``scope`` is that of the items' SCOPE line. Each result's ``matched`` (and ``matched_claims``) are the claims
-        that met the query, best first, with their status; archived items are never found. With ``run_id`` it is noted
-        that this run saw them: `learn` weighs them, `get_run` shows them. Where the policy names an index outside the
-        database it is asked for candidates; when it is away the database answers, and ``degraded`` says so.
-        A ``cursor`` or ``offset`` is an InputError.
+        ``scope`` is that of the items' SCOPE line. Each result's ``matched`` (and ``matched_claims``) are the matching
+        claims, best first, with their status; archived items are never found. ``run_id`` notes that this run saw them:
+        `learn` evaluates them, `get_run` lists them. If the policy names an external index, it supplies the candidates;
+        when it is unavailable the database answers, and ``degraded`` says so. A ``cursor`` or ``offset`` is an
+        InputError.
         """
         inputs.no_pages(cursor=cursor, offset=offset)
         scoped = {} if scope is None else {"label": storable(check_text(scope, field="scope"))}
@@ -101,10 +101,10 @@ class Reasoning(Inside):
         user_id: str | None = None,
         namespace: str | None = None,
     ) -> ReasoningItem:
-        """Return a reasoning item, whatever its status; NotFound when there is none of that id.
+        """Return a reasoning item, whatever its status; NotFound if there is none of that id.
 
-        With ``run_id`` it is noted that this run saw it; ``user_id`` or ``namespace`` say whose run, where it is not of
-        the item's own lane.
+        ``run_id`` notes that this run saw it; ``user_id`` or ``namespace`` name the run's lane, if it is not the item's
+        own.
         """
         item = self._open_stages().browser.get(self._tenant, parse_id(id, field="id"), Wanted())
         if item.kind != REASONING:
@@ -120,10 +120,10 @@ class Reasoning(Inside):
         return reasoning_item(item)
 
     def rebuild_claim_index(self) -> ClaimIndexResult:
-        """Make the search documents of every reasoning item of the tenant anew from the items and their history.
+        """Rebuild the search documents of every reasoning item of the tenant from the items and their history.
 
-        What was right stays as it is, vectors too. No entry is recorded: the index is no truth. An index outside the
-        database is then made what these say: IndexUnavailable when it is not reached.
+        Correct documents and their vectors stay. No entry is recorded: the index is a projection. An external index is
+        then synchronised: IndexUnavailable if it cannot be reached.
         """
         stages = self._open_stages()
         self._drain()
@@ -133,14 +133,14 @@ class Reasoning(Inside):
         return ClaimIndexResult(done.items, done.counted, done.documents, done.repaired, outside)
 
 
-# The verb that rewrites old memories in free text as claims.
+# Migration of free-text memories to claims.
 
 Progress = Callable[[str, int, int], None]
-"""Called with what is being done, how much of it is done, and how much there is."""
+"""Called with the current step, the amount done, and the total."""
 
 
 class Migrating(Inside):
-    """migrate_memories."""
+    """The verb migrate_memories."""
 
     def migrate_memories(
         self,
@@ -156,14 +156,14 @@ class Migrating(Inside):
         actor: str = "agent",
         on_progress: Progress | None = None,
     ) -> MigrationResult:
-        """Rewrite old memories in free text as items of claims, by the model of the role ``migrate`` or by rules.
+        """Rewrite free-text memories as items of claims, by the model of the role ``migrate`` or by rules.
 
-        ``memories`` are those of a file: texts, or mappings ``{content, id?, title?, metadata?, created_at?, run_ids?,
-        kind?}``. Without them items of the lane are rewritten: those of ``ids``, or of ``kinds`` and ``filters``; by
-        default those whose metadata say ``kind: reasoning``. ``scope`` becomes the SCOPE line. The old text stays:
-        archived, quoted by what was made of it, and each entry is taken back by ``rollback``. What the gate of claims
-        would refuse is left as it is, and told with every violation. Called again, it goes on where it stopped.
-        ``dry_run`` shows what would become of each, with a diff, and writes nothing.
+        ``memories`` are texts, or mappings ``{content, id?, title?, metadata?, created_at?, run_ids?, kind?}``, as read
+        from a file. Without them items of the lane are rewritten: those of ``ids``, or of ``kinds`` and ``filters``; by
+        default those whose metadata has ``kind: reasoning``. ``scope`` becomes the SCOPE line. The old text is archived
+        and quoted by the new item, and ``rollback`` reverts each entry. Memories that the claim gate would refuse are
+        left unchanged and reported with every violation. A repeated call continues where the last one stopped.
+        ``dry_run`` returns the result for each with a diff, and writes nothing.
         """
         lane = make_scope(user_id=user_id, namespace=namespace).write_lane
         call = self._call(actor, None, True)
@@ -196,7 +196,7 @@ class Migrating(Inside):
         filters: Mapping[str, Any] | None,
         scope: str | None,
     ) -> list[Source]:
-        """Return the items that a call means, oldest first."""
+        """Return the items that a call selects, oldest first."""
         wanted = check_kinds(kinds, MIGRATED_KINDS)
         chosen = MARKED if (kinds, filters) == (None, None) else filters
         asked = self._wanted(kinds=wanted or list(MIGRATED_KINDS), filters=chosen)

@@ -1,4 +1,4 @@
-"""The verb that takes documents in."""
+"""Verbs of resources: ingest a document and read it back."""
 
 import base64
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ _OFF: Final = "off"
 
 
 class Resources(Inside):
-    """ingest_resource, get_resource."""
+    """The verbs ingest_resource and get_resource."""
 
     def ingest_resource(
         self,
@@ -47,19 +47,19 @@ class Resources(Inside):
         idempotency_key: str | None = None,
         wait: bool = True,
     ) -> IngestedResource:
-        """Take a document in, in sections: a ``text``, the file at ``path``, or the page at ``url`` (by policy).
+        """Ingest a document in sections: a ``text``, the file at ``path``, or the page at ``url`` (by policy).
 
         Plain text, Markdown, reStructuredText, HTML, source code, notebooks; PDF and Office files with the extra
-        ``documents``. ``uri`` says which document it is (default: the file's or page's own): given again with other
-        words, it is a new version, whose sections take the place of those that changed; reads ``as_of`` show the old
-        ones. The same again changes nothing. A text without a ``uri`` is a document of its own each time. ``type``
-        (manual, spec, memory_snapshot …) and ``metadata`` can be filtered by, and stay as they were where a version
-        leaves them out. ``occurred_at`` is since when it holds (default: now): a version that is older than the one
-        held enters as history, ended when the next one begins, and ``valid_at`` shows it.
+        ``documents``. ``uri`` identifies the document (default: the file's or page's own): the same ``uri`` with
+        another text is a new version, whose sections supersede the changed ones; reads ``as_of`` show the old ones. The
+        same text again changes nothing. A text without a ``uri`` is a new document each time. ``type`` (manual, spec,
+        memory_snapshot …) and ``metadata`` can be filtered by; a version that omits them keeps them. ``occurred_at`` is
+        since when it holds (default: now): a version older than the one held is stored as history, ending when the next
+        one begins, and ``valid_at`` shows it.
 
-        Archiving the document (``result.document.id``) archives its sections; ``rollback(result.entry_id)`` gives the
-        version before. InputError: none or several of text, path and url, a document that is empty or cannot be read.
-        MissingExtra: a reader is not installed. FetchRefused, FetchFailed: the page cannot be had.
+        Archiving the document (``result.document.id``) archives its sections; ``rollback(result.entry_id)`` restores
+        the version before. InputError: none or several of text, path and url, a document that is empty or cannot be
+        read. MissingExtra: a reader is not installed. FetchRefused, FetchFailed: the page cannot be fetched.
         """
         scope = make_scope(user_id=user_id, namespace=namespace, agent_id=agent_id)
         if sum(one is not None for one in (text, path, url)) != 1:
@@ -87,7 +87,7 @@ class Resources(Inside):
     ) -> Resource:
         """Return a document with its versions and its sections in reading order, or as it was ``as_of`` a time.
 
-        Versions that were rolled back are among them: they came. NotFound: no such document.
+        Versions that were rolled back are included. NotFound: no such document.
         """
         wanted = self._wanted(as_of=as_of, valid_at=valid_at)
         return self._open_stages().resources.resource(self._tenant, parse_id(id, field="id"), wanted)
@@ -95,7 +95,7 @@ class Resources(Inside):
     def _document(
         self, text: str | None, path: str | Path | None, url: str | None, media_type: str | None
     ) -> dict[str, Any]:
-        """Return the members of a payload that hold the document, once it was read: what cannot be is not recorded."""
+        """Return the payload members that hold the document, after parsing it: an unreadable one is not recorded."""
         taking_in = self._stages.documents
         if url is not None:
             return self._page(_uri(url, field="url"))
@@ -156,7 +156,7 @@ def _uri(value: object, *, field: str = "uri") -> str:
 
 
 def _holding(raw: RawDocument) -> dict[str, Any]:
-    """Return the members of a payload that hold a document: as text where it is one, that its lines can be cited."""
+    """Return the payload members of a document: as text if possible, so that its lines can be cited."""
     payload: dict[str, Any] = {}
     payload |= {"name": raw.name} if raw.name else {}
     payload |= {"media_type": raw.media_type} if raw.media_type else {}

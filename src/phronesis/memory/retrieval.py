@@ -1,4 +1,4 @@
-"""The verb that plans: what a message asks for, and where it is looked for."""
+"""Verbs of retrieval: plan builds a query plan from a message, retrieve executes it."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -23,11 +23,11 @@ from phronesis.store.eligible import Wanted
 from phronesis.traits.laws.strength import TRAIT
 
 MAX_EVIDENCE: Final = 1_000
-"""Pieces of evidence of one plan."""
+"""Maximum pieces of evidence of one plan."""
 
 
 class Planning(Inside):
-    """plan."""
+    """The verb plan."""
 
     def plan(
         self,
@@ -43,15 +43,15 @@ class Planning(Inside):
         limit: int | None = None,
         time_zone: str | None = None,
     ) -> RetrievalPlan:
-        """Return what is to be looked for to answer a message: intent, queries, names, time, and whether resources are.
+        """Return the query plan for a message: intent, queries, names, time, and whether resources are needed.
 
-        By rules, or by the model of the role ``plan``. ``session_id`` lets "it" and 那个 mean what that session said
-        last; the words under ``goal``, ``task`` and ``topic`` of ``agent_state`` become a query. "Yesterday" counts
-        from ``valid_at``, else ``as_of``, else the clock, in ``time_zone`` (an IANA name; default: the policy's).
-        ``limit`` is how many pieces of evidence are wanted in all; default: the policy's.
-        ``RetrievalPlan.from_dict`` reads a plan of a caller's own. Nothing is stored.
+        By rules, or by the model of the role ``plan``. With ``session_id``, "it" and 那个 refer to what that session
+        said last; the text under ``goal``, ``task`` and ``topic`` of ``agent_state`` becomes a query. "Yesterday"
+        counts from ``valid_at``, else ``as_of``, else the clock, in ``time_zone`` (an IANA name; default: the
+        policy's). ``limit`` is the total number of pieces of evidence; default: the policy's.
+        ``RetrievalPlan.from_dict`` reads a caller's own plan. Nothing is stored.
 
-        InputError names a field that is wrong.
+        InputError names a wrong field.
         """
         text = storable(check_text(message, field="message"))
         scope = make_scope(user_id=user_id, namespace=namespace, agent_id=agent_id)
@@ -77,22 +77,22 @@ class Planning(Inside):
         return tuple(block.text for block in turns.blocks if not block.fenced)
 
 
-# The verb that carries out a plan.
+# Executing a plan.
 
 
 class CarryingOut(Inside):
-    """retrieve."""
+    """The verb retrieve."""
 
     def retrieve(self, plan: RetrievalPlan | Mapping[str, Any], *, min_score: float | None = None) -> EvidencePack:
-        """Carry out a plan: evidence of conversation memory and of resources as one list, best first.
+        """Execute a plan: return evidence of conversation memory and of resources as one list, best first.
 
-        ``plan`` is what ``plan`` gave, perhaps changed, or the same as a mapping; whose memory is read is its
-        ``scope``. Each result's ``score`` is its relevance from 0 to 1, or the reranker's score, and ``why`` holds its
-        signals by name. ``ignored_fields`` says what of the plan a retriever could not use, ``explain`` what became of
-        every candidate, ``degraded`` which model or server was away. It abstains when no retriever found support; the
-        best score is then below the pack's ``threshold``. ``min_score`` leaves out what scores less.
+        ``plan`` is a result of ``plan``, perhaps changed, or the same as a mapping; its ``scope`` says whose memory is
+        read. Each result's ``score`` is its relevance from 0 to 1, or the reranker's score, and ``why`` holds its
+        signals by name. ``ignored_fields`` lists the plan fields that a retriever could not use, ``explain`` the fate
+        of every candidate, ``degraded`` the model or server that was unavailable. It abstains if no retriever found
+        support; the best score is then below the pack's ``threshold``. ``min_score`` drops lower scores.
 
-        InputError names the field of the plan that is wrong.
+        InputError names the wrong field of the plan.
         """
         checked = plan_of(plan)
         least = None if min_score is None else share(min_score, field="min_score")
@@ -102,7 +102,7 @@ class CarryingOut(Inside):
             kept = at_least(pack.evidence, least)
             pack = replace(pack, evidence=kept, abstained=pack.abstained or not kept)
         traits = [one.item.id for one in pack if one.item.kind == TRAIT]
-        if traits and checked.scope.user_id is not None:  # the next reflection takes it up, as after a search
+        if traits and checked.scope.user_id is not None:  # the next reflection counts them, as after a search
             stages.shown.note_search(self._tenant, checked.scope.write_lane, item_ids=traits)
             self._notes.wake(pressing=True)
         self._used([one.item.id for one in pack])

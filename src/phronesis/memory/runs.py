@@ -1,4 +1,4 @@
-"""The verbs of runs: what an agent did, what came of it, and what is learned from it."""
+"""Verbs of agent runs: record a run and its feedback, read and review it, and learn from it."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -22,7 +22,7 @@ from phronesis.reasoning.learning import LEARN
 
 
 class Runs(Inside):
-    """record_run, run_feedback, list_runs, get_run, review_run, learn."""
+    """The verbs record_run, run_feedback, list_runs, get_run, review_run and learn."""
 
     def record_run(
         self,
@@ -34,11 +34,11 @@ class Runs(Inside):
         idempotency_key: str | None = None,
         wait: bool = True,
     ) -> str:
-        """Record what an agent did: ``{run_id?, output: {M1, M2, atomic_ratio, modifier …}, raw, trace, memory_ids}``.
+        """Record an agent's run: ``{run_id?, output: {M1, M2, atomic_ratio, modifier …}, raw, trace, memory_ids}``.
 
-        Gives the run's id; one is made when none is given. The same run again changes nothing; Conflict when the lane
-        has another run of that id. ``memory_ids`` are the memories that the run used. With ``reasoning.review:
-        background`` in the policy its modifier is looked up meanwhile; nothing waits for that.
+        Returns the run's id, generated if none is given. The same run again changes nothing; Conflict if the lane has
+        another run of that id. ``memory_ids`` are the memories that the run used. With ``reasoning.review: background``
+        in the policy its modifier is looked up in the background.
         """
         lane = make_scope(user_id=user_id, namespace=namespace).write_lane
         call = self._call(actor, idempotency_key, wait)
@@ -65,10 +65,10 @@ class Runs(Inside):
         idempotency_key: str | None = None,
         wait: bool = True,
     ) -> EditResult:
-        """Say what a run came to: ``{products: [{name, value, fraction}], pros, cons, other}``.
+        """Record the result of a run: ``{products: [{name, value, fraction}], pros, cons, other}``.
 
-        Given again, it takes the place of what was said before; history keeps that. What was learned from the run stays
-        as it is: roll the learn back and learn again. NotFound when there is no such run.
+        Later feedback replaces earlier feedback, which stays in the history. What was learned from the run stays: roll
+        the learn back and learn again. NotFound if there is no such run.
         """
         given = handlers.feedback_payload(feedback)
         lane, call, payload = self._about(run_id, user_id, namespace, self._call(actor, idempotency_key, wait))
@@ -79,18 +79,18 @@ class Runs(Inside):
     def list_runs(
         self, *, user_id: str | None = None, namespace: str | None = None, limit: int = 20, cursor: str | None = None
     ) -> Page[RunRecord]:
-        """Return the runs of a user, or of a namespace, newest first; archived ones are left out.
+        """Return the runs of a user, or of a namespace, newest first, without archived ones.
 
-        ``next_cursor`` of the page, given as ``cursor``, gives the next one (`get_all`).
+        Pass the page's ``next_cursor`` as ``cursor`` for the next page (`get_all`).
         """
         lane = make_scope(user_id=user_id, namespace=namespace).write_lane
         count, after = inputs.limit(limit, most=MAX_LIMIT), inputs.cursor(cursor)
         return self._open_stages().runs.listed(self._tenant, lane, limit=count, cursor=after)
 
     def get_run(self, run_id: str, *, user_id: str | None = None, namespace: str | None = None) -> RunRecord:
-        """Return a run with its feedback, FACTS, what it read, and the learns from it; NotFound when there is none.
+        """Return a run with its feedback, FACTS, what it read, and its learns; NotFound if there is none.
 
-        ``review`` is what is known of its modifier already: nobody is asked.
+        ``review`` is what is already known of its modifier: no server is asked.
         """
         lane = make_scope(user_id=user_id, namespace=namespace).write_lane
         stages = self._open_stages()
@@ -106,20 +106,19 @@ class Runs(Inside):
         refresh: bool = False,
         wait: bool = True,
     ) -> Review:
-        """Say what the small molecule is that a run names as its modifier, and whether it has a free –COOH.
+        """Return the small molecule that a run names as its modifier, and whether it has a free –COOH.
 
         The modifier's name is looked up at PubChem (`PHRONESIS_PUBCHEM_URL`), unless it was within the last 30 days, or
-        seven for what was not found; ``refresh`` asks anew. With ``wait`` the answer is waited for, half a minute at
-        most; without it a review that is not there yet is ``pending``, and made meanwhile. Nothing is recorded in the
-        log, and no answer stands in a run's way: what cannot be told is ``unresolved``, with the reason. NotFound: no
-        such run.
+        seven if it was not found; ``refresh`` asks again. With ``wait`` the call waits half a minute at most; without
+        it a missing review is ``pending`` and made in the background. Nothing is recorded in the log, and a failure
+        does not affect the run: the review is ``unresolved``, with the reason. NotFound: no such run.
         """
         lane = make_scope(user_id=user_id, namespace=namespace).write_lane
         stages = self._open_stages()
         name = check_id(run_id, field="run_id")
         fresh, waiting = flag(refresh, field="refresh"), flag(wait, field="wait")
         behind = stages.runs.behind(self._tenant, lane)
-        if behind is not None:  # the run itself may wait there
+        if behind is not None:  # the run itself may be pending there
             stages.writer.interpreter.drain(self._tenant, behind)
         run = handlers.run_of(stages.runs.need(self._tenant, lane, name))
         return stages.reviews.review(self._tenant, lane, run, refresh=fresh, wait=waiting)
@@ -135,14 +134,14 @@ class Runs(Inside):
         idempotency_key: str | None = None,
         wait: bool = True,
     ) -> LearnResult:
-        """Learn from a run: weigh every claim of the items that it used or resembles, and take up what it adds.
+        """Learn from a run: evaluate every claim of the items that it used or resembles, and add new claims.
 
-        Each claim that the run's FACTS support or contradict counts it once; hypotheses become conclusions and fall
-        back. All of it is one entry, which ``rollback(result.entry_id)`` takes back. Learning again changes nothing;
-        a run without feedback bears on nothing yet, and is learned again when there is some. NotFound: no such run.
+        Each claim that the run's FACTS support or contradict counts it once; hypotheses become conclusions and can fall
+        back. It is one entry, which ``rollback(result.entry_id)`` reverts. Learning again changes nothing; a run
+        without feedback has no effect, and can be learned again when it has some. NotFound: no such run.
 
-        ``model`` is asked this once instead of that of the role ``learn``: ``gateway/model``, a model at the role's own
-        gateway, or ``rules``. It judges claims that no test decides, and proposes; without an answer rules do it all.
+        ``model`` replaces the model of the role ``learn`` for this call: ``gateway/model``, a model at the role's own
+        gateway, or ``rules``. It judges claims that no test decides, and proposes; without an answer the rules do both.
         """
         lane, call, payload = self._about(run_id, user_id, namespace, self._call(actor, idempotency_key, wait))
         stages = self._stages
@@ -164,9 +163,9 @@ class Runs(Inside):
         return self._stages.runs.just_learned(self._tenant, written.entry, written.applied)
 
     def _same_learn(self, conflict: IdempotencyConflict, payload: Mapping[str, Any]) -> LearnResult:
-        """Return the learn that a key names already, when it was of this run.
+        """Return the learn recorded under a key, if it was of this run.
 
-        What a run had read by then is no part of what the caller says.
+        What the run had read by then is not part of the call.
         """
         known = self._stages.runs.entry(self._tenant, str(conflict.details["entry_id"]))
         same = all(known.payload.get(name) == payload.get(name) for name in ("item_id", "model"))
@@ -177,18 +176,18 @@ class Runs(Inside):
     def _about(
         self, run_id: str, user_id: str | None, namespace: str | None, call: Call
     ) -> tuple[LaneName, Call, dict[str, Any]]:
-        """Return the lane of a run, the call, and what an entry about the run says of it."""
+        """Return the lane of a run, the call, and the payload members that identify the run."""
         lane = make_scope(user_id=user_id, namespace=namespace).write_lane
         stages = self._open_stages()
         name = check_id(run_id, field="run_id")
         behind = stages.runs.behind(self._tenant, lane)
-        if behind is not None:  # the run itself may wait there
+        if behind is not None:  # the run itself may be pending there
             stages.writer.interpreter.drain(self._tenant, behind)
         item = stages.runs.need(self._tenant, lane, name)
         return lane, call, {"run_id": name, "item_id": item.id}
 
     def _known(self, lane: LaneName, run_id: str, payload: Mapping[str, Any]) -> bool:
-        """Return whether the lane has this run; Conflict when it has another of the same id."""
+        """Return whether the lane has this run; Conflict if it has another of the same id."""
         held = self._open_stages().runs.find(self._tenant, lane, run_id)
         if held is not None and not handlers.same_run(held, payload):
             raise Conflict(

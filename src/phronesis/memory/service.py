@@ -1,4 +1,4 @@
-"""What every verb of a Memory stands on: the stages, and the few steps that writes and reads share."""
+"""Base class of all verbs: the components that a Memory delegates to, and the steps that verbs share."""
 
 import threading
 import weakref
@@ -61,7 +61,7 @@ from phronesis.traits.search import TraitBook
 
 @dataclass(frozen=True, slots=True)
 class Stages:
-    """What a Memory delegates to; ``wiring`` joins them."""
+    """The components that a Memory delegates to; ``wiring`` builds them."""
 
     database: Database
     writer: Writer
@@ -100,12 +100,12 @@ class Stages:
     zone: tzinfo
 
     def count_tokens(self, text: str) -> int:
-        """Return the tokens of a text, by the policy's counter."""
+        """Return the number of tokens of a text, by the policy's counter."""
         return self.assembler.counter().count(text)
 
 
 class Inside:
-    """The state of a Memory and the steps its verbs share."""
+    """Base class of the verb classes: the state of a Memory and the steps that verbs share."""
 
     def __init__(self, stages: Stages, tenant: str, *, host: "Inside | None" = None) -> None:
         self._stages = stages
@@ -122,18 +122,18 @@ class Inside:
 
     @property
     def stages(self) -> Stages:
-        """What this Memory delegates to, for the worker and the interfaces; Closed when it was closed."""
+        """The components of this Memory, for the worker and the interfaces; Closed if it was closed."""
         return self._open_stages()
 
     def close(self) -> None:
         """Stop the background thread and close the connections.
 
-        What was not embedded yet waits for a write, a flush or a worker.
+        Missing vectors are made by the next write, flush or worker.
         """
         if not self._closed:
             self._closed = True
             if self._host is None:
-                self._stages.roster.close()  # or the thread would wait for a model's answer
+                self._stages.roster.close()  # otherwise the thread would wait for a model's answer
                 self._stages.reviews.close()
                 self._stages.retrieving.close()
             self._background.stop()
@@ -144,7 +144,7 @@ class Inside:
             for guest in guests:
                 guest.close()
             if self._host is None:
-                self._stages.shown.close()  # what those showed that nobody holds any more
+                self._stages.shown.close()  # impressions of Memories that were dropped without being closed
                 if self._stages.mirror is not None:
                     self._stages.mirror.index.close()
                 self._stages.usage.close()
@@ -152,9 +152,9 @@ class Inside:
                 self._stages.database.close()
 
     def _take_in(self, guest: "Inside") -> None:
-        """Remember one that is closed with this one, for as long as somebody holds it."""
+        """Register a Memory that is closed with this one, by a weak reference."""
         with self._coming:
-            self._open_stages()  # closed meanwhile, it would close nobody any more
+            self._open_stages()  # raises if closed meanwhile: the guest would never be closed
             self._guests.add(guest)
 
     def _open_stages(self) -> Stages:
@@ -163,22 +163,22 @@ class Inside:
         return self._stages
 
     def _settle(self, _stopped: Callable[[], bool]) -> None:
-        """Write what readers left behind: they do not wait for that."""
+        """Write the impressions of reads, which do not wait for that."""
         if not self._stages.ledger.settle(patient=False):
-            self._notes.wake()  # somebody else is writing: again in a moment
+            self._notes.wake()  # another process is writing: retry soon
         self._stages.shown.settle(self._tenant, patient=False)
         if self._counts_due:
             self._counts_due = False
             self._stages.usage.settle(self._tenant, patient=False)
 
     def _used(self, item_ids: Iterable[str]) -> None:
-        """Count what a read showed; the counts are written now and then, which no reader waits for."""
+        """Count the items that a read showed; the counts are written asynchronously."""
         if self._stages.usage.note(self._tenant, item_ids, self._stages.clock()):
             self._counts_due = True
             self._notes.wake(pressing=True)
 
     def _search_claims(self, asked: Query) -> SearchResult:
-        """Search reasoning items by their claims: the one way in which they are searched alone (RB-11, RB-12)."""
+        """Search reasoning items by their claims, the only search over them alone (RB-11, RB-12)."""
         narrowed = replace(asked, wanted=replace(asked.wanted, parts=CLAIM))
         found = self._open_stages().searcher.search(self._tenant, narrowed)
         return replace(found, evidence=tuple(_by_claims(one) for one in found.evidence))
@@ -194,7 +194,7 @@ class Inside:
             self._tenant, lane, verb=verb, payload=given, actor=call.actor, idempotency_key=call.idempotency_key,
             wait=call.wait,
         )  # fmt: skip
-        # What an entry asks for besides itself is done later, by who has the time.
+        # Child entries that an entry asks for are interpreted in the background.
         more = written.pending or (written.applied is not None and bool(written.applied.children))
         self._wake(pending=more, everywhere=False)
         return written
@@ -214,14 +214,14 @@ class Inside:
         return result
 
     def _wake(self, *, pending: bool, everywhere: bool = True) -> None:
-        """Have what is left to do done soon; not ``everywhere``: it is in lanes that the writer told of."""
+        """Wake the background thread for remaining work; not ``everywhere``: only in lanes that the writer named."""
         if everywhere:
             self._stages.vectorizer.written.note_all(self._tenant)
         if pending or self._stages.vectorizer.serves(self._tenant):
             self._background.wake(pressing=pending)
 
     def _learned(self, written: Written) -> tuple[tuple[Item, ...], tuple[Item, ...]]:
-        """Return the items that an entry made, or said more fully, and those that it ended."""
+        """Return the items that an entry made or refined, and those that it ended."""
         if written.pending:
             return (), ()
         if written.applied is None:
@@ -240,7 +240,7 @@ class Inside:
         return tuple(item for item in made if item.id not in gone), tuple(ended)
 
     def _gated(self, written: Written) -> tuple[Gated, ...]:
-        """Return what was taken out before it was recorded, and what made no item."""
+        """Return what was removed before recording, and what produced no item."""
         if written.pending:
             return written.redacted
         if written.applied is None:
@@ -273,7 +273,7 @@ class Inside:
         filters = given.get("filters")
         if filters is not None and given.get("scope") is not None:
             filters = scoped_filters(filters, given["scope"].named)
-        compile_filters(filters)  # what is wrong with them is said before any lane is looked at
+        compile_filters(filters)  # validate filters before reading any lane
         return Wanted(
             kinds=check_kinds(given.get("kinds"), KINDS), attributes=given.get("attributes") or {},
             filters=filters, as_of=times["as_of"], valid_at=times["valid_at"],
@@ -281,9 +281,9 @@ class Inside:
         )  # fmt: skip
 
     def _drain(self, *, give_way: Callable[[], bool] = lambda: False) -> None:
-        """Bring every lane up to date; one that cannot be does not keep the others back, and is told of at the end.
+        """Bring every lane up to date; a lane that fails does not stop the others, and is reported at the end.
 
-        ``give_way`` is called between two batches, and ends it when it tells to stop.
+        ``give_way`` is called between two batches, and stops the loop when it returns true.
         """
         stages = self._stages
         with stages.database.transaction(self._tenant, "read") as unit:
@@ -311,7 +311,7 @@ class Inside:
 
 
 def _said_again(delta: Delta) -> bool:
-    """Return whether a change counts one more saying of an item."""
+    """Return whether a change counts one more mention of an item."""
     return any(row["polarity"] == "support" for row in delta.evidence_added)
 
 

@@ -1,4 +1,4 @@
-"""The verbs of traits: reflecting on what was learned, and reading and correcting what came of it."""
+"""Verbs of traits: reflect on a user's memories, and read and correct the resulting traits."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -24,13 +24,13 @@ from phronesis.traits.search import DEFAULT_STAGE, Filter
 
 
 class Traits(Inside):
-    """should_reflect, reflect, get_user_traits, get_trait_evidence, correct_trait, list_reflections."""
+    """The verbs should_reflect, reflect, get_user_traits, get_trait_evidence, correct_trait and list_reflections."""
 
     def should_reflect(self, user_id: str) -> Due:
-        """Return whether a reflection on a user is due: true or false by itself, with the reason and the figures.
+        """Return whether a reflection on a user is due: truthy or falsy, with the reason and the figures.
 
-        It is when the importance of new memories adds up (30), when the last one is long ago (24 hours), or when there
-        was none; never without new memories. Verbatim messages do not count. The policy may set other figures.
+        It is due when the importance of new memories sums to 30, when the last reflection was 24 hours ago, or when
+        there was none; never without new memories. Verbatim messages do not count. The policy may set other figures.
         """
         stages = self._open_stages()
         self._catch_up(_lane(user_id))
@@ -48,19 +48,18 @@ class Traits(Inside):
     ) -> ReflectionCycle:
         """Reflect on what was learned of a user since the last time: trends, behaviours, preferences, core traits.
 
-        Returns at once, with status ``not_due``, when nothing is due; ``force`` and ``session_ended`` reflect anyway.
-        With ``wait=False`` it is the worker that finds out what other entries that wait come to.
-        One entry holds all of it, which ``rollback(cycle.entry_id)`` takes back. Without new memories only time is
-        looked at, and no model is asked. A model that gives no usable answer skips the round: status ``failed``,
-        nothing changed, and the next call looks at the same memories. Calls at once do the work once, and all
-        get it.
+        Returns at once with status ``not_due`` if no reflection is due; ``force`` and ``session_ended`` reflect anyway.
+        With ``wait=False`` the worker decides, after pending entries. A reflection is one entry, which
+        ``rollback(cycle.entry_id)`` reverts. Without new memories only time effects are applied, and no model is asked.
+        If a model gives no usable answer, the status is ``failed``, nothing changes, and the next call covers the same
+        memories. Simultaneous calls do the work once and return the same cycle.
         """
         lane = _lane(user_id)
         call = self._call(actor, idempotency_key, wait)
         asked = {"force": flag(force, field="force"), "session_ended": flag(session_ended, field="session_ended")}
         stages = self._open_stages()
-        stages.shown.settle(self._tenant)  # traits that were recalled just now are among what is looked at
-        # Before anything is waited for: whoever reflects meanwhile does the work of this call too.
+        stages.shown.settle(self._tenant)  # traits recalled just now count in this reflection
+        # Read before any wait, so that a concurrent reflection also counts for this call.
         seen = stages.reflector.seen(self._tenant, lane)
         key = call.idempotency_key
         again = None if key is None else stages.writer.recorder.known(self._tenant, key)
@@ -68,7 +67,7 @@ class Traits(Inside):
             seen = stages.reflector.said(self._tenant, again)
         payload = {**{name: value for name, value in asked.items() if value}, **seen}
         if not call.wait and stages.runs.behind(self._tenant, lane) is not None:
-            return self._reflected(call, lane, payload)  # there may be news in what waits
+            return self._reflected(call, lane, payload)  # pending entries may hold new memories
         with stages.reflector.alone(self._tenant, lane):
             self._catch_up(lane)
             found = stages.reflector.due(self._tenant, lane, stages.clock(), **asked)
@@ -76,7 +75,7 @@ class Traits(Inside):
                 done = stages.reflector.since(self._tenant, lane, seen)
                 return done or replace(not_due(found.reason, found.value), user_id=user_id)
             if call.wait:
-                stages.vectorizer.run(self._tenant)  # what is new is compared by meaning too
+                stages.vectorizer.run(self._tenant)  # new memories are compared by similarity too
             return self._reflected(call, lane, payload)
 
     def get_user_traits(
@@ -89,11 +88,11 @@ class Traits(Inside):
         as_of: Moment | None = None,
         valid_at: Moment | None = None,
     ) -> list[Trait]:
-        """Return what a user is like: traits that live, the surest stage first, in it the surest confidence.
+        """Return a user's live traits, highest stage first, then highest confidence.
 
         ``min_stage``: trend, candidate, emerging (default), established or core; ``subtype``: behavior, preference or
-        core; ``context``: work, personal, social, learning or general. Other values count as not given. Confidence is
-        that of the last reflection. ``as_of`` gives the traits as they were known then.
+        core; ``context``: work, personal, social, learning or general. Other values are ignored. Confidence is that of
+        the last reflection. ``as_of`` returns the traits as they were known then.
         """
         wanted = self._wanted(as_of=as_of, valid_at=valid_at)
         which = Filter.of(min_stage, subtype, context)
@@ -105,9 +104,9 @@ class Traits(Inside):
         *,
         as_of: Moment | None = None,
     ) -> list[TraitEvidence]:
-        """Return the memories for and against a trait, oldest first, each with its quality and its words.
+        """Return the memories for and against a trait, oldest first, each with its quality and text.
 
-        NotFound: there is no such item. InputError: it is no trait.
+        NotFound: there is no such item. InputError: it is not a trait.
         """
         wanted = self._wanted(as_of=as_of)
         return self._open_stages().traits.evidence(self._tenant, self._trait(id, wanted), wanted.as_of)
@@ -127,8 +126,8 @@ class Traits(Inside):
     ) -> EditResult:
         """Correct a trait by hand: its sentence, its context, or the facet of a core trait.
 
-        What a person wrote, no later reflection writes over. ``delete`` or ``retract`` takes a trait away, and it is
-        not found again by the same memories. InputError: nothing to correct, a wrong value, or no trait.
+        Later reflections do not overwrite a person's correction. ``delete`` or ``retract`` removes a trait, and the
+        same memories do not bring it back. InputError: nothing to correct, a wrong value, or not a trait.
         """
         payload = correction_payload(content=content, context=context, facet=facet)
         if not payload:
@@ -139,7 +138,7 @@ class Traits(Inside):
         return self._edit(id, CORRECT, payload, reason, self._call(actor, idempotency_key, wait))
 
     def list_reflections(self, user_id: str, *, limit: int = 20) -> list[ReflectionCycle]:
-        """Return the reflections on a user, newest first, each with why it ran, what it came to and what it cost."""
+        """Return the reflections on a user, newest first, each with its trigger, result and cost."""
         count = inputs.limit(limit, most=MAX_LIMIT)
         return self._open_stages().traits.cycles(self._tenant, _lane(user_id), limit=count)
 
@@ -150,7 +149,7 @@ class Traits(Inside):
         return self._stages.reflector.came_to(self._tenant, written.entry)
 
     def _catch_up(self, lane: LaneName) -> None:
-        """Interpret what waits in a lane: memories may be among it."""
+        """Interpret a lane's pending entries, which may hold memories."""
         stages = self._stages
         behind = stages.runs.behind(self._tenant, lane)
         if behind is not None:

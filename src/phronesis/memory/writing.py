@@ -1,4 +1,4 @@
-"""The verbs that write: each is an entry in the log before it returns."""
+"""Verbs that write: add, commit_turn, item edits and rollback. Each appends an entry to the log before it returns."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -21,11 +21,11 @@ from phronesis.store.items import read_items
 from phronesis.store.lanes import find_lane
 
 MAX_REPLACED: Final = 100
-"""Items that one call may replace."""
+"""Maximum number of items that one call may supersede."""
 
 
 class Writing(Inside):
-    """add, commit_turn, and the edits of items."""
+    """The verbs add and commit_turn, the edits of items, and rollback."""
 
     def add(
         self,
@@ -55,17 +55,17 @@ class Writing(Inside):
     ) -> AddResult:
         """Remember a text, a list of messages, or, with ``kind``, one item.
 
-        A message is ``{role, content, name?, id?, created_at?, metadata?}``. Each becomes one memory, word for word;
-        with ``infer`` what it states of somebody becomes items too. With ``kind`` (fact, task …) the text is that item,
-        ``subject`` under ``key`` with ``value``; under a key that holds one value (docs/memory-types.md) it takes the
-        place of the one held, and what is held already is not made twice.
+        A message is ``{role, content, name?, id?, created_at?, metadata?}``. Each becomes one memory, verbatim; with
+        ``infer`` the facts it states are extracted as items too. With ``kind`` (fact, task …) the text is that item,
+        ``subject`` under ``key`` with ``value``; under a single-valued key (docs/memory-types.md) it supersedes the
+        item held, and an item that is held already is not added again.
 
         An intention or a task may be ``due`` at a time, and over when it ``expires``: contexts show it when it is due,
-        and `due` lists it. A due time at midnight is that day. InputError names the field that is wrong.
-        What ``supersedes`` names (ids of the same user's or namespace's items) ends as superseded by the new item.
-        ``external_id`` is your own name for the item: `get` looks it up, ``filters`` know it. One item of a user or
-        namespace has it, until that is archived or ends; the same words again are the same item, others a Conflict.
-        Messages without an offset are of the days of ``time_zone``, an IANA name (default: the policy's).
+        and `due` lists it. A due time at midnight means that whole day. InputError names the wrong field. The items in
+        ``supersedes`` (ids of the same user or namespace) end as superseded by the new item. ``external_id`` is the
+        caller's own name for the item: `get` looks it up, ``filters`` match it. It is unique within a user or namespace
+        until its item is archived or ends; the same text again is the same item, other text a Conflict. Messages
+        without an offset are dated in ``time_zone``, an IANA name (default: the policy's).
         """
         scope = make_scope(user_id=user_id, namespace=namespace, agent_id=agent_id, session_id=session_id,
                            run_id=run_id)  # fmt: skip
@@ -89,7 +89,7 @@ class Writing(Inside):
         return self._remember(self._call(actor, idempotency_key, wait), scope, payload)
 
     def _remember(self, call: Call, scope: Scope, payload: Mapping[str, Any]) -> AddResult:
-        """Record what `add` was given, unless an item goes by its external id and says the same."""
+        """Record a call of `add`, unless an item with its external id has the same text."""
         names = Names(self._open_stages(), self._tenant, scope.write_lane, payload)
         held = [] if call.idempotency_key is not None else names.held()
         if held and len(held) == len(payload.get("messages", held)):
@@ -104,7 +104,7 @@ class Writing(Inside):
         )  # fmt: skip
 
     def _replaceable(self, given: object, scope: Scope, *, again: bool) -> list[str]:
-        """Return the ids of what an item is to replace; ``again``: the call may be repeated, when they have ended."""
+        """Return the ids of the items to supersede; ``again``: a repeated call, whose items may have ended already."""
         named = [given] if isinstance(given, str) else given
         if not isinstance(named, list | tuple) or not named or not all(isinstance(one, str) for one in named):
             raise InputError("supersedes must be an item's id, or a list of ids", field=SUPERSEDES)
@@ -138,16 +138,16 @@ class Writing(Inside):
         idempotency_key: str | None = None,
         wait: bool = True,
     ) -> CommitResult:
-        """Record one turn: ``{messages, tool_calls?, refs?, session_metadata?}``; ``get_turns`` shows it so.
+        """Record one turn: ``{messages, tool_calls?, refs?, session_metadata?}``, as ``get_turns`` returns it.
 
-        A message whose id its session holds already with the same words is reported in ``gated``, and neither stored
-        nor shown twice: one that was deleted too (``unarchive`` brings it back), but not one that ``rollback`` took
-        back. What it refers to becomes a document where the policy says so (``resources``): files and artifacts before
-        this returns, pages that have to be fetched later. ``referred`` tells of each reference how it is taken in, or
-        why not; the same call again under its ``idempotency_key`` tells what became of pages since.
+        A message whose id its session holds already with the same text is reported in ``gated``, and not stored or
+        shown twice: also a deleted one (``unarchive`` restores it), but not one that ``rollback`` reverted. References
+        become documents where the policy says so (``resources``): files and artifacts before this returns, pages to be
+        fetched later. ``referred`` gives the status of each reference, or the reason for skipping it; the same call
+        again under its ``idempotency_key`` returns the current status of pages.
 
-        ``time_zone`` is the user's, an IANA name (default: the policy's): in it days are reckoned where a message
-        carries no offset.
+        ``time_zone`` is the user's, an IANA name (default: the policy's); it determines the day of messages without an
+        offset.
         """
         session = check_id(session_id, field="session_id")
         scope = make_scope(user_id=user_id, namespace=namespace, agent_id=agent_id, session_id=session)
@@ -181,15 +181,15 @@ class Writing(Inside):
         idempotency_key: str | None = None,
         wait: bool = True,
     ) -> EditResult:
-        """Return an item new words, a value, metadata (merged; None removes a key), an end of validity or another name.
+        """Change an item's text, value, metadata (merged; None removes a key), end of validity or external id.
 
-        History keeps the old, and `rollback` of the entry brings it back, an item without an end too. With new words
-        and no ``value``, the value of an item under a key of docs/memory-types.md is read from the words; where they
-        do not say it plainly, the item has none, and its words are compared with what is said later. What it is due
-        stays. Under a key of your own the value stays until you give another.
+        History keeps the old version, and `rollback` of the entry restores it. With new text and no ``value``, the
+        value of an item under a key of docs/memory-types.md is extracted from the text; if that fails, the item has no
+        value, and its text is compared with later statements. Its due time stays. Under a custom key the value stays
+        until another is given.
 
-        InputError when ``valid_to`` lies on a day before the item's ``valid_from``; VersionConflict when
-        ``expected_version`` is given and is not the item's; Conflict when another item has the ``external_id``.
+        InputError if ``valid_to`` is on a day before the item's ``valid_from``; VersionConflict if ``expected_version``
+        is given and is not the item's; Conflict if another item has the ``external_id``.
         """
         if content is None and value is None and metadata is None and valid_to is None and external_id is None:
             raise InputError("update needs content, value, metadata, valid_to or external_id", field="content")
@@ -213,9 +213,9 @@ class Writing(Inside):
         idempotency_key: str | None = None,
         wait: bool = True,
     ) -> EditResult:
-        """Take an item out of ordinary reads; it stays readable by id, and ``unarchive`` brings it back.
+        """Remove an item from ordinary reads; it stays readable by id, and ``unarchive`` restores it.
 
-        VersionConflict when ``expected_version`` is given and is not the item's; so for the edits below.
+        VersionConflict if ``expected_version`` is given and is not the item's; so for the edits below.
         """
         seen = {"expected_version": inputs.version(expected_version)}
         return self._edit(id, "archive", seen, reason, self._call(actor, idempotency_key, wait))
@@ -230,7 +230,7 @@ class Writing(Inside):
         idempotency_key: str | None = None,
         wait: bool = True,
     ) -> EditResult:
-        """Bring an archived item back into ordinary reads."""
+        """Restore an archived item to ordinary reads."""
         seen = {"expected_version": inputs.version(expected_version)}
         return self._edit(id, "unarchive", seen, reason, self._call(actor, idempotency_key, wait))
 
@@ -244,7 +244,7 @@ class Writing(Inside):
         idempotency_key: str | None = None,
         wait: bool = True,
     ) -> EditResult:
-        """Archive an item. To remove its text for good, ``erase`` it."""
+        """Archive an item. ``erase`` removes its text permanently."""
         seen = {"expected_version": inputs.version(expected_version)}
         return self._edit(id, "archive", seen, reason or "deleted", self._call(actor, idempotency_key, wait))
 
@@ -258,7 +258,7 @@ class Writing(Inside):
         idempotency_key: str | None = None,
         wait: bool = True,
     ) -> EditResult:
-        """Keep an item in every composed context of its scope."""
+        """Include an item in every composed context of its scope."""
         seen = {"expected_version": inputs.version(expected_version)}
         return self._edit(id, "pin", seen, reason, self._call(actor, idempotency_key, wait))
 
@@ -272,7 +272,7 @@ class Writing(Inside):
         idempotency_key: str | None = None,
         wait: bool = True,
     ) -> EditResult:
-        """Let an item be found on its merits again."""
+        """Unpin an item: contexts include it only if it is relevant."""
         seen = {"expected_version": inputs.version(expected_version)}
         return self._edit(id, "unpin", seen, reason, self._call(actor, idempotency_key, wait))
 
@@ -286,7 +286,7 @@ class Writing(Inside):
         idempotency_key: str | None = None,
         wait: bool = True,
     ) -> EditResult:
-        """Say that an item was wrong: it ends as ``retracted`` and keeps its history."""
+        """Mark an item as wrong: it ends as ``retracted`` and keeps its history."""
         seen = {"expected_version": inputs.version(expected_version)}
         return self._edit(id, "retract", seen, reason, self._call(actor, idempotency_key, wait))
 
@@ -302,7 +302,7 @@ class Writing(Inside):
         idempotency_key: str | None = None,
         wait: bool = True,
     ) -> EditResult:
-        """Archive everything in one user's lane, or in one namespace, that carries the named attributes."""
+        """Archive every item in one user's lane, or in one namespace, that has the given attributes."""
         if user_id is None and namespace is None:
             raise InputError("delete_all needs user_id or namespace, so that nothing is deleted by omission",
                              field="user_id")  # fmt: skip
@@ -321,9 +321,9 @@ class Writing(Inside):
         idempotency_key: str | None = None,
         wait: bool = True,
     ) -> EditResult:
-        """Take back one delta, or all that an entry changed. It is itself an entry, and can be taken back.
+        """Revert one delta, or all changes of an entry. The rollback is itself an entry and can be reverted.
 
-        RollbackConflict lists later changes that stand on it; ``cascade`` takes them too.
+        RollbackConflict lists later changes that depend on it; ``cascade`` reverts them too.
         """
         target, cascade = parse_id(id, field="id"), inputs.flag(cascade, field="cascade")
         call = self._call(actor, idempotency_key, wait)

@@ -1,4 +1,4 @@
-"""What may be spent on models, and what was: the budgets of a call and of a day, and the ledger."""
+"""Limits of model calls: time and size bounds, concurrency and retries, spending budgets, and the ledger."""
 
 import logging
 import threading
@@ -13,11 +13,11 @@ from phronesis.core.reports import OK, ModelCall, Price, Spent, day_of
 from phronesis.errors import MissingExtra, ModelBudgetSpent, ModelCancelled, ModelError, ModelUnavailable
 from phronesis.uuid7 import new_id
 
-# What every call to a model server shares: how long it may take, how much it may bring, and who may end it.
+# Bounds of one call to a model server: time, response size, and cancellation.
 
 
 def never() -> bool:
-    """Say that nobody has cancelled."""
+    """Return False: the call is never cancelled."""
     return False
 
 
@@ -25,8 +25,8 @@ def never() -> bool:
 class Limits:
     """The bounds of one call, retries included.
 
-    ``ends`` is a time of ``clock`` (seconds, monotonic), after which no byte is waited for; ``cancelled`` is asked
-    between bytes and before every try; more than ``max_bytes`` of an answer are not read.
+    ``ends`` is a time of ``clock`` (seconds, monotonic), at which reading stops; ``cancelled`` is checked between reads
+    and before every attempt; at most ``max_bytes`` of a response are read.
     """
 
     clock: Callable[[], float]
@@ -36,34 +36,37 @@ class Limits:
 
     @property
     def left(self) -> float:
-        """Seconds that are left, at least 0."""
+        """The remaining seconds, at least 0."""
         return max(0.0, self.ends - self.clock())
 
     def check(self) -> None:
-        """Raise ModelCancelled when nobody waits any more, ModelUnavailable when the time is up."""
+        """Raise ModelCancelled if the call was cancelled, ModelUnavailable if the time is up."""
         if self.cancelled():
             raise ModelCancelled("the call to the model was cancelled")
         if self.left <= 0.0:
             raise ModelUnavailable("the model took too long; raise the gateway's timeout, or choose a faster model")
 
 
-# How calls to one server are made: so many at once, each within its time, and again when that may help.
+# Call policy of one server: concurrency, timeout and retries.
 
 T = TypeVar("T")
 
 FIRST_WAIT_SECONDS: Final = 0.25
 LONGEST_WAIT_SECONDS: Final = 10.0
-"""Between tries, doubling, with jitter as wide as the first wait (AWS, 'Exponential backoff and jitter')."""
+"""Maximum wait between attempts, in seconds.
+
+Waits double, with jitter as wide as the first wait (AWS, 'Exponential backoff and jitter').
+"""
 
 TURN_SECONDS: Final = 0.05
-"""How often whoever waits for a place looks whether it was cancelled."""
+"""Interval in seconds at which a waiting call checks for cancellation."""
 
 
 class Conduct:
-    """The manners towards one server, shared by all roles that ask it. Thread-safe.
+    """The call policy of one server, shared by all roles that use it. Thread-safe.
 
-    ``timeout`` bounds a call in seconds, waiting for a place and retries included; ``tries`` how often one is made;
-    ``concurrency`` how many are under way at once.
+    ``timeout`` bounds a call in seconds, including waiting for a slot and retries; ``tries`` is the maximum number of
+    attempts; ``concurrency`` the number of simultaneous calls.
     """
 
     def __init__(self, *, timeout: float, tries: int, concurrency: int, cancelled: Callable[[], bool] = never) -> None:
@@ -77,9 +80,9 @@ class Conduct:
         return Limits(time.monotonic, time.monotonic() + self._timeout, self._cancelled)
 
     def run(self, call: Callable[[Limits], T], limits: Limits) -> T:
-        """Make a call within ``limits``, again after a ModelUnavailable while there is time.
+        """Make a call within ``limits``; retry after a ModelUnavailable while there is time.
 
-        A server that says when to come back is believed, unless that is later than the call may last.
+        A server's retry-after is respected, unless it exceeds the remaining time.
         """
         stamina = _stamina()
         with _quiet():
@@ -118,7 +121,7 @@ def _pause(error: Exception, limits: Limits) -> bool | float:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep stamina from warning of every new try in this thread: the ledger has them, and whoever asked is told."""
+    """Suppress stamina's retry warnings in this thread: the ledger records retries, and the caller sees the result."""
     logger, thread = logging.getLogger("stamina"), threading.get_ident()
 
     def elsewhere(record: logging.LogRecord) -> bool:
@@ -140,20 +143,20 @@ def _stamina() -> Any:
 
 
 class Ledger(Protocol):
-    """Where calls are written down."""
+    """Where calls are recorded."""
 
     def record(self, tenant: str, call: ModelCall) -> None:
-        """Write a call down, at once or a moment later. It never fails and never waits."""
+        """Record a call, at once or asynchronously. It never fails and never waits."""
         ...
 
     def spent(self, tenant: str, *, since: datetime, role: str | None = None) -> Spent:
-        """Return what a tenant's calls have taken since a moment, whether they are written down yet or not."""
+        """Return the cost of a tenant's calls since a moment, including those not written yet."""
         ...
 
 
 @dataclass(slots=True)
 class Tally:
-    """The tokens of one try: as counted here before it, until the server says otherwise."""
+    """The tokens of one attempt: a local estimate until the server reports its count."""
 
     prompt_tokens: int
     completion_tokens: int = 0
@@ -161,7 +164,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What may be spent; None is no bound."""
+    """Spending limits; None is unlimited."""
 
     tokens_per_call: int | None = None
     tokens_per_day: int | None = None
@@ -170,10 +173,10 @@ class Allowance:
 
 @dataclass(frozen=True, slots=True)
 class Purse:
-    """Says whether a call may be made, and writes down what it took. Days are those of UTC, and of one tenant.
+    """Checks a call against the spending limits and records its cost. Days are UTC days of one tenant.
 
-    Calls that are under way at the same time are each allowed on what was written down before: a day's budget may be
-    passed by as many calls as go at once.
+    Simultaneous calls are each checked against what was recorded before: they can exceed a day's budget by as many
+    calls as run at once.
     """
 
     ledger: Ledger
@@ -182,7 +185,7 @@ class Purse:
     prices: Mapping[str, Price] = field(default_factory=dict)
 
     def allow(self, tenant: str, *, model: str, prompt_tokens: int, max_tokens: int) -> None:
-        """Raise ModelBudgetSpent when a call of at most so many tokens is more than is left."""
+        """Raise ModelBudgetSpent if a call of at most so many tokens exceeds the remaining budget."""
         most, allowed = prompt_tokens + max_tokens, self.allowance
         if allowed.tokens_per_call is not None and most > allowed.tokens_per_call:
             raise ModelBudgetSpent(
@@ -207,7 +210,7 @@ class Purse:
 
     @contextmanager
     def recorded(self, tenant: str, *, role: str, model: str, prompt_tokens: int) -> Iterator[Tally]:
-        """Write one try down when the block ends, however it ends; the block may correct the tokens."""
+        """Record one attempt when the block ends, however it ends; the block may correct the tokens."""
         tally, began, status = Tally(prompt_tokens), time.monotonic(), ModelError.code
         try:
             yield tally
@@ -225,20 +228,20 @@ class Purse:
             self.ledger.record(tenant, call)
 
     def spent(self, model: str, tallies: Sequence[Tally]) -> Spent:
-        """Return what some tries at a model have taken together."""
+        """Return the total cost of some attempts at a model."""
         prompt, completion = (
             sum(getattr(one, f"{name}_tokens") for one in tallies) for name in ("prompt", "completion")
         )
         return Spent(len(tallies), prompt + completion, self._price(model).of(prompt, completion))
 
     def today(self, tenant: str) -> Spent:
-        """Return what a tenant's calls have taken today."""
+        """Return the cost of a tenant's calls today."""
         return self.ledger.spent(tenant, since=day_of(self.clock()))
 
     def is_free(self, model: str) -> bool:
-        """Return whether a model has no price, though money is bounded: its calls would never end a day's budget."""
+        """Return whether a model has no price although money is limited: its calls would never exhaust the budget."""
         return self.allowance.cost_per_day is not None and not {model, model.partition("/")[2]} & set(self.prices)
 
     def _price(self, model: str) -> Price:
-        """A model's price stands under its own name or under gateway and name."""
+        """Return a model's price, listed under its own name or under gateway and name."""
         return self.prices.get(model) or self.prices.get(model.partition("/")[2]) or Price()

@@ -1,4 +1,4 @@
-"""The port of sentence encoders, and the one clean-up that all of them share."""
+"""The port of sentence encoders, the text normalisation they share, prefix schemes, and the hashing encoder."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from phronesis.errors import AnswerRejected, ModelBudgetSpent, ModelError, ModelRefused, ModelUnavailable
 
-# How models were taught to tell questions from documents: by what stands before the text.
+# Prefix schemes: the texts that models expect before questions and documents.
 
 PrefixScheme = Literal["bge", "e5", "gemma", "nomic", "qwen3", "none"]
 
@@ -23,7 +23,7 @@ PREFIXES: Final[Mapping[PrefixScheme, tuple[str, str]]] = {
     "qwen3": ("Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery:", ""),
     "none": ("", ""),
 }
-"""What stands before a query and before a document, as the models' cards ask for."""
+"""Prefixes of a query and of a document, as the models' cards specify."""
 
 
 Floats = npt.NDArray[np.float32]
@@ -33,21 +33,21 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _OF_THE_SERVER: Final = frozenset({"api_key", "model", "base_url"})
 """Fields of a ModelRefused that are the same for every text."""
 _FAILED: Final = 500
-"""The HTTP status that llama.cpp's server gives a text longer than its batch, among servers' other failures."""
+"""The HTTP status of llama.cpp's server for a text longer than its batch, among other failures."""
 
 
 @runtime_checkable
 class Embedder(Protocol):
     """Turns texts into unit vectors whose dot product is their cosine.
 
-    ``name``, ``dimension`` and ``prefix_scheme`` are stored with every vector: vectors of different values never meet
-    in one comparison. Cosines of different encoders lie on different scales, so callers rank or standardise them and
-    set no absolute threshold.
+    ``name``, ``dimension`` and ``prefix_scheme`` are stored with every vector; vectors that differ in one of them are
+    never compared. Cosines of different encoders have different scales, so callers rank or standardise them and set no
+    absolute threshold.
     """
 
     @property
     def name(self) -> str:
-        """The model's identity: package, model, version, quantisation; another value means other vectors."""
+        """The model's identity: package, model, version, quantisation; different values mean incomparable vectors."""
         ...
 
     @property
@@ -57,7 +57,7 @@ class Embedder(Protocol):
 
     @property
     def prefix_scheme(self) -> str:
-        """How queries and documents are told apart before encoding: ``none``, ``e5``, ``qwen3`` or another."""
+        """The prefix scheme of queries and documents: ``none``, ``e5``, ``qwen3`` or another."""
         ...
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
@@ -70,9 +70,9 @@ class Embedder(Protocol):
 
 
 def encodable(text: str, *, characters: int) -> str:
-    """Return what an encoder can take: ``characters`` at most, NUL a space, lone surrogates U+FFFD, edges stripped.
+    """Return the text that is encoded: at most ``characters``, NUL a space, lone surrogates U+FFFD, stripped.
 
-    C encoders end a text at NUL and refuse lone surrogates; NUL becomes a space so that it still parts words.
+    C encoders end a text at NUL and refuse lone surrogates; NUL becomes a space so that it still separates words.
     """
     return _SURROGATE.sub("\ufffd", text[:characters].replace("\0", " ")).strip()
 
@@ -80,9 +80,9 @@ def encodable(text: str, *, characters: int) -> str:
 def encoded_filled(
     texts: Sequence[str], encode: Callable[[list[str]], Floats], *, characters: int, dimension: int
 ) -> Floats:
-    """Return the vectors of texts, ``characters`` of each, and a row of zeros for one without content.
+    """Return the vectors of texts, ``characters`` of each, with a row of zeros for one without content.
 
-    Encoders give an empty text a vector of its prefix alone, near to everything.
+    An encoder gives an empty text the vector of its prefix alone, which is similar to everything.
     """
     clean = [encodable(text, characters=characters) for text in texts]
     filled = [row for row, text in enumerate(clean) if text]
@@ -93,7 +93,7 @@ def encoded_filled(
 
 
 def may_be_the_text(error: ModelError) -> bool:
-    """Return whether an encoder's error may come of the text, so that another one would have its vector."""
+    """Return whether an error may be caused by the text, so that other texts can still be encoded."""
     if isinstance(error, ModelRefused):
         return error.field not in _OF_THE_SERVER
     if isinstance(error, ModelUnavailable):
@@ -103,13 +103,13 @@ def may_be_the_text(error: ModelError) -> bool:
     return isinstance(error, AnswerRejected)
 
 
-# A deterministic encoder without a model: hashed words and letter pairs (Weinberger et al. 2009, feature hashing).
+# A deterministic encoder without a model: hashed words and character bigrams (Weinberger et al. 2009, feature hashing).
 
 DIMENSION: Final = 256
 CHARACTERS: Final = 20_000
-"""Characters read of a text: hashing is linear, so this only bounds the time of one call (about 20 ms)."""
+"""Characters read of a text, to bound the time of one call (about 20 ms; hashing is linear)."""
 _WORD: Final = re.compile(r"[^\W_]+")
-_WORD_WEIGHT: Final = 2.0  # a whole word says more than one of its pairs of letters
+_WORD_WEIGHT: Final = 2.0  # a whole word is more informative than one of its bigrams
 
 
 class HashingEmbedder:
@@ -117,7 +117,7 @@ class HashingEmbedder:
 
     @property
     def name(self) -> str:
-        """Identity of the feature function; the number rises when the features change."""
+        """Identity of the feature function; the number changes with the features."""
         return f"hashing-{DIMENSION}-1"
 
     @property
@@ -138,7 +138,7 @@ class HashingEmbedder:
                 _add(row, word, weight=_WORD_WEIGHT)
                 for first, second in pairwise(word):
                     _add(row, first + second, weight=1.0)
-        # Signed features may cancel to zero; such a row stays zero, as an empty text's does.
+        # Signed features may cancel to zero; such a row stays zero, as for an empty text.
         length = np.linalg.norm(matrix, axis=1, keepdims=True)
         np.divide(matrix, length, out=matrix, where=length > 0.0)
         return matrix
@@ -150,6 +150,6 @@ class HashingEmbedder:
 
 
 def _add(row: Floats, feature: str, *, weight: float) -> None:
-    # The lowest bit gives the sign, which makes collisions cancel on average; the next bits give the place.
+    # The lowest bit gives the sign, so that collisions cancel on average; the next bits give the index.
     number = int.from_bytes(blake2b(feature.encode(), digest_size=8).digest(), "little")
     row[(number >> 1) % DIMENSION] += weight if number & 1 else -weight

@@ -1,4 +1,4 @@
-"""The encoders that this process has loaded, and which of them a tenant's searches use."""
+"""The encoders loaded in this process, which of them each tenant uses, and metering of encoders on servers."""
 
 import threading
 import time
@@ -15,7 +15,7 @@ from phronesis.models.local_embedders import load_beside, load_local_embedder, l
 from phronesis.models.token_counter import TokenCounter
 
 PAUSE_SECONDS: Final = 10.0
-"""How long an encoder that was not reached is left alone: searches go by words meanwhile, without waiting for it."""
+"""Seconds for which an unreachable encoder is skipped: searches use words alone meanwhile."""
 
 
 def load_embedder(choice: str) -> Embedder | None:
@@ -26,16 +26,16 @@ def load_embedder(choice: str) -> Embedder | None:
 def load_embedders(choice: str) -> "Embedders":
     """Return the encoders of a policy's name.
 
-    The one that searches use, and those that compare experience beside it.
+    The search encoder, and those that compare experience.
     """
     return Embedders(load_embedder(choice), beside=load_beside(choice), of_lessons=load_of_lessons(choice))
 
 
 class Embedders:
-    """Shared by the searcher and the vectorizer, so that a ``reembed`` moves both. Thread-safe.
+    """The loaded encoders, shared by the searcher and the vectorizer so that a ``reembed`` switches both. Thread-safe.
 
-    The database says which model is active for a tenant; this says with which object to encode for it. A tenant
-    whose model is not loaded here is searched by words alone until it is, or until ``reembed``.
+    The database says which model is active for a tenant; this maps it to the object that encodes. If a tenant's model
+    is not loaded here, its searches use words alone until it is loaded or until ``reembed``.
     """
 
     def __init__(
@@ -56,41 +56,41 @@ class Embedders:
         self._lock = threading.Lock()
 
     def add(self, embedder: Embedder) -> None:
-        """Have one more encoder at hand; an error when it cannot be one."""
+        """Register one more encoder; raises if it is not a valid one."""
         if embedder.dimension < 1:
             raise InputError(f"the embedder {embedder.name} has no dimension", field="model")
         with self._lock:
             self._loaded[embedder.name] = embedder
 
     def named(self, name: str) -> Embedder | None:
-        """Return the encoder of a model, when it is loaded."""
+        """Return the encoder of a model, if it is loaded."""
         return self._loaded.get(name)
 
     def serving(self, tenant: str) -> Embedder | None:
-        """Return the encoder of a tenant's queries, as far as this process has seen."""
+        """Return the encoder of a tenant's queries, as far as this process knows."""
         return self._loaded.get(self._serving.get(tenant, ""), self.default)
 
     def beside(self, encoder: Embedder) -> Embedder | None:
-        """Return the encoder that compares experience beside a tenant's own.
+        """Return the additional encoder that compares experience.
 
-        None where there is none, or it is in it.
+        None if there is none, or the tenant's own includes it.
         """
         return None if self._beside is None or self._beside.name in encoder.name else self._beside
 
     def of_lessons(self, encoder: Embedder) -> tuple[Embedder, ...]:
-        """Return the encoders that were taught what a lesson is, where they stand beside a tenant's own."""
+        """Return the lesson encoders that are used in addition to a tenant's own."""
         same = self.default is not None and self.default.name == encoder.name
         return self._of_lessons if same else ()
 
     def all_beside(self, encoder: Embedder) -> list[Embedder]:
-        """Return all encoders beside a tenant's own."""
+        """Return all encoders that are used in addition to a tenant's own."""
         beside = self.beside(encoder)
         return [*([] if beside is None else [beside]), *self.of_lessons(encoder)]
 
     def question(self, encoder: Embedder, text: str) -> Floats:
-        """Return the vector of a question that somebody waits with, or its ModelError.
+        """Return the vector of a question, or raise its ModelError.
 
-        An encoder that was not reached a moment ago, nor since, is not asked: ModelUnavailable at once.
+        An encoder that was unreachable a moment ago is not called: ModelUnavailable at once.
         """
         if self._seconds() < self._away_until.get(encoder.name, float("-inf")):
             raise ModelUnavailable(f"the encoder {encoder.name} was not reached a moment ago; it is asked again soon")
@@ -102,11 +102,11 @@ class Embedders:
             raise
 
     def reached(self, encoder: Embedder) -> None:
-        """Note that an encoder has answered: searches ask it again."""
+        """Note that an encoder has responded: searches use it again."""
         self._away_until.pop(encoder.name, None)
 
     def moved(self, tenant: str, active: str) -> bool:
-        """Note which model the database calls active; True when queries must be encoded with another one now."""
+        """Note the model that the database calls active; return True if queries now need another encoder."""
         serving = self.serving(tenant)
         if active not in self._loaded or (serving is not None and serving.name == active):
             return False
@@ -115,17 +115,17 @@ class Embedders:
         return True
 
 
-# An encoder behind a server: within the budget, with the manners of its server, and every try written down.
+# Encoders on servers: budgeted, under the server's call policy, every attempt recorded.
 
 ROLE: Final = "embed"
 """The role's name in the policy and the ledger."""
 
 BATCH: Final = 64
-"""Texts of one call, with its own time and its own row of the ledger: as many as one request takes."""
+"""Texts per call, each with its own time limit and ledger row: as many as one request takes."""
 
 
 class BoundedEmbedder(Embedder, Protocol):
-    """An `Embedder` that ends a call when its limits say so."""
+    """An `Embedder` that stops a call when its limits are reached."""
 
     def embed_documents(self, texts: Sequence[str], *, limits: Limits | None = None) -> Floats:
         """Return a float32 matrix (n, dimension)."""
@@ -137,10 +137,10 @@ class BoundedEmbedder(Embedder, Protocol):
 
 
 class MeteredEmbedder:
-    """An `Embedder` whose calls are counted, under ``model``, the name that has a price.
+    """An `Embedder` whose calls are recorded, under ``model``, the name that has a price.
 
-    Each takes as long as the server's conduct allows, its tries and the question how long vectors are included.
-    They are charged to the tenant that opened the Memory: the port knows none.
+    Calls are bounded by the server's call policy, retries and the query for the vector length included. They are
+    charged to the tenant that opened the Memory, since the port has no tenant.
     """
 
     def __init__(
@@ -167,16 +167,16 @@ class MeteredEmbedder:
 
     @property
     def dimension(self) -> int:
-        """Numbers per vector. ModelError when it is not known and the server does not say."""
+        """Numbers per vector. ModelError if it is unknown and the server does not report it."""
         return self._inner.dimension
 
     @property
     def prefix_scheme(self) -> str:
-        """How queries and documents are told apart."""
+        """The prefix scheme of queries and documents."""
         return self._inner.prefix_scheme
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
-        """Return a float32 matrix (n, dimension), rows of L2 length 1 or 0. ModelError when the server gives none."""
+        """Return a float32 matrix (n, dimension), rows of L2 length 1 or 0. ModelError if the server fails."""
         rows = [
             self._measured(batch, partial(self._inner.embed_documents, batch))
             for batch in (texts[start : start + BATCH] for start in range(0, max(len(texts), 1), BATCH))
@@ -184,7 +184,7 @@ class MeteredEmbedder:
         return rows[0] if len(rows) == 1 else np.concatenate(rows)
 
     def embed_query(self, text: str) -> Floats:
-        """Return a float32 vector (dimension,) of L2 length 1 or 0. ModelError when the server gives none."""
+        """Return a float32 vector (dimension,) of L2 length 1 or 0. ModelError if the server fails."""
         return self._measured([text], partial(self._inner.embed_query, text))
 
     def _measured(self, texts: Sequence[str], encode: Callable[..., Floats]) -> Floats:

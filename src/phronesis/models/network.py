@@ -1,8 +1,8 @@
-"""HTTP exchanges that end: every wait is cut into short ones, between which the bounds of the call are looked at.
+"""HTTP exchanges with a total time limit: every wait is split into short ones, and the limits are checked between them.
 
-A time-out of the usual kind bounds one read: who gets a byte a second waits for ever. Here the reads themselves ask
-what is left of the call, so that headers that trickle are bounded as bodies are, and a call that nobody waits for any
-more ends though the model is still thinking.
+The usual read time-out bounds each read, so a server that sends a byte a second is never cut off. Here each read checks
+what is left of the call, for headers and bodies alike, and a cancelled call ends although the model is still
+generating.
 """
 
 import socket
@@ -19,36 +19,36 @@ from phronesis.models.call_policy import Limits
 from phronesis.models.transport import of_status, unreachable, unreadable
 
 PULSE_SECONDS: Final = 0.1
-"""How often whoever waits for bytes looks whether the call is over or cancelled: a person does not notice it."""
+"""Interval in seconds at which a wait for bytes checks the limits: too short for a person to notice."""
 CONNECT_SECONDS: Final = 10.0
-"""How long one address may take to be connected to; three packets that a network lost take 7 s (RFC 6298)."""
+"""Maximum seconds to connect to one address; three lost packets take 7 s (RFC 6298)."""
 SLICE_BYTES: Final = 1 << 16
 """Bytes handed to the system at once: what its buffers take without waiting."""
 KEEP_SECONDS: Final = 4.0
-"""How long an unused connection is kept. Uvicorn, which serves vLLM and most others, closes its end after 5."""
+"""Seconds for which an idle connection is kept. Uvicorn, which serves vLLM and most others, closes its end after 5."""
 _SHORTEST_WAIT: Final = 0.001
-"""Seconds. A wait of 0 would mean not to wait at all, and fail as another error."""
+"""Seconds. A wait of 0 would not wait at all, and raise another error."""
 _FRAMING: Final = frozenset({"connection", "content-encoding", "content-length", "transfer-encoding"})
-"""The headers that are about how the body came, which was read whole."""
+"""Headers about the transfer of the body, which is already complete."""
 _FORWARDED: Final = frozenset({b"host", b"content-type", b"content-length"})
-"""The headers that go out as they are. Clients add more: about this machine, from the environment."""
+"""The headers that are sent unchanged. Clients add others, about this machine or from the environment."""
 
 ANY_STATUS: Final = "phronesis_any_status"
-"""The extension of a request whose caller reads refusals itself: answers of every status, with all their headers."""
+"""The extension of a request whose caller handles errors itself: it gets responses of every status."""
 
 CurrentLimits = Callable[[], Limits]
-"""Gives the bounds of the call that this thread is making."""
+"""A function that returns the limits of this thread's current call."""
 
 
 class BoundedStream(httpcore2.NetworkStream):
-    """A connection whose every read and write keeps to the bounds of the call that makes it."""
+    """A connection whose every read and write respects the limits of its call."""
 
     def __init__(self, plain: httpcore2.NetworkStream, limits: CurrentLimits) -> None:
         self._plain = plain
         self._limits = limits
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002 - the limits say how long
-        """Give up to ``max_bytes`` as soon as there are some; ModelUnavailable or ModelCancelled when it is over."""
+        """Return up to ``max_bytes`` as soon as some arrive; ModelUnavailable or ModelCancelled at the limits."""
         limits = self._limits()
         while True:
             limits.check()
@@ -58,7 +58,7 @@ class BoundedStream(httpcore2.NetworkStream):
                 continue
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ARG002 - the limits say how long
-        """Send all of ``buffer``. A write that timed out cannot go on (TLS), so these waits are not cut up."""
+        """Send all of ``buffer``. A timed-out write cannot be resumed (TLS), so these waits are not split."""
         limits = self._limits()
         for start in range(0, len(buffer), SLICE_BYTES):
             limits.check()
@@ -75,7 +75,7 @@ class BoundedStream(httpcore2.NetworkStream):
         return BoundedStream(self._plain.start_tls(ssl_context, server_hostname, wait), self._limits)
 
     def get_extra_info(self, info: str) -> Any:
-        """Return what the plain connection says."""
+        """Return the plain connection's information."""
         return self._plain.get_extra_info(info)
 
     def close(self) -> None:
@@ -84,9 +84,9 @@ class BoundedStream(httpcore2.NetworkStream):
 
 
 class BoundedBackend(httpcore2.NetworkBackend):
-    """Opens connections within the bounds of the call that needs one.
+    """Opens connections within the limits of the call that needs one.
 
-    The system's look-up of a name cannot be cut short: it takes as long as the resolver is configured to.
+    Name resolution by the system cannot be interrupted: it takes as long as the resolver is configured to.
     """
 
     def __init__(self, limits: CurrentLimits) -> None:
@@ -101,7 +101,7 @@ class BoundedBackend(httpcore2.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.NetworkStream:
-        """Return a connection to the first of the host's addresses that takes one."""
+        """Return a connection to the first of the host's addresses that accepts one."""
         limits = self._limits()
         failed: httpcore2.ConnectError | httpcore2.ConnectTimeout = httpcore2.ConnectError("no address")
         for address in _addresses(host, port):
@@ -130,10 +130,10 @@ def _wait(limits: Limits, longest: float = float("inf")) -> float:
 
 
 class BoundedTransport(httpx2.BaseTransport):
-    """Exchanges a request for a whole answer, or for an error of ours. Connections are kept for the next call.
+    """Exchanges a request for a complete response, or raises an error of this package. Connections are reused.
 
-    Redirects are for the client to follow, and it must not be told to; neither proxies nor credentials are taken from
-    the environment, only the certificates that OpenSSL's own variables name.
+    Redirects are handled by the client, which must not follow them; neither proxies nor credentials are taken from the
+    environment, only the certificates that OpenSSL's own variables name.
     """
 
     def __init__(self, gateway: str, *, secure: bool, api_key: str | None, limits: CurrentLimits) -> None:
@@ -145,13 +145,13 @@ class BoundedTransport(httpx2.BaseTransport):
             self._headers.append((b"authorization", b"Bearer " + api_key.encode("ascii")))
         self._pool = httpcore2.ConnectionPool(
             ssl_context=httpcore2.default_ssl_context() if secure else None,
-            max_connections=None,  # how many calls are made at once is not decided here
+            max_connections=None,  # concurrency is limited elsewhere
             keepalive_expiry=KEEP_SECONDS,
             network_backend=BoundedBackend(limits),
         )
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Return an answer of success with its whole body; ModelError otherwise. See also ``ANY_STATUS``."""
+        """Return a successful response with its whole body; ModelError otherwise. See also ``ANY_STATUS``."""
         limits = self._limits()
         limits.check()
         sent = httpcore2.Request(
@@ -171,7 +171,7 @@ class BoundedTransport(httpx2.BaseTransport):
         except (httpcore2.TimeoutException, httpcore2.NetworkError, httpcore2.ProtocolError) as error:
             cause = type(error).__name__
         limits.check()
-        # The library's error may hold what the server sent, or the header with the key: it is not passed on.
+        # The library's error may contain what the server sent, or the header with the key: it is not passed on.
         raise unreachable(self._gateway, cause)
 
     def _exchange(self, sent: httpcore2.Request, limits: Limits, *, any_status: bool) -> httpx2.Response:
@@ -181,7 +181,7 @@ class BoundedTransport(httpx2.BaseTransport):
             if not any_status and not HTTPStatus.OK <= response.status < HTTPStatus.MULTIPLE_CHOICES:
                 raise of_status(self._gateway, response.status, headers)
             if headers.get("content-encoding", "identity").lower() != "identity":
-                # A small body may unfold into gigabytes; it was asked not to be folded.
+                # A small compressed body may expand to gigabytes; compression was not requested.
                 raise unreadable(self._gateway, "is compressed, though the server was asked not to")
             body = bytearray()
             for part in cast("Iterable[bytes]", response.stream):

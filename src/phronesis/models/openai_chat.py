@@ -10,21 +10,21 @@ from phronesis.models.language_model import AnswerSchema, Completion, Constraint
 from phronesis.models.transport import Gateway, ModelHttp, unreadable
 
 _OPENAI_HOST: Final = re.compile(r"(?<![a-z0-9.-])(?:[a-z0-9-]++\.)*openai\.com")
-"""OpenAI itself, whose newer models take ``max_completion_tokens`` only; other servers know ``max_tokens``."""
+"""OpenAI itself, whose newer models accept ``max_completion_tokens`` only; other servers know ``max_tokens``."""
 _THOUGHTS: Final = (("<think>", "</think>"), ("<thinking>", "</thinking>"), ("<reasoning>", "</reasoning>"))
-"""Between what models think aloud before they answer (qwen3, DeepSeek-R1 and their kin)."""
+"""Delimiters of models' reasoning before the answer (qwen3, DeepSeek-R1 and similar)."""
 _REASON: Final = re.compile(r"[a-z_]{1,40}")
-"""A reason to finish that can be repeated in a message: a word of an API, no text of a model."""
+"""A finish reason that is safe to repeat in a message: a word of an API, not text of a model."""
 UNKNOWN_REASON: Final = "unknown"
-"""The ``finish_reason`` of an answer that comes without one, or with something else in its place."""
+"""The ``finish_reason`` of an answer with a missing or invalid one."""
 
 
 class OpenAIChat:
     """A model that completes conversations over the wire format of OpenAI's API. Thread-safe; close it when done.
 
-    ``temperature`` None leaves it to the server. ``extra`` are parameters of this server alone, added to every request
-    as they are: ``{"reasoning_effort": "none"}`` keeps a model behind Ollama from thinking aloud. ``http`` shares
-    connections with other roles of the gateway, and is then closed by whoever opened it.
+    ``temperature`` None leaves it to the server. ``extra`` are parameters of this server, added to every request:
+    ``{"reasoning_effort": "none"}`` turns off the reasoning of a model behind Ollama. ``http`` shares connections with
+    other roles of the gateway; the code that opened it closes it.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class OpenAIChat:
         max_tokens: int,
         limits: Limits,
     ) -> Completion:
-        """Ask once. ModelUnavailable, ModelRefused, AnswerRejected (no completion at all), ModelCancelled."""
+        """Call the model once. ModelUnavailable, ModelRefused, AnswerRejected (not a completion), ModelCancelled."""
         request: dict[str, Any] = {
             "model": self._model,
             "messages": [{"role": one.role, "content": one.content} for one in messages],
@@ -106,10 +106,10 @@ def _response_format(answer: AnswerSchema, constraint: Constraint) -> dict[str, 
 
 
 def without_thoughts(text: str) -> str:
-    """Return what stands after the thoughts that a model utters first; nothing when it did not get further.
+    """Return the text after the model's reasoning; empty if it did not get further.
 
-    Some servers swallow the opening mark, so a closing one alone ends thoughts too: not in an answer in JSON, where
-    it stands inside a string.
+    Some servers drop the opening delimiter, so a closing one alone ends the reasoning too, except in a JSON answer,
+    where it is inside a string.
     """
     start = text.lstrip()
     for opening, closing in _THOUGHTS:

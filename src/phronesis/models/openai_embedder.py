@@ -14,22 +14,22 @@ from phronesis.models.embedder import PREFIXES, Floats, PrefixScheme, encodable
 from phronesis.models.transport import Gateway, ModelHttp, unreadable
 
 BATCH_TEXTS: Final = 64
-"""Texts in one request: servers on this machine work on them one after the other, within one time-out."""
+"""Texts per request: local servers process them one after the other, within one time-out."""
 BATCH_CHARACTERS: Final = 100_000
-"""Characters in one request: at a token each still a third of the 300,000 tokens that OpenAI takes."""
+"""Characters per request: at a token each still a third of OpenAI's limit of 300,000 tokens."""
 TEXT_CHARACTERS: Final = 6000
 """Characters of one text: within OpenAI's 8192 tokens in Chinese too, where a character may take more than one."""
 _PROBE: Final = "dimension"
-"""The text whose vector is counted when nobody says how long vectors are. It is no one's memory."""
+"""The text whose vector is measured if the dimension is not given."""
 
 
 class OpenAIEmbedder:
-    """An encoder at a server. Thread-safe; close it when done.
+    """An encoder on a server. Thread-safe; close it when done.
 
-    ``dimension`` is asked for with every request, of a model that can give shorter vectors; None takes what comes.
-    ``limits_for`` gives the bounds of each request of a call that brings none. ``characters`` is what is kept of one
-    text: a smaller model wants less. ``http`` shares connections with other roles of the gateway, and is then closed by
-    whoever opened it.
+    ``dimension`` is sent with every request, for models that can return shorter vectors; None accepts any.
+    ``limits_for`` returns the limits of each request of a call without limits. ``characters`` is the maximum length of
+    one text, lower for smaller models. ``http`` shares connections with other roles of the gateway; the code that
+    opened it closes it.
     """
 
     def __init__(
@@ -56,13 +56,13 @@ class OpenAIEmbedder:
 
     @property
     def name(self) -> str:
-        """Gateway and model, and what makes other vectors of the same model: ``local/bge-m3``, ``lab/e5+e5@512``."""
+        """Gateway and model, with the options that change its vectors: ``local/bge-m3``, ``lab/e5+e5@512``."""
         scheme = "" if self._scheme == "none" else f"+{self._scheme}"
         return f"{self._gateway.name}/{self._model}{scheme}{'' if self._asked is None else f'@{self._asked}'}"
 
     @property
     def dimension(self) -> int:
-        """Numbers per vector. The first time, when it was not given, the server is asked: ModelError."""
+        """Numbers per vector. If it was not given, the server is asked once: ModelError."""
         return self._measured(None)
 
     def _measured(self, limits: Limits | None) -> int:
@@ -80,14 +80,13 @@ class OpenAIEmbedder:
     def embed_documents(self, texts: Sequence[str], *, limits: Limits | None = None) -> Floats:
         """Return a float32 matrix (n, dimension), rows of L2 length 1; a text without content has a zero row.
 
-        ``limits`` bound all of it, the question how long vectors are included.
-        ModelUnavailable, ModelRefused, AnswerRejected (vectors missing, of another length, not numbers),
-        ModelCancelled.
+        ``limits`` bound the whole call, including the query for the dimension. ModelUnavailable, ModelRefused,
+        AnswerRejected (vectors missing, of another length, not numbers), ModelCancelled.
         """
         return self._embedded(texts, PREFIXES[self._scheme][1], limits)
 
     def embed_query(self, text: str, *, limits: Limits | None = None) -> Floats:
-        """Return a float32 vector (dimension,) of L2 length 1, or zeros for a text without content; as above."""
+        """Return a float32 vector (dimension,) of L2 length 1, or zeros for a text without content; errors as above."""
         vector: Floats = self._embedded([text], PREFIXES[self._scheme][0], limits)[0]
         return vector
 
@@ -117,7 +116,7 @@ class OpenAIEmbedder:
         try:
             rows = [_numbers(entry["embedding"]) for entry in _in_order(entries)]
             matrix = np.stack(rows)
-        except (KeyError, TypeError, ValueError):  # their messages show what was found
+        except (KeyError, TypeError, ValueError):  # their messages show the response
             raise unreadable(self._gateway.name, "holds vectors that cannot be read, or two for one text") from None
         if matrix.ndim != 2 or matrix.shape[1] != (dimension or matrix.shape[1]) or not matrix.size:  # noqa: PLR2004
             raise unreadable(self._gateway.name, f"holds vectors of {matrix.shape[-1]} numbers, not {dimension}")
@@ -140,7 +139,7 @@ def _batches(rows: Sequence[int], texts: Sequence[str]) -> Iterator[list[int]]:
 
 
 def _in_order(entries: Sequence[Any]) -> Sequence[Any]:
-    """Return the entries in the order of the texts; KeyError when their indexes are not 0 to n-1."""
+    """Return the entries in the order of the texts; KeyError if their indexes are not 0 to n-1."""
     indexes = [entry.get("index") if isinstance(entry, dict) else None for entry in entries]
     if all(index is None for index in indexes):
         return entries
@@ -164,7 +163,7 @@ def _numbers(vector: Any) -> npt.NDArray[np.float64]:
 
 
 def _unit(matrix: npt.NDArray[np.float64]) -> Floats:
-    # The largest number first, so that no square overflows. A vector of zeros stays: it is like nothing.
+    # Scaled by the largest number first, so that no square overflows. A zero vector stays zero.
     largest = np.abs(matrix).max(axis=1, keepdims=True)
     scaled = matrix / np.where(largest > 0.0, largest, 1.0)
     lengths = np.linalg.norm(scaled, axis=1, keepdims=True)

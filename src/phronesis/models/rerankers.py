@@ -1,4 +1,4 @@
-"""Rerankers behind ``/rerank``: vLLM's, llama.cpp's, Jina's, Cohere's, text-embeddings-inference's."""
+"""Rerankers: the port, metering, servers with ``/rerank`` (vLLM, llama.cpp, Jina, Cohere), and chat models."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +11,7 @@ from phronesis.models.openai_chat import without_thoughts
 from phronesis.models.token_counter import TokenCounter
 from phronesis.models.transport import Gateway, ModelHttp, unreadable
 
-# The port of rerankers: how well each of some texts answers a question.
+# The reranker port: scores how well each text answers a question.
 
 
 class Reranker(Protocol):
@@ -30,7 +30,7 @@ class Reranker(Protocol):
         ...
 
 
-# Asking a reranker: within the budget, with the manners of its server, and every try written down.
+# Calling a reranker: budgeted, under the server's call policy, every attempt recorded.
 
 ROLE: Final = "rerank"
 """The role's name in the policy and the ledger."""
@@ -38,7 +38,7 @@ ROLE: Final = "rerank"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judge:
-    """A reranker in its role; ``candidates`` is how many texts it is shown. Thread-safe."""
+    """A reranker in its role; ``candidates`` is the maximum number of texts it is shown. Thread-safe."""
 
     reranker: Reranker
     conduct: Conduct
@@ -52,7 +52,7 @@ class Judge:
         return self.reranker.name
 
     def judge(self, tenant: str, query: str, texts: Sequence[str]) -> list[float]:
-        """Return a score from 0 to 1 for each text; ModelError when there is none."""
+        """Return a score from 0 to 1 for each text; ModelError if the call fails."""
         # A reranker reads the question once with every text.
         read = self.counter.count(query) * len(texts) + sum(self.counter.count(text) for text in texts)
         self.purse.allow(tenant, model=self.name, prompt_tokens=read, max_tokens=0)
@@ -65,20 +65,20 @@ class Judge:
 
 
 RerankDialect = Literal["documents", "texts"]
-"""What the texts are called in a request: ``texts`` for text-embeddings-inference, ``documents`` for all others."""
+"""The request field of the texts: ``texts`` for text-embeddings-inference, ``documents`` for all others."""
 
 TEXT_CHARACTERS: Final = 4000
 """Characters of one text, and of the question: rerankers read 512 to 8192 tokens, and some servers refuse more."""
 _ENTRIES: Final = ("results", "data")
-"""Where the scores stand (Voyage says ``data``)."""
+"""Response fields that hold the scores (Voyage uses ``data``)."""
 _SCORES: Final = ("relevance_score", "score")
-"""What a score is called (text-embeddings-inference says ``score``)."""
+"""Names of a score (text-embeddings-inference uses ``score``)."""
 
 
 class HttpReranker:
-    """A reranker at a server. Thread-safe; close it when done.
+    """A reranker on a server. Thread-safe; close it when done.
 
-    ``http`` shares connections with other roles of the gateway, and is then closed by whoever opened it.
+    ``http`` shares connections with other roles of the gateway; the code that opened it closes it.
     """
 
     def __init__(
@@ -103,10 +103,10 @@ class HttpReranker:
         return f"{self._gateway.name}/{self._model}"
 
     def rerank(self, query: str, texts: Sequence[str], *, limits: Limits) -> list[float]:
-        """Return a score from 0 to 1 for each text, in the order of ``texts``; 0 where the server gives none.
+        """Return a score from 0 to 1 for each text, in the order of ``texts``; 0 if the server returns none.
 
-        A text without content is not sent and scores 0. ModelUnavailable, ModelRefused, AnswerRejected (a score that
-        is not a number, or for no text of these), ModelCancelled.
+        A text without content is not sent and scores 0. ModelUnavailable, ModelRefused, AnswerRejected (a score that is
+        not a number, or of an unknown text), ModelCancelled.
         """
         question = encodable(query, characters=self._characters)
         clean = [encodable(text, characters=self._characters) for text in texts]
@@ -159,7 +159,7 @@ def _number(value: Any) -> float | None:
 
 
 def _as_probabilities(scores: dict[int, float]) -> dict[int, float]:
-    """Return scores from 0 to 1. One outside means that all are logits, as llama.cpp's are."""
+    """Return scores from 0 to 1. If one is outside, all are logits, as from llama.cpp."""
     if all(0.0 <= score <= 1.0 for score in scores.values()):
         return scores
     return {index: _sigmoid(score) for index, score in scores.items()}
@@ -172,22 +172,22 @@ def _sigmoid(logit: float) -> float:
     return grown / (1.0 + grown)
 
 
-# Reranking by a language model that says yes or no: for servers, such as Ollama, that have no ``/rerank``.
+# Reranking by a language model that answers yes or no, for servers without ``/rerank``, such as Ollama.
 
 INSTRUCTIONS: Final = (
     "Judge whether the Document meets the requirements based on the Query and the Instruct provided."
     ' Note that the answer can only be "yes" or "no".'
 )
-"""The words that Qwen3-Reranker was trained with (source: its model card)."""
+"""Qwen3-Reranker's training prompt (source: its model card)."""
 
 TASK: Final = "Given a question, retrieve passages that answer it"
-"""What the model is told to look for."""
+"""The task description in the prompt."""
 
 MAX_TOKENS: Final = 16
-"""Tokens of an answer: the word, and the empty thoughts that some templates put before it."""
+"""Maximum tokens of an answer: the word, and the empty reasoning that some templates put before it."""
 
 ALTERNATIVES: Final = 20
-"""Tokens whose probability is asked for beside the chosen one: the most that servers of this kind give."""
+"""Number of alternative tokens with probabilities: the maximum of such servers."""
 
 _ANSWERS: Final = ("yes", "no")
 
@@ -195,7 +195,7 @@ _ANSWERS: Final = ("yes", "no")
 class ChatReranker:
     """A language model as a `Reranker`. Thread-safe; close it when done.
 
-    Where the server gives no probabilities, the word alone decides: 1 or 0.
+    Where the server returns no probabilities, the answer alone gives the score: 1 or 0.
     """
 
     def __init__(self, gateway: Gateway, model: str, *, characters: int = TEXT_CHARACTERS) -> None:
@@ -248,7 +248,7 @@ class ChatReranker:
 
 
 def _by_probability(choice: Mapping[str, Any]) -> float | None:
-    """Return p(yes) / (p(yes) + p(no)) at the first token that is one of them; None when there are no probabilities."""
+    """Return p(yes) / (p(yes) + p(no)) at the first token that is one of them; None without probabilities."""
     for token in _members(choice.get("logprobs"), "content"):
         if _word(token.get("token")) not in _ANSWERS:
             continue

@@ -1,7 +1,7 @@
-"""Encoders and rerankers of the `sentence-transformers` package: PyTorch models in this process, no text leaves it.
+"""Encoders and rerankers of the `sentence-transformers` package: PyTorch models in this process; no text leaves it.
 
-The weights are not in the package. They are downloaded once, into the hub's own cache, when an object is made;
-``offline`` says never to. Code that comes with a model is never run.
+Weights are not in the package: creating an object downloads them once to the hub's cache, unless ``offline``. Code that
+comes with a model is never run.
 """
 
 import threading
@@ -14,7 +14,7 @@ from phronesis.models.embedder import PREFIXES, Floats
 from phronesis.models.in_process import BATCH, loaded, scheme_of, scores, unit_rows
 
 TURN_SECONDS: Final = 0.05
-"""How often whoever waits for the model looks whether it was cancelled."""
+"""Interval in seconds at which a waiting call checks for cancellation."""
 
 
 class _Encoder(Protocol):
@@ -34,8 +34,8 @@ class _CrossEncoder(Protocol):
 class SentenceTransformerEmbedder:
     """An `Embedder` of a `SentenceTransformer`. Thread-safe; one call at a time.
 
-    The model's own prompts are used where it has any, else those of its family. ``revision`` is a commit or a tag of
-    the hub: without one the newest weights are taken, which may change under the same name. ``device`` is PyTorch's.
+    The model's own prompts are used if it has any, else those of its family. ``revision`` is a commit or tag of the
+    hub; without one the newest weights are used, which may change under the same name. ``device`` is PyTorch's.
     """
 
     def __init__(
@@ -55,21 +55,21 @@ class SentenceTransformerEmbedder:
         self._name = _named(model, revision)
         prompted = any(self._model.prompts.get(kind) for kind in ("query", "document", "passage", "corpus"))
         self._scheme = "prompts" if prompted else scheme_of(model)
-        self._lock = threading.Lock()  # its tokenizer keeps the length of padding in itself between two steps
+        self._lock = threading.Lock()  # its tokenizer is stateful: it keeps the padding length between two steps
 
     @property
     def name(self) -> str:
-        """``sentence-transformers/``, the model's name, and ``@revision`` where one was given."""
+        """``sentence-transformers/``, the model's name, and ``@revision`` if one was given."""
         return self._name
 
     @property
     def dimension(self) -> int:
-        """Numbers per vector, as the model has it."""
+        """Numbers per vector, from the model."""
         return self._dimension
 
     @property
     def prefix_scheme(self) -> str:
-        """``prompts`` for those that come with the model, else the key of `PREFIXES` that is put before texts."""
+        """``prompts`` for those that come with the model, else the key in `PREFIXES` of the prefix scheme."""
         return self._scheme
 
     def embed_documents(self, texts: Sequence[str]) -> Floats:
@@ -92,7 +92,7 @@ class SentenceTransformerEmbedder:
     def _options(self, *, document: bool) -> dict[str, Any]:
         options: dict[str, Any] = {"batch_size": BATCH, "show_progress_bar": False}
         if self._scheme != "prompts":
-            # An empty one too: a model may have a default prompt that is neither for queries nor for documents.
+            # Set even if empty: a model may have a default prompt that is neither for queries nor for documents.
             options["prompt"] = PREFIXES[self._scheme][document]
         return options
 
@@ -100,8 +100,7 @@ class SentenceTransformerEmbedder:
 class CrossEncoderReranker:
     """A `Reranker` of a `CrossEncoder`. Thread-safe; one call at a time.
 
-    A model may come with a sigmoid or without: its logits are taken and put through one here, so scores of all models
-    mean the same.
+    The model's logits are read and a sigmoid is applied here, so that scores of all models mean the same.
     """
 
     def __init__(
@@ -125,13 +124,13 @@ class CrossEncoderReranker:
 
     @property
     def name(self) -> str:
-        """``sentence-transformers/``, the model's name, and ``@revision`` where one was given."""
+        """``sentence-transformers/``, the model's name, and ``@revision`` if one was given."""
         return self._name
 
     def rerank(self, query: str, texts: Sequence[str], *, limits: Limits) -> list[float]:
-        """Return a score from 0 to 1 for each text, in the order of ``texts``; 0 where text or query has no content.
+        """Return a score from 0 to 1 for each text, in the order of ``texts``; 0 if text or query has no content.
 
-        ModelUnavailable and ModelCancelled between batches of 16, which are never broken off; AnswerRejected.
+        ModelUnavailable and ModelCancelled between batches of 16, which are not interrupted; AnswerRejected.
         """
         while not self._lock.acquire(timeout=min(TURN_SECONDS, limits.left)):
             limits.check()
@@ -146,7 +145,7 @@ class CrossEncoderReranker:
 
 
 def _unchanged(logits: Any) -> Any:
-    """Return the logits as they are; None would stand for the model's own activation."""
+    """Return the logits unchanged; None would select the model's own activation."""
     return logits
 
 

@@ -1,7 +1,7 @@
-"""Getting an answer of a given form out of a model: strict schema, then JSON mode, then one repair, then no.
+"""Structured answers from a language model: strict schema, then JSON mode, then one repair attempt; and metering.
 
-Every answer is looked at before it is believed: that the model finished by itself, that the text is one JSON object,
-that it is of the form, sizes included. Nothing that was rejected is used, and all of it is kept to be recorded.
+An answer is accepted only if the model finished by itself and the text is one JSON object that matches the form, sizes
+included. Rejected answers are recorded and never used.
 """
 
 import json
@@ -27,17 +27,17 @@ from phronesis.models.language_model import (
 from phronesis.models.token_counter import MESSAGE_OVERHEAD, PRIMING_OVERHEAD, TokenCounter
 
 KEPT_CHARACTERS: Final = 20_000
-"""Characters kept of an answer: what a role's schema allows is shorter, and garbage without end is not evidence."""
+"""Characters kept of an answer: more than any role's schema allows."""
 
 TOLD_PROBLEMS: Final = 5
-"""Problems told to the model in a repair turn: more only lengthen the prompt."""
+"""Maximum number of problems listed in a repair request."""
 
 _FORM = TypeVar("_FORM", bound=pydantic.BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
 class Task(Generic[_FORM]):
-    """What is asked of a model: what it is to do, the data it is to do it with (fenced), and the form of the answer."""
+    """A request to a model: its instructions, the data (fenced), and the form of the answer."""
 
     instructions: str
     data: str
@@ -49,7 +49,7 @@ class Task(Generic[_FORM]):
         return _schema_of(self.form)
 
 
-# Making a schema takes longer than all else of a call but the model; there are as many as there are forms in the code.
+# Building a schema is the slowest part of a call after the model; the number of forms is fixed by the code.
 @cache
 def _schema_of(form: type[pydantic.BaseModel]) -> AnswerSchema:
     return AnswerSchema(form.__name__.lower(), form.model_json_schema())
@@ -57,7 +57,7 @@ def _schema_of(form: type[pydantic.BaseModel]) -> AnswerSchema:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """One answer, and what was wrong with it; None: nothing."""
+    """One answer, and its error; None if there is none."""
 
     constraint: Constraint
     text: str
@@ -66,15 +66,14 @@ class Attempt:
 
 
 Say = Callable[[Sequence[Message], Constraint], Completion]
-"""Asks once, retries of the connection included."""
+"""A function that asks once, including connection retries."""
 
 
 def climb(task: Task[_FORM], say: Say, attempts: list[Attempt]) -> _FORM | None:
-    """Return the answer, or None when none was fit; every attempt is added to ``attempts``.
+    """Return the answer, or None if none was valid; every attempt is added to ``attempts``.
 
-    ModelError when the server gave no answer.
-    A server that refuses the schema is asked for JSON, with the schema in words. An answer that is not of the form is
-    sent back once, with what is wrong with it. A model that refuses to answer is not asked again.
+    ModelError if the server gave no answer. A server that refuses the schema is asked for JSON, with the schema in the
+    prompt. An invalid answer is sent back once with its problems. A model that refuses to answer is not asked again.
     """
     messages = [Message("system", task.instructions), Message("user", task.data)]
     constraint: Constraint = "schema"
@@ -101,16 +100,16 @@ def climb(task: Task[_FORM], say: Say, attempts: list[Attempt]) -> _FORM | None:
 
 
 def rejected(attempts: Sequence[Attempt]) -> AnswerRejected:
-    """Return the error that says what was wrong with the last answer; it quotes nothing of it."""
+    """Return the error with the last answer's problems; it quotes nothing of the answer."""
     return AnswerRejected(f"the model's answer was rejected: {attempts[-1].problem if attempts else 'there was none'}")
 
 
 _MAY_BE_THE_SCHEMA: Final = frozenset({400, 415, 422, 501})
-"""HTTP statuses with which servers say that they do not take a ``response_format``."""
+"""HTTP statuses with which servers refuse a ``response_format``."""
 
 
 def _look(task: Task[_FORM], completion: Completion, constraint: Constraint) -> tuple[_FORM | None, Attempt, bool]:
-    """Return what an answer is worth, the attempt, and whether asking again is no use."""
+    """Return the parsed answer, the attempt, and whether further attempts are useless."""
     value: _FORM | None = None
     problem: str | None = None
     final = False
@@ -131,7 +130,7 @@ def _look(task: Task[_FORM], completion: Completion, constraint: Constraint) -> 
 
 def _read(form: type[_FORM], text: str) -> tuple[_FORM | None, str | None]:
     body = text.strip()
-    if body.startswith("```"):  # small models fence their JSON, whatever they are told
+    if body.startswith("```"):  # small models fence their JSON despite the instructions
         body = body.partition("\n")[2].rpartition("```")[0]
     try:
         found: Any = json.loads(body)
@@ -145,7 +144,7 @@ def _read(form: type[_FORM], text: str) -> tuple[_FORM | None, str | None]:
 
 
 def _place(where: Sequence[int | str], what: str) -> str:
-    """Name a place in an answer. The name of an unknown field is the model's own word, and is not repeated."""
+    """Return the name of a position in an answer, without unknown field names, which are the model's own text."""
     known = where[:-1] if what == "extra_forbidden" else where
     return f"{'.'.join(map(str, known)) or 'it'}: {what}"
 
@@ -155,12 +154,12 @@ def _in_words(task: Task[_FORM]) -> str:
     return f"Answer with one JSON object and nothing else. It must be of this JSON schema:\n{schema}"
 
 
-# Asking a model for a role: within the budget, with the manners of its server, and every try written down.
+# Calling a model for a role: budgeted, under the server's call policy, every attempt recorded.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer(Generic[_FORM]):
-    """What asking came to: the value, or the error that says why there is none; what was said, and what it took."""
+    """The result of a call: the value, or the error that explains its absence; the answers, and the cost."""
 
     value: _FORM | None
     error: ModelError | None
@@ -185,9 +184,9 @@ class Asker:
         return self.model.name
 
     def ask(self, tenant: str, task: Task[_FORM]) -> Answer[_FORM]:
-        """Return an answer of the task's form, or why there is none.
+        """Return an answer of the task's form, or the reason for its absence.
 
-        It raises nothing that a model or server causes.
+        No model or server failure makes it raise.
         """
         limits = self.conduct.limits()
         attempts: list[Attempt] = []
@@ -206,7 +205,7 @@ class Asker:
         return Answer(value=value, error=problem, attempts=attempts, spent=self.purse.spent(self.name, tallies))
 
     def talk(self, tenant: str, messages: Sequence[Message]) -> str:
-        """Return the model's answer to a conversation, in plain words; ModelError when there is none."""
+        """Return the model's answer to a conversation, in plain text; ModelError if there is none."""
         completion = self._say(tenant, PLAIN, messages, "text", self.conduct.limits(), tallies=[])
         said = completion.text.strip()
         if completion.refusal is not None or not said:

@@ -1,7 +1,6 @@
-"""Chinese in the traditional script and written Cantonese, brought to what the tables are written in, in place.
+"""Text features for models: conversion of traditional Chinese and written Cantonese, and hashed n-gram sets.
 
-Each character stands for one, so that a place in the one text is a place in the other: what is found is quoted, and its
-value given, as it was said.
+The conversion keeps the length, so that an offset is valid in both texts and quotations stay verbatim.
 """
 
 import re
@@ -22,7 +21,7 @@ SCRIPT_FILE: Final = "chinese_script.toml"
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """Characters and words that stand for others of the same length."""
+    """Characters and words, and their replacements of the same length."""
 
     characters: Mapping[int, int]
     marks: re.Pattern[str]
@@ -30,7 +29,7 @@ class Script:
     normal: Mapping[str, str]
 
     def simplified(self, text: str) -> str:
-        """Return a text of the same length in simplified characters, Cantonese words as those of Mandarin."""
+        """Return a text of the same length in simplified characters, with Cantonese words as Mandarin."""
         if text.isascii():
             return text
         text = text.translate(self.characters)
@@ -41,7 +40,7 @@ class Script:
 
 
 def parse_script(source: str) -> Script:
-    """Read the table of characters and words; PhronesisError when two that stand for each other differ in length."""
+    """Parse the table of characters and words; PhronesisError if a replacement differs in length."""
     given = tomllib.loads(source)
     traditional, simple = ("".join(given[name].split()) for name in ("traditional", "simplified"))
     normal = {word: other for word, _, other in (pair.partition("=") for pair in given["words"].split())}
@@ -59,15 +58,15 @@ def the_script() -> Script:
 
 
 def simplified(text: str) -> str:
-    """Return a text of the same length in the characters and words that the tables are written in."""
+    """Return a text of the same length in the script of the tables."""
     return text if text.isascii() else the_script().simplified(text)
 
 
 def as_said(text: str, read: str, said: str, start: int, short: Mapping[str, Sequence[str]]) -> str:
-    """Return a part of what was read as it was said: ``read`` and ``said`` are one text, ``start`` where it was read.
+    """Return the original text of a normalised part: ``said`` is the original of ``read``, ``start`` the part's offset.
 
-    ``short`` are the contractions that were written out. What does not stand there as it is, because words were left
-    out of it, stays as it was read.
+    ``short`` are the contractions that were expanded. If the part is not contiguous in the text, it is returned in
+    normalised form.
     """
     place = read.find(text, start)
     place = read.find(text) if place < 0 else place
@@ -78,18 +77,18 @@ def as_said(text: str, read: str, said: str, start: int, short: Mapping[str, Seq
 
 
 def common_end(text: str, other: str) -> int:
-    """Return how many characters two texts end in alike."""
+    """Return the length of the longest common suffix."""
     pairs = zip(reversed(text), reversed(other), strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
-# Texts as sets of pieces, for models that learned from labelled texts: English words and Chinese letters alike.
+# Texts as sets of features for trained classifiers: English words and Chinese characters alike.
 
 BUCKETS: Final = 1 << 16
-"""Rows of weights: of some 60,000 pieces of 2,000 texts two seldom share one."""
+"""Number of weight rows: the some 60,000 features of 2,000 texts seldom collide."""
 
 MAX_SCANNED: Final = 20_000
-"""Characters of a text that are looked at: some 0.15 s. What stands behind them is not found."""
+"""Characters of a text that are processed: some 0.15 s. The rest is ignored."""
 
 _MARKS: Final = str.maketrans("‘’“”‐‑‒–—", "''\"\"-----")
 _INVISIBLE: Final = re.compile(
@@ -106,24 +105,27 @@ _CHINESE: Final = (1, 2, 3)
 
 
 def folded(text: str) -> str:
-    """Return a text as it is matched, its first `MAX_SCANNED` characters: small, narrow, simplified, single spaces."""
+    """Return the first `MAX_SCANNED` characters of a text, normalised.
+
+    Lower case, half-width, simplified, single spaces.
+    """
     narrow = unicodedata.normalize("NFKC", text[:MAX_SCANNED])[:MAX_SCANNED]
     seen = simplified(_INVISIBLE.sub("", narrow)).translate(_MARKS).replace("\u0130", "i").lower()
     return _HAN_GAP.sub("", _BLANKS.sub(" ", seen))
 
 
 def has_han(text: str) -> bool:
-    """Return whether a text has Chinese letters."""
+    """Return whether a text has Chinese characters."""
     return _HAS_HAN.search(text) is not None
 
 
 def language_of(text: str) -> str:
-    """Return whose model reads a text: one with Chinese letters is Chinese."""
+    """Return the language of the model for a text: Chinese if it has Chinese characters."""
     return "zh" if has_han(text) else "en"
 
 
 def pieces(text: str) -> Sequence[str]:
-    """Return the different pieces of a folded text, in the order of their code points; numbers are all the same."""
+    """Return the distinct features of a folded text, in code point order; all numbers are one feature."""
     seen = _DIGITS.sub("0", text)
     if has_han(seen):
         return sorted({seen[n : n + size] for size in _CHINESE for n in range(len(seen) - size + 1)})
@@ -137,10 +139,10 @@ def pieces(text: str) -> Sequence[str]:
 
 
 def rows_of(text: str) -> list[int]:
-    """Return the rows of a folded text's pieces, each once."""
+    """Return the rows of a folded text's features, each once."""
     return sorted({bucket(piece) for piece in pieces(text)})
 
 
 def bucket(piece: str) -> int:
-    """Return the row of a piece's weights."""
+    """Return the row of a feature's weights."""
     return zlib.crc32(piece.encode("utf-8", "surrogatepass")) % BUCKETS

@@ -13,7 +13,7 @@ from phronesis.errors import InputError, MissingExtra
 TokenCounterChoice = Literal["auto", "o200k", "bytes"]
 
 MESSAGE_OVERHEAD: Final = 4
-"""Tokens that chat rendering puts around one message (role, separators), a name included."""
+"""Tokens that chat rendering adds to one message (role, separators), a name included."""
 PRIMING_OVERHEAD: Final = 3
 """Tokens that open the model's reply, once a request. Both: OpenAI cookbook, 'How to count tokens with tiktoken'."""
 
@@ -37,7 +37,7 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 @runtime_checkable
 class TokenCounter(Protocol):
-    """Tells how many tokens a model reads in a text."""
+    """Counts the tokens of a text."""
 
     @property
     def name(self) -> str:
@@ -46,7 +46,7 @@ class TokenCounter(Protocol):
 
     @property
     def exact(self) -> bool:
-        """Return whether `count` is the model's own number; otherwise it is an upper bound."""
+        """Return whether `count` is exact; otherwise it is an upper bound."""
         ...
 
     def count(self, text: str) -> int:
@@ -86,12 +86,14 @@ class ByteBound:
 
 
 KEPT: Final = 4_096
-"""Counts that are kept, twice as many at most (this project's choice): the turns, the profile and the summary of a
-session stand in each of its contexts. Each takes some 150 bytes."""
+"""Cache size, at most doubled (this project's choice).
+
+The turns, the profile and the summary of a session are in each of its contexts. Each entry takes some 150 bytes.
+"""
 
 
 class KeptCounts:
-    """Another counter's counts, kept by the digest of the text: no word of it stays. Thread-safe."""
+    """A cache of another counter's counts, keyed by the digest of the text; no text is kept. Thread-safe."""
 
     def __init__(self, counter: TokenCounter) -> None:
         self._counter = counter
@@ -100,16 +102,16 @@ class KeptCounts:
 
     @property
     def name(self) -> str:
-        """The other counter's."""
+        """The other counter's name."""
         return self._counter.name
 
     @property
     def exact(self) -> bool:
-        """The other counter's."""
+        """The other counter's value."""
         return self._counter.exact
 
     def count(self, text: str) -> int:
-        """Return what the other counter gives."""
+        """Return the other counter's count."""
         digest = blake2b(text.encode(errors="surrogatepass"), digest_size=16).digest()
         found = self._young.get(digest)
         if found is None:
@@ -125,13 +127,13 @@ class KeptCounts:
 class O200k:
     """The exact count of OpenAI's o200k_base vocabulary (GPT-4o and later), by ``bpe_openai``.
 
-    A text above 50,000 characters is counted in pieces cut where the vocabulary's pattern always cuts. A stretch of
-    that length without such a place (a key, encoded data) counts as its bytes, an upper bound.
+    A text above 50,000 characters is counted in pieces, cut where the vocabulary's pattern always cuts. A run of that
+    length without such a position (a key, encoded data) counts as its bytes, an upper bound.
     """
 
     def __init__(self) -> None:
         with warnings.catch_warnings():
-            # It reads its tables through importlib.resources.open_binary, which Python 3.11 calls deprecated.
+            # It reads its tables through importlib.resources.open_binary, which Python 3.11 deprecates.
             warnings.simplefilter("ignore", DeprecationWarning)
             try:
                 import bpe_openai  # noqa: PLC0415 - optional
@@ -176,7 +178,7 @@ class _Encoding(Protocol):
 
 @lru_cache(maxsize=1)
 def _encoding(load: Callable[[str], Any]) -> _Encoding:
-    """Load the vocabulary, which takes a quarter of a second: once in a process, however many stores count by it."""
+    """Load the vocabulary once per process, which takes a quarter of a second."""
     return cast("_Encoding", load("o200k_base"))
 
 
@@ -200,9 +202,9 @@ def _plain(text: str) -> str:
 
 
 def load_token_counter(choice: str) -> TokenCounter:
-    """Return the counter named; ``auto`` takes o200k where it is installed, else the byte bound.
+    """Return the counter named; ``auto`` takes o200k if it is installed, else the byte bound.
 
-    Raises MissingExtra, with the pip command, for ``o200k`` that is not installed; InputError for another name.
+    Raises MissingExtra, with the pip command, for ``o200k`` if it is not installed; InputError for another name.
     """
     if choice == "o200k":
         return O200k()

@@ -1,4 +1,4 @@
-"""The one way to a server: bounded, to that server alone, and with nothing said in the log."""
+"""HTTP requests to a model server: bounded, without redirects, and without content in the log."""
 
 import email.utils
 import json
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     import httpx2
 
 
-# A server of models, as its adapters need it.
+# The address and key of a model server.
 
 
 @dataclass(frozen=True, slots=True)
 class Gateway:
-    """Where a server is and what it asks for.
+    """The address and credentials of a server.
 
-    ``base_url`` is the root that OpenAI's paths are added to, ``http://127.0.0.1:11434/v1`` for an Ollama on this
-    machine. ``api_key`` is sent to that server alone, and shown nowhere.
+    ``base_url`` is the root that OpenAI's paths are appended to, ``http://127.0.0.1:11434/v1`` for a local Ollama.
+    ``api_key`` is sent to that server only and never shown.
     """
 
     name: str
@@ -45,24 +45,24 @@ class Gateway:
     api_key: str | None = field(default=None, repr=False)
 
 
-# What a server's refusals, failures and unreadable answers are called here. Nothing that a server wrote is quoted.
+# Errors for a server's refusals, failures and unreadable responses. They never quote the server.
 
 _PASSING: Final = frozenset({408, 409, 425, 429})
 """Statuses below 500 after which the same call may succeed (RFC 9110, 8470 and 6585; 409 as OpenAI's clients do)."""
 _NEVER_THERE: Final = frozenset({501, 505})
-"""Statuses of a server that lacks what was asked for, and will the next time (RFC 9110)."""
+"""Statuses of a server that permanently lacks what was requested (RFC 9110)."""
 _REDIRECTS: Final = range(300, 400)
-"""Statuses that point elsewhere (RFC 9110). Nobody follows: the texts were meant for the server that was named."""
+"""Redirects (RFC 9110). They are not followed: the texts were meant for the configured server."""
 _KEY: Final = frozenset({401, 403, 407})
-"""Statuses about who asks (RFC 9110)."""
+"""Statuses of authentication and authorisation (RFC 9110)."""
 _MISSING: Final = frozenset({404, 405, 410})
-"""Statuses about what is asked (RFC 9110). Servers say 404 of a model as of a path."""
+"""Statuses of a missing path or method (RFC 9110). Servers also return 404 for an unknown model."""
 
 
 def of_status(gateway: str, status: int, headers: Mapping[str, str]) -> ModelError:
-    """Return the error of an answer whose HTTP status is not of success; ``headers`` with names in lower case.
+    """Return the error of an unsuccessful HTTP status; ``headers`` with names in lower case.
 
-    ``details`` has ``status``, and ``retry_after`` in seconds where the server says so.
+    ``details`` has ``status``, and ``retry_after`` in seconds if the server sends it.
     """
     details: dict[str, Any] = {"status": status}
     waiting = retry_after(headers)
@@ -88,10 +88,10 @@ def _refusal(status: int) -> tuple[str, str]:
 
 
 def retry_after(headers: Mapping[str, str], *, now: Callable[[], float] = time.time) -> float | None:
-    """Return the seconds that a server asks to wait, at least 0; None when it does not say, or not in a readable way.
+    """Return the seconds that a server asks to wait, at least 0; None if missing or unreadable.
 
-    ``retry-after-ms`` (OpenAI's, Azure's) goes before ``retry-after``, which is in seconds or a date (RFC 9110). A date
-    counts from the server's own ``date``: its clock need not be ours.
+    ``retry-after-ms`` (OpenAI's, Azure's) has priority over ``retry-after``, which is in seconds or a date (RFC 9110).
+    A date is relative to the server's own ``date``, since clocks differ.
     """
     milliseconds = _number(headers.get("retry-after-ms"))
     if milliseconds is not None:
@@ -124,7 +124,7 @@ def _moment(said: str | None) -> float | None:
 
 
 def unreachable(gateway: str, cause: str) -> ModelUnavailable:
-    """Return the error of a server that was not reached, or hung up; ``cause`` is the name of the fault's class."""
+    """Return the error of a server that was unreachable or hung up; ``cause`` is the name of the exception's class."""
     return ModelUnavailable(
         f"gateway {gateway}: the server cannot be reached, or it ended the connection ({cause});"
         " start it, or correct base_url"
@@ -132,30 +132,30 @@ def unreachable(gateway: str, cause: str) -> ModelUnavailable:
 
 
 def unreadable(gateway: str, problem: str) -> AnswerRejected:
-    """Return the error of an answer that is not what the path promises; ``problem`` completes "the answer …"."""
+    """Return the error of an invalid response; ``problem`` completes "the answer …"."""
     return AnswerRejected(f"gateway {gateway}: the answer {problem}; is base_url that of a server of this kind?")
 
 
 def parsed(gateway: str, body: bytes) -> Any:
-    """Return the JSON value of a body; AnswerRejected when it has none."""
+    """Return the JSON value of a body; AnswerRejected if it is not JSON."""
     try:
         return json.loads(body)
-    except (ValueError, RecursionError):  # the parser's own error holds the body
+    except (ValueError, RecursionError):  # the parser's own error contains the body
         raise unreadable(gateway, "is not JSON") from None
 
 
 REMEDY: Final = 'pip install "phronesis[models]"'
-"""What to do when a package for asking servers is missing."""
+"""The remedy if the HTTP packages are missing."""
 
 _LOGGERS: Final = ("httpx2", "httpcore2.connection", "httpcore2.http11", "httpcore2.http2", "httpcore2.proxy")
-"""Where the libraries log. A filter holds for the very logger that a record is made by, not for those below it."""
+"""The libraries' loggers. A filter applies to its own logger only, not to those below it."""
 _FORM: Final = "application/x-www-form-urlencoded"
 _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a server answered, whatever the status; names of headers in lower case."""
+    """A server's response, whatever its status; header names are in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -165,7 +165,7 @@ class Reply:
 class ModelHttp:
     """The connections to one gateway. Thread-safe; close it when done.
 
-    Redirects are not followed and the environment's proxies not used, so that texts go nowhere else. Answers are read
+    Redirects are not followed and the environment's proxies not used, so that texts go nowhere else. Responses are read
     whole, within the limits of the call.
     """
 
@@ -200,7 +200,7 @@ class ModelHttp:
 
     @contextmanager
     def within(self, limits: Limits) -> Iterator[None]:
-        """Bound what this thread does with ``client`` inside the block, and keep it out of the log; Closed."""
+        """Apply limits to this thread's use of ``client`` in the block, and keep it out of the log; Closed."""
         if self._closed:
             raise Closed(f"gateway {self.gateway.name}: its connections were closed")
         limits.check()
@@ -211,9 +211,9 @@ class ModelHttp:
             del self._calls.limits
 
     def post(self, path: str, body: Mapping[str, Any], *, limits: Limits) -> Any:
-        """Send ``body`` as JSON and give the JSON that comes back, of whatever form; ModelError when none does.
+        """Send ``body`` as JSON and return the JSON response, unvalidated; ModelError on failure.
 
-        ``path`` is below ``base_url``: ``/rerank``.
+        ``path`` is relative to ``base_url``: ``/rerank``.
         """
         content = json.dumps(sendable(body), ensure_ascii=False, allow_nan=False).encode()
         url = self.gateway.base_url.rstrip("/") + path
@@ -222,9 +222,9 @@ class ModelHttp:
         return parsed(self.gateway.name, response.content)
 
     def exchange(self, path: str, form: Mapping[str, str] | None, *, limits: Limits) -> Reply:
-        """Post a form below ``base_url``, or get the path when there is none, and give what comes back: refusals too.
+        """Post a form below ``base_url``, or get the path without one, and return the response of any status.
 
-        ModelUnavailable: nobody was reached, or not in time. AnswerRejected: longer than the limits, or compressed.
+        ModelUnavailable: the server was unreachable or too slow. AnswerRejected: longer than the limits, or compressed.
         """
         from phronesis.models.network import ANY_STATUS  # noqa: PLC0415 - as above
 
@@ -237,7 +237,7 @@ class ModelHttp:
         return Reply(response.status_code, dict(response.headers.items()), response.content)
 
     def close(self) -> None:
-        """Close every connection; a call under way ends with ModelUnavailable. Twice does no harm."""
+        """Close every connection; a running call ends with ModelUnavailable. Closing twice is allowed."""
         self._closed = True
         self.client.close()
         for name in _LOGGERS:
@@ -245,9 +245,9 @@ class ModelHttp:
 
 
 class _Silence(logging.Filter):
-    """Drops what libraries log while this thread makes one of our calls: URLs, headers, in some versions bodies.
+    """Drops what libraries log during a call on this thread: URLs, headers, in some versions bodies.
 
-    Other threads, and other uses of the same libraries in this one, log as ever.
+    Other threads, and other uses of the same libraries on this one, log as usual.
     """
 
     def __init__(self, calls: threading.local) -> None:
@@ -259,7 +259,7 @@ class _Silence(logging.Filter):
 
 
 def _checked_key(gateway: Gateway) -> str | None:
-    """Return the key as a header can hold it. Libraries that meet another show it in their errors."""
+    """Return the key if a header can hold it. Libraries would show an invalid one in their errors."""
     key = (gateway.api_key or "").strip()
     if not key.isascii() or not key.isprintable():
         raise InputError(
@@ -271,7 +271,7 @@ def _checked_key(gateway: Gateway) -> str | None:
 
 
 def sendable(value: Any) -> Any:
-    """Return a JSON value whose texts every server can take: NUL a space, lone surrogates U+FFFD."""
+    """Return a JSON value whose texts every server accepts: NUL a space, lone surrogates U+FFFD."""
     if isinstance(value, str):
         return _LONE_SURROGATE.sub("\ufffd", value.replace("\0", " "))
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""Items, edges and evidence as they were known at an earlier time."""
+"""Point-in-time reads of items, edges and evidence; lanes of a scope; names of changes; external-id lookup."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,11 +21,11 @@ from phronesis.traits.laws.records import RANKS
 
 
 class Drawn(Protocol):
-    """What an entry drew."""
+    """A record that an entry created."""
 
     @property
     def entry_id(self) -> str:
-        """The entry."""
+        """The id of the entry that created it."""
         ...
 
 
@@ -33,7 +33,7 @@ AnyDrawn = TypeVar("AnyDrawn", bound=Drawn)
 
 
 def known_at(unit: Unit, lane_id: int, items: Iterable[Item], moment: int) -> list[Item]:
-    """Return the items as of ``moment`` (microseconds), leaving out those that nobody knew of yet."""
+    """Return the items as of ``moment`` (microseconds), without those that were not known yet."""
     present = [item for item in items if to_micros(item.recorded_at) <= moment]
     histories = deltas_of_items(unit, lane_id, [item.id for item in present if to_micros(item.updated_at) > moment])
     out: list[Item] = []
@@ -41,7 +41,7 @@ def known_at(unit: Unit, lane_id: int, items: Iterable[Item], moment: int) -> li
         deltas = histories.get(item.id, ())
         later = [delta for delta in deltas if to_micros(delta.recorded_at) > moment]
         version = as_of(item, later[::-1])
-        if later:  # bookkeeping stands in no patch: the change before says when this version came to be
+        if later:  # bookkeeping is in no patch: the change before dates this version
             earlier = deltas[: len(deltas) - len(later)]
             version = replace(version, updated_at=earlier[-1].recorded_at if earlier else item.recorded_at)
         out.append(version)
@@ -49,9 +49,9 @@ def known_at(unit: Unit, lane_id: int, items: Iterable[Item], moment: int) -> li
 
 
 def live_at(unit: Unit, lane: Lane, ids: Iterable[str], moment: int | None) -> dict[str, Item]:
-    """Return those of some items that ordinary reads show, or showed at ``moment``; for None they are as they are.
+    """Return the given items that ordinary reads show, or showed at ``moment``; None: now.
 
-    What is in quarantine today is not among them, however it was seen then.
+    An item that is in quarantine today is left out at every moment.
     """
     found = [item for item in read_items(unit, lane, sorted(set(ids))).values() if item.quarantine is None]
     if moment is not None:
@@ -60,9 +60,9 @@ def live_at(unit: Unit, lane: Lane, ids: Iterable[str], moment: int | None) -> d
 
 
 def drawn_by(unit: Unit, lane_id: int, edges: Sequence[AnyDrawn], moment: int | None) -> list[AnyDrawn]:
-    """Return the edges that an entry recorded by ``moment`` drew; all for None.
+    """Return the records created by an entry that was recorded by ``moment``; all for None.
 
-    What was taken away since, or drawn anew, is not brought back.
+    Records that were removed or replaced since are not restored.
     """
     if moment is None or not edges:
         return list(edges)
@@ -72,26 +72,26 @@ def drawn_by(unit: Unit, lane_id: int, edges: Sequence[AnyDrawn], moment: int | 
 
 
 def edges_at(unit: Unit, lane: Lane, edges: Sequence[Edge], moment: int | None) -> list[Edge]:
-    """Return the edges that were there at ``moment``, between what was known by then; all for None."""
+    """Return the edges that existed at ``moment`` between items known by then; all for None."""
     found = drawn_by(unit, lane.lane_id, edges, moment)
     if moment is None or not found:
         return found
     ends = {(edge.from_kind, edge.from_id) for edge in found} | {(edge.to_kind, edge.to_id) for edge in found}
     items = read_items(unit, lane, sorted(identity for kind, identity in ends if kind == "item"))
-    # An entry that was retried gave its items later than it was recorded.
+    # A retried entry made its items later than it was recorded.
     later = {item.id for item in items.values() if to_micros(item.recorded_at) > moment}
     return [edge for edge in found if not {edge.from_id, edge.to_id} & later]
 
 
 def held_at(item: Item, moment: int) -> bool:
-    """Return whether what an item says held at ``moment``."""
+    """Return whether an item was valid at ``moment``."""
     starts = item.valid_from is None or to_micros(item.valid_from) <= moment
     ends = item.valid_to is not None and to_micros(item.valid_to) <= moment
     return starts and not ends and item.ended not in ("retracted", "dissolved")
 
 
 def evidence_at(unit: Unit, lane_id: int, item_ids: Sequence[str], moment: int | None) -> dict[str, list[EvidenceRow]]:
-    """Return the evidence of items, by item, as it was at ``moment`` (microseconds); as it is for None."""
+    """Return the evidence of items, by item, at ``moment`` (microseconds); the current evidence for None."""
     rows = read_evidence(unit, lane_id, item_ids)
     if moment is None:
         return rows
@@ -109,22 +109,22 @@ def evidence_at(unit: Unit, lane_id: int, item_ids: Sequence[str], moment: int |
     return out
 
 
-# From a scope to the lanes that it sees.
+# Resolving a scope to lanes.
 
 
 def visible_lanes(unit: Unit, scope: Scope) -> list[Lane]:
-    """Return the lanes a read sees: a user's own and the shared namespace, or every lane of the tenant if asked for."""
+    """Return the lanes that a read sees: a user's own and the shared namespace, or every lane of the tenant."""
     return list_lanes(unit) if scope.across_tenant else find_lanes(unit, scope.read_lanes)[0]
 
 
 def searched_lanes(unit: Unit, scope: Scope) -> tuple[list[Lane], ActiveModel | None]:
-    """Return the lanes a read sees, and the model whose vectors searches use; without a lane none is looked for."""
+    """Return the lanes that a read sees, and the model whose vectors searches use; None without a lane."""
     if scope.across_tenant:
         return list_lanes(unit), active_model(unit)
     return find_lanes(unit, scope.read_lanes)
 
 
-# What happened to an item, in one word, read off a change of it (requirement NM-14).
+# The name of a change in an item's history (requirement NM-14).
 
 Fields = Mapping[str, Sequence[Any]]
 
@@ -132,11 +132,11 @@ _FOUND: Final = (("support", "reinforced"), ("contra", "contradicted"))
 
 
 def happening(op: str, fields: Fields, added: Iterable[Mapping[str, Any]], removed: Sequence[Mapping[str, Any]]) -> str:
-    """Return what a change came to, the weightiest of all that it did.
+    """Return the name of a change; if it did several things, the most important one.
 
     ``created``; how it ended (``dissolved``, ``superseded``, ``retracted``, ``retired``) or ``revived``; ``archived``
-    or ``restored``; ``quarantined`` or ``released``; ``modified``: it says something else; ``promoted`` or ``demoted``;
-    ``reinforced`` or ``contradicted`` by new evidence; ``unsupported``: evidence was taken from it; else ``changed``.
+    or ``restored``; ``quarantined`` or ``released``; ``modified``: its content changed; ``promoted`` or ``demoted``;
+    ``reinforced`` or ``contradicted`` by new evidence; ``unsupported``: it lost evidence; else ``changed``.
     """
     if op == "create":
         return "created"
@@ -168,38 +168,38 @@ def _weighed(added: Iterable[Mapping[str, Any]], removed: Sequence[Mapping[str, 
     return found or ("unsupported" if removed else "changed")
 
 
-# Reading the items of one lane by a caller's own names for them.
+# Looking up a lane's items by external id.
 
 
 @dataclass(frozen=True, slots=True)
 class NamedItems:
-    """The items of a lane that have an ``external_id``; nothing where the lane is not there yet."""
+    """The items of a lane that have an ``external_id``; empty if the lane does not exist yet."""
 
     database: Database
     tenant: str
     lane: LaneName
 
     def find(self, external_id: str) -> Item | None:
-        """Return the item that a name stands for, or None."""
+        """Return the item that has an external id, or None."""
         with self.database.transaction(self.tenant, "read") as unit:
             lane = find_lane(unit, self.lane)
             found = [] if lane is None else read_named(unit, lane, external_id)
         return next((item for item in reversed(found) if item.keeps_name), None)
 
     def row(self, external_id: str) -> NamedRow | None:
-        """Return what is to be shown of the item that a name stands for, or None."""
+        """Return the row of the item that has an external id, or None."""
         with self.database.transaction(self.tenant, "read") as unit:
             lane = find_lane(unit, self.lane)
             return None if lane is None else row_named(unit, lane, external_id)
 
     def heads(self, low: str, high: str, *, until: str) -> set[str]:
-        """Return what stands ahead of the first ``until`` in the names from ``low`` up to ``high``."""
+        """Return the parts before the first ``until`` of the external ids in [``low``, ``high``)."""
         with self.database.transaction(self.tenant, "read") as unit:
             lane = find_lane(unit, self.lane)
             return set() if lane is None else heads_between(unit, lane, low, high, until=until)
 
     def rows(self, low: str, high: str, asked: Asked = EVERY) -> list[NamedRow]:
-        """Return what is to be shown of the items of these names, those first that changed last."""
+        """Return the rows of the items in a range of external ids, most recently changed first."""
         with self.database.transaction(self.tenant, "read") as unit:
             lane = find_lane(unit, self.lane)
             return [] if lane is None else rows_between(unit, lane, low, high, asked)

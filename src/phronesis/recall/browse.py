@@ -1,4 +1,4 @@
-"""Reading by id and by list: items as they are or were, their history, what explains them, and what was said."""
+"""Reads by id and listings: items, pages and cursors, history, explanations, sessions and turns."""
 
 import base64
 import binascii
@@ -34,27 +34,27 @@ from phronesis.store.lanes import Lane, find_secret, get_lane
 from phronesis.store.log import find_entry, read_outcomes
 from phronesis.store.relations import read_edges
 
-# Where a page of a listing ended, as a text that callers hand back: signed, and good for that listing alone.
+# Cursors of listings: signed, and valid for one listing only.
 
 _FORM: Final = 1
-"""Of what is within; rises when it changes."""
+"""Version of the cursor's format."""
 
 _SIGNED: Final = 16
-"""Bytes of the signature: as many as a UUID has, more than anybody can try."""
+"""Bytes of the signature: as many as a UUID has."""
 
 _MOST: Final = 512
-"""Characters of a cursor at most; those that are given have about 200."""
+"""Maximum characters of a cursor; issued ones have about 200."""
 
 
 def write_cursor(unit: Unit, place: Place, listing: Mapping[str, Any]) -> str:
-    """Return the cursor of a page that ended at ``place``; ``listing`` is all that decides what is listed."""
-    secret = find_secret(unit) or b""  # a tenant that holds an item has one
+    """Return the cursor of a page that ended at ``place``; ``listing`` holds all values that determine the listing."""
+    secret = find_secret(unit) or b""  # a tenant that has an item has a secret
     body = encode([_FORM, place.recorded_at, place.position, place.id, _name(secret, listing)])
     return base64.urlsafe_b64encode(_signature(secret, body) + body).decode("ascii").rstrip("=")
 
 
 def read_cursor(unit: Unit, cursor: str, listing: Mapping[str, Any]) -> Place:
-    """Return the place that a cursor of this listing holds; InputError for any other text."""
+    """Return the position in a cursor of this listing; InputError for any other text."""
     secret = find_secret(unit)
     signed = _decoded(cursor) if secret is not None and len(cursor) <= _MOST else None
     if secret is None or signed is None or not hmac.compare_digest(signed[0], _signature(secret, signed[1])):
@@ -82,7 +82,7 @@ def _signature(secret: bytes, body: bytes) -> bytes:
 
 
 def _decoded(cursor: str) -> tuple[bytes, bytes] | None:
-    """Return signature and body; None for what is no such text, or is one written in another way than ours."""
+    """Return signature and body; None for a malformed cursor or another encoding."""
     try:
         raw = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError):
@@ -94,26 +94,26 @@ def _decoded(cursor: str) -> tuple[bytes, bytes] | None:
 
 @dataclass(frozen=True, slots=True)
 class Browser:
-    """Reads what is held. It never writes."""
+    """Reads items, history, sessions and turns. It never writes."""
 
     database: Database
 
     def get(self, tenant: str, item_id: str, wanted: Wanted) -> Item:
-        """Return an item whatever its status; NotFound when there is none, or none at the times asked for."""
+        """Return an item whatever its status; NotFound if there is none, or none at the requested times."""
         with self.database.transaction(tenant, "read") as unit:
             return _find_at(unit, item_id, wanted)[1]
 
     def list_items(
         self, tenant: str, scope: Scope, wanted: Wanted, *, limit: int, cursor: str | None = None
     ) -> Page[Item]:
-        """Return the items a scope sees, newest first: the page after ``cursor``, or the first."""
+        """Return the items that a scope sees, newest first: the page after ``cursor``, or the first."""
         kinds = None if wanted.kinds is None else sorted(wanted.kinds)
         listing = {"list": "items", "scope": asdict(scope), "wanted": asdict(replace(wanted, kinds=kinds, now=None))}
         with self.database.transaction(tenant, "read") as unit:
             return page_of(unit, visible_lanes(unit, scope), wanted, Asked(listing, limit, cursor))
 
     def in_quarantine(self, tenant: str, scope: Scope, *, limit: int) -> list[Item]:
-        """Return the items that a scope's lanes hold in quarantine, newest first."""
+        """Return the quarantined items of a scope's lanes, newest first."""
         with self.database.transaction(tenant, "read") as unit:
             found = [
                 item
@@ -147,7 +147,7 @@ class Browser:
             )
 
     def going_with(self, tenant: str, chosen: Sequence[Item], words: str | None = None) -> list[Item]:
-        """Return the live items that go when the ``chosen`` ones are forgotten (`related.going_with`)."""
+        """Return the live items to forget together with the ``chosen`` ones (`evidence.going_with`)."""
         with self.database.transaction(tenant, "read") as unit:
             lanes: dict[int, tuple[Lane, list[Item]]] = {}
             for item in chosen:
@@ -156,11 +156,11 @@ class Browser:
             return [one for lane, named in lanes.values() for one in going_with(LaneView(unit, lane), named, words)]
 
     def made_by(self, tenant: str, entry: Entry) -> Sequence[Item]:
-        """Return the items an entry made or changed, as it left them, in its order."""
+        """Return the items that an entry made or changed, as it left them, in order."""
         return [item for _, item in self.changed_by(tenant, entry)]
 
     def changed_by(self, tenant: str, entry: Entry) -> list[tuple[Delta, Item]]:
-        """Return an entry's changes in its order, each with its item as the entry left it."""
+        """Return an entry's changes in order, each with its item as the entry left it."""
         with self.database.transaction(tenant, "read") as unit:
             lane = get_lane(unit, entry.lane_id)
             deltas = {delta.item_id: delta for delta in deltas_of_entry(unit, entry.lane_id, entry.id)}
@@ -170,7 +170,7 @@ class Browser:
             return [(deltas[item.id], item) for item in known]
 
     def gated_by(self, tenant: str, entry: Entry) -> list[Gated]:
-        """Return what of an entry made no item, and why: what its session held already, and what was refused."""
+        """Return the parts of an entry that made no item, with reasons: repeated messages and refused proposals."""
         with self.database.transaction(tenant, "read") as unit:
             rows = conversations.repeats_of_entries(unit, [entry.id])
             made = {delta.item_id for delta in deltas_of_entry(unit, entry.lane_id, entry.id) if delta.op == "create"}
@@ -181,10 +181,10 @@ class Browser:
         return gated_in(entry, rows, made, refusals_in(entry, outcomes))
 
     def sessions(self, tenant: str, scope: Scope, wanted: Wanted) -> list[SessionInfo]:
-        """Return the sessions a scope sees, latest first; with ``as_of`` those that had begun, as they are now."""
+        """Return the sessions that a scope sees, latest first; with ``as_of`` those begun by then, as they are now."""
         with self.database.transaction(tenant, "read") as unit:
             lanes = {lane.lane_id: lane for lane in visible_lanes(unit, scope)}
-            # More lanes than a statement may name are no matter when all of them are wanted.
+            # A tenant-wide listing needs no lane filter, which would exceed the parameter limit.
             found = conversations.list_sessions(unit, None if scope.across_tenant else list(lanes))
             return [
                 SessionInfo(
@@ -200,9 +200,9 @@ class Browser:
         self, tenant: str, scope: Scope, session_id: str, *, last: int | None = None, before: int | None = None,
         as_of: int | None = None,
     ) -> list[Turn]:  # fmt: skip
-        """Return a session's turns as they were recorded, in order, each message once; ``turns_of`` says which.
+        """Return a session's turns as recorded, in order, each message once; see ``turns_of``.
 
-        A message that its session held already is left out, and so is a turn that holds nothing else.
+        Repeated messages are left out, and so are turns that contain nothing else.
         """
         with self.database.transaction(tenant, "read") as unit:
             found = turns_of(unit, visible_lanes(unit, scope), session_id, last=last, before=before, as_of=as_of)
@@ -216,7 +216,7 @@ class Browser:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What page of a listing is asked for: ``listing`` is all that decides what is listed, as plain values."""
+    """The requested page of a listing; ``listing`` holds all values that determine what is listed."""
 
     listing: Mapping[str, Any]
     limit: int
@@ -224,7 +224,7 @@ class Asked:
 
 
 def page_of(unit: Unit, lanes: Sequence[Lane], wanted: Wanted, asked: Asked) -> Page[Item]:
-    """Return a page of the lanes' items that are wanted, newest first."""
+    """Return a page of the lanes' items that match, newest first."""
     before = None if asked.cursor is None else read_cursor(unit, asked.cursor, asked.listing)
     more = asked.limit + 1
     found = [
@@ -241,7 +241,7 @@ def page_of(unit: Unit, lanes: Sequence[Lane], wanted: Wanted, asked: Asked) -> 
 
 
 def _as_known(unit: Unit, lane: Lane, found: list[Item], wanted: Wanted) -> list[Item]:
-    """Return those of a lane's items that were known and held at the times asked for, as they were."""
+    """Return a lane's items that were known and valid at the requested times, as they were then."""
     if wanted.as_of is None:
         return found
     known = [item for item in known_at(unit, lane.lane_id, found, wanted.as_of) if item.live]
@@ -249,7 +249,7 @@ def _as_known(unit: Unit, lane: Lane, found: list[Item], wanted: Wanted) -> list
 
 
 def items_of(unit: Unit, lanes: Sequence[Lane], wanted: Wanted, *, limit: int, weightiest: bool = False) -> list[Item]:
-    """Return the lanes' items that are wanted, newest first; with ``weightiest`` the most important of all first."""
+    """Return the lanes' items that match, newest first; with ``weightiest`` the most important first."""
     out: list[Item] = []
     for lane in lanes:
         most = None if wanted.as_of is not None else limit
@@ -262,7 +262,7 @@ def items_of(unit: Unit, lanes: Sequence[Lane], wanted: Wanted, *, limit: int, w
 
 
 def items_by_id(unit: Unit, lanes: Sequence[Lane], ids: Iterable[str], wanted: Wanted) -> dict[str, Item]:
-    """Return those of some items that the lanes hold and an ordinary read shows, as of the times asked for."""
+    """Return the given items that the lanes hold and an ordinary read shows, as of the requested times."""
     listed = list(ids)
     out: dict[str, Item] = {}
     for lane in lanes if listed else ():
@@ -281,7 +281,7 @@ def turns_of(
 ) -> list[Turn]:  # fmt: skip
     """Return a session's turns in these lanes, in order.
 
-    ``before`` a number, the ``last`` of each lane, as of a time.
+    Limited to turns before number ``before``, to the ``last`` of each lane, and to ``as_of``.
     """
     out: list[Turn] = []
     for lane in lanes:
@@ -292,7 +292,7 @@ def turns_of(
 
 
 def find_item(unit: Unit, item_id: str) -> tuple[Lane, Item]:
-    """Return an item with its lane; NotFound when this tenant has none of that id."""
+    """Return an item with its lane; NotFound if this tenant has none of that id."""
     lane_id = lane_of_item(unit, item_id)
     if lane_id is None:
         raise NotFound(f"there is no item {item_id} in this tenant; it may have been erased", field="id")
@@ -303,10 +303,9 @@ def find_item(unit: Unit, item_id: str) -> tuple[Lane, Item]:
 def gated_in(
     entry: Entry, rows: Iterable[MessageRow], made: AbstractSet[str], refusals: Iterable[Refusal]
 ) -> list[Gated]:
-    """Return what of an entry made no item, and why.
+    """Return the parts of an entry that made no item, with reasons.
 
-    A message whose row points to an item that the entry did not make was in its session already: of it, nothing more is
-    told.
+    A message whose row points to an item of another entry is a repetition; nothing else is reported of it.
     """
     repeated = [row for row in rows if row.item_id not in made]
     known = {row.n for row in repeated}
@@ -332,7 +331,7 @@ def _find_at(unit: Unit, item_id: str, wanted: Wanted) -> tuple[Lane, Item]:
 
 
 def _history(unit: Unit, lane: Lane, item: Item, as_of: int | None) -> list[HistoryEvent]:
-    """The events that led to ``item``, which is as it was at ``as_of``."""
+    """Return the events that led to ``item``, which is as it was at ``as_of``."""
     deltas = deltas_of_items(unit, lane.lane_id, [item.id]).get(item.id, [])
     deltas = [delta for delta in deltas if as_of is None or to_micros(delta.recorded_at) <= as_of]
     return [_event(unit, item, delta, deltas[n + 1 :]) for n, delta in enumerate(deltas)]
@@ -359,7 +358,7 @@ def _event(unit: Unit, item: Item, delta: Delta, later: Sequence[Delta]) -> Hist
 
 
 _CREATED = frozenset({"kind", "content", "subject", "key", "value", "metadata", "importance", "confidence", "label"})
-"""Fields that a creation shows in history; the rest is bookkeeping."""
+"""Fields of a creation that history shows; the rest is bookkeeping."""
 
 
 def _without_repeats(turn: Turn, repeats: Container[tuple[str, int]]) -> Turn:

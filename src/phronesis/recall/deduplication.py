@@ -1,4 +1,4 @@
-"""Each thing once: of two results that are one, or that say the same, the better stays."""
+"""Deduplication of evidence: relevance on one scale, result identity, and comparison of texts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,33 +10,38 @@ from phronesis.core.results import Evidence
 from phronesis.core.retrieval_plan import Store
 from phronesis.core.shingles import Shown
 
-# How relevant each result of a source is, on one scale for all sources, from 0 to 1.
+# Relevance of a source's results, on one scale from 0 to 1 for all sources.
 
 COVERED: Final = "covered"
 OUTLYING: Final = "outlying"
 TIMED: Final = "timed"
 MENTIONED: Final = "mentioned"
 SIGNALS: Final = (COVERED, OUTLYING, TIMED, MENTIONED)
-"""The members of ``why`` that relevance is made of; they are no shares of the score."""
+"""Members of ``why`` from which relevance is computed; they are not parts of the score."""
 
 USUAL: Final = 1.0
 CERTAIN: Final = 5.0
-"""Standard deviations of a cosine. A sixth of any scope lies above one. Among a hundred thousand numbers of a normal
-distribution the largest is expected near 4.4: five is hardly ever chance."""
+"""Standard deviations of a cosine that count as certain.
+
+A sixth of any scope lies above one. Among a hundred thousand normally distributed numbers the largest is expected near
+4.4, so five is hardly ever chance.
+"""
 
 BY_TIME: Final = 0.5
 BY_NAME: Final = 0.3
-"""The most that a fitting time and a name bring alone: of what was said on a day about half is not what is meant, and
-of what mentions a person most is not."""
+"""Maximum relevance from a matching time and name alone.
+
+About half of what was said on a day, and most of what mentions a person, is not what is meant.
+"""
 
 
 def relevance(found: Sequence[Evidence]) -> list[float]:
-    """Return the relevance of a source's results, best first, from 0 to 1: it never rises along the list."""
+    """Return the relevance of a source's results, best first, from 0 to 1, non-increasing."""
     return falling([support(one.why or {}) for one in found])
 
 
 def support(why: Mapping[str, float]) -> float:
-    """Return what the signals of one result say together, from 0 to 1; what is not there says nothing."""
+    """Return the combined support of one result's signals, from 0 to 1; missing signals count as 0."""
     meaning = (why.get(OUTLYING, 0.0) - USUAL) / (CERTAIN - USUAL)
     reasons = (
         _share(why.get(COVERED, 0.0)),
@@ -51,7 +56,7 @@ def support(why: Mapping[str, float]) -> float:
 
 
 def falling(values: Sequence[float]) -> list[float]:
-    """Return the sequence nearest to ``values`` by least squares that never rises."""
+    """Return the non-increasing sequence nearest to ``values`` by least squares."""
     pools: list[tuple[float, int]] = []
     for value in values:
         total, count = value, 1
@@ -66,19 +71,22 @@ def _share(value: float) -> float:
     return min(1.0, max(0.0, value))
 
 
-# A candidate for a place in the list, and what became of it.
+# Candidates for the result list, and what happened to each.
 
 JUDGED: Final = "rerank"
 """The member of ``why`` that is a reranker's score."""
 
 What = Literal["kept", "duplicate", "document", "domain", "ratio", "limit"]
-"""What became of a candidate: it has a place; it is another one's duplicate; its document, or its host or folder, has
-all that it may have; a worse one of the other side has the place, for the ratio; or the list was full."""
+"""What happened to a candidate.
+
+It was kept; it duplicates another; the limit of its document, or of its host or folder, was reached; a worse one of the
+other side got the place, for the ratio; or the list was full.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What one retriever found, best first by its own score. ``abstained``: it says that nothing supports an answer."""
+    """The results of one retriever, best first by its own score. ``abstained``: it found no support for an answer."""
 
     name: str
     store: Store
@@ -88,10 +96,9 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A result on its way: who found it at which rank (from 1), and its relevance from 0 to 1.
+    """A result before selection: its retriever, its rank (from 1), and its relevance from 0 to 1.
 
-    ``judged`` is a reranker's score, which then stands in its stead. ``supported`` is false where the one who found it
-    says that nothing there supports an answer.
+    ``judged`` is a reranker's score and replaces the relevance. ``supported`` is false if the retriever abstained.
     """
 
     evidence: Evidence
@@ -104,18 +111,18 @@ class Candidate:
 
     @property
     def score(self) -> float:
-        """What it is compared by."""
+        """The score by which it is compared."""
         return self.relevance if self.judged is None else self.judged
 
     @property
     def order(self) -> tuple[bool, float, int, str, str]:
-        """What sorts candidates, best first: judged ones, the higher score, the better rank; then names alone."""
+        """The sort key, best first: reranked, higher score, better rank; then names."""
         return (self.judged is None, -self.score, self.rank, self.retriever, self.evidence.item.id)
 
 
 @dataclass(frozen=True, slots=True)
 class Fate:
-    """What became of a candidate. ``of`` is the citation, document or site that decided; ``place`` counts from 1."""
+    """What happened to a candidate. ``of`` is the citation, document or site that decided; ``place`` counts from 1."""
 
     candidate: Candidate
     what: What
@@ -124,7 +131,7 @@ class Fate:
     why: Mapping[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values, without what it has not."""
+        """Return plain JSON values, without missing ones."""
         one = self.candidate
         out = {
             "citation": one.evidence.item.citation, "retriever": one.retriever, "rank": one.rank,
@@ -147,37 +154,37 @@ def candidates_of(parts: Sequence[Part]) -> list[Candidate]:
 
 
 def judged(candidates: Sequence[Candidate], scores: Sequence[float]) -> list[Candidate]:
-    """Return the candidates in a reranker's order: the first as many as it scored, the others after them.
+    """Return the candidates in a reranker's order: the scored ones first, then the others.
 
-    What it scored counts as supported or not by its score alone: it has read the texts.
+    Whether a scored one counts as supported depends on its score alone, since the reranker read the text.
     """
     read = [replace(one, judged=score, supported=True) for one, score in zip(candidates, scores, strict=False)]
     return sorted([*read, *candidates[len(read) :]], key=lambda one: one.order)
 
 
-# What a result is: by which keys it is known, which document it is of, and whose site or folder that is.
+# Identity of a result: its deduplication keys, its document, and its site or folder.
 
 CHUNK: Final = "chunk"
-"""How the name of a part begins that is a piece of a longer text."""
+"""Prefix of the name of a part that is a chunk of a longer text."""
 
 MESSAGE: Final = "message"
 
 _MAX_URI: Final = 2_000
-"""Characters of an address that are looked at."""
+"""Maximum characters of an address that are parsed."""
 
 Key = tuple[str, ...]
 
 
 def is_resource(found: Evidence) -> bool:
-    """Return whether a result is of a document."""
+    """Return whether a result is part of a document."""
     return found.item.kind == SECTION
 
 
 def key_of(found: Evidence) -> Key:
-    """Return the key of the thing that was found (source, 7.2): two results of one key are one.
+    """Return the deduplication key of a result (source, 7.2): two results of one key are the same.
 
-    A resource: ``document_id`` and section, with the chunk where one was found. A memory: its turn and message, where
-    it is one, else its own id.
+    A resource: ``document_id`` and section, with the chunk if one was found. A memory: its turn and message if it is
+    one, else its own id.
     """
     item = found.item
     if is_resource(found):
@@ -190,7 +197,7 @@ def key_of(found: Evidence) -> Key:
 
 
 def messages_of(found: Evidence) -> frozenset[Key]:
-    """Return the keys of the messages that a memory was taken from, itself if it is one; of a resource none."""
+    """Return the keys of a memory's source messages (itself, if it is a message); empty for a resource."""
     if is_resource(found):
         return frozenset()
     return frozenset(
@@ -199,7 +206,7 @@ def messages_of(found: Evidence) -> frozenset[Key]:
 
 
 def document_of(found: Evidence) -> str | None:
-    """Return the id of the document that a result is of; None for a memory."""
+    """Return the id of a result's document; None for a memory."""
     if not is_resource(found):
         return None
     named = found.item.data.get("document_id")
@@ -207,22 +214,22 @@ def document_of(found: Evidence) -> str | None:
 
 
 def uri_of(found: Evidence) -> str | None:
-    """Return where a result can be looked up: its own reference, or the first that its sources have."""
+    """Return the address of a result: its own reference, or the first one of its sources."""
     refs = (found.item.source_ref, *(source.source_ref for source in found.sources))
     return next((ref for ref in refs if ref), None)
 
 
 def domain_of(found: Evidence) -> str | None:
-    """Return whose a document is: the host of its address, the folder of its file.
+    """Return the domain of a document: the host of its address, or the folder of its file.
 
-    None for a memory and for neither.
+    None for a memory, and without either.
     """
     uri = uri_of(found) if is_resource(found) else None
     return None if uri is None else site_of(uri)
 
 
 def site_of(uri: str) -> str | None:
-    """Return the host of an address, without ``www.``, or the folder of a file; None where it names neither."""
+    """Return the host of an address, without ``www.``, or the folder of a file; None without either."""
     try:
         parts = urlsplit(uri[:_MAX_URI])
         host = parts.hostname
@@ -235,37 +242,40 @@ def site_of(uri: str) -> str | None:
     return folder or None
 
 
-# Which texts say the same: the same words in two documents, or a section quoted in a message.
+# Comparison of texts: the same words in two documents, or a section quoted in a message.
 
 MAX_COMPARED: Final = 4_000
 """Characters of a text that are compared: a chunk and a half."""
 
 PROBE: Final = 12
 PROBES: Final = 5
-"""Pieces of a text, and their characters, of which one must stand in another before both are taken apart word by word:
-looking for a piece is a thousand times as fast, and who repeats most of a text repeats one of five pieces of it."""
+"""Length of a probe in characters, and number of probes of a text.
+
+One probe must occur in the other text before both are compared word by word: substring search is a thousand times as
+fast, and a text that repeats most of another contains one of five probes of it.
+"""
 
 LITERAL: Final = 40
-"""Characters from which a text that stands in another as it is repeats it, whatever its words are."""
+"""Minimum characters of a text for which verbatim containment counts as repetition, whatever its words."""
 
 _SELF: Final = ""
 
 
 @dataclass(slots=True)
 class Text:
-    """A text that is compared with others; what that takes is made when it is first needed."""
+    """A text prepared for comparison; derived forms are computed on first use."""
 
     words: str
     _flat: str = field(init=False)
     _shown: Shown | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
-        """Fold it: blanks and capitals say nothing."""
+        """Normalise the text: white space and case are ignored."""
         self.words = self.words[:MAX_COMPARED]
         self._flat = " ".join(self.words.split()).casefold()
 
     def repeats(self, other: "Text") -> bool:
-        """Return whether this text is mostly made of the other's words, and says nothing that the other does not."""
+        """Return whether this text consists mostly of the other's words and adds nothing."""
         if not self._flat or not other.holds_any(self.probes()):
             return False
         if len(self._flat) >= LITERAL and other.holds_any([self._flat]):
@@ -273,16 +283,16 @@ class Text:
         return bool(other.shown().repeated_by(self.words))
 
     def probes(self) -> list[str]:
-        """Return pieces of the text, evenly spread."""
+        """Return pieces of the text, evenly spaced."""
         room = max(0, len(self._flat) - PROBE)
         return [self._flat[(start := room * n // (PROBES - 1)) : start + PROBE] for n in range(PROBES)]
 
     def holds_any(self, pieces: list[str]) -> bool:
-        """Return whether one of the pieces stands in the text."""
+        """Return whether the text contains one of the pieces."""
         return any(piece in self._flat for piece in pieces)
 
     def shown(self) -> Shown:
-        """Return the text as others are compared with it."""
+        """Return the text in the form in which it is compared."""
         if self._shown is None:
             self._shown = Shown.of({_SELF: self.words})
         return self._shown
@@ -306,12 +316,12 @@ class _Kept:
 
 
 def without_duplicates(ranked: Sequence[Candidate]) -> tuple[list[Candidate], list[Fate]]:
-    """Return the candidates (best first) each once, and what was dropped, with what it is a duplicate of.
+    """Return the candidates (best first) without duplicates, and the fates of those dropped.
 
-    By key (``identity.key_of``) and by message the first stays: a memory adds nothing whose messages another one was
-    taken from. A text that says nothing but what one before it says is dropped, if one of the two is of a document:
-    people say the same thing twice at two times, and both times may be asked for. When both say the same and the later
-    one can be looked up and the earlier cannot (a section, and the message that quotes it), the later takes its place.
+    The first candidate of a key (``key_of``) or a message stays: a memory adds nothing if its source messages are
+    already cited. A text that adds nothing to an earlier one is dropped if one of the two is of a document; two
+    messages are kept, because both times may matter. If both say the same and only the later one has an address (a
+    section, and the message that quotes it), the later replaces the earlier.
     """
     kept: list[_Kept] = []
     dropped: list[Fate] = []
@@ -351,14 +361,14 @@ def _echoed(one: Candidate, text: Text, kept: Sequence[_Kept]) -> int | None:
             continue
         if not text.repeats(other.text):
             continue
-        # A section whose words stand in a message among others is where they can be looked up: both stay.
+        # If a section's words are only part of a message, both stay: the section is the citable source.
         if _sourced(one) <= _sourced(other.candidate) or other.text.repeats(text):
             return n
     return None
 
 
 def _sourced(one: Candidate) -> int:
-    """How well it can be looked up: a document with an address, any document, what was said."""
+    """Return a rank of citability: a document with an address, any document, a message."""
     if not is_resource(one.evidence):
         return 0
     return 1 if uri_of(one.evidence) is None else 2
@@ -370,7 +380,7 @@ def _better(one: Candidate, other: Candidate) -> float | None:
 
 
 def _words(one: Candidate) -> str:
-    """Return its words: where there are none of its own (a title alone), what was matched."""
+    """Return the text of a candidate, or what matched if it has none (a title alone)."""
     matched = one.evidence.matched
     return one.evidence.item.content or (matched[0].snippet if matched else "")
 

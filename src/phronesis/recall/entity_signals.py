@@ -1,4 +1,4 @@
-"""The relational channel: what mentions the people, files and addresses that a question names."""
+"""Entity and speaker signals: which places mention a question's people, files and addresses, and who said what."""
 
 import re
 from collections.abc import Collection, Iterable, Sequence
@@ -17,21 +17,21 @@ from phronesis.store.database import Unit
 from phronesis.store.relations import find_entities, read_families, read_mentions
 
 MAX_WORDS: Final = 4
-"""Words of a name: titles and double surnames fit."""
+"""Maximum words of a name, including titles and double surnames."""
 
 MAX_QUERY_WORDS: Final = 64
-"""Words of a question that are looked up as names."""
+"""Number of words of a question that are looked up as names."""
 
 _WORD: Final = re.compile(rf"https?://\S+|(?:[^\W{UNSPACED}]|[@./~+-])+")
 _POSSESSIVE: Final = re.compile(r"['’]s\b")
 
 
 def names_in(text: str) -> set[str]:
-    """Return every run of one to four words of a question in normal form: what might be a name.
+    """Return every run of one to four words of a question in normal form, as candidate names.
 
-    Chinese has no spaces: there, runs of two to four characters are candidates too.
+    For Chinese, which has no spaces, runs of two to four characters are candidates too.
     """
-    held = storable(text)  # as the names that are stored; an address may hold what no database takes
+    held = storable(text)  # normalised like stored names; an address may contain characters that no database accepts
     words = [word.strip(".,;:!?-") for word in _WORD.findall(_POSSESSIVE.sub(" ", held))][:MAX_QUERY_WORDS]
     out: set[str] = set()
     for start in range(len(words)):
@@ -44,14 +44,14 @@ def names_in(text: str) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """One that a question names: its entities by id, and every name that it goes by, in normal form."""
+    """An entity that a question names: its ids, and all its names in normal form."""
 
     entity_ids: frozenset[str]
     names: frozenset[str]
 
 
 def named_in(unit: Unit, lane_id: int, names: set[str]) -> list[Named]:
-    """Return whom and what these names mean in a lane, each with all its aliases."""
+    """Return the entities that these names denote in a lane, each with all its aliases."""
     found = find_entities(unit, lane_id, sorted(names)) if names else []
     families: dict[str, list[Entity]] = {}
     for entity in read_families(unit, lane_id, sorted({entity.canonical_id or entity.id for entity in found})):
@@ -63,24 +63,24 @@ def named_in(unit: Unit, lane_id: int, names: set[str]) -> list[Named]:
 
 
 def mentioned_items(unit: Unit, lane_id: int, named: Iterable[Named]) -> set[str]:
-    """Return the ids of items that mention any of what is named, under any of its names."""
+    """Return the ids of items that mention any of the named entities, under any of their names."""
     ids = {entity_id for one in named for entity_id in one.entity_ids}
     return {mention.item_id for mention in read_mentions(unit, lane_id, sorted(ids))}
 
 
-# Whose words a question is after, as a mark on every place of a lane.
+# The speaker signal: marks the places of a lane that the requested speaker said.
 
 SELF: Final = "user"
-"""The subject of what is held about the person whose memory it is (docs/memory-types.md)."""
+"""The subject of items about the person whose memory it is (docs/memory-types.md)."""
 
 
 def speaker_of(
     index: LaneIndex, laid: Laid, named: Sequence[Named], speaking: Collection[str], voice: Voice | None
 ) -> tuple[Floats | None, bool]:
-    """Return 1 for what is by or about whom the question is after, and whether that is so by name.
+    """Return a mask of the requested speaker's places, and whether the question names the speaker.
 
-    One speaker is named, by any name: what that speaker said, and what is held about them. None is: what the user said
-    and what is held, or what the assistant said, whichever the question's "I" and "you" are after. Several are: silent.
+    If one speaker is named, by any name: that speaker's messages and items about them. If none is: the user's or the
+    assistant's, according to the question's "I" and "you". If several are: None.
     """
     families = [one.names for one in named if any(name in index.speakers for name in one.names)]
     known = {name for family in families for name in family}
@@ -96,7 +96,7 @@ def speaker_of(
             about |= _about(index, laid, [SELF])
         return (said | about).astype(np.float32), True
     if speaking:
-        return None, False  # somebody of another lane
+        return None, False  # a speaker of another lane
     if voice is None:
         return (about.astype(np.float32), True) if about.any() else (None, False)
     said = laid.properties.flags & SAID > 0

@@ -1,4 +1,4 @@
-"""What stands beside what was found: items that say otherwise or the same, and what was so before."""
+"""Evidence records: built from found rows, with contradicting, agreeing and earlier items attached."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -21,17 +21,17 @@ from phronesis.store.lanes import Lane, get_lane
 from phronesis.store.relations import read_edges, read_evidence
 from phronesis.traits.laws.strength import recalled
 
-# From found rows to Evidence: items, the part that matched, and where each comes from.
+# Building Evidence from found rows: items, matched parts and sources.
 
 LEARNED_KINDS = frozenset({"trait", "pattern", "principle"})
-"""Kinds that only learning makes, from evidence."""
+"""Kinds that are only derived from evidence."""
 
 SNIPPET_CHARACTERS = 240
-"""Length of a snippet: two or three sentences, what a list of results can show of each."""
+"""Characters of a snippet: two or three sentences."""
 
 
 def snippet(text: str, words: Sequence[str] = ()) -> str:
-    """Return the stretch of ``text`` around the first of ``words`` that it holds, or its beginning."""
+    """Return the part of ``text`` around the first of ``words`` that occurs, or its beginning."""
     flat = " ".join(text.split())
     if len(flat) <= SNIPPET_CHARACTERS:
         return flat
@@ -43,7 +43,7 @@ def snippet(text: str, words: Sequence[str] = ()) -> str:
 
 
 def own_source(item: Item, *, quote: str | None = None) -> Source:
-    """Return where an item was said: the entry that made it, and its words then (default: as they still are)."""
+    """Return an item's own source: the entry that made it, and its text then (default: its current text)."""
     return Source(
         entry_id=item.entry_id, source_ref=item.source_ref, session_id=item.session_id, message_id=item.message_id,
         occurred_at=item.occurred_at, quote=item.content if quote is None else quote,
@@ -51,16 +51,16 @@ def own_source(item: Item, *, quote: str | None = None) -> Source:
 
 
 def _stated(item: Item, deltas: Sequence[Delta]) -> list[Source]:
-    """The entry that made an item with its words then, and the entry that gave it the words it has now.
+    """Return the entry that made an item, with its text then, and the entry that set its current text.
 
-    Words that came with evidence are among what that evidence names.
+    Text that came with evidence is among what that evidence names.
     """
     changed = [delta for delta in deltas if "content" in delta.patch]
     if not changed:
         return [own_source(item)]
     first = own_source(item, quote=changed[0].patch["content"][0])
     edits = [delta for delta in changed if not (delta.evidence_added or delta.evidence_removed)]
-    if not edits or item.content == first.quote:  # taken back
+    if not edits or item.content == first.quote:  # reverted
         return [first]
     return [first, Source(entry_id=edits[-1].entry_id, occurred_at=edits[-1].recorded_at, quote=item.content)]
 
@@ -68,7 +68,7 @@ def _stated(item: Item, deltas: Sequence[Delta]) -> list[Source]:
 def known_evidence(
     unit: Unit, lane_id: int, item_ids: Sequence[str], *, as_of: int | None = None
 ) -> dict[str, list[EvidenceRow]]:
-    """Return the evidence of items, by item; with ``as_of`` (microseconds) without what came later."""
+    """Return the evidence of items, by item; with ``as_of`` (microseconds) without later evidence."""
     found = read_evidence(unit, lane_id, item_ids)
     if as_of is None:
         return found
@@ -78,12 +78,11 @@ def known_evidence(
 def sources_of(
     unit: Unit, lane_id: int, items: Sequence[Item], *, as_of: int | None = None
 ) -> Mapping[str, list[Source]]:
-    """Return each item's sources: what its evidence quotes or names; for what states itself, its own entry first.
+    """Return each item's sources: its evidence's quotations; for a stated item, its own entry first.
 
-    The entry that made a learned item is the act of learning, not a source of it: without evidence it has none. What
-    was taken from messages has those messages, each with the words it was taken from; what was learned from memories
-    has those, as they were first said. ``as_of`` a time (microseconds) the items are given as they were then, and
-    nothing that came later is a source.
+    The entry that made a derived item is not a source of it: without evidence it has none. Items extracted from
+    messages have those messages, each with the quoted text; items derived from memories have those, in their original
+    text. With ``as_of`` (microseconds) the items are in their state of then, and later sources are left out.
     """
     rows = known_evidence(unit, lane_id, [item.id for item in items if item.kind != "message"], as_of=as_of)
     edited = _edits(unit, lane_id, [item for item in items if item.kind not in LEARNED_KINDS], rows, as_of)
@@ -94,7 +93,7 @@ def sources_of(
     for item in items:
         found = sorted(rows.get(item.id, ()), key=lambda row: (row.recorded_at, row.span_start or 0, row.source_key))
         said = [row for row in found if row.polarity == "source"]
-        if said:  # confirmations count what stands among the sources already
+        if said:  # confirmations are among the sources already
             itself = own_source(item)
             own = [row for row in said if row.source_item_id is None and row.source_entry_id == item.entry_id]
             out[item.id] = [itself] * bool(own) + [_source(row, quoted) for row in said if row not in own]
@@ -108,7 +107,7 @@ def sources_of(
 def _edits(
     unit: Unit, lane_id: int, items: Sequence[Item], rows: Mapping[str, Sequence[EvidenceRow]], as_of: int | None
 ) -> Mapping[str, Sequence[Delta]]:
-    """Return what `_stated` asks for of the items that state themselves, up to a time (microseconds)."""
+    """Return the deltas that `_stated` needs for stated items, up to a time (microseconds)."""
     stated = [item.id for item in items
               if item.version > 1 and not any(row.polarity == "source" for row in rows.get(item.id, ()))]  # fmt: skip
     edits = _by(edits_of_items(unit, lane_id, stated), as_of) if stated else {}
@@ -117,20 +116,20 @@ def _edits(
 
 
 def _by(found: Mapping[str, Sequence[Delta]], moment: int | None) -> Mapping[str, Sequence[Delta]]:
-    """Return the deltas, by item, that were recorded by ``moment``; all for None."""
+    """Return the deltas, by item, recorded by ``moment``; all for None."""
     if moment is None:
         return found
     return {one: [delta for delta in deltas if to_micros(delta.recorded_at) <= moment] for one, deltas in found.items()}
 
 
 def _words_came(delta: Delta) -> bool:
-    """Whether a delta with which evidence came or went changed the words too, as where they are folded it does."""
+    """Return whether a delta that changed evidence also changed the text, as folding it shows."""
     counted = delta.op != "create" and (delta.evidence_added or delta.evidence_removed)
     return not counted or "content" in delta.patch
 
 
 def _quoted(unit: Unit, lane_id: int, rows: Sequence[EvidenceRow]) -> Mapping[str, tuple[Item, str]]:
-    """Return the items that evidence quotes, by id, each with its words as they were said, before any edit."""
+    """Return the items that evidence quotes, by id, each with its original text, before any edit."""
     ids = [row.source_item_id for row in rows if row.source_item_id is not None]
     found = read_items(unit, get_lane(unit, lane_id), ids) if ids else {}
     edited = deltas_of_items(unit, lane_id, [item.id for item in found.values() if item.version > 1])
@@ -152,10 +151,10 @@ def _source(row: EvidenceRow, quoted: Mapping[str, tuple[Item, str]]) -> Source:
 
 
 MAX_STEPS: Final = 4
-"""How far back a question for what was before follows the line of what took whose place."""
+"""Maximum number of supersessions that a question about the past follows back."""
 
 MAX_QUESTION: Final = 500
-"""Characters of a question that are looked at."""
+"""Characters of a question that are scanned."""
 
 _BEFORE: Final = re.compile(
     r"\b(?:before|previous(?:ly)?|former(?:ly)?|earlier|used to|originally|prior to|in the past|no longer|any ?more"
@@ -166,26 +165,26 @@ _BEFORE: Final = re.compile(
 
 
 _ENDINGS: Final = ("", ".", "!", "。", "！")
-"""What may end a text that says the same as another."""
+"""Endings that do not distinguish two texts."""
 
 _BEHIND: Final = frozenset({"source", "support"})
-"""Polarities of evidence that an item stands on."""
+"""Polarities of evidence that supports an item."""
 
 _AGGREGATED: Final = frozenset({"trait", "pattern", "principle", "cycle", "summary"})
-"""Kinds that stand on many sources: one goes with its sources when all of them go."""
+"""Kinds with many sources: one is forgotten if all its sources are."""
 
 
 def going_with(view: LaneView, chosen: Sequence[Item], words: str | None = None) -> list[Item]:
-    """Return the live items of a lane that say what the ``chosen`` ones say, without these.
+    """Return the live items of a lane with the same content as the ``chosen`` ones, without these.
 
-    That is what was derived from a chosen message, the messages that a chosen item was taken from, and items of any
-    kind with the same words, or the same value under the same key of the same subject.
+    These are items derived from a chosen message, the source messages of a chosen item, and items of any kind with the
+    same text, or the same value under the same key of the same subject.
 
     Args:
         view: the lane.
-        chosen: its items that somebody named, or a query found.
-        words: the query. Of what was derived from a message that it found, only that goes which shares a word with it,
-            or all where nothing does. None: the items were named.
+        chosen: its items that were named, or found by a query.
+        words: the query, or None if the items were named. Of the items derived from a message that the query found,
+            only those that share a word with it are returned, or all if none does.
     """
     messages = [item for item in chosen if item.kind == "message"]
     found = {item.id: item for item in chosen}
@@ -206,9 +205,9 @@ def going_with(view: LaneView, chosen: Sequence[Item], words: str | None = None)
 
 
 def _derived(view: LaneView, messages: Sequence[Item], words: str | None, *, named: Collection[str]) -> list[Item]:
-    """Return what was taken from messages, narrowed to what shares a word with a query.
+    """Return the items derived from messages, limited to those that share a word with a query.
 
-    Of a message that is named beside some of what was taken from it, nothing else is meant.
+    If a message is named together with some of its derived items, the others are not included.
     """
     asked = set(question_terms(words)) if words else set()
     out: list[Item] = []
@@ -235,7 +234,7 @@ def _resting_on(view: LaneView, found: Mapping[str, Item]) -> list[Item]:
 
 
 def _equal(view: LaneView, items: Sequence[Item]) -> list[Item]:
-    """Return the live items that have the same words, or the same value under the same key of the same subject."""
+    """Return the live items that have the same text, or the same value under the same key of the same subject."""
     texts = {text for item in items for text in (item.content, statement(item))}
     plain = {text.strip().rstrip("".join(_ENDINGS)) for text in texts} - {""}
     out = view.of_words({f"{text}{ending}" for text in plain for ending in _ENDINGS})
@@ -247,13 +246,13 @@ def _equal(view: LaneView, items: Sequence[Item]) -> list[Item]:
 
 
 def asks_for_past(text: str) -> bool:
-    """Return whether a question asks what was before, or what changed; English and Chinese."""
+    """Return whether a question asks about an earlier state or a change; English and Chinese."""
     return _BEFORE.search(text[:MAX_QUESTION]) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What of a search decides what stands beside its results."""
+    """The parts of a query that determine which related items are attached to its results."""
 
     text: str
     wanted: Wanted
@@ -263,9 +262,7 @@ class Asked:
 def with_related(unit: Unit, lanes: Sequence[Lane], found: Sequence[Evidence], asked: Asked) -> list[Evidence]:
     """Return the evidence with its conflicts.
 
-    Where the question asks for the past, what each took the place of after it.
-
-    What was before has no score of its own: it stands where the item stands that took its place.
+    If the question asks about the past, each item is followed by those it superseded, which have no score of their own.
     """
     derived = [one.item.id for one in found if one.item.kind != "message" and one.item.key is not None]
     if not derived:
@@ -287,7 +284,7 @@ def with_related(unit: Unit, lanes: Sequence[Lane], found: Sequence[Evidence], a
 
 
 def _conflicts(unit: Unit, lane: Lane, ids: Sequence[str], as_of: int | None) -> dict[str, list[str]]:
-    """Return, by item, the items that say otherwise and hold as well, or did ``as_of`` a time."""
+    """Return, by item, the contradicting items that are valid too, or were ``as_of`` a time."""
     edges = read_edges(unit, lane.lane_id, ids, types=("contradicts",))
     edges = drawn_by(unit, lane.lane_id, edges, as_of)
     ends = {one for edge in edges for one in (edge.from_id, edge.to_id)}
@@ -322,7 +319,7 @@ def _before(unit: Unit, lane: Lane, found: Sequence[Evidence], wanted: Wanted) -
 
 
 def _allowed(unit: Unit, lane: Lane, ids: Iterable[str], wanted: Wanted) -> Mapping[str, Item]:
-    """Return those of the items that the search may show: superseded ones, of its kinds and attributes."""
+    """Return the items that the search may show: superseded ones, of its kinds and attributes."""
     items = [item for item in read_items(unit, lane, ids).values() if item.quarantine is None]
     if wanted.as_of is not None:
         items = known_at(unit, lane.lane_id, items, wanted.as_of)

@@ -1,4 +1,4 @@
-"""Who gets the places: no document and no site too many, and memory and resources in the ratio that was asked for."""
+"""Fusion of several retrievers' results: limits per document and site, and the ratio of memory to resources."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -10,29 +10,32 @@ from phronesis.core.retrieval_plan import Store
 from phronesis.core.serialization import Record
 from phronesis.recall.deduplication import JUDGED, Candidate, Fate, document_of, domain_of, without_duplicates
 
-# What one list of evidence may hold of what.
+# Limits on the composition of a result list.
 
 PER_DOCUMENT: Final = 3
-"""Sections of one document. A question about a manual is answered by one to three of its sections; more of them in a
-list of twelve are the neighbours of the answer, and leave no room for what another document says."""
+"""Maximum sections of one document.
+
+A question about a manual is answered by one to three of its sections; more of them in a list of twelve are the answer's
+neighbours and displace other documents.
+"""
 
 PER_DOMAIN: Final = 6
-"""Sections of one host or folder: half of a list of twelve, twice what one document may have."""
+"""Maximum sections of one host or folder: half of a list of twelve, twice the limit of a document."""
 
 MEMORY_SHARE: Final = 0.4
-"""Part of the places that is conversation memory (source: 40 to 60, "section 7.4")."""
+"""Share of the places for conversation memory (source: 40 to 60, "section 7.4")."""
 
 FLOOR: Final = 0.15
-"""Relevance below which nothing has a claim to its side's places.
+"""Relevance below which a result has no claim to its side's places.
 
-One rare word of a question of six, and no nearness in meaning, comes to about this much: a text that shares no more
-with a question is there by chance. It only decides who may borrow places; nothing is left out for it.
+One rare word of six, without similarity, gives about this much: a text that shares no more with a question is a chance
+match. The floor only decides which side may borrow places; it drops nothing.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class FusionRules(Record):
-    """At most so much of a document, a host or folder; the share of memory from 0 to 1; the floor of relevance."""
+    """Fusion limits: results per document, host or folder; the share of memory (0 to 1); the relevance floor."""
 
     per_document: int = PER_DOCUMENT
     per_domain: int = PER_DOMAIN
@@ -45,7 +48,7 @@ _ROUNDING: Final = 1e-9
 
 
 def diverse(ranked: Sequence[Candidate], rules: FusionRules) -> tuple[list[Candidate], list[Fate]]:
-    """Return the candidates (best first) without what is too much of a document, host or folder, and what that was."""
+    """Return the candidates (best first) within the limits per document, host and folder, and the others' fates."""
     documents: Counter[str] = Counter()
     domains: Counter[str] = Counter()
     kept: list[Candidate] = []
@@ -64,15 +67,14 @@ def diverse(ranked: Sequence[Candidate], rules: FusionRules) -> tuple[list[Candi
 
 
 def placed(ranked: Sequence[Candidate], rules: FusionRules, limit: int) -> tuple[list[Candidate], list[Candidate]]:
-    """Return the candidates (best first) that get the ``limit`` places, in their order, and those that get none.
+    """Return the candidates (best first) that get the ``limit`` places, in order, and those that get none.
 
-    As long as both sides have what is relevant, each side has at every place its share of the places so far, less or
-    more than one: so a reader who takes the first few has the ratio too. Within that, the better candidate comes first.
-    A side that has nothing relevant left lends its places to the other; what is below the floor comes last, by score.
-    What memory holds under the key that the question asks for ("Where do I live?") comes before all, beyond the ratio:
-    no document knows it better.
-    Where nothing at all reaches the floor (a small scope that speaks of one thing, every text of which holds the words
-    of the question), what its source supports counts as relevant.
+    As long as both sides have relevant results, each side's count in every prefix of the list is within one of its
+    share, so the first few results have the ratio too. Within that, the better candidate comes first. A side without
+    further relevant results lends its places to the other; results below the floor come last, by score. Memories under
+    the key that the question asks for ("Where do I live?") come before all, outside the ratio. If nothing reaches the
+    floor (a small scope about one topic, whose every text contains the question's words), results that their source
+    supports count as relevant.
     """
     floor = rules.floor if any(_relevant(one, rules.floor) for one in ranked) else 0.0
     relevant = [one for one in ranked if _relevant(one, floor)]
@@ -84,7 +86,7 @@ def placed(ranked: Sequence[Candidate], rules: FusionRules, limit: int) -> tuple
     taken: Counter[Store] = Counter()
     lead = len(chosen)
     while all(len(sides[side]) > taken[side] for side in _SIDES):
-        # What two sides are owed adds up to one place: who is owed nothing would be a whole place ahead with it.
+        # The two sides' deficits sum to one place: a side without a deficit would be a whole place ahead with it.
         owed = {side: shares[side] * (len(chosen) - lead + 1) - taken[side] for side in _SIDES}
         heads = (sides[side][taken[side]] for side in _SIDES if owed[side] > _ROUNDING)
         best = min(heads, key=lambda one: one.order)
@@ -96,7 +98,7 @@ def placed(ranked: Sequence[Candidate], rules: FusionRules, limit: int) -> tuple
 
 
 def left_out(ones: Sequence[Candidate], kept: Sequence[Candidate]) -> list[Fate]:
-    """Say of candidates without a place whether the ratio gave it to a worse one of the other side."""
+    """Return the fates of candidates without a place: whether the ratio gave it to a worse one of the other side."""
     worst = {side: max((one.order for one in kept if one.store == side), default=None) for side in _SIDES}
     out = []
     for one in ones:
@@ -113,23 +115,23 @@ def _relevant(one: Candidate, floor: float) -> bool:
     return one.supported and one.score >= floor
 
 
-# Evidence of several retrievers as one list: each thing once, diverse, in the ratio asked for; and why.
+# Fusing several retrievers' evidence into one deduplicated list, with the reason for each decision.
 
 OWN_SCORE: Final = "source_score"
-"""The member of ``why`` that holds the score that the retriever gave."""
+"""The member of ``why`` that holds the retriever's own score."""
 
 RELEVANCE: Final = "relevance"
 
 
 @dataclass(frozen=True, slots=True)
 class Fused:
-    """The list, best first, and what became of every candidate: the places first, then what has none, best first."""
+    """The fused list, best first, and the fate of every candidate: selected ones first, then the others, best first."""
 
     evidence: tuple[Evidence, ...]
     fates: tuple[Fate, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what became of the candidates, and how many places each side has, as plain JSON values."""
+        """Return the fates of the candidates, and each side's number of places, as plain JSON values."""
         kept = [fate.candidate.store for fate in self.fates if fate.what == "kept"]
         return {
             "places": {"memory": kept.count("memory"), "resources": kept.count("resources")},
@@ -138,10 +140,10 @@ class Fused:
 
 
 def fuse(candidates: Sequence[Candidate], rules: FusionRules, *, limit: int) -> Fused:
-    """Return at most ``limit`` of the candidates: what is said twice dropped, then diversity, then the ratio.
+    """Return at most ``limit`` candidates: duplicates dropped, then diversity, then the ratio.
 
-    The order of the candidates given does not matter; ``score`` of the evidence becomes its relevance, or the
-    reranker's, from 0 to 1.
+    The order of the given candidates does not matter; ``score`` of the evidence becomes its relevance, or the
+    reranker's score, from 0 to 1.
     """
     ranked = sorted(candidates, key=lambda one: one.order)
     once, duplicates = without_duplicates(ranked)

@@ -1,4 +1,4 @@
-"""From ranked places to hits: the best row of each item, spread over sessions and documents."""
+"""From ranked places to hits: the best row of each item, diversified by session and document; and merging of stores."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,11 +15,11 @@ from phronesis.recall.scoring.signals import Signals
 from phronesis.recall.scoring.weights import at_least, diversified, on_scale
 from phronesis.store.document_tables import HOMES, home_of
 
-# What a search knows of one place that says the same in every scope.
+# Signals of one place that mean the same in every scope.
 
 
 def signals_at(signals: Signals, place: int) -> dict[str, float]:
-    """Return the signals of a place by name, without those that say nothing there."""
+    """Return the signals of a place by name, without zero ones."""
     covered = float(signals.coverage[place]) * signals.known
     if signals.further is not None:
         covered = max(covered, float(signals.further.covered[place]))
@@ -36,18 +36,17 @@ def signals_at(signals: Signals, place: int) -> dict[str, float]:
 
 
 CROWDED: Final = "crowding"
-"""What `why` calls the share that was taken off for better results of the same session or document."""
+"""The name in `why` of the penalty for better results of the same session or document."""
 
 _Scored = tuple[float, int, int, int, int, int]
-"""A candidate: its score, its lane, its place, where it stands among the lane's candidates, its row, and the first
-place of its session."""
+"""A candidate: score, lane, place, index among the lane's candidates, row, and first place of its session."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A found row; ``others`` are further rows of its item that met the question, where they are asked for.
+    """A found row; ``others`` are further matching rows of its item, where requested.
 
-    ``base`` is its score without bonuses, ``told`` what a plan is told of it (``recall.hits``).
+    ``base`` is its score without bonuses; ``told`` holds the signals reported to a plan (``recall.hits``).
     """
 
     lane: int
@@ -62,13 +61,13 @@ class Hit:
 
     @property
     def met(self) -> bool:
-        """Return whether it holds a word of the question, or stands out by its meaning."""
+        """Return whether it contains a word of the question, or stands out by similarity."""
         return self.coverage > 0.0 or self.shares.get("dense", 0.0) > 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """How many hits are wanted, what each loses for better ones of its session, and whether ``every`` row is told."""
+    """Limits of hit selection: how many, the crowding penalty per session, and whether to report ``every`` row."""
 
     limit: int
     crowding: float
@@ -78,9 +77,9 @@ class Choice:
 def best_hits(
     lanes: Sequence[tuple[Layout, Sequence[str]]], signals: Sequence[Signals], ranked: Sequence[Ranked], choice: Choice
 ) -> list[Hit]:
-    """Return the best rows, one for each item, less what crowding takes off; of equals the one said later first.
+    """Return the best rows, one for each item, after the crowding penalty; of equals the later one first.
 
-    ``lanes`` are laid out, each with the ids of its rows' items.
+    ``lanes`` are layouts, each with the item ids of its rows.
     """
     places = np.concatenate([one.places for one in ranked])
     scores = np.concatenate([one.scores for one in ranked])
@@ -110,7 +109,7 @@ def best_hits(
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """What there is to tell of a lane's candidates: a line of ``table`` for each, its shares in the order of names."""
+    """Reported values of a lane's candidates: one row of ``table`` each, shares in the order of names."""
 
     signals: Signals
     ranked: Ranked
@@ -137,19 +136,19 @@ def _cosine(signals: Signals, place: int) -> float | None:
     return float(dense[place]) if dense is not None and embedded is not None and embedded[place] else None
 
 
-# Which stores a search looks through, and one order of what several gave.
+# Which stores a search covers, and how their results are merged.
 
 
 def stores_of(kinds: Sequence[str] | None) -> tuple[Store, ...]:
-    """Return the stores that hold some kinds; all of them where none are named. Memory comes first."""
+    """Return the stores that hold some kinds; all of them if none are named. Memory comes first."""
     named = {home_of(kind).store for kind in kinds} if kinds else {home.store for home in HOMES}
     return tuple(home.store for home in HOMES if home.store in named)
 
 
 def merged(results: Mapping[Store, SearchResult], limit: int, *, explain: bool) -> SearchResult:
-    """Return what searches of several stores found, by relevance; it abstained where each did.
+    """Return the merged results of several stores, by relevance; abstained if all did.
 
-    The results have signals in ``why``, which stay there only with ``explain``; ``score`` is the relevance, 0 to 1.
+    The results' signals stay in ``why`` only with ``explain``; ``score`` is the relevance, 0 to 1.
     """
     parts = [Part(store, store, result.evidence, result.abstained) for store, result in results.items()]
     ranked = [replace(one.evidence, score=round(one.relevance, 6)) for one in candidates_of(parts)[:limit]]
@@ -166,7 +165,7 @@ def merged(results: Mapping[Store, SearchResult], limit: int, *, explain: bool) 
 
 
 def scored(result: SearchResult, least: float | None) -> SearchResult:
-    """Return a result without what scores less than ``least``; where nothing is left, it supports no answer."""
+    """Return a result without scores below ``least``; if nothing is left, it abstains."""
     if least is None:
         return result
     kept = at_least(result.evidence, least)
@@ -174,5 +173,5 @@ def scored(result: SearchResult, least: float | None) -> SearchResult:
 
 
 def without_why(result: SearchResult) -> SearchResult:
-    """Return a result whose evidence does not say how it was found."""
+    """Return a result whose evidence has no ``why``."""
     return replace(result, evidence=tuple(replace(one, why=None) for one in result))

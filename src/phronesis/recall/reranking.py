@@ -1,4 +1,4 @@
-"""Search with a second look: a reranker reads the best candidates whole, and says which answer the question."""
+"""Search with reranking: a reranker scores the full texts of the best candidates and reorders them."""
 
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
@@ -11,14 +11,14 @@ from phronesis.recall.scoring.weights import on_scale
 from phronesis.recall.search import Query
 
 SHOWN_CHARACTERS: Final = 2_000
-"""Characters of a text that the reranker reads: about 500 tokens, what the common ones were trained on."""
+"""Characters of a text that the reranker reads: about 500 tokens, as common rerankers were trained on."""
 
 FUSION: Final = "fusion"
-"""Who orders when the reranker does not: the sum of the channels."""
+"""The fallback named in ``degraded``: the fused order."""
 
 
 class Search(Protocol):
-    """What answers a query (``recall.search.Searcher``)."""
+    """An object that answers a query (``recall.search.Searcher``)."""
 
     def search(self, tenant: str, query: Query) -> SearchResult:
         """Return the evidence for a query, best first."""
@@ -27,9 +27,12 @@ class Search(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Reranking:
-    """A search whose best candidates are put in the order of a reranker. Without it, the order stays, and that is said.
+    """A search whose best candidates are reordered by a reranker.
 
-    It only orders: what is found, shown and abstained from is decided before. No transaction is open while it reads.
+    If it fails, the order stays and ``degraded`` says so.
+
+    It changes the order only, not which results are found or whether the search abstains. No transaction is open during
+    the call.
     """
 
     searcher: Search
@@ -56,7 +59,7 @@ class Reranking:
 
 
 def shown_text(evidence: Evidence) -> str:
-    """Return what was matched: a part with a text of its own, a chunk of a long text, or its beginning."""
+    """Return the matched text: a part with its own text, a chunk of a long text, or the beginning."""
     best = evidence.matched[0] if evidence.matched else None
     if best is not None and not of_content(best.part):
         return best.snippet

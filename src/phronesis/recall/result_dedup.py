@@ -1,4 +1,4 @@
-"""Restatements: of two results that say nearly the same, the later comes first."""
+"""Restatements and repeats in a result: the later of two near-identical results comes first; duplicates are dropped."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,14 +13,13 @@ from phronesis.recall.evidence import known_evidence
 from phronesis.store.database import Unit
 from phronesis.store.relations import origins_of
 
-# What is said twice in a result is shown once: an item and the message it is from, a message and its repeats.
+# Removing repeats: an item and its source message, or a message and its repetitions.
 
 
 def said_in(unit: Unit, lane_id: int, items: Sequence[Item], *, as_of: int | None) -> dict[str, frozenset[str]]:
-    """Return, by item, the messages of the lane (ids of items) that items other than messages were taken from.
+    """Return, by item, the lane's source messages (ids of items) of extracted items.
 
-    One whose words, or whose message's, were corrected since stands for none of them, but for itself: they say two
-    things, whichever is found first.
+    An item that was corrected since, or whose message was, has no source message here: the two say different things.
     """
     corrected = {item.id for item in items if CORRECTED in item.data}
     return {
@@ -36,7 +35,7 @@ def _origins(unit: Unit, lane_id: int, items: Sequence[Item], *, as_of: int | No
 
 
 def origins_at(unit: Unit, lane_id: int, ids: Sequence[str], as_of: int | None) -> dict[str, list[str]]:
-    """Return the ids of the items that each of some items was taken from, as was known ``as_of`` a time."""
+    """Return the ids of the source items of each item, as known ``as_of`` a time."""
     if as_of is None:
         return origins_of(unit, lane_id, ids)
     out: dict[str, list[str]] = {}
@@ -48,10 +47,10 @@ def origins_at(unit: Unit, lane_id: int, ids: Sequence[str], as_of: int | None) 
 
 
 def once(ranked: Sequence[str], said: Mapping[str, Collection[str]]) -> list[str]:
-    """Return ``ranked`` (ids of items, best first) without what adds no message to those before it.
+    """Return ``ranked`` (ids of items, best first) without those that add no message to the ones before.
 
-    Of an item and its one message the better stays, at its place: on conversations with both, that found as much as
-    showing both, and more than showing messages alone. What was taken from no message is its own source.
+    Of an item and its one message the better stays: on conversations with both this found as much as showing both, and
+    more than messages alone. An item without a source message is its own source.
     """
     shown: set[str] = set()
     out: list[str] = []
@@ -64,7 +63,7 @@ def once(ranked: Sequence[str], said: Mapping[str, Collection[str]]) -> list[str
 
 
 def repeats(ranked: Iterable[Item]) -> dict[str, list[Item]]:
-    """Return, by the id of the best of them, the messages that one speaker said in the same words, the newest first."""
+    """Return, by the id of the best of them, the messages of one speaker with the same text, newest first."""
     found: dict[tuple[object, ...], list[Item]] = {}
     for item in ranked:
         if item.kind == "message":
@@ -77,30 +76,34 @@ def repeats(ranked: Iterable[Item]) -> dict[str, list[Item]]:
 
 
 COMPARED: Final = 30
-"""Results that are compared with each other: what a reader looks at."""
+"""Number of top results that are compared with each other."""
 
 MAX_CHARACTERS: Final = 400
-"""Characters of a text that may restate or be restated: two sentences. A longer one says several things."""
+"""Maximum characters of a text that is compared: two sentences. A longer one says several things."""
 
 SHARED: Final = 0.4
-"""The share of the longer one's terms that two texts share of which the later restates the earlier; of the earlier
-one's terms where an identifier is among those shared."""
+"""Share of common terms above which the later text restates the earlier.
+
+Relative to the longer text's terms; to the earlier one's if an identifier is shared.
+"""
 
 RESTATES: Final = "restates"
-"""What ``why`` calls the share that a later statement gets for restating an earlier one."""
+"""The name in ``why`` of the score change for restating an earlier result."""
 
 FEWEST: Final = 3
-"""Shared terms below which two texts are alike by chance; one fewer where not all of them are the question's own."""
+"""Number of shared terms below which similarity is chance; one fewer if not all of them are the question's own."""
 
 ANSWERING: Final = 0.5
-"""The share of the question's terms in the earlier text that the later one must hold too, where no identifier says that
-both are about the same thing: what holds fewer answers another question."""
+"""Share of the question's terms in the earlier text that the later one must contain too.
+
+Applies if no identifier shows that both are about the same thing: a text with fewer answers another question.
+"""
 
 
 def latest_first(found: Sequence[Evidence], question: str) -> list[Evidence]:
-    """Return the evidence with a later statement before the earlier one that it restates with other words.
+    """Return the evidence with each later restatement before the earlier statement.
 
-    A correction repeats most of what it corrects and adds what is right. What moves up takes the score of the place.
+    A correction repeats most of the statement it corrects. A result that moves up takes the score of its new place.
     """
     asked = frozenset(search_terms(question))
     named = asked.intersection(wholes(question)) | {term for term in asked if _holds_figures(term)}
@@ -114,7 +117,7 @@ def latest_first(found: Sequence[Evidence], question: str) -> list[Evidence]:
         for other in order[: min(place, COMPARED)]:
             earlier = texts.get(other)
             if earlier is None or not named & earlier.terms <= later.terms:
-                continue  # an identifier or number that the question names stands in the earlier one alone
+                continue  # only the earlier text contains an identifier or number of the question
             if _restates(later, earlier, asked):
                 order.insert(order.index(other), order.pop(place))
                 evidence[one] = _raised(evidence[one], evidence[other])
@@ -124,7 +127,7 @@ def latest_first(found: Sequence[Evidence], question: str) -> list[Evidence]:
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """What is compared of a result: who said it and when, its terms, and the identifiers among its words."""
+    """A result prepared for comparison: speaker, time, terms, and the identifiers among its words."""
 
     speaker: tuple[str | None, ...]
     moment: tuple[object, ...]
@@ -142,7 +145,7 @@ def _holds_figures(term: str) -> bool:
 
 
 def _raised(later: Evidence, earlier: Evidence) -> Evidence:
-    """Return a result with the score of another, which ``why`` names as what restating it brings."""
+    """Return a result with the score of another; ``why`` shows the difference as the restatement's share."""
     why = later.why
     if why is not None and earlier.why is not None:
         why = {**why, RESTATES: round(_sum(earlier.why) - _sum(why), 6)}
@@ -170,7 +173,7 @@ def _restates(later: _Text, earlier: _Text, asked: frozenset[str]) -> bool:
 
 
 def _speaker(item: Item) -> tuple[str | None, str | None, str | None, str | None]:
-    """Return who said it; what was taken from messages is the user's."""
+    """Return the speaker of an item; for extracted items the user."""
     said = item.kind == "message"
     return item.user_id, item.namespace, item.role if said else "user", item.name if said else None
 

@@ -1,4 +1,4 @@
-"""Carrying out a plan: every retriever that it names, one list of what they found, and why it is as it is."""
+"""Executing a plan: query every retriever it names and fuse the results into one list; and building the retrievers."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -19,12 +19,12 @@ from phronesis.recall.search_options import Encodings
 from phronesis.store.eligible import NO_EXCLUSION, Exclusion
 
 FEWEST: Final = 2
-"""Candidates from which on a reranker is asked: one alone has no order."""
+"""Minimum number of candidates for a reranker call."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retrieving:
-    """Carries plans out over its retrievers; ``judge`` reads the candidates of all of them, once. It never writes."""
+    """Executes plans over its retrievers; ``judge`` reranks their joint candidates once. It never writes."""
 
     retrievers: Sequence[Retriever]
     rules: FusionRules = field(default_factory=FusionRules)
@@ -43,12 +43,12 @@ class Retrieving:
         *,
         exclude: Exclusion = NO_EXCLUSION,
     ) -> EvidencePack:
-        """Return the evidence for a plan, best first, with where it comes from and what became of every candidate.
+        """Return the evidence for a plan, best first, with sources and the fate of every candidate.
 
-        What ``exclude`` names is no candidate; another server's resources know nothing of it.
+        Items that match ``exclude`` are no candidates; another server's resources are not affected.
 
-        It abstains when every retriever does that was asked. A model or a server that is away is named in ``degraded``.
-        InputError: a kind or a filter of the plan is wrong.
+        It abstains if all queried retrievers do. An unavailable model or server is named in ``degraded``. InputError: a
+        kind or a filter of the plan is wrong.
         """
         encodings = Encodings() if encodings is None else encodings
         asked = [one for one in self.retrievers if _part_of(plan, one) is not None]
@@ -74,7 +74,7 @@ class Retrieving:
     def _judged(
         self, tenant: str, plan: RetrievalPlan, rules: FusionRules, candidates: Sequence[Candidate]
     ) -> tuple[Sequence[Candidate], tuple[Degraded, ...]]:
-        """Let the reranker read as many as it takes, of both sides in their ratio; without it the order stays."""
+        """Rerank as many candidates as the reranker takes, of both sides in their ratio; on failure the order stays."""
         if self.judge is None or len(candidates) < FEWEST:
             return candidates, ()
         read, rest = placed(candidates, rules, self.judge.candidates)
@@ -94,14 +94,14 @@ def _part_of(plan: RetrievalPlan, retriever: Retriever) -> SubPlan | None:
     return plan.memory if retriever.store == "memory" else plan.resources
 
 
-# Joining the retrievers that a policy names.
+# Building the retrievers that a policy names.
 
 
 def make_retrieving(searcher: Search, policy: Policy, judge: Judge | None) -> Retrieving:
-    """Return who carries out plans: this store's memory and resources, and another server where the policy names one.
+    """Return the executor of plans over this store's memory and resources, and another server if the policy names one.
 
-    ``searcher`` orders by its own score alone: ``judge`` reads what all retrievers found, once. InputError: the
-    variable that holds the server's key is not set.
+    ``searcher`` must not rerank: ``judge`` reranks the joint candidates once. InputError: the variable that holds the
+    server's key is not set.
     """
     retrievers: list[Retriever] = [MemoryRetriever(searcher), ResourceRetriever(searcher)]
     remote, key = policy.resources.remote, remote_key(policy)

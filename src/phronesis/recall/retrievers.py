@@ -1,8 +1,8 @@
-"""Resources of another server that speaks the contract: ``POST {url}/api/v1/retrieve`` (SB-08).
+"""Retrievers: the port, conversation memory, local resources, and resources of another server (SB-08).
 
-The plan goes out without whom it is for and without its part for memory: the key says which store the other side looks
-through. What comes back is bounded, checked field by field and made foreign; whatever is wrong with it, the answer here
-is an empty part that says why.
+A remote server is asked by ``POST {url}/api/v1/retrieve``. The plan is sent without its scope and without its part for
+memory: the API key determines which store is searched. The response is bounded, validated field by field and marked as
+foreign; any error gives an empty part with the reason.
 """
 
 import threading
@@ -32,14 +32,14 @@ from phronesis.recall.search_options import Encodings, Manner
 from phronesis.store.eligible import NO_EXCLUSION, Exclusion, Wanted, check_kinds
 from phronesis.store.filters import scoped_filters
 
-# The port of retrievers: each is asked what a plan says for its store, and tells what it found and passed over.
+# The retriever port: input is a plan, output is the evidence found and the fields ignored.
 
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """What one retriever gives: evidence, best first, each with its signals by name in ``why``.
+    """The result of one retriever: evidence, best first, each with its signals by name in ``why``.
 
-    ``ignored`` are the fields of the plan that it could not use; ``abstained`` says that nothing supports an answer.
+    ``ignored`` lists the plan fields that it could not use; ``abstained`` means that nothing supports an answer.
     """
 
     name: str
@@ -52,30 +52,30 @@ class Retrieved:
 
     @property
     def part(self) -> Part:
-        """What is fused."""
+        """The results in the form in which they are fused."""
         return Part(self.name, self.store, self.evidence, self.abstained)
 
 
 class Retriever(Protocol):
-    """Finds evidence in one store. Thread-safe; it raises nothing because a model or a server is away."""
+    """Finds evidence in one store. Thread-safe; it does not raise when a model or a server is unavailable."""
 
     @property
     def name(self) -> str:
-        """What ``explain`` and ``ignored_fields`` call it."""
+        """Its name in ``explain`` and ``ignored_fields``."""
         ...
 
     @property
     def store(self) -> Store:
-        """Whose part of a plan it carries out."""
+        """The store whose part of a plan it executes."""
         ...
 
     def retrieve(
         self, tenant: str, plan: RetrievalPlan, encodings: Encodings, exclude: Exclusion = NO_EXCLUSION
     ) -> Retrieved:
-        """Return what it finds for its part of a plan, nothing when the plan has none for it.
+        """Return the results for its part of a plan; empty if the plan has none for it.
 
-        ``encodings`` holds the vectors of the questions of this call; what ``exclude`` names is not found.
-        InputError: a filter or a kind is wrong.
+        ``encodings`` holds the query vectors of this call; items that match ``exclude`` are left out. InputError: a
+        filter or a kind is wrong.
         """
         ...
 
@@ -84,7 +84,7 @@ class Retriever(Protocol):
         ...
 
 
-# The two retrievers of this store: conversation memory, and resources.
+# The two local retrievers: conversation memory and resources.
 
 MEMORY: Final = "memory"
 RESOURCES: Final = "resources"
@@ -92,7 +92,7 @@ RESOURCES: Final = "resources"
 
 @dataclass(frozen=True, slots=True)
 class MemoryRetriever:
-    """Looks through conversation memory: words, names, vectors, and the time that is asked about."""
+    """Searches conversation memory by words, names, vectors and time."""
 
     searcher: Search
     name: str = MEMORY
@@ -101,7 +101,7 @@ class MemoryRetriever:
     def retrieve(
         self, tenant: str, plan: RetrievalPlan, encodings: Encodings, exclude: Exclusion = NO_EXCLUSION
     ) -> Retrieved:
-        """Return what memory holds for a plan."""
+        """Return memory's results for a plan."""
         sub = plan.memory
         if sub is None or not sub.queries:
             return Retrieved(self.name, self.store)
@@ -110,12 +110,12 @@ class MemoryRetriever:
         return _retrieved(self.name, sub, query, self.searcher.search(tenant, query))
 
     def close(self) -> None:
-        """Do nothing: the database is not this retriever's."""
+        """Do nothing: the database does not belong to this retriever."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResourceRetriever:
-    """Looks through the sections of documents. These were not said at a time: the window is passed over."""
+    """Searches the sections of documents. It ignores the time window: sections have no time of utterance."""
 
     searcher: Search
     name: str = RESOURCES
@@ -124,7 +124,7 @@ class ResourceRetriever:
     def retrieve(
         self, tenant: str, plan: RetrievalPlan, encodings: Encodings, exclude: Exclusion = NO_EXCLUSION
     ) -> Retrieved:
-        """Return what the resources hold for a plan."""
+        """Return the resources' results for a plan."""
         sub = plan.resources
         if sub is None or not sub.queries:
             return Retrieved(self.name, self.store)
@@ -135,18 +135,18 @@ class ResourceRetriever:
         return _retrieved(self.name, sub, query, self.searcher.search(tenant, query), *ignored)
 
     def close(self) -> None:
-        """Do nothing, likewise."""
+        """Do nothing: the database does not belong to this retriever."""
 
 
 def main_query(sub: SubPlan) -> SubQuery:
-    """Return the wording that is searched whole: the weightiest, of equals the first."""
+    """Return the query that is searched in full: the one of the highest weight, of equals the first."""
     return max(sub.queries, key=lambda one: one.weight)
 
 
 def _query(plan: RetrievalPlan, sub: SubPlan, encodings: Encodings, exclude: Exclusion) -> Query:
-    """Return the search of a sub-plan. One wording is searched whole; the others are met by the words of each text.
+    """Return the search of a sub-plan: one query in full, the others matched by words only.
 
-    To search each of eight whole would take eight times as long and encode eight questions.
+    Searching all eight in full would take eight times as long and encode eight queries.
     """
     main = main_query(sub)
     others = [one for one in sub.queries[:MAX_QUERIES] if one is not main and one.text != main.text]
@@ -157,7 +157,7 @@ def _query(plan: RetrievalPlan, sub: SubPlan, encodings: Encodings, exclude: Exc
         filters=None if filters is None else scoped_filters(filters, plan.scope.named),
         as_of=optional_micros(plan.as_of), valid_at=optional_micros(plan.valid_at), exclude=exclude,
     )  # fmt: skip
-    names = tuple(map(storable, plan.entities))  # a plan may be a caller's own, or a model's
+    names = tuple(map(storable, plan.entities))  # a plan may come from a caller or a model
     manner = Manner(wordings=others, modes=tuple(sub.modes), names=names, signals=True, encodings=encodings)
     return Query(storable(main.text), plan.scope, wanted, sub.limit, explain=True, store=sub.store, manner=manner)
 
@@ -177,13 +177,13 @@ def _retrieved(name: str, sub: SubPlan, query: Query, found: SearchResult, *igno
     )  # fmt: skip
 
 
-# Evidence of another server, made such that nothing here takes it for its own.
+# Converting evidence of another server so that it cannot be mistaken for local evidence.
 
 MAX_CONTENT: Final = 20_000
-"""Characters of a remote section: what is shown of it is a snippet."""
+"""Maximum characters of a remote section; only a snippet is shown."""
 
 MAX_READ: Final = 4_000
-"""Characters in which the question's words are looked for."""
+"""Characters that are searched for the question's words."""
 
 _TEXTS: Final = ("title", "document_id")
 _NUMBERS: Final = ("start", "end")
@@ -192,10 +192,10 @@ _MAX_NAME: Final = 300
 
 
 def foreign(found: Evidence, *, server: str, asked: Collection[str]) -> Evidence:
-    """Return evidence of ``server`` as ours; ``asked`` are the question's terms.
+    """Return evidence of ``server`` as a local record; ``asked`` are the question's terms.
 
-    How much of the question it holds is counted here: what a server says of its own results is not comparable with what
-    another says. Its cosine's standing, which it alone can know, is taken as it says.
+    Coverage of the question is computed here, because servers' own figures are not comparable. The standing of its
+    cosine is taken from the server, which alone knows it.
     """
     item, theirs = found.item, found.item.data
     own = {name: theirs[name][:_MAX_NAME] for name in _TEXTS if isinstance(theirs.get(name), str)}
@@ -249,24 +249,24 @@ def _covered(texts: Collection[str], asked: Collection[str]) -> float:
 PATH: Final = "/api/v1/retrieve"
 
 MAX_BYTES: Final = 4 << 20
-"""Bytes of one answer: forty sections of twenty thousand characters, three bytes each, and what is said of them."""
+"""Maximum bytes of one response: forty sections of twenty thousand characters, three bytes each, with metadata."""
 
 PAUSE_SECONDS: Final = 10.0
-"""How long a server that was not reached is left alone: plans are carried out meanwhile without waiting for it."""
+"""Seconds for which an unreachable server is skipped."""
 
 ROLE: Final = "retrieve"
 WITHOUT: Final = "local"
-"""Who answers when it does not: the retrievers of this store."""
+"""The fallback named in ``degraded``: the local retrievers."""
 
 UNAVAILABLE: Final = "remote.unavailable"
 REFUSED: Final = "remote.refused"
 UNREADABLE: Final = "remote.answer"
-"""Why a server's part is empty: not reached in time or failing; it refuses the key or the path; its answer is none."""
+"""Reasons for an empty part: unreachable or failing; key or path refused; unreadable response."""
 
 
 @dataclass(slots=True)
 class RemoteRetriever:
-    """Asks one server. Thread-safe; connects when it is first asked; close it when done."""
+    """Queries one server. Thread-safe; connects on first use; close it when done."""
 
     url: str
     api_key: str | None = field(default=None, repr=False)
@@ -290,7 +290,7 @@ class RemoteRetriever:
         encodings: Encodings,  # noqa: ARG002
         exclude: Exclusion = NO_EXCLUSION,  # noqa: ARG002 - its resources are of no session
     ) -> Retrieved:
-        """Return what the server finds for a plan."""
+        """Return the server's results for a plan."""
         sub = plan.resources
         if sub is None or not sub.queries:
             return Retrieved(self.name, self.store)
@@ -302,7 +302,7 @@ class RemoteRetriever:
             return self._nothing(REFUSED)
         except MissingExtra as error:
             return self._nothing(error.code)
-        except (AnswerRejected, InputError):  # not JSON, too long, or a field that is wrong
+        except (AnswerRejected, InputError):  # not JSON, too long, or a wrong field
             return self._nothing(UNREADABLE)
         except (ModelError, Closed):
             with self._lock:
@@ -311,7 +311,7 @@ class RemoteRetriever:
         return self._told(pack, sub)
 
     def close(self) -> None:
-        """Close the connections; a call under way ends."""
+        """Close the connections; a running call ends."""
         with self._lock:
             self._closed = True
             if self._http is not None:

@@ -1,4 +1,4 @@
-"""The in-memory index of each lane, kept as long as it is used and caught up before every search."""
+"""The in-memory index of each lane, cached while in use and brought up to date before every search."""
 
 import threading
 from array import array
@@ -27,30 +27,33 @@ from phronesis.store.lanes import Lane
 from phronesis.store.statements import batches
 
 CACHE_BYTES: Final = 256 * 1024 * 1024
-"""What the indexes of all lanes in one process may hold: about 170,000 documents with 384-dimensional vectors."""
+"""Maximum bytes of all lanes' indexes in one process: about 170,000 documents with 384-dimensional vectors."""
 
 ROW_OVERHEAD: Final = 1_000
-"""Bytes that a document's ids and columns take in Python objects, measured with tracemalloc on 10,000: 855, and 66 for
-the number of its item and 16 for importance and stage, which came later; 20 more where the experience base is asked."""
+"""Bytes per document in Python objects, for ids and columns.
+
+Measured with tracemalloc on 10,000: 855, plus 66 for the item's number and 16 for importance and stage, which came
+later; 20 more if the experience base is queried.
+"""
 
 NOBODY: Final = -1
-"""The code in ``Laid.speakers`` of what nobody said and what is about nobody."""
+"""The code in ``Laid.speakers`` of a row without speaker and subject."""
 
 NO_PART: Final = -1
 """The code in ``Laid.parts`` of a name that no part of the lane has."""
 
 NEVER: Final = 2**63 - 1
-"""The end of what is still current."""
+"""The end of a current row."""
 
 ANSWERS: Final = 16
-"""Questions of which a lane's index remembers the items, a byte an item each."""
+"""Number of queries whose item masks a lane's index caches, one byte per item each."""
 
 Key = tuple[str, int, bool, Home]
 
 
 @dataclass(slots=True)
 class _Columns:
-    """What is known of each row, in typed arrays: reading ten thousand Python numbers takes longer than a search."""
+    """Row attributes in typed arrays: reading ten thousand Python numbers would take longer than a search."""
 
     items: "array[int]" = field(default_factory=lambda: array("q"))
     kinds: "array[int]" = field(default_factory=lambda: array("q"))
@@ -73,7 +76,7 @@ class _Columns:
 
 @dataclass(frozen=True, slots=True)
 class Laid:
-    """A lane's rows laid out as they were said, and what is known of every place whatever is asked."""
+    """A lane's rows in chronological order, with the attributes that do not depend on the query."""
 
     layout: Layout
     properties: Properties
@@ -82,16 +85,16 @@ class Laid:
     kinds: Rows
     parts: Rows
     days: tuple[int, ...]
-    """The first and last day (ordinals) that the places speak from; none without a day."""
+    """The first and last day (ordinals) of the places; empty if no place has a day."""
 
 
 @dataclass(slots=True)
 class LaneIndex:
-    """A lane's documents of one home as parallel arrays, with their lexical and vector scores.
+    """A lane's documents of one store as parallel arrays, with their lexical and vector scores.
 
-    ``history`` says that documents which are no longer current are in it too, for ``as_of`` and ended items.
-    ``items``, ``speakers``, ``subjects``, ``kinds``, ``part_names`` number the items, the names of who said messages,
-    of what other items are about, the kinds, and what parts are called.
+    ``history`` means that documents which are no longer current are included, for ``as_of`` and ended items. ``items``,
+    ``speakers``, ``subjects``, ``kinds`` and ``part_names`` number the items, the speakers of messages, the subjects of
+    other items, the kinds, and the names of parts.
     """
 
     lane_id: int
@@ -121,18 +124,18 @@ class LaneIndex:
 
     @property
     def nbytes(self) -> int:
-        """What it holds, roughly."""
+        """The approximate size in bytes."""
         vectors = self.vectors.nbytes if self.vectors is not None else 0
         return self.lexical.nbytes + vectors + ROW_OVERHEAD * len(self.document_ids)
 
     def catch_up(self, unit: Unit, lane: Lane) -> None:
-        """Take in the documents that changed since the last look."""
+        """Apply the documents that changed since the last call."""
         if self.seen_seq >= lane.documents_seq:
             return
         fresh: list[Changed] = []
         gone: list[int] = []
         for row in changed_documents(unit, self.lane_id, after=self.seen_seq, home=self.home):
-            self._moved()  # what changed in the other home moves nothing here
+            self._moved()  # changes in the other store do not affect this one
             known = self.row_of.get(row.id)
             if row.current_to is not None and not self.history:
                 if known is not None:
@@ -150,7 +153,7 @@ class LaneIndex:
         self.seen_seq = lane.documents_seq
 
     def _reread(self, unit: Unit, lane: Lane, rows: list[Changed]) -> list[Changed]:
-        """Return rows with today's terms: those of a store that an older version wrote are made of their texts.
+        """Return rows with current terms: rows written by an older version are indexed again from their texts.
 
         A rebuild stores them; until then each process reads the texts when it loads the lane.
         """
@@ -167,12 +170,12 @@ class LaneIndex:
         return [row._replace(terms=terms.get(row.id, row.terms)) for row in rows]
 
     def _moved(self) -> None:
-        """Forget what was made of the rows as they were."""
+        """Drop everything derived from the previous rows."""
         self._laid = self._of_items = None
         self._of_kinds.clear()
 
     def _append(self, rows: Sequence[Changed]) -> None:
-        """Take in new rows, a column at a time: a row at a time took most of what it takes to load a lane."""
+        """Append new rows column by column: row by row took most of a lane's loading time."""
         number, columns = len(self.document_ids), self._columns
         ids, item_ids, parts, kinds, sessions, positions, speakers, terms, marks, begins, ends = zip(*rows, strict=True)
         read = read_marks(marks)
@@ -207,7 +210,7 @@ class LaneIndex:
         columns.current_to.extend([NEVER if end is None else end for end in ends])
 
     def _speakers(self, speakers: Sequence[str | None], flags: Sequence[int]) -> Iterator[int]:
-        """Return the codes of who said rows, which count up from 0, or whom they are about: down from -2."""
+        """Return the codes of rows: speakers count up from 0, subjects down from -2."""
         codes: dict[tuple[str | None, bool], int] = {(None, True): NOBODY, (None, False): NOBODY}
         for speaker, flag in zip(speakers, flags, strict=True):
             who = (speaker, bool(flag & SAID))
@@ -218,7 +221,7 @@ class LaneIndex:
             yield codes[who]
 
     def laid(self, moment: int | None = None) -> Laid:
-        """Lay out the live documents; with ``moment`` (microseconds) those that were current then."""
+        """Return the layout of the live documents; with ``moment`` (microseconds) of those current then."""
         if moment is not None:
             return self._lay_out(self.lexical.alive & self.mask_at(moment))
         if self._laid is None:
@@ -246,11 +249,11 @@ class LaneIndex:
         return Laid(layout, properties, items, speakers, kinds, parts, bounds)
 
     def places_of(self, laid: Laid, item_ids: Iterable[str]) -> Mask:
-        """Return which places are of some items; those that the lane does not have are passed over."""
+        """Return a mask of the places of some items; unknown items are ignored."""
         return self._chosen(item_ids)[laid.items]
 
     def excluded(self, laid: Laid, exclude: Exclusion) -> Mask:
-        """Return which places an exclusion leaves out."""
+        """Return a mask of the places that an exclusion removes."""
         out = np.zeros(len(laid.layout), dtype=np.bool_)
         sessions = [self._sessions[one] for one in exclude.sessions if one in self._sessions]
         if sessions:
@@ -264,20 +267,20 @@ class LaneIndex:
         return out
 
     def remembered(self, laid: Laid, question: Hashable, seq: int, ask: Callable[[], Iterable[str]]) -> Mask:
-        """Give the places of the items that ``ask`` gives, asked once for a question until the lane moves on from seq.
+        """Return a mask of the places of the items returned by ``ask``, cached per question until the lane changes.
 
-        The same narrow search comes again and again, and thousands of ids are slow to read.
+        Narrow searches are often repeated, and reading thousands of ids is slow.
         """
         return self._remembered(question, seq, ask)[laid.items]
 
     def remembered_rows(self, question: Hashable, seq: int, ask: Callable[[], Iterable[str]]) -> Mask:
-        """Return likewise which rows are of the items that ``ask`` gives, for who needs no layout."""
+        """Return the same as a mask of rows, without a layout."""
         return self._remembered(question, seq, ask)[_numbers(self._columns.items)]
 
     def rows_of_kinds(self, kinds: tuple[str, ...], moment: int | None = None) -> Mask:
-        """Return which rows are of items of some kinds, and current at ``moment`` (microseconds) or never removed.
+        """Return a mask of rows of some kinds that were current at ``moment`` (microseconds) or were never removed.
 
-        The mask is read-only: it is the same for every question until a row comes or goes.
+        The mask is read-only: it is shared until a row is added or removed.
         """
         mask = self._of_kinds.get(kinds)
         if mask is None:
@@ -288,13 +291,13 @@ class LaneIndex:
         return mask if moment is None else mask & self.mask_at(moment)
 
     def rows_of_days(self, first: int, last: int) -> Mask:
-        """Return which rows speak from a day (an ordinal) between two, both included."""
+        """Return a mask of the rows whose day (an ordinal) lies between two, both inclusive."""
         days = _numbers(self._columns.days)
         return (first <= days) & (days <= last)
 
     def rows_of_items(self, item_ids: Iterable[str]) -> Rows:
         """Return the numbers of the rows of some items, ascending."""
-        if self._of_items is None:  # the rows item by item, and where those of each begin
+        if self._of_items is None:  # rows grouped by item, and the start of each group
             items = _numbers(self._columns.items)
             rows = items.argsort(kind="stable")
             self._of_items = rows, items[rows].searchsorted(np.arange(len(self.items) + 1))
@@ -316,30 +319,30 @@ class LaneIndex:
         return chosen
 
     def load_vectors(self, unit: Unit, model_id: str, dimension: int) -> None:
-        """Take in the vectors that were made since the last look; all of them anew after a change of model."""
+        """Load the vectors made since the last call; all of them after a change of model."""
         if self.model_id != model_id:
             self.model_id, self.vectors = model_id, VectorScope(dimension)
             self.unembedded = set(self.document_ids)
         if not self.unembedded:
             return
-        # By name even where all are missing: a lane may hold five vectors of views for each that is searched.
+        # By id even if all are missing: a lane may hold five view vectors for each searched one.
         rows = read_vectors(unit, self.lane_id, model_id, sorted(self.unembedded), home=self.home)
         if rows and self.vectors is not None:
             self.vectors.put([self.row_of[row.document_id] for row in rows], stacked(rows))
             self.unembedded.difference_update(row.document_id for row in rows)
 
     def current(self, laid: Laid) -> Mask:
-        """Return which places are of documents that are current today."""
+        """Return a mask of the places of current documents."""
         there: Mask = _numbers(self._columns.current_to)[laid.layout.rows] == NEVER
         return there
 
     def mask_at(self, moment: int) -> Mask:
-        """Return which rows were current at ``moment`` (microseconds)."""
+        """Return a mask of the rows current at ``moment`` (microseconds)."""
         return (_numbers(self._columns.current_from) <= moment) & (moment < _numbers(self._columns.current_to))
 
 
 def subject_code(number: int) -> int:
-    """Return the code that stands in ``Laid.speakers`` for the subject of that number."""
+    """Return the code in ``Laid.speakers`` of the subject of that number."""
     return NOBODY - 1 - number
 
 
@@ -348,13 +351,13 @@ def _numbered(names: dict[str, int], wanted: Iterable[str]) -> list[int]:
 
 
 def _numbers(column: "array[int]") -> Rows:
-    """Copy a column: a view would forbid it to grow."""
+    """Copy a column: a view would prevent it from growing."""
     return np.array(column, dtype=np.int64)
 
 
 @dataclass(slots=True)
 class ScopeIndexes:
-    """The lanes' indexes of one process, one a home, least recently used out first. Thread-safe under ``lock``."""
+    """The lanes' indexes of one process, one per store, with LRU eviction. Thread-safe under ``lock``."""
 
     limit: int = CACHE_BYTES
     lock: threading.RLock = field(default_factory=threading.RLock)
@@ -363,9 +366,9 @@ class ScopeIndexes:
     _held: int = 0
 
     def of(self, unit: Unit, lane: Lane, *, history: bool = False, home: Home = MEMORY) -> LaneIndex:
-        """Return a lane's index of a home as of this transaction. Hold ``lock`` while using it.
+        """Return a lane's index of a store as of this transaction. Hold ``lock`` while using it.
 
-        A lane whose epoch moved (rebuilt, erased) is loaded anew: nothing erased survives in memory.
+        A lane whose epoch changed (rebuilt, erased) is loaded again, so that no erased text stays in memory.
         """
         key = (unit.tenant, lane.lane_id, history, home)
         index = self._kept.get(key)
@@ -379,7 +382,7 @@ class ScopeIndexes:
         return index
 
     def drop(self, tenant: str, lane_id: int) -> None:
-        """Forget a lane's indexes at once."""
+        """Drop a lane's indexes at once."""
         with self.lock:
             for history, home in product((False, True), HOMES):
                 self._forget((tenant, lane_id, history, home))

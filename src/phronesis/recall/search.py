@@ -1,4 +1,4 @@
-"""Search: what a question asks, what each lane says to it, the formula over both, and the evidence that comes of it."""
+"""Search: parses a query, scores each lane of the scope, ranks all places, and builds the evidence."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -40,29 +40,33 @@ from phronesis.store.lanes import Lane
 from phronesis.traits.laws.strength import TRAIT
 
 RESCORED: Final = 50
-"""Rows whose cosine is computed again from the stored halves: restores recall@10 1.0 after int8
-(tests/unit/core/test_vectors.py)."""
+"""Number of rows whose cosine is recomputed from the stored half-precision vectors.
+
+It restores recall@10 1.0 after int8 (tests/unit/core/test_vectors.py).
+"""
 
 OVERFETCH: Final = 3
-"""Candidates read for each result when their history decides whether they are shown."""
+"""Candidates read for each result if their history decides whether they are shown."""
 
 SURE: Final = 0.9
-"""The score, among few documents, of what holds all known words of a question, or stands under the key that it asks
-for (this project's choice: words that the scope does not know may still ask for something else)."""
+"""The score, among few documents, of a result with all known words of a question, or under its key.
+
+This project's choice: below 1, since words unknown to the scope may ask for something else.
+"""
 
 SPARE: Final = 2
-"""Candidates read for each result where an item and the message it was taken from may both be among them."""
+"""Candidates read for each result if both an item and its source message may be among them."""
 
 
 SPARE_MESSAGES: Final = 5
-"""Candidates read beside the results where there are messages alone: some say word for word what another says."""
+"""Additional candidates for messages alone: some repeat others verbatim."""
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A checked search. ``store``: it looks through memory or through resources; None: where its kinds are.
+    """A validated search. ``store``: memory or resources only; None: whichever holds its kinds.
 
-    Days in its words are those of ``zone``.
+    Days in its text are in the time zone ``zone``.
     """
 
     text: str
@@ -77,7 +81,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class _Lane:
-    """One lane while a query runs: its index, laid out, and which places may be shown."""
+    """One lane during a query: its index, its layout, and a mask of the eligible places."""
 
     lane: Lane
     index: LaneIndex
@@ -87,7 +91,7 @@ class _Lane:
 
 @dataclass(frozen=True, slots=True)
 class Formulas:
-    """The formulas by whether there are vectors to reckon with: of memory, and of the sections of documents."""
+    """The ranking formulas, without and with vectors, of memory and of document sections."""
 
     words: Formula = A12
     dense: Formula = B12
@@ -95,7 +99,7 @@ class Formulas:
     sections_dense: Formula = SECTIONS
 
     def of(self, home: Home, *, dense: bool) -> Formula:
-        """Return the formula of a home."""
+        """Return the formula of a store."""
         if home is RESOURCES:
             return self.sections_dense if dense else self.sections
         return self.dense if dense else self.words
@@ -103,7 +107,7 @@ class Formulas:
 
 @dataclass(slots=True)
 class Searcher:
-    """Answers queries over the lanes a scope sees. Thread-safe; it never writes."""
+    """Answers queries over the lanes that a scope sees. Thread-safe; it never writes."""
 
     database: Database
     embedders: Embedders
@@ -112,7 +116,7 @@ class Searcher:
     formulas: Formulas = field(default_factory=Formulas)
 
     def search(self, tenant: str, query: Query) -> SearchResult:
-        """Return the evidence for a query, best first, from the lanes that its scope sees and no other."""
+        """Return the evidence for a query, best first, from the lanes that its scope sees."""
         stores = stores_of(query.wanted.kinds) if query.store is None else (query.store,)
         results = self._searched(tenant, query, stores)
         found = {store: result for store, result in results.items() if result}
@@ -122,16 +126,16 @@ class Searcher:
         return only if len(results) == 1 or query.explain else without_why(only)
 
     def _searched(self, tenant: str, query: Query, stores: Sequence[Store]) -> dict[Store, SearchResult]:
-        """Search the stores that hold anything, in one look at the database; most scopes hold no documents."""
+        """Search the non-empty stores in one transaction; most scopes hold no documents."""
         while True:
             encoder = self.embedders.serving(tenant)
             vector, degraded = query.manner.encoded(self.embedders, encoder, query.text)
             with self.database.transaction(tenant, "read") as unit, self.indexes.lock:
                 seen, model = searched_lanes(unit, query.scope)
                 if model is not None and self.embedders.moved(tenant, model[0]):
-                    continue  # reembedded since the last search: the question is encoded again
+                    continue  # reembedded since the last search: encode the question again
                 if encoder is None or vector is None or (model is not None and model[0] != encoder.name):
-                    model = None  # vectors of a model that is not loaded here: words alone decide
+                    model = None  # the vectors' model is not loaded here: use words alone
                 held = {one: lanes for one in stores if (lanes := self._lanes(unit, seen, query, home_named(one)))}
                 if not held:
                     return {stores[0]: SearchResult((), abstained=True, degraded=degraded)}
@@ -186,7 +190,7 @@ class Searcher:
         for lane in lanes:
             dense, embedded = self._dense(unit, lane, vector, model)
             named = named_in(unit, lane.lane.lane_id, names | speaking)
-            # A name that is another one's alias may be a speaker's too.
+            # A speaker may be named by an alias.
             speaking |= {name for one in named if any(n in lane.index.speakers for n in one.names) for name in one.names
                          if name in names}  # fmt: skip
             others = [one for one in named if not any(name in lane.index.speakers for name in one.names)]
@@ -204,14 +208,14 @@ class Searcher:
         question = read_question(
             query.text, speakers=speaking, now=now.astimezone(query.zone), days=days, manner=manner
         )
-        if lanes[0].index.home is RESOURCES:  # a section's day is the one it was kept on
+        if lanes[0].index.home is RESOURCES:  # a section's day is the day it was stored
             question = replace(question, times=())
         return read_signals(inputs, question)
 
     def _dense(
         self, unit: Unit, lane: _Lane, vector: Vector | None, model: tuple[str, int] | None
     ) -> tuple[Floats | None, Mask | None]:
-        """Return the cosines by place and where there is one; the best again from the stored vectors."""
+        """Return the cosines by place and a mask of those present; the best are recomputed from the stored vectors."""
         index = lane.index
         if vector is None or model is None:
             return None, None
@@ -314,7 +318,7 @@ def _channels(signals: Sequence[Signals]) -> tuple[str, ...]:
 
 
 def _wanted(query: Query, lanes: Sequence[_Lane]) -> int:
-    """Return how many items are read: some fall away by their history, or because what they say is shown already."""
+    """Return the number of items to read: some are dropped by their history, or as repetitions."""
     if query.wanted.as_of is not None:
         return query.limit * OVERFETCH
     if all(lane.index.kinds.keys() <= {"message"} for lane in lanes):
@@ -324,7 +328,7 @@ def _wanted(query: Query, lanes: Sequence[_Lane]) -> int:
 
 def _abstains(hits: Sequence[Hit], signals: Sequence[Signals], formula: Formula) -> bool:
     found = [Support(hit.base, max(hit.coverage, hit.told.get(COVERED, 0.0)), hit.shares) for hit in hits]
-    # A question for a time alone is answered by whatever is of that time, and one for more by what tells of just it.
+    # A question for a time alone is answered by anything of that time, any other by texts about exactly it.
     dated = any(not one.question.terms and hit.told.get(TIMED) for one in signals for hit in hits)
     dated = dated or any(hit.shares.get(HAPPENED, 0.0) >= at_the_time(signals[0].question) for hit in hits)
     named = dated or any(one.lane.by_name for one in signals)
@@ -332,9 +336,9 @@ def _abstains(hits: Sequence[Hit], signals: Sequence[Signals], formula: Formula)
 
 
 def _support(hits: Sequence[Hit], signals: Sequence[Signals]) -> float:
-    """Return the least score of the best result among few documents, where deviations from the mean say nothing.
+    """Return the minimum score of the best result among few documents, where deviations are meaningless.
 
-    It goes with the share of the question that a result holds; what is held under the asked key holds all of it.
+    It is proportional to coverage; an item under the requested key counts as full coverage.
     """
     if sum(len(one.words) for one in signals) >= FEW:
         return 0.0
@@ -342,7 +346,7 @@ def _support(hits: Sequence[Hit], signals: Sequence[Signals]) -> float:
 
 
 def _shown(unit: Unit, lane: Lane, index: LaneIndex, laid: Laid, wanted: Wanted) -> Mask:
-    """Return which places may be shown."""
+    """Return a mask of the places that may be shown."""
     mask = np.ones(len(laid.layout), dtype=np.bool_)
     if wanted.kinds is not None:
         mask &= np.isin(laid.kinds, [index.kinds[kind] for kind in wanted.kinds if kind in index.kinds])
@@ -353,15 +357,15 @@ def _shown(unit: Unit, lane: Lane, index: LaneIndex, laid: Laid, wanted: Wanted)
     if wanted.narrow:
         mask &= _eligible(unit, lane, index, laid, wanted)
     if wanted.past and wanted.as_of is None and TRAIT in index.kinds:
-        # What it said and weighed before is there too; of a trait that may not be recalled nothing is current.
+        # The index also holds traits' earlier versions; a trait that may not be recalled has no current row.
         mask &= (laid.kinds != index.kinds[TRAIT]) | index.current(laid)
     return mask
 
 
 def _eligible(unit: Unit, lane: Lane, index: LaneIndex, laid: Laid, wanted: Wanted) -> Mask:
-    """Return the places whose items the database lets through.
+    """Return a mask of the places whose items the database query selects.
 
-    By attributes alone, this follows from where a lane is.
+    Without filters and past times the mask is cached until the lane changes.
     """
     if wanted.filters or wanted.past:
         return index.places_of(laid, eligible_ids(unit, lane, wanted))

@@ -1,4 +1,4 @@
-"""Reading a question: its terms, the times it names, and whose words are asked for."""
+"""Search options and parsed questions: alternative wordings, terms, times, and the requested speaker."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -21,21 +21,21 @@ from phronesis.models.embedders import Embedders
 from phronesis.recall.entity_signals import names_in
 from phronesis.recall.scoring.signals import Question, Stretch, Wording, asks_when
 
-# How a question is searched: other wordings of it, names, a window of time, and which ways to look.
+# Search options: alternative wordings, names, a time window, and the channels to use.
 
 Vector = npt.NDArray[np.float32]
 
 Asking = tuple[Vector | None, tuple[str, int] | None]
-"""A question's vector, and the model of the vectors that it is compared with: its name and dimension."""
+"""A question's vector, and the name and dimension of the model whose vectors it is compared with."""
 
 _DAY: Final = 1
 
 
 @dataclass(slots=True)
 class Encodings:
-    """What became of the questions of one call, by encoder and text.
+    """The query vectors of one call, by encoder and text.
 
-    Two stores are searched, and one question is encoded, or not to be had: whoever asks in this call is told the same.
+    A call may search two stores: each question is encoded once, and a failure is reported the same to both.
     """
 
     made: dict[tuple[str, str], tuple[Vector | None, tuple[Degraded, ...]]] = field(default_factory=dict)
@@ -43,10 +43,10 @@ class Encodings:
 
 @dataclass(frozen=True, slots=True)
 class Manner:
-    """How a question is searched. The default is an ordinary search.
+    """Search options. The default is an ordinary search.
 
-    ``wordings`` are searched by their words alone, each counting by its weight. ``names`` are looked up beside those
-    that stand in the question. ``signals`` adds to ``why`` what relevance is made of (``recall.deduplication``).
+    ``wordings`` are matched by their words alone, each with its weight. ``names`` are looked up in addition to those in
+    the question. ``signals`` adds the inputs of relevance to ``why`` (``recall.deduplication``).
     """
 
     wordings: Sequence[SubQuery] = ()
@@ -58,17 +58,17 @@ class Manner:
 
     @property
     def by_name(self) -> bool:
-        """Return whether anything is looked up by name."""
+        """Return whether the search looks up names."""
         return "relational" in self.modes
 
     def names_of(self, text: str) -> set[str]:
-        """Return the normal forms of what may be names: none when nothing is looked up by name."""
+        """Return the normal forms of candidate names; empty if the search looks up no names."""
         if not self.by_name:
             return set()
         return names_in(text) | {normal_name(name) for name in self.names} - {""}
 
     def words_of(self, text: str) -> str:
-        """Return the words that are searched: the question without the time that the window stands for."""
+        """Return the searched text: the question without the time expression that the window replaces."""
         if "exact" not in self.modes:
             return ""
         if self.window is None or not self.window.words:
@@ -76,9 +76,9 @@ class Manner:
         return text.replace(self.window.words, " ")
 
     def further(self) -> list[Wording]:
-        """Return the other wordings as their terms.
+        """Return the alternative wordings as terms.
 
-        None of those that hold no word, or when words are not looked for.
+        Without empty ones; none if the search ignores words.
         """
         if "exact" not in self.modes:
             return []
@@ -96,7 +96,7 @@ class Manner:
     def encoded(
         self, embedders: Embedders, encoder: Embedder | None, text: str
     ) -> tuple[Vector | None, tuple[Degraded, ...]]:
-        """Return the question's vector; without it, and said so, when the encoder's server is away."""
+        """Return the question's vector; None with a ``Degraded`` record if the encoder is unavailable."""
         if encoder is None or "semantic" not in self.modes:
             return None, ()
         known = self.encodings.made if self.encodings is not None else {}
@@ -109,15 +109,15 @@ class Manner:
 
 
 MAX_YEARS: Final = 20
-"""Years in which a date without a year is sought, the latest ones that the scope speaks of."""
+"""Number of years tried for a date without a year, the latest ones in the scope."""
 
 MAX_DATED: Final = 2_000
-"""Characters of a question that are searched for times."""
+"""Characters of a question that are scanned for times."""
 
 _NAMES_LOOKED_AT: Final = 500
 
 ORDINARY: Final = Manner()
-"""How a question is searched that no plan says more of."""
+"""The default search options."""
 
 _NAMED: Final = re.compile(
     r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|spring|summer|autumn|fall|winter|christmas|new\s?year"
@@ -130,11 +130,11 @@ _RECKONED: Final = re.compile(r"\b(?:last|this|next|past|previous|coming)\b|[上
 def read_question(
     text: str, *, speakers: Collection[str], now: datetime, days: Sequence[int], manner: Manner = ORDINARY
 ) -> Question:
-    """Return what a question asks. ``speakers`` are the names it holds of those who speak in the scope.
+    """Return the parsed question. ``speakers`` are the names of the scope's speakers that it contains.
 
-    A speaker's name says who, not what: the terms leave it out, unless nothing else is left. ``days`` are the first and
-    last day (ordinals) that the scope speaks from, or none: a date without a year is meant in each of its years. Where
-    ``manner`` has a window, that is the time, and no other is read.
+    Speakers' names are removed from the terms, unless nothing else is left. ``days`` are the first and last day
+    (ordinals) of the scope, or empty: a date without a year is tried in each of its years. If ``manner`` has a window,
+    no other time is parsed.
     """
     words, window = manner.words_of(text), manner.stretch()
     found = [] if window is not None else find_times(text[:MAX_DATED], now, lean=-1)
@@ -152,16 +152,17 @@ def read_question(
 
 
 def _without_times(text: str, times: Sequence[TimeSpan]) -> str:
-    """Cut times out of a text."""
+    """Remove time expressions from a text."""
     for time in reversed(times):
         text = f"{text[: time.start]} {text[time.end :]}"
     return text
 
 
 def _times(text: str, days: Sequence[int], found: Sequence[TimeSpan]) -> list[Stretch]:
-    """Return the times a question names, ``found`` as reckoned from today.
+    """Return the times that a question names; ``found`` are relative to today.
 
-    Where all of that lies after the last thing said (a talk brought in years later), they count from that one's day.
+    If all of them lie after the last message (an old conversation, imported later), they are taken relative to that
+    message's day.
     """
     asked = text[:MAX_DATED]
     out: set[Stretch] = set()
@@ -187,21 +188,21 @@ def _stretch(time: TimeSpan) -> Stretch:
 
 
 def _recurs(words: str) -> bool:
-    """Return whether words name a time of any year (May 4, 五月), not one reckoned from today (last May, 上个月)."""
+    """Return whether the words name a time of any year (May 4, 五月), not a relative one (last May, 上个月)."""
     return _NAMED.search(words) is not None and _RECKONED.search(words) is None
 
 
 def spoken_names(text: str, names: Collection[str]) -> set[str]:
-    """Return those of ``names`` (normal forms) that a question holds.
+    """Return those of ``names`` (normal forms) that a question contains.
 
-    A name in an unspaced script may stand anywhere; another one must not be part of a longer word.
+    In an unspaced script a name may occur anywhere; otherwise it must not be part of a longer word.
     """
     folded = " ".join(text[:MAX_DATED].casefold().split())
     return {name for name in names if name and name in folded and _pattern(name).search(folded) is not None}
 
 
 def without_names(text: str, names: Collection[str]) -> str:
-    """Cut names (normal forms) out of a text."""
+    """Remove names (normal forms) from a text."""
     for name in sorted(names, key=len, reverse=True)[:_NAMES_LOOKED_AT]:
         text = _pattern(name).sub(" ", text)
     return text

@@ -1,4 +1,4 @@
-"""Who is the user, of those that memories speak of, and who is near to them: under which names, and which items."""
+"""The user's names and aliases, and which items are about the user or about people close to the user."""
 
 import dataclasses
 from collections.abc import Iterable, Sequence
@@ -15,23 +15,23 @@ from phronesis.store.eligible import Wanted
 from phronesis.store.lanes import Lane
 
 NAMES: Final = ("name", "alias", "address_as")
-"""Keys whose values are names of the user: what is about one of them is about the user."""
+"""Keys whose values are names of the user."""
 
 _MAX_NAMES: Final = 60
 _MAX_NEAR: Final = 200
 
 
 def names_of_user(items: Iterable[Item], lanes: Sequence[Lane]) -> set[str]:
-    """Return the normal names under which memories speak of the user; ``items`` may say further ones."""
+    """Return the normal names by which memories refer to the user; ``items`` may add further ones."""
     names = {USER, *(normal_name(lane.user_id) for lane in lanes if lane.user_id is not None)}
     told = [item for item in items if item.key in NAMES and is_about(item, names)]
     return names | {normal_name(item.value if isinstance(item.value, str) else item.content) for item in told}
 
 
 def told_names(unit: Unit, lanes: Sequence[Lane], wanted: Wanted) -> set[str]:
-    """Return the normal names under which the lanes' memories speak of the user, at the times asked for.
+    """Return the normal names by which the lanes' memories refer to the user, at the requested times.
 
-    Whichever agent was told: attributes narrow what is shown, and not who the user is.
+    Names from all agents count: attributes narrow what is shown, not who the user is.
     """
     told = dataclasses.replace(wanted, filters={"key": {"in": list(NAMES)}}, kinds=("profile", "preference"),
                                attributes={})  # fmt: skip
@@ -39,18 +39,18 @@ def told_names(unit: Unit, lanes: Sequence[Lane], wanted: Wanted) -> set[str]:
 
 
 def is_about(item: Item, names: AbstractSet[str]) -> bool:
-    """Return whether an item is about the one of these names, or about nobody."""
+    """Return whether an item is about a person with one of these names, or about nobody."""
     return item.subject is None or normal_name(item.subject) in names
 
 
 def near_user(
     unit: Unit, lanes: Sequence[Lane], items: Sequence[Item], names: AbstractSet[str], wanted: Wanted
 ) -> set[str]:
-    """Return the ids of those items whose subject stands in a relation to the user of ``names``.
+    """Return the ids of the items whose subject is close to the user of ``names``.
 
-    It is held as a relative, friend, colleague or pet of the user, is named by what it is to them (``mother``, 妈妈),
-    or the item's words say what it is to them ("my neighbour Tim"). What a caller stated of somebody in so many fields
-    counts as well: whom they keep a record of is near.
+    The subject is stored as a relative, friend, colleague or pet of the user, is named by the relation (``mother``,
+    妈妈), or the item's text states it ("my neighbour Tim"). Items that a caller stated explicitly with a subject
+    count as well.
     """
     items = [item for item in items if not is_about(item, names)]
     if not items:
@@ -73,7 +73,7 @@ def near_user(
 
 
 def _says_near(subject: str, item: Item, table: Table) -> bool:
-    """Return whether a subject, or what its item says before it, is a relation of the user."""
+    """Return whether a subject, or the text of its item before it, names a relation of the user."""
     if table.relation_in(subject.casefold(), owned=False) is not None:
         return True
     before = item.content.casefold().partition(subject.casefold())[0]

@@ -23,7 +23,7 @@ def _verb(
 
 
 class AsyncMemory:
-    """The verbs of ``Memory``, which see. Making one opens the store and blocks; ``close`` is no coroutine either."""
+    """The verbs of ``Memory`` as coroutines. The constructor opens the store and blocks, as does ``close``."""
 
     def __init__(self, config: dict[str, Any] | None = None, *, memory: phronesis.memory.Memory | None = None) -> None:
         self.memory = Memory(config, memory=memory)
@@ -40,7 +40,7 @@ class AsyncMemory:
         await asyncio.to_thread(self.close)
 
     def close(self) -> None:
-        """Close the store that this opened; one that was given stays open."""
+        """Close the store that this opened; one that was passed in stays open."""
         self.memory.close()
 
     add = _verb(Memory.add)

@@ -1,4 +1,4 @@
-"""mem0's ``Memory`` over one of Phronesis."""
+"""mem0's ``Memory`` interface over a Phronesis Memory."""
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,20 +19,20 @@ _PAGE: Final = 1_000
 
 
 class Memory:
-    """What mem0's class of this name does, with Phronesis' log, evidence and history beneath.
+    """A replacement for mem0's class, with Phronesis' log, evidence and history.
 
     Memories of a user are in that user's lane; those of an agent or a run alone in the shared ``namespace``. A message
-    is kept word for word and is a memory too, beside what it states. Deleting archives: nothing is lost before
-    ``phronesis erase``. A model takes part where ``brain.yml`` names one; without one, rules read what is said.
+    is kept verbatim as a memory, in addition to the facts extracted from it. Deleting archives: nothing is lost before
+    ``phronesis erase``. Extraction uses a model if ``brain.yml`` names one, else rules.
     """
 
     def __init__(
         self, config: Mapping[str, Any] | None = None, *, memory: phronesis.memory.Memory | None = None
     ) -> None:
-        """Open a store, or take one that is open.
+        """Open a store, or use an open one.
 
-        ``config`` may have ``{"phronesis": {"url", "policy", "tenant", "namespace"}}``; what mem0 knows besides (llm,
-        embedder, vector_store …) is said to be without effect, in the log.
+        ``config`` may have ``{"phronesis": {"url", "policy", "tenant", "namespace"}}``; mem0's other sections (llm,
+        embedder, vector_store …) are ignored, and the log says so.
         """
         given = dict(config or {})
         without_effect = sorted(set(given) - _OWN)
@@ -55,7 +55,7 @@ class Memory:
         self.close()
 
     def close(self) -> None:
-        """Close the store that this opened; one that was given stays open."""
+        """Close the store that this opened; one that was passed in stays open."""
         if self._owner:
             self.phronesis.close()
 
@@ -73,10 +73,11 @@ class Memory:
         memory_type: str | None = None,
         prompt: str | None = None,
     ) -> dict[str, Any]:
-        """Remember a text, a message or a list of messages; gives ``{"results": [{id, memory, event}, …]}``.
+        """Remember a text, a message or a list of messages; return ``{"results": [{id, memory, event}, …]}``.
 
-        With ``infer`` what they state becomes memories too. ``memory_type="procedural_memory"`` with an agent keeps the
-        text as a procedure. ``timestamp`` is when it was said. ``prompt`` has no effect: prompts are the policy's.
+        With ``infer``, facts extracted from them become memories too. ``memory_type="procedural_memory"`` with an agent
+        keeps the text as a procedure. ``timestamp`` is when it was said. ``prompt`` has no effect: prompts are the
+        policy's.
         """
         of = whom({"user_id": user_id, "agent_id": agent_id, "run_id": run_id}, self._namespace)
         if memory_type not in (None, _PROCEDURE):
@@ -97,7 +98,7 @@ class Memory:
         return {"results": list(shapes.events_of(added, verbatim=not infer))}
 
     def get(self, memory_id: str) -> dict[str, Any] | None:
-        """Return a memory; None when there is none, or it was deleted."""
+        """Return a memory; None if there is none, or it was deleted."""
         with suppress(NotFound, InputError):
             item = self.phronesis.get(memory_id)
             return shapes.scored(item, None) if item.live else None
@@ -114,7 +115,7 @@ class Memory:
     ) -> dict[str, Any]:
         """List memories, newest first. ``filters`` name at least one of user_id, agent_id, run_id.
 
-        The arguments of mem0 1.x are taken too: ``user_id``, ``agent_id``, ``run_id`` and ``limit``.
+        The arguments of mem0 1.x are accepted too: ``user_id``, ``agent_id``, ``run_id`` and ``limit``.
         """
         asked, most = _older(filters, top_k, kwargs)
         if not most:
@@ -135,11 +136,10 @@ class Memory:
         show_expired: bool = False,
         **kwargs: Any,
     ) -> dict[str, Any]:
-        """Find memories, best first, each with a ``score`` of 0 to 1: its share of what the best one scores.
+        """Find memories, best first, each with a ``score`` of 0 to 1: its share of the best one's score.
 
-        ``threshold`` leaves out what is below it. ``rerank`` has no effect: a reranker works where the policy
-        names one.
-        The arguments of mem0 1.x are taken too, as in ``get_all``.
+        ``threshold`` drops lower scores. ``rerank`` has no effect: a reranker is used if the policy names one. The
+        arguments of mem0 1.x are accepted too, as in ``get_all``.
         """
         if kwargs.pop("reference_date", None) is not None:
             raise InputError(
@@ -170,9 +170,9 @@ class Memory:
         expiration_date: Any = _UNSET,
         data: str | None = None,
     ) -> dict[str, str]:
-        """Return a memory other words or metadata (merged); its history keeps the old.
+        """Change a memory's text or metadata (merged); its history keeps the old.
 
-        ``data`` is the older ``text``.
+        ``data`` is the older name of ``text``.
         """
         words = data if text is None else text
         changed = None if metadata is None else without_ids(metadata)
@@ -192,17 +192,17 @@ class Memory:
     def delete_all(
         self, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None
     ) -> dict[str, str]:
-        """Archive all memories of a user, an agent or a run, of all of them that are named."""
+        """Archive all memories that match the given user, agent and run."""
         of = whom({"user_id": user_id, "agent_id": agent_id, "run_id": run_id}, self._namespace)
         if of.user_id is not None:
-            with suppress(NotFound):  # nothing was ever stored of them
+            with suppress(NotFound):  # nothing was ever stored for them
                 self.phronesis.delete_all(user_id=of.user_id, agent_id=of.agent_id, run_id=of.run_id)
         else:
             self._delete(self._everything(of.reading))
         return {"message": shapes.ALL_DELETED}
 
     def history(self, memory_id: str) -> list[dict[str, Any]]:
-        """Return the changes of a memory, oldest first; ``id`` of each is what ``Memory.rollback`` takes."""
+        """Return the changes of a memory, oldest first; ``Memory.rollback`` takes the ``id`` of each."""
         try:
             item = self.phronesis.get(memory_id)
         except (NotFound, InputError):
@@ -224,10 +224,10 @@ class Memory:
         return {**of.reading, "kinds": KINDS, "filters": wanted}
 
     def _make_findable(self) -> None:
-        """Make the vectors now: who uses mem0 expects to find at once, by meaning too, what was just added."""
+        """Make the vectors now: mem0's users expect an added memory to be found at once, by similarity too."""
         try:
             self.phronesis.flush()
-        except PhronesisError as error:  # what was added is in the log, and found by its words
+        except PhronesisError as error:  # the memory is in the log, and found by its words
             _LOG.warning("vectors are made later: %s", error.message)
 
     def _everything(self, scope: Mapping[str, Any]) -> Iterator[Item]:
@@ -252,7 +252,7 @@ class Memory:
 
 
 def _messages(given: Any) -> list[dict[str, Any]]:
-    """Return messages of a text, one message or several; what says nothing is passed over, as mem0 does."""
+    """Return the messages of a text, one message or several; empty ones are skipped, as in mem0."""
     if isinstance(given, str):
         return [{"role": "user", "content": given}]
     members = [given] if isinstance(given, Mapping) else given
@@ -266,13 +266,13 @@ def _spoken(message: Mapping[str, Any]) -> bool:
 
 
 def _shares(scores: Sequence[float]) -> list[float]:
-    """Return each score as a share of the way from nothing, or from the lowest below it, up to the best."""
+    """Return each score as a share of the range from 0, or from the lowest if that is below 0, to the best."""
     low, best = min([0.0, *scores]), max(scores, default=0.0)
     return [(score - low) / (best - low) if best > low else 1.0 for score in scores]
 
 
 def _older(filters: Mapping[str, Any] | None, top_k: int, older: Mapping[str, Any]) -> tuple[dict[str, Any], int]:
-    """Return the filters and the number of results, with what mem0 1.x took as arguments among them."""
+    """Return filters and result count, merged with mem0 1.x arguments."""
     unknown = set(older) - {*NAMES, "limit"}
     if unknown:
         raise TypeError(f"unexpected arguments: {', '.join(sorted(unknown))}")

@@ -1,4 +1,4 @@
-"""Whom a call of mem0 speaks of, and its filters in Phronesis' words."""
+"""Conversion of mem0's ids, filters and results from and to Phronesis' records."""
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,23 +14,23 @@ NAMES: Final = ("user_id", "agent_id", "run_id")
 KINDS: Final = (
     "message", "fact", "episodic", "profile", "preference", "task", "decision", "event", "intention", "procedure",
 )  # fmt: skip
-"""What mem0 would call a memory."""
+"""Kinds of items that mem0 would call memories."""
 
 EXPIRES: Final = "expiration_date"
 _COLUMNS: Final = {
     "id": "id", "memory": "content", "data": "content", "created_at": "recorded_at", "updated_at": "updated_at",
     "actor_id": "name", "role": "role", "agent_id": "agent_id", "run_id": "run_id",
 }  # fmt: skip
-"""What mem0 keeps beside a memory's metadata, and where it stands in an item."""
+"""mem0's fields outside the metadata, and the corresponding fields of an item."""
 
 _LOGIC: Final = ("AND", "OR", "NOT")
 _SHARED_WITH_NOBODY: Final = "mem0.nobody"
-"""A namespace that nothing is written to: a read of one user's memories sees no shared ones."""
+"""A namespace without items: a read of one user's memories excludes shared ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Whom:
-    """The ids of a call, at least one; ``namespace`` is where memories of no user are."""
+    """The ids of a call, at least one; ``namespace`` holds memories without a user."""
 
     user_id: str | None
     agent_id: str | None
@@ -39,20 +39,20 @@ class Whom:
 
     @property
     def writing(self) -> dict[str, Any]:
-        """How a write is called: in the user's lane, else in the shared namespace."""
+        """Arguments of a write: the user's lane, else the shared namespace."""
         shared = self.namespace if self.user_id is None else None
         return {"user_id": self.user_id, "agent_id": self.agent_id, "run_id": self.run_id, "namespace": shared}
 
     @property
     def reading(self) -> dict[str, Any]:
-        """How a read is called. An agent or a run without a user is looked for with all users, as mem0 does."""
+        """Arguments of a read. An agent or a run without a user is looked up across all users, as in mem0."""
         if self.user_id is None:
             return {"agent_id": self.agent_id, "run_id": self.run_id, "across": "tenant"}
         return {**self.writing, "namespace": _SHARED_WITH_NOBODY}
 
 
 def whom(ids: Mapping[str, Any], namespace: str) -> Whom:
-    """Check the ids among ``ids``; InputError when there is none, or one is empty or has a space in it."""
+    """Validate the ids among ``ids``; InputError if there is none, or one is empty or contains a space."""
     found = {name: _checked(ids.get(name), name) for name in NAMES}
     if not any(found.values()):
         raise InputError(
@@ -63,7 +63,7 @@ def whom(ids: Mapping[str, Any], namespace: str) -> Whom:
 
 
 def filters_of(given: Mapping[str, Any], *, show_expired: bool, today: date) -> dict[str, Any]:
-    """Return mem0's filters, without the ids that say whom they are of, as Phronesis' own."""
+    """Convert mem0's filters to Phronesis' own, without the ids."""
     parts = [_translated({name: wanted for name, wanted in given.items() if name not in NAMES})]
     if not show_expired:
         parts.append({"OR": [{f"metadata.{EXPIRES}": None}, {f"metadata.{EXPIRES}": {"gte": today.isoformat()}}]})
@@ -71,7 +71,7 @@ def filters_of(given: Mapping[str, Any], *, show_expired: bool, today: date) -> 
 
 
 def expiry(value: Any) -> str | None:
-    """Return a day as mem0 keeps it, YYYY-MM-DD; None stays None."""
+    """Return a day in mem0's format, YYYY-MM-DD; None stays None."""
     if value is None:
         return None
     if isinstance(value, datetime):
@@ -83,7 +83,7 @@ def expiry(value: Any) -> str | None:
 
 
 def without_ids(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return metadata without whose it is: that is said by the ids of the call alone."""
+    """Return metadata without ids: only the call's own ids count."""
     return {name: value for name, value in (metadata or {}).items() if name not in (*NAMES, "actor_id")}
 
 
@@ -110,7 +110,7 @@ def _translated(filters: Mapping[str, Any]) -> dict[str, Any]:
     return out
 
 
-# The dictionaries that mem0 gives, made of Phronesis' records.
+# mem0's result dictionaries, built from Phronesis' records.
 
 UPDATED: Final = "Memory updated successfully!"
 DELETED: Final = "Memory deleted successfully!"
@@ -118,7 +118,7 @@ ALL_DELETED: Final = "Memories deleted successfully!"
 
 
 def memory_of(item: Item) -> dict[str, Any]:
-    """Return an item as mem0 gives a memory."""
+    """Return an item as mem0's memory."""
     shown = {
         "id": item.id, "memory": item.content, "hash": _hash(item.content),
         "created_at": item.recorded_at.isoformat(), "updated_at": item.updated_at.isoformat(),
@@ -131,12 +131,12 @@ def memory_of(item: Item) -> dict[str, Any]:
 
 
 def scored(item: Item, score: float | None) -> dict[str, Any]:
-    """Return an item as mem0 gives what a search found, or, without a score, what was asked for by its id."""
+    """Return an item as mem0's search result or, without a score, as the result of a lookup by id."""
     return {**memory_of(item), "score": score}
 
 
 def events_of(added: AddResult, *, verbatim: bool) -> Iterator[dict[str, Any]]:
-    """Yield what a write did: ADD of what is new, UPDATE of what is said more fully, DELETE of what it ended."""
+    """Yield the events of a write: ADD for new items, UPDATE for refined ones, DELETE for ended ones."""
     for item in added.items:
         event = {"id": item.id, "memory": item.content, "event": "ADD" if item.version == 1 else "UPDATE"}
         yield {**event, "actor_id": item.name, "role": item.role} if verbatim else event
@@ -145,7 +145,7 @@ def events_of(added: AddResult, *, verbatim: bool) -> Iterator[dict[str, Any]]:
 
 
 def changes_of(item: Item, history: Sequence[HistoryEvent]) -> Iterator[dict[str, Any]]:
-    """Yield the changes of an item that mem0 would know: of its words, and its end."""
+    """Yield the changes of an item that mem0 records: of its text, and its end."""
     began = item.recorded_at.isoformat()
     text: str | None = None
     for event in history:

@@ -1,9 +1,9 @@
-"""What a message is after, and whether a document is needed to answer it: by what its sentences show.
+"""Intent of a message, and whether a document is needed to answer it, decided by rules on the cues of its sentences.
 
-The rules say what a careful person would: a question about a document, a tool, an instrument, a product, a procedure
-or an error needs one, and so does counsel on technical means, and a command that works on a file. What the user said
-or did, private matters, notes, reminders and small talk need none. A sentence in which both meet needs a document
-only where it is consulted ("in the manual", 手册里). A question that speaks of nobody is taken for one about the world.
+A document is needed for a question about a document, tool, instrument, product, procedure or error, for technical
+advice, and for a command that works on a file. It is not needed for what the user said or did, private matters,
+notes, reminders and small talk. A sentence with cues of both kinds needs one only if the document is to be consulted
+("in the manual", 手册里). A question that mentions no person is taken to be about the world.
 """
 
 import re
@@ -17,17 +17,17 @@ from phronesis.core.retrieval_plan import Intent
 from phronesis.core.text import UNSPACED
 from phronesis.recall.planning.tables import shows, without
 
-# A message as the planner reads it: its sentences and clauses, and what each of them shows.
+# Parsing a message into sentences and clauses with their cues.
 
 MAX_READ: Final = 4_000
-"""Characters of a message that are read, half of them its beginning and half its end."""
+"""Characters of a message that are read, half of them from its beginning and half from its end."""
 
 FEW_WORDS: Final = 3
-"""Words of a sentence that says little of its own."""
+"""Number of words up to which a sentence is too short to be interpreted alone."""
 
 MAX_SENTENCES: Final = 40
 MAX_SENTENCE: Final = 500
-"""Sentences that are read, and characters of each: what is longer is no sentence."""
+"""Maximum number of sentences, and characters of each."""
 
 _BREAK: Final = re.compile(r"(?<=[.!?;])(?=\s)|(?<=[。！？；])|\n")
 _FOR_ME: Final = re.compile("(?:帮|给|替|教|请|让|麻烦)(?:一下)?[我咱](?:们)?")
@@ -48,7 +48,7 @@ _IDENTIFIER: Final = re.compile(
     r"|(?<!\w)(?:[A-Z][a-z0-9]{1,20}){2,5}[A-Z]{0,4}(?!\w)|(?<!\w)[A-Z][a-z0-9]{1,20}[A-Z]{2,4}(?!\w)"  # InfluxDB
     r"|(?<!\w)[a-z]{2,20}[A-Z]\w{1,30}(?!\w)"  # useState
     r"|(?<!\w)\w{1,30}\(\)",
-    re.ASCII,  # what is beside them may be Chinese
+    re.ASCII,  # adjacent characters may be Chinese
 )
 _FILE: Final = re.compile(
     r"https?://\S{3,300}|\bwww\.\S{3,200}|(?<![\w/])(?:[\w.~-]{1,60}/){1,10}[\w.-]{1,60}\.[A-Za-z]\w{0,5}(?!\w)"
@@ -66,21 +66,21 @@ _LATIN: Final = re.compile(rf"[^\W\d_{UNSPACED}]+")
 
 @dataclass(frozen=True)
 class Sentence:
-    """One sentence; what it shows is looked up when it is asked for, once."""
+    """One sentence; its cues are computed on first use."""
 
     text: str
     _shown: dict[str, bool] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
     def low(self) -> str:
-        """Its words in small letters, as the tables want them."""
+        """The text in lower case, as the tables expect."""
         return " ".join(self.text.casefold().split())
 
     def shows(self, name: str) -> bool:
-        """Return whether it shows a feature of the tables."""
+        """Return whether it has a cue of the tables."""
         if name not in self._shown:
             text = self.low
-            if name in ("mine", "recall"):  # 帮我看看 is about nobody
+            if name in ("mine", "recall"):  # 帮我看看 mentions no person
                 text = _FOR_ME.sub(" ", text)
             if name == "mine":
                 text = without("impersonal", text)
@@ -96,22 +96,22 @@ class Sentence:
 
     @cached_property
     def file_alone(self) -> bool:
-        """Return whether it is a file or an address and hardly a word beside it."""
+        """Return whether it is a file or an address with hardly another word."""
         return self.file and Sentence(_FILE.sub(" ", self.text)).words <= FEW_WORDS
 
     @cached_property
     def identifier(self) -> bool:
-        """Return whether it holds a name of code, an option or a path of an interface."""
+        """Return whether it contains a name of code, an option or an API path."""
         return _IDENTIFIER.search(_CURRENCY.sub(" ", self.text)) is not None
 
     @cached_property
     def names_somebody(self) -> bool:
-        """Return whether it holds a capitalised name, of a person as likely as not."""
+        """Return whether it contains a capitalised name, which may be a person's."""
         return any(one.kind in ("name", "handle") for one in find_mentions(self.text))
 
     @cached_property
     def words(self) -> int:
-        """How many words it has: spaced ones, and two Chinese characters for one."""
+        """The number of words: spaced ones, and two Chinese characters for one."""
         return len(_LATIN.findall(self.text)) + (len(_HAN.findall(self.text)) + 1) // 2
 
     @cached_property
@@ -123,7 +123,7 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Message:
-    """What was read of a message, without its code."""
+    """A parsed message, without its code blocks."""
 
     text: str
     sentences: Sequence[Sentence]
@@ -131,16 +131,16 @@ class Message:
 
     @property
     def whole(self) -> Sentence:
-        """Return all that was read as one."""
+        """Return the whole text as one sentence."""
         return Sentence(self.text[:MAX_READ])
 
 
 def read_message(text: str) -> Message:
-    """Part a message into its sentences. Blocks of code are left out of them; ``code``: it holds nothing else."""
+    """Split a message into sentences, without blocks of code; ``code``: it contains nothing else."""
     read = excerpt(text)
     plain = _FENCED.sub("\n", read) if "```" in read else read
     lines = [line for line in plain.split("\n") if line.strip()]
-    # One line that looks like code may be prose about it; of several, those that look so are code.
+    # A single line that looks like code may be prose about it; among several, such lines are code.
     said = [line for line in lines if len(lines) == 1 or _CODE.search(line) is None]
     parts = [part.strip() for line in said for part in _BREAK.split(line) if part.strip(_MARKS)]
     half = MAX_SENTENCES // 2
@@ -154,7 +154,7 @@ def _is_code(line: str) -> bool:
 
 
 def identifiers(text: str) -> list[tuple[int, str]]:
-    """Return names of code, options and paths of interfaces, with their places."""
+    """Return names of code, options and API paths, with their positions."""
     return [(match.start(), match[0].strip("`")) for match in _IDENTIFIER.finditer(_CURRENCY.sub(_blank, text))]
 
 
@@ -163,15 +163,15 @@ def _blank(match: re.Match[str]) -> str:
 
 
 def excerpt(text: str, most: int = MAX_READ) -> str:
-    """Return a text whole, or its beginning and its end where it is longer than ``most``."""
+    """Return a text whole, or its beginning and end if it is longer than ``most``."""
     return text if len(text) <= most else f"{text[: most // 2]}\n{text[-(most // 2) :]}"
 
 
 def language_of(text: str) -> str:
-    """Return ``zh``, ``en`` or ``und``: by which of the tables a message is read for the most part.
+    """Return ``zh``, ``en`` or ``und``: the main language of a message.
 
-    Chinese is where there are at least as many Han characters as spaced words: names of tools stay Latin in Chinese
-    text. All else in Latin letters counts as English.
+    Chinese if there are at least as many Han characters as spaced words, since tools keep Latin names in Chinese text.
+    Any other text in Latin letters is English.
     """
     read = excerpt(text)
     han, words = len(_HAN.findall(read)), len(_LATIN.findall(read))
@@ -180,7 +180,7 @@ def language_of(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What a sentence is after, whether a document is needed for it, and why."""
+    """The intent of a sentence, whether it needs a document, and why."""
 
     sentence: Sentence
     intent: Intent
@@ -189,13 +189,13 @@ class Judged:
 
     @property
     def asked(self) -> bool:
-        """Return whether anything is looked for."""
+        """Return whether the sentence asks for information."""
         return self.intent != "chat"
 
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """The same of a whole message, with its sentences."""
+    """The intent of a whole message, with its sentences."""
 
     intent: Intent
     needs: bool
@@ -204,7 +204,7 @@ class Decided:
 
 
 def decide(message: Message) -> Decided:
-    """Judge a message: documents are needed where one of its sentences needs them; its intent is the weightiest one."""
+    """Judge a message: it needs documents if one of its sentences does; its intent is that of the main sentence."""
     if message.code:
         error = Sentence(message.text[:2000])
         if error.shows("error"):
@@ -220,17 +220,17 @@ def decide(message: Message) -> Decided:
 
 
 def _weightiest(judged: Sequence[Judged]) -> Intent:
-    """Return the intent of the last sentence that asks: what stands before it leads up to it."""
+    """Return the intent of the last sentence that asks: earlier ones lead up to it."""
     return judged[-1].intent if judged else "chat"
 
 
 def _in_company(judged: Sequence[Judged]) -> list[Judged]:
-    """See a sentence with those beside it: behind an order to translate stands the text; a fault alone is asked."""
+    """Adjust sentences by context: text after "translate …" is data; an error alone is a question."""
     out = list(judged)
     asks = any(one.asked for one in judged)
     for n, one in enumerate(judged):
         if one.intent == "act" and not one.needs and one.sentence.shows("act_text") and n == 0:
-            return [one]  # the rest is the text that is worked on
+            return [one]  # the rest is the text to work on
         if not one.asked and not asks and one.sentence.shows("fault") and _is_of_a_thing(one.sentence):
             out[n] = Judged(one.sentence, "how_to", True, "something does not work")
     return out
@@ -254,7 +254,7 @@ def _is_of_a_thing(one: Sentence) -> bool:
 
 
 def _consults(one: Sentence) -> bool:
-    """Return whether a document is what answers: it is consulted, or a file or address is named in a question."""
+    """Return whether a document answers it: one is consulted, or a question names a file or an address."""
     return one.shows("doc_in") or (one.file and not one.shows("doc_thing"))
 
 
@@ -304,7 +304,7 @@ def _small_talk(one: Sentence) -> Judged | None:
 
 
 def _personal(one: Sentence) -> Judged | None:
-    """What was said or done between the two: a document is needed where it is consulted beside that."""
+    """Judge a sentence about the user and the assistant: it needs a document only if one is consulted too."""
     if not one.shows("recall"):
         return None
     if one.shows("doc_in") and not (one.shows("doc_thing") and not one.file):
@@ -323,7 +323,7 @@ def _document(one: Sentence) -> Judged | None:
 
 
 def _technical(one: Sentence) -> Judged | None:
-    """Tools, instruments, products, procedures: what is known of them stands in documents, whoever asks."""
+    """Judge a sentence about tools, instruments, products or procedures: it needs documents."""
     of_things = one.shows("tech") or one.identifier
     if one.shows("life") and not of_things:
         return None
@@ -344,7 +344,7 @@ def _private(one: Sentence) -> Judged | None:
 
 
 def _wanted(one: Sentence, otherwise: Intent) -> Intent:
-    """Return the intent that the words name, or what is left."""
+    """Return the intent that the words name, or ``otherwise``."""
     if one.shows("change"):
         return "change"
     if one.shows("fault") and otherwise != "recall" and (one.shows("advise") or one.shows("how_to")):

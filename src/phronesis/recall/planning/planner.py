@@ -1,8 +1,8 @@
-"""A plan by a model: what it says is checked field by field, and what is not so is left to the rules.
+"""The query planner: plans by rules, and plans by a model whose fields are validated against the rules' plan.
 
-The rules plan first, and theirs is the plan that the model's answer changes: a field that does not hold is dropped
-with a reason and the rules' one stays. The message is always the first query, whatever the model says. A time that
-the rules read stands: reckoning with a calendar is not what models are good at.
+The rules plan first, and the model's answer changes their plan: an invalid field is dropped with a reason and the
+rules' value stays. The message is always the first query. A time found by the rules is kept, because models are
+unreliable at calendar arithmetic.
 """
 
 import logging
@@ -31,17 +31,17 @@ RULES_VERSION: Final = "plan-rules/1"
 MAX_MESSAGE: Final = 4_000
 MAX_RECENT: Final = 4
 MAX_TURN: Final = 500
-"""Characters shown of the message, and how many recent turns with how many characters each."""
+"""Maximum characters of the message shown, number of recent turns, and characters of each."""
 
 MAX_TEXT: Final = 400
-"""Characters of a query, an entity or a reason."""
+"""Maximum characters of a query, an entity or a reason."""
 
 SAID: Final = "message"
-"""What was said is always among the kinds: a narrow choice must not hide the answer."""
+"""The kind that is always included: a narrow choice must not hide the answer."""
 
 
 def _all_required(schema: dict[str, Any]) -> None:
-    """Ask a server for every field and no other, as its strict mode demands; what comes back may still lack some."""
+    """Mark every field as required, as servers' strict mode demands; answers may still lack some."""
     schema["required"] = list(schema["properties"])
     schema["additionalProperties"] = False
     for member in schema["properties"].values():
@@ -90,7 +90,7 @@ class ProposedPlan(pydantic.BaseModel):
 
 
 class PlanAsker(Protocol):
-    """Who can be asked for a plan (``models.asker.Asker``)."""
+    """A client that can be asked for a plan (``models.structured_client.Asker``)."""
 
     @property
     def name(self) -> str:
@@ -98,13 +98,13 @@ class PlanAsker(Protocol):
         ...
 
     def ask(self, tenant: str, task: Task[ProposedPlan]) -> Answer[ProposedPlan]:
-        """Return an answer, or why there is none."""
+        """Return an answer, or the reason for its absence."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a model is shown: all of it is data."""
+    """The input shown to a model; all of it is data."""
 
     message: str
     now: datetime
@@ -114,7 +114,7 @@ class Shown:
 
 
 def planned_by_model(asker: PlanAsker, tenant: str, rules: RetrievalPlan, shown: Shown) -> RetrievalPlan:
-    """Give the rules' plan as the model would have it, or, where it gave nothing, the rules' own with ``degraded``."""
+    """Return the rules' plan changed by the model's answer or, without one, unchanged with ``degraded``."""
     answer = asker.ask(tenant, Task(_instructions(), _fenced(rules.id, shown), ProposedPlan))
     if answer.value is None:
         code = answer.error.code if answer.error is not None else "model.error"
@@ -219,24 +219,24 @@ def _entities(given: Sequence[str], rules: RetrievalPlan, message: str, dropped:
     return tuple(dict.fromkeys([*rules.entities, *held]))[:16]
 
 
-# The planner: from a message to a retrieval plan, by rules, or by a model with the rules in its stead (SB-06).
+# The planner: builds a retrieval plan by rules, or by a model with the rules as its fallback (SB-06).
 
 SHARE: Final = 0.4
-"""The part of the evidence that is memory where resources are asked too (source: the plan of SmartBrain, 7.4)."""
+"""Share of memory in the evidence if resources are searched too (source: the plan of SmartBrain, 7.4)."""
 
 LIMIT: Final = 12
-"""Pieces of evidence of one plan (ours: those of a context's default budget)."""
+"""Pieces of evidence of one plan (our choice: as in a context's default budget)."""
 
 _log = logging.getLogger("phronesis.plan")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanRequest:
-    """A checked call of ``plan``.
+    """A validated call of ``plan``.
 
-    ``recent`` are texts that were said before, oldest first: what "it" means is sought in them. ``resources`` says
-    whether the scope has any, None where that is not known. ``now`` is the time that the message's words count from.
-    ``names`` are what of the message are names in the scope, None where nobody has looked yet.
+    ``recent`` are earlier texts, oldest first, in which "it" is resolved. ``resources`` says whether the scope has any,
+    None if unknown. ``now`` is the reference time of the message's relative times. ``names`` are the names in the
+    message that the scope knows, None if not looked up yet.
     """
 
     message: str
@@ -253,7 +253,7 @@ class PlanRequest:
 
 @dataclass(frozen=True, slots=True)
 class Planner:
-    """Makes plans. ``asker`` is the model of the role ``plan``; None: rules. Thread-safe; it never writes."""
+    """Makes plans. ``asker`` is the model of the role ``plan``; None: rules only. Thread-safe; it never writes."""
 
     clock: Callable[[], datetime]
     asker: PlanAsker | None = None
@@ -262,7 +262,7 @@ class Planner:
     share: float = SHARE
 
     def plan(self, tenant: str, asked: PlanRequest) -> RetrievalPlan:
-        """Return the plan for a message. It raises nothing that a text or a model causes."""
+        """Return the plan for a message. No text or model makes it raise."""
         now = asked.now or asked.valid_at or asked.as_of or self.clock()
         plan = self._by_rules(tenant, asked, now)
         if self.asker is not None:

@@ -1,11 +1,10 @@
 """The time that a question asks about, as one window of whole UTC days, in English and Chinese.
 
-The words are those of ``core.calendar``; here stands what becomes of several of them. "From A to B" and "between A
-and B" go from the beginning of A to the end of B, "since A" to the end of today, "after A" from the day behind it.
-Two times that are compared, and any others, are put together from the first day to the last. What comes again (a
-weekday, a month without a year) is the last one in a question about what was, the next one in a question about what
-is to come; of the two ends of a range, the one that says less is read against the other. "Before June" has no
-beginning, and is no window.
+The words are those of ``core.calendar``; this module combines several of them. "From A to B" and "between A and B" run
+from the beginning of A to the end of B, "since A" to the end of today, "after A" from the following day. Any other
+times, compared or not, are joined from the first day to the last. A recurring time (a weekday, a month without a year)
+is the last one in a question about the past, the next one in a question about the future; the less specific end of a
+range is resolved against the other. "Before June" has no beginning and gives no window.
 """
 
 import re
@@ -19,7 +18,7 @@ from phronesis.core.retrieval_plan import TimeWindow
 from phronesis.recall.planning.intent import Decided, Judged, Sentence
 
 MAX_SCANNED: Final = 2_000
-"""Characters of a question that are looked at for times."""
+"""Characters of a question that are scanned for times."""
 
 _FROM: Final = re.compile(
     r"\b(?:between|from)\s{1,3}(?P<a>[\w ,'’-]{1,40}?)\s{1,3}(?:and|to|through|until|till|up to)\s{1,3}"
@@ -27,7 +26,7 @@ _FROM: Final = re.compile(
     re.IGNORECASE,
 )
 _THROUGH: Final = re.compile(r"\s{0,3}(?:to|through|until|till|[-–—~～至到])\s{0,3}(?:the\s)?", re.IGNORECASE)
-# "May" is a month where another time stands before it.
+# "May" is a month if another time precedes it.
 _AND_MONTH: Final = re.compile(
     r"\s(?:and|or|to|through|until|till|[-–—&])\s(?P<m>(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)\w{0,7})\b",
     re.IGNORECASE,
@@ -47,7 +46,7 @@ _BEFORE: Final = re.compile(r"\b(?:before|prior\sto)\s(?:the\s)?$", re.IGNORECAS
 _EARLIER: Final = re.compile("(?:之前|以前|前)(?![天年几面])")
 _ENDING: Final = re.compile("为止|為止")
 
-# What holds a date and names none: an edition, a release, a number of a standard; a song that is called Yesterday.
+# Contain a date but name no time: an edition, a release, a number of a standard, a song title.
 _EDITION: Final = re.compile(r"(?:\b(?:versions?|releases?|editions?|rev|tag|v)\.?\s?|版本\s?|\d-)$", re.IGNORECASE)
 _OF_EDITION: Final = re.compile(r"[\s-]?(?:editions?\b|releases?\b|版)", re.IGNORECASE)
 _TITLE: Final = re.compile("(?:Yesterday|Today|Tomorrow|Tonight|Last Night|Last Christmas|This Morning)")
@@ -56,7 +55,7 @@ _OPENS: Final = re.compile(r"(?:^|[.!?。！？:：;；\n,，—–-])\s{0,3}[\"
 
 @dataclass(frozen=True, slots=True)
 class _Time:
-    """A time at [start, end); ``floats``: which one is meant depends on what the question leans to."""
+    """A time at [start, end); ``floats``: its date depends on whether the question refers to the past or the future."""
 
     start: int
     end: int
@@ -66,9 +65,9 @@ class _Time:
 
 
 def read_window(text: str, now: datetime, *, ahead: bool = False) -> TimeWindow | None:
-    """Return the window that a question of ``now`` asks about; ``ahead``: it is about what is to come.
+    """Return the window that a question asked at ``now`` is about; ``ahead``: it is about the future.
 
-    None where it names no time, or one without a beginning.
+    None if it names no time, or one without a beginning.
     """
     asked = text[:MAX_SCANNED]
     lean = 1 if ahead else -1
@@ -104,7 +103,7 @@ def _times(text: str, now: datetime, lean: int) -> list[_Time]:
 
 
 def _spoken_range(text: str, now: datetime, lean: int) -> _Time | None:
-    """Read "between A and B" and "from A to B": there, "May" is a month wherever it stands."""
+    """Parse "between A and B" and "from A to B", in which "May" is always a month."""
     for match in _FROM.finditer(text):
         a, b = _alone(match["a"], now, lean, whole=True), _alone(match["b"], now, lean)
         if a is not None and b is not None:
@@ -113,7 +112,7 @@ def _spoken_range(text: str, now: datetime, lean: int) -> _Time | None:
 
 
 def _alone(words: str, at: datetime, lean: int, *, whole: bool = False) -> _Time | None:
-    """Read words that begin with a time; ``whole``: and are nothing else."""
+    """Parse text that begins with a time; ``whole``: and contains nothing else."""
     opened = "in " if words[:1].isascii() else ""
     found = _times(opened + words, at, lean)
     if not found or found[0].start > len(opened) or (whole and found[0].end < len(opened + words.rstrip())):
@@ -123,7 +122,7 @@ def _alone(words: str, at: datetime, lean: int, *, whole: bool = False) -> _Time
 
 
 def _range(words: tuple[str, str], ends: tuple[_Time, _Time], lean: int, *, start: int, end: int) -> _Time | None:
-    """Put two ends together. The end that is fixed decides for the other; else the last range that is over, or next."""
+    """Join two ends. A fixed end determines the other; else the last past range, or the next one."""
     (a_words, b_words), (a, b) = words, ends
     day_alone = re.fullmatch(r"\S{1,3}[日号號]", b_words) is not None
     if b.floats and (not a.floats or lean > 0 or day_alone):
@@ -134,7 +133,7 @@ def _range(words: tuple[str, str], ends: tuple[_Time, _Time], lean: int, *, star
 
 
 def _joined(text: str, times: Sequence[_Time], now: datetime, lean: int) -> _Time | None:
-    """Put the times of a question together, each read with what stands around it."""
+    """Join the times of a question, each parsed with its context."""
     out: list[_Time] = []
     at = 0
     while at < len(times):
@@ -155,7 +154,7 @@ def _joined(text: str, times: Sequence[_Time], now: datetime, lean: int) -> _Tim
 
 
 def _beside(text: str, one: _Time, today: date, lean: int) -> _Time | None:
-    """Read a time with the word before or behind it: since, after, until, before; 以来, 之后, 为止, 之前."""
+    """Parse a time with the word before or after it: since, after, until, before; 以来, 之后, 为止, 之前."""
     before, here = text[max(0, one.start - 16) : one.start], one.end
     opened = _OPEN_FROM.search(before) is not None
 
@@ -173,7 +172,7 @@ def _beside(text: str, one: _Time, today: date, lean: int) -> _Time | None:
     return one
 
 
-# The time that a message asks about: of which of its words the times count, and which way they lean.
+# Which time expressions of a message count, and whether they refer to the past or the future.
 
 
 def window_of(decided: Decided, now: datetime) -> TimeWindow | None:
@@ -188,7 +187,7 @@ def window_of(decided: Decided, now: datetime) -> TimeWindow | None:
     ahead = ahead and not any(one.sentence.shows("behind") for one in asked)
     window = read_window(text, now, ahead=ahead)
     if window is not None and decided.intent == "act" and window.since > now:
-        return None  # what is to be done then, not what is looked for
+        return None  # a deadline, not a search criterion
     return window
 
 
@@ -201,7 +200,7 @@ def _dated(one: Judged, decided: Decided) -> Sequence[str]:
         told = sentence.shows("told") or not (decided.needs or decided.intent in ("act", "advise"))
         return (sentence.text,) if told and not sentence.shows("chat") else ()
     if one.intent in ("act", "advise") and not (sentence.shows("recall") or one.needs):
-        return ()  # when it is to be done
+        return ()  # the time is a due time
     if not one.needs:
         return (sentence.text,)
     clauses = [part for part in sentence.clauses if not _aside(part)]
@@ -209,5 +208,5 @@ def _dated(one: Judged, decided: Decided) -> Sequence[str]:
 
 
 def _aside(clause: Sentence) -> bool:
-    """Return whether a clause tells something of the user and says nothing of where the answer stands."""
+    """Return whether a clause tells something about the user and nothing about where the answer is."""
     return clause.shows("mine") and not any(clause.shows(name) for name in ("told", "question", "doc"))

@@ -1,8 +1,8 @@
-"""The wordings that are searched, and which of them each retriever is asked.
+"""The queries that are searched, and which of them each retriever gets.
 
-The message comes first, whole, with weight 1: on its own it finds most. Beside it stand the parts of a message that
-asks several things, what a follow-up ("does it …?") is about, the names it speaks of, and what the agent is at. No
-synonyms and no translations: none earned its keep (docs/decisions/06-retrieval-plan.md).
+The message comes first, whole, with weight 1: alone it finds most. Added to it are the parts of a message that asks
+several things, the referent of a follow-up ("does it …?"), the names mentioned, and the agent's task. No synonyms and
+no translations: they did not improve results (docs/decisions/06-retrieval-plan.md).
 """
 
 import re
@@ -21,26 +21,26 @@ from phronesis.store.database import Database, Unit
 from phronesis.store.lanes import Lane
 from phronesis.store.relations import find_entities
 
-# The names, files and addresses that a message speaks of, and which of its words are names in the scope.
+# Names, files and addresses that a message mentions, and which of its words are names in the scope.
 
 MAX_NAMED: Final = 16
-"""Entities of one plan by rules: a message that names more is a list."""
+"""Maximum entities of one plan by rules: a message that names more is a list."""
 
 _QUOTED: Final = re.compile(r"[\"“「『]([^\"“”「」『』\n]{2,40})[\"”」』]")
 
 
 KnownNames = Callable[[str, Scope, Collection[str]], Collection[str]]
-"""Tells, for a tenant and a scope, which of some names (normal forms) are names there."""
+"""A function of a tenant, a scope and names (normal forms): the names that are known there."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredNames:
-    """The names that the lanes of a scope know. It never writes."""
+    """Looks up names that are known in a scope's lanes. It never writes."""
 
     database: Database
 
     def __call__(self, tenant: str, scope: Scope, names: Collection[str]) -> set[str]:
-        """Return those of ``names`` that are an entity's of a lane that the scope sees."""
+        """Return those of ``names`` that belong to an entity of a lane that the scope sees."""
         if not names:
             return set()
         with self.database.transaction(tenant, "read") as unit:
@@ -48,20 +48,20 @@ class StoredNames:
 
 
 def names_held(unit: Unit, lanes: Iterable[Lane], names: Iterable[str]) -> set[str]:
-    """Return those of some names, in normal form, that are an entity's of any of these lanes."""
+    """Return those of some names, in normal form, that belong to an entity of any of these lanes."""
     wanted = sorted(names)
     return {one.normal for lane in lanes for one in find_entities(unit, lane.lane_id, wanted)}
 
 
 def candidates(text: str) -> set[str]:
-    """Return what might be a name in a message, in normal form."""
+    """Return the candidate names in a message, in normal form."""
     return names_in(excerpt(text, MAX_READ))
 
 
 def entities_in(text: str, known: Collection[str] = ()) -> tuple[str, ...]:
-    """Return what a message names: files, addresses, titles, capitalised names, names of code, quotations, known names.
+    """Return the entities in a message: files, addresses, titles, names, identifiers, quotations, known names.
 
-    A known name is left out where a longer one holds it.
+    A known name is left out if a longer one contains it.
     """
     read = excerpt(text, MAX_READ)
     found = [(one.start, one.surface) for one in find_mentions(read)]
@@ -85,22 +85,22 @@ PART: Final = 0.8
 FOLLOW_UP: Final = 0.7
 ENTITY: Final = 0.4
 STATE: Final = 0.3
-"""Weights of the wordings beside the message (ours): below 1, since each says less of it or adds to it."""
+"""Weights of the additional queries (our choice): below 1, since each says less than the message or adds to it."""
 
 MAX_PARTS: Final = 3
 MAX_ENTITIES_ASKED: Final = 4
 MAX_TOPIC: Final = 200
 MAX_STATE: Final = 400
-"""Characters of what a follow-up is about, and of the agent's state."""
+"""Maximum characters of a follow-up's topic, and of the agent's state."""
 
 MAX_QUERY: Final = 8_000
-"""Characters of a query: what is longer is asked by its beginning and its end."""
+"""Maximum characters of a query: a longer one is reduced to its beginning and end."""
 
 OVERFETCH: Final = 2
-"""Results asked of a retriever for each that its share lets in: what is double or crowded falls away later."""
+"""Results requested per place of a retriever: duplicates and crowded ones are dropped later."""
 
 STATE_FIELDS: Final = ("goal", "task", "topic")
-"""Fields of ``agent_state`` that say what the agent is about."""
+"""Fields of ``agent_state`` that describe the agent's task."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ def word_queries(
     recent: Sequence[str],
     state: Mapping[str, Any],
 ) -> Wordings:
-    """Return the queries for a message; ``whole`` is all of it, ``recent`` what was said before, oldest first."""
+    """Return the queries for a message; ``whole`` is its full text, ``recent`` the earlier texts, oldest first."""
     first = SubQuery(excerpt(whole, MAX_QUERY))
     parts = _parts(decided)
     beside: list[SubQuery] = []
@@ -139,13 +139,13 @@ def word_queries(
 
 
 def _for(every: Sequence[SubQuery], parts: Sequence[tuple[SubQuery, bool]], *, needs: bool) -> tuple[SubQuery, ...]:
-    """Return the queries of one retriever: all but the parts that are the other's, unless it has none of its own."""
+    """Return the queries of one retriever: all except the other's parts, unless it has none of its own."""
     own = [part for part, of in parts if of is needs]
     return tuple(one for one in every if one.origin != "part" or not own or one in own)
 
 
 def distinct(queries: Sequence[SubQuery]) -> tuple[SubQuery, ...]:
-    """Return the queries in their order, each wording once, no more than a plan may have."""
+    """Return the queries in order, each wording once, at most as many as a plan may have."""
     out: dict[str, SubQuery] = {}
     for one in queries:
         out.setdefault(" ".join(one.text.casefold().split()), one)
@@ -153,9 +153,9 @@ def distinct(queries: Sequence[SubQuery]) -> tuple[SubQuery, ...]:
 
 
 def sub_plan(store: str, queries: Sequence[SubQuery], limit: int, share: float) -> SubPlan:
-    """Return what a retriever is asked. ``share`` is its part of ``limit``; it is asked for twice that.
+    """Return the request to one retriever. ``share`` is its part of ``limit``; it is asked for twice that.
 
-    It is asked for ``limit`` at least: where the other finds nothing, it fills in.
+    At least ``limit`` results are requested, to fill in if the other retriever finds nothing.
     """
     own = max(limit, round(OVERFETCH * share * limit))
     return SubPlan("memory" if store == "memory" else "resources", tuple(queries), limit=own)
@@ -174,7 +174,7 @@ def _parts(decided: Decided) -> list[tuple[SubQuery, bool]]:
 
 
 def _topic(message: Message, entities: Sequence[str], recent: Sequence[str]) -> str:
-    """Return what a message that says "it" or 那个 goes on about: the names of what was said last, or its words."""
+    """Return the topic of a message with "it" or 那个: the names in the last texts, or their words."""
     if entities or not any(one.shows("follow") for one in message.sentences):
         return ""
     for text in reversed(recent[-2:]):

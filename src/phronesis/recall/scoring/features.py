@@ -1,7 +1,7 @@
-"""The features: small functions of a lane's signals that give one number for each candidate place.
+"""Features: pure functions from a lane's signals to one number for each candidate place.
 
-The formula and its features come from a search over LoCoMo's dev conversations and chats with long assistant turns;
-``docs/decisions/05-ranking.md`` tells what each is for and ``docs/benchmarks.md`` what each brings.
+Formula and features were found by a search over LoCoMo's dev conversations and chats with long assistant turns;
+``docs/decisions/05-ranking.md`` gives the purpose of each, ``docs/benchmarks.md`` its effect.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,10 +15,10 @@ from phronesis.recall.scoring.packed_features import ASKS, NAMES_TIME, SAID, SHA
 from phronesis.recall.scoring.signals import Signals, date_fit
 
 Feature = Callable[[Signals, Rows], Floats]
-"""Gives a feature's value at some places."""
+"""A function that returns a feature's value at some places."""
 
 COVERED: Final = 0.3
-"""Share of the question from which on a fitting date counts: the day alone says nothing of what happened on it."""
+"""Minimum coverage for a matching date to count: the day alone says nothing about the content."""
 
 
 def words(signals: Signals, places: Rows) -> Floats:
@@ -27,12 +27,12 @@ def words(signals: Signals, places: Rows) -> Floats:
 
 
 def window(signals: Signals, places: Rows) -> Floats:
-    """Z of BM25 of the text with up to four on either side: what the talk was about (``layout.WINDOW_REACH``)."""
+    """Z of BM25 of the text with up to four on either side, the topic of the talk (``lane_arrays.WINDOW_REACH``)."""
     return signals.window_spread.z(signals.window[places])
 
 
 def pair(signals: Signals, places: Rows) -> Floats:
-    """Z of BM25 of the text with the one before it: an answer whose words stand in its question."""
+    """Z of BM25 of the text with the one before it: an answer whose question contains the words."""
     return signals.pair_spread.z(signals.pair[places])
 
 
@@ -57,17 +57,17 @@ def coverage(signals: Signals, places: Rows) -> Floats:
 
 
 def coverage_next(signals: Signals, places: Rows) -> Floats:
-    """Share of the question that the text after holds: who asks back repeats what it was about."""
+    """Share of the question that the text after contains: a reply repeats the topic."""
     return _beside(signals, signals.coverage, places, 1)
 
 
 def coverage_third_next(signals: Signals, places: Rows) -> Floats:
-    """Share of the question that the third text after holds."""
+    """Share of the question that the third text after contains."""
     return _beside(signals, signals.coverage, places, 3)
 
 
 def dense(signals: Signals, places: Rows) -> Floats:
-    """Z of the cosine of question and text; without a vector yet, what its words make likely (``signals.GUESSED``)."""
+    """Z of the cosine of question and text; without a vector, an estimate from its words (``signals.GUESSED``)."""
     return _nothing(places) if signals.dense is None else signals.dense[places]
 
 
@@ -77,34 +77,34 @@ def dense_next(signals: Signals, places: Rows) -> Floats:
 
 
 def speaker(signals: Signals, places: Rows) -> Floats:
-    """1 for what the one speaker said who is asked about, by name or by role."""
+    """1 for messages of the requested speaker, by name or by role."""
     return _nothing(places) if signals.lane.speaker is None else signals.lane.speaker[places]
 
 
 def mention(signals: Signals, places: Rows) -> Floats:
-    """1 for what mentions whom or what the question names, by any of its names."""
+    """1 for texts that mention an entity of the question, by any of its names."""
     return _nothing(places) if signals.lane.mention is None else signals.lane.mention[places]
 
 
 def key(signals: Signals, places: Rows) -> Floats:
-    """1 for what is held under the key that the question asks for, of whom it asks."""
+    """1 for items under the key that the question asks for, of the right subject."""
     return _nothing(places) if signals.lane.key is None else signals.lane.key[places]
 
 
 def date(signals: Signals, places: Rows) -> Floats:
-    """How well the day it was said fits the time the question names (``dates.date_fit``)."""
+    """Fit of the day it was said to the time that the question names (``signals.date_fit``)."""
     if not signals.question.times:
         return _nothing(places)
     return date_fit(signals.question.times, signals.lane.properties.days[places])
 
 
 def date_covered(signals: Signals, places: Rows) -> Floats:
-    """``date`` where the text holds more than ``COVERED`` of the question, else 0."""
+    """``date`` if the text contains more than ``COVERED`` of the question, else 0."""
     return np.where(signals.coverage[places] > COVERED, date(signals, places), np.float32(0))
 
 
 def date_in_text(signals: Signals, places: Rows) -> Floats:
-    """How well a time that the text itself names ("yesterday", "in May") fits the time the question names."""
+    """Fit of a time that the text itself names ("yesterday", "in May") to the time that the question names."""
     properties = signals.lane.properties
     if not signals.question.times or not len(properties.dated):
         return _nothing(places)
@@ -117,7 +117,7 @@ def date_in_text(signals: Signals, places: Rows) -> Floats:
 
 
 def when_time(signals: Signals, places: Rows) -> Floats:
-    """1 where a question for a time meets a text that names one."""
+    """1 if the question asks for a time and the text names one."""
     return _flag(signals, places, NAMES_TIME) if signals.question.asks_when else _nothing(places)
 
 
@@ -132,7 +132,7 @@ def asks(signals: Signals, places: Rows) -> Floats:
 
 
 def previous_asks(signals: Signals, places: Rows) -> Floats:
-    """1 where the text before ends with a question mark: this may be the answer."""
+    """1 if the text before ends with a question mark: this may be the answer."""
     there, inside = signals.lane.layout.beside(places, -1)
     return np.where(inside, _flag(signals, there, ASKS), np.float32(0))
 
@@ -143,7 +143,7 @@ def photo(signals: Signals, places: Rows) -> Floats:
 
 
 def stated(signals: Signals, places: Rows) -> Floats:
-    """1 for what is not a message: a fact, a preference, a task … made of messages or stated outright."""
+    """1 for items other than messages: a fact, a preference, a task."""
     return np.float32(1) - _flag(signals, places, SAID)
 
 
@@ -170,4 +170,4 @@ FEATURES: Final[Mapping[str, Feature]] = MappingProxyType(
         )
     }
 )  # fmt: skip
-"""Every feature by its name, in a fixed order: the names that formulas weigh and ``explain`` shows."""
+"""Every feature by its name, in a fixed order; formulas and ``explain`` use these names."""

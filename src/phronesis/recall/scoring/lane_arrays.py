@@ -1,7 +1,7 @@
-"""A lane's documents in the order in which they were said, and the stretches of talk around each of them.
+"""A lane's documents in chronological order, and the windows of conversation around each of them.
 
-A *place* is a document's number in that order: the messages of a session stand side by side, what was not said in a
-session stands alone. Everything that scores a document by what stands around it works on places.
+A *place* is a document's position in that order: messages of a session are adjacent; an item outside a session stands
+alone. All context-dependent scores are indexed by place.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-# Arrays of one lane and how they are standardised over all lanes of a query.
+# Arrays of one lane, and their standardisation over all lanes of a query.
 
 Floats = npt.NDArray[np.float32]
 Rows = npt.NDArray[np.int64]
@@ -19,7 +19,7 @@ Mask = npt.NDArray[np.bool_]
 Bytes = npt.NDArray[np.uint8]
 
 GROUP: Final = 64
-"""Values of which the greatest stands for all in the search for the best of many: `_greatest`."""
+"""Group size in the search for the greatest values: `_greatest`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,16 +30,17 @@ class Spread:
     deviation: float
 
     def z(self, values: Floats) -> Floats:
-        """Return (values - mean) / deviation; 0 where the score does not vary, since it then says nothing."""
+        """Return (values - mean) / deviation; 0 if the score does not vary and so carries no information."""
         if self.deviation < 1e-9:  # noqa: PLR2004 - nothing but rounding: all are alike
             return np.zeros_like(values)
         return ((values - np.float32(self.mean)) / np.float32(self.deviation)).astype(np.float32, copy=False)
 
 
 def best_of(values: Floats, count: int) -> Rows:
-    """Return the numbers of the ``count`` greatest values, ascending; of equals at the edge the first, all when fewer.
+    """Return the indexes of the ``count`` greatest values, ascending; of equals at the edge the first.
 
-    A partition of the values and a look for what reaches its edge: half of what ``argpartition`` takes on 60,000.
+    All if there are fewer. A partition and a scan for values at the edge takes half as long as ``argpartition`` on
+    60,000.
     """
     if count >= len(values):
         return np.arange(len(values))
@@ -54,8 +55,8 @@ def best_of(values: Floats, count: int) -> Rows:
 def _greatest(values: Floats, count: int) -> np.float32:
     """Return the ``count``-th greatest value.
 
-    Among many, at least ``count`` reach the ``count``-th greatest of the groups' greatest, and few others do: only
-    these are put in order. Of 115,000 that takes .05 ms, where all would take .6.
+    Among many values, at least ``count`` and few others reach the ``count``-th greatest of the group maxima, so only
+    these are sorted. For 115,000 this takes .05 ms instead of .6.
     """
     width = len(values) // GROUP
     if width > count:
@@ -67,7 +68,7 @@ def _greatest(values: Floats, count: int) -> np.float32:
 
 
 def spread_of(arrays: Sequence[Floats]) -> Spread:
-    """Return the spread of one score, its lanes together: what is rare in a small lane may be common in the scope."""
+    """Return the spread of one score over all lanes: a term that is rare in a small lane may be common in the scope."""
     count = sum(len(array) for array in arrays)
     if not count:
         return Spread(0.0, 0.0)
@@ -81,20 +82,21 @@ def spread_of(arrays: Sequence[Floats]) -> Spread:
 
 WINDOW_REACH: Final = 4
 WINDOW_TOKENS: Final = 150
-"""A window is a message with up to four on either side, growing outwards while it holds at most 150 index terms.
+"""Maximum terms of a window: a message with up to four on either side, growing outwards.
 
-Of 100, 150, 200 and 300 terms, 150 found most on LoCoMo's dev conversations (.770, .775, .772, .772)."""
+Of 100, 150, 200 and 300 terms, 150 found most on LoCoMo's dev conversations (.770, .775, .772, .772).
+"""
 
 PAIR_TOKENS: Final = 60
-"""A pair is a message with the one before it, if both hold at most 60 terms together: a question and its answer."""
+"""Maximum terms of a pair: a message with the one before it, such as a question and its answer."""
 
 ALONE: Final = -1
-"""The session number of what was not said in a session."""
+"""The session number of a document outside sessions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lengths:
-    """How many terms something of each place has, and all of them together."""
+    """The term count of each place's unit (text, window or pair), and their total."""
 
     each: Floats
     total: float
@@ -107,10 +109,10 @@ def lengths_of(each: Floats) -> Lengths:
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """Each place's window: from a place, up to and without another; and its length in terms.
+    """Each place's window, as the half-open range of its places, and its length in terms.
 
-    ``near`` has a line for each step from ``WINDOW_REACH`` places before to as many after, with a byte of ones for each
-    place whose window reaches there, or of zeros.
+    ``near`` has a row for each offset from ``WINDOW_REACH`` places before to as many after: a byte of 1 for each place
+    whose window reaches that far, else 0.
     """
 
     start: Rows
@@ -121,7 +123,7 @@ class Windows:
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Each place's pair: whether it is joined with the place before, as bytes of ones or zeros, and its length."""
+    """Each place's pair: whether it is joined with the previous place (bytes, 1 if so), and its length."""
 
     joined: Bytes
     lengths: Lengths
@@ -131,9 +133,9 @@ class Pairs:
 class Layout:
     """The live documents of one lane by place.
 
-    ``rows`` are the row numbers by place, ``place_of`` the other way round (-1: not live). ``first`` and ``last`` are
-    the bounds of the place's session, both within it, ``begins`` where each session begins. ``apart`` says that no two
-    places share one: nothing stands around a text, and its window and pair are the text itself.
+    ``rows`` are the row numbers by place, ``place_of`` the inverse (-1: not live). ``first`` and ``last`` are the
+    bounds of the place's session, both inclusive; ``begins`` holds the first place of each session. ``apart``: every
+    place is a session of its own, so its window and pair are its text alone.
     """
 
     rows: Rows
@@ -158,16 +160,16 @@ class Layout:
         return sum(array.nbytes for array in arrays)
 
     def beside(self, places: Rows, step: int) -> tuple[Rows, Mask]:
-        """Return the places ``step`` further on, and which of them lie in the same session.
+        """Return the places ``step`` further on, and a mask of those in the same session.
 
-        The others are not meant.
+        Ignore the others.
         """
         there = places + step
         inside = (there >= self.first[places]) & (there <= self.last[places])
         return np.where(inside, there, 0), inside
 
     def shifted(self, values: Floats, step: int) -> Floats:
-        """Return for every place the value ``step`` places further on in its session, 0 where the session ends."""
+        """Return for every place the value ``step`` places further on in its session, 0 beyond the session's end."""
         size, reach = len(values), abs(step)
         out = np.zeros_like(values)
         if reach >= size:
@@ -179,19 +181,19 @@ class Layout:
         else:
             out[reach:] = values[:-reach]
             beyond = self.begins[:, None] + np.arange(reach)
-        # In a session that is shorter than the step, what lies beyond it is as near to the next one's edge.
+        # In a session shorter than the step, the places beyond it lie as near to the next session's edge.
         out[np.clip(beyond, 0, size - 1)] = 0
         return out
 
 
 def make_layout(*, sessions: Rows, positions: Rows, offsets: Rows, alive: Mask, lengths: Floats) -> Layout:
-    """Lay out rows by session, position in it, and offset in the message; all arrays are by row number.
+    """Return the layout of rows sorted by session, position and offset in the message; arrays are by row number.
 
     ``sessions`` are any numbers, ``ALONE`` for none; ``lengths`` are in index terms.
     """
     live = np.flatnonzero(alive)
     alone = sessions[live] == ALONE
-    # Each of those alone is a session of its own, after all the others.
+    # Each document outside sessions is a session of its own, after all the others.
     group = np.where(alone, sessions.max(initial=0) + 1 + live, sessions[live])
     order = np.lexsort((live, offsets[live], positions[live], group))
     rows, group = live[order], group[order]
@@ -217,7 +219,7 @@ def make_layout(*, sessions: Rows, positions: Rows, offsets: Rows, alive: Mask, 
 
 
 def _windows(lengths: Floats, first: Rows, last: Rows) -> Windows:
-    """Let each place's window grow outwards, the earlier side first, each side until it does not fit or ends."""
+    """Return windows that grow outwards, the earlier side first, each side until the limit or the session's end."""
     places = np.arange(len(lengths), dtype=np.int64)
     total = lengths.copy()
     room = {-1: places - first, 1: last - places}
@@ -248,5 +250,5 @@ def _pairs(lengths: Floats, first: Rows) -> Pairs:
 
 
 def _ones(mask: Mask) -> Bytes:
-    """Return a byte of ones where a mask is set, which lets a count through that is joined with it by "and"."""
+    """Return a byte of ones where a mask is set, so that "and" with a count keeps it."""
     return mask.view(np.uint8) * np.uint8(255)

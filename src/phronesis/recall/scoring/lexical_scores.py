@@ -1,4 +1,4 @@
-"""What the words of a question say of every place's own text: BM25 and coverage."""
+"""Lexical scores of a question for every place: BM25 and coverage of its text, and BM25 of windows and pairs."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -11,23 +11,25 @@ from phronesis.core.lexical_index import K1, B, ScopeIndex, idf_of
 from phronesis.recall.scoring.lane_arrays import WINDOW_REACH, Bytes, Floats, Layout, Lengths, Mask, Rows
 
 MAX_TERMS: Final = 64
-"""Terms of a question that are looked for: a question has five to ten, and a page pasted in should not cost seconds."""
+"""Maximum terms of a question that are looked up: a question has five to ten, and pasted pages must stay fast."""
 
 
 COMMON: Final = 50
-"""A term that stands at more than a fiftieth of a lane's places is reckoned with at all of them: to pick its places out
-takes longer. Measured on 100,000 places; the scores are the same."""
+"""A term at more than a fiftieth of a lane's places is scored at all places, which is faster.
+
+Measured on 100,000 places; the scores are the same.
+"""
 
 MARGIN: Final = WINDOW_REACH
-"""Places before the first and behind the last of a line, so that it can be shifted."""
+"""Padding before the first and after the last place, so that an array can be shifted."""
 
 MOST: Final = 255
-"""The most that a byte counts."""
+"""The maximum of a byte count."""
 
 
 @dataclass(slots=True)
 class Posting:
-    """Where one term stands in a lane of ``size`` places: its places and, parallel, how often."""
+    """The postings of one term in a lane of ``size`` places: places and, parallel, frequencies."""
 
     places: Rows
     counts: Floats
@@ -36,19 +38,19 @@ class Posting:
 
     @property
     def common(self) -> bool:
-        """Return whether it is cheaper to reckon with every place."""
+        """Return whether scoring every place is cheaper."""
         return len(self.places) * COMMON > self.size
 
     def line(self, shift: int = 0) -> Bytes:
         """Return its count ``shift`` places further on (``MARGIN`` at most) for every place.
 
-        ``MOST`` stands for more.
+        ``MOST`` means that or more.
         """
         return self._whole()[MARGIN + shift :][: self.size]
 
     def lines(self) -> Bytes:
-        """Return ``line`` for each shift from ``-MARGIN`` to ``MARGIN``, one under the other."""
-        # The same bytes again and again, each line a byte further on.
+        """Return ``line`` for each shift from ``-MARGIN`` to ``MARGIN``, as rows."""
+        # A strided view of the same bytes, each row shifted by one.
         return np.ndarray((2 * MARGIN + 1, self.size), np.uint8, self._whole(), 0, (1, 1))
 
     def _whole(self) -> Bytes:
@@ -58,7 +60,7 @@ class Posting:
         return self._line
 
     def exact(self, counted: Bytes) -> Floats:
-        """Return what was counted at every place, with its own counts where a byte is too small for them."""
+        """Return the counts at every place, with exact ones where a byte is too small."""
         out = counted.astype(np.float32)
         many = self.counts > MOST
         if many.any():
@@ -72,10 +74,10 @@ class Posting:
 
 @dataclass(frozen=True, slots=True)
 class Frequencies:
-    """Where each distinct term of a question stands in one lane, and how often.
+    """The postings of a question's distinct terms in one lane.
 
-    ``asked`` counts how often the question says each term. ``known`` is the share of the question's idf mass that is of
-    these terms: the rest is of words that nobody in the scope wrote.
+    ``asked`` counts how often the question contains each term. ``known`` is the share of the question's idf mass that
+    these terms carry; the rest belongs to words that do not occur in the scope.
     """
 
     postings: Sequence[Posting]
@@ -87,8 +89,7 @@ class Frequencies:
 def frequencies(lanes: Sequence[tuple[ScopeIndex, Layout]], terms: Sequence[int]) -> list[Frequencies]:
     """Look up a question's terms in every lane; idf (``core.lexical.idf_of``) is that of the whole scope.
 
-    Only terms that the scope knows take part: a word nobody wrote tells nothing of any text. Of a long question the
-    ``MAX_TERMS`` rarest do.
+    Only terms that occur in the scope are used; of a long question the ``MAX_TERMS`` rarest.
     """
     asked = Counter(terms)
     distinct = list(asked)
@@ -124,14 +125,14 @@ def text_scores(lanes: Sequence[tuple[Layout, Frequencies]]) -> list[Floats]:
         for one, weight in zip(found.postings, found.asked * found.idf, strict=True):
             if one.common:
                 scores += weighed(one.everywhere(), saturation, weight)
-            else:  # no place stands there twice
+            else:  # each place occurs once
                 scores[one.places] += weighed(one.counts, saturation[one.places], weight)
         out.append(scores)
     return out
 
 
 def coverage(layout: Layout, found: Frequencies) -> Floats:
-    """Return the share 0..1 of the question's idf mass that each place holds; 0 when the scope knows no term of it."""
+    """Return the share 0..1 of the question's idf mass in each place; 0 if the scope knows none of its terms."""
     mass = float(found.idf.sum())
     share = np.zeros(len(layout), dtype=np.float32)
     for one, idf in zip(found.postings, found.idf, strict=True):
@@ -140,12 +141,12 @@ def coverage(layout: Layout, found: Frequencies) -> Floats:
             share += (one.line() > 0) * held
         else:
             share[one.places] += held
-    # Rounded shares may add up to a hair above one.
+    # Rounding may bring the sum slightly above one.
     return np.minimum(share, np.float32(1.0), out=share)
 
 
 def weighed(counts: Floats, saturation: Floats, weight: np.float32) -> Floats:
-    """Return a term's share of BM25 from its counts: weight x tf / (tf + k1 (1 - b + b length / average))."""
+    """Return a term's part of BM25 from its counts: weight x tf / (tf + k1 (1 - b + b length / average))."""
     out = counts + saturation
     np.divide(counts, out, out=out)
     out *= weight
@@ -153,23 +154,25 @@ def weighed(counts: Floats, saturation: Floats, weight: np.float32) -> Floats:
 
 
 def saturation_of(lengths: Lengths, average: float) -> Floats:
-    """Return what BM25 adds to a term's count in its denominator, for each place: k1 (1 - b + b length / average)."""
+    """Return the term that BM25 adds to tf in its denominator, for each place: k1 (1 - b + b length / average)."""
     slope = K1 * B / average if average else 0.0
     return lengths.each * np.float32(slope) + np.float32(K1 * (1.0 - B))
 
 
 def mean_length(lengths: Sequence[Lengths]) -> float:
-    """Return the mean length of all lanes' texts together; 0 where there are none."""
+    """Return the mean length of all lanes' texts together; 0 if there are none."""
     count = sum(len(one.each) for one in lengths)
     return sum(one.total for one in lengths) / count if count else 0.0
 
 
-# What the words of a question say of the talk around every place: BM25 of windows and of pairs.
+# Lexical scores of the surrounding conversation: BM25 of windows and of pairs.
 
 RARE: Final = 300
 RARE_FROM: Final = 30_000
-"""A term is rare where it stands at fewer places than a three-hundredth of those beyond the first 30,000: then it is
-cheaper to look at the stretches around each of them than at all there are. The scores are the same."""
+"""A term is rare if it occurs at fewer than 1/300 of the places beyond the first 30,000.
+
+Then scoring the windows around its places is cheaper than scoring all. The scores are the same.
+"""
 
 _STEPS: Final = np.arange(-WINDOW_REACH, WINDOW_REACH + 1)[:, None]
 
@@ -178,9 +181,9 @@ _Laid = Sequence[tuple[Layout, Frequencies]]
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """Which stretches hold one term: ``counts`` of it, at ``places`` (which may repeat) or, None, at every place.
+    """The windows that contain one term: ``counts`` at ``places`` (may repeat) or, if None, at every place.
 
-    ``stretches`` is how many hold it at all.
+    ``stretches`` is the number of windows that contain it.
     """
 
     places: Rows | None
@@ -194,7 +197,7 @@ def window_scores(lanes: _Laid) -> list[Floats]:
 
 
 def pair_scores(lanes: _Laid) -> list[Floats]:
-    """Return BM25 of each place's pair, likewise."""
+    """Return BM25 of each place's pair, one array a lane."""
     return _scores(lanes, [layout.pairs.lengths for layout, _ in lanes], _in_pairs)
 
 
@@ -212,18 +215,18 @@ def _scores(lanes: _Laid, lengths: Sequence[Lengths], inside: Callable[[Layout, 
 
 def _bm25(table: Sequence[_Held], saturation: Floats, weights: Floats) -> Floats:
     out = np.zeros(len(saturation), dtype=np.float32)
-    # Term by term: a line of ten thousand stays in a processor's first caches, a table of all terms does not.
+    # Term by term: an array of ten thousand stays in the CPU's first caches, a table of all terms does not.
     for one, weight in zip(table, weights, strict=True):
         if one.places is None:
             out += weighed(one.counts, saturation, weight)
         else:
-            # What repeats has the same count, and is written once: numpy reads all before it writes.
+            # Repeated places have the same count: numpy reads all before it writes, so each is written once.
             out[one.places] += weighed(one.counts, saturation[one.places], weight)
     return out
 
 
 def _alone(term: Posting) -> _Held:
-    """Return what a term's own texts hold of it, where a stretch is the text itself."""
+    """Return a term's counts where each window is the text itself."""
     if term.common:
         return _Held(None, term.everywhere(), len(term.places))
     return _Held(term.places, term.counts, len(term.places))
@@ -236,8 +239,8 @@ def _in_windows(layout: Layout, term: Posting) -> _Held:
         near = np.clip(near, layout.first[term.places], layout.last[term.places])
         inside = (near == term.places + _STEPS) & (windows.start[near] <= term.places)
         return _around(term, near, inside & (term.places < windows.stop[near]))
-    # A window of several places holds fewer terms than a byte counts (``WINDOW_TOKENS``), so that bytes may be added:
-    # that takes a quarter of what running totals do.
+    # A window of several places holds fewer terms than a byte counts (``WINDOW_TOKENS``), so bytes can be added: this
+    # takes a quarter of the time of running totals.
     counts = np.add.reduce(term.lines() & windows.near, axis=0, dtype=np.uint8)
     return _Held(None, term.exact(counts), int(np.count_nonzero(counts)))
 
@@ -255,12 +258,12 @@ def _in_pairs(layout: Layout, term: Posting) -> _Held:
 
 
 def _is_rare(term: Posting) -> bool:
-    """Return whether to look around its places only."""
+    """Return whether to score only the surroundings of its places."""
     return len(term.places) * RARE < term.size - RARE_FROM
 
 
 def _around(term: Posting, near: Rows, inside: Mask) -> _Held:
-    """Sum what stands within reach: ``near`` are places about each of its own, ``inside`` those meant."""
+    """Sum the counts within reach: ``near`` are places around each of its own, ``inside`` the valid ones."""
     there = near[inside]
     places, at = np.unique(there, return_inverse=True)
     counts = np.bincount(at, np.broadcast_to(term.counts, near.shape)[inside], len(places))

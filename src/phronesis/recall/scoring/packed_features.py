@@ -1,16 +1,16 @@
-"""What lifts a result whatever the question: how recent it is, how important, how settled a trait (NM-11).
+"""Query-independent bonuses of a result: recency, importance and a trait's stage (NM-11); and packed text properties.
 
 The requirement's formula is ``base · (1 + recency + importance + trait)``. A base is a sum of standard deviations and
-may lie below 0, where a greater factor would lower it. So the bonuses count on its size:
+may be below 0, where a greater factor would lower it. So the bonuses multiply its size:
 
-    final = base + |base| · (recency + importance + trait)
+final = base + |base| · (recency + importance + trait)
 
-which is the requirement's wherever the base is above 0, and ``base · (1 - …)`` below. A bonus never lowers a score; and
-of two results with the same bonuses the one of the better base stays before the other, since they are below 1 together.
+This equals the requirement's formula wherever the base is above 0, and ``base · (1 - …)`` below. A bonus never lowers a
+score, and since the bonuses sum to less than 1, two results with equal bonuses keep the order of their bases.
 
-What was said word for word gets none for being recent: a question meets a talk of any time, and its date features know
-when it asks for a time (docs/decisions/05-ranking.md has figures). What is no memory of conversations (claims,
-documents, experience) gets none at all.
+Verbatim messages get no recency bonus: questions refer to conversations of any time, and the date features cover
+questions that ask for a time (docs/decisions/05-ranking.md has figures). Claims, documents and experience get no bonus
+at all.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ import numpy as np
 from phronesis.errors import InputError
 from phronesis.recall.scoring.lane_arrays import Floats, Mask, Rows
 
-# What ranking needs to know of a text beside its words, packed: a search reads no texts.
+# Packed properties of a text that ranking needs besides its words, so that a search reads no texts.
 
 FROM_USER: Final = 1
 FROM_ASSISTANT: Final = 2
@@ -34,20 +34,23 @@ NAMES_TIME: Final = 16
 SAID: Final = 32
 FROM_TOOL: Final = 64
 WHOLE_TERMS: Final = 128
-"""Bits of ``Marks.flags``. ``SAID``: a message, word for word; without it something made of messages, or stated.
-``WHOLE_TERMS``: its terms hold identifiers whole; those of a document stored by an older version do not."""
+"""Bits of ``Marks.flags``.
+
+``SAID``: a verbatim message; not set for extracted or stated items. ``WHOLE_TERMS``: its terms keep identifiers whole;
+not set for documents stored by an older version.
+"""
 
 NO_DAY: Final = 0
-"""The day of what has none; 1 is the first of January of year 1."""
+"""The day of a text without one; 1 is the first of January of year 1."""
 
 NO_IMPORTANCE: Final = 0
-"""The importance of what gets no bonus for being recent or important."""
+"""The importance of a text without recency and importance bonuses."""
 
 NO_STAGE: Final = 0
-"""The stage of what is no trait, or of one whose stage brings nothing (``bonuses.STAGES``)."""
+"""The stage of an item that is not a trait, or whose stage adds nothing (``STAGES``)."""
 
 MAX_DATES: Final = 8
-"""Times of one text that are kept: a message names one or two, and a diary's later ones would add little."""
+"""Maximum times kept of one text: a message names one or two."""
 
 _HEAD: Final = Struct("<BIBB")
 _HEADS: Final = np.dtype([("flags", "u1"), ("day", "<u4"), ("importance", "u1"), ("stage", "u1")])
@@ -56,10 +59,10 @@ _DATES: Final = Struct("<II")
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """A text's properties: flags, the day it speaks from, and the first and last day of each time it names.
+    """A text's properties: flags, the day it was said, and the first and last day of each time it names.
 
-    Days are proleptic Gregorian ordinals (``date.toordinal``). ``importance`` (1 to 10) and ``stage`` are its item's,
-    as far as they bring a bonus (``bonuses``).
+    Days are proleptic Gregorian ordinals (``date.toordinal``). ``importance`` (1 to 10) and ``stage`` are those of its
+    item, where they add a bonus.
     """
 
     flags: int = 0
@@ -76,7 +79,7 @@ class Marks:
 
 @dataclass(frozen=True, slots=True)
 class MarksOfRows:
-    """Marks of many texts, a row each. ``dates`` are (row, first day, last day), by row."""
+    """Marks of many texts, one row each. ``dates`` are (row, first day, last day), sorted by row."""
 
     flags: Sequence[int]
     days: Sequence[int]
@@ -86,7 +89,7 @@ class MarksOfRows:
 
 
 def read_marks(blobs: Sequence[bytes]) -> MarksOfRows:
-    """Read what ``Marks.pack`` gave of each text; InputError for a torn blob."""
+    """Parse packed marks of texts; InputError for a damaged blob."""
     for blob in blobs:
         if len(blob) < _HEAD.size or (len(blob) - _HEAD.size) % _DATES.size:
             raise InputError(f"marks: {len(blob)} bytes are torn; rebuild the search document", field="marks")
@@ -102,30 +105,30 @@ def read_marks(blobs: Sequence[bytes]) -> MarksOfRows:
 
 
 RECENCY: Final = 0.15
-"""The most that being recent brings (NM-11: 0 to .15): to what is of the day of the question, or later."""
+"""Maximum recency bonus (NM-11: 0 to .15): for the day of the question or later."""
 
 HALF_LIFE_DAYS: Final = 30.0
-"""Days after which half the bonus for being recent is left.
+"""Half-life of the recency bonus in days.
 
-Our choice, the requirement names none: the longer window of a trend (NM-04), which is what "of late" means here. After
-three months an eighth is left (.02), after a year nothing.
+Our choice, the requirement names none: the longer window of a trend (NM-04). After three months an eighth is left
+(.02), after a year nothing.
 """
 
 IMPORTANCE: Final = 0.15
-"""The most that being important brings (NM-11: 0 to .15): to importance 10; nothing to 1, evenly in between."""
+"""Maximum importance bonus (NM-11: 0 to .15): for importance 10; 0 for 1, linear in between."""
 
 LEAST_IMPORTANT: Final = 1
 MOST_IMPORTANT: Final = 10
-"""The ends of importance (contract: 1 small talk … 9 life event)."""
+"""The range of importance (contract: 1 small talk … 9 life event)."""
 
 TRAIT_BOOSTS: Final[Mapping[str, float]] = MappingProxyType({"emerging": 0.05, "established": 0.15, "core": 0.25})
-"""What a trait's stage brings (NM-11). No other stage brings anything, nor does any other kind."""
+"""Bonus of a trait's stage (NM-11). Other stages and kinds have none."""
 
 STAGES: Final = ("", *TRAIT_BOOSTS)
-"""The stages that bring something, by the number that stands for them in ``Marks.stage``; 0: none of them."""
+"""The stages with a bonus, indexed by ``Marks.stage``; 0: none of them."""
 
 BONUSES: Final = ("recency", "importance", "trait_boost")
-"""What ``why`` calls the shares."""
+"""The names of the bonuses in ``why``."""
 
 _BOOSTS: Final = np.array([0.0, *TRAIT_BOOSTS.values()], dtype=np.float32)
 _IMPORTANCES: Final = np.array(
@@ -134,14 +137,14 @@ _IMPORTANCES: Final = np.array(
 
 
 def stage_number(stage: str | None) -> int:
-    """Return the number of a stage that brings something; ``NO_STAGE`` for any other, and for none."""
+    """Return the number of a stage with a bonus; ``NO_STAGE`` for any other, and for none."""
     return STAGES.index(stage) if stage in TRAIT_BOOSTS else NO_STAGE
 
 
 def recency(days: Rows, asked_on: int, *, learned: Mask) -> Floats:
-    """Return ``RECENCY`` halved for every ``HALF_LIFE_DAYS`` between a thing's own day and that of the question.
+    """Return ``RECENCY`` halved for every ``HALF_LIFE_DAYS`` between an item's day and that of the question.
 
-    Days are ordinals. 0 for what is not ``learned``, and where nobody said when the question is asked.
+    Days are ordinals. 0 for items that are not ``learned``, and if the question's day is unknown.
     """
     if asked_on == NO_DAY or not learned.any():
         return np.zeros(len(days), dtype=np.float32)
@@ -150,17 +153,17 @@ def recency(days: Rows, asked_on: int, *, learned: Mask) -> Floats:
 
 
 def importance_bonus(importance: Rows) -> Floats:
-    """Return ``IMPORTANCE`` · (importance - 1) / 9; 0 for what has none (``NO_IMPORTANCE``)."""
+    """Return ``IMPORTANCE`` · (importance - 1) / 9; 0 for ``NO_IMPORTANCE``."""
     return _IMPORTANCES[importance]
 
 
 def trait_boost(stages: Rows) -> Floats:
-    """Return what the stages of those numbers bring."""
+    """Return the bonuses of stage numbers."""
     return _BOOSTS[stages]
 
 
 def bonus_shares(base: Floats, bonuses: Mapping[str, Floats]) -> dict[str, Floats]:
-    """Return what each bonus adds to a score: |base| · bonus."""
+    """Return the amount that each bonus adds to a score: |base| · bonus."""
     size = np.abs(base)
     return {name: size * bonus for name, bonus in bonuses.items()}
 

@@ -1,4 +1,4 @@
-"""The best places of a scope: candidates by a coarse score, then the formula on these alone, then the bonuses."""
+"""Ranking the places of a scope: candidates by a coarse score, then the formula on the candidates, then bonuses."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,41 +21,46 @@ from phronesis.recall.scoring.signals import Question, Signals
 from phronesis.recall.scoring.weights import COARSE_DENSE, Formula
 
 CANDIDATES: Final = 200
-"""Places that the formula scores: beyond them next to nothing of the evidence was found."""
+"""Number of places that the formula scores: hardly any evidence was found beyond them."""
 
 NEIGHBOUR: Final = 0.3
 SECOND_NEIGHBOUR: Final = 0.2
-"""Weights of the coarse score, in standard deviations; a word of the text itself counts 1, a speaker 1. What the cosine
-counts is the formula's."""
+"""Weights of the coarse score, in standard deviations; a word of the text itself and a speaker count 1.
+
+The weight of the cosine is the formula's.
+"""
 
 BY_KEY: Final = 100.0
-"""What a key that is asked for counts in the coarse score: more than any word, for these few hold the answer."""
+"""Coarse weight of the requested key: more than any word, for these few items hold the answer."""
 
 FURTHER: Final = "wordings"
 WITHIN: Final = "window"
 HAPPENED: Final = "happened"
-"""What ``why`` calls the shares of other wordings, of the time that the answer is to be of, and of what tells of a time
-that the question names."""
+"""Names in ``why`` of the shares of query expansion, of the time window, and of a time that the text names."""
 
 IN_WINDOW: Final = 1.0
-"""What a fitting time brings where a plan names the time, in standard deviations: less than half of what it brings to a
-text that holds the question's words as well (``formulas``, ``date_covered``), so that it decides among equals and where
-a question has no words of its own ("what happened last week?")."""
+"""Weight of a match with the plan's time window, in standard deviations.
+
+Less than half of that for a text that also matches the question's words (``weights``, ``date_covered``), so that it
+decides among equals and when a question has no words of its own ("what happened last week?").
+"""
 
 
 AT_THE_TIME: Final = 1.5
 ALONE_AT_THE_TIME: Final = 4.0
-"""What telling of a time that the question names brings, in standard deviations, and what it brings beside that, shared
-among the question's other terms: "What happened on March 4?" asks for little else. On four of LoCoMo's dev
-conversations, without an encoder, recall@10 is .799 without them, .804 with 2 and 0, .806 with these and with 2 and 4;
-recall@1 .508, .507, .505 and .502."""
+"""Weights, in standard deviations, of a text about a time that the question names.
+
+``ALONE_AT_THE_TIME`` is added, divided among the question's other terms: "What happened on March 4?" asks for little
+else. On four of LoCoMo's dev conversations, without an encoder, recall@10 is .799 without them, .804 with 2 and 0, .806
+with these and with 2 and 4; recall@1 .508, .507, .505 and .502.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """The candidates of one lane with their scores, and the share in them of each feature and each bonus.
+    """The candidates of one lane: scores, and the share of each feature and bonus in them.
 
-    ``base`` is what the formula gives, features times weights; ``scores`` are with the bonuses.
+    ``base`` is the sum of features times weights; ``scores`` include the bonuses.
     """
 
     places: Rows
@@ -65,14 +70,14 @@ class Ranked:
 
 
 def at_the_time(question: Question) -> np.float32:
-    """Return what a text brings that tells of the time that a question names."""
+    """Return the weight of a text about a time that the question names."""
     return np.float32(AT_THE_TIME + ALONE_AT_THE_TIME / max(1, question.others))
 
 
 def coarse_scores(signals: Signals, *, dense: float = COARSE_DENSE) -> Floats:
-    """Return every place z(BM25) + .3 of each neighbour's + .2 of each second one's + speaker (+ ``dense`` z(cosine)).
+    """Return for every place z(BM25) + .3 of each neighbour's + .2 of each second one's + speaker (+ z(cosine)).
 
-    What is held under the key that is asked for is always among the candidates.
+    The cosine's weight is ``dense``. Items under the requested key are always among the candidates.
     """
     layout, z = signals.lane.layout, signals.words
     out = z.copy()
@@ -96,7 +101,7 @@ def coarse_scores(signals: Signals, *, dense: float = COARSE_DENSE) -> Floats:
 
 
 def supported(signals: Signals) -> Mask:
-    """Return the places that anything speaks for: a word near by, a vector, a name, a key. Else it is not shown."""
+    """Return the places with any support: a word nearby, a vector, a name, a key. Others are not shown."""
     found = signals.touched.copy()
     lane = signals.lane
     if lane.embedded is not None:
@@ -114,7 +119,7 @@ def supported(signals: Signals) -> Mask:
 
 
 def rank(lanes: Sequence[Signals], shown: Sequence[Mask], formula: Formula, *, depth: int = CANDIDATES) -> list[Ranked]:
-    """Score the best ``depth`` places of all lanes together, by the coarse score, of those that may be ``shown``."""
+    """Score the best ``depth`` places of all lanes together, by the coarse score, among those in ``shown``."""
     coarse = [
         np.where(mask & supported(signals), coarse_scores(signals, dense=formula.coarse), np.float32(-np.inf))
         for signals, mask in zip(lanes, shown, strict=True)

@@ -1,4 +1,4 @@
-"""What is known of every place of a lane for one question: the scores that features are made of."""
+"""Signals: the scores of every place of a lane for one question, from which features are computed."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -23,32 +23,32 @@ from phronesis.recall.scoring.lexical_scores import (
 )
 from phronesis.recall.scoring.packed_features import NO_DAY
 
-# How well a day fits the time that a question names, from 0 to 1.
+# Fit of a day to the time that a question names, from 0 to 1.
 
 DAYS_BEFORE: Final = 3
 DAYS_AFTER: Final = 7
 MONTH: Final = 31
-"""People tell of a day up to a week after it, sometimes a month, and a little before it."""
+"""Days around an event in which people talk about it: up to a week after, sometimes a month, or shortly before."""
 
 _LONGEST_DAY: Final = 7
 _LONGEST_MONTH: Final = 93
-"""Days of a stretch that counts as a day or week, and as a month or season; a longer one counts as a year."""
+"""Maximum days of a time that counts as a day or week, and as a month or season; a longer one counts as a year."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """The first and last day of a time, as ordinals, both within it."""
+    """A time as its first and last day, ordinals, both inclusive."""
 
     first: int
     last: int
 
 
 def date_fit(asked: Sequence[Stretch], days: Rows) -> Floats:
-    """Return for each day (an ordinal, ``NO_DAY`` for none) how well it fits the best of the times asked for.
+    """Return for each day (an ordinal, ``NO_DAY`` for none) its fit to the best of the requested times.
 
     A day or week: 1 from three days before to a week after, .6 up to 31 days after, .2 else in the same month. A month
-    or season: 1 within, .4 up to 31 days after. A year: .3 within. The figures were fitted by those who found the
-    formula (``formulas``).
+    or season: 1 within, .4 up to 31 days after. A year: .3 within. The figures were fitted together with the formula
+    (``weights``).
     """
     best = np.zeros(len(days), dtype=np.float32)
     for time in asked:
@@ -57,7 +57,7 @@ def date_fit(asked: Sequence[Stretch], days: Rows) -> Floats:
 
 
 def overlap(asked: Sequence[Stretch], begins: Rows, ends: Rows) -> Floats:
-    """Return how times from ``begins`` to ``ends`` lie to the nearest asked.
+    """Return the overlap of times from ``begins`` to ``ends`` with the nearest requested one.
 
     1 within it, .5 across its edge, else 0.
     """
@@ -83,16 +83,16 @@ def _fit(time: Stretch, days: Rows) -> Floats:
     return np.select([near, soon, same_month], [np.float32(1), np.float32(0.6), np.float32(0.2)], np.float32(0))
 
 
-# Other wordings of a question: parts of it, other words for it, names. They are met by the words of each text alone.
+# Query expansion: alternative wordings of a question, matched against each text's words only.
 
 WORDS: Final = 0.67
 COVERAGE: Final = 2.014
-"""The weights of A12 (``formulas``): of windows and pairs together, and of coverage."""
+"""Weights of A12 (``weights``): of windows and pairs together, and of coverage."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """Hashed terms, and how much they count, over 0 and at most 1."""
+    """Hashed terms and their weight, in (0, 1]."""
 
     terms: Sequence[int]
     weight: float
@@ -100,10 +100,10 @@ class Wording:
 
 @dataclass(frozen=True, slots=True)
 class Further:
-    """One lane's scores by place for the wording that each place meets best.
+    """One lane's scores by place, each for its best-matching wording.
 
-    ``z`` is that wording's BM25 in standard deviations, ``covered`` the share of its idf mass that the text holds,
-    words that nobody wrote counted as missing; both times the wording's weight, 0 where a text holds nothing of any.
+    ``z`` is that wording's BM25 in standard deviations; ``covered`` is the share of its idf mass in the text, unknown
+    words counted as missing. Both are multiplied by the wording's weight, and 0 where a text matches no wording.
     """
 
     z: Floats
@@ -111,12 +111,12 @@ class Further:
 
     @property
     def scores(self) -> Floats:
-        """What it brings to a text."""
+        """The contribution to each text's score."""
         return np.float32(WORDS) * self.z + np.float32(COVERAGE) * self.covered
 
 
 def further_scores(lanes: Sequence[tuple[ScopeIndex, Layout]], wordings: Sequence[Wording]) -> list[Further | None]:
-    """Score every place of every lane; None for each lane where there are no wordings."""
+    """Score every place of every lane; None for each lane if there are no wordings."""
     if not wordings:
         return [None] * len(lanes)
     terms = list(dict.fromkeys(term for wording in wordings for term in wording.terms))[:MAX_TERMS]
@@ -140,7 +140,7 @@ def further_scores(lanes: Sequence[tuple[ScopeIndex, Layout]], wordings: Sequenc
 
 _Ints = npt.NDArray[np.int32] | npt.NDArray[np.uint16]
 _Part = tuple[Rows, Floats]
-"""The places that hold a term, and its BM25 there."""
+"""The places that contain a term, and its BM25 there."""
 
 
 def _parts(
@@ -162,15 +162,15 @@ def _scored(wording: Wording, parts: Mapping[int, _Part], idf: Mapping[int, floa
     mass = sum(idf[term] for term in terms)
     for term in terms:
         places, part = parts[term]
-        words[places] += part  # a place holds a term once: no place stands there twice
+        words[places] += part  # each place occurs once per term
         covered[places] += np.float32(idf[term] / mass)
     return words, np.minimum(covered, np.float32(1.0), out=covered)
 
 
-# What a question asks for beside its words: a time, and whose words are meant, in English and Chinese.
+# Intent of a question beyond its words: a time and a speaker, in English and Chinese.
 
 MAX_SCANNED: Final = 2_000
-"""Characters of a question that are looked at: what is asked stands in a sentence, not in the page pasted after it."""
+"""Characters of a question that are scanned: the question is a sentence, not the page pasted after it."""
 
 _WHEN: Final = re.compile(
     r"\b(?:when|how long ago|how long|since when|(?:what|which) (?:(?:was|is) the )?(?:exact )?"
@@ -179,7 +179,7 @@ _WHEN: Final = re.compile(
     re.IGNORECASE,
 )
 _YOU: Final = re.compile(
-    # "you" as who does something; not as whom it was told to
+    # "you" as the agent, not as the recipient
     r"(?<!to )(?<!tell )(?<!told )(?<!ask )(?<!asked )(?<!give )(?<!gave )(?<!with )(?<!for )(?<!from )(?<!show )"
     r"(?<!showed )(?<!sent )(?<!send )(?<!thank )\b(?:you|you['’](?:d|ve|re|ll)|your|yours)\b"
     r"|\b(?:the |my )?(?:assistant|chatbot|bot|ai)(?:['’]s)?\b"
@@ -194,7 +194,7 @@ _ADVICE: Final = re.compile(
 _ME: Final = re.compile(r"\b(?:i|i['’](?:m|ve|d|ll)|me|my|mine|myself|we|us|our|ours)\b|[我咱]", re.IGNORECASE)
 
 Voice = Literal["user", "assistant"]
-"""Whose words a question is after that names nobody."""
+"""The role whose words a question asks for if it names no speaker."""
 
 
 def asks_when(text: str) -> bool:
@@ -203,11 +203,9 @@ def asks_when(text: str) -> bool:
 
 
 def voice_of(text: str) -> Voice | None:
-    """Return whose words a question is after by its "I" and "you".
+    """Return the role whose words a question asks for by its "I" and "you".
 
-    What the assistant said or advises, or the user's own.
-
-    None where it speaks of neither: then a role says nothing.
+    The assistant's statements or advice, or the user's own; None if it has neither pronoun.
     """
     asked = text[:MAX_SCANNED]
     if _YOU.search(asked) is not None or _ADVICE.search(asked) is not None:
@@ -216,20 +214,20 @@ def voice_of(text: str) -> Voice | None:
 
 
 GUESSED: Final = 2.0
-"""The most that a text without a vector yet is given for its meaning, by its words, in standard deviations.
+"""Maximum z of the cosine estimated for a text without a vector, from its words.
 
-A message is searched as soon as it is written, and encoded a little later. Taken for the mean until then, one that
-holds every word of the question would stand behind others that hold none.
+A message is searchable before it is encoded. With the mean as the estimate, a text with every word of the question
+would rank behind others with none.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked: hashed terms (speakers' names cut out), times named, and whether it asks for a time.
+    """A parsed question: hashed terms (speakers' names removed), the times it names, and whether it asks for a time.
 
-    ``asked_on`` is the day (ordinal) from which it looks back. ``further`` are other wordings of what is asked;
-    ``window`` is a time that the answer is to be of: what is within it is lifted whatever it says. ``others`` counts
-    the terms beside ``times``.
+    ``asked_on`` is the day (ordinal) from which it looks back. ``further`` are alternative wordings; ``window`` is the
+    time of the wanted answer: what lies within it is boosted whatever it says. ``others`` counts the terms outside
+    ``times``.
     """
 
     terms: Sequence[int]
@@ -243,9 +241,9 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Properties:
-    """What is known of every place whatever is asked: flags, day, importance and stage (``marks``), and dates it names.
+    """Query-independent properties of every place: flags, day, importance, stage (``marks``), and the dates it names.
 
-    ``dated`` are the places of those dates, ``begins`` and ``ends`` their first and last days.
+    ``dated`` are the places of those dates; ``begins`` and ``ends`` their first and last days.
     """
 
     flags: Rows
@@ -259,11 +257,11 @@ class Properties:
 
 @dataclass(frozen=True, slots=True)
 class LaneInput:
-    """One lane as a question meets it; arrays by place, None where nothing is to be said.
+    """One lane's inputs for a question: arrays by place, None if not applicable.
 
-    ``dense`` are cosines with ``embedded`` saying where there is one; ``speaker`` 1 for what the one speaker said who
-    is asked about, ``by_name`` or by role; ``mention`` 1 for what mentions whom or what is named; ``key`` 1 for what
-    is held under the key that the question asks for ("How old am I?"), of whom it asks.
+    ``dense`` are cosines, ``embedded`` says where there is one; ``speaker`` is 1 for messages of the requested speaker,
+    ``by_name`` or by role; ``mention`` 1 for texts that mention a named entity; ``key`` 1 for items under the key that
+    the question asks for ("How old am I?"), of the right subject.
     """
 
     index: ScopeIndex
@@ -290,21 +288,20 @@ class Signals:
     window_spread: Spread
     pair_spread: Spread
     touched: Mask = field(repr=False)
-    """Where the text or its window holds a word of the question."""
+    """Where the text or its window contains a word of the question."""
     dense: Floats | None = None
-    """Standardised cosine; where there is no vector yet, z of BM25 within 0..``GUESSED``."""
+    """Standardised cosine; without a vector, z of BM25 within 0..``GUESSED``."""
     known: float = 1.0
-    """The share of the question's idf mass that is of words the scope knows."""
+    """The share of the question's idf mass in words that the scope knows."""
     further: Further | None = None
     within: Floats | None = None
-    """How well its day, or a time that it names, fits the window, 0 to 1."""
+    """Fit of its day, or of a time that it names, to the window, 0 to 1."""
     happened: Floats | None = None
-    """Whether it tells of a time that is asked for: 1, or .5 where that is part of a longer one. None: none is asked
-    for."""
+    """Whether it is about a requested time: 1, or .5 if that is part of a longer one. None: no time is requested."""
 
 
 def read_signals(lanes: Sequence[LaneInput], question: Question) -> list[Signals]:
-    """Score every place of every lane; what is standardised is so over all lanes together."""
+    """Score every place of every lane; standardisation is over all lanes together."""
     found = frequencies([(lane.index, lane.layout) for lane in lanes], question.terms)
     laid = [(lane.layout, one) for lane, one in zip(lanes, found, strict=True)]
     texts = text_scores(laid)
@@ -328,7 +325,7 @@ def read_signals(lanes: Sequence[LaneInput], question: Question) -> list[Signals
 def _standardised(lanes: Sequence[LaneInput], words: Sequence[Floats]) -> Sequence[Floats | None]:
     """Return each lane's cosines as z.
 
-    ``words`` are z of BM25, which stand in, bounded, where there is no vector yet.
+    ``words`` are z of BM25, which replace missing vectors, bounded.
     """
     present = [
         _there(lane.dense, lane.embedded) for lane in lanes if lane.dense is not None and lane.embedded is not None
@@ -349,12 +346,12 @@ def _standardised(lanes: Sequence[LaneInput], words: Sequence[Floats]) -> Sequen
 
 
 def _there(values: Floats, mask: Mask) -> Floats:
-    """Return the values that a mask lets through; uncopied where it lets all."""
+    """Return the values that a mask selects; without a copy if it selects all."""
     return values if mask.all() else values[mask]
 
 
 def _happened(lane: LaneInput, asked: Sequence[Stretch]) -> Floats | None:
-    """Return ``overlap`` with the times that a text names; with the day it was said where it names none."""
+    """Return ``overlap`` with the times that a text names; with the day it was said if it names none."""
     if not asked:
         return None
     known = lane.properties

