@@ -3,15 +3,13 @@
 import random
 from collections import Counter
 from dataclasses import replace
-from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from found_evidence import candidate, memory, part, section
-from phronesis.core.results import Evidence
-from phronesis.recall.deduplication import Candidate, Part, candidates_of, falling, judged, relevance, support
+from found_evidence import memory, part, section
+from phronesis.recall.deduplication import Candidate, Part, candidates_of, judged, relevance, support
 from phronesis.recall.fusion import Fused, FusionRules, fuse
 
 SHARES = st.floats(0, 1)
@@ -40,24 +38,6 @@ def fate_of(fused: Fused, identity: str) -> str:
 
 
 # Relevance.
-
-
-@given(st.lists(st.floats(-5, 5, allow_subnormal=False), max_size=30))
-def test_the_fit_never_rises_and_keeps_the_mean(values: list[float]) -> None:
-    fitted = falling(values)
-    assert len(fitted) == len(values)
-    assert all(first >= second for first, second in pairwise(fitted))
-    assert sum(fitted) == pytest.approx(sum(values), abs=1e-9)
-    if sorted(values, reverse=True) == values:
-        assert fitted == pytest.approx(values)
-
-
-@given(st.dictionaries(st.sampled_from(["covered", "outlying", "timed", "mentioned", "dense"]), st.floats(-9, 9)))
-def test_support_is_a_share_and_no_reason_lowers_it(why: dict[str, float]) -> None:
-    assert 0.0 <= support(why) <= 1.0
-    for name, value in why.items():
-        assert support({**why, name: value + 1}) >= support(why)
-    assert support({"dense": 9.0}) == 0.0
 
 
 def test_one_certain_reason_suffices_and_half_ones_add_up() -> None:
@@ -145,12 +125,6 @@ def test_what_a_reranker_did_not_read_comes_after_what_it_read() -> None:
     assert "rerank" not in (fused.evidence[2].why or {})
 
 
-def test_a_reranker_speaks_for_what_its_source_did_not_believe_in() -> None:
-    [one] = candidates_of([part("memory", memory(1, 0.9), abstained=True)])
-    assert not one.supported
-    assert judged([one], [0.7])[0].supported
-
-
 def test_a_side_lends_its_places() -> None:
     memories = [memory(n, 0.6) for n in range(10)]
     sections = [section(n, 0.9, document=f"d{n}", uri=None) for n in range(2)]
@@ -194,16 +168,3 @@ def test_why_something_is_not_there_is_said() -> None:
     assert (told["mem:m0"]["place"], told["mem:m0"]["retriever"], told["mem:m0"]["rank"]) == (1, "memory", 1)
     short = fuse(pool[:3], FusionRules(), limit=2)
     assert fate_of(short, "m2") == "limit"
-
-
-def test_the_score_is_the_relevance_and_the_own_one_is_kept() -> None:
-    [found] = fuse([candidate(memory(1, score=7.5), relevance=0.25)], FusionRules(), limit=1).evidence
-    assert found.score == 0.25
-    assert found.why == {"covered": 0.5, "source_score": 7.5, "relevance": 0.25}
-    bare: Evidence = replace(memory(1), why=None)
-    assert fuse([candidate(bare)], FusionRules(), limit=1).evidence[0].why == {"source_score": 0.5, "relevance": 0.5}
-
-
-def test_nothing_gives_nothing() -> None:
-    fused = fuse([], FusionRules(), limit=5)
-    assert fused.to_dict() == {"places": {"memory": 0, "resources": 0}, "candidates": []}

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from phronesis.core.changes import Changes, Delta, Patch, as_of, plan_undo, restored_fields
+from phronesis.core.changes import Changes, Delta, Patch, as_of, restored_fields
 from phronesis.core.items import BOOKKEEPING, flat_row
 from phronesis.core.serialization import dumps
 from phronesis.engine.rollback import find_undo, undo_handler
@@ -181,22 +181,6 @@ def test_what_was_erased_since_is_passed_over() -> None:
     lane.evidence.clear()
     roll_back(lane, "e2")
     assert (lane.held["i2"].value, lane.evidence) == (0, {})
-
-
-def test_nothing_to_undo() -> None:
-    lane = grown([])
-    assert find_undo(cast("Any", lane), "e77", cascade=True, folds=FOLDS) is None
-    assert roll_back(lane, "e77").touched == ()
-    assert plan_undo([], {}, folded={}, cascade=False).deltas == ()
-
-
-def test_members_of_data_are_taken_back_one_by_one() -> None:
-    lane = KeptLane()
-    lane.apply(Changes(items=[item_of("i1", data={"kept": 1})]))
-    lane.apply(Changes(patches=[Patch("i1", {"data.a": {"x": 1}, "trust": 2}, "")]))
-    lane.apply(Changes(patches=[Patch("i1", {"data.b": 2}, "")]))
-    roll_back(lane, "e2")
-    assert lane.held["i1"].data == {"kept": 1, "b": 2}
 
 
 def _rows(rows: Any) -> list[str]:
