@@ -90,11 +90,9 @@ def test_the_second_authors_turns_are_all_dev_and_have_labels_or_a_gate(language
     "name",
     [
         "turns_en.jsonl",
-        "turns_zh.jsonl",
         "more_en.jsonl",
         "more_zh.jsonl",
         "third_en.jsonl",
-        "fourth_en.jsonl",
         "fifth_en.jsonl",
     ],
 )

@@ -68,10 +68,6 @@ def test_it_tells_what_it_was_shown_of_a_word_that_it_never_saw(network: Network
     assert gone.retracts
 
 
-def test_a_question_at_the_end_is_seen_at_the_first_word(network: Network) -> None:
-    assert found(network, "你去过广州吗") == []
-
-
 def test_what_is_stored_comes_back(network: Network) -> None:
     back = network_from(network.to_bytes())
     assert (back.tags, back.vocabulary) == (network.tags, network.vocabulary)
@@ -113,12 +109,6 @@ def test_a_turn_comes_again_with_other_values_of_its_keys() -> None:
     assert {one["text"] for one in again} - {str(one["text"]) for one in TURNS} == set()
 
 
-def test_a_value_that_stands_twice_or_within_another_stays() -> None:
-    twice = turn("杭州人住杭州", lives("杭州"))
-    within = turn("我住杭州，杭州老王住苏州", lives("杭州"), lives("苏州", "杭州老王"))
-    assert [one["text"] for seed in range(20) for one in exchanged([twice, within], seed)] == []
-
-
 def test_the_encoder_gives_letters_and_words() -> None:
     pieces = load_pieces("zh")
     assert set(load_pieces("en").numbers).isdisjoint({"我", "Leeds"})
@@ -132,23 +122,6 @@ def test_the_encoder_gives_letters_and_words() -> None:
         return float(first @ second / np.linalg.norm(first) / np.linalg.norm(second))
 
     assert alike("杭州", "南京") > alike("杭州", "软件") + 0.1
-
-
-def test_both_opinions_are_measured_beside_each_other(tmp_path: Path, pieces: Pieces) -> None:
-    data, held = tmp_path / "data.jsonl", tmp_path / "held.jsonl"
-    data.write_text("".join(json.dumps(one) + "\n" for one in TURNS), "utf-8")
-    held.write_text(json.dumps(turn("老王住广州", lives("广州", "老王"))) + "\n", "utf-8")
-    report = run_tagger([data], [held], out=tmp_path / "out", pieces=pieces, rounds=2)
-    assert [one.data for one in report.scores] == ["held.jsonl (dev)"]
-    assert report.to_markdown().count("\n") == 2
-    assert network_from((tmp_path / "out" / "zh.npz").read_bytes()).tags[0] == "O"
-
-
-def test_without_data_the_installed_network_is_measured(tmp_path: Path) -> None:
-    held = tmp_path / "held.jsonl"
-    held.write_text(json.dumps(turn("我住杭州", lives("杭州"))) + "\n", "utf-8")
-    [score] = run_tagger([], [held]).scores
-    assert score.both == (1.0, 1.0, 1.0)
 
 
 def test_only_what_may_be_learned_from_is(tmp_path: Path) -> None:
