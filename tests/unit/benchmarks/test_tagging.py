@@ -68,6 +68,7 @@ def test_it_tells_what_it_was_shown_of_a_word_that_it_never_saw(network: Network
     assert gone.retracts
 
 
+@pytest.mark.slow
 def test_what_is_stored_comes_back(network: Network) -> None:
     back = network_from(network.to_bytes())
     assert (back.tags, back.vocabulary) == (network.tags, network.vocabulary)
