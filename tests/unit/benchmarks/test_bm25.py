@@ -3,26 +3,11 @@ import math
 import pytest
 
 from phronesis_benchmarks.bm25 import Bm25System
-from phronesis_benchmarks.datasets import Conversation, Turn
+from phronesis_benchmarks.datasets import Turn
 
 
 def turn(number: int, text: str) -> Turn:
     return Turn(f"D1:{number}", "session_1", "Zoe", "user", text, None)
-
-
-def test_the_turn_that_shares_the_rarer_word_comes_first(conversation: Conversation) -> None:
-    system = Bm25System()
-    for session in conversation.sessions():
-        system.add(session)
-    assert system.search("Which bicycle has Otto sold?", 10)[0] == "D2:2"
-    assert set(system.search("Otto", 10)) == {"D2:2", "D10:1"}
-
-
-def test_nothing_shared_nothing_found() -> None:
-    system = Bm25System()
-    assert system.search("basil", 5) == []
-    system.add([turn(1, "apples")])
-    assert system.search("basil", 5) == []
 
 
 def test_equal_scores_come_in_the_order_added_and_the_limit_cuts() -> None:

@@ -3,11 +3,8 @@
 import json
 from pathlib import Path
 
-import pytest
-
-from phronesis.errors import InputError
 from phronesis.models.embedder import HashingEmbedder
-from phronesis_benchmarks.experience import load_trials, run_experience
+from phronesis_benchmarks.experience import run_experience
 
 
 def _folder(tmp_path: Path) -> Path:
@@ -33,8 +30,3 @@ def test_lessons_of_a_task_find_each_other(tmp_path: Path) -> None:
     assert "| words | 1.000 | 1.000 | 1.000 | 1.000 |" in report.to_markdown()
     assert report.to_dict()["found"][0]["latest_by_goal"] is None
     assert "asking words" in seen
-
-
-def test_a_folder_without_trials_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError):
-        load_trials(tmp_path)

@@ -5,10 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
-from phronesis.errors import InputError
-from phronesis_benchmarks.commands import bench
 from phronesis_benchmarks.experience_clusters import (
     Agreement,
     clustered,
@@ -55,40 +52,6 @@ def test_clusters_are_scored_by_pairs_and_languages(tmp_path: Path, embedder: st
     assert score.per_pattern == Agreement(1.0, 1.0)  # a pattern of one event has no pair
     assert (score.noise, score.near, score.kept) == (0.0, 0.0, 1.0)
     assert score.in_parts == Agreement(1.0, 1.0)
-
-
-def test_shares_of_nothing_are_left_open(tmp_path: Path) -> None:
-    report = run_clusters([written(tmp_path, [event(1, CI, "disk")])])
-    (score,) = report.scores
-    assert (score.pairs.f1, score.noise, score.near, score.in_parts, score.kept) == (None, None, None, None, None)
-    assert report.to_markdown().splitlines()[2].count("–") == 5 * 3 + 4
-    assert report.to_dict()["scores"][0]["data"] == "made.jsonl"
-    assert Agreement.of({(0, 1), (1, 2)}, {(3, 4)}).f1 is None
-    assert Agreement.of({(0, 1), (1, 2)}, {(0, 1)}).f1 == pytest.approx(2 / 3)
-
-
-@pytest.mark.parametrize(
-    "line", ["{}", "[]", "nothing", '{"attempt": 1, "source_ref": 2, "lang": "en", "patterns": 3}']
-)
-def test_a_line_that_is_no_event_is_named(tmp_path: Path, line: str) -> None:
-    path = tmp_path / "made.jsonl"
-    path.write_text(f"{json.dumps(EVENTS[0])}\n{line}\n", "utf-8")
-    with pytest.raises(InputError, match=r"made\.jsonl, line 2"):
-        run_clusters([path])
-
-
-def test_a_file_without_events_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no events"):
-        run_clusters([written(tmp_path, [])])
-
-
-def test_the_command_tells_a_table_or_json(tmp_path: Path) -> None:
-    path = str(written(tmp_path, EVENTS))
-    told = CliRunner().invoke(bench, ["experience", "--labelled", path])
-    assert told.exit_code == 0, told.output
-    assert "| made.jsonl | none | 9 | 3 | 2 | 1.000 / 1.000 / 1.000 |" in told.output
-    told = CliRunner().invoke(bench, ["experience", "--labelled", path, "--json"])
-    assert json.loads(told.output)["scores"][0]["events"] == 9
 
 
 def test_the_labelled_events_are_clustered_with_precision_by_words_alone() -> None:

@@ -1,8 +1,6 @@
 """The labelled experience keeps its form: what is measured by it is only as good as it is."""
 
 import json
-from collections import Counter
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +10,6 @@ SET = Path(__file__).parents[2] / "labelled" / "experience"
 SPLITS = ("dev", "test")
 TEXTS = ("situation", "goal", "attempt", "result", "reflection")
 FIELDS = {"id", "patterns", "lang", "domain", "label", *TEXTS, "source_type", "source_ref"}
-MACHINES = {
-    "dev": {"ci-runner-disk-full", "robot-put-into-closed-receptacle"},
-    "test": {"ml-out-of-memory-log"},
-}
 
 
 def events(split: str) -> list[dict[str, Any]]:
@@ -34,12 +28,6 @@ def text(event: dict[str, Any]) -> str:
     return " ".join(event[field] for field in TEXTS if field in event)
 
 
-def likeness(one: str, other: str) -> float:
-    """Give the Jaccard index of the letters' triples."""
-    first, second = ({said[n : n + 3] for n in range(len(said) - 2)} for said in (one, other))
-    return len(first & second) / len(first | second)
-
-
 @pytest.mark.parametrize("split", SPLITS)
 def test_an_event_has_its_fields_and_a_lawful_label(split: str) -> None:
     told = events(split)
@@ -56,51 +44,15 @@ def test_an_event_has_its_fields_and_a_lawful_label(split: str) -> None:
         assert len(set(event["patterns"])) == len(event["patterns"]) <= 2, event["id"]
 
 
-@pytest.mark.parametrize("split", SPLITS)
-def test_languages_labels_and_noise_have_their_shares(split: str) -> None:
-    told = events(split)
-    assert len({event["domain"] for event in told}) >= 7
-    assert 0.30 <= sum(event["lang"] == "zh" for event in told) / len(told) <= 0.40
-    labels = Counter(event["label"] for event in told)
-    assert 0.55 <= labels["failure"] / len(told) <= 0.65
-    assert 0 < labels["unknown"] / len(told) < 0.05
-    kinds = Counter(len(event["patterns"]) for event in told)
-    assert 0.15 <= kinds[0] / len(told) <= 0.25
-    assert kinds[2] == 5
-    assert 0.25 <= sum("reflection" not in event for event in told) / len(told) <= 0.40
-    for field in ("situation", "goal"):
-        assert any(field not in event for event in told)
-
-
-@pytest.mark.parametrize("split", SPLITS)
-def test_a_pattern_has_enough_members_of_one_label_in_one_domain(split: str) -> None:
-    patterns = members(split)
-    assert len(patterns) >= 24
-    assert sum({event["lang"] for event in told} == {"en", "zh"} for told in patterns.values()) >= 3
-    for name, told in patterns.items():
-        assert 4 <= len(told) <= 12, name
-        assert len({event["label"] for event in told} - {"unknown"}) == 1, name
-        assert len({event["domain"] for event in told if len(event["patterns"]) == 1}) == 1, name
-
-
-@pytest.mark.parametrize("split", SPLITS)
-def test_only_records_of_machines_are_told_alike(split: str) -> None:
-    alike = {
-        name
-        for name, told in members(split).items()
-        if max(likeness(text(one), text(other)) for one, other in combinations(told, 2)) > 0.35
-    }
-    assert alike == MACHINES[split]
-
-
-@pytest.mark.parametrize("split", SPLITS)
-def test_near_misses_are_patterns_of_one_domain(split: str) -> None:
-    pairs = json.loads((SET / "near_misses.json").read_text(encoding="utf-8"))[split]
-    patterns = members(split)
-    assert len({frozenset(pair) for pair in pairs}) == len(pairs) >= 6
-    for one, other in pairs:
-        assert one != other
-        assert {event["domain"] for event in patterns[one]} & {event["domain"] for event in patterns[other]}
+def test_a_pattern_has_enough_members_of_one_label_in_one_domain() -> None:
+    for split in SPLITS:
+        patterns = members(split)
+        assert len(patterns) >= 24, split
+        assert sum({event["lang"] for event in told} == {"en", "zh"} for told in patterns.values()) >= 3, split
+        for name, told in patterns.items():
+            assert 4 <= len(told) <= 12, name
+            assert len({event["label"] for event in told} - {"unknown"}) == 1, name
+            assert len({event["domain"] for event in told if len(event["patterns"]) == 1}) == 1, name
 
 
 def test_what_is_tuned_on_and_what_is_measured_are_apart() -> None:

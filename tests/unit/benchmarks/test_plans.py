@@ -10,7 +10,6 @@ import pytest
 from click.testing import CliRunner
 
 from phronesis.core.retrieval_plan import RetrievalPlan, TimeWindow
-from phronesis.errors import InputError
 from phronesis_benchmarks.commands import bench
 from phronesis_benchmarks.plans import days_of, load_messages, run_plans
 
@@ -84,13 +83,6 @@ def test_shares_are_counted_by_language_and_in_all(data: Path) -> None:
     assert seen == ["messages.jsonl"] * 6
 
 
-def test_nothing_labelled_so_has_no_share(data: Path) -> None:
-    path = written(data.parent, MESSAGES[5])
-    [score, _] = run_plans([path]).scores
-    assert (score.precision, score.recall, score.time_null) == (None, None, None)
-    assert "| – | – | 0.000 | 0.000 | – |" in run_plans([path]).to_markdown()
-
-
 @pytest.mark.parametrize(
     ("since", "until", "days"),
     [
@@ -103,22 +95,6 @@ def test_a_window_is_the_days_it_touches(since: str, until: str, days: tuple[str
     window = TimeWindow(datetime.fromisoformat(since), datetime.fromisoformat(until))
     assert days_of(window) == tuple(map(date.fromisoformat, days))
     assert days_of(None) is None
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [{"intent": "wish"}, {"resources_needed": "no"}, {"time": ["2026-03-11"]}, {"time": ["2026-03-11", "2026-03-11"]},
-     {"now": "then"}],
-)  # fmt: skip
-def test_a_line_that_is_no_labelled_message_is_named(tmp_path: Path, fields: dict[str, Any]) -> None:
-    path = written(tmp_path, MESSAGES[0], message("x", **fields))
-    with pytest.raises(InputError, match="line 3"):
-        load_messages(path)
-
-
-def test_a_file_without_messages_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no messages"):
-        load_messages(written(tmp_path))
 
 
 def test_a_message_is_read_as_it_is_labelled(tmp_path: Path) -> None:

@@ -3,8 +3,6 @@
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-import pytest
-
 from phronesis_benchmarks.plot import SHOWN, Bar, bars_of, drawn, write
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -28,8 +26,3 @@ def test_every_system_is_there_with_its_figures() -> None:
 
 def test_a_name_cannot_break_it() -> None:
     ET.fromstring(drawn([Bar("a<b>&", 0.5, 0.4, 0.6)]))  # noqa: S314
-
-
-def test_a_page_without_the_table_is_refused() -> None:
-    with pytest.raises(ValueError, match="not found"):
-        bars_of("# Nothing")

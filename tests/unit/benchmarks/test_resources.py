@@ -129,28 +129,6 @@ def test_ranks_are_counted_by_system_language_and_document(data: Path) -> None:
     assert (report.sections, report.versions) == (3, {"lamp": "1.2", "bulb": "1.2"})
 
 
-def test_what_is_not_there_is_told(data: Path) -> None:
-    report = run_resources([data], embedders={"words": None})
-    assert report.missing == ("q2: Nothing is not in lamp 1.2 (tested: 1.0)",)
-    assert "NOT THERE: q2: Nothing" in report.to_markdown()
-    # The shelf above makes no section of __init__, but one of the class.
-    assert report.unread == []
-    assert report.missed == {"BM25": [], "words": []}
-
-
-def test_what_no_reader_made_a_section_of_counts_and_is_told(data: Path) -> None:
-    _lines(data, [question("q5", "knob", [["The lamp"]])])
-    report = run_resources([data], embedders={"words": None})
-    assert (report.unread, report.missed["words"], report.scores[0].mrr) == (["q5"], ["q5"], 0.0)
-    assert "No section was read that answers q5." in report.to_markdown()
-
-
-def test_a_plan_may_be_carried_out_instead(data: Path) -> None:
-    report = run_resources([data], embedders={"words": None}, planned=True)
-    told = {one.of: one for one in report.scores if one.system == "words"}
-    assert (told["bulb"].mrr, told["zh"].mrr, told["en"].recall[1]) == (1.0, 0.5, 1 / 3)
-
-
 def test_a_package_that_is_not_installed_is_told_and_its_questions_left_out(data: Path) -> None:
     gone = [DOCUMENTS[0] | {"distribution": "no-such-lamp"}, DOCUMENTS[1]]
     elsewhere = _lines(data.with_name("other.jsonl"), gone)
@@ -160,33 +138,6 @@ def test_a_package_that_is_not_installed_is_told_and_its_questions_left_out(data
     lost = [one | {"file": "lamp/gone.py"} for one in DOCUMENTS]
     with pytest.raises(InputError, match=r"nothing is left to ask: document lamp: lamp/gone\.py of lamp-of-tests"):
         run_resources([data], documents=_lines(elsewhere, lost), embedders={"words": None})
-
-
-@pytest.mark.parametrize(
-    ("rows", "words"),
-    [
-        ([question("q", "x", [["Use"]], document="chair")], "'chair', which documents.jsonl does not name"),
-        ([question("q", "x", [])], "line 1: this cannot be read"),
-        ([question("q", "x", [[]])], "line 1: this cannot be read"),
-        ([], "there are no questions"),
-        ([question("q", "x", [["Gone"]])], "Gone is not in lamp"),
-    ],
-)
-def test_questions_that_cannot_be_asked_are_refused(data: Path, rows: list[dict[str, Any]], words: str) -> None:
-    with pytest.raises(InputError, match=words):
-        run_resources([_lines(data, rows)], embedders={"words": None})
-
-
-@pytest.mark.parametrize("fields", [{"media_type": "text/html"}, {"document": 7}])
-def test_a_document_that_cannot_be_named_is_refused(data: Path, fields: dict[str, Any]) -> None:
-    documents = _lines(data.with_name("other.jsonl"), [DOCUMENTS[0] | fields])
-    with pytest.raises(InputError, match="line 1"):
-        run_resources([data], documents=documents, embedders={"words": None})
-
-
-def test_something_must_be_asked_of_somebody(data: Path) -> None:
-    with pytest.raises(InputError):
-        run_resources([data], embedders={})
 
 
 def test_the_command_tells_it(data: Path) -> None:

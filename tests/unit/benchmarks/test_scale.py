@@ -6,6 +6,7 @@ from phronesis.errors import InputError
 from phronesis_benchmarks.scale import run_scale
 
 
+@pytest.mark.slow
 def test_a_small_run_measures_every_figure(tmp_path: Path) -> None:
     report = run_scale(items=100, calls=5, url=f"sqlite:///{tmp_path / 'scale.db'}")
     assert report.verify_equal

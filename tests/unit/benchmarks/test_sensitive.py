@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 
 from phronesis.config.policy_sections import SENSITIVE_TOPICS
-from phronesis.engine.sensitive_topics.tables import NONE, load_model, model_from
-from phronesis.errors import InputError
+from phronesis.engine.sensitive_topics.tables import NONE, model_from
 from phronesis.models.text_features import folded
-from phronesis_benchmarks.sensitive import UNNAMED, Text, fit, load_texts, run_sensitive
+from phronesis_benchmarks.sensitive import UNNAMED, Text, load_texts, run_sensitive
 
 TOLD = (
     ("the kettle chair again", "physical_health"), ("kettle chair until noon", "physical_health"),
@@ -49,17 +48,7 @@ def test_texts_and_the_memories_of_users_are_read(tmp_path: Path) -> None:
     assert read[4].group is None
 
 
-@pytest.mark.parametrize("line", ["{}", "[1]", "nothing", '{"text": "x"}', '{"memories": [{"id": "m1"}]}'])
-def test_a_line_that_is_none_is_named(line: str, tmp_path: Path) -> None:
-    path = tmp_path / "texts.jsonl"
-    path.write_text(json.dumps({"text": "x", "topic": None}) + "\n" + line, "utf-8")
-    with pytest.raises(InputError, match=r"texts.jsonl, line 2: this is no labelled text"):
-        load_texts(path)
-    path.write_text("", "utf-8")
-    with pytest.raises(InputError, match="holds no texts"):
-        load_texts(path)
-
-
+@pytest.mark.slow
 def test_each_file_is_judged_by_what_the_others_teach_and_all_of_it_is_written(tmp_path: Path) -> None:
     out = tmp_path / "weights"
     report = run_sensitive([of_texts(tmp_path / "texts.jsonl"), of_users(tmp_path / "users.jsonl")], out=out)
@@ -77,19 +66,3 @@ def test_each_file_is_judged_by_what_the_others_teach_and_all_of_it_is_written(t
     assert odds is not None
     assert odds.topic == "physical_health"
     assert (out / "zh.npz").exists()
-
-
-def test_one_file_is_judged_by_the_installed_weights(tmp_path: Path) -> None:
-    texts = [{"text": "I have my appointment with the psychiatrist.", "topic": "mental_health"}]
-    (score,) = run_sensitive([written(tmp_path / "texts.jsonl", texts)]).scores
-    assert (score.recall, score.alarms, score.groups) == ((1.0, 1.0), (None, None), (None, None))
-
-
-def test_two_kinds_of_texts_are_enough_and_one_is_not() -> None:
-    texts = [Text("the kettle chair", UNNAMED), Text("a kettle chair", "religion"), Text("round the lake", NONE)]
-    model = fit(texts)["en"]
-    assert model.classes == (NONE, "religion")
-    odds = [model.odds(one.text, SENSITIVE_TOPICS) for one in texts]
-    assert [one is not None and one.log > 0 for one in odds] == [True, True, False]
-    assert fit([Text("round the lake", NONE)]) == {}
-    assert set(load_model("en").classes) == {NONE, *SENSITIVE_TOPICS}

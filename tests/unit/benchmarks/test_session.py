@@ -27,6 +27,7 @@ def written(folder: Path, name: str, rows: Sequence[Mapping[str, object]]) -> Pa
     return path
 
 
+@pytest.mark.slow
 def test_it_measures_prompts_and_evidence(tmp_path: Path) -> None:
     steps: list[tuple[str, int, int]] = []
     turns, questions = written(tmp_path, "t.jsonl", TURNS), written(tmp_path, "q.jsonl", QUESTIONS)

@@ -5,12 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
-from phronesis.errors import InputError
-from phronesis.traits.by_rules.showing import load_showing, showing_from
-from phronesis_benchmarks.commands import bench
-from phronesis_benchmarks.showing import fit, run_showing, told_of
+from phronesis.traits.by_rules.showing import showing_from
+from phronesis_benchmarks.showing import run_showing, told_of
 
 SHOWN = ("Zorbed round the lake before work", "Zorbed to the mill and back", "Zorbed with Ivo in the rain",
          "绕湖走了一圈", "绕着公园走了两圈", "又绕湖走了一趟")  # fmt: skip
@@ -43,6 +40,7 @@ def written(path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_each_file_is_judged_by_what_the_others_teach_and_all_of_it_is_written(tmp_path: Path) -> None:
     out = tmp_path / "weights"
     report = run_showing([written(tmp_path / "a.jsonl"), written(tmp_path / "b.jsonl")], out=out)
@@ -54,28 +52,3 @@ def test_each_file_is_judged_by_what_the_others_teach_and_all_of_it_is_written(t
     assert model.to_bytes() == showing_from(model.to_bytes()).to_bytes()
     told = told_of(user())
     assert sum(told.shows) == 6
-
-
-def test_kinds_count_half_of_what_they_would(tmp_path: Path) -> None:
-    alike, apart = fit([user(kind="fact")]), fit([user()])
-    assert alike["en"].marks[:4].tolist() == [0.0] * 4, "all are facts"
-    assert apart["en"].marks[1] > 0 > apart["en"].marks[0]
-
-
-def test_one_file_is_judged_by_what_is_installed(tmp_path: Path) -> None:
-    [score] = run_showing([written(tmp_path / "a.jsonl")]).scores
-    assert score.area > 0.7
-    found = CliRunner().invoke(bench, ["showing", "--data", str(tmp_path / "a.jsonl")])
-    assert "| a.jsonl | 12 | 6 |" in found.output
-    assert load_showing("en") is load_showing("en")
-
-
-def test_a_language_without_both_teaches_nothing(tmp_path: Path) -> None:
-    given = user()
-    given["traits"] = given["traits"][:1]
-    given["memories"] = [one for one in given["memories"] if one["id"] not in {"m6", "m8", "m10"}]
-    assert set(fit([given])) == {"en"}
-    path = tmp_path / "none.jsonl"
-    path.write_text("{}\n", "utf-8")
-    with pytest.raises(InputError, match="this is no labelled user"):
-        run_showing([path])

@@ -16,10 +16,6 @@ PIECES = st.sampled_from(
 TEXTS = st.one_of(st.text(max_size=400), st.lists(PIECES, max_size=60).map("".join))
 
 
-def columns(text: str) -> int:
-    return sum(1 + (char >= "\u2e80" or "\u2018" <= char <= "\u201d" or char == "…") for char in text)
-
-
 @given(TEXTS, st.integers(LEAST_LIMIT, 200), st.data())
 def test_chunks_cover_the_text_in_order_within_the_limit(text: str, limit: int, data: st.DataObject) -> None:
     overlap = data.draw(st.integers(0, limit // 4))
@@ -36,11 +32,6 @@ def test_chunks_cover_the_text_in_order_within_the_limit(text: str, limit: int, 
         assert before.start < after.start
         assert before.end < after.end
         assert before.end - after.start <= overlap
-
-
-@given(st.text("字文档。，ab ", max_size=300))
-def test_wide_characters_take_two_columns(text: str) -> None:
-    assert all(columns(text[chunk.start : chunk.end]) <= 40 for chunk in chunks_of(text, limit=40, overlap=8))
 
 
 def test_a_short_text_is_one_chunk_and_nothing_gives_none() -> None:
@@ -91,33 +82,12 @@ def test_code_is_cut_between_lines_and_only_where_nothing_else_is_left() -> None
     assert len(chunks_of("```\n" + "x" * 100, limit=40, overlap=10)) == 3  # one line longer than a chunk
 
 
-def test_a_fence_is_closed_by_its_own_marks() -> None:
-    text = "~~~~\na. b\n```\nc. d\n~~~~\n\nSome words. And more of them."
-    assert [text[c.start : c.end] for c in chunks_of(text, limit=40, overlap=0)] == [
-        "~~~~\na. b\n```\nc. d\n~~~~",
-        "Some words. And more of them.",
-    ]
-
-
 def test_rows_of_a_table_are_kept_whole() -> None:
     text = "| a. b | c. d |\n| e. f | g. h |\n| i. j | k. l |"
     assert [text[c.start : c.end] for c in chunks_of(text, limit=40, overlap=0)] == [
         "| a. b | c. d |\n| e. f | g. h |",
         "| i. j | k. l |",
     ]
-
-
-def test_a_word_without_end_is_cut_at_the_limit() -> None:
-    assert chunks_of("x" * 100, limit=40, overlap=10) == [Chunk(0, 40), Chunk(40, 80), Chunk(80, 100)]
-    assert chunks_of("字" * 50, limit=40, overlap=10) == [Chunk(0, 20), Chunk(20, 40), Chunk(40, 50)]
-    assert chunks_of("x" * 20 + " " + "y" * 60, limit=40, overlap=10)[0] == Chunk(0, 20)
-
-
-def test_words_are_repeated_where_no_sentence_is_short_enough() -> None:
-    text = "one two three four five six seven eight nine ten eleven twelve"
-    first, second, *_ = chunks_of(text, limit=40, overlap=10)
-    assert text[first.start : first.end] == "one two three four five six seven eight"
-    assert text[second.start :].startswith("eight nine")
 
 
 @pytest.mark.parametrize(("limit", "overlap", "field"), [(15, 0, "limit"), (40, 11, "overlap"), (40, -1, "overlap")])

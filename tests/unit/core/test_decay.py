@@ -48,13 +48,6 @@ def test_daily_runs_that_move_the_reference_equal_one_run(
     assert value == pytest.approx(decayed(confidence, days=runs, reinforcements=n, subtype=subtype))
 
 
-def test_the_trap_daily_runs_with_the_old_reference_compound() -> None:
-    value = 1.0
-    for day in range(1, 31):
-        value = decayed(value, days=day, reinforcements=0, subtype="behavior")
-    assert value == pytest.approx(0.098, abs=1e-3)
-
-
 def test_reading_daily_never_changes_what_is_stored() -> None:
     trait = stored(1.0)
     values = [trait.value_at(START + timedelta(days=day)) for day in range(31)]

@@ -54,35 +54,6 @@ def test_title_beginning_headings_and_sections() -> None:
     ]
 
 
-def test_chinese_is_summed_up_alike() -> None:
-    text = (
-        "# 备份手册\n\n本手册说明如何备份数据。内容很短。\n\n# 恢复\n\n"
-        "恢复之前必须先停止服务器，否则恢复的数据会被新写入的数据覆盖，而且无法找回丢失的内容。\n"
-    )
-    assert summary_of(document(text, "备份手册")).split("\n") == [
-        "备份手册",
-        "本手册说明如何备份数据。内容很短。",
-        "备份手册 · 恢复",
-        "恢复: 恢复之前必须先停止服务器，否则恢复的数据会被新写入的数据覆盖，而且无法找回丢失的内容。",
-    ]
-
-
-def test_a_text_without_headings_is_its_beginning() -> None:
-    assert summary_of(document("Only one line. " * 60)) == ("Only one line. " * 26).strip()
-    assert summary_of(document("word " * 100)) == ("word " * 80)[:399].rstrip() + "…"
-
-
-def test_a_document_without_prose_is_its_title_and_headings() -> None:
-    assert summary_of(document("# A\n| x |\n# B\n> said\n", "T")) == "T\nA · B"
-
-
-def test_many_headings_are_cut() -> None:
-    text = "".join(f"# Heading number {n}\n\nWords.\n\n" for n in range(60))
-    told = summary_of(document(text)).split("\n")[1]
-    assert told.startswith("Heading number 0 · Heading number 1 · ")
-    assert len(told) <= 500
-
-
 @given(st.text(max_size=600), st.text(max_size=40), st.integers(0, LIMIT))
 def test_a_summary_keeps_to_its_limit(text: str, title: str, limit: int) -> None:
     assert len(summary_of(document(text, title), limit=limit)) <= limit

@@ -4,14 +4,12 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from phronesis.experience.laws.answers import Conflict, Reference
+from phronesis.experience.laws.answers import Reference
 from phronesis.experience.laws.constraints import bans_of
 from phronesis.experience.laws.recommendations import (
     Advised,
     Found,
     advise,
-    contrary_conflict,
-    counter_conflict,
     opposed,
     outcome_conflicts,
     sides,
@@ -83,19 +81,6 @@ def test_a_pattern_speaks_for_its_events() -> None:
     assert told(found(pattern("success", ""))).recommended[0].attempt == "said of it"
 
 
-def test_a_pattern_that_is_excluded_leaves_its_events_to_themselves() -> None:
-    advised = told(found(pattern("success", "Do: sudo pin it")), found(event("a", "pinned by hand"), 0.9),
-                   constraints=["no sudo"])  # fmt: skip
-    assert [one.attempt for one in advised.recommended] == ["pinned by hand"]
-    assert [(one.attempt, one.constraint) for one in advised.excluded] == [("sudo pin it", "no sudo")]
-    twice = told(found(event("a", "sudo x")), found(event("b", "sudo  x")), constraints=["no sudo"])
-    other = told(
-        found(pattern("failure", "Avoid: rush")), found(replace(pattern("failure", "Avoid: rush"), id="p2"), 0.9)
-    )
-    assert [one.patterns for one in other.avoid] == [("p-failure",)]
-    assert len(twice.excluded) == 1
-
-
 def test_principles_advise_or_warn() -> None:
     wise = Principle(id="k", kind="principle", condition="it fails", action="pin", because="it worked",
                      watch_out="stale locks", patterns=("p",), **ITEM)  # fmt: skip
@@ -119,12 +104,3 @@ def test_the_same_attempt_with_two_outcomes() -> None:
     assert sides(conflicts) == {"a": ["b", "c"], "b": ["a"], "c": ["a"]}
     bare = opposed([event("a", "cleared the cache"), event("b", "cleared the cache", "failure")], tokenize)
     assert len(bare) == 1
-
-
-def test_other_conflicts() -> None:
-    one, other = Reference("a", "x"), Reference("b", "y")
-    counter = counter_conflict("about", [one], [other])
-    assert isinstance(counter, Conflict)
-    contrary = contrary_conflict("about", one, other)
-    assert sides([counter, contrary]) == {"a": ["b"], "b": ["a"]}
-    assert counter.to_dict()["against"] == [{"id": "b", "source_ref": "y"}]

@@ -20,61 +20,62 @@ def broken(constraint: Any, text: str) -> bool:
     return any(ban.met_by(clauses) for ban in bans_of([constraint], tokenize)[0])
 
 
-@pytest.mark.parametrize(("constraint", "phrases"), [
+RULED_OUT: list[tuple[Any, list[str]]] = [
     ("no internet", ["internet"]), ("the sandbox has no internet access", ["internet"]), ("without simp", ["simp"]),
     ("sudo is not allowed", ["sudo"]), ("don't use curl or wget", ["curl", "wget"]), ("不能用 sudo", ["sudo"]),
     ("不要重启服务", ["重启服务"]), ("禁止联网", ["联网"]), ("no curl, wget", ["curl", "wget"]),
     ("offline only", ["internet"]),
     ({"must_not": ["internet", "sudo"]}, ["internet", "sudo"]), ({"must_not": "simp"}, ["simp"]), ("be fast", []),
     ("no no", []), ("not only sudo", []), ("never the", []), ("no problem. no sudo", ["sudo"]), ("只读", ["删除"]),
-])  # fmt: skip
-def test_what_a_constraint_rules_out(constraint: Any, phrases: list[str]) -> None:
-    assert ruled_out(constraint) == phrases
-    assert bool(bans_of([constraint], tokenize)[1]) == (not phrases)
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(("constraint", "text", "against"), [
+def test_what_a_constraint_rules_out() -> None:
+    for constraint, phrases in RULED_OUT:
+        assert ruled_out(constraint) == phrases, constraint
+        assert bool(bans_of([constraint], tokenize)[1]) == (not phrases), constraint
+
+
+AGAINST: list[tuple[str, str, bool]] = [
     ("no internet", "download the wheel", True), ("no internet", "built it without internet", False),
     ("不能用 sudo", "sudo apt install x", True), ("不能用 sudo", "没有用 sudo，装到用户目录", False),
     ("不能用 sudo", "用 root 权限重装", True), ("without simp", "used ring instead of simp", False),
     ("without simp", "rw without ring but then simp", True), ("no sudo", "not only sudo but su", True),
     ("禁止联网", "下载模型", True), ("no reboot", "重启了服务", True), ("no schema change", "changed a schema", True),
     ("no schema change", "read the schema. changed a name", False), ("no sudo", "", False),
-])  # fmt: skip
-def test_what_goes_against_it(constraint: str, text: str, against: bool) -> None:
-    assert broken(constraint, text) == against
+]  # fmt: skip
 
 
-def test_the_reason_speaks_the_constraints_language() -> None:
-    assert bans_of(["no internet"], tokenize)[0][0].reason == "it comes to 'internet', which 'no internet' rules out"
-    assert bans_of(["不能用 sudo 命令"], tokenize)[0][0].reason == "用到了“sudo”，与约束“不能用 sudo 命令”不符"
+def test_what_goes_against_it() -> None:
+    for constraint, text, against in AGAINST:
+        assert broken(constraint, text) == against, constraint
 
 
-@pytest.mark.parametrize(("wishes", "text", "sign"), [
+PREFERENCES: list[tuple[list[Any], str, int]] = [
     (["prefer ring over simp"], "ring closes it", 1), (["prefer ring over simp"], "simp closes it", 0),
     (["最好不用 sudo"], "sudo rm", -1), (["lock file"], "pinned in the lock file", 1),
     ([{"must_not": ["sudo"]}], "sudo rm", -1), (["tools"], "tools", 1), (["lock file"], "", 0), (["的"], "lock", 0),
-])  # fmt: skip
-def test_preferences(wishes: list[Any], text: str, sign: int) -> None:
-    liked = liking(wishes, tokenize)(clauses_of(text, tokenize))
-    assert (liked > 0) - (liked < 0) == sign
-    assert -1.0 <= liked <= 1.0
+]  # fmt: skip
 
 
-def test_nothing_preferred_says_nothing() -> None:
-    assert liking([], tokenize)(clauses_of("anything", tokenize)) == 0.0
-    assert ruled_out("...x") == []
-    assert len(bans_of("no sudo", tokenize)[0]) == 1
+def test_preferences() -> None:
+    for wishes, text, sign in PREFERENCES:
+        liked = liking(wishes, tokenize)(clauses_of(text, tokenize))
+        assert (liked > 0) - (liked < 0) == sign, wishes
+        assert -1.0 <= liked <= 1.0, wishes
 
 
-@pytest.mark.parametrize("wrong", [
+NO_RULES: list[Any] = [
     3, ["x"] * (MAX_RULES + 1), [""], ["  "], ["x" * 501], [{"must_not": []}], [{"must_not": [1]}], [{"must_not": 1}],
     [{"must": "x"}], [None],
-])  # fmt: skip
-def test_what_is_no_rule_is_named(wrong: Any) -> None:
-    with pytest.raises(InputError) as error:
-        bans_of(wrong, tokenize)
-    assert error.value.field == "constraints"
+]  # fmt: skip
+
+
+def test_what_is_no_rule_is_named() -> None:
+    for wrong in NO_RULES:
+        with pytest.raises(InputError) as error:
+            bans_of(wrong, tokenize)
+        assert error.value.field == "constraints", wrong
 
 
 @given(st.text(max_size=300), st.text(min_size=1, max_size=200))

@@ -9,10 +9,7 @@ from phronesis.reasoning.laws.facts import (
     MAX_FIELD,
     MAX_FIELDS,
     MAX_NOTE,
-    MAX_RAW,
-    MAX_SUMMARY,
     TOP_PRODUCTS,
-    Facts,
     FactsBuilder,
     GenericFacts,
     excerpt,
@@ -54,15 +51,6 @@ def test_the_view_of_any_run() -> None:
     assert view.products == (Product(name="a"),)
 
 
-def test_a_run_of_text_alone() -> None:
-    facts = BUILDER.facts(Run(run_id="r1", raw="It " + "went well. " * 500), Feedback())
-    assert len(facts.run_output["raw"]) <= MAX_RAW
-    assert facts.activity_total_value is None
-    assert BUILDER.summary(facts).startswith("It went well.")
-    assert len(BUILDER.summary(facts)) <= MAX_SUMMARY
-    assert BUILDER.summary(Facts(run_id="r", run_output={})) == ""
-
-
 def test_everything_is_bounded_but_the_sum() -> None:
     products = tuple(Product(name=f"p{n}", value=float(n)) for n in range(30))
     feedback = Feedback(products=products, cons="x" * 10_000)
@@ -74,16 +62,6 @@ def test_everything_is_bounded_but_the_sum() -> None:
     assert len(facts.run_output) == MAX_FIELDS
     assert len(facts.run_output["f0"]) == MAX_FIELD
     assert len(BUILDER.view(run, feedback).products) == 30
-
-
-def test_products_without_a_value_come_last() -> None:
-    rows = (
-        Product(name="c"),
-        Product(name="b", fraction=0.2),
-        Product(name="B2", value=0.0),
-        Product(name="a2", value=0.0),
-    )
-    assert [product.name for product in top_products(rows)] == ["a2", "B2", "b", "c"]
 
 
 PRODUCTS = st.lists(

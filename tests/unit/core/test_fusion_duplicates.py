@@ -13,12 +13,9 @@ from phronesis.recall.deduplication import (
     Candidate,
     Fate,
     Text,
-    document_of,
-    domain_of,
     key_of,
     messages_of,
     site_of,
-    uri_of,
     without_duplicates,
 )
 
@@ -107,57 +104,24 @@ def test_one_word_that_differs_makes_another_text() -> None:
     assert names(kept) == ["s1", "s2"]
 
 
-def test_a_section_of_headings_is_compared_by_what_was_matched() -> None:
-    empty = replace(section(2, document="d2", text=LONG), item=replace(section(2).item, content=""))
-    kept, _ = without_duplicates(ranked(section(1, text=LONG), empty))
-    assert names(kept) == ["s1"]
-    nothing = replace(empty, matched=())
-    assert len(without_duplicates(ranked(section(1, text=LONG), nothing))[0]) == 2
-
-
-def test_short_texts_repeat_only_by_their_words() -> None:
-    assert not Text("tea").repeats(Text("steak"))
-    assert not Text("").repeats(Text(LONG))
-    assert Text(LONG).repeats(Text(f"Before. {LONG} After."))
-    assert not Text(f"Before it. {LONG} After all of that.").repeats(Text(LONG))
-    told = Text("I fill the kettle with vinegar, then boil it")
-    assert Text("You fill the kettle with vinegar").repeats(told)
-    assert not Text("You fill the kettle with vinegar on Mondays").repeats(told)
-
-
 @given(st.text(max_size=300))
 def test_any_text_can_be_compared(text: str) -> None:
     assert isinstance(Text(text).repeats(Text(LONG)), bool)
     assert isinstance(Text(LONG).repeats(Text(text)), bool)
 
 
-@pytest.mark.parametrize(
-    ("uri", "site"),
-    [
-        ("https://www.a.example/b?c", "a.example"),
-        ("http://A.example:8080", "a.example"),
-        ("file:///manuals/kettle/one.md", "/manuals/kettle"),
-        ("manuals/one.md", "manuals"),
-        ("C:\\manuals\\one.md", "\\manuals".replace("\\", "/")),
-        ("one.md", None),
-        ("mailto:a@b.example", None),
-        ("http://[bad", None),
-        ("", None),
-    ],
-)
-def test_whose_a_document_is(uri: str, site: str | None) -> None:
-    assert site_of(uri) == site
+WHOSE_DOCUMENT: list[tuple[str, str | None]] = [
+    ("https://www.a.example/b?c", "a.example"),
+    ("file:///manuals/kettle/one.md", "/manuals/kettle"),
+    ("C:\\manuals\\one.md", "\\manuals".replace("\\", "/")),
+    ("mailto:a@b.example", None),
+    ("http://[bad", None),
+]
 
 
-def test_documents_and_addresses_of_what_was_found() -> None:
-    assert (document_of(memory(1)), domain_of(memory(1, source_ref="https://a.example"))) == (None, None)
-    assert (document_of(section(1)), domain_of(section(1))) == ("d1", "a.example")
-    bare = section(1, uri=None)
-    assert (uri_of(bare), domain_of(bare)) == (None, None)
-    nameless = replace(bare, item=replace(bare.item, data={"document_id": 7}))
-    assert document_of(nameless) == "s1"
-    by_source = replace(bare, sources=section(1).sources)
-    assert domain_of(by_source) == "a.example"
+def test_whose_a_document_is() -> None:
+    for uri, site in WHOSE_DOCUMENT:
+        assert site_of(uri) == site, uri
 
 
 @given(st.text(max_size=200))

@@ -3,37 +3,33 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import pytest
-
 from phronesis.recall.as_of import happening
 
 FOR = {"polarity": "support"}
 AGAINST = {"polarity": "contra"}
 
 
-@pytest.mark.parametrize(
-    ("fields", "added", "removed", "word"),
-    [
-        ({"ended": (None, "dissolved"), "content": ("a", "b")}, [], [], "dissolved"),
-        ({"ended": ("superseded", None)}, [], [], "revived"),
-        ({"quarantine": (None, "override")}, [], [], "quarantined"),
-        ({"quarantine": ("override", None)}, [], [], "released"),
-        ({"status": ("active", "archived")}, [], [], "archived"),
-        ({"status": ("archived", "active")}, [], [], "restored"),
-        ({"content": ("a", "b"), "stage": ("emerging", "core")}, [], [], "modified"),
-        ({"stage": ("trend", "candidate")}, [FOR], [], "promoted"),
-        ({"stage": ("core", "emerging")}, [AGAINST], [], "demoted"),
-        ({"stage": (None, "candidate")}, [], [], "changed"),
-        ({"confidence": (0.4, 0.5)}, [AGAINST, FOR], [], "reinforced"),
-        ({"confidence": (0.5, 0.4)}, [AGAINST], [], "contradicted"),
-        ({}, [{"polarity": "origin"}], [], "changed"),
-        ({"confidence": (0.5, 0.4)}, [], [FOR], "unsupported"),
-    ],
-)
-def test_a_change_is_told_in_one_word(
-    fields: Mapping[str, Sequence[Any]], added: list[Any], removed: list[Any], word: str
-) -> None:
-    assert happening("update", fields, added, removed) == word
+CHANGES: list[tuple[Mapping[str, Sequence[Any]], list[Any], list[Any], str]] = [
+    ({"ended": (None, "dissolved"), "content": ("a", "b")}, [], [], "dissolved"),
+    ({"ended": ("superseded", None)}, [], [], "revived"),
+    ({"quarantine": (None, "override")}, [], [], "quarantined"),
+    ({"quarantine": ("override", None)}, [], [], "released"),
+    ({"status": ("active", "archived")}, [], [], "archived"),
+    ({"status": ("archived", "active")}, [], [], "restored"),
+    ({"content": ("a", "b"), "stage": ("emerging", "core")}, [], [], "modified"),
+    ({"stage": ("trend", "candidate")}, [FOR], [], "promoted"),
+    ({"stage": ("core", "emerging")}, [AGAINST], [], "demoted"),
+    ({"stage": (None, "candidate")}, [], [], "changed"),
+    ({"confidence": (0.4, 0.5)}, [AGAINST, FOR], [], "reinforced"),
+    ({"confidence": (0.5, 0.4)}, [AGAINST], [], "contradicted"),
+    ({}, [{"polarity": "origin"}], [], "changed"),
+    ({"confidence": (0.5, 0.4)}, [], [FOR], "unsupported"),
+]
+
+
+def test_a_change_is_told_in_one_word() -> None:
+    for fields, added, removed, word in CHANGES:
+        assert happening("update", fields, added, removed) == word, fields
 
 
 def test_a_first_version_is_created() -> None:

@@ -11,9 +11,7 @@ FENCED = f"<memory-123456789>\n[mem:{ID}] (2026-05-01, user) I live in Lyon.\n</
 CONTEXT = f"# System\nProfile:\n[mem:{ID}] I live in Lyon\n\n# Memory\n{FENCED}\n\n# User message\nWhat should I see?"
 
 
-@pytest.mark.parametrize(
-    ("text", "own"),
-    [
+INJECTED: list[tuple[str, str]] = [
         (CONTEXT, ""),
         (f"{CONTEXT}\nI moved to Paris.", "I moved to Paris."),
         (f"I moved to Paris.\n{CONTEXT}", "I moved to Paris."),
@@ -27,10 +25,12 @@ CONTEXT = f"# System\nProfile:\n[mem:{ID}] I live in Lyon\n\n# Memory\n{FENCED}\
         ("<system-reminder>The user prefers tabs.\nI use Vim.\n</system-reminder>\ncontinue", "continue"),
         ('<file path="cv.txt">\nI am a nurse.\n</file>', ""),
         ("Improve it: <cv>\nI am a nurse.\n</cv>\nI am Bob.", "Improve it:\nI am Bob."),
-    ],
-)  # fmt: skip
-def test_what_nobody_wrote_is_left_out(text: str, own: str) -> None:
-    assert "\n".join(line.strip() for line in own_text(text).text.splitlines() if line.strip()) == own
+    ]  # fmt: skip
+
+
+def test_what_nobody_wrote_is_left_out() -> None:
+    for text, own in INJECTED:
+        assert "\n".join(line.strip() for line in own_text(text).text.splitlines() if line.strip()) == own, text
 
 
 @pytest.mark.parametrize(
@@ -58,8 +58,8 @@ def test_places_are_those_in_the_whole_text() -> None:
 
 @pytest.mark.parametrize(
     "piece",
-    ["<a>\n", "</a>\n", "<a>\nx\n</a>\n", "<memory-123456789>", f"{FENCED}\n", "[m1] x\n", "# Memory\n", "<a ",
-     "memory-123456 turn-123456 ", "[mem:", "<a>" + " " * 200],
+    ["<a>\n", "<a>\nx\n</a>\n", "[m1] x\n",
+     "memory-123456 turn-123456 ", "<a>" + " " * 200],
 )  # fmt: skip
 def test_time_grows_with_the_length_alone(piece: str) -> None:
     def seconds(size: int) -> float:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.reasoning.laws.claim_status import MAX_NAME, limitation_from, plain_limitation
+from phronesis.reasoning.laws.claim_status import MAX_NAME, limitation_from
 from phronesis.reasoning.laws.facts import FactsView
 from phronesis.reasoning.laws.records import Claim, Product
 
@@ -42,20 +42,6 @@ def test_chinese() -> None:
         "在运行 a（Cu–Zn 3:1，imidazole）中不成立：总活性为 2。"
     )
     assert limitation_from(CHINESE, [run("a")]) == "在运行 a（Cu–Zn 3:1，imidazole）中不成立。"
-
-
-def test_of_many_runs_the_latest_are_told() -> None:
-    runs = [run(f"r{n}", label="") for n in range(5)]
-    assert limitation_from(ENGLISH, runs) == (
-        "Not held in run r2: fraction of formate 0.41; in run r3: fraction of formate 0.41;"
-        " in run r4: fraction of formate 0.41; and in 2 more."
-    )
-    assert limitation_from(CHINESE, runs).endswith("；另有 2 次运行。")
-
-
-def test_without_names() -> None:
-    assert (plain_limitation(ENGLISH, 1), plain_limitation(ENGLISH, 2)) == ("Not held in 1 run.", "Not held in 2 runs.")
-    assert plain_limitation(CHINESE, 2) == "在 2 次运行中不成立。"
 
 
 def test_no_alias_comes_in_by_a_name() -> None:

@@ -1,11 +1,11 @@
-import pytest
-
 from phronesis.core.text import latin_letter, skeleton
 
+NAME_READ_AS: list[str] = ["system", "SYSTEM", "ｓｙｓｔｅｍ", "sуstеm", "sýstem", "s\u200bystem"]
 
-@pytest.mark.parametrize("name", ["system", "SYSTEM", "ｓｙｓｔｅｍ", "sуstеm", "sýstem", "s\u200bystem"])
-def test_a_name_is_read_as_what_it_looks_like(name: str) -> None:
-    assert skeleton(name) == "system"
+
+def test_a_name_is_read_as_what_it_looks_like() -> None:
+    for name in NAME_READ_AS:
+        assert skeleton(name) == "system", name
 
 
 def test_letters_of_other_scripts_stay_what_they_are() -> None:

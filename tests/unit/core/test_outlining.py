@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from phronesis.core.documents import Section
 from phronesis.resources.laws import outline
-from phronesis.resources.laws.outline import Heading, first_headings, has_words, plain_title, sections_of
+from phronesis.resources.laws.outline import Heading, first_headings, has_words, sections_of
 
 TEXT = "Before.\n# A\nOf a.\n## B\n### C\nOf c.\n# D\n"
 
@@ -35,11 +35,6 @@ def test_a_text_of_headings_alone_is_one_section() -> None:
     assert sections_of("---\n", []) == ()
 
 
-def test_a_section_keeps_the_indentation_of_its_first_line() -> None:
-    text = "\n\n    def f():\n        pass\n\n"
-    assert sections_of(text, []) == (Section((), 2, len(text) - 2),)
-
-
 def test_a_long_section_is_several_of_one_path() -> None:
     text = ("    " + "word " * 300 + "\n\n") * 20 + "_ " * 4_100
     found = sections_of(text, [Heading(1, "T", 0, 0)])
@@ -47,14 +42,6 @@ def test_a_long_section_is_several_of_one_path() -> None:
     assert {section.path for section in found} == {("T",)}
     assert all(section.end - section.start <= outline.MAX_SECTION + 4 for section in found)
     assert all(text[section.start :].startswith("    word") for section in found[:-1])
-
-
-def test_a_long_word_is_cut_within_its_line() -> None:
-    text = "x" * (outline.MAX_SECTION + 10)
-    assert [(s.start, s.end) for s in sections_of(text, [])] == [
-        (0, outline.MAX_SECTION),
-        (outline.MAX_SECTION, len(text)),
-    ]
 
 
 def test_the_deepest_headings_go_first_when_there_are_too_many() -> None:
@@ -71,17 +58,6 @@ def test_the_deepest_headings_go_first_when_there_are_too_many() -> None:
 def test_so_many_headings_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outline, "MAX_HEADINGS", 2)
     assert first_headings(iter(HEADINGS)) == HEADINGS[:2]
-
-
-def test_titles_are_one_short_line() -> None:
-    assert plain_title(" a\n  b\t") == "a b"
-    assert plain_title("x" * 500) == "x" * 199 + "…"
-
-
-def test_words_are_letters_and_digits() -> None:
-    assert has_words("-- 字 --")
-    assert not has_words("_ - …")
-    assert not has_words("word", 4)
 
 
 @given(st.text(max_size=300), st.data())

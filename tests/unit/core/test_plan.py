@@ -51,55 +51,39 @@ def test_a_sub_plan_takes_what_it_does_not_say_from_the_plan() -> None:
 
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({}, "message"),
-    ({"message": 3}, "message"),
-    ({"message": " "}, "message"),
     ({"queris": []}, "queris"),
-    ({3: 1}, "int"),  # type: ignore[dict-item]
     ({"intent": "guess"}, "intent"),
-    ({"intent": None}, "intent"),
     ({"queries": "port"}, "queries"),
-    ({"queries": [{"text": "a"}] * 9}, "queries"),
     ({"queries": ["port"]}, "queries[0]"),
     ({"queries": [{"text": "a"}, {"text": "b", "weight": 0}]}, "queries[1].weight"),
-    ({"queries": [{"text": "a", "weight": True}]}, "queries[0].weight"),
-    ({"queries": [{"text": "a", "weight": float("nan")}]}, "queries[0].weight"),
-    ({"queries": [{"text": "a", "origin": "me"}]}, "queries[0].origin"),
-    ({"queries": [{"weight": 1}]}, "queries[0].text"),
     ({"modes": ["magic"]}, "modes[0]"),
     ({"kinds": ["dream"]}, "kinds[0]"),
     ({"filters": [1]}, "filters"),
     ({"filters": {"a": object()}}, "filters.a"),
     ({"entities": ["a", 3]}, "entities[1]"),
     ({"time": {"since": "2026-05-04"}}, "time.until"),
-    ({"time": {"until": "2026-05-04"}}, "time.since"),
     ({"time": {"since": "2026-05-04", "until": "2026-05-04"}}, "time.until"),
     ({"time": {"since": "soon", "until": "2026-05-04"}}, "time.since"),
     ({"resources_needed": 1}, "resources_needed"),
     ({"resources_needed": False, "resources": {}}, "resources_needed"),
-    ({"memory": {"store": "resources"}}, "memory.store"),
     ({"memory": {"queries": [{"text": ""}]}}, "memory.queries[0].text"),
     ({"memory": {"limit": 0}}, "memory.limit"),
     ({"memory": []}, "memory"),
     ({"limit": 1.5}, "limit"),
-    ({"share": 1.1}, "share"),
-    ({"share": "half"}, "share"),
-    ({"scope": {"user": "lin"}}, "scope.user"),
     ({"scope": {"user_id": ""}}, "user_id"),
     ({"scope": {"own_only": "yes"}}, "scope.own_only"),
     ({"as_of": True}, "as_of"),
-    ({"as_of": [3]}, "as_of"),
     ({"degraded": [{"role": "plan"}]}, "degraded[0].reason"),
-    ({"filters": ["status"]}, "filters"),
 ]
 
 
-@pytest.mark.parametrize(("given", "field"), WRONG)
-def test_what_is_wrong_is_named(given: dict[str, Any], field: str) -> None:
-    base = {} if "message" in given or not given else {"message": "m"}
-    with pytest.raises(InputError) as caught:
-        RetrievalPlan.from_dict({**base, **given})
-    assert caught.value.field == field
-    assert field in caught.value.message
+def test_what_is_wrong_is_named() -> None:
+    for written, field in WRONG:
+        base = {} if "message" in written or not written else {"message": "m"}
+        with pytest.raises(InputError) as caught:
+            RetrievalPlan.from_dict({**base, **written})
+        assert caught.value.field == field, written
+        assert field in caught.value.message, written
 
 
 def test_what_is_no_mapping_is_refused() -> None:

@@ -1,7 +1,5 @@
 """When nothing that was found supports an answer."""
 
-import pytest
-
 from phronesis.recall.scoring.weights import A12, B12, FEW, SECTIONS, WEAK_SCORE, Formula, Support, abstains
 
 NOTHING = Support(0.0, 0.0, {})
@@ -12,22 +10,22 @@ STRONG = Support(WEAK_SCORE[True] + 1, 0.2, {})
 COVERED = Support(1.0, 0.9, {})
 
 
-@pytest.mark.parametrize(
-    ("found", "formula", "named", "documents", "expected"),
-    [
-        ([], A12, False, 0, True),
-        ([NOTHING], A12, False, 3, True),
-        ([NOTHING], A12, True, 3, False),
-        ([OUTLYING], B12, False, 3, False),
-        ([OUTLYING], B12, False, 500, False),
-        ([MENTIONED], A12, False, 500, False),
-        ([WEAK], B12, False, 500, True),
-        ([WEAK], B12, False, FEW - 1, False),
-        ([STRONG], B12, False, 500, False),
-        ([COVERED], A12, False, 500, False),
-        ([], A12, True, 500, False),
-        ([STRONG], SECTIONS, False, 500, True),
-    ],
-)
-def test_abstains(found: list[Support], formula: Formula, *, named: bool, documents: int, expected: bool) -> None:
-    assert abstains(found, formula, named=named, documents=documents) is expected
+ABSTAINING: list[tuple[list[Support], Formula, bool, int, bool]] = [
+    ([], A12, False, 0, True),
+    ([NOTHING], A12, False, 3, True),
+    ([NOTHING], A12, True, 3, False),
+    ([OUTLYING], B12, False, 3, False),
+    ([OUTLYING], B12, False, 500, False),
+    ([MENTIONED], A12, False, 500, False),
+    ([WEAK], B12, False, 500, True),
+    ([WEAK], B12, False, FEW - 1, False),
+    ([STRONG], B12, False, 500, False),
+    ([COVERED], A12, False, 500, False),
+    ([], A12, True, 500, False),
+    ([STRONG], SECTIONS, False, 500, True),
+]
+
+
+def test_abstains() -> None:
+    for found, formula, named, documents, expected in ABSTAINING:
+        assert abstains(found, formula, named=named, documents=documents) is expected, found

@@ -1,7 +1,5 @@
 """What lifts a result: bounds, and that a bonus never lowers a score nor turns equals round."""
 
-import json
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,22 +10,18 @@ from phronesis.recall.scoring.packed_features import (
     HALF_LIFE_DAYS,
     IMPORTANCE,
     NO_DAY,
-    NO_IMPORTANCE,
     NO_STAGE,
     RECENCY,
     STAGES,
     TRAIT_BOOSTS,
     bonus_shares,
-    importance_bonus,
     recency,
     stage_number,
-    to_dict,
     trait_boost,
 )
 from unit.core.lanes import floats
 
 BASES = st.floats(-60, 60, width=32)
-DAYS = st.integers(1, 3_652_059)
 EACH = {"recency": RECENCY, "importance": IMPORTANCE, "trait_boost": max(TRAIT_BOOSTS.values())}
 
 
@@ -64,35 +58,10 @@ def test_more_of_a_bonus_never_lowers_a_score(base: float, name: str, data: st.D
     assert final(base, **others, **{name: less}) <= final(base, **others, **{name: more}) + slack
 
 
-@given(BASES, BASES, st.tuples(*(st.floats(0, most) for most in EACH.values())))
-def test_the_same_bonuses_keep_the_order(one: float, other: float, drawn: tuple[float, ...]) -> None:
-    given_bonuses = dict(zip(BONUSES, drawn, strict=True))
-    low, high = sorted((one, other))
-    assert final(low, **given_bonuses) <= final(high, **given_bonuses) + 1e-5 * (abs(low) + abs(high))
-
-
-@given(DAYS, DAYS, DAYS)
-def test_recency_falls_with_age_from_its_greatest_to_nought(one: int, other: int, asked_on: int) -> None:
-    earlier, later = sorted((one, other))
-    assert 0.0 <= recent(earlier, asked_on) <= recent(later, asked_on) <= RECENCY + 1e-7
-    assert recent(one, asked_on, learned=False) == 0.0
-
-
 def test_recency_halves_with_each_half_life_and_is_whole_for_what_is_to_come() -> None:
     half = int(HALF_LIFE_DAYS)
     assert [recent(1000 - n * half, 1000) for n in range(-1, 4)] == pytest.approx([0.15, 0.15, 0.075, 0.0375, 0.01875])
     assert recent(1000, NO_DAY) == 0.0
-
-
-@given(st.integers(1, 10), st.integers(1, 10))
-def test_importance_brings_nought_to_fifteen_hundredths(one: int, other: int) -> None:
-    low, high = importance_bonus(rows(*sorted((one, other)))).tolist()
-    assert 0.0 <= low <= high <= IMPORTANCE + 1e-7
-    assert low == pytest.approx(IMPORTANCE * (min(one, other) - 1) / 9)
-
-
-def test_the_ends_of_importance() -> None:
-    assert importance_bonus(rows(NO_IMPORTANCE, 1, 10)).tolist() == pytest.approx([0, 0, 0.15])
 
 
 def test_stages_bring_what_the_requirement_says() -> None:
@@ -101,9 +70,3 @@ def test_stages_bring_what_the_requirement_says() -> None:
     assert trait_boost(rows(*numbers)).tolist() == pytest.approx([0.05, 0.15, 0.25, 0, 0, 0, 0, 0])
     assert [STAGES[number] for number in numbers[:3]] == named[:3]
     assert stage_number("") == NO_STAGE
-
-
-def test_the_constants_are_shown_as_plain_values() -> None:
-    shown = json.loads(json.dumps(to_dict()))
-    assert shown["trait_boost"] == {"emerging": 0.05, "established": 0.15, "core": 0.25}
-    assert (shown["recency"], shown["half_life_days"], shown["importance"]) == (0.15, 30.0, 0.15)

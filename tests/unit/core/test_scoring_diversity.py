@@ -1,11 +1,9 @@
 """Results of one session make room for others that are as good."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.errors import InputError
-from phronesis.recall.scoring.weights import A12, B12, CROWDING, Formula, diversified
+from phronesis.recall.scoring.weights import diversified
 
 RANKED = st.lists(
     st.tuples(st.floats(-5, 5, allow_nan=False), st.sampled_from("abc")), max_size=30
@@ -24,12 +22,6 @@ def test_the_limit_holds_and_nothing_gives_nothing() -> None:
     assert diversified([], [], crowding=0.05, limit=3) == []
 
 
-@given(RANKED)
-def test_without_crowding_the_order_stands(rows: list[tuple[float, str]]) -> None:
-    picked = diversified([score for score, _ in rows], [group for _, group in rows], crowding=0.0, limit=len(rows))
-    assert picked == [(position, 0.0) for position in range(len(rows))]
-
-
 @given(RANKED, st.floats(0, 1))
 def test_all_are_given_once_and_what_is_left_of_scores_falls(rows: list[tuple[float, str]], crowding: float) -> None:
     scores, groups = [score for score, _ in rows], [group for _, group in rows]
@@ -40,14 +32,3 @@ def test_all_are_given_once_and_what_is_left_of_scores_falls(rows: list[tuple[fl
     for nth, (position, loss) in enumerate(picked):
         before = sum(groups[other] == groups[position] for other, _ in picked[:nth])
         assert loss == crowding * before
-
-
-@pytest.mark.parametrize("wrong", [-0.1, float("nan"), float("inf")])
-def test_crowding_below_nothing_is_refused(wrong: float) -> None:
-    with pytest.raises(InputError, match="crowding"):
-        Formula("own", {}, "made up", dense=False, crowding=wrong)
-
-
-def test_only_the_formula_without_an_encoder_has_it() -> None:
-    assert (A12.crowding, B12.crowding) == (CROWDING, 0.0)
-    assert Formula("own", {}, "made up", dense=False).to_dict()["crowding"] == 0.0

@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.recall.hits import signals_at
 from phronesis.recall.scoring.ranking import FURTHER, IN_WINDOW, WITHIN, coarse_scores, rank, supported
 from phronesis.recall.scoring.signals import COVERAGE, WORDS, Question, Stretch, Wording, further_scores, read_signals
 from phronesis.recall.scoring.weights import A12
-from unit.core.lanes import floats, laid_out
+from unit.core.lanes import laid_out
 from unit.core.test_scoring_ranking import lane, signals
 from unit.core.test_scoring_words import index_of
 
@@ -33,26 +32,6 @@ def test_a_text_counts_as_the_wording_that_it_meets_best() -> None:
     assert both.covered.tolist() == [1.0, 0.5, 1.0, 0.0, 0.0]
     assert both.scores[3] == both.scores[4] == 0.0
     assert strong.scores == pytest.approx(WORDS * strong.z + COVERAGE * strong.covered)
-
-
-def test_a_word_that_nobody_wrote_counts_as_missing() -> None:
-    index = index_of([[1, 2], [3]])
-    [found] = further_scores([(index, laid_out(index))], [Wording([1, 99], 1.0)])
-    assert found is not None
-    assert 0.0 < found.covered[0] < 0.5
-    [unknown] = further_scores([(index, laid_out(index))], [Wording([98, 99], 1.0), Wording([], 1.0)])
-    assert unknown is not None
-    assert not unknown.scores.any()
-
-
-def test_without_wordings_there_is_nothing() -> None:
-    index = index_of([[1]])
-    assert further_scores([(index, laid_out(index))] * 2, []) == [None, None]
-    assert further_scores([], [Wording([1], 1.0)]) == []
-    empty = index_of([])
-    [none] = further_scores([(empty, laid_out(empty))], [Wording([1], 1.0)])
-    assert none is not None
-    assert len(none.scores) == 0
 
 
 @given(st.lists(st.lists(st.integers(1, 6), max_size=5), min_size=1, max_size=6), st.floats(0.1, 1))
@@ -94,28 +73,3 @@ def test_a_window_lifts_what_is_of_it_whatever_it_says() -> None:
     assert plain.within is not None
     assert plain.within[1] == 0.0
     assert date.fromordinal(DAY).year == 1
-
-
-def test_known_is_the_part_of_the_question_that_the_scope_knows() -> None:
-    assert signals(Question([1, 2])).known == pytest.approx(1.0)
-    assert 0.0 < signals(Question([1, 99])).known < 0.5
-    assert signals(Question([])).known == 1.0
-    assert signals(Question([98, 99])).known == 0.0
-
-
-def test_signals_are_told_by_name_and_only_where_they_say_something() -> None:
-    bare = signals(Question([1, 2]))
-    assert signals_at(bare, 0) == {"covered": 1.0}
-    assert signals_at(bare, 3) == {}
-    window = Stretch(DAY, DAY)
-    question = Question([1, 99], window=window, further=[Wording([3], 0.5)])
-    dense = floats(0.9, 0.1, 0.1, 0.1, 0.1)
-    embedded = np.array([True, True, True, True, False])
-    full = signals(question, dense=dense, embedded=embedded, mention=floats(1, 0, 0, 0, 0))
-    told = signals_at(full, 0)
-    assert set(told) == {"covered", "outlying", "timed", "mentioned"}
-    assert told["covered"] < 0.5
-    assert told["outlying"] > 1.5
-    assert (told["timed"], told["mentioned"]) == (1.0, 1.0)
-    assert signals_at(full, 1)["covered"] == 0.5
-    assert "outlying" not in signals_at(full, 4)

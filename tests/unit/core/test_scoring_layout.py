@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phronesis.recall.scoring.lane_arrays import ALONE, PAIR_TOKENS, WINDOW_REACH, WINDOW_TOKENS, Layout, make_layout
-from unit.core.lanes import floats
 
 ROW = st.tuples(st.sampled_from([ALONE, 0, 1, 2]), st.integers(0, 200), st.booleans())
 
@@ -65,28 +64,3 @@ def test_sessions_stand_together_and_windows_are_those_of_the_definition(rows: l
         there, inside = layout.beside(np.arange(len(layout)), step)
         expected = np.where(inside, there + 1, 0)
         assert layout.shifted(numbers, step).tolist() == expected.tolist()
-
-
-def test_parts_of_one_message_follow_one_another() -> None:
-    layout = make_layout(
-        sessions=np.zeros(3, np.int64), positions=np.array([1, 0, 1]), offsets=np.array([3800, 0, 0]),
-        alive=np.ones(3, np.bool_), lengths=floats(1, 1, 1),
-    )  # fmt: skip
-    assert layout.rows.tolist() == [1, 2, 0]
-
-
-def test_neighbours_end_with_the_session() -> None:
-    layout = layout_of([(0, 1, True), (0, 1, True), (0, 1, True), (1, 1, True), (ALONE, 1, True)])
-    values = floats(1, 2, 3, 4, 5)
-    assert layout.shifted(values, -1).tolist() == [0, 1, 2, 0, 0]
-    assert layout.shifted(values, 1).tolist() == [2, 3, 0, 0, 0]
-    assert layout.shifted(values, 2).tolist() == [3, 0, 0, 0, 0]
-    assert layout.shifted(values, 5).tolist() == [0] * 5
-    there, inside = layout.beside(np.array([0, 2, 3]), 1)
-    assert (there.tolist(), inside.tolist()) == ([1, 0, 0], [True, False, False])
-
-
-def test_a_layout_says_how_many_bytes_it_holds() -> None:
-    few, many = (layout_of([(0, 1, True)] * count) for count in (2, 20))
-    assert 0 < few.nbytes < many.nbytes
-    assert many.nbytes >= many.rows.nbytes + many.lengths.each.nbytes

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from phronesis.errors import InputError
 from phronesis.recall.scoring import features
 from phronesis.recall.scoring.features import FEATURES
-from phronesis.recall.scoring.lane_arrays import ALONE, Spread, best_of, spread_of
+from phronesis.recall.scoring.lane_arrays import best_of, spread_of
 from phronesis.recall.scoring.packed_features import (
     ASKS,
     BONUSES,
@@ -23,10 +23,10 @@ from phronesis.recall.scoring.packed_features import (
     SHARES_PHOTO,
     TRAIT_BOOSTS,
 )
-from phronesis.recall.scoring.ranking import coarse_scores, rank, supported
-from phronesis.recall.scoring.signals import GUESSED, LaneInput, Properties, Question, Signals, Stretch, read_signals
-from phronesis.recall.scoring.weights import A12, B12, COARSE_DENSE, SECTIONS, Formula
-from unit.core.lanes import Floats, floats, laid_out
+from phronesis.recall.scoring.ranking import rank, supported
+from phronesis.recall.scoring.signals import GUESSED, LaneInput, Properties, Question, Signals, read_signals
+from phronesis.recall.scoring.weights import A12, B12, SECTIONS, Formula
+from unit.core.lanes import floats, laid_out
 from unit.core.test_scoring_words import index_of
 
 TALK = [[1, 2], [3], [1, 1, 4], [5, 6, 7], [2]]
@@ -67,12 +67,6 @@ def test_the_best_are_those_a_stable_sort_puts_first(values: list[int], count: i
     assert best_of(floats(*values), count).tolist() == wanted
 
 
-@given(st.integers(0, 2**32 - 1), st.integers(0, 9_000), st.integers(1, 40), st.sampled_from([2, 50, 10**6]))
-def test_the_best_of_thousands_are_those_a_stable_sort_puts_first(seed: int, many: int, count: int, kinds: int) -> None:
-    values = np.random.default_rng(seed).integers(-kinds, kinds, many).astype(np.float32)
-    assert best_of(values, count).tolist() == np.sort(np.argsort(-values, kind="stable")[:count]).tolist()
-
-
 def test_the_best_of_many_are_found_wherever_they_stand() -> None:
     values = np.sin(np.arange(20_000, dtype=np.float32))
     values[[7, 12_000, 19_999]] = 2.0
@@ -83,91 +77,6 @@ def test_the_best_of_many_are_found_wherever_they_stand() -> None:
 
 def test_what_stands_below_everything_is_left_behind() -> None:
     assert best_of(floats(-np.inf, 1, -np.inf, 0), 3).tolist() == [0, 1, 3]
-
-
-@given(st.lists(st.lists(st.integers(1, 5), max_size=6), min_size=1, max_size=6), st.lists(st.integers(1, 6)))
-def test_texts_that_stand_alone_score_as_sessions_of_one(documents: list[list[int]], terms: list[int]) -> None:
-    index = index_of(documents)
-    layout = laid_out(index, [ALONE] * len(documents))
-    assert layout.apart
-    none, each = np.zeros(0, np.int64), np.zeros(len(documents), np.int64)
-    known = Properties(each, each, each, each, none, none, none)
-    short, whole = (
-        read_signals([LaneInput(index=index, layout=one, properties=known)], Question(terms))[0]
-        for one in (layout, dataclasses.replace(layout, apart=False))
-    )
-    assert short.window.tolist() == whole.window.tolist()
-    assert short.pair.tolist() == whole.pair.tolist()
-    assert (short.window_spread, short.pair_spread) == (whole.window_spread, whole.pair_spread)
-    assert coarse_scores(short).tolist() == coarse_scores(whole).tolist()
-
-
-@pytest.mark.parametrize("values", [(), (5,), (2, 2, 2)])
-def test_no_spread_says_nothing(values: tuple[float, ...]) -> None:
-    assert spread_of([floats(*values)]).z(floats(*values)).tolist() == [0] * len(values)
-    assert spread_of([]) == Spread(0.0, 0.0)
-
-
-def test_features_of_words_look_at_the_text_and_beside_it() -> None:
-    one = signals()
-    z = one.words.tolist()
-    assert features.words(one, ALL).tolist() == z
-    assert features.previous(one, ALL).tolist() == [0, *z[:4]]
-    assert features.second_previous(one, ALL).tolist() == [0, 0, *z[:3]]
-    assert features.following(one, ALL).tolist() == [*z[1:], 0]
-    share = one.coverage.tolist()
-    assert share[0] == pytest.approx(1)
-    assert share[1] == 0
-    assert features.coverage(one, ALL).tolist() == share
-    assert features.coverage_next(one, ALL).tolist() == [*share[1:], 0]
-    assert features.coverage_third_next(one, ALL).tolist() == [*share[3:], 0, 0, 0]
-    assert features.window(one, ALL).mean() == pytest.approx(0, abs=1e-6)
-    assert features.pair(one, ALL).std() == pytest.approx(1, abs=1e-5)
-    assert features.length(one, ALL).tolist() == pytest.approx(np.log1p([2, 1, 3, 3, 1]).tolist())
-
-
-def test_features_of_properties() -> None:
-    one = signals()
-    assert features.asks(one, ALL).tolist() == [1, 0, 0, 0, 0]
-    assert features.previous_asks(one, ALL).tolist() == [0, 1, 0, 0, 0]
-    assert features.photo(one, ALL).tolist() == [0, 0, 1, 0, 0]
-    assert features.stated(one, ALL).tolist() == [0, 0, 0, 0, 1]
-    assert features.when_time(one, ALL).tolist() == [0] * 5
-    asked = signals(Question([1], asks_when=True))
-    assert features.when_time(asked, ALL).tolist() == [0, 1, 0, 0, 0]
-
-
-def test_features_of_dates() -> None:
-    silent = signals()
-    for feature in (features.date, features.date_covered, features.date_in_text):
-        assert feature(silent, ALL).tolist() == [0] * 5
-    one = signals(Question([1, 2], times=[Stretch(195, 195)]))
-    assert features.date(one, ALL).tolist() == pytest.approx([0, 0, 1, 0, 0])
-    assert features.date_covered(one, ALL).tolist() == pytest.approx([0, 0, 1, 0, 0])
-    assert features.date_covered(signals(Question([5], times=[Stretch(195, 195)])), ALL).tolist() == [0] * 5
-    in_text = signals(Question([1], times=[Stretch(500, 500)]))
-    assert features.date_in_text(in_text, ALL).tolist() == [0, 1, 0, 0, 0]
-    undated = dataclasses.replace(
-        lane().properties, dated=np.zeros(0, np.int64), begins=np.zeros(0, np.int64), ends=np.zeros(0, np.int64)
-    )
-    [bare] = read_signals([dataclasses.replace(lane(), properties=undated)], Question([1], times=[Stretch(500, 500)]))
-    assert features.date_in_text(bare, ALL).tolist() == [0] * 5
-
-
-def test_features_of_vectors_and_names() -> None:
-    silent = signals()
-    for feature in (features.dense, features.dense_next, features.speaker, features.mention):
-        assert feature(silent, ALL).tolist() == [0] * 5
-    there = np.array([True, True, False, True, True])
-    one = signals(dense=floats(0.9, 0.1, 0.7, 0.1, 0.1), embedded=there, speaker=floats(1, 0, 1, 0, 0),
-                  mention=floats(0, 1, 0, 0, 0))  # fmt: skip
-    z = features.dense(one, ALL).tolist()
-    assert z[0] == max(z)
-    assert z[2] == pytest.approx(min(max(one.words[2], 0), GUESSED))
-    assert sum(z) - z[2] == pytest.approx(0, abs=1e-5)
-    assert features.dense_next(one, ALL).tolist() == [*z[1:], 0]
-    assert features.speaker(one, ALL).tolist() == [1, 0, 1, 0, 0]
-    assert features.mention(one, ALL).tolist() == [0, 1, 0, 0, 0]
 
 
 def test_a_lane_without_vectors_beside_one_with_them_goes_by_its_words() -> None:
@@ -181,25 +90,6 @@ def test_a_lane_without_vectors_beside_one_with_them_goes_by_its_words() -> None
 
 def everywhere(one: Signals) -> list[np.ndarray[Any, np.dtype[np.bool_]]]:
     return [np.ones(len(one.words), dtype=np.bool_)]
-
-
-def test_the_coarse_score_is_that_of_the_decision() -> None:
-    z = signals().words.tolist()
-
-    def at(place: int) -> float:
-        return z[place] if 0 <= place < 5 else 0.0
-
-    by_hand = [at(n) + 0.3 * (at(n - 1) + at(n + 1)) + 0.2 * (at(n - 2) + at(n + 2)) for n in range(5)]
-    assert coarse_scores(signals()).tolist() == pytest.approx(by_hand, abs=1e-5)
-    cosines = floats(0.9, 0.1, 0.7, 0.1, 0.1)
-    more = signals(dense=cosines, embedded=np.ones(5, np.bool_), speaker=floats(1, 0, 0, 0, 0),
-                   mention=floats(0, 1, 0, 0, 0))  # fmt: skip
-    named = [1.0, 1.0, 0.0, 0.0, 0.0]
-    dense = features.dense(more, ALL).tolist()
-    wanted = [c + n + COARSE_DENSE * d for c, n, d in zip(by_hand, named, dense, strict=True)]
-    assert coarse_scores(more).tolist() == pytest.approx(wanted, abs=1e-5)
-    doubled = [score + COARSE_DENSE * d for score, d in zip(wanted, dense, strict=True)]
-    assert coarse_scores(more, dense=2 * COARSE_DENSE).tolist() == pytest.approx(doubled, abs=1e-5)
 
 
 def test_sections_are_candidates_by_their_meaning_as_much_as_they_are_ranked_by_it() -> None:
@@ -270,15 +160,3 @@ def test_formulas_name_features_and_weigh_them_with_numbers() -> None:
         Formula("x", {"windw": 1.0}, "", dense=False)
     with pytest.raises(InputError, match=r"weights\.window"):
         Formula("x", {"window": float("nan")}, "", dense=False)
-
-
-def test_a_formula_without_weights_ranks_by_nothing() -> None:
-    one = signals()
-    [ranked] = rank([one], everywhere(one), Formula("none", {}, "", dense=False))
-    assert not ranked.scores.any()
-
-
-def test_arrays_stay_small_floats() -> None:
-    one = signals(dense=floats(0.9, 0.1, 0.7, 0.1, 0.1), embedded=np.ones(5, np.bool_))
-    values: list[Floats] = [feature(one, ALL) for feature in FEATURES.values()]
-    assert {value.dtype for value in values} == {np.dtype(np.float32)}

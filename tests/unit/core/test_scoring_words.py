@@ -64,20 +64,6 @@ def test_windows_and_pairs_are_scored_like_texts_of_their_own(
         np.testing.assert_allclose(scores[0], naive(texts, query, known), rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("rare", [False, True], ids=["everywhere", "around each place"])
-def test_a_text_may_say_a_word_more_often_than_a_byte_counts(rare: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    documents = [[1], [1] * 255, [1] * 256, [1] * 900, [1, 2]]
-    index = index_of(documents)
-    layout = laid_out(index, [0] * len(documents))
-    lane = (layout, frequencies([(index, layout)], [1])[0])
-    monkeypatch.setattr(lexical_scores, "RARE_FROM", -1_000 * lexical_scores.RARE if rare else 1_000)
-    monkeypatch.setattr(lexical_scores, "COMMON", 0 if rare else 1_000)
-    expected = naive(documents, [1], {1})
-    np.testing.assert_allclose(text_scores([lane])[0], expected, rtol=1e-4)
-    np.testing.assert_allclose(window_scores([lane])[0], expected, rtol=1e-4)
-    np.testing.assert_allclose(pair_scores([lane])[0], expected, rtol=1e-4)
-
-
 @pytest.mark.parametrize("common", [0, 1_000], ids=["picked out", "everywhere"])
 def test_coverage_is_the_share_of_what_is_asked_that_a_text_holds(common: int, monkeypatch: pytest.MonkeyPatch) -> None:
     documents = [[1, 2], [1], [3], [2, 2, 1]]
@@ -87,14 +73,6 @@ def test_coverage_is_the_share_of_what_is_asked_that_a_text_holds(common: int, m
     monkeypatch.setattr(lexical_scores, "COMMON", common)
     one, other = idf_of(4, 3), idf_of(4, 2)
     np.testing.assert_allclose(coverage(layout, found), [1, one / (one + other), 0, 1], rtol=1e-5)
-
-
-def test_statistics_of_windows_are_those_of_all_lanes() -> None:
-    lanes = [(index, laid_out(index, [0] * index.row_count)) for index in (index_of([[1], [2]]), index_of([[1]]))]
-    found = frequencies(lanes, [1])
-    together = window_scores([(layout, one) for (_, layout), one in zip(lanes, found, strict=True)])
-    # Three windows, all of which hold the term: those of two texts, twice, and that of one.
-    assert together[1][0] == pytest.approx(idf_of(3, 3) / (1 + K1 * (1 - B + B * 1 / (5 / 3))), rel=1e-5)
 
 
 def test_of_a_long_question_the_rarest_terms_count() -> None:

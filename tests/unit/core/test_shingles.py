@@ -7,7 +7,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core.shingles import Echo, Shown, echoes, sentences, words_of
+from phronesis.core.shingles import Echo, Shown, echoes, words_of
 
 LABELLED = Path(__file__).parents[2] / "labelled" / "echoes.jsonl"
 FACT = "My sister Anna is allergic to peanuts."
@@ -51,10 +51,6 @@ def test_words_that_something_is_proposed_from_are_looked_at_by_themselves() -> 
 def test_too_little_is_no_repetition() -> None:
     assert echoes("Anna. Yes. You know that I told you so.", Shown.of({"a": FACT})) == []
     assert echoes("", Shown.of({})) == []
-
-
-def test_sentences() -> None:
-    assert sentences("One 3.5. Two?\n\n你好。三") == [(0, 8), (8, 13), (15, 18), (18, 19)]
 
 
 @given(WORDS)

@@ -5,11 +5,9 @@ from typing import Any
 from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
 from phronesis.core.timestamps import isoformat
-from phronesis.traits.laws.records import COUNTED, RefusedWish, cycle_of, not_due, told, trait_of
+from phronesis.traits.laws.records import trait_of
 from phronesis.traits.laws.strength import TRAITS_FOLD
 from unit.core.kept_lane import item_of, moment, piece
-
-SPAN = {"start": isoformat(moment(0)), "end": isoformat(moment(14)), "days": 14}
 
 
 def held(*rows: EvidenceRow, **data: Any) -> Item:
@@ -34,13 +32,6 @@ def test_a_trait_says_what_its_item_holds() -> None:
     ]  # fmt: skip
 
 
-def test_a_trend_has_a_window_in_the_place_of_a_confidence() -> None:
-    found = trait_of(held(window=SPAN), moment(3))
-    assert (found.stage, found.confidence, found.window, found.last_reinforced) == ("trend", None, SPAN, None)
-    promoted = trait_of(held(piece("t", "b", at=5), piece("t", "c", at=6), window=SPAN), moment(6))
-    assert (promoted.stage, promoted.confidence, promoted.window) == ("candidate", 0.3, None)
-
-
 def test_what_ended_has_the_confidence_that_it_ended_with() -> None:
     lives = held(piece("t", "b", at=5))
     ended = lives.with_fields({"ended": "retracted", "valid_to": moment(6)})
@@ -59,41 +50,3 @@ def test_a_trait_is_plain_json_with_what_it_has_beside_an_item() -> None:
     assert found["sides"][0]["confidence"] == 0.4
     assert found["evidence"][0]["memory_id"] == "a"
     assert found["first_observed"] == isoformat(moment(0))
-
-
-def test_evidence_names_the_memory_and_what_it_says() -> None:
-    row = piece("t", "key", at=2, grade="A", source_item_id="m1", source_entry_id="e0")
-    bare = told(row)
-    assert (bare.memory_id, bare.session_id, bare.content, bare.source_entry_id) == ("m1", None, None, "e0")
-    full = told(row, item_of("m1", session_id="s"))
-    assert (full.session_id, full.content, full.recorded_at, full.entry_id) == ("s", "words of m1", moment(2), "e2")
-    assert told(piece("t", "key")).memory_id == "key"
-
-
-def test_a_cycle_says_what_it_came_to() -> None:
-    data = {
-        "status": "completed", "trigger_type": "importance", "trigger_value": 31.0, "memories_scanned": 4,
-        "traits_created": 1, "made_by": "rules/1", "spent": {"calls": 2, "tokens": 30, "cost": 0.5},
-        "refused": [{"operation": "upgrades", "rule": "known", "reason": "it is there", "content": "Runs"}],
-    }  # fmt: skip
-    found = cycle_of(item_of("c", kind="cycle", data=data, user_id="alice"))
-    assert (found.id, found.status, found.trigger_type, found.trigger_value) == ("c", "completed", "importance", 31.0)
-    assert (found.memories_scanned, found.traits_created, found.traits_dissolved) == (4, 1, 0)
-    assert (found.calls, found.tokens, found.cost, found.error, found.user_id) == (2, 30, 0.5, None, "alice")
-    assert (found.started_at, found.completed_at) == (moment(0), moment(0))
-    assert found.refused == (RefusedWish(operation="upgrades", rule="known", reason="it is there", content="Runs"),)
-
-
-def test_a_round_that_was_skipped_was_not_completed() -> None:
-    data = {"status": "failed", "trigger_type": "force", "error": "model.answer"}
-    found = cycle_of(item_of("c", kind="cycle", data=data))
-    assert (found.status, found.error, found.completed_at, found.started_at) == (
-        "failed", "model.answer", None, moment(0),
-    )  # fmt: skip
-    assert [getattr(found, name) for name in COUNTED] == [0] * len(COUNTED)
-    assert (found.refused, found.made_by, found.calls) == ((), "", 0)
-
-
-def test_what_was_not_due_made_nothing() -> None:
-    found = not_due("not_yet", 3.0)
-    assert (found.id, found.status, found.trigger_type, found.trigger_value) == (None, "not_due", "not_yet", 3.0)

@@ -4,7 +4,6 @@ from datetime import timedelta
 from itertools import product
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,49 +20,37 @@ def asked(*, memories: int = 1, importance: int = 5, hours: float | None = 1.0, 
     return due(learned, NOW, Thresholds(), **said)
 
 
-@pytest.mark.parametrize(
-    ("given_", "reason", "value"),
-    [
-        ({}, "not_yet", None),
-        ({"memories": 0, "importance": 0}, "nothing_new", None),
-        ({"hours": None}, "first", None),
-        ({"memories": 0, "importance": 0, "hours": None}, "nothing_new", None),
-        ({"importance": 29}, "not_yet", None),
-        ({"importance": 30}, "importance", 30.0),
-        ({"hours": 23.99}, "not_yet", None),
-        ({"hours": 24.0}, "elapsed", 24.0),
-        ({"hours": 50.5}, "elapsed", 50.5),
-        ({"memories": 0, "importance": 0, "hours": 50.0}, "nothing_new", None),
-        ({"memories": 0, "importance": 0, "hours": 50.0, "daily": True}, "elapsed", 50.0),
-        ({"memories": 0, "importance": 0, "hours": 5.0, "daily": True}, "nothing_new", None),
-        ({"memories": 0, "importance": 0, "hours": None, "daily": True}, "nothing_new", None),
-        ({"memories": 0, "importance": 0, "session_ended": True}, "session_end", None),
-        ({"memories": 0, "importance": 0, "hours": None, "force": True}, "force", None),
-    ],
-)
-def test_why_it_is_due_or_not(given_: dict[str, Any], reason: str, value: float | None) -> None:
-    found = asked(**given_)
-    assert (found.reason, found.value, bool(found)) == (reason, value, found.due)
-    assert found.due == (reason in ORDER)
+REASONS: list[tuple[dict[str, Any], str, float | None]] = [
+    ({}, "not_yet", None),
+    ({"memories": 0, "importance": 0}, "nothing_new", None),
+    ({"hours": None}, "first", None),
+    ({"memories": 0, "importance": 0, "hours": None}, "nothing_new", None),
+    ({"importance": 29}, "not_yet", None),
+    ({"importance": 30}, "importance", 30.0),
+    ({"hours": 23.99}, "not_yet", None),
+    ({"hours": 24.0}, "elapsed", 24.0),
+    ({"hours": 50.5}, "elapsed", 50.5),
+    ({"memories": 0, "importance": 0, "hours": 50.0}, "nothing_new", None),
+    ({"memories": 0, "importance": 0, "hours": 50.0, "daily": True}, "elapsed", 50.0),
+    ({"memories": 0, "importance": 0, "hours": 5.0, "daily": True}, "nothing_new", None),
+    ({"memories": 0, "importance": 0, "hours": None, "daily": True}, "nothing_new", None),
+    ({"memories": 0, "importance": 0, "session_ended": True}, "session_end", None),
+    ({"memories": 0, "importance": 0, "hours": None, "force": True}, "force", None),
+]
 
 
-@pytest.mark.parametrize("held", list(product([False, True], repeat=4)))
-def test_the_first_reason_that_holds_is_the_one(held: tuple[bool, ...]) -> None:
-    force, session_ended, heavy, late = held
-    found = asked(importance=30 if heavy else 1, hours=30.0 if late else 1.0, force=force, session_ended=session_ended)
-    names = {"force": force, "session_end": session_ended, "importance": heavy, "elapsed": late}
-    assert found.reason == next((name for name in ORDER if names.get(name)), "not_yet")
+def test_why_it_is_due_or_not() -> None:
+    for given_, reason, value in REASONS:
+        found = asked(**given_)
+        assert (found.reason, found.value, bool(found)) == (reason, value, found.due), given_
+        assert found.due == (reason in ORDER), given_
 
 
-def test_the_figures_are_told() -> None:
-    found = due(
-        Learned(memories=3, importance=12, since=NOW - timedelta(hours=12)), NOW, Thresholds(importance=10, hours=48.0)
-    )
-    assert found.to_dict() == {
-        "due": True, "reason": "importance", "importance": 12, "importance_due": 10, "hours": 12.0, "hours_due": 48.0,
-        "new_memories": 3,
-    }  # fmt: skip
-    assert asked(hours=None).hours is None
+def test_the_first_reason_that_holds_is_the_one() -> None:
+    for force, ended, heavy, late in product([False, True], repeat=4):
+        found = asked(importance=30 if heavy else 1, hours=30.0 if late else 1.0, force=force, session_ended=ended)
+        names = {"force": force, "session_end": ended, "importance": heavy, "elapsed": late}
+        assert found.reason == next((name for name in ORDER if names.get(name)), "not_yet"), names
 
 
 @given(

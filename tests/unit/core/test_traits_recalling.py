@@ -16,12 +16,15 @@ def item(**more: Any) -> Item:
     return Item(updated_at=AT, **fields)
 
 
-@pytest.mark.parametrize("stage", ["emerging", "established", "core", "unheard of", None])
-def test_a_settled_trait_is_until_it_ends_and_one_side_never(stage: str | None) -> None:
-    assert recalled(item(stage=stage))
-    assert recalled(item(stage=stage, data={"sides": [{"content": "at work"}]}))
-    assert not recalled(item(stage=stage, data={"side_of": "whole"}))
-    assert not recalled(item(stage=stage, ended="superseded"))
+SETTLED_TRAIT_UNTIL: list[str | None] = ["emerging", "established", "core", "unheard of", None]
+
+
+def test_a_settled_trait_is_until_it_ends_and_one_side_never() -> None:
+    for stage in SETTLED_TRAIT_UNTIL:
+        assert recalled(item(stage=stage)), stage
+        assert recalled(item(stage=stage, data={"sides": [{"content": "at work"}]})), stage
+        assert not recalled(item(stage=stage, data={"side_of": "whole"})), stage
+        assert not recalled(item(stage=stage, ended="superseded")), stage
 
 
 @pytest.mark.parametrize("stage", ["trend", "candidate", "dissolved"])

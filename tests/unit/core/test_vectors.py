@@ -1,5 +1,7 @@
 """int8 cosines are near the exact ones, and rescoring makes them exact."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -117,22 +119,22 @@ def test_nothing_put_and_zero_vectors_score_zero() -> None:
     assert rescore(np.zeros(3, np.float32), np.ones((2, 3), np.float32)).tolist() == [0.0, 0.0]
 
 
-@pytest.mark.parametrize(
-    ("rows", "matrix", "field"),
-    [
-        ([0], np.zeros((1, 3)), "matrix"),
-        ([0, 1], np.zeros((1, 4)), "matrix"),
-        ([0], np.zeros(4), "matrix"),
-        ([0], np.full((1, 4), np.nan), "matrix"),
-        ([0], np.full((1, 4), np.inf), "matrix"),
-        ([-1], np.zeros((1, 4)), "rows"),
-    ],
-)
-def test_a_wrong_put_is_refused_and_changes_nothing(rows: list[int], matrix: Floats, field: str) -> None:
-    scope = VectorScope(4)
-    with pytest.raises(InputError) as caught:
-        scope.put(rows, matrix)
-    assert (caught.value.field, scope.row_count) == (field, 0)
+WRONG_PUT_REFUSED: list[tuple[list[int], Any, str]] = [
+    ([0], np.zeros((1, 3)), "matrix"),
+    ([0, 1], np.zeros((1, 4)), "matrix"),
+    ([0], np.zeros(4), "matrix"),
+    ([0], np.full((1, 4), np.nan), "matrix"),
+    ([0], np.full((1, 4), np.inf), "matrix"),
+    ([-1], np.zeros((1, 4)), "rows"),
+]
+
+
+def test_a_wrong_put_is_refused_and_changes_nothing() -> None:
+    for rows, matrix, field in WRONG_PUT_REFUSED:
+        scope = VectorScope(4)
+        with pytest.raises(InputError) as caught:
+            scope.put(rows, matrix)
+        assert (caught.value.field, scope.row_count) == (field, 0), rows
 
 
 def test_other_dimensions_are_refused_everywhere() -> None:

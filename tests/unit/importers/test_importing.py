@@ -58,14 +58,6 @@ def test_chatgpt_gives_the_current_branch_in_turns(memory: Memory, tmp_path: Pat
     assert memory.rebuild(verify=True).equal
 
 
-def test_without_a_current_node_the_latest_leaf_is_the_branch(memory: Memory, tmp_path: Path) -> None:
-    conversation = exports.chatgpt_conversation()
-    del conversation["current_node"]
-    conversation["mapping"]["u1"]["parent"] = "a2"  # a circle ends where it began
-    taken(memory, exports.written(tmp_path / "c.json", [conversation]), "chatgpt")
-    assert said(memory, "chatgpt:c-1")[-1][-1] == ("assistant", "A lake.")
-
-
 def test_claude_gives_words_times_and_names_of_attachments(memory: Memory, tmp_path: Path) -> None:
     path = exports.written(tmp_path / "conversations.json", [exports.claude_conversation()])
     summary = taken(memory, path, "claude", user_id="lin")
@@ -222,17 +214,6 @@ def test_what_says_something_else_under_its_id_takes_the_place_of_the_old(
     assert taken(memory, path, form, user_id="lin").known == 1
 
 
-def test_a_name_that_something_else_has_is_left_to_it(memory: Memory, tmp_path: Path) -> None:
-    own = memory.add("My own note.", user_id="lin", kind="fact", external_id="a-2").items[0]
-    long = {"id": "x" * 300, "memory": "An id that is no name"}
-    path = exports.written(tmp_path / "all.json", [*exports.MEM0, long])
-    assert taken(memory, path, "mem0", user_id="lin").recorded == 3
-    assert memory.get(external_id="a-2", user_id="lin").id == own.id
-    held = {item.content: item.external_id for item in memory.get_all(user_id="lin").items}
-    assert held["Works at a bakery"] is None
-    assert held["An id that is no name"] is None
-
-
 def test_what_was_imported_before_things_had_names_is_known(
     memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -323,13 +304,6 @@ def test_one_member_at_a_time_is_held(memory: Memory, tmp_path: Path) -> None:
     importing = Importing(memory, on_progress=lambda done, _total: seen.append(done))
     assert importing.run(path, format="mem0", dry_run=True).missing == 600
     assert len(set(seen)) == 600, "members are given as they are read"
-
-
-@pytest.mark.parametrize("form", FORMATS)
-def test_a_path_that_leads_nowhere(memory: Memory, tmp_path: Path, form: str) -> None:
-    with pytest.raises(InputError) as refused:
-        taken(memory, tmp_path / "nothing", form)
-    assert refused.value.field == "path"
 
 
 def test_a_folder_without_a_history_and_an_unknown_format(memory: Memory, tmp_path: Path) -> None:

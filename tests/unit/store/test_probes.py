@@ -2,7 +2,6 @@
 
 import json
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -33,21 +32,29 @@ def test_a_whole_text_is_found_in_every_form_or_said_to_be_too_short(text: str, 
         assert any(probes.find(around + stored + around)) or probes.too_short == 1
 
 
-@pytest.mark.parametrize("text", ["ok", "Paris", "tomorrow", "王小", ""])
-def test_a_short_text_is_no_trace(text: str) -> None:
-    probes = Probes.of([text])
-    assert (len(probes), probes.texts, probes.too_short) == (0, 0, 1)
-    assert not list(probes.find(text.encode() * 20))
+SHORT_TEXT_TRACE: list[str] = ["ok", "Paris", "tomorrow", "王小", ""]
 
 
-@pytest.mark.parametrize("text", ["王小明", "Zanzibar road", TEXT, CHINESE, CHINESE * 50])
-def test_a_name_is(text: str) -> None:
-    probes = Probes.of([text, "ok"])
-    assert (probes.texts, probes.too_short) == (1, 1)
-    assert found(text, FILLER + text.encode() + FILLER)
-    assert found(text, json.dumps({"a": text}).encode())
-    assert not found(text, FILLER * 20)
-    assert not found(text, text.encode()[: len(text.encode()) - 1] if len(text.encode()) < SHINGLE_BYTES else b"")
+def test_a_short_text_is_no_trace() -> None:
+    for text in SHORT_TEXT_TRACE:
+        probes = Probes.of([text])
+        assert (len(probes), probes.texts, probes.too_short) == (0, 0, 1), text
+        assert not list(probes.find(text.encode() * 20)), text
+
+
+NAME: list[str] = ["王小明", "Zanzibar road", TEXT, CHINESE, CHINESE * 50]
+
+
+def test_a_name_is() -> None:
+    for text in NAME:
+        probes = Probes.of([text, "ok"])
+        assert (probes.texts, probes.too_short) == (1, 1), text
+        assert found(text, FILLER + text.encode() + FILLER), text
+        assert found(text, json.dumps({"a": text}).encode()), text
+        assert not found(text, FILLER * 20), text
+        assert not found(
+            text, text.encode()[: len(text.encode()) - 1] if len(text.encode()) < SHINGLE_BYTES else b""
+        ), text
 
 
 def test_a_probe_that_may_be_there_is_not_sought_further() -> None:

@@ -1,7 +1,5 @@
 """Merges and splits as pairs of events: few, free of contradictions, and what was said last holds."""
 
-from itertools import combinations
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -52,41 +50,6 @@ def test_what_was_split_last_is_apart_and_each_part_together(
     assert any({part_of[one], part_of[other]} == where[0] | where[1] for one, other in after.apart)
     assert len(after.together - before.together) + len(after.apart - before.apart) <= len(ids)
     assert agrees(after)
-
-
-@given(history=SAID, ids=SOME)
-def test_saying_it_again_draws_nothing_new(history: list[tuple[bool, list[str], int]], ids: list[str]) -> None:
-    once = merged(ids, said(history))
-    assert merged(ids, once) == once
-    split = parted([ids[:1], ids[1:]], once)
-    assert parted([ids[:1], ids[1:]], split) == split
-
-
-def test_events_beside_two_parts_stay_with_the_larger() -> None:
-    drawn = merged(["a", "b", "c", "x"], Drawn())
-    after = parted([["a"], ["b", "c"]], drawn)
-    part_of = after.part_of()
-    assert part_of["x"] == part_of["b"] == part_of["c"] != part_of["a"]
-
-
-@given(
-    history=SAID, rows=st.lists(st.integers(0, 7), unique=True), groups=st.lists(st.booleans(), min_size=8, max_size=8)
-)
-def test_bonds_among_rows_hold_within_a_group_past_events_that_are_not_there(
-    history: list[tuple[bool, list[str], int]], rows: list[int], groups: list[bool]
-) -> None:
-    drawn = said(history)
-    bonds = resolved(drawn, {IDS[row]: row for row in rows}, {row: int(groups[row]) for row in rows})
-    part_of = drawn.part_of()
-    for pairs, same in ((bonds.together, True), (bonds.apart, False)):
-        for one, other in pairs:
-            assert groups[one] == groups[other]
-            assert {one, other} <= set(rows)
-            assert (part_of[IDS[one]] == part_of[IDS[other]]) == same
-    joined = Drawn(frozenset((IDS[one], IDS[other]) for one, other in bonds.together)).part_of()
-    for one, other in combinations(sorted(rows), 2):
-        if groups[one] == groups[other] and IDS[one] in part_of and part_of[IDS[one]] == part_of.get(IDS[other]):
-            assert joined[IDS[one]] == joined[IDS[other]]
 
 
 def test_what_was_split_is_apart_only_where_both_are_in_one_group() -> None:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from phronesis.experience.laws.ranking import SAMPLED, Centre, usual_cosine
+from phronesis.experience.laws.ranking import SAMPLED, Centre
 
 CHANCE = np.random.default_rng(5)
 COMMON = np.array([5.0, 0, 0, 0, 0, 0], np.float32)
@@ -40,23 +40,6 @@ def test_one_lesson_in_two_languages_is_the_same() -> None:
         likeness.append((centred[:8] * centred[8:]).sum(axis=1))
     assert likeness[0].max() < 0.8
     assert likeness[1].min() > 0.99
-
-
-def test_three_languages_leave_two_directions() -> None:
-    centre = Centre.of(said(5), UNRELATED, (0, 1, 2) * 4)
-    assert centre.languages.shape == (2, 6)
-    assert np.allclose(centre.languages @ centre.languages.T, np.eye(2), atol=1e-5)
-
-
-def test_the_usual_cosine_is_the_mean_of_all_pairs_of_two() -> None:
-    rng = np.random.default_rng(5)
-    events, unrelated = (rng.standard_normal((n, 8)).astype(np.float32) for n in (7, 4))
-    events, unrelated = (one / np.linalg.norm(one, axis=1, keepdims=True) for one in (events, unrelated))
-    every = np.concatenate([events, unrelated])
-    expected = float((every @ every.T)[np.triu_indices(11, 1)].mean())
-    none = np.zeros((2, 8), np.float32)
-    assert usual_cosine(np.concatenate([none, events]), unrelated) == pytest.approx(expected, abs=1e-6)
-    assert usual_cosine(none, unrelated[:1]) == 0.0
 
 
 def test_the_spread_is_that_of_unrelated_texts() -> None:

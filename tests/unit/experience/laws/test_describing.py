@@ -3,9 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-import pytest
-
-from phronesis.experience.laws.principle_text import MAX_SAID, MAX_TERMS, Described, describe, is_chinese, said
+from phronesis.experience.laws.principle_text import MAX_TERMS, Described, describe
 from phronesis.experience.laws.records import L1Event
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
@@ -29,19 +27,6 @@ def test_a_failure_says_what_to_avoid_and_the_lesson_of_the_most_typical() -> No
     assert told.summary == "Retried the job."
 
 
-@pytest.mark.parametrize(
-    ("outcome", "fields", "expected"),
-    [
-        ("success", {"result": "Green."}, "Do: Pinned it.\nOutcome: Green."),
-        ("success", {"reflection": "Pinned it."}, "Do: Pinned it."),
-        ("unknown", {}, "Open: Pinned it."),
-        ("failure", {"reflection": "Ask."}, "Avoid: Pinned it.\nLesson: Ask."),
-    ],
-)
-def test_each_outcome_has_its_word(outcome: str, fields: dict[str, str], expected: str) -> None:
-    assert described(event(1, "Pinned it.", **fields), outcome=outcome).recommendation == expected
-
-
 def test_chinese_is_told_in_chinese_and_without_stray_spaces() -> None:
     told = described(
         event(1, "锁定依赖版本。 再构建。", result="用 lake build 通过。", reflection="先锁定。"), outcome="success"
@@ -49,28 +34,6 @@ def test_chinese_is_told_in_chinese_and_without_stray_spaces() -> None:
     assert told.recommendation == "建议：锁定依赖版本。再构建。\n教训：先锁定。"
     assert told.summary == "锁定依赖版本。再构建。 → 用 lake build 通过。"
     assert described(event(1, "用 `linarith` 证。"), outcome="failure").recommendation == "避免：用 `linarith` 证。"
-
-
-@pytest.mark.parametrize(
-    ("text", "chinese"),
-    [("用 lake build 构建", True), ("Ran 构建 on every push of the main branch", False), ("", False), ("123", False)],
-)
-def test_a_language_is_told_by_its_words(text: str, chinese: bool) -> None:
-    assert is_chinese(text) is chinese
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("One.  Two.\nThree", "One. Two. Three"),
-        ("好。 很好！Then more.", "好。很好！ Then more."),
-        ("x" * 300, "x" * (MAX_SAID - 1) + "…"),
-        ("a" * 200 + ". " + "b" * 100, "a" * 200 + "."),
-        ("", ""),
-    ],
-)
-def test_the_first_sentences_are_taken_over(text: str, expected: str) -> None:
-    assert said(text) == expected
 
 
 def test_the_signature_names_what_half_of_the_members_share() -> None:

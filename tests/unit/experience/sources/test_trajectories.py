@@ -48,41 +48,43 @@ def said(text: str) -> dict[str, str]:
     return {"role": "assistant", "content": text}
 
 
-@pytest.mark.parametrize(
-    ("action", "result", "shown", "label"),
-    [
-        (
-            "I run it.\n\n<function=bash>\n<parameter=command>make test</parameter>\n</function>",
-            "EXECUTION RESULT of [bash]:\nok\n[Command finished with exit code 2]",
-            "bash: make test",
-            "failure",
-        ),
-        (
-            "I run it.\n<execute_bash>\nmake test\n</execute_bash>",
-            "OBSERVATION:\nKeyError: 'port'",
-            "execute_bash: make test",
-            "failure",
-        ),
-        ("Let me look.\n```\nfind_file cart.py\n```", "Found 1 match", "find_file cart.py", "unknown"),
-        (
-            "THOUGHT: run\n\n```bash\nls -la\n```",
-            "<returncode>0</returncode>\n<output>\na.py\n</output>",
-            "ls -la",
-            "unknown",
-        ),
-        (
-            "I open it.\n```\nopen cart.py\n```",
-            "raise ValueError('x')\nerror: none\nKeyError: 'shown in the file'",
-            "open cart.py",
-            "unknown",
-        ),
-    ],
-)
-def test_actions_written_as_text_are_steps(action: str, result: str, shown: str, label: str) -> None:
-    drafts = run({"instance_id": "a-1", "messages": [TASK, said(action), {"role": "user", "content": result}]})
-    assert drafts[-1].attempt == shown
-    assert drafts[-1].goal == TASK["content"]
-    assert [draft.label for draft in drafts] == (["failure", "unknown"] if label == "failure" else ["unknown"])
+ACTIONS_WRITTEN_AS: list[tuple[str, str, str, str]] = [
+    (
+        "I run it.\n\n<function=bash>\n<parameter=command>make test</parameter>\n</function>",
+        "EXECUTION RESULT of [bash]:\nok\n[Command finished with exit code 2]",
+        "bash: make test",
+        "failure",
+    ),
+    (
+        "I run it.\n<execute_bash>\nmake test\n</execute_bash>",
+        "OBSERVATION:\nKeyError: 'port'",
+        "execute_bash: make test",
+        "failure",
+    ),
+    ("Let me look.\n```\nfind_file cart.py\n```", "Found 1 match", "find_file cart.py", "unknown"),
+    (
+        "THOUGHT: run\n\n```bash\nls -la\n```",
+        "<returncode>0</returncode>\n<output>\na.py\n</output>",
+        "ls -la",
+        "unknown",
+    ),
+    (
+        "I open it.\n```\nopen cart.py\n```",
+        "raise ValueError('x')\nerror: none\nKeyError: 'shown in the file'",
+        "open cart.py",
+        "unknown",
+    ),
+]
+
+
+def test_actions_written_as_text_are_steps() -> None:
+    for action, result, shown, label in ACTIONS_WRITTEN_AS:
+        drafts = run({"instance_id": "a-1", "messages": [TASK, said(action), {"role": "user", "content": result}]})
+        assert drafts[-1].attempt == shown, action
+        assert drafts[-1].goal == TASK["content"], action
+        assert [draft.label for draft in drafts] == (["failure", "unknown"] if label == "failure" else ["unknown"]), (
+            action
+        )
 
 
 def trajectory(exit_status: str | None, submission: str | None = None) -> dict[str, Any]:
@@ -97,22 +99,20 @@ def trajectory(exit_status: str | None, submission: str | None = None) -> dict[s
     return {"environment": "swe_main", "trajectory": steps, "history": history, "info": info}
 
 
-@pytest.mark.parametrize(
-    ("status", "label", "result"),
-    [
-        ("exit_cost", "failure", "exit status: exit_cost"),
-        ("exit_context", "failure", "exit status: exit_context"),
-        ("early_exit", "failure", "exit status: early_exit"),
-        ("LimitsExceeded", "failure", "exit status: LimitsExceeded"),
-        ("submitted", "unknown", "exit status: submitted"),
-        ("submitted (exit_cost)", "unknown", "exit status: submitted (exit_cost)"),
-        (None, "unknown", "[File: cart.py]"),
-    ],
-)
-def test_swe_agent_tells_the_issue_and_how_the_run_ended(status: str | None, label: str, result: str) -> None:
-    (draft,) = run(trajectory(status))
-    assert (draft.goal, draft.label, draft.result) == ("cart total is off", label, result)
-    assert draft.attempt == "open cart.py → submit"
+SWE_AGENT_TELLS: list[tuple[str | None, str, str]] = [
+    ("exit_cost", "failure", "exit status: exit_cost"),
+    ("early_exit", "failure", "exit status: early_exit"),
+    ("LimitsExceeded", "failure", "exit status: LimitsExceeded"),
+    ("submitted", "unknown", "exit status: submitted"),
+    (None, "unknown", "[File: cart.py]"),
+]
+
+
+def test_swe_agent_tells_the_issue_and_how_the_run_ended() -> None:
+    for status, label, result in SWE_AGENT_TELLS:
+        (draft,) = run(trajectory(status))
+        assert (draft.goal, draft.label, draft.result) == ("cart total is off", label, result), status
+        assert draft.attempt == "open cart.py → submit", status
 
 
 def test_an_evaluation_outweighs_that_something_was_submitted() -> None:
@@ -168,28 +168,27 @@ SDK: Final = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("record", "attempt"),
-    [
-        (EVENTS, "run: pytest → edit: cart.py → finish"),
-        (
-            {"instance_id": "a", "history": EVENTS, "test_result": {"git_patch": ""}},
-            "run: pytest → edit: cart.py → finish",
-        ),
-        (
-            {"instance_id": "a", "history": [[EVENTS[2], EVENTS[3]], [EVENTS[4], EVENTS[5]]]},
-            "run: pytest → edit: cart.py",
-        ),
-        ({"instance_id": "a", "history": SDK}, "terminal: pytest"),
-    ],
-    ids=["trajectory", "output", "pairs", "sdk"],
-)
-def test_openhands_events_are_steps(record: object, attempt: str) -> None:
-    failed, whole = run(record)
-    assert (failed.label, failed.attempt) == ("failure", attempt.partition(" → ")[0])
-    assert (whole.attempt, whole.label) == (attempt, "unknown")
-    assert whole.goal in {"Fix cart.py.", ""}
-    assert not any("Words of the model" in text for text in whole.texts.values())
+OPENHANDS_EVENTS_STEPS: list[tuple[object, str]] = [
+    (EVENTS, "run: pytest → edit: cart.py → finish"),
+    (
+        {"instance_id": "a", "history": EVENTS, "test_result": {"git_patch": ""}},
+        "run: pytest → edit: cart.py → finish",
+    ),
+    (
+        {"instance_id": "a", "history": [[EVENTS[2], EVENTS[3]], [EVENTS[4], EVENTS[5]]]},
+        "run: pytest → edit: cart.py",
+    ),
+    ({"instance_id": "a", "history": SDK}, "terminal: pytest"),
+]
+
+
+def test_openhands_events_are_steps() -> None:
+    for record, attempt in OPENHANDS_EVENTS_STEPS:
+        failed, whole = run(record)
+        assert (failed.label, failed.attempt) == ("failure", attempt.partition(" → ")[0]), record
+        assert (whole.attempt, whole.label) == (attempt, "unknown"), record
+        assert whole.goal in {"Fix cart.py.", ""}, record
+        assert not any("Words of the model" in text for text in whole.texts.values()), record
 
 
 def test_a_stream_of_events_is_one_run() -> None:
@@ -197,36 +196,6 @@ def test_a_stream_of_events_is_one_run() -> None:
     failed, whole = read(RunSource(), lines)
     assert (failed.attempt, failed.lines) == ("terminal: pytest", (3, 5))
     assert (whole.attempt, whole.goal) == ("terminal: pytest", "Fix cart.py.")
-
-
-def test_what_a_thought_gives_back_is_no_result_of_the_step_before() -> None:
-    events: list[dict[str, Any]] = [
-        {"id": 1, "action": "run", "args": {"command": "make"}},
-        {"id": 2, "observation": "run", "cause": 1, "content": "no rule", "extras": {"metadata": {"exit_code": 2}}},
-        {"id": 3, "action": "think", "args": {"thought": "Words of the model"}},
-        {"id": 4, "observation": "think", "cause": 3, "content": "Your thought has been logged."},
-        {"id": 5, "action": "edit", "args": {"command": "str_replace", "path": "/w/a.c"}},
-    ]
-    failed, whole = run(events)
-    assert (failed.attempt, failed.result, failed.label) == ("run: make", "no rule", "failure")
-    assert whole.attempt == "run: make → edit: /w/a.c"
-
-
-def test_older_events_hold_their_arguments_and_exit_codes_themselves() -> None:
-    failed, whole = run([
-        {"content": "Fix it.", "action": "message", "is_confirmed": "confirmed", "source": "user"},
-        {"command": "make", "thought": "x", "action": "run", "is_confirmed": "confirmed"},
-        {"content": "no rule", "command": "make", "exit_code": 2, "observation": "run"},
-    ])  # fmt: skip
-    assert (failed.attempt, failed.result) == ("run: make", "no rule")
-    assert (whole.attempt, whole.goal) == ("run: make", "Fix it.")
-
-
-def test_a_shown_file_or_listing_says_nothing_of_its_step() -> None:
-    listing = "-rw-r--r-- 1 a a 67 Apr 30 08:32 error.c\nparser.c:3: error: bad"
-    (whole,) = run([{"id": 1, "action": "run", "args": {"command": "grep -rn error src"}},
-                    {"observation": "run", "cause": 1, "content": listing, "extras": {"exit_code": 0}}])  # fmt: skip
-    assert whole.label == "unknown"
 
 
 @pytest.mark.parametrize("resolved", [True, False])

@@ -18,9 +18,12 @@ def test_a_group_is_marked_and_all_lies_within_the_box() -> None:
     assert all(set(stroke.d) <= set("MLQCZ0123456789.,- ") for stroke in drawing.strokes)
 
 
-@pytest.mark.parametrize("smiles", ["", "no molecule", "<svg onload=alert(1)>", "C" * (MAX_ATOMS + 1), "CC name"])
-def test_what_is_no_molecule_is_not_drawn(smiles: str) -> None:
-    assert drawing_of(smiles, {}) is None
+MOLECULE_NOT_DRAWN: list[str] = ["", "no molecule", "<svg onload=alert(1)>", "C" * (MAX_ATOMS + 1), "CC name"]
+
+
+def test_what_is_no_molecule_is_not_drawn() -> None:
+    for smiles in MOLECULE_NOT_DRAWN:
+        assert drawing_of(smiles, {}) is None, smiles
 
 
 def test_a_group_that_the_molecule_does_not_have_is_left_out() -> None:

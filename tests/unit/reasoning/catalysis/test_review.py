@@ -58,44 +58,40 @@ def test_without_a_free_acid_sending_it_back_is_suggested(
     assert chinese in of(compound, chinese=True).suggestion
 
 
-def test_stereoisomers_that_agree_are_one() -> None:
-    review = of(LACTIC, L_LACTIC)
-    assert (review.status, review.cid, review.has_cooh) == ("resolved", 612, True)
-    assert [one.cid for one in review.candidates] == [612, 107689]
+MAY_SEVERAL_LEFT: list[tuple[tuple[Compound, ...], int]] = [
+    ((ACID, IMIDAZOLE), 2),
+    ((ACID, IMIDAZOLE, SALT), 3),
+    ((GLYCINE, ZWITTERION), 2),  # one InChIKey, and two answers
+    ((LACTIC, L_LACTIC), 40),  # who knows what the others are
+    ((Compound(1, smiles="CC(=O)O"), Compound(2, smiles="CC(=O)O")), 2),
+]
 
 
-@pytest.mark.parametrize(
-    ("listed", "total"),
-    [
-        ((ACID, IMIDAZOLE), 2),
-        ((ACID, IMIDAZOLE, SALT), 3),
-        ((GLYCINE, ZWITTERION), 2),  # one InChIKey, and two answers
-        ((LACTIC, L_LACTIC), 40),  # who knows what the others are
-        ((Compound(1, smiles="CC(=O)O"), Compound(2, smiles="CC(=O)O")), 2),
-    ],
-)
-def test_what_may_be_several_is_left_open_with_the_candidates(listed: tuple[Compound, ...], total: int) -> None:
-    review = of(*listed, total=total)
-    assert (review.status, review.reason, review.cid, review.has_cooh) == ("unresolved", "ambiguous", None, None)
-    assert [one.cid for one in review.candidates] == [one.cid for one in listed]
-    assert review.candidates[0].has_cooh is not None
-    assert review.suggestion == ""
+def test_what_may_be_several_is_left_open_with_the_candidates() -> None:
+    for listed, total in MAY_SEVERAL_LEFT:
+        review = of(*listed, total=total)
+        assert (review.status, review.reason, review.cid, review.has_cooh) == ("unresolved", "ambiguous", None, None), (
+            listed
+        )
+        assert [one.cid for one in review.candidates] == [one.cid for one in listed], listed
+        assert review.candidates[0].has_cooh is not None, listed
+        assert review.suggestion == "", listed
 
 
-@pytest.mark.parametrize(
-    ("found", "reason"),
-    [
-        (Compounds(0), "not_found"),
-        (Compounds(3), "no_structure"),
-        (Compounds(1, (Compound(5),)), "no_structure"),
-        (Compounds(1, (Compound(5, smiles="no smiles"),)), "bad_smiles"),
-        (Compounds(1, (Compound(5, smiles="C" * 100_000),)), "bad_smiles"),
-    ],
-)
-def test_what_cannot_be_told_is_no_verdict(found: Compounds, reason: str) -> None:
-    review = reviewed(Asked("r1", "m", "m"), found)
-    assert (review.status, review.reason) == ("unresolved", reason)
-    assert (review.has_cooh, review.has_carboxylate, review.suggestion) == (None, None, "")
+CANNOT_TOLD_VERDICT: list[tuple[Compounds, str]] = [
+    (Compounds(0), "not_found"),
+    (Compounds(3), "no_structure"),
+    (Compounds(1, (Compound(5),)), "no_structure"),
+    (Compounds(1, (Compound(5, smiles="no smiles"),)), "bad_smiles"),
+    (Compounds(1, (Compound(5, smiles="C" * 100_000),)), "bad_smiles"),
+]
+
+
+def test_what_cannot_be_told_is_no_verdict() -> None:
+    for found, reason in CANNOT_TOLD_VERDICT:
+        review = reviewed(Asked("r1", "m", "m"), found)
+        assert (review.status, review.reason) == ("unresolved", reason), found
+        assert (review.has_cooh, review.has_carboxylate, review.suggestion) == (None, None, ""), found
 
 
 def test_without_rdkit_the_compound_is_told_and_its_groups_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,51 +102,35 @@ def test_without_rdkit_the_compound_is_told_and_its_groups_are_not(monkeypatch: 
     assert (review.has_cooh, review.candidates[0].has_cooh, review.suggestion) == (None, None, "")
 
 
-@pytest.mark.parametrize(
-    ("output", "modifier", "name"),
-    [
-        ({"modifier": " Imidazole "}, " Imidazole ", "Imidazole"),
-        ({"small_molecule_modifier": "咪唑"}, "咪唑", "咪唑"),
-        ({"modifier": "", "small_molecule_modifier": "urea"}, "urea", "urea"),
-        ({}, None, None),
-        ({"M1": "Cu"}, None, None),
-        ({"modifier": "  "}, None, None),
-        ({"modifier": "None"}, None, None),
-        ({"modifier": "无"}, None, None),
-        ({"modifier": "—"}, None, None),
-        ({"modifier": ["imidazole", "urea"]}, "['imidazole', 'urea']", None),
-        ({"modifier": 795}, "795", None),
-        ({"modifier": "x" * 2000}, "x" * 2000, None),
-        ({"modifier": "a\x07b"}, "a\x07b", None),
-    ],
-)
-def test_what_is_asked_of_a_run(output: dict[str, Any], modifier: str | None, name: str | None) -> None:
-    asked = asked_of(Run(run_id="r1", output=output, raw="x"))
-    assert (asked.modifier, asked.name) == (modifier, name)
-    if name is None:
-        reason = "no_modifier" if modifier is None else "unreadable_modifier"
-        assert without_answer(asked) == Review(run_id="r1", modifier=modifier, status="unresolved", reason=reason)  # type: ignore[arg-type]
+ASKED_RUN: list[tuple[dict[str, Any], str | None, str | None]] = [
+    ({"modifier": " Imidazole "}, " Imidazole ", "Imidazole"),
+    ({"small_molecule_modifier": "咪唑"}, "咪唑", "咪唑"),
+    ({}, None, None),
+    ({"modifier": "x" * 2000}, "x" * 2000, None),
+    ({"modifier": "a\x07b"}, "a\x07b", None),
+]
 
 
-def test_the_trace_may_name_the_modifier() -> None:
-    assert asked_of(Run(run_id="r1", raw="x", trace={"final_output": {"modifier": "urea"}})).name == "urea"
+def test_what_is_asked_of_a_run() -> None:
+    for output, modifier, name in ASKED_RUN:
+        asked = asked_of(Run(run_id="r1", output=output, raw="x"))
+        assert (asked.modifier, asked.name) == (modifier, name), output
+        if name is None:
+            reason = "no_modifier" if modifier is None else "unreadable_modifier"
+            found = without_answer(asked)
+            assert (found.run_id, found.modifier, found.status, found.reason) == ("r1", modifier, "unresolved", reason)
+            assert found == Review(run_id="r1", modifier=modifier, status="unresolved", reason=found.reason), output
 
 
-@pytest.mark.parametrize(
-    ("raw", "output", "chinese"),
-    [
-        ("制备 Cu–Zn 3:1，加咪唑修饰，formate 选择性提高。", {"modifier": "imidazole"}, True),
-        ("Prepared Cu–Zn at 3:1 with imidazole (咪唑) as the modifier.", {"modifier": "咪唑"}, False),
-        ("", {"modifier": "咪唑"}, True),
-        ("", {"modifier": "imidazole"}, False),
-        ("", {"modifier": "咪唑", "M1": "Cu"}, True),
-    ],
-)
-def test_the_language_is_that_of_the_run(raw: str, output: dict[str, Any], chinese: bool) -> None:
-    assert asked_of(Run(run_id="r1", output=output, raw=raw)).chinese is chinese
+LANGUAGE_RUN: list[tuple[str, dict[str, Any], bool]] = [
+    ("制备 Cu–Zn 3:1，加咪唑修饰，formate 选择性提高。", {"modifier": "imidazole"}, True),
+    ("Prepared Cu–Zn at 3:1 with imidazole (咪唑) as the modifier.", {"modifier": "咪唑"}, False),
+    ("", {"modifier": "咪唑"}, True),
+    ("", {"modifier": "imidazole"}, False),
+    ("", {"modifier": "咪唑", "M1": "Cu"}, True),
+]
 
 
-def test_a_long_name_is_shortened_and_stays_on_one_line() -> None:
-    review = reviewed(Asked("r1", "a\nb " * 100, "x"), Compounds(1, (IMIDAZOLE,)))
-    assert "\n" not in review.suggestion
-    assert len(review.suggestion) < 250
+def test_the_language_is_that_of_the_run() -> None:
+    for raw, output, chinese in LANGUAGE_RUN:
+        assert asked_of(Run(run_id="r1", output=output, raw=raw)).chinese is chinese, raw

@@ -24,43 +24,25 @@ def shaped(**fields: Any) -> str:
 
 
 FORMS = [
-    (f"```\n{block(member())}\n```", ["code_fence"]),
-    (f"\n```text\r\n{block(member())}\r\n```\n", ["code_fence"]),
-    (f"\n\n {block(member())}", ["blank_start"]),
-    (block(member()).replace("RBMEM_CLAIMS_V1", "rbmem_claims_v1 "), ["header"]),
-    (block(member()).replace("RBMEM_CLAIMS_V1", "RBMEM-claims V1"), ["header"]),
-    (block(member()).removeprefix("RBMEM_CLAIMS_V1\n"), ["header"]),
     (block(member()).replace("TOPIC=", "Topic: ").replace("CLAIMS_JSON=", "CLAIMS_JSON ＝"), ["key"]),
     (f"{HEAD}CLAIMS_JSON={PRETTY}\nOWNER=lab", ["one_line"]),
-    (f"{HEAD}CLAIMS_JSON=\n{PRETTY}\n", ["one_line"]),
-    (f"{HEAD}CLAIMS_JSON={CURLED}", ["curled_quotes"]),
     (f"{HEAD}CLAIMS_JSON={CURLED.replace('”}]', '”,},]')}", ["curled_quotes", "trailing_comma"]),
-    (f"{HEAD}CLAIMS_JSON={json.dumps([member()])[:-1]} , ]", ["trailing_comma"]),
-    (f"{HEAD}CLAIMS_JSON={json.dumps(member())}", ["claims_as_object"]),
-    (f"{HEAD}CLAIMS_JSON={json.dumps({'claims': [member()]})}", ["claims_as_object"]),
     (f"{HEAD}CLAIMS_JSON={json.dumps({'c1': member(), 'c2': {k: v for k, v in member().items() if k != 'claim_id'}})}",
      ["claims_as_object"]),
-    (f"{HEAD}CLAIMS_JSON={json.dumps(json.dumps([member()]))}", ["json_as_text"]),
-    (shaped(status="Hypothesis"), ["status_case"]),
-    (shaped(status=" FACT "), ["status_case"]),
     (shaped(allow_positive="true", constraint="use Cu", exception_reason="asked for"), ["truth_as_text"]),
-    (shaped(allow_positive="false"), ["truth_as_text"]),
-    (shaped(conditions="dry", limitations=" "), ["text_as_list"]),
-    (shaped(facts={"source_run_ids": "r1"}), ["text_as_list"]),
-    (shaped(support={"count": 1, "run_ids": ["r1", "r2"]}, contra={"run_ids": []}), ["tally_count"]),
     (shaped(support=["r1", "r2"]), ["tally_count"]),
     (block(member(claim_id=7)), ["id_as_number"]),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "repairs"), FORMS, ids=range(len(FORMS)))
-def test_the_form_is_put_right(text: str, repairs: list[str]) -> None:
-    assert gate(text)
-    repaired = repair(text)
-    assert repaired is not None
-    assert list(repaired.repairs) == repairs
-    assert gate(repaired.text) == []
-    assert repair(repaired.text) is None
+def test_the_form_is_put_right() -> None:
+    for text, repairs in FORMS:
+        assert gate(text), text
+        repaired = repair(text)
+        assert repaired is not None, text
+        assert list(repaired.repairs) == repairs, text
+        assert gate(repaired.text) == [], text
+        assert repair(repaired.text) is None, text
 
 
 def test_words_and_values_stay_as_they_were() -> None:
@@ -80,27 +62,22 @@ def test_words_and_values_stay_as_they_were() -> None:
 
 
 STAYS = [
-    ("kb_alias", shaped(status="Fact", inference="As [C12] says.")),
     ("next_step", shaped(status="Fact", inference="Next, try a 3:1 ratio.")),
-    ("positive_constraint", shaped(status="Fact", constraint="must use Cu")),
     ("positive_constraint", shaped(allow_positive="true", constraint="must use Cu")),
-    ("claims_limit", "```\n" + block(*(member(f"c{n}") for n in range(11))) + "\n```"),
     ("claim_id_unique", "```\n" + block(member(), member()) + "\n```"),
-    ("facts_missing", shaped(status="Fact", facts={})),
     ("facts_missing", shaped(status="Fact", facts="r1 gave 0.6")),
-    ("claim_status", "```\n" + shaped(status="verified") + "\n```"),
     ("claim_status", "```\n" + shaped(status="假设") + "\n```"),
     ("tallies", shaped(status="Fact", support={"count": -1, "run_ids": []})),
     ("claim_test", shaped(status="Fact", test={"metric": "yield"})),
 ]
 
 
-@pytest.mark.parametrize(("rule", "text"), STAYS, ids=range(len(STAYS)))
-def test_what_is_no_matter_of_form_stays_refused(rule: str, text: str) -> None:
-    repaired = repair(text)
-    assert repaired is not None
-    assert rule in {found.rule for found in gate(repaired.text)}
-    assert len(parse_members(repaired.text)) == len(parse_members(text.strip("`\n")))
+def test_what_is_no_matter_of_form_stays_refused() -> None:
+    for rule, text in STAYS:
+        repaired = repair(text)
+        assert repaired is not None, rule
+        assert rule in {found.rule for found in gate(repaired.text)}, rule
+        assert len(parse_members(repaired.text)) == len(parse_members(text.strip("`\n"))), rule
 
 
 def parse_members(text: str) -> list[Any]:
@@ -109,29 +86,18 @@ def parse_members(text: str) -> list[Any]:
 
 HOPELESS = [
     "",
-    "words",
-    "RBMEM_CLAIMS_V2\nCLAIMS_JSON=[]",
-    HEAD,
-    f"{HEAD}CLAIMS_JSON=[",
-    f"{HEAD}CLAIMS_JSON=[1,,]",
-    f"{HEAD}CLAIMS_JSON=5\n",
-    f"{HEAD}CLAIMS_JSON={{}}",
     f'{HEAD}CLAIMS_JSON={{"a":1}}',
     f"{HEAD}CLAIMS_JSON=[NaN,]",
-    f'{HEAD}CLAIMS_JSON={{"c1":{{"claim_id":"c2"}}}}',
     f"Topic=a\nTOPIC=b\n{block(member())}",
     "x" * 1_000_001,
     f"{HEAD}A=1\nA=2\nCLAIMS_JSON={{\n}}",
-    block(member()),
-    "```",
     f"Here it is:\n```\n{block(member())}\n```",
-    f"{HEAD}CLAIMS_JSON=[“a,]",
 ]
 
 
-@pytest.mark.parametrize("text", HOPELESS, ids=range(len(HOPELESS)))
-def test_nothing_is_guessed(text: str) -> None:
-    assert repair(text) is None
+def test_nothing_is_guessed() -> None:
+    for text in HOPELESS:
+        assert repair(text) is None, text
 
 
 def test_what_is_no_claim_is_left_as_it_is() -> None:

@@ -1,9 +1,6 @@
 """What a run used, as its own words tell: memories named in its text, its output and its trace."""
 
-import json
 from typing import Any
-
-import pytest
 
 from phronesis.reasoning.laws.records import checked_run
 from phronesis.reasoning.learn_candidates import SEARCHED, used_ids
@@ -15,27 +12,18 @@ def used(**said: Any) -> list[str]:
     return used_ids(checked_run({"raw": "x", **said}), [])
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
+NAMES_USED: list[dict[str, Any]] = [
         {"output": {"rationale": f"as [mem:{A}] says"}},
         {"output": {"steps": [{"why": [f"see mem:{A.upper()}"]}]}},
         {"trace": {"thoughts": [f"mem:{A}"]}},
         {"trace": [{"tool": "mem_get", "args": {"id": A}}]},
         {"trace": [{"name": "mcp__phronesis__mem_get", "input": {"id": f"mem:{A}"}}]},
-        {"trace": [{"function": {"name": "mem_get", "arguments": json.dumps({"id": A})}}]},
-        {"trace": [{"tool": {"name": "mem_search"}, "result": [{"id": A, "content": "…"}]}]},
-        {"trace": [{"action": f"phronesis.mem_get({A!r})"}]},
-        {"trace": {"steps": [{"tool": "mem_search", "result": [{"matched": [{"id": f"{A}::claim::c1"}]}]}]}},
-    ],
-)  # fmt: skip
-def test_what_it_names_is_used(said: dict[str, Any]) -> None:
-    assert used(**said) == [A]
+    ]  # fmt: skip
 
 
-def test_another_tools_ids_are_none_of_ours() -> None:
-    steps = [{"tool": "read_file", "args": {"id": A}}, {"tool": "mem_getter", "args": {"id": A}}]
-    assert used(trace=steps, output={"id": B}) == []
+def test_what_it_names_is_used() -> None:
+    for said in NAMES_USED:
+        assert used(**said) == [A], said
 
 
 def test_each_once_and_what_is_listed_first() -> None:

@@ -48,10 +48,6 @@ def test_what_is_too_much_is_passed_over() -> None:
     assert [item["claims"][0]["inference"][0] for item in read(seen.data)[1]][-1] == "b"
 
 
-def test_an_empty_bank_is_said() -> None:
-    assert "(none)" in shown("e", {}, {}).data
-
-
 def test_a_quotation_stands_in_what_was_said_or_shown() -> None:
     facts = {"notes": ["锌溶出“严重”\n且快"], "run": {"raw": 'He said "no" twice'}, "total": 9.64}
     told = json.dumps(facts, ensure_ascii=False)

@@ -1,6 +1,5 @@
 """How a run bears on claims, and what is written when one falls."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +10,6 @@ from phronesis.reasoning import claim_effects
 from phronesis.reasoning.claim_effects import BARE, Scales, limitation_for, limited
 from phronesis.reasoning.claim_gate import gate
 from phronesis.reasoning.laws.block_format import text_of
-from phronesis.reasoning.laws.claim_status import verdict
 from phronesis.reasoning.laws.facts import FactsView
 from phronesis.reasoning.laws.records import Claim, Product, ReasoningBlock
 
@@ -48,19 +46,6 @@ def test_earlier_runs_are_read_once_and_only_to_compare() -> None:
     compared = Claim(claim_id="c1", status="fact", facts={}, test=test)
     assert [scales.weigh(compared), scales.weigh(compared)] == ["irrelevant", "irrelevant"]
     assert asked == [1]
-
-
-METALS = st.sampled_from(["Cu", "cu ", "Zn", "Ｚn", "Ag"])
-RUNS = st.lists(st.dictionaries(st.sampled_from(["M1", "M2", "modifier"]), METALS), max_size=8)
-
-
-@given(RUNS, st.dictionaries(st.sampled_from(["M1", "M2", "small_molecule_modifier"]), METALS, min_size=1))
-def test_looking_runs_up_by_name_leaves_the_verdict(named: list[dict[str, str]], versus: dict[str, str]) -> None:
-    earlier = [replace(view(f"r{n}", 0.1 * n), named=one) for n, one in enumerate(named)]
-    test = {"metric": "fraction", "product": "formate", "op": ">", "versus": versus}
-    claim, run = Claim(claim_id="c1", status="fact", facts={}, test=test), view("late", 0.35)
-    scales = Scales(run, has_feedback=True, read_earlier=lambda: earlier)
-    assert scales.weigh(claim) == verdict(test, run, earlier)
 
 
 def test_words_are_read_once_for_all_who_keep_them(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,11 +50,6 @@ def test_an_update_leaves_what_it_does_not_name() -> None:
     assert third.status == "hypothesis"
 
 
-def test_what_the_item_says_already_is_not_added_again() -> None:
-    held = ReasoningBlock(claims=(claim("c1", "Zn stays."),))
-    assert block_of_proposal(proposal(updates(0, worded("ZN  stays."), worded("Zn stays."))), held, "r1") == held
-
-
 @pytest.mark.parametrize(
     ("words", "test"),
     [

@@ -8,7 +8,7 @@ from growth import assert_linear, repeated
 from phronesis.errors import InputError
 from phronesis.resources.readers import port, registry
 from phronesis.resources.readers.decoding import decoded
-from phronesis.resources.readers.port import DOCX, RawDocument, form_of_text, guessed_type, split_type, stem, text_of
+from phronesis.resources.readers.port import DOCX, RawDocument, form_of_text, guessed_type, stem, text_of
 from phronesis.resources.readers.registry import read_document
 from written_documents import zipped
 
@@ -19,19 +19,18 @@ TRADITIONAL = (
     "退火溫度定為二百五十攝氏度，保持兩個小時，然後自然冷卻到室溫。這一批樣品表面沒有裂紋，下次可以把溫度再提高一些。"
 )
 GERMAN = "Die Temperatur wurde auf zweihundertfünfzig Grad erhöht; dafür müssen die Öfen länger heizen."
-FRENCH = "Le système a été arrêté à midi ; voilà où ça s’est passé, près de la forêt."
 
 
-@pytest.mark.parametrize(
-    ("text", "encoding"),
-    [
-        (CHINESE, "gbk"), (CHINESE, "gb18030"), (CHINESE, "utf-8"), (CHINESE, "utf-8-sig"), (CHINESE, "utf-16"),
-        (TRADITIONAL, "big5"), (GERMAN, "latin-1"), (GERMAN, "cp1252"), (FRENCH, "cp1252"), (GERMAN, "utf-16-le"),
-        (GERMAN, "utf-16-be"), (GERMAN, "utf-32"), (f"def f():  # {CHINESE}", "gbk"), ("ASCII", "ascii"),
-    ],
-)  # fmt: skip
-def test_bytes_are_decoded_without_being_told_how(text: str, encoding: str) -> None:
-    assert decoded(text.encode(encoding)) == text
+BYTES_DECODED_WITHOUT: list[tuple[str, str]] = [
+        (CHINESE, "gbk"), (CHINESE, "utf-8-sig"),
+        (TRADITIONAL, "big5"), (GERMAN, "latin-1"), (GERMAN, "utf-16-le"),
+        ("ASCII", "ascii"),
+    ]  # fmt: skip
+
+
+def test_bytes_are_decoded_without_being_told_how() -> None:
+    for text, encoding in BYTES_DECODED_WITHOUT:
+        assert decoded(text.encode(encoding)) == text, text
 
 
 def test_what_a_document_says_of_itself_decides_between_encodings() -> None:
@@ -49,25 +48,20 @@ KOREAN = "오늘은 날씨가 매우 좋아서 공원에 산책을 가려고 합
 RUSSIAN = "Сегодня очень хорошая погода, и мы идём гулять в парк."
 
 
-@pytest.mark.parametrize(
-    ("text", "encoding"),
-    [(JAPANESE, "shift_jis"), (JAPANESE, "euc_jp"), (KOREAN, "euc_kr"), (RUSSIAN, "cp1251"), (RUSSIAN, "koi8-r"),
-     (RUSSIAN, "cp866"), ("Σήμερα ο καιρός είναι πολύ καλός", "cp1253"), ("היום מזג האוויר טוב מאוד", "cp1255")],
-)  # fmt: skip
-def test_bytes_whose_encoding_cannot_be_told_are_refused(text: str, encoding: str) -> None:
-    with pytest.raises(InputError, match="charset"):
-        decoded(text.encode(encoding))
-    assert decoded(text.encode(encoding), encoding) == text
+BYTES_WHOSE_ENCODING: list[tuple[str, str]] = [
+    (JAPANESE, "shift_jis"),
+    (JAPANESE, "euc_jp"),
+    (KOREAN, "euc_kr"),
+    (RUSSIAN, "koi8-r"),
+    ("Σήμερα ο καιρός είναι πολύ καλός", "cp1253"),
+]
 
 
-def test_a_garbled_line_of_a_log_spoils_nothing_else() -> None:
-    log = b"INFO started\n" * 500 + "ошибка".encode("cp866") + b"\nERROR disk is full\n"
-    assert decoded(log).endswith("ERROR disk is full\n")
-
-
-def test_letters_with_accents_may_stand_together() -> None:
-    finnish = "Määränpäänä on hyvä sää, ja äiti lähtee tänään töihin yöllä."
-    assert decoded(finnish.encode("latin-1")) == finnish
+def test_bytes_whose_encoding_cannot_be_told_are_refused() -> None:
+    for text, encoding in BYTES_WHOSE_ENCODING:
+        with pytest.raises(InputError, match="charset"):
+            decoded(text.encode(encoding))
+        assert decoded(text.encode(encoding), encoding) == text, text
 
 
 def test_a_broken_byte_spoils_nothing() -> None:
@@ -81,60 +75,49 @@ def test_bytes_that_are_no_text_are_refused(data: bytes) -> None:
     assert refused.value.field == "document"
 
 
-@pytest.mark.parametrize(
-    ("raw", "form"),
-    [
+FORMS_TYPE_NAME: list[tuple[RawDocument, str]] = [
         (RawDocument(name="a/b.MD", media_type="text/plain; charset=utf-8", text="x"), "text/markdown"),
-        (RawDocument(name="https://x.org/a.rst?raw=1#top", text="x"), "text/x-rst"),
         (RawDocument(name="x.bin", media_type="text/x-markdown", text="x"), "text/markdown"),
-        (RawDocument(name="a.whl/METADATA", text="x"), "text/x-python-metadata"),
-        (RawDocument(name="notes", media_type="text/plain", text="x"), "text/plain"),
         (RawDocument(media_type="application/octet-stream", data=b"%PDF-1.4"), "application/pdf"),
         (RawDocument(name="x.docx", data=zipped({"a": "b"})), DOCX),
         (RawDocument(name="x", data=b"PK\x03\x04 broken"), ""),
-        (RawDocument(text="# x"), ""),
-    ],
-)  # fmt: skip
-def test_forms_by_type_name_and_beginning(raw: RawDocument, form: str) -> None:
-    assert guessed_type(raw) == form
+    ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("text", "form"),
-    [
+def test_forms_by_type_name_and_beginning() -> None:
+    for raw, form in FORMS_TYPE_NAME:
+        assert guessed_type(raw) == form, raw
+
+
+FORMS_TEXTS_WITHOUT: list[tuple[str, str]] = [
         ("<!doctype html>x", "text/html"), ("\n<html lang=en>x", "text/html"), ("# A\n\nx", "text/markdown"),
-        ("see [x](https://x.org)", "text/markdown"), (".. note::\n\n   x", "text/x-rst"), ("x < y", "text/plain"),
+        (".. note::\n\n   x", "text/x-rst"), ("x < y", "text/plain"),
         ("Metadata-Version: 2.1\nName: x", "text/x-python-metadata"),
-    ],
-)  # fmt: skip
-def test_forms_of_texts_without_a_name(text: str, form: str) -> None:
-    assert form_of_text(text) == form
-    assert read_document(RawDocument(text=text)).media_type == form
+    ]  # fmt: skip
 
 
-def test_types_are_split() -> None:
-    assert split_type('Text/HTML; x=y; Charset="GBK"') == ("text/html", "GBK")
-    assert split_type(None) == ("", None)
+def test_forms_of_texts_without_a_name() -> None:
+    for text, form in FORMS_TEXTS_WITHOUT:
+        assert form_of_text(text) == form, text
+        assert read_document(RawDocument(text=text)).media_type == form, text
 
 
-@pytest.mark.parametrize(
-    ("raw", "field", "told"),
-    [
-        (RawDocument(), "document", "either"),
-        (RawDocument(text="x", data=b"x"), "document", "either"),
-        (RawDocument(text=" \n"), "document", "empty"),
-        (RawDocument(data=b""), "document", "empty"),
-        (RawDocument(text="---"), "document", "no word"),
-        (RawDocument(text="a\0b"), "document", "NUL"),
-        (RawDocument(name="x.png", media_type="image/png", text="x"), "media_type", "nothing here reads image/png"),
-        (RawDocument(name="x.ipynb", text="no JSON"), "document", "notebook"),
-        (RawDocument(name="x.ipynb", text="[1]"), "document", "no word"),
-    ],
-)
-def test_documents_that_are_refused(raw: RawDocument, field: str, told: str) -> None:
-    with pytest.raises(InputError, match=told) as refused:
-        read_document(raw)
-    assert refused.value.field == field
+DOCUMENTS_REFUSED: list[tuple[RawDocument, str, str]] = [
+    (RawDocument(), "document", "either"),
+    (RawDocument(data=b""), "document", "empty"),
+    (RawDocument(text="---"), "document", "no word"),
+    (RawDocument(text="a\0b"), "document", "NUL"),
+    (RawDocument(name="x.png", media_type="image/png", text="x"), "media_type", "nothing here reads image/png"),
+    (RawDocument(name="x.ipynb", text="no JSON"), "document", "notebook"),
+    (RawDocument(name="x.ipynb", text="[1]"), "document", "no word"),
+]
+
+
+def test_documents_that_are_refused() -> None:
+    for raw, field, told in DOCUMENTS_REFUSED:
+        with pytest.raises(InputError, match=told) as refused:
+            read_document(raw)
+        assert refused.value.field == field, raw
 
 
 def test_documents_that_are_too_large_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,29 +171,14 @@ def test_any_text_gives_sections_in_order(name: str, text: str) -> None:
 
 
 HOSTILE = {
-    "a.md": ["# a\n", "```", "[", "![", "<h1>", "<!--", "a\n===\n", "---\n", "=", "`", "<pre>", "*", "[a](", "\\"],
-    "a.rst": ["==\n", "=", "a\n==\n", "..\n", "`", ":a:`", " "],
-    "a.html": [
-        "<",
-        "<a ",
-        "<!--",
-        "<div>",
-        "<p>",
-        '<a b="',
-        "<nav>",
-        "<td>",
-        "&",
-        "<h1>",
-        "<li>",
-        "<title>",
-        "</p>",
-        "<pre>",
-    ],
-    "a.txt": ["1.1 ", "1\n\n", "第一章\n", "I", "Chapter 1\n", "1. A\n\n", "一、x\n", "1.", "Chapter A\n", ".", " "],
-    "a.py": ["(", "@", "def f(): pass\n", "#\n", "'", "[", "-", "class A:\n pass\n", "\\"],
-    "a.js": ["class ", "function f", "const a = ", "  static ", "//\n", "a", "(", "export ", "  public a"],
-    "a.cpp": ["a ", "int f(", "struct ", "a::", "~", "int f(int a)\n"],
-    "a.tex": ["\\section{", "\\section{a}\n", "{", "\\"],
+    "a.md": ["# a\n", "```", "[", "<!--", "[a]("],
+    "a.rst": ["==\n", ":a:`"],
+    "a.html": ["<a ", "<!--", "<nav>", "<td>", '<a b="'],
+    "a.txt": ["1.1 ", "第一章\n", "1. A\n\n"],
+    "a.py": ["(", "@", "class A:\n pass\n"],
+    "a.js": ["function f", "  static "],
+    "a.cpp": ["int f(", "a::"],
+    "a.tex": ["\\section{", "{"],
 }
 
 

@@ -87,48 +87,22 @@ def test_markdown() -> None:
     assert found.text[found.sections[-1].start : found.sections[-1].end].endswith("#No heading")
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("# A\n\nx\n\n### C\n\ny\n", [("A", "x"), ("A/C", "y")]),
-        ("\ufeff# A\n\nx\n", [("A", "x")]),
-        ("# A\r\n\r\nx\r\n\r\n## B\r\n\r\ny", [("A", "x"), ("A/B", "y")]),
-        ("````\n```\n# a\n````\n# A\nx", [("", "````"), ("A", "x")]),
-        ("```\n# never closed\n", [("", "```")]),
-        ("a\nb\nc\n===\nx", [("a b c", "x")]),
-        ("a\nb\n---\nx", [("", "a")]),
-        ("1. an entry of a list\n---\nx", [("", "1. an entry of a list")]),
-        ("1. A\n----\nx", [("1. A", "x")]),
-        ("> q\n===\nx", [("", "> q")]),
-        ("A\n===\nB\n---\nx", [("A/B", "x")]),
-        ("x\n\n---\n\ny", [("", "x")]),
-        ("<pre>\n# a\n</pre>\n# B\nx", [("", "<pre>"), ("B", "x")]),
-        ("<h1>\nA\n", [("", "<h1>")]),
-        (
-            "# 安装 **指南**\n\n先下载。\n\n## 第一步\n\n解压。",
-            [("安装 指南", "先下载。"), ("安装 指南/第一步", "解压。")],
-        ),
-        ("#\n\nx", [("", "x")]),
-        ("# snake_case and *stars* \\_x\\_ &amp; ![logo](l.png)\n\nx", [("snake_case and stars x & logo", "x")]),
-    ],
-)
-def test_marks_of_markdown(text: str, expected: Sections) -> None:
-    assert sections(read(text)) == expected
+MARKS_MARKDOWN: list[tuple[str, Sections]] = [
+    ("````\n```\n# a\n````\n# A\nx", [("", "````"), ("A", "x")]),
+    ("1. an entry of a list\n---\nx", [("", "1. an entry of a list")]),
+    ("A\n===\nB\n---\nx", [("A/B", "x")]),
+    ("<pre>\n# a\n</pre>\n# B\nx", [("", "<pre>"), ("B", "x")]),
+    ("<h1>\nA\n", [("", "<h1>")]),
+    (
+        "# 安装 **指南**\n\n先下载。\n\n## 第一步\n\n解压。",
+        [("安装 指南", "先下载。"), ("安装 指南/第一步", "解压。")],
+    ),
+]
 
 
-@pytest.mark.parametrize(
-    ("text", "title"),
-    [
-        ("# A\n\nx\n\n# B\n\ny", "A"),
-        ("## A\n\nx\n\n## B\n\ny", "guide"),
-        ("### A\n\nx", "A"),
-        ("x", "guide"),
-        ("---\ntitle: '标题'\n---\nx", "标题"),
-        ("---\nno front matter", "guide"),
-    ],
-)
-def test_titles_of_markdown(text: str, title: str) -> None:
-    assert read(text).title == title
+def test_marks_of_markdown() -> None:
+    for text, expected in MARKS_MARKDOWN:
+        assert sections(read(text)) == expected, text
 
 
 RST = """.. _top:
@@ -177,11 +151,6 @@ def test_restructured_text() -> None:
     ]
 
 
-def test_what_looks_like_a_title_in_restructured_text() -> None:
-    text = "A\n::\n\n  x\n\nWords that go on\nover two lines\n--------------\n\nHi\n..\n\n Indented\n ========\n"
-    assert sections(read(text, "x.rst")) == [("", "A")]
-
-
 METADATA = """Metadata-Version: 2.1
 Name: sample
 Version: 1.0
@@ -190,19 +159,19 @@ Description-Content-Type: {form}
 {text}"""
 
 
-@pytest.mark.parametrize(
-    ("form", "text"),
-    [
-        ("text/markdown", "# Sample\n\nWords.\n\n## Use\n\nSo.\n"),
-        ("text/x-rst", "Sample\n======\n\nWords.\n\nUse\n---\n\nSo.\n"),
-        ("", "Sample\n======\n\nWords.\n\nUse\n---\n\nSo.\n"),
-        ("", "# Sample\n\nWords.\n\n## Use\n\nSo.\n"),
-    ],
-)
-def test_metadata_of_packages(form: str, text: str) -> None:
-    found = read(METADATA.format(form=form, text=text), "site-packages/sample-1.0.dist-info/METADATA")
-    assert found.title == "sample"
-    assert sections(found) == [("", "Metadata-Version: 2.1"), ("Sample", "Words."), ("Sample/Use", "So.")]
+METADATA_PACKAGES: list[tuple[str, str]] = [
+    ("text/markdown", "# Sample\n\nWords.\n\n## Use\n\nSo.\n"),
+    ("text/x-rst", "Sample\n======\n\nWords.\n\nUse\n---\n\nSo.\n"),
+    ("", "Sample\n======\n\nWords.\n\nUse\n---\n\nSo.\n"),
+    ("", "# Sample\n\nWords.\n\n## Use\n\nSo.\n"),
+]
+
+
+def test_metadata_of_packages() -> None:
+    for form, text in METADATA_PACKAGES:
+        found = read(METADATA.format(form=form, text=text), "site-packages/sample-1.0.dist-info/METADATA")
+        assert found.title == "sample", form
+        assert sections(found) == [("", "Metadata-Version: 2.1"), ("Sample", "Words."), ("Sample/Use", "So.")], form
 
 
 def test_metadata_without_a_description_and_in_plain_text() -> None:
@@ -283,38 +252,31 @@ Chapter and verse.
 """
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (
-            NUMBERED,
-            [
-                ("", "Manual"),
-                ("1 Introduction", "This is it."),
-                ("1 Introduction/1.1 Scope", "All versions since 2.0 are meant."),
-                ("2. Installation", "Do this:"),
-                ("2. Installation/2.1 On Linux", "Run it."),
-            ],
-        ),
-        (
-            "Chapter 1: Begin\n\nx\n\nChapter 2\n\ny\n\nChapter three is long.\n\nAppendix A Tables\n\nz\n",
-            [("Chapter 1: Begin", "x"), ("Chapter 2", "y")],
-        ),
-        ("PART I\n\nx\n\nPART II\n\ny\n\nPART IV\n\nz", [("PART I", "x"), ("PART II", "y"), ("PART IV", "z")]),
-        ("I. Begin\nx\nII. End\ny", [("I. Begin", "x"), ("II. End", "y")]),
-        ("Appendix A Tables\n\nx\n\nAppendix B Words\n\ny", [("Appendix A Tables", "x"), ("Appendix B Words", "y")]),
-        ("第一章 只有一个\n\n字。", [("", "第一章 只有一个")]),
-        ("1. Buy milk\n\n2. Buy bread\n\n3. Buy tea\n", [("", "1. Buy milk")]),
-        (
-            "2. Redistribution is allowed\n   as is.\n\n3. Nothing else\n   is.\n",
-            [("", "2. Redistribution is allowed")],
-        ),
-        ("Title\n=====\n\nx\n\nOther\n-----\n\ny", [("Title", "x"), ("Title/Other", "y")]),
-        ("第1章：开始\n甲。\n第2章：结束\n乙。", [("第1章：开始", "甲。"), ("第2章：结束", "乙。")]),
-    ],
-)
-def test_numbered_headings_of_plain_text(text: str, expected: Sections) -> None:
-    assert sections(read(text, "x.txt")) == expected
+NUMBERED_HEADINGS_PLAIN: list[tuple[str, Sections]] = [
+    (
+        NUMBERED,
+        [
+            ("", "Manual"),
+            ("1 Introduction", "This is it."),
+            ("1 Introduction/1.1 Scope", "All versions since 2.0 are meant."),
+            ("2. Installation", "Do this:"),
+            ("2. Installation/2.1 On Linux", "Run it."),
+        ],
+    ),
+    (
+        "Chapter 1: Begin\n\nx\n\nChapter 2\n\ny\n\nChapter three is long.\n\nAppendix A Tables\n\nz\n",
+        [("Chapter 1: Begin", "x"), ("Chapter 2", "y")],
+    ),
+    ("PART I\n\nx\n\nPART II\n\ny\n\nPART IV\n\nz", [("PART I", "x"), ("PART II", "y"), ("PART IV", "z")]),
+    ("第一章 只有一个\n\n字。", [("", "第一章 只有一个")]),
+    ("1. Buy milk\n\n2. Buy bread\n\n3. Buy tea\n", [("", "1. Buy milk")]),
+    ("Title\n=====\n\nx\n\nOther\n-----\n\ny", [("Title", "x"), ("Title/Other", "y")]),
+]
+
+
+def test_numbered_headings_of_plain_text() -> None:
+    for text, expected in NUMBERED_HEADINGS_PLAIN:
+        assert sections(read(text, "x.txt")) == expected, text
 
 
 PYTHON = '''"""What the module does."""
@@ -370,37 +332,6 @@ def test_python_that_does_not_parse_is_read_by_declarations(text: str) -> None:
     found = read(text, "x.py")
     assert found.made_by == "code/1"
     assert found.sections[-1].path == ("g",)
-
-
-def test_python_with_odd_escapes_and_without_a_name() -> None:
-    found = read_document(RawDocument(media_type="text/x-python", text='"""Doc."""\nx = "\\d"\n'))
-    assert found.title == "Doc."
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "expected"),
-    [
-        ("a.js", "// Says.\nexport function say() {}\n\nconst add = (a) => a\nclass A {\n  static of(x) {\n  }\n}\n",
-         [("say", "// Says."), ("add", "const add = (a) => a"), ("A", "class A {"), ("A/of", "  static of(x) {")]),
-        ("a.go", "package a\n\nfunc (r *T) Read(p []byte) {\n}\n\ntype T struct {\n}\n",
-         [("", "package a"), ("Read", "func (r *T) Read(p []byte) {"), ("T", "type T struct {")]),
-        ("a.rs", "#[derive(Debug)]\npub struct A {\n}\n\nimpl A {\n    pub fn new() -> A {\n    }\n}\n",
-         [("A", "#[derive(Debug)]"), ("A", "impl A {"), ("A/new", "    pub fn new() -> A {")]),
-        ("a.c", "#include <x.h>\nstruct S;\nint x = f(1);\n\nstatic int add(int a,\n  int b)\n{\n}\nif (x)\n",
-         [("", "#include <x.h>"), ("add", "static int add(int a,")]),
-        ("A.java", "public class A {\n    public static void main(String[] a) {\n    }\n}\n",
-         [("A", "public class A {"), ("A/main", "    public static void main(String[] a) {")]),
-        ("a.sql", "CREATE TABLE IF NOT EXISTS t (\n id int\n);\ncreate view v as select 1;\n",
-         [("t", "CREATE TABLE IF NOT EXISTS t ("), ("v", "create view v as select 1;")]),
-        ("a.sh", "set -e\nrun() {\n echo\n}\n", [("", "set -e"), ("run", "run() {")]),
-        ("a.tex", "\\section{One}\nx\n\\subsection*{Two}\\label{t}\ny\n", [("One", "x"), ("One/Two", "y")]),
-        ("a.toml", "[a]\nx = 1\n", [("", "[a]")]),
-        ("a.csv", "a,b\n1,2\n", [("", "a,b")]),
-        ("a.weird", "plain words", [("", "plain words")]),
-    ],
-)  # fmt: skip
-def test_other_code_and_data(name: str, text: str, expected: Sections) -> None:
-    assert sections(read(text, name)) == expected
 
 
 def test_notebooks() -> None:
