@@ -1,8 +1,8 @@
-"""The verb ``abstract``: patterns of one topic make principles, and principles go on as their patterns do (EMB-10).
+"""Prepare the verb ``abstract``: derive principles from groups of patterns on one topic (EMB-10).
 
-Preparing finds topics among all live patterns, draws principles from each, and words those that are new or whose
-support changed; its outcome holds ids, weights and words. A principle whose support is what it was is left as it is, so
-that the same patterns change nothing, and a model is asked about news alone.
+``Abstracting`` groups the live patterns into topics, plans which principles to create, update or end, and words those
+that are new or whose support changed, by a model or by rules. A principle whose support is unchanged is left as it is,
+so unchanged patterns cause no change and no model call.
 """
 
 import json
@@ -35,7 +35,7 @@ from phronesis.models.structured_client import Answer, Task
 from phronesis.store.lane_view import LaneView
 from phronesis.store.log import entries_of_verb
 
-# What abstraction looks at: a lane's patterns with their events, and the principles that there are.
+# Input of an abstraction: the patterns of a lane with their events, and the existing principles.
 
 ABSTRACT: Final = "abstract"
 
@@ -99,7 +99,7 @@ def _pattern(item: Item, rows: Sequence[EvidenceRow], events: Mapping[str, L1Eve
     )  # fmt: skip
 
 
-# A model words principles: one structured call for all that are to be said anew (role ``abstract``).
+# Wording by a model: one structured call for all principles to be worded (role ``abstract``).
 
 ROLE: Final = "abstract"
 ANSWERS: Final = "answer"

@@ -1,4 +1,4 @@
-"""Finding the groups of what an aggregation looks at, and saying what each of them is (EMB-08, EMB-09)."""
+"""Prepare the verb ``aggregate``: group events into patterns and describe each group (EMB-08, EMB-09)."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -195,7 +195,7 @@ def outcome_of(labels: Iterable[str | None]) -> str:
     return next((label for label in ("failure", "success") if label in found), "unknown")
 
 
-# The verb ``aggregate``: events that belong together become patterns, which go on as their events come (EMB-09).
+# The prepare step of ``aggregate``.
 
 AGGREGATE: Final = "aggregate"
 

@@ -1,7 +1,7 @@
-"""Which events contradict a pattern: the same action in the same matter, and another outcome.
+"""Find the events that contradict a pattern: the same action in the same situation with another outcome.
 
-Whether two attempts are the same action is told by their words alone, weighed against unrelated texts: what means the
-same in other words is not found, and nothing is held against a principle that may be another matter.
+Whether two attempts are the same action is decided by their words alone, weighted against unrelated texts. A paraphrase
+is therefore not found; this avoids counting evidence about another matter against a principle.
 """
 
 from collections import Counter
@@ -146,7 +146,7 @@ def _background(counted: Sequence[Mapping[int, int]]) -> list[Bag]:
     ]  # fmt: skip
 
 
-# What speaks against patterns: the events of the other outcome that are like their most typical members.
+# Counterexamples of patterns: events of the other outcome that are similar to the most typical members.
 
 COUNTER: Final = 0.5
 """How alike an event of the other outcome must be to a pattern's members, in units of the threshold and without shared

@@ -1,12 +1,9 @@
-"""What the events of a lane mean: the vectors of their wholes, by one encoder or by two, and of their lessons' parts.
+"""Embeddings of a lane's events (wholes, lesson parts, projections) and the search documents they belong to.
 
-A whole says where something was tried and what came of it. What was tried, what came of it and what was made of that
-are compared one by one, and what is alike in two of them adds up: of two events in one place that teach different
-things it says that they are different. Their mean vector, which took their place once, is as
-near to that of an event which tells one part alone as to that of one which agrees in all three
-(docs/decisions/13-experience-patterns.md). What two encoders take for the same is the same far sooner than what one
-does, since they err apart; and where a map was fitted to what these encoders see, it says what of it makes a lesson.
-So does an encoder that was taught it, which sees wholes alone
+The parts of a lesson (attempt, result, reflection) are compared separately and their similarities added: this
+distinguishes two events of one situation with different lessons. A mean vector of the parts does not
+(docs/decisions/13-experience-patterns.md). A second encoder adds independent evidence. Where a lesson map was fitted to
+the encoders, or an encoder was trained on lessons, their similarities are added as well
 (docs/decisions/14-lesson-encoders.md).
 """
 
@@ -32,7 +29,7 @@ from phronesis.store.documents import document_texts
 from phronesis.store.experience import Compared, changed_parts, read_halves
 from phronesis.store.lane_view import LaneView
 
-# Experience as search documents: an event whole and by its views, a pattern and a principle as they say (EMB-08).
+# Projection of events, patterns and principles to search documents (EMB-08).
 
 MAX_WHOLE: Final = 2 * CHUNK_CHARACTERS
 """Characters of an event that are searched and compared: what goes on longer is a log, which the entry has whole."""

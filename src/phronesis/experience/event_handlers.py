@@ -1,7 +1,7 @@
-"""The verbs ``experience`` and ``source``: attempts become L1 events, each with where it came from (EMB-01 … EMB-05).
+"""Handlers of the verbs ``experience`` and ``source``, which turn attempts into L1 events (EMB-01 to EMB-05).
 
-An experience says itself what was tried. A source is a raw text that an adapter reads: the text is what the log keeps,
-and what the adapter made of it stands in an outcome, so that a better one may read it again (``rederive``).
+``experience`` carries the attempt itself. ``source`` carries a raw text that an adapter parses: the log keeps the text,
+and an outcome keeps the parsed drafts, so that a better adapter can parse it again (``rederive``).
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ from phronesis.experience.sources.port import Raw, Sources
 from phronesis.log.inputs import EXTERNAL_ID
 from phronesis.store.lane_view import LaneView
 
-# A pattern or event that is no longer held supports and contradicts no principle, whatever verb took it away.
+# Removal of evidence: a pattern or event that is no longer held neither supports nor contradicts a principle.
 
 
 def without_unheld(view: LaneView, _entry: Entry, changes: Changes, held: Mapping[str, Item]) -> Changes:

@@ -1,6 +1,6 @@
-"""A lane's events as arrays, kept in memory and caught up before they are compared.
+"""In-memory arrays of a lane's events, updated incrementally before they are compared.
 
-Nothing in it is truth: it is read from the search documents and vectors, and thrown away when the lane's epoch moves.
+They are a cache of search documents and vectors, and are discarded when the lane's epoch changes.
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -1,7 +1,7 @@
-"""The texts of a lane's events view by view, as arrays that can be compared (EMB-08).
+"""Compare events by single views, read links that people set between events, and extract readable terms (EMB-08).
 
-They are read for the events that an aggregation looks at and not kept: as halves they would be a fifth more than what a
-process holds of a lane with all encoders, two fifths more with one.
+View vectors are read for the events of one aggregation and not cached: as half-precision numbers they would add a fifth
+to a lane's memory with all encoders, two fifths with one.
 """
 
 import re
@@ -29,7 +29,7 @@ from phronesis.store.columns import Halves
 from phronesis.store.experience import views_of
 from phronesis.store.lane_view import LaneView
 
-# The readable terms of a text, for people: words as they stand there, and Chinese stretches that may be words.
+# Readable terms of a text: Latin words as written, and Chinese character sequences that may be words.
 
 MAX_READ: Final = 4_000
 """Characters of a text that are looked at."""
@@ -72,7 +72,7 @@ def _stretches(run: str) -> list[str]:
     return [one for one in found if one[0] not in _EDGES and one[-1] not in _EDGES and one not in CHINESE_STOP_BIGRAMS]
 
 
-# What people said of events: that they belong together, or do not. Edges keep it, and it holds (EMB-15).
+# Must-link and cannot-link pairs that people set between events, stored as edges (EMB-15).
 
 SIMILAR: Final = "similar"
 TOGETHER: Final = "must_link"

@@ -1,8 +1,8 @@
-"""The verb ``feedback``: what people and agents say of what was learned (EMB-15; docs/decisions/16).
+"""The verb ``feedback``: check and apply judgements on what was learned (EMB-15; docs/decisions/16).
 
-A judgement is evidence on the item, one of each actor, and moves its weights at once; what is said of an event reaches
-the patterns that hold it and the principles above these. Merges and splits are drawn as bonds between events, which the
-next ``aggregate`` carries out and every later one keeps.
+A judgement is a row of evidence on the item, one per actor, and changes its weights at once. A judgement on an event
+also reaches the patterns that contain it and their principles. A merge or split is stored as must-link and cannot-link
+edges between events, which every later ``aggregate`` respects.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -179,7 +179,7 @@ def scheduled_by(payload: Any) -> tuple[str, ...]:
     return tuple(payload.get(SPOKEN) or ())
 
 
-# Checks feedback before it is recorded: what it is about, and whether it can be carried out (EMB-15).
+# Validation of feedback before it is recorded (EMB-15).
 
 KINDS: Final = (*MATTER_OF, MERGE, SPLIT)
 

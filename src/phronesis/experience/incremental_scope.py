@@ -1,8 +1,8 @@
-"""How far something new reaches: which events are grouped anew with it, and which patterns that may change.
+"""Determine which events are regrouped with new events, and which patterns may change.
 
-Groups of what events are on the whole are apart from each other. Those of one view, or of two crossed, lie across them
-and across each other: whoever went from each event to all its patterns, and from these to all their events, would come
-to a whole lane by one event of a situation that many are in.
+Groups by overall similarity are disjoint. Groups by one view, or by two crossed views, overlap with them and with each
+other. Following every event to all its patterns and back to all their events would therefore reach a whole lane from
+one common situation.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

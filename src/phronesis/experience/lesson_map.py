@@ -1,11 +1,11 @@
-"""Where a lesson lies among all that encoders see: a linear map that learned from labelled events.
+"""A linear map from encoder vectors to a space in which events with the same lesson are close.
 
-Encoders put what is about one matter side by side, whatever is said of it. Of the events of many authors people told
-which are the same lesson; the map turns the vectors of an event's whole and of its lesson's parts, by one encoder or
-two, into one of 128 numbers in which these are near and neighbours of the same domain are not (supervised contrastive
-learning: Khosla et al. 2020; docs/decisions/14-lesson-encoders.md). ``phronesis bench lesson-map`` fits it.
+Encoders place texts of one domain close together, whatever lesson they hold. The map takes the vectors of an event's
+whole and of its lesson's parts, by one encoder or two, to 128 numbers. It was trained on labelled events by supervised
+contrastive learning (Khosla et al. 2020; docs/decisions/14-lesson-encoders.md); ``phronesis bench lesson-map`` fits it.
 
-Each was fitted to what certain models see, and is asked of nothing else. Stored are its weights as small integers.
+A map is valid only for the encoders it was fitted to. Its weights are stored as small integers. The module also holds
+``TEXTS``, unrelated texts that calibrate an encoder's similarities.
 """
 
 import io
@@ -20,7 +20,7 @@ from phronesis.core.lazy_loading import once
 from phronesis.experience.laws.similarity import Floats
 from phronesis.store.columns import Halves
 
-# Texts that have nothing in common: what an encoder makes of them is how alike unrelated experience looks to it.
+# Unrelated texts: their vectors show how similar unrelated experience appears to an encoder.
 
 ENGLISH: Final = (
     "The bread did not rise because the water was too hot for the yeast.",

@@ -1,6 +1,6 @@
-"""Grouping events and drawing principles when that is due: what the worker does by itself.
+"""Schedule of the background worker: when to aggregate events and when to abstract principles.
 
-Patterns follow events closely; principles are drawn more seldom, and only where a pattern moved (tech notes, 5).
+Patterns follow events closely; principles are derived less often, and only where a pattern changed (tech notes, 5).
 """
 
 from dataclasses import dataclass

@@ -1,8 +1,8 @@
-"""Applying an aggregation: patterns are made, go on with other members, or retire (EMB-09).
+"""Handler that applies an aggregation: patterns are created, updated with other members, or retired (EMB-09).
 
-A pattern keeps its id while a group shares most members with it (`core.clustering.match_by_overlap`), never across
-success and failure, and patterns of one view for themselves. Membership is evidence, each event with its weight; events
-of the other outcome that are like the members are evidence against it.
+A pattern keeps its id while a group shares most members with it (`core.clustering.match_by_overlap`), within one
+outcome and one view. Membership is evidence, one weighted row per event; similar events of the other outcome are
+contradicting evidence.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

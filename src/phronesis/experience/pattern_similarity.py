@@ -1,9 +1,8 @@
-"""How alike patterns are, and whether an event did what a pattern's events did.
+"""Similarity of patterns, by words and by embeddings if there is an encoder, and edges between similar patterns.
 
-By words, and by meaning where there is an encoder.
-
-A pattern is compared as its most typical events: the sum of their words, the mean of their vectors, and what they name.
-Patterns of different outcomes are of one topic sooner than those of the same, which would else have been one pattern.
+A pattern is compared by its most typical events: the sum of their terms, the mean of their vectors, and the artifacts
+they name. Patterns of different outcomes are grouped into one topic more readily than those of the same outcome, which
+would otherwise have formed one pattern.
 """
 
 from collections.abc import Mapping, Sequence
@@ -137,7 +136,7 @@ def _named(pattern: SeenPattern) -> frozenset[str]:
     return frozenset({*pattern.artifacts, *pattern.families, *episodes})
 
 
-# Edges between patterns that are like each other and yet two (EMB-06): who reads one finds the others.
+# Edges between similar patterns that are not one (EMB-06), so that a query that finds one reaches the others.
 
 LIKE: Final = 0.4
 """How alike the most typical members of two patterns are, in thresholds and without shared neighbours, for an edge."""

@@ -1,8 +1,8 @@
-"""Applying an abstraction: principles are made, said anew, or end (EMB-10).
+"""Handler that applies an abstraction: principles are created, updated, or ended (EMB-10).
 
-Evidence for a principle are its patterns, each with the number of sources behind it; against it are patterns, and
-events of no pattern. Confidence is a fold over these rows (`experience.laws.principles`). What people said of a
-principle is evidence too, and stays.
+Evidence for a principle are its patterns, each with its number of independent sources; evidence against it are patterns
+and single events. Confidence is a fold over these rows (`experience.laws.principles`). People's judgements on a
+principle are evidence too and are kept.
 """
 
 from collections.abc import Mapping, Sequence

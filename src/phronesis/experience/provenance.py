@@ -1,4 +1,4 @@
-"""What patterns and principles rest on: down to the events, with where each can be looked up (EMB-12)."""
+"""Trace patterns and principles to their events, and events to the original source text (EMB-12)."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -34,7 +34,7 @@ from phronesis.store.items import lane_of_item, read_items
 from phronesis.store.lanes import get_lane
 from phronesis.store.log import find_entry
 
-# From an event, or the reference of one, back to what was handed in: the raw text with its lines, payload and hints.
+# Original sources: from an event or its reference to the raw text with its lines, payload and hints.
 
 ENTRY: Final = "entry:"
 """What the reference of a text begins with that nobody named."""

@@ -1,4 +1,4 @@
-"""From a question to an answer: seeds, the graph around them, ranking, and advice whose every line reaches a source."""
+"""The experience search: find seeds, traverse the graph, rank candidates and compose advice with sources."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,7 +29,7 @@ from phronesis.store.documents import read_vectors
 from phronesis.store.experience import views_of
 from phronesis.store.lanes import ActiveModel
 
-# The few best events once more, by the views that a question is about: its situation, its goal, what was tried.
+# Second ranking of the best events by the views that a question concerns: situation, goal and attempt.
 
 LOOKED_AT: Final = 32
 """Events whose views are read."""

@@ -1,4 +1,4 @@
-"""From what was ranked to what is shown: evidence with sources, what says otherwise, and advice."""
+"""Build an answer from ranked candidates: records with their evidence, sources, conflicts and advice."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -50,7 +50,7 @@ from phronesis.store.deltas import deltas_of_entry
 from phronesis.store.items import lane_of_item, read_items
 from phronesis.store.lanes import get_lane
 
-# Events, patterns and principles with what stands beside them: members, and what supports or contradicts.
+# Records of events, patterns and principles with their members, supporting and contradicting evidence.
 
 
 @dataclass(frozen=True, slots=True)

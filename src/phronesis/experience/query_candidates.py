@@ -1,4 +1,4 @@
-"""Everything that may answer a question, gathered lane by lane and over the graph, each with what is known of it."""
+"""The candidate pool of a query: items gathered from lanes and from the graph, each with its ranking signals."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

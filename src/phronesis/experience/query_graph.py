@@ -1,4 +1,4 @@
-"""The graph of experience as a walk sees it: what may be shown of the lanes of a scope, now or at another time."""
+"""A checked query and the experience graph as it may read it: visible lanes, filters, and a point in time."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ from phronesis.store.experience import EdgeEnd, holders, strongest_edges
 from phronesis.store.items import ItemHead, read_heads, read_items
 from phronesis.store.lanes import Lane
 
-# A checked question to the experience base, and which items it may be answered with.
+# A checked query, and the filter of items that may answer it.
 
 Liking = Callable[[Sequence[frozenset[str]]], float]
 

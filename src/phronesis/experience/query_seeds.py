@@ -1,4 +1,4 @@
-"""Where an answer starts: what meets the question by words, by meaning, by name, or by the artifacts it names."""
+"""Find the seeds of a query by words, by embeddings, by exact task name, and by the artifacts it names."""
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ from phronesis.store.eligible import Wanted, eligible_ids
 from phronesis.store.experience import changed_views, holders, of_episode
 from phronesis.store.lanes import ActiveModel, Lane
 
-# Events by what their situation and goal are called, to the letter: a task's name finds what was tried at it.
+# Exact names: a task's situation or goal finds the attempts made at it.
 
 NAMING: Final = ("situation", "goal")
 """The views that may be a task's name."""

@@ -1,6 +1,6 @@
-"""Up to where a lane's experience was aggregated or abstracted: an item, so that a rollback takes it back.
+"""The watermark item that marks how far a lane was aggregated or abstracted; a rollback restores it.
 
-It is archived from the start: no ordinary read is about it.
+It is archived from the start, so ordinary reads do not return it.
 """
 
 from typing import Final

@@ -1,7 +1,7 @@
-"""Which addresses may be connected to: public ones, and others only where the rules open them.
+"""Rules for which network addresses may be fetched, and the records of a fetch.
 
-A name is resolved once, every address that it has is judged, and the connection is made to a judged address, never by
-the name again: a name that answers differently the second time (DNS rebinding) gains nothing.
+Only public addresses are open unless the rules allow others. A name is resolved once, every address it has is checked,
+and the connection is made to a checked address: DNS rebinding has no effect.
 """
 
 import ipaddress
@@ -12,7 +12,7 @@ from typing import Final, Protocol
 
 from phronesis.errors import FetchRefused
 
-# What may be fetched, and what comes of it.
+# Rules and results of a fetch.
 
 DEFAULT_TYPES: Final = (
     "text/*", "application/pdf", "application/json", "application/*+json", "application/xml", "application/*+xml",

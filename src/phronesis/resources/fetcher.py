@@ -1,4 +1,4 @@
-"""Fetching an address over HTTP, as the rules allow: every hop of it is judged like the first."""
+"""Fetch a URL over HTTP under the rules; every redirect is checked like the first request."""
 
 from collections.abc import Callable
 from datetime import datetime

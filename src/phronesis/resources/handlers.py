@@ -1,7 +1,7 @@
-"""Versions of a document that are older than the one that holds: they enter as history.
+"""Handler of the verb ``resource``: sections, newer versions, and older versions that are added as history (SB-08).
 
-A version's place among the others is told by since when it holds. An older one lasts until the next one begins: its
-sections are made ended. Where the one before it had others, those end when it begins.
+Versions are ordered by the time from which they are valid. An older version is valid until the next one begins, so its
+sections are created with an end. Sections of the version before it that it does not contain end when it begins.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ from phronesis.resources.laws.records import Difference, Words, difference
 from phronesis.resources.version import Version, trust_of, uri_of
 from phronesis.store.lane_view import LaneView
 
-# Sections follow their document: into the archive and out of it, and when it is said to be wrong.
+# Sections follow their document when it is archived, restored, or marked as wrong.
 
 
 def with_sections(view: LaneView, _entry: Entry, changes: Changes, held: Mapping[str, Item]) -> Changes:
@@ -205,7 +205,7 @@ class History:
         return [Patch(one, found, reasons[one]) for one, found in fields.items()]
 
 
-# The verb ``resource``: a document becomes sections; a new version of it takes the place of the one before (SB-08).
+# The verb ``resource``: a document becomes sections; a new version supersedes the one before (SB-08).
 
 RESOURCE: Final = "resource"
 

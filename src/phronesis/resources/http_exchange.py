@@ -1,7 +1,7 @@
-"""Connections to judged addresses, bounded in time, and bodies that unfold within bounds.
+"""HTTP connections to checked addresses with time limits, and decompression with a size limit.
 
-The HTTP library keeps the host's name for the request and for TLS (``Host``, SNI and the certificate); only where it
-connects to is decided here.
+The HTTP library keeps the host name for the request and for TLS (``Host``, SNI and the certificate); only the address
+to connect to is decided here.
 """
 
 import socket

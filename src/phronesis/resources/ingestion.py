@@ -1,4 +1,4 @@
-"""Preparing a document: it is read, or fetched first, and what reads like an order to a model is named."""
+"""The prepare step of ``resource``: fetch if needed, parse the document, and mark possible prompt injections."""
 
 import base64
 import hashlib

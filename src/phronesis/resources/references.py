@@ -1,9 +1,9 @@
-"""What a turn refers to, and becomes a document by policy: pages, files, what a tool made (SB-02, SB-08).
+"""Decide by policy which references of a turn become documents, and report what was decided (SB-02, SB-08).
 
-Preparing a turn decides, by the policy of that day, which references are taken in, and says so in an outcome, with why
-the others are not (``resources/references`` tells it). Applying it asks for one child entry each. So a replay
-under another policy gives the same, and what is slow (fetching) holds nobody up: the child is prepared after the turn
-was stored.
+References are web pages, files and tool results. Preparing a turn records the decision in an outcome, with reasons for
+those not taken (``resources/references`` reports it). Applying it asks for one child entry per document. A replay under
+another policy therefore gives the same result, and slow fetching blocks nothing: the child is prepared after the turn
+is stored.
 """
 
 import dataclasses
@@ -156,7 +156,7 @@ def _payload(entry: Entry, ref: Mapping[str, Any], mode: str) -> dict[str, Any]:
     return payload | ({"agent_id": agent} if agent is not None else {})
 
 
-# What became of a turn's references, as the log tells it: what was decided of each, and what came of that.
+# Report of a turn's references: the decision for each, and its result.
 
 _OFF: Final = {
     "url": "pages are not fetched: set resources.urls to summary or snapshot in the policy",

@@ -1,4 +1,4 @@
-"""A document as it is held: its versions, and its sections in reading order."""
+"""Read a held document with its versions and sections, and project sections to search documents."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -17,7 +17,7 @@ from phronesis.store.items import read_items
 from phronesis.store.lanes import Lane
 from phronesis.store.resources import versions_of
 
-# Sections of documents as search documents: chunks of their text, each under its headings (SB-08).
+# Sections as search documents: chunks of their text, each under its headings (SB-08).
 
 UNDER: Final = " › "
 """What stands between a document's title and its headings: it is no word, and no index term."""

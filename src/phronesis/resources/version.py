@@ -1,4 +1,4 @@
-"""One version of a document: what its entry and its outcome tell, and the sections and rows that are made of it."""
+"""One version of a document, read from its entry and outcome, with the sections and rows made from it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What `Memory.query` gives: evidence first, then patterns and principles, then what to do and what not (EMB-11)."""
+"""Records that ``Memory.query`` returns: evidence, patterns, principles, advice and conflicts (EMB-11)."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -96,7 +96,7 @@ class Answer(Record):
     left_out: Mapping[str, int] = field(default_factory=dict)
 
 
-# An answer of experience cut to a budget of tokens.
+# Fit an answer into a token budget.
 
 LISTS: Final = (
     "l1_evidence", "l2_patterns", "l3_principles", "recommended_attempts", "avoid", "excluded", "conflicts",

@@ -1,8 +1,7 @@
-"""Which events make a pattern: the same code for all of them and for the part that something new touches (EMB-09).
+"""Cluster events into patterns, for a whole lane and for an incremental update alike (EMB-09).
 
-Two events belong together when they are alike and share their nearest neighbours. What cannot belong together by any
-pair of neighbours is told apart first (components), so that only events within reach of each other are compared all
-with all.
+Two events belong together when they are similar and share nearest neighbours. Connected components of the neighbour
+graph are separated first, so that only events within reach of each other are compared pairwise.
 """
 
 import math
@@ -249,7 +248,7 @@ def shared_of(
     return out
 
 
-# In which of their texts the members of a pattern are alike; groups that are alike in one text, or in two (EMB-08).
+# Clustering by views: groups that are similar in one view, or in two crossed (EMB-08).
 
 ALIKE: Final = 1.5
 """Mean likeness from which members are alike in a view. Of pairs of labelled events picked at random 7 in 100 are."""

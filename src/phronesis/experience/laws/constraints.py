@@ -1,8 +1,8 @@
-"""What an attempt must not do: constraints in words, and whether a text goes against one (EMB-11).
+"""Parse constraints given in words and check whether a text violates one (EMB-11).
 
-By rules, in English and Chinese. A constraint rules out what stands behind its negation ("no internet", "不能用 sudo",
-"without simp") or, where nothing does, what stands before it ("sudo is not allowed"). A text goes against it where one
-clause holds all terms of that, outside of negations of its own: "installed it without sudo" does not.
+By rules, in English and Chinese. A constraint forbids what follows its negation ("no internet", "不能用 sudo", "without
+simp") or, if nothing follows, what precedes it ("sudo is not allowed"). A text violates it if one clause contains all
+its terms outside the clause's own negations: "installed it without sudo" does not.
 """
 
 import re

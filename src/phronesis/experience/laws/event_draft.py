@@ -1,7 +1,7 @@
-"""The artifacts that an event's words name: files, kinds of error, lemmas, and what stands in backticks.
+"""Drafts of L1 events, and extraction of the artifacts that a text names: files, error types, lemmas, code spans.
 
-By rules alone, so that the graph has its nodes without a model (EMB-06); what a source's adapter knows better stands
-beside it. Chinese text glues no Latin name: the borders are those of ASCII.
+Extraction is by rules, so that the graph has nodes without a model (EMB-06); artifacts that a source adapter knows are
+added to them. Word borders are ASCII borders, since Chinese text does not separate Latin names by blanks.
 """
 
 import re
@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 from phronesis.core.relations import Origin
 from phronesis.core.timestamps import isoformat, parse_moment
 
-# What a source says was tried, before it is an item: a draft of an L1 event, and the artifacts it is about.
+# Drafts: an attempt as a source reports it, before it is an item, and its artifacts.
 
 Label = Literal["success", "failure", "unknown"]
 LABELS: Final = ("success", "failure", "unknown")

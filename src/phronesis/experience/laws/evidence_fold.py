@@ -1,10 +1,10 @@
-"""Where events, patterns and principles stand: folds over their evidence (EMB-15; docs/decisions/16).
+"""Folds that compute labels, confidence and success rates from evidence rows (EMB-15; docs/decisions/16).
 
-An event's label and confidence follow from how it was decided and from what was said of it since. A pattern's figures
-follow from its members, what speaks against it, and what was said of these and of itself; a principle's from its
-patterns in the same way. What is said of an event reaches the patterns above as rows on the part that the event is, and
-the principles as rows on the part that the pattern is: so taking it back is taking these rows back, and conflicts with
-nothing that was found meanwhile.
+An event's label and confidence follow from how it was labelled and from later judgements. A pattern's figures follow
+from its members, its counterexamples, and the judgements on these and on itself; a principle's follow from its patterns
+in the same way. A judgement on an event is copied to the patterns above it as rows on the part that the event is, and
+to the principles as rows on the part that the pattern is. Withdrawing it removes these rows and conflicts with nothing
+derived meanwhile.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ from phronesis.core.serialization import rounded
 from phronesis.experience.laws.feedback_weights import CORRECT, Voices, heard, judged, matter_of, usefulness
 from phronesis.experience.laws.records import CONFIRMED, L1, PATTERN, PRINCIPLE, UNCONFIRMED
 
-# How often something worked, and how sure that is.
+# Success rate and its confidence interval.
 
 Z: Final = 1.959964
 """The normal quantile of a two-sided 95 % interval."""

@@ -1,7 +1,7 @@
-"""What people and agents say of what was learned, and what it weighs (EMB-15).
+"""Sum judgements into weights, and keep must-link and cannot-link pairs consistent (EMB-15).
 
-Each row of evidence that somebody's judgement is says who (``source_key``) and what: useful or not, correct or not, or
-which label an event has. On each of these matters an actor has one voice, the latest; a person's weighs more.
+A judgement is an evidence row with an actor (``source_key``) and a verdict: useful or not, correct or not, or an
+event's label. Of each actor only the latest judgement on a matter counts; a person's weighs more than a machine's.
 """
 
 import re
@@ -15,7 +15,7 @@ from phronesis.core.relations import EvidenceRow, Origin, Polarity
 from phronesis.core.vectors import components
 from phronesis.experience.laws.clustering import Bonds
 
-# What merges and splits ask of pairs of events, kept small and free of contradictions (EMB-15).
+# Must-link and cannot-link pairs of events, as merges and splits change them (EMB-15).
 
 Pair = tuple[str, str]
 

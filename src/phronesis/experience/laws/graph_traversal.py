@@ -1,7 +1,7 @@
-"""Going out from what was found along the edges of the graph: breadth first, bounded in depth and width (EMB-13).
+"""Bounded breadth-first traversal of the experience graph from the items that a query found (EMB-13).
 
-It needs no vectors. What it knows of the graph comes through a small port, so that it can be told what the graph was
-at another time, or only that part of it which may be shown.
+It needs no vectors. The graph is read through a small port, so that a caller can supply a past state or a restricted
+part.
 """
 
 from collections.abc import Mapping, Sequence

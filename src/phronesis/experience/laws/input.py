@@ -1,4 +1,4 @@
-"""The normalised experience input (EMB-01): what a caller says of one attempt, checked."""
+"""``NEI``, the normalised experience input that describes one attempt, and its validation (EMB-01)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields

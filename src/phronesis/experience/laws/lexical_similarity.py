@@ -1,8 +1,8 @@
-"""How alike events are by their words: the cosine of weighted terms, over an inverted index that grows.
+"""Lexical similarity of events: the cosine of weighted terms, over an inverted index that can grow.
 
-A term weighs (1 + ln tf) * idf, idf as in BM25 (`core.lexical.idf_of`), and a row is scaled to length 1 (Salton &
-Buckley 1988), or part of the way there. The square root of the cosine is given: two texts that share one rare word of
-twenty have a cosine of .05, and what tells unrelated events from related ones lies there.
+A term weighs (1 + ln tf) * idf, with the idf of BM25 (`core.lexical.idf_of`); a row is normalised to length 1 (Salton &
+Buckley 1988), or part of the way. The result is the square root of the cosine: it spreads the low values, near .05,
+that separate unrelated events from related ones.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from phronesis.experience.laws.similarity import Floats, Rows, in_a_row
 
-# Rows of numbers that grow at their end without being copied each time: of 20,000 vectors a copy is 30 MB.
+# Growable arrays: rows are appended without copying all others (20,000 vectors take 30 MB).
 
 SPARE: Final = 16
 """With rows comes room for one more of so many: memory that is taken when they come, and as few copies."""

@@ -1,8 +1,8 @@
-"""Who is nearest to whom: exact lists of neighbours that grow with the events, and what two lists share.
+"""Exact nearest-neighbour lists that grow with the events, shared-neighbour similarity, and average-link clustering.
 
-Likeness alone tells near misses badly apart: two texts of one domain are alike whatever they teach. Those that share
-their nearest neighbours are about the same thing (Jarvis & Patrick 1973, 'Clustering Using a Similarity Measure Based
-on Shared Near Neighbors'). On the labelled events pairwise F1 at the same precision is .1 lower without
+Similarity alone separates near misses badly: two texts of one domain are similar whatever they teach. Texts that share
+nearest neighbours are about the same matter (Jarvis & Patrick 1973, 'Clustering Using a Similarity Measure Based on
+Shared Near Neighbors'). Without it, pairwise F1 at the same precision is .1 lower on the labelled events
 (docs/decisions/13-experience-patterns.md).
 """
 
@@ -270,7 +270,7 @@ def candidate_pairs(rows: Rows, nearest: npt.NDArray[np.int64]) -> Pairs:
     return np.stack(np.divmod(numbers, size), axis=1)
 
 
-# Clusters by average link, within what pairs that must and must not be together allow (EMB-08, EMB-15).
+# Average-link clustering under must-link and cannot-link constraints (EMB-08, EMB-15).
 
 _Matrix = npt.NDArray[np.float64]
 

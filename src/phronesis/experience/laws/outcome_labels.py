@@ -1,7 +1,7 @@
-"""Whether an attempt succeeded, from what could be observed of it (requirement EMB-02).
+"""Label an attempt as success, failure or unknown from its observations (EMB-02).
 
-Only what says it plainly counts: an exit code, counts of tests, a yes or no, a status in one word, an error's text.
-What points both ways is unknown, with both signals listed; what says nothing is unknown without signals.
+Only explicit signals count: an exit code, test counts, a boolean, a one-word status, an error's text. Contradicting
+signals give unknown, with both listed; no signal gives unknown with none.
 """
 
 import re

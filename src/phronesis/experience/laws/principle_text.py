@@ -1,7 +1,7 @@
-"""What a principle says, by rules: if … then … because … watch out …, in the language of its patterns (EMB-10).
+"""Word patterns and principles by rules, in the language of their events (EMB-09, EMB-10).
 
-What stands behind it (counts, references, counterexamples, risk, cost) is always said by these rules; a model may only
-word the condition, the action and the reason.
+A principle reads "if … then … because … watch out …". Its counts, references, counterexamples, risk and cost are always
+worded by these rules; a model may only word the condition, the action and the reason.
 """
 
 import re
@@ -14,7 +14,7 @@ from phronesis.experience.laws.principles import MAX_REFS, Cost, cost_of, refere
 from phronesis.experience.laws.records import L1Event
 from phronesis.experience.laws.topics import FAILURE, SUCCESS, Drawn, SeenPattern, Slot, independent_sources
 
-# What a pattern says, by rules: the words of its most typical event, and the slots that its events share (EMB-09).
+# Patterns: the words of the most typical event, and the slots that the members share (EMB-09).
 
 MAX_SAID: Final = 240
 """Characters that a pattern takes over from one text of an event: two sentences."""

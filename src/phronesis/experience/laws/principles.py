@@ -1,4 +1,4 @@
-"""The laws of principles: when there is one, how sure, when its words change, what it costs and risks (EMB-10)."""
+"""Rules for principles: when one is created, when it is reworded, and its support, risk and cost (EMB-10)."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -1,11 +1,11 @@
-"""How well an event, a pattern or a principle answers a question: the weights, and what each brings (EMB-14).
+"""Score events, patterns and principles against a question: the weights and the signals (EMB-14).
 
     score = relevance · (1 + usefulness + confidence + freshness + trust + preference - counter - downweighted)
 
-Relevance is a sum of shares of 0 and more; what is known of the source alone lifts or lowers it and never makes
-something relevant. The requirement names the signals, no numbers: the weights of words, meaning and views were tuned
-on tests/labelled/experience/dev.jsonl and on the reflections of Reflexion's ALFWorld runs (docs/benchmarks.md); the
-others are our choice, small enough that all together they do not turn over a relevance that is half as large again.
+Relevance is a sum of non-negative shares; the other signals scale it and never make an irrelevant item relevant. The
+requirement names the signals but no numbers. The weights of words, meaning and views were tuned on
+tests/labelled/experience/dev.jsonl and on the reflections of Reflexion's ALFWorld runs (docs/benchmarks.md). The others
+are our choice: all together they do not outweigh a relevance that is half as large again.
 """
 
 from collections import Counter
@@ -19,7 +19,7 @@ import numpy.typing as npt
 from phronesis.core.lexical_index import K1, B, ScopeIndex, idf_of
 from phronesis.recall.scoring.lane_arrays import Floats, Mask, Spread, spread_of
 
-# Vectors as they differ from what all texts have in common, and how far apart unrelated ones are.
+# Centred vectors, and the spread of cosines between unrelated texts.
 
 SAMPLED: Final = 400
 """Events from which the spread of cosines is taken: 80,000 pairs."""
@@ -229,7 +229,7 @@ def weights() -> dict[str, Any]:
     }  # fmt: skip
 
 
-# How far documents meet a question: their words as a share of what is possible, their meaning as it stands out.
+# Match of documents with a question: BM25 as a share of its maximum, and standardised cosines.
 
 MAX_TERMS: Final = 64
 """Terms of a question that are looked for, the rarest: a log pasted in has thousands."""

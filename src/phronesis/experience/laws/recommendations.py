@@ -1,7 +1,7 @@
-"""From what was found to what to do: attempts to make, attempts not to make again, and those that may not be (EMB-11).
+"""Turn ranked results into advice: what to try, what to avoid, what a constraint excludes, and conflicts (EMB-11).
 
-A success is recommended, a failure is to be avoided, and what was learned from a failure is recommended too. A pattern
-or a principle speaks for its events: those are not told of again beside it.
+A success is recommended, a failure is to be avoided, and the lesson of a failure is recommended too. A pattern or
+principle that is listed replaces its own events.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +15,7 @@ from phronesis.experience.laws.evidence_fold import success_rate
 from phronesis.experience.laws.principle_text import is_chinese, said
 from phronesis.experience.laws.records import L1Event, Pattern, Principle
 
-# Where experience says otherwise: an attempt with two outcomes, and what speaks against a pattern (EMB-12).
+# Conflicts: an attempt with two outcomes, and counterexamples of a pattern (EMB-12).
 
 SAME_ATTEMPT: Final = 0.6
 """Share of their terms in common from which two attempts are the same one."""

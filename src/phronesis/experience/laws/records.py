@@ -1,4 +1,4 @@
-"""Events, patterns and principles as callers see them: items, and what only they have."""
+"""Records of events, patterns and principles as callers see them, and the results of the verbs of experience."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -201,7 +201,7 @@ def principle_of(item: Item, *, patterns: Sequence[str] = (), counter: Sequence[
     )  # fmt: skip
 
 
-# What the verbs of experience give.
+# Results of the verbs of experience.
 
 Told = tuple[L1Event, IngestMeta]
 
@@ -292,7 +292,7 @@ class Aggregation(Record):
     degraded: Sequence[Degraded] = ()
 
 
-# What the verbs that keep the experience base in order give: feedback and forget.
+# Results of feedback and forgetting.
 
 
 @dataclass(frozen=True, slots=True)

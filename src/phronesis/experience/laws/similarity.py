@@ -1,7 +1,7 @@
-"""How alike events are: metrics that can be replaced and added up (EMB-07).
+"""Similarity metrics over events, which can be exchanged and summed, and builders of similarity edges (EMB-07).
 
-A metric compares rows of one set of events with each other, as matrices: nothing else of an event is known to what
-builds edges, clusters or lists of neighbours.
+A metric compares the rows of one set of events and returns matrices. Edge builders, clustering and neighbour lists see
+nothing else of an event.
 """
 
 from collections.abc import Sequence
@@ -225,7 +225,7 @@ class WeightedSum:
         return out
 
 
-# Making edges of likeness: by a threshold, to the nearest, or from clusters (EMB-07).
+# Similarity edges: above a threshold, to the nearest rows, or within clusters (EMB-07).
 
 AT_ONCE: Final = 256
 """Pairs that are compared in one multiplication, of some 40 rows with some 200, instead of one row with few others."""

@@ -1,9 +1,8 @@
-"""What patterns of one topic come to: what supports a principle, what contradicts it, a narrower one (EMB-10).
+"""Group patterns by topic and derive principles from each group, with support, contradictions and refinements (EMB-10).
 
-A topic is a group of patterns that are about the same. What worked there and what failed may support one principle
-together: do this, avoid that. Where the same action had the other outcome, one side contradicts the other; and where
-the contradicting side differs by a slot (a family of failures, an artifact, a word of the situation, a source), it
-makes a narrower principle of its own.
+Successes and failures of one topic may support one principle together: do this, avoid that. Where the same action had
+the other outcome, that side contradicts it. If the contradicting side differs in a slot (a failure family, an artifact,
+a word of the situation, a source), it forms a narrower principle of its own.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""The source ``chat``: what an assistant tried for its user, and what the user and the tools said came of it."""
+"""The source ``chat``: attempts of an assistant, labelled by the replies of the user and of tools."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The source ``manual``: what a person wrote down, under headings and labels or in paragraphs."""
+"""The source ``manual``: notes that a person wrote, under headings and labels or in paragraphs."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,8 @@
-r"""The source ``math_proof``: proofs in words or LaTeX, English and Chinese, read as attempts at what they state.
+r"""The source ``math_proof``: proofs in prose or LaTeX, English and Chinese, parsed into attempts.
 
-The text is cut into blocks at its headings (``Theorem 2.``, ``\begin{proof}``, 引理3, 尝试一：); a statement holds
-until the next one, and what argues for it is an attempt. An attempt that says that it failed and goes on anew is two.
+The text is cut into blocks at its headings (``Theorem 2.``, ``\begin{proof}``, 引理3, 尝试一：). A statement applies
+until the next one, and each argument for it is an attempt. An attempt that reports a failure and starts again gives
+two.
 """
 
 import hashlib

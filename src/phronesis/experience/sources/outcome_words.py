@@ -1,7 +1,7 @@
-"""Whether words say plainly that something worked or failed, in English and Chinese; and where they say why.
+"""Detect in English and Chinese text whether it reports success or failure, and the reason it gives.
 
-A question, a wish, a condition and what was so at first say nothing. "Didn't fail" is a success and "never worked" a
-failure. What says both is unknown, unless the last word is about now.
+Questions, wishes, conditions and reports of an earlier state do not count. "Didn't fail" is a success and "never
+worked" a failure. A text that reports both is unknown unless its last report is about the present.
 """
 
 import re

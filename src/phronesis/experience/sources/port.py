@@ -1,4 +1,4 @@
-"""Where things stand in a text: lines of characters, and the values of JSON with their places."""
+"""The port of source adapters, and positions in a text: line numbers, and JSON values with their spans."""
 
 import json
 from bisect import bisect_right
@@ -105,7 +105,7 @@ def _skip(text: str, n: int) -> int:
     return n
 
 
-# The port of a source: raw text in, drafts of events out.
+# The port of a source adapter: raw text in, drafts of events out.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +143,7 @@ Sources = Mapping[str, Source]
 """The sources by their type."""
 
 
-# What every source does with its drafts in the end: texts that every database can hold, and not without number.
+# Final clean-up of drafts: remove characters that a database cannot store, and limit their number.
 
 MAX_DRAFTS: Final = 2_000
 """Drafts of one text: more than a person looks through. The last one's observations say ``left_out``: True."""

@@ -1,4 +1,4 @@
-"""The blocks of a mathematical text: statements, proofs and attempts, by their headings or LaTeX environments."""
+"""Split a mathematical text into statements, proofs and attempts, by headings or LaTeX environments."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 from phronesis.core.lazy_loading import once
 from phronesis.core.pattern_tables import parse_folded
 
-# The words of ``proof_words.toml``, compiled: strategies, and what a proof says of its own success.
+# Compiled patterns of ``proof_words.toml``: strategies, and reports of success or failure.
 
 _BEFORE: Final = 48  # characters before a sign in which a denial of it may stand
 

@@ -1,4 +1,4 @@
-"""Runs written as text: ``Thought:``, ``Action:``, ``Observation:`` (Yao et al. 2022, ReAct)."""
+"""Parse runs written as ``Thought:``, ``Action:``, ``Observation:`` (Yao et al. 2022, ReAct)."""
 
 import re
 from collections.abc import Iterator

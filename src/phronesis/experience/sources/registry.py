@@ -1,4 +1,4 @@
-"""The sources that come with the package, by their type; a new one is a line here."""
+"""The registry of built-in source adapters by type; a new one is one line here."""
 
 from collections.abc import Iterator, Mapping
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""The source ``run``: what an agent did, as records of runs, trajectories of steps, or ReAct's text."""
+"""The source ``run``: agent runs as records, as trajectories of steps, or as ReAct text."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,7 @@
-"""Steps of an agent's run: lists of actions and observations, messages with calls of tools, and OpenHands' events.
+"""Parse steps of an agent run from lists of actions and observations, tool-call messages, and OpenHands events.
 
-A message's action is its call of a tool, or the block that an agent without such calls writes (``<function=bash>``,
-``<execute_bash>``, a fenced command); what the next message gives back is its result. What a model says is no result.
+A message's action is its tool call or, for agents without tool calls, its command block (``<function=bash>``,
+``<execute_bash>``, a fenced command). The next message is its result; a model's own message is not.
 """
 
 import re

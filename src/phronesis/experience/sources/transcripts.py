@@ -1,4 +1,4 @@
-"""Messages of a conversation, from JSON as chat models take it or from text with a speaker before each turn."""
+"""Parse conversation messages from chat-completion JSON, or from text with a speaker before each turn."""
 
 import json
 import re

@@ -1,6 +1,6 @@
-"""Texts of formats that a source does not read: refused with the name of the format, before anything is recorded.
+"""Refuse texts of unsupported formats by the format's name, before anything is recorded.
 
-A text in which a source finds no attempt is no error (a log may tell of none); one that it cannot understand is.
+A text without attempts is no error, since a log may contain none; a text that cannot be parsed is.
 """
 
 import json

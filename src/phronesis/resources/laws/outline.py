@@ -1,8 +1,8 @@
-"""Cutting a text into overlapping chunks: what is indexed of a section, and what is shown of it.
+"""Split a text into overlapping chunks and into sections by its headings. Pure, linear in the text.
 
-A chunk ends where the text itself has a border, the best one in the second half of what it may hold: a paragraph's,
-then a list entry's or a sentence's, then a line's, then a word's. Fenced code and rows of tables are cut only where
-nothing else is left, and at a line's end if at all. Pure, linear in the text.
+A chunk ends at the best border in the second half of its allowed size: a paragraph's, then a list entry's or a
+sentence's, then a line's, then a word's. Fenced code and table rows are cut only if there is no other border, and then
+at a line's end if possible.
 """
 
 import re
@@ -17,7 +17,7 @@ from phronesis.core.documents import Section
 from phronesis.core.text import UNSPACED
 from phronesis.errors import InputError
 
-# Which lines of a text a stretch of it stands on.
+# Line numbers of a span of a text.
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +190,7 @@ def _reach_back(text: str, end: int, limit: int) -> int:
     return end - _reach(window[::-1], 0, limit)
 
 
-# From the headings of a text to its sections, and from offsets to lines. Pure, linear in the text.
+# Sections of a text by its headings, and lines by offset.
 
 MAX_SECTIONS: Final = 10_000
 """Headings of one document that part it (our choice: ten times those of a thick book); those of its deepest levels are

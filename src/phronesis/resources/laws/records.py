@@ -1,4 +1,4 @@
-"""What became of a document's sections between two versions of it."""
+"""Records of resources: results of the verbs, and the difference between two versions of a document."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ from phronesis.core.items import Item
 from phronesis.core.proposals import Gated
 from phronesis.core.serialization import Record
 
-# What the verbs of resources give.
+# Results of the verbs of resources.
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,6 @@
-"""What a document is about, taken from its own words: title, first words, headings, and how sections begin.
+"""Summarise a document by quoting it: title, first words, headings, and the beginnings of sections.
 
-It stands for a document of which no copy is kept. Nothing is worded anew, so nothing can be said that is not there;
-English and Chinese alike. Pure.
+The summary represents a document of which no copy is kept. It contains no generated text. English and Chinese; pure.
 """
 
 import re

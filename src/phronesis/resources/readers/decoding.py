@@ -1,11 +1,11 @@
-"""Bytes to text: by its mark, by what it says of itself, by what fits.
+"""Decode bytes to text: by byte order mark, by declared charset, or by guess.
 
-Tried in this order: a byte order mark; UTF-16 without one; UTF-8, which hardly anything else reads as; the charset that
-came with the document or stands in it; then Chinese in GB18030 or Big5 against Windows-1252, and where no text of these
-looks like that (Shift-JIS, EUC, Cyrillic), it is refused: its sender knows. In GB 2312 (which GB18030
-holds) a character of prose is two bytes from A1 on, the commonest 3,755 with a first byte of B0 to D7 (its level 1). In
-Big5 the 5,401 common ones begin with A4 to C6, and four in ten second bytes are below 7F. Letters with accents seldom
-stand in pairs.
+Tried in this order: a byte order mark; UTF-16 without one; UTF-8, which other encodings hardly ever match; the charset
+declared with or in the document; then Chinese in GB18030 or Big5 against Windows-1252. A text that looks like none of
+these (Shift-JIS, EUC, Cyrillic) is refused: its sender has to name the charset. In GB 2312 (a subset of GB18030) a
+character of prose is two bytes from A1 on, and the first bytes of the commonest 3,755 are B0 to D7 (level 1). In Big5
+the 5,401 common ones begin with A4 to C6, and four in ten second bytes are below 7F. Accented letters seldom stand in
+pairs.
 """
 
 import codecs

@@ -1,7 +1,6 @@
-"""The text of an HTML page, by a writer of its own: headings, lists, tables and code as they stand, menus left out.
+"""Parse an HTML page into text: headings, lists, tables and code are kept, navigation is left out.
 
-It knows what a reader of text must know of HTML: which elements break lines, which hold no text, where ``main`` or
-``article`` is. Linear in the page.
+Covers which elements break lines, which hold no text, and where ``main`` or ``article`` is. Linear in the page.
 """
 
 import logging
@@ -17,7 +16,7 @@ from phronesis.resources.laws.outline import Heading, first_headings, has_words,
 from phronesis.resources.readers.markdown import first_title, markdown_headings, without_escapes
 from phronesis.resources.readers.port import RawDocument, stem, text_of
 
-# The tags and words of an HTML page, in order.
+# Tags and words of an HTML page, in order.
 
 MAX_TAG: Final = 20_000
 """Characters of a tag with its attributes; a "<" that is not closed by then is text."""
@@ -321,7 +320,7 @@ class _Line:
         self.length += len(words)
 
 
-# HTML: what an article says, without menus, scripts and advertisements.
+# The reader: the text of an article without menus, scripts and advertisements.
 
 MAX_EXTRACTED: Final = 2_000_000
 MAX_EXTRACTED_TAGS: Final = 20_000

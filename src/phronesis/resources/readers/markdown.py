@@ -1,7 +1,7 @@
-"""Markdown (CommonMark 0.31, and what GitHub adds): headings with # or underlined, and HTML's h1 to h6.
+"""Parse Markdown (CommonMark 0.31 and GitHub's extensions) and Jupyter notebooks into sections.
 
-Fenced code, comments and front matter hold no headings; tables and lists stay as they are. Only lines that may be
-headings are looked at, so that time goes with their number.
+Headings are ATX, setext, or HTML's h1 to h6. Fenced code, comments and front matter contain no headings; tables and
+lists are kept as they are. Only lines that may be headings are examined, so time grows with their number.
 """
 
 import json
@@ -15,7 +15,7 @@ from phronesis.errors import InputError
 from phronesis.resources.laws.outline import MAX_TITLE, Heading, first_headings, plain_title, sections_of
 from phronesis.resources.readers.port import RawDocument, stem, text_of
 
-# Taking the marks off a heading: what is left is what a person would say.
+# Plain text of a heading, without markup.
 
 _LONGEST: Final = 8 * MAX_TITLE
 """Characters of a written heading that are looked at, addresses of links included."""
@@ -197,7 +197,7 @@ def _line_end(text: str, place: int) -> int:
     return len(text) if end < 0 else end
 
 
-# Jupyter notebooks (nbformat 3 and 4): the cells as Markdown, code fenced, what it printed below it.
+# Jupyter notebooks (nbformat 3 and 4): the cells as Markdown, code fenced, with its output below it.
 
 MAX_OUTPUT: Final = 2_000
 """Characters of what one cell printed; pictures and pages are left out."""

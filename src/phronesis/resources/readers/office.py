@@ -1,7 +1,7 @@
-"""Excel files, by openpyxl (extra ``documents``): each sheet a section, its rows those of a Markdown table.
+"""Parse Excel (openpyxl), Word and PowerPoint files (markitdown) into sections; extra ``documents``.
 
-Values are those that Excel last worked out, not formulas. Empty rows and columns are left out, and no more cells are
-looked at than a person could: a file of few bytes may name a cell in row 1,048,576.
+Excel: each sheet is a section with a Markdown table of the values last computed, not formulas. Empty rows and columns
+are left out, and the number of cells is limited, since a small file may name a cell in row 1,048,576.
 """
 
 import re
@@ -21,7 +21,7 @@ from phronesis.resources.laws.outline import Heading, first_headings, plain_titl
 from phronesis.resources.readers.markdown import first_title, markdown_headings, without_escapes
 from phronesis.resources.readers.port import MAX_CHARACTERS, PPTX, REMEDY, RawDocument, data_of, stem
 
-# Office files before they unfold: an Office file is a ZIP of XML by an open standard (ECMA-376).
+# Checks before an Office file is unpacked: it is a ZIP of XML by an open standard (ECMA-376).
 
 MAX_PARTS: Final = 10_000
 """Files in the ZIP; a presentation of 500 slides has some 2,000."""
@@ -78,7 +78,7 @@ def _checked(archive: zipfile.ZipFile, part: zipfile.ZipInfo, room: int, *, is_x
     return size
 
 
-# Word and PowerPoint files, by markitdown (extra ``documents``) to Markdown, which is then read as such.
+# Word and PowerPoint files, converted by markitdown (extra ``documents``) to Markdown.
 
 BROKEN: Final = (
     ArithmeticError, AssertionError, AttributeError, ExpatError, LookupError, MemoryError, NotImplementedError, OSError,

@@ -1,7 +1,6 @@
-"""PDF, by pypdf (extra ``documents``): the text by pages, its headings from the outline, from numbers, or the pages.
+"""Parse PDF by pypdf (extra ``documents``) into pages of text, with sections by outline, numbered headings, or pages.
 
-What stands at the head or foot of most pages is left out. A scan has no text: nothing here recognises letters in
-pictures.
+Running headers and footers are left out. A scan has no text: there is no OCR.
 """
 
 import logging

@@ -1,9 +1,9 @@
-"""Headings by their numbers, in English and Chinese: 第一章, 一、, （一）, 1.2, Chapter 3, IV.
+"""Parse plain text, reStructuredText and Python package metadata into sections by their headings.
 
-A candidate is a short line that begins with a number and ends without the mark of a sentence. A *run* is candidates of
-one form whose numbers follow each other; only runs of two and more are headings, and only when words follow most of
-them: the entries of a list, and a table of contents, have none of their own. Several runs may be open at once, since
-each chapter begins anew at 1.
+Numbered headings are recognised in English and Chinese: 第一章, 一、, （一）, 1.2, Chapter 3, IV. A candidate is a
+short line that begins with a number and does not end like a sentence. A *run* is a series of candidates of one form
+with consecutive numbers. Only runs of two and more are headings, and only if text follows most of them, which excludes
+lists and tables of contents. Several runs may be open at once, since each chapter begins at 1 again.
 """
 
 import re
@@ -248,7 +248,7 @@ def _is_title(line: str, adornment: str) -> bool:
     return marks >= width or (marks >= _LEAST and marks >= _SHORTER * width)
 
 
-# Plain text: headings that are underlined, or numbered in a run; else none.
+# Plain text: headings that are underlined or numbered in a run.
 
 _FEW: int = 2
 """Underlined lines that are headings; one may be a table's."""

@@ -1,4 +1,4 @@
-"""Which form a document has: what it is said to be, what its name ends in, what it begins with."""
+"""The port of document readers, and detection of a document's format by declared type, name or first bytes."""
 
 import re
 import zipfile
@@ -10,7 +10,7 @@ from typing import Final, Protocol
 from phronesis.core.documents import ReadDocument
 from phronesis.errors import InputError
 
-# The port of a reader: a document as it came in, its text and sections out.
+# The port of a reader: a raw document in, its text and sections out.
 
 REMEDY: Final = 'pip install "phronesis[documents]"'
 """What to do when a package for reading documents is missing."""

@@ -1,4 +1,4 @@
-"""The readers by form, and the one way to them. A reader's module is imported when its form is first met."""
+"""The registry of readers by format; a reader's module is imported when its format is first used."""
 
 import re
 from collections.abc import Mapping

@@ -1,8 +1,8 @@
-"""Source code of other languages: a section for each declaration that begins a line, by simple patterns.
+"""Split source code into one section per top-level declaration.
 
-What declares is told by its first words (class, func, struct, public void …), in C and its kin by a name with
-parentheses behind it at the beginning of a line, in TeX by its commands. It is no parser: what it misses stays in the
-section before.
+Python is parsed by ``ast``. Other languages are matched by simple patterns: a declaration is recognised by its first
+words (class, func, struct, public void …), in C-like languages by a name with parentheses at the beginning of a line,
+in TeX by its commands. What the patterns miss stays in the section before.
 """
 
 import ast
@@ -110,7 +110,7 @@ def _with_comments(text: str, start: int, done: int) -> int:
     return start
 
 
-# Python: a section for each class and function, its decorators, comments above it and docstring with it.
+# Python: a section per class and function, with its decorators, preceding comments and docstring.
 
 MAX_PARSED: Final = 2_000_000
 """Characters that the parser is given (our choice). Longer files are read by their declarations."""

@@ -1,4 +1,4 @@
-"""Drafts of what was checked: one for each place that failed, or one for what was checked as a whole."""
+"""Build drafts from checked Lean units: one per failed position, or one for a unit checked as a whole."""
 
 import hashlib
 import re

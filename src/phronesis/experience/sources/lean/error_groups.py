@@ -1,4 +1,4 @@
-"""What messages and source hold of one attempt: goals, tactics, lemmas, and sentences made of them."""
+"""Collect the errors, goals, tactics and lemmas of one attempt, and classify known failure families."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -24,7 +24,7 @@ from phronesis.experience.sources.lean.syntax import (
     without_comments,
 )
 
-# Failure families by name: a group of errors that has a well-known cause, by rules of which each can say no.
+# Failure families: groups of errors with a well-known cause, each recognised by rules.
 
 EXPLODING: Final = "exploding_subgoals"
 DIRECTION: Final = "simp_direction"

@@ -1,4 +1,4 @@
-"""A walk over a text: whatever form of Lean's output it is in, or several of them, its checked units come out."""
+"""The source ``lean``: walk over a text in any form of Lean output, or several of them, and yield checked units."""
 
 import re
 from collections import Counter
@@ -29,7 +29,7 @@ _LEAN: Final = re.compile(
     r"import [A-Z]|open [A-Z]|namespace [A-Z]|(?:@\[[^\]\n]{0,200}\] ?)?(?:private |protected |noncomputable ){0,3}"
     r"(?:theorem|lemma|def|instance|abbrev) [^\s(){}\[\]:]{1,200}(?: [({\[:⦃]|:| ?$)|example ?[({\[:⦃]"
 )
-# What goes on after an empty line of a message.
+# Lines that continue a message after an empty line.
 _GOES_ON: Final = re.compile(
     r"\s|case |⊢|Note: |Hint: |Additional |Possible |use `|failed$|Error: |at case |where$|Try this"
 )
@@ -193,7 +193,7 @@ class Walk:
         return at + 1
 
 
-# The source ``lean``: logs of Lean 4 in, attempts out.
+# The source adapter.
 
 LEAN_VERSION: Final = "lean/1"
 

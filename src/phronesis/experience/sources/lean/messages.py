@@ -1,7 +1,8 @@
-"""Kinds of errors, by the words of Lean's messages. Data: Lean 4.0 to 4.2x, whose words changed in 2025.
+"""Parse Lean's messages and build logs: log lines, error kinds, messages by position, and facts of a run.
 
-A message is compared without case, with one kind of quotation mark. The first row that fits its first line decides; of
-an error inside another ("Tactic `simp` failed with a nested error:") the line behind it is looked at too.
+The words are those of Lean 4.0 to 4.2x, which changed in 2025. A message is compared without case and with one kind of
+quotation mark. The first row of the table that matches its first line decides; for a nested error ("Tactic `simp`
+failed with a nested error:") the next line is matched too.
 """
 
 import re
@@ -14,10 +15,10 @@ from phronesis.core.timestamps import parse_moment
 from phronesis.errors import InputError
 from phronesis.experience.sources.lean.syntax import Declaration, Program
 
-# The lines of a text: where each stands, and what it says without colours, time stamps and carriage returns.
+# Lines of a text, with their position, without colours, time stamps and carriage returns.
 
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
-# What a CI runner writes before each line: 2026-05-28T15:15:24.2537431Z ✔ [2/9] Built Foo
+# Prefix that a CI runner writes: 2026-05-28T15:15:24.2537431Z ✔ [2/9] Built Foo
 _STAMP: Final = re.compile(r"\ufeff?(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z) ?")
 _RUNNER: Final = re.compile(r"##\[[a-z]{1,12}\]")
 
@@ -173,7 +174,7 @@ def is_sorry(text: str) -> bool:
     return any(mark in said for mark in SORRY)
 
 
-# What Lean checked, and what it said of it, by place: the records between reading a text and drafting its attempts.
+# Checked units and their messages by position: the records between parsing and drafting.
 
 Position = tuple[int, int]
 """Line from 1, column from 0, in the Lean file: as Lean counts."""
@@ -265,7 +266,7 @@ def _inside(position: Position, place: Place) -> bool:
     return place.start is not None and place.end is not None and place.start <= position < place.end
 
 
-# The lines of a log by which messages, jobs of a build and facts of a run are known.
+# Patterns of log lines: messages, build jobs, and facts of a run.
 
 _FILE: Final = r"(?P<file>(?:[A-Za-z]:)?[^\n:]{1,300}\.lean)"
 _PLACE: Final = r":(?P<line>\d{1,9}):(?P<column>\d{1,9})(?:-(?P<end_line>\d{1,9}):(?P<end_column>\d{1,9}))?: ?"

@@ -1,4 +1,4 @@
-"""The JSON of Lean: messages of ``lean --json``, and commands and answers of the community's REPL."""
+"""Parse JSON output of Lean: messages of ``lean --json``, and commands and replies of the community REPL."""
 
 import json
 from collections import deque

@@ -1,4 +1,4 @@
-"""Tactics: which stand in a proof, and what one was given."""
+"""Parse Lean text: goals, names and lemmas, tactics and rewritings in proofs, and declarations of a program."""
 
 import re
 from bisect import bisect_right
@@ -6,13 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-# Goals as Lean prints them: a case, hypotheses, and what is to be proved behind a turnstile.
+# Goals as Lean prints them: a case, hypotheses, and the target after a turnstile.
 
 TURNSTILES: Final = ("⊢", "|-")
 MAX_GOALS: Final = 200
 """Goals read of one message: a thousand say no more than two hundred."""
 
-# `a b : ℕ`, `inst✝ : Group G`, `f : ℕ → ℕ := fun n => n`. Names are parted by single blanks; prose has no " : ".
+# Hypotheses such as `a b : ℕ`, `inst✝ : Group G`, `f : ℕ → ℕ := fun n => n`. Names are separated by single blanks;
+# prose contains no " : ".
 _HYPOTHESIS: Final = re.compile(r"(?P<names>[^\s:|⊢]{1,60}(?: [^\s:|⊢]{1,60}){0,40}) (?::|:=) ?(?P<type>.*)")
 
 
@@ -89,13 +90,13 @@ def distinct(goals: Iterable[Goal]) -> Sequence[Goal]:
     return list(dict.fromkeys(goals))
 
 
-# Names in Lean's messages and proofs: which are lemmas, which are of the local context.
+# Names in messages and proofs: lemmas, and names of the local context.
 
 # A name between one pair of marks; Lean's own names may end in primes ('Nat.add_comm'').
 _QUOTED: Final = re.compile(r"['`‘]←? ?([^\s'`‘’]{1,200}'{0,3})['`’](?!')")
 _NAME: Final = re.compile(r"(?<![\w.'])[^\W\d][\w'!?₀-₉✝]{0,100}(?:\.[^\W\d][\w'!?₀-₉]{0,100}){0,12}")
 _FIRST: Final = re.compile(r"[^._]*")
-# h, hx, hab, hU, h₁, h1', ih, ih2, x, α, this: what people call what they assume.
+# Usual names of hypotheses and variables: h, hx, hab, hU, h₁, h1', ih, ih2, x, α, this.
 _LOCAL: Final = re.compile(r"(?:h[A-Za-z]{0,2}|ih[a-z]?|this|[^\W\d_])[\d₀-₉']{0,6}")
 _LEMMAS_IN_H: Final = frozenset({"hom", "has", "hat"})
 _ABSENT: Final = re.compile(r"(?i)does not contain\s+['`‘]([^\s`‘’]{1,200}?)['`’](?=[\s,.]|$)")
@@ -170,7 +171,7 @@ SIMP: Final = frozenset({"simp", "simp?", "simp_all", "simp_all_arith", "simp_ar
 MAX_NAMES: Final = 50
 _REWRITES: Final = SIMP | {"rw", "rwa", "rewrite", "nth_rw", "nth_rewrite", "grw", "unfold"}
 _ALIASES: Final = {"rewrite": "rw", "rewriteAt": "rw"}
-# Where a step may begin: after a line's end, `;`, `<;>`, `by`, `=>`, a bullet, `all_goals`, `try`, or `(`.
+# Where a tactic may begin: after a line's end, `;`, `<;>`, `by`, `=>`, a bullet, `all_goals`, `try`, or `(`.
 _START: Final = re.compile(
     r"(?:^|[;\n(·]|=>|<;>|\bby\b|\||\b(?:all_goals|any_goals|try|repeat|focus)\b)"
     r"[ \t]{0,80}(?:· ?)?(?=([a-z][a-z_]{0,30}[0-9]?['!?]?)(?![\w.']))"
@@ -261,7 +262,7 @@ def _rewriting(written: str) -> list[Rewriting]:
     return [Rewriting(names[0], arrow is not None)]
 
 
-# Lean source that stands in the input, beside what was said of it: its declarations, and the text at a position.
+# Lean source within the input: its declarations, and the text at a position.
 
 _DECLARATION: Final = re.compile(
     r"(?:@\[[^\]\n]{0,200}\] ?)?(?:(?:private|protected|noncomputable|nonrec|local|scoped|partial|unsafe) ){0,5}"

@@ -1,4 +1,4 @@
-"""Commands, how they ended, and the errors that tools print in a line of their own: make, npm, pip, a shell."""
+"""Parse shell commands, their exit codes, and one-line errors of tools such as make, npm and pip."""
 
 import re
 from typing import Final

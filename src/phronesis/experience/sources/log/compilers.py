@@ -1,4 +1,4 @@
-"""What compilers, type checkers, linters and linkers print: a file, a line, and what is wrong there."""
+"""Parse diagnostics of compilers, type checkers, linters and linkers: a file, a line and a message."""
 
 import re
 from typing import Final

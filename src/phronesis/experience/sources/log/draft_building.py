@@ -1,4 +1,4 @@
-"""What was found in a log, told as drafts: one for each thing that failed, one for what went well."""
+"""Build drafts from the findings in a log: one per failure, and one for what succeeded."""
 
 import re
 from bisect import bisect_left

@@ -1,4 +1,4 @@
-"""What the readers of a log find in it, before it is told as drafts."""
+"""Log lines and the findings of log parsers: failures, summaries and exit statuses."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,7 +10,7 @@ from phronesis.core.timestamps import FUTURE_TOLERANCE, parse_moment
 from phronesis.errors import InputError
 from phronesis.experience.sources.port import Raw
 
-# A log line by line: without colours and what stands in front of a line, with its place and its time.
+# Log lines with their position and time, without colours and prefixes.
 
 MAX_LINE: Final = 2_000
 """Characters of a line that are looked at: no pattern meets more, so that time goes with the length of the text."""

@@ -1,4 +1,4 @@
-"""What ``go test`` prints, with ``-v`` or without, in parallel or not; ``-json`` is read as the text it was made of."""
+"""Parse ``go test`` output, with or without ``-v``, sequential or parallel; ``-json`` is read as its text."""
 
 import json
 import re

@@ -1,9 +1,8 @@
-"""Reports of tests in JUnit's XML, in the dialects of pytest, Maven, Gradle, googletest, Catch2, Node and others.
+"""Build drafts from JUnit XML reports in the dialects of pytest, Maven, Gradle, googletest, Catch2, Node and others.
 
-What failed is never a success: a case fails by its ``failure`` or ``error``, whatever stands beside it, by a status
-that says so, and a suite by what it counts where it does not list it. A document type is refused, and with it every
-entity that a document could define: no file is opened, nothing grows. A report that breaks off gives the test cases
-before that place.
+A failed case is never a success: a case fails by its ``failure`` or ``error`` element or by its status; a suite fails
+by its counts if it does not list the cases. A document type declaration is refused, and with it all entities. A
+truncated report gives the cases before the break.
 """
 
 import re

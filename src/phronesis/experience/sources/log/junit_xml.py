@@ -1,6 +1,6 @@
-"""JUnit's XML taken apart: the suites of a report, their cases, and what the elements say of each.
+"""Parse JUnit XML into suites and cases.
 
-A document type is refused, and with it every entity that a document could define: no file is opened, nothing grows.
+A document type declaration is refused, and with it all entities: no file is opened and no entity is expanded.
 """
 
 import re

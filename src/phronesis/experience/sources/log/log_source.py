@@ -1,4 +1,4 @@
-"""The source ``log``: what kind of output a text is, and which readers read it."""
+"""The source ``log``: detect the kind of output and run the parsers for it."""
 
 from collections.abc import Sequence
 from typing import Final

@@ -1,4 +1,4 @@
-"""What PowerShell writes around a command's errors, taken away: the command and the plain message are left."""
+"""Remove the frame that PowerShell prints around a command's errors, keeping the command and the plain message."""
 
 import re
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What pytest prints: blocks of failures, the short summary, the counts at the end."""
+"""Parse pytest output: failure blocks, the short summary and the final counts."""
 
 import re
 from collections import deque

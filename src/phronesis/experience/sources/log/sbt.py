@@ -1,4 +1,4 @@
-"""What sbt prints of tests (ScalaTest, MUnit, specs2, JUnit); its compiler's errors are read with those of others."""
+"""Parse test output of sbt (ScalaTest, MUnit, specs2, JUnit); its compiler errors are parsed with the others."""
 
 import re
 from dataclasses import replace

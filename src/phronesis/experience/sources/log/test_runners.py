@@ -1,4 +1,4 @@
-"""What runners of tests print whose reports are short: unittest, cargo test, Maven."""
+"""Parse the output of unittest, cargo test, Maven, ``node --test``, TAP, Jest and mocha."""
 
 import re
 from collections.abc import Callable
@@ -145,7 +145,7 @@ def until(reading: Reading, start: int, ends: Callable[[str], bool]) -> int:
     return last
 
 
-# What runners of JavaScript tests print: TAP and the spec form of ``node --test``, Jest.
+# JavaScript: TAP and the spec reporter of ``node --test``, Jest.
 
 _TAP: Final = re.compile(r"\s{0,40}(not ok|ok) \d{1,9}(?: -)? (.{1,300})\Z")
 _TAP_ERROR: Final = re.compile(r"\s{1,40}(?:error|name|message): ['\"|]?[-]?\s?(.{0,300}?)['\"]?\Z")
@@ -240,7 +240,7 @@ def _read_jest(reading: Reading) -> None:
             reading.take(n, last)
 
 
-# What mocha prints in the end (also under Hardhat, Truffle, Cypress): the counts, and each failure by its number.
+# The final report of mocha (also under Hardhat, Truffle, Cypress): the counts, and numbered failures.
 
 _COUNT: Final = re.compile(r"(\s{0,8})(?:[✓✔✖-] )?(\d{1,9}) (passing|failing|pending)( \(.{1,20}\))?\Z")
 _NUMBERED: Final = re.compile(r"(\s{0,40})(\d{1,6})\) {1,4}(\S.*)\Z")

@@ -1,4 +1,4 @@
-"""Stack traces: Python (chained ones too), JavaScript, Java and .NET, panics of Rust and Go."""
+"""Parse stack traces of Python (also chained), JavaScript, Java and .NET, and panics of Rust and Go."""
 
 import re
 from typing import Final
