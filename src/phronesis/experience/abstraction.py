@@ -145,7 +145,7 @@ class Abstracted(pydantic.BaseModel):
 
 
 class AbstractAsker(Protocol):
-    """The port of a model that answers structured tasks (``models.asker.Asker``)."""
+    """The port of a model that answers structured tasks (``models.structured_client.Asker``)."""
 
     @property
     def name(self) -> str:

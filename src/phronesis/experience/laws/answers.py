@@ -34,8 +34,8 @@ class Advice(Record):
 
     ``attempt`` is what was or is to be done, ``why`` its result, ``lesson`` what to do instead or besides. ``evidence``
     are the events it rests on, ``patterns`` and ``principles`` the ids through which it was found. ``success_rate`` is
-    that of the pattern, or of the events with the same attempt (`rates.success_rate`). ``score`` orders the advice of
-    one answer.
+    that of the pattern, or of the events with the same attempt (`evidence_fold.success_rate`). ``score`` orders the
+    advice of one answer.
     """
 
     attempt: str

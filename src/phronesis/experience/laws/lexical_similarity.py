@@ -1,8 +1,8 @@
 """Lexical similarity of events: the cosine of weighted terms, over an inverted index that can grow.
 
-A term weighs (1 + ln tf) * idf, with the idf of BM25 (`core.lexical.idf_of`); a row is normalised to length 1 (Salton &
-Buckley 1988), or part of the way. The result is the square root of the cosine: it spreads the low values, near .05,
-that separate unrelated events from related ones.
+A term weighs (1 + ln tf) * idf, with the idf of BM25 (`core.lexical_index.idf_of`); a row is normalised to length 1
+(Salton & Buckley 1988), or part of the way. The result is the square root of the cosine: it spreads the low values,
+near .05, that separate unrelated events from related ones.
 """
 
 from collections.abc import Sequence

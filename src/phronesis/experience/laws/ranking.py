@@ -101,7 +101,7 @@ less, linearly in between."""
 
 MEMBERS: Final = 0.8
 """Share of its best member's relevance that a pattern has at least, and of its best pattern's that a principle has: a
-question is asked in the words of the members (`walking.CROSS`)."""
+question is asked in the words of the members (`graph_traversal.CROSS`)."""
 
 EPISODE: Final = 0.3
 """Weight of the relevance of the best other event of the same episode: if one attempt of an episode answers, the others
@@ -134,7 +134,7 @@ FRESHNESS: Final = 0.1
 """Added for an item of now; halved every `HALF_LIFE_DAYS`."""
 
 HALF_LIFE_DAYS: Final = 180.0
-"""Half a year: tools and code change in seasons; six times the half-life of conversation (`scoring.bonuses`)."""
+"""Half a year: tools and code change in seasons; six times that of conversation (`scoring.packed_features`)."""
 
 COUNTER: Final = 0.3
 """Subtracted if all evidence contradicts it."""
