@@ -49,7 +49,7 @@ _TITLE: Final = 80
 
 @dataclass(slots=True)
 class _Told:
-    """The words of one field, and where they stand."""
+    """The text of one field, with its span."""
 
     words: list[str]
     start: int
@@ -62,14 +62,14 @@ class _Told:
 
 @dataclass(slots=True)
 class _Try:
-    """One attempt of an entry, and what is told of it alone."""
+    """One attempt of an entry, with the fields that belong to it alone."""
 
     fields: dict[Field, _Told] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class _Entry:
-    """What stands between two rules or headings."""
+    """The part of a text between two rules or headings."""
 
     title: str = ""
     shared: dict[Field, _Told] = field(default_factory=dict)
@@ -89,7 +89,7 @@ class ManualSource:
     version = "manual/1"
 
     def read(self, raw: Raw) -> Sequence[Draft]:
-        """Return a draft for each attempt: what stands under its label, or a paragraph that has none."""
+        """Return a draft for each attempt: a labelled field, or a paragraph without labels."""
         return finished(_drafts(raw))
 
 

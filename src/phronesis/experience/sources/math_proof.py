@@ -42,7 +42,7 @@ _RULE: Final[Origin] = "rule"
 
 @dataclass(frozen=True, slots=True)
 class _Attempt:
-    """A piece of the text that argues, for a statement or none; ``failed`` and ``done`` are where it says so."""
+    """An argument for a statement or for none; ``failed`` and ``done`` are the spans that say so."""
 
     start: int
     body: int
@@ -53,13 +53,13 @@ class _Attempt:
 
 
 class ProofSource:
-    """Reads mathematical proofs. A label is what the text says of itself, never a judgement of the mathematics."""
+    """Reads mathematical proofs. A label is the text's own claim, never a judgement of the mathematics."""
 
     source_type = "math_proof"
     version = PROOF_VERSION
 
     def read(self, raw: Raw) -> Sequence[Draft]:
-        """Return the attempts of a text in order; none where nothing is stated and no attempt has a heading."""
+        """Return the attempts of a text in order; none if it has no statement and no attempt under a heading."""
         starts = [0]
         while (at := raw.text.find("\n", starts[-1])) >= 0:
             starts.append(at + 1)

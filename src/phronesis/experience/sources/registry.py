@@ -21,7 +21,7 @@ _PLACES: Final = MappingProxyType(
 
 
 class Shelf(Mapping[str, Source]):
-    """The sources by type, each imported when it is first asked for: their grammars take a fifth of a second."""
+    """The adapters by type, imported on first use: their grammars take a fifth of a second."""
 
     def __getitem__(self, source_type: str) -> Source:
         return _made(*_PLACES[source_type])

@@ -61,11 +61,11 @@ _REFLECTIONS: Final = ("reflection", "reflections", "lesson", "lessons", "memory
 _SHORT: Final = 200
 _MOST_TRIALS: Final = 1_000_000
 _SHOWN: Final = 30
-"""Steps that a run's attempt names; of a longer run the first and the last ones."""
+"""Steps listed in a run's attempt; of a longer run the first and the last ones."""
 
 
 class RunSource:
-    """Reads runs of agents."""
+    """Reads agent runs."""
 
     source_type = "run"
     version = "run/3"
@@ -76,7 +76,7 @@ class RunSource:
 
 
 def holds_run(text: str) -> bool:
-    """Return whether a text of JSON holds a run."""
+    """Return whether a JSON text contains a run."""
     return next(_records(text), None) is not None
 
 
