@@ -91,7 +91,7 @@ def _drafts(raw: Raw) -> Iterator[Draft]:
 
 
 def _records(text: str) -> Iterator[Placed]:
-    """Return the objects that are runs: the value itself, its elements, or those of a member such as ``runs``."""
+    """Yield the objects that are runs: the value itself, its elements, or those of a member such as ``runs``."""
     found = documents(text)
     if len(found) > 1 and all(is_event(one.value) for one in found):  # one run, with an event on each line
         found = [Placed([one.value for one in found], found[0].start, found[-1].end, tuple(found))]
@@ -112,14 +112,14 @@ def _records(text: str) -> Iterator[Placed]:
 
 
 def _is_part(value: object) -> bool:
-    """Return whether a value is a part of a run: a step, an event, a message, or an action with its observation."""
+    """Return whether a value is part of a run: a step, an event, a message, or an action with its observation."""
     if isinstance(value, list):
         return bool(value) and all(is_event(one) for one in value)
     return _is_step(value) or is_event(value) or is_message(value)
 
 
 def _is_run(value: object) -> bool:
-    """Return whether an object is a run: it has steps, an outcome, or what was put out under an id."""
+    """Return whether an object is a run: it has steps, an outcome, or an output under an id."""
     if not isinstance(value, Mapping):
         return False
     if any(isinstance(value.get(name), list) and value[name] and all(map(_is_part, value[name]))
@@ -167,7 +167,7 @@ def _of_record(raw: Raw, placed: Placed, index: LineIndex, made: str, seqs: dict
 
 
 def _trial(known: Mapping[str, Any]) -> int:
-    """Return the number of a trial where it is said, or follows from the reflections made before it (Reflexion)."""
+    """Return the number of a trial, given or by the number of reflections before it (Reflexion)."""
     given = known.get("trial")
     if isinstance(given, int) and not isinstance(given, bool) and 0 < given < _MOST_TRIALS:
         return given
@@ -175,7 +175,7 @@ def _trial(known: Mapping[str, Any]) -> int:
 
 
 def is_conversation(known: Mapping[str, Any]) -> bool:
-    """Return whether what a record holds are messages."""
+    """Return whether a record contains messages."""
     return any(isinstance(known.get(name), list) and known[name] and all(map(is_message, known[name]))
                for name in (*_MESSAGES, *STEPS)) or not known  # fmt: skip
 
@@ -185,7 +185,7 @@ def _ended(known: Mapping[str, Any]) -> bool:
 
 
 def _run_result(known: Mapping[str, Any], steps: list[Step]) -> str:
-    """Return what a run came to: its answer, the error that ended it, its raw words, what its last step gave back."""
+    """Return the result of a run: its answer, its error, its raw output, or that of its last step."""
     error = known.get("error") or known.get("exception")
     return (_first(known, _ANSWERS) or _words(error) or _first(known, ("raw",)) or ending_of(known)[1]
             or _last_result(steps))  # fmt: skip
@@ -233,7 +233,7 @@ def _draft(
 
 
 def _trajectory(raw: Raw, placed: Placed) -> Trajectory:
-    """Return the task and the steps of a run: of its steps, its events, or its messages; the task may stand beside."""
+    """Return the task and the steps of a run, from its steps, events or messages."""
     if isinstance(placed.value, list):
         return _of_list(raw, placed)
     record: Mapping[str, Any] = placed.value
