@@ -187,7 +187,7 @@ def spoken_against(view: LaneView, table: EventTable, news: Sequence[str]) -> li
     if table.neighbours is None or not len(fresh):
         return sorted(did)
     opposite = table.neighbours.across(fresh)
-    table.neighbours.lists(np.unique(opposite[opposite != NOBODY]))  # of a table that was just read nobody's are known
+    table.neighbours.lists(np.unique(opposite[opposite != NOBODY]))  # lists of a freshly read table are empty
     least = COUNTER * table.belonging.likeness_unit
     naming = table.neighbours.against(fresh, least)
     named = {edge.to_id for edge in view.edges_from([table.ids[row] for row in naming.tolist()], MEMBER_OF)}

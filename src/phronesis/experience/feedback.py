@@ -146,7 +146,7 @@ def _drawn(view: LaneView, entry: Entry, target: Item) -> Changes:
         gone = []
     edges, dropped = _difference(entry, before, after)
     reason = _reason(entry)
-    # What is said of a pattern stands in its history, and conflicts with nothing else that is said of it.
+    # A judgement on a pattern is part of its history and conflicts with no other judgement.
     told = Edge(type=SIMILAR, from_kind="item", from_id=target.id, to_kind="entry", to_id=entry.id, entry_id=entry.id,
                 grade=payload["kind"], origin=origin_of(entry.actor))  # fmt: skip
     named = (target.id, *(edge.from_id for edge in into), *sorted(events))

@@ -76,7 +76,7 @@ def near_to(reader: ViewReader, news: Sequence[str]) -> Near:
         return Near(whole, by_view, opposed)
     nearest, _ = table.neighbours.lists(fresh)
     told = np.unique(nearest[nearest != NOBODY])
-    table.neighbours.lists(told)  # in a table that was just read nobody names anybody yet
+    table.neighbours.lists(told)  # the cached lists of a freshly read table are empty
     met = np.unique(np.concatenate((fresh, told, table.neighbours.naming(fresh))))
     pairs, alike = table.grouper(Bonds()).pairs(met)
     of_news = np.flatnonzero(np.isin(pairs, fresh).any(axis=1))

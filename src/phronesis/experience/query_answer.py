@@ -74,7 +74,7 @@ class ExperienceBook:
     def came_to(self, tenant: str, entry: Entry, kind: str = PATTERN) -> Aggregation:
         """Return the patterns that an aggregation changed, or the principles an abstraction changed (``kind``)."""
         with self.database.transaction(tenant, "read") as unit:
-            # Whoever only got edges or lost some, as events do, is none of these, and not read.
+            # Items of which only edges changed, such as events, are not among them and are not read.
             made = {delta.item_id: delta for delta in deltas_of_entry(unit, entry.lane_id, entry.id)
                     if delta.op == "create" or _moved(delta)}  # fmt: skip
             held = read_items(unit, get_lane(unit, entry.lane_id), list(made))

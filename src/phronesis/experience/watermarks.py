@@ -17,7 +17,7 @@ KIND: Final = "mark"
 """The kind of item that a mark is."""
 
 MARK: Final = "up_to"
-"""The member of a mark's data: the seq of the last entry that it stands for."""
+"""The member of a watermark's data with the seq of the last entry that it covers."""
 
 FEEDBACK: Final = "feedback"
 """The verb by which people speak of events and patterns."""
@@ -32,7 +32,7 @@ ROLLBACK: Final = "rollback"
 
 AGGREGATED: Final = "aggregate"
 ABSTRACTED: Final = "abstract"
-"""What a mark is of: its item's key."""
+"""The item keys of watermarks."""
 
 
 def _mark(view: LaneView, key: str) -> Item | None:

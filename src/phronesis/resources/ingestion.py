@@ -132,7 +132,7 @@ def body_of(payload: Mapping[str, Any], found: ReadDocument) -> dict[str, Any]:
     }  # fmt: skip
     if payload.get("text") == found.text:
         return body
-    # What was decoded from another encoding has its own lines; what was made of a page or a PDF has none.
+    # A text decoded from another encoding has its own line numbers; one made from a page or a PDF has none.
     lined = found.media_type.startswith("text/") and found.media_type != HTML and payload.get("mode") != SUMMARY
     return body | {"text": found.text, "lined": lined}
 

@@ -133,7 +133,7 @@ def blocks_of(text: str) -> list[Block]:
 
 
 def _is_stated(text: str, found: list[Block], block: Block) -> bool:
-    """Return whether a heading is followed by its statement: "Problem 3" and, on the next line, "Show that …"."""
+    """Return whether a block states the heading before it: "Problem 3" and, on the next line, "Show that …"."""
     if not found or found[-1].role != "statement" or found[-1].latex or block.latex:
         return False
     wished = block.role == "wish" or (block.role == "proof" and text[block.start : block.body].endswith((" ", "\t")))

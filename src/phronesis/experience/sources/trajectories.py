@@ -37,7 +37,7 @@ _ISSUE: Final = (
     ("issue: ISSUE:", "\nINSTRUCTIONS:"),
     (" NEW TASK DESCRIPTION ---------------------", "--------------------- END OF NEW TASK"),
 )  # fmt: skip
-"""What stands around the task in the prompts of SWE-agent and OpenHands."""
+"""Tags around the task in the prompts of SWE-agent and OpenHands."""
 
 _TAGS: Final = ("execute_bash", "execute_ipython", "execute_browse", "execute")
 _VIEWS: Final = frozenset(
@@ -54,7 +54,7 @@ _SILENT: Final = frozenset(
 
 @dataclass(slots=True)
 class Step:
-    """One step of a run, and where it stands."""
+    """One step of a run, with its span."""
 
     action: str
     result: str
@@ -68,7 +68,7 @@ class Step:
 
 @dataclass(slots=True)
 class Trajectory:
-    """What a list of messages or events tells: the task, and the steps in order."""
+    """The task and the steps in a list of messages or events, in order."""
 
     goal: str = ""
     steps: list[Step] = field(default_factory=list)
@@ -218,7 +218,7 @@ def _actions(message: Message) -> Iterator[tuple[str, str]]:
 
 
 def _parameters(body: str) -> str:
-    """Return the values of ``<parameter=name>value</parameter>``: the only one as it stands, several by name."""
+    """Return the values of ``<parameter=name>value</parameter>``: a single one unchanged, several by name."""
     parts = [part.partition(">") for part in body.split("<parameter=")[1:]]
     given = {name.strip(): value.partition("</parameter>")[0].strip() for name, _, value in parts}
     return worded(given)

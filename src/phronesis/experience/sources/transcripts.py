@@ -47,7 +47,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """One message: who speaks, the words, the calls; [``start``, ``end``) is where it stands."""
+    """One message: the speaker, the text, the tool calls; [``start``, ``end``) is its span."""
 
     role: Role
     text: str
@@ -61,7 +61,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """A conversation: its id, where one is said, and its messages in order."""
+    """A conversation: its id, if given, and its messages in order."""
 
     id: str | None
     messages: tuple[Message, ...]
@@ -193,7 +193,7 @@ def _calls(said: Mapping[str, Any], parts: list[Any]) -> Iterator[ToolCall]:
 
 
 def worded(given: object) -> str:
-    """Return arguments in short: the only one there is as it stands, several as JSON."""
+    """Return arguments in short: a single one unchanged, several as JSON."""
     if isinstance(given, str):
         found = documents(given) if given.lstrip()[:1] == "{" else []
         if len(found) != 1:

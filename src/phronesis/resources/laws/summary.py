@@ -89,7 +89,7 @@ def _first_words(words: str, most: int) -> str:
 def _headings(document: ReadDocument) -> str:
     """Return the headings of the outermost two levels, in order, as many as fit."""
     paths = list(dict.fromkeys(section.path for section in document.sections if section.path))
-    # A title that everything stands under says nothing more.
+    # A title above everything else adds nothing.
     shared = 1 if len(paths) > 1 and len({path[0] for path in paths}) == 1 else 0
     out = ""
     for title in dict.fromkeys(title for path in paths for title in path[shared : shared + 2]):

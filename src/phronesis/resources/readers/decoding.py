@@ -95,7 +95,7 @@ def decoded(data: bytes, charset: str | None = None) -> str:
             return _text(text)
     guessed = _guessed(data[:_SAMPLE])
     if guessed is None:
-        _text(data[:_SAMPLE].decode("latin-1"))  # no text at all is told so
+        _text(data[:_SAMPLE].decode("latin-1"))  # input that is no text is refused as such
         raise InputError(
             "document: the encoding of these bytes cannot be told; give them as UTF-8, or name their charset"
             " (media_type 'text/csv; charset=shift_jis')", field="document",
@@ -107,7 +107,7 @@ def _as_named(data: bytes, named: str | None) -> str | None:
     try:
         known = codecs.lookup(_ALIASES.get(named.lower(), named)).name if named else None
         return data.decode(known) if known in _TEXTS else None
-    except (LookupError, ValueError):  # nobody knows it, or it is not true
+    except (LookupError, ValueError):  # unknown or wrong charset
         return None
 
 
@@ -144,7 +144,7 @@ def _guessed(sample: bytes) -> str | None:
         return "big5"
     if _is_western(sample, high):
         return "cp1252"
-    return "utf-8" if _RARE * high <= len(sample) else None  # what is broken shows as U+FFFD
+    return "utf-8" if _RARE * high <= len(sample) else None  # invalid bytes become U+FFFD
 
 
 def _is_other_pairs(pairs: list[bytes]) -> bool:

@@ -94,7 +94,7 @@ def read_commands(reading: Reading) -> None:
             continue
         else:
             match = _STEP.match(text) or _PROMPT.match(text) or _WINDOWS_PROMPT.match(text)
-            if match is None and text.startswith("Run "):  # as shown on a page: the command stands below again
+            if match is None and text.startswith("Run "):  # as shown on a page: the command is repeated below
                 match = _RUN.match(text)
                 match = match if match and reading.text(n + 1).strip() == match[1].strip() else None
         if match:

@@ -66,15 +66,15 @@ def lines_of(raw: Raw) -> list[Line]:
 
 
 def _without_colour(text: str) -> str:
-    """Return the first `MAX_LINE` characters of a line without colours, notes, and what was written over."""
+    """Return the first `MAX_LINE` characters of a line without colours, notes, and overwritten text."""
     if "\x1b[8mha:" in text:
         text = _JENKINS_NOTE.sub("", text)
     text = _COLOUR.sub("", text[:MAX_LINE]).removeprefix("\ufeff").rstrip()
-    return text.rpartition("\r")[2] if "\r" in text else text  # a progress bar: what stands there in the end
+    return text.rpartition("\r")[2] if "\r" in text else text  # a progress bar: its final state
 
 
 def _unquoted(texts: list[str]) -> list[str]:
-    """Take away what stands before every line of a log that is quoted: ``> ``, or four blanks and more."""
+    """Return lines without the prefix of a quoted log: ``> ``, or at least four blanks."""
     written = [text for text in texts if text]
     if written and all(text.startswith(">") for text in written) and any(text.startswith("> ") for text in written):
         return [text.removeprefix(">").removeprefix(" ") for text in texts]
@@ -83,7 +83,7 @@ def _unquoted(texts: list[str]) -> list[str]:
 
 
 def _gap(texts: list[str]) -> int:
-    """Return the blanks between a time of day and the line: two in a console of Jenkins, else one."""
+    """Return the blanks between a time of day and the line: two in a Jenkins console, else one."""
     gaps = [len(match[1]) for text in texts if (match := _TIME.match(text)) and match[1] and match.end() < len(text)]
     return min(gaps, default=1)
 
@@ -106,7 +106,7 @@ def _bounds(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _without_stamp(text: str, gap: int) -> tuple[str, datetime | None]:
-    """Take away the name of a service, and the time with the blanks behind it."""
+    """Return a line without its service name and time stamp, and the time."""
     service = _BUILDKIT.match(text) or _SERVICE.match(text) or _TEAMCITY.match(text)
     if service:
         text = text[service.end() :]

@@ -178,7 +178,7 @@ def _read_spec(reading: Reading) -> None:
         elif match and reading.free(n):
             end = until(reading, n, lambda said: said.lstrip().startswith(("✖ ", "✔ ", "ℹ ", "▶ ", "test at ")))
             found = Finding(tool="node --test", first=n, last=end, test=match[1], status="failed")
-            if match[1] not in seen:  # they are told again at the end
+            if match[1] not in seen:  # they are repeated at the end
                 reading.found(traced(reading, n + 1, end, found))
             seen.add(match[1])
             reading.take(n, end)
