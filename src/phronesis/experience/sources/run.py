@@ -293,7 +293,7 @@ def _action(said: object, step: Mapping[str, Any]) -> str:
 
 
 def step_label(step: Mapping[str, Any], result: str, action: str) -> Labelling:
-    """Judge a step by its own fields, else by what it gave back; a reward of nothing is no failure of a step."""
+    """Return the label of a step by its own fields, else by its result; a reward of 0 is no failure of a step."""
     judged = label_of({name: step[name] for name in _STEP_OUTCOMES if name in step})
     return judged if judged.signals else observed_label(result, action=action)
 
@@ -310,7 +310,7 @@ def _nested(known: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _run_label(known: Mapping[str, Any], steps: list[Step]) -> Labelling:
-    """Judge a run by its own fields, else by how its program ended, else by the verdict or reward of its last step."""
+    """Return the label of a run by its own fields, else by its exit status, else by its last step."""
     judged = label_of({name: known[name] for name in _OUTCOMES if name in known} | _nested(known))
     if judged.signals:
         return judged
@@ -322,7 +322,7 @@ def _run_label(known: Mapping[str, Any], steps: list[Step]) -> Labelling:
 
 
 def _attempt(known: Mapping[str, Any], steps: list[Step], name: str, memories: list[str]) -> str:
-    """Say in one line what a run did."""
+    """Return a one-line summary of a run."""
     if steps:
         shown = steps if len(steps) <= _SHOWN else [*steps[: _SHOWN // 2], *steps[-_SHOWN // 2 :]]
         return " → ".join(step.action[:_SHORT] for step in shown)
@@ -375,7 +375,7 @@ def _texts(said: object) -> list[str]:
 
 
 def _of_react(raw: Raw, index: LineIndex, made: str) -> Iterator[Draft]:
-    """Read runs that are written as Thought, Action and Observation."""
+    """Yield the drafts of runs written as Thought, Action and Observation."""
     for n, run in enumerate(react_runs(raw.text), start=1):
         steps = [
             Step(one.action, one.observation[:500], one.start, one.end, one.thought, observed_label(one.observation))

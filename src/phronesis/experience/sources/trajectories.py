@@ -44,7 +44,7 @@ _VIEWS: Final = frozenset(
     ("view", "open", "goto", "scroll_up", "scroll_down", "find_file", "search_file", "search_dir", "read", "think",
      "cat", "ls", "grep", "rg", "find", "head", "tail", "sed", "diff",
      "create", "str_replace", "insert", "edit", "write"))  # fmt: skip
-"""Actions whose result shows a file: what the file says is no outcome of theirs."""
+"""Actions whose result shows a file, whose content is not an outcome."""
 
 _FILES: Final = frozenset(("read", "write", "edit"))
 _SILENT: Final = frozenset(
@@ -75,14 +75,14 @@ class Trajectory:
 
 
 def is_message(value: object) -> bool:
-    """Return whether a value is a message of a conversation: it has a role, and words or calls."""
+    """Return whether a value is a conversation message: it has a role, and text or calls."""
     return isinstance(value, Mapping) and isinstance(value.get("role", value.get("from")), str) and (
         any(key in value for key in ("content", "value", "text", "tool_calls"))
     )  # fmt: skip
 
 
 def is_event(value: object) -> bool:
-    """Return whether a value is an event of OpenHands: an action with arguments, or an observation with content."""
+    """Return whether a value is an OpenHands event: an action with arguments, or an observation with content."""
     if not isinstance(value, Mapping):
         return False
     if isinstance(value.get("kind"), str) and value["kind"].endswith("Event"):
@@ -93,7 +93,7 @@ def is_event(value: object) -> bool:
 
 
 def of_messages(raw: Raw, listed: Placed) -> Trajectory:
-    """Return the task and the steps that messages tell of; demonstrations are passed over."""
+    """Return the task and the steps in messages, without demonstrations."""
     placed = [one for one in elements(raw.text, listed) if is_message(one.value) and not one.value.get("is_demo")]
     out = Trajectory()
     waiting: dict[str, Step] = {}
@@ -117,7 +117,7 @@ def of_messages(raw: Raw, listed: Placed) -> Trajectory:
 
 
 def of_events(raw: Raw, listed: Placed) -> Trajectory:
-    """Return the task and the steps that OpenHands' events tell of, each observation at the action that caused it."""
+    """Return the task and the steps in OpenHands events, each observation with the action that caused it."""
     out = Trajectory()
     steps: dict[Any, Step | None] = {}
     for one in _flat(raw, listed):
@@ -146,7 +146,7 @@ def of_events(raw: Raw, listed: Placed) -> Trajectory:
 
 
 def task_of(text: str) -> str:
-    """Return the task that a prompt holds, without what a program wrote around it."""
+    """Return the task in a prompt, without the text that a program added."""
     for begin, end in _ISSUE:
         start = text.find(begin)
         if start >= 0:
@@ -156,7 +156,7 @@ def task_of(text: str) -> str:
 
 
 def _returned(step: Step, text: str, *, code: object = None, failed: bool | None = None) -> None:
-    """Take what a step gave back."""
+    """Set the result of a step."""
     before = _BEFORE.match(text)
     text = text[before.end() :] if before else text
     step.result = text.strip()[:RESULT]
@@ -166,7 +166,7 @@ def _returned(step: Step, text: str, *, code: object = None, failed: bool | None
 
 
 def observed_label(text: str, *, action: str = "", code: object = None, failed: bool | None = None) -> Labelling:
-    """Judge what an action gave back: its exit code, an error, the output of a program; a shown file says nothing."""
+    """Return the label of an action's result by exit code, error or program output; a shown file has none."""
     ended = _EXITED.search(text[-400:]) or _EXITED.search(text[:400])
     if code is None and ended:
         code = int(ended[1] or ended[2])
@@ -188,13 +188,13 @@ def observed_label(text: str, *, action: str = "", code: object = None, failed: 
 
 
 def verdict_in(text: str) -> str | None:
-    """Return the verdict that a result begins with (``Answer is INCORRECT``), in one word."""
+    """Return the verdict at the beginning of a result (``Answer is INCORRECT``), in one word."""
     match = _VERDICT.search(text[:_SHORT])
     return match[1] if match else None
 
 
 def _actions(message: Message) -> Iterator[tuple[str, str]]:
-    """Return (name, the action in short) of what a message does."""
+    """Yield (name, the action in short) for each action of a message."""
     if message.calls:
         for call in message.calls:
             yield call.name, f"{call.name}: {call.arguments}" if call.arguments else call.name
@@ -301,7 +301,7 @@ def _event_result(event: Mapping[str, Any]) -> tuple[str, object, bool | None]:
 
 
 def ending_of(known: Mapping[str, Any]) -> tuple[Labelling | None, str]:
-    """Judge how a run ended by what its program says (SWE-agent's exit status): only ``submitted`` is no failure."""
+    """Return the label and exit status of a run (SWE-agent); only ``submitted`` is no failure."""
     info = known.get("info")
     status = (info.get("exit_status") if isinstance(info, Mapping) else None) or known.get("exit_status")
     if not isinstance(status, str) or not status.strip() or status.strip().lstrip("-").isdigit():
