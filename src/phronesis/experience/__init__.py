@@ -1,1 +1,1 @@
-"""The experience base: attempts become events, events patterns, patterns principles."""
+"""The experience engine: attempts become events, events form patterns, and patterns yield principles."""

@@ -1,8 +1,8 @@
-"""The verb ``abstract``: patterns of one topic make principles, and principles go on as their patterns do (EMB-10).
+"""Prepare the verb ``abstract``: derive principles from groups of patterns on one topic (EMB-10).
 
-Preparing finds topics among all live patterns, draws principles from each, and words those that are new or whose
-support changed; its outcome holds ids, weights and words. A principle whose support is what it was is left as it is, so
-that the same patterns change nothing, and a model is asked about news alone.
+``Abstracting`` groups the live patterns into topics, plans which principles to create, update or end, and words those
+that are new or whose support changed, by a model or by rules. A principle whose support is unchanged is left as it is,
+so unchanged patterns cause no change and no model call.
 """
 
 import json
@@ -35,7 +35,7 @@ from phronesis.models.structured_client import Answer, Task
 from phronesis.store.lane_view import LaneView
 from phronesis.store.log import entries_of_verb
 
-# What abstraction looks at: a lane's patterns with their events, and the principles that there are.
+# Input of an abstraction: the patterns of a lane with their events, and the existing principles.
 
 ABSTRACT: Final = "abstract"
 
@@ -44,8 +44,8 @@ ABSTRACT: Final = "abstract"
 class Seen:
     """The patterns of a lane, and its principles with the evidence for them.
 
-    ``stands_on`` are the last abstraction and the aggregations since: each stands on those before it, so that what an
-    erasure prepares again reaches all that came of it.
+    ``stands_on`` are the last abstraction and the aggregations since. Each depends on those before it, so an erasure
+    that prepares one again also reaches everything derived from it.
     """
 
     patterns: Sequence[SeenPattern]
@@ -55,7 +55,10 @@ class Seen:
 
 
 def see(view: LaneView, entry: Entry) -> Seen:
-    """Return what an abstraction looks at: crossed patterns hold events of others, which would count twice."""
+    """Return the input of an abstraction.
+
+    Crossed patterns are left out: their events belong to other patterns and would count twice.
+    """
     patterns = [one for one in view.find(kinds=(PATTERN,)) if not one.data.get("cluster_info", {}).get(CROSSED)]
     rows = view.evidence([one.id for one in patterns])
     events = _events(view, (row.source_key for held in rows.values() for row in held))
@@ -69,9 +72,9 @@ def see(view: LaneView, entry: Entry) -> Seen:
 
 
 def put_away(principle: Item) -> bool:
-    """Return whether a person, or forgetting, put a principle away: it is not made anew, nor changed.
+    """Return whether a person or forgetting archived a principle: it is neither recreated nor changed.
 
-    What a rollback took back is archived and retracted at once, and may be made again.
+    A principle that a rollback took back is archived and retracted at once, and may be created again.
     """
     if principle.ended is None:
         return not principle.live
@@ -99,20 +102,20 @@ def _pattern(item: Item, rows: Sequence[EvidenceRow], events: Mapping[str, L1Eve
     )  # fmt: skip
 
 
-# A model words principles: one structured call for all that are to be said anew (role ``abstract``).
+# Wording by a model: one structured call for all principles to be worded (role ``abstract``).
 
 ROLE: Final = "abstract"
 ANSWERS: Final = "answer"
-"""The role of outcomes that hold what a model said."""
+"""The role of outcomes that hold a model's answers."""
 
 RULES: Final = "abstract-rules/3"
-"""What words principles where no model does; rises when the same patterns would give other words."""
+"""Version of the wording rules used without a model; rises when the same patterns would be worded otherwise."""
 
 PROMPT_VERSION: Final = "abstract/1"
-"""Rises when ``prompts/abstract.md`` changes: it stands with every outcome."""
+"""Rises when ``prompts/abstract.md`` changes; recorded with every outcome."""
 
 MAX_SHOWN: Final = 40_000
-"""Characters of patterns that are shown; principles that do not fit are worded by rules."""
+"""Characters of patterns in one prompt; principles that do not fit are worded by rules."""
 
 MAX_PATTERNS: Final = 6
 MAX_SENTENCE: Final = 500
@@ -122,7 +125,7 @@ _Needed = Annotated[str, pydantic.Field(min_length=1, max_length=MAX_SENTENCE)]
 
 
 class WordedForm(pydantic.BaseModel):
-    """One principle in a model's words. Fields that nobody asked for are passed over."""
+    """One principle as a model words it. Unknown fields are ignored."""
 
     model_config = pydantic.ConfigDict(extra="ignore")
 
@@ -134,7 +137,7 @@ class WordedForm(pydantic.BaseModel):
 
 
 class Abstracted(pydantic.BaseModel):
-    """The answer."""
+    """The model's answer."""
 
     model_config = pydantic.ConfigDict(extra="ignore")
 
@@ -142,7 +145,7 @@ class Abstracted(pydantic.BaseModel):
 
 
 class AbstractAsker(Protocol):
-    """Who can be asked (``models.asker.Asker``)."""
+    """The port of a model that answers structured tasks (``models.structured_client.Asker``)."""
 
     @property
     def name(self) -> str:
@@ -150,13 +153,13 @@ class AbstractAsker(Protocol):
         ...
 
     def ask(self, tenant: str, task: Task[Any]) -> Answer[Any]:
-        """Return an answer of the task's form, or why there is none."""
+        """Return an answer of the task's form, or the reason why there is none."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Phrased:
-    """What a model made of some principles: words by their place, who gave them, and outcomes of what was said."""
+    """Result of wording by a model: wordings by place, the model's name, and outcomes of its answers."""
 
     words: Mapping[int, Wording] = field(default_factory=dict)
     made_by: str = RULES
@@ -164,7 +167,7 @@ class Phrased:
 
 
 def phrase(asker: AbstractAsker, tenant: str, entry: Entry, drawn: Mapping[int, Drawn]) -> Phrased:
-    """Ask for the words of principles, by their places. It raises nothing that a model or server causes."""
+    """Ask the model to word principles, by their places. Raises nothing that a model or server causes."""
     data, shown = _shown(entry.id, drawn)
     answer: Answer[Abstracted] = asker.ask(tenant, Task(prompt("abstract"), data, Abstracted))
     outcomes = [
@@ -193,7 +196,7 @@ def _wording(one: WordedForm) -> Wording:
 
 
 def _lawful(one: WordedForm) -> bool:
-    """Return whether a model's words say something, and give no orders to the model that will read them."""
+    """Return whether a model's wording is not empty and contains no prompt injection."""
     whole = f"{one.condition}\n{one.action}\n{one.because}\n{one.watch_out}"
     return bool(one.condition.strip() and one.action.strip()) and find_order(whole) is None
 
@@ -237,7 +240,7 @@ def _json(value: Mapping[str, Any]) -> str:
 
 
 PRINCIPLES: Final = "principles"
-"""The role of the outcome: the principles to be made or said anew, those that end, and what it all stands on."""
+"""The role of the outcome: the principles to create, update or end, and the entries it depends on."""
 
 OWN: Final = frozenset({"support", "contra"})
 
@@ -247,7 +250,7 @@ CONTRADICTED: Final = "as much contradicts it as supports it"
 
 @dataclass(slots=True)
 class Abstracting:
-    """Prepares abstractions. ``asker`` is the model of the role; None: rules word all principles."""
+    """Prepares abstractions. ``asker`` is the model of the role; None: all principles are worded by rules."""
 
     embedders: Embedders
     asker: AbstractAsker | None = None
@@ -259,7 +262,7 @@ class Abstracting:
         self._likeness = TopicLikeness(self.embedders)
 
     def __call__(self, bench: Bench, entry: Entry) -> Sequence[Outcome]:
-        """Return what changes among the principles of a lane."""
+        """Return the changes to the principles of a lane."""
         with bench.view() as view:
             seen = see(view, entry)
         with self._lock:
@@ -273,7 +276,7 @@ class Abstracting:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to happen: what is drawn; by place, what it continues and what is said anew; and what ends, and why."""
+    """The changes of an abstraction: drafts; by place, what each continues and which to word; what ends, and why."""
 
     drawn: Sequence[Drawn]
     continued: Mapping[int, str]
@@ -282,9 +285,10 @@ class Plan:
 
 
 def plan_of(seen: Seen, topics: Sequence[Sequence[int]], worth: Worth) -> Plan:
-    """Compare what patterns come to with the principles that there are.
+    """Compare the principles that patterns support with the existing ones and return the changes.
 
-    A principle continues where most of its supporting patterns are. What a person put away stays as it is.
+    A draft continues the principle that most of its supporting patterns belong to. A principle that a person archived
+    is left as it is.
     """
     drawn = _drawn(seen, topics)
     held = {one: {row.source_key for row in rows if row.polarity == "support"} for one, rows in seen.evidence.items()}
@@ -312,7 +316,7 @@ def _drawn(seen: Seen, topics: Sequence[Sequence[int]]) -> list[Drawn]:
 
 
 def _held(seen: Seen) -> dict[str, list[str]]:
-    """Return, by principle, the patterns that it has to do with."""
+    """Return, by principle, the patterns that support or contradict it."""
     return {one: [row.source_key for row in rows if row.polarity in OWN] for one, rows in seen.evidence.items()}
 
 

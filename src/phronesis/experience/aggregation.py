@@ -1,4 +1,4 @@
-"""Finding the groups of what an aggregation looks at, and saying what each of them is (EMB-08, EMB-09)."""
+"""Prepare the verb ``aggregate``: group events into patterns and describe each group (EMB-08, EMB-09)."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -30,17 +30,17 @@ from phronesis.models.embedders import Embedders
 from phronesis.store.lane_view import LaneView
 
 STAYS: Final = "stays"
-"""Names the pattern that a group is, where nothing else is to be said of it: it is not described."""
+"""Member that names the pattern a group equals when nothing about it changed: it is not described again."""
 
 WEIGHT_DIGITS: Final = 4
 
 _WEIGHED: Final = 32
-"""Members that are compared with each other, for their weights."""
+"""Members that are compared with each other to compute their weights."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A group: its rows, and the views that it is alike in; none where it is alike on the whole."""
+    """A group: its rows, and the views in which it is similar; none if it is similar overall."""
 
     rows: Sequence[int]
     views: tuple[str, ...] = ()
@@ -48,9 +48,9 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What of a lane is looked at: events by row, the patterns that may change, and what people said of the events.
+    """The part of a lane to be grouped: events by row, patterns that may change, and must-link and cannot-link pairs.
 
-    ``rows`` are grouped as what they are on the whole; those of ``by_view`` by one view, and where two are crossed.
+    ``rows`` are grouped by overall similarity, those of ``by_view`` by one view and by two crossed views.
     """
 
     rows: Rows
@@ -59,25 +59,26 @@ class Part:
     bonds: Bonds
     returning: Sequence[str]
     known: Mapping[str, Found] = field(default_factory=dict)
-    """Live patterns as they are, all of whose events are there, their rows the most typical first."""
+    """Live patterns whose events are all present, by id; the rows are ordered by typicality."""
     opposed: AbstractSet[str] = frozenset()
-    """Of the known ones those of which something else is to be said even where their events stay."""
+    """The known patterns whose counterexamples changed: they are described again even if their events did not
+    change."""
     news: AbstractSet[int] = frozenset()
-    """Events of which something is new."""
+    """New and changed events."""
 
     @property
     def standing(self) -> list[Found]:
-        """Known patterns that are not touched, and of which something else is to be said."""
+        """Return the known patterns whose events are unchanged and that have to be described again."""
         return [self.known[one] for one in sorted(self.opposed - set(self.touched))]
 
     @property
     def looked_at(self) -> Rows:
-        """All events that are looked at."""
+        """Return the rows of all events to be grouped."""
         standing = [np.array(one.rows, dtype=np.int64) for one in self.standing]
         return np.unique(np.concatenate([self.rows, *self.by_view.values(), *standing]))
 
     def stays(self, group: Found) -> str | None:
-        """Return the pattern that a group is, of which nothing else is to be said."""
+        """Return the pattern that a group equals, if nothing about it changed; else None."""
         # One that returns takes events out of others, which are the same events then, and not what they were.
         if self.returning or not self.news.isdisjoint(group.rows):
             return None
@@ -88,7 +89,7 @@ class Part:
 
 
 def clusters_of(reader: ViewReader, part: Part) -> dict[str, Any]:
-    """Return the body of an aggregation's outcome: which groups there are, and what is to be said of each."""
+    """Return the body of an aggregation's outcome: the groups, and a description of each."""
     table, looked_at = reader.table, part.looked_at
     events = reader.view.items([table.ids[row] for row in looked_at.tolist()])
     rows = {row for row in looked_at.tolist() if table.ids[row] in events}
@@ -122,7 +123,7 @@ def clusters_of(reader: ViewReader, part: Part) -> dict[str, Any]:
 def _tell(
     reader: ViewReader, events: Mapping[str, Item], groups: Sequence[tuple[dict[str, Any], Sequence[int]]]
 ) -> None:
-    """Say what each of some groups is, by its rows, the most typical first, and what speaks against it."""
+    """Add a description and counterexamples to each group; its rows are ordered by typicality."""
     table = reader.table
     counters = counterexamples(table, [rows for _, rows in groups])
     typical = frozenset(table.ids[row] for _, rows in groups for row in rows[:SAMPLED])
@@ -144,9 +145,9 @@ def _said(held: Sequence[Item], rarity: Callable[[str], float]) -> dict[str, Any
 
 
 def _found(table: EventTable, part: Part, views: ViewTable, held: AbstractSet[int]) -> list[Found]:
-    """Return the groups that are alike on the whole, then those of one view only, then those of two crossed (EMB-08).
+    """Return the groups by overall similarity, then by one view, then by two crossed views (EMB-08).
 
-    ``held`` are the rows whose events are there. Patterns that stand come last.
+    ``held`` are the rows whose events are present. Unchanged patterns come last.
     """
     if not held or table.neighbours is None:
         return []
@@ -170,7 +171,7 @@ def _found(table: EventTable, part: Part, views: ViewTable, held: AbstractSet[in
 
 
 def _weighted(table: EventTable, bonds: Bonds, views: ViewTable, found: Found) -> list[tuple[str, float]]:
-    """Return the ids of a group's events, each with how typical it is, the most typical first."""
+    """Return the ids of a group's events with their weights, the most typical first."""
     compared = found.rows[:_WEIGHED]
     if found.views:
         places = [views.places[table.ids[row]] for row in compared]
@@ -181,7 +182,7 @@ def _weighted(table: EventTable, bonds: Bonds, views: ViewTable, found: Found) -
 
 
 def _weights(alike: Floats, size: int) -> list[float]:
-    """Return each member's mean likeness to the others, 1 for twice what belonging together needs."""
+    """Return each member's mean similarity to the others; 1 at twice the threshold of belonging together."""
     sampled = len(alike)
     total = alike.sum(axis=1) - np.diag(alike)
     means = np.clip(total / max(1, sampled - 1) / 2.0, 0.0, 1.0)
@@ -190,42 +191,42 @@ def _weights(alike: Floats, size: int) -> list[float]:
 
 
 def outcome_of(labels: Iterable[str | None]) -> str:
-    """Return failure where at least one failed, else success, else unknown: failures go first (EMB-08)."""
+    """Return failure if at least one label is failure, else success if any, else unknown (EMB-08)."""
     found = set(labels)
     return next((label for label in ("failure", "success") if label in found), "unknown")
 
 
-# The verb ``aggregate``: events that belong together become patterns, which go on as their events come (EMB-09).
+# The prepare step of ``aggregate``.
 
 AGGREGATE: Final = "aggregate"
 
 CLUSTERS: Final = "clusters"
-"""The role of the outcome: which groups there are, of the part that was looked at, and what is said of each."""
+"""The role of the outcome: the groups of the part that was examined, and their descriptions."""
 
 MADE_BY: Final = "average-link/13"
-"""Rises when the same events would give other groups or words."""
+"""Version of the grouping; rises when the same events would give other groups or descriptions."""
 
 MIN_MEMBERS: Final = 2
-"""One event is no pattern."""
+"""Events that make a pattern, at least."""
 
 FULLY: Final = 0.25
-"""From this share of new events on, all are looked at: most patterns would be touched anyway."""
+"""Share of new events from which the whole lane is regrouped: most patterns would be affected anyway."""
 
 GROWTH: Final = 1.1
 BY_WORDS: Final = 1.03
 CLOSE: Final = 1.01
 SMALL: Final = 200
 WORDED: Final = 1_000
-"""All events are looked at, too, each time that there are `GROWTH` times as many, or `BY_WORDS` where they are compared
-by words alone: by then words are not as rare as they were. In a lane of up to `SMALL` events it is at `CLOSE`, by words
-of up to `WORDED`, where that takes two seconds at most. So events that came one by one end in patterns whose pairs have
-an F1 of .97 and more against those of all at once, with vectors .996; by words it was .88 at `GROWTH`
+"""All events are regrouped, too, whenever a lane has grown by the factor `GROWTH`, or `BY_WORDS` where events are
+compared by words alone, since terms are less rare then. The factor is `CLOSE` in a lane of up to `SMALL` events, by
+words of up to `WORDED`, where regrouping takes two seconds at most. Patterns of events that arrive one by one then have
+a pairwise F1 of at least .97 against grouping all at once, with vectors .996; by words it was .88 with `GROWTH`
 (docs/benchmarks.md)."""
 
 
 @dataclass(slots=True)
 class Aggregating:
-    """Prepares aggregations, over tables that are kept in memory."""
+    """Prepares aggregations over event matrices that are cached in memory."""
 
     embedders: Embedders
     tables: EventTables = field(default_factory=EventTables)
@@ -233,10 +234,10 @@ class Aggregating:
     _last: tuple[tuple[str, str, int], list[Outcome]] | None = None
 
     def __call__(self, bench: Bench, entry: Entry) -> Sequence[Outcome]:
-        """Return the groups of what is new since the last time, or of everything with ``full``.
+        """Return the groups of what is new since the last aggregation, or of all events with ``full``.
 
-        Two threads may come with one entry; the second is given what the first has prepared meanwhile, and nothing
-        once that is applied.
+        Thread-safe. If two threads prepare the same entry, the second gets the result of the first, or nothing once it
+        is applied.
         """
         with self._lock, bench.view() as view:
             if bench.overtaken(view):
@@ -263,7 +264,7 @@ class Aggregating:
         return [Outcome(role=CLUSTERS, made_by=MADE_BY, body=clusters_of(reader, part))]
 
     def _part(self, reader: ViewReader, entry: Entry) -> Part | None:
-        """Return what an aggregation looks at; None where nothing is new."""
+        """Return the part of a lane to be grouped; None if nothing is new."""
         view, table = reader.view, reader.table
         last = marked(view)
         news, back = table.changed_since(view, last), returning(view, last)
@@ -276,7 +277,7 @@ class Aggregating:
 
 
 def _near(reader: ViewReader, news: Sequence[str], back: Sequence[str]) -> Part:
-    """Return what some events reach."""
+    """Return the part of a lane that some events may affect."""
     view, table = reader.view, reader.table
     reached = reach_of(view, table, near_to(reader, news))
     by_view = {name: table.rows(sorted(ids)) for name, ids in reached.by_view.items()}
@@ -293,7 +294,7 @@ def _near(reader: ViewReader, news: Sequence[str], back: Sequence[str]) -> Part:
 
 
 def _grown(table: EventTable, news: int) -> bool:
-    """Return whether a lane passed one of the sizes at which everything is looked at, each so much above the last."""
+    """Return whether a lane passed a size at which everything is regrouped."""
     now = len(table.alive)
     beyond, small = (BY_WORDS, WORDED) if table.model is None else (GROWTH, SMALL)
     growth = CLOSE if now <= small else beyond
@@ -301,7 +302,7 @@ def _grown(table: EventTable, news: int) -> bool:
 
 
 def _everything(view: LaneView, table: EventTable, *, again: bool = False, back: Sequence[str] = ()) -> Part:
-    """Return all there is; of a lane that went on since, the patterns that ended meanwhile too."""
+    """Return the whole lane; if it changed since the entry, with the patterns that ended meanwhile."""
     touched = [item.id for item in view.find(kinds=(PATTERN,), live=not again)]
     everything = table.everything()
     return Part(everything, dict.fromkeys(ALONE, everything), touched, bonds_among(view, table.ids, table), back)

@@ -1,7 +1,7 @@
-"""Which events contradict a pattern: the same action in the same matter, and another outcome.
+"""Find the events that contradict a pattern: the same action in the same situation with another outcome.
 
-Whether two attempts are the same action is told by their words alone, weighed against unrelated texts: what means the
-same in other words is not found, and nothing is held against a principle that may be another matter.
+Whether two attempts are the same action is decided by their words alone, weighted against unrelated texts. A paraphrase
+is therefore not found; this avoids counting evidence about another matter against a principle.
 """
 
 from collections import Counter
@@ -25,24 +25,24 @@ from phronesis.store.experience import changed_parts, labelled_ids
 from phronesis.store.lane_view import LaneView
 
 TYPICAL: Final = 8
-"""Events of a pattern by which it is compared."""
+"""Most typical events of a pattern, by which it is compared."""
 
 MAX_ATTEMPT: Final = 2_000
 """Characters of an attempt that are compared."""
 
 SAME_MATTER: Final = 0.35
-"""How much an event's words must be like a pattern's for a closer look (root of the cosine)."""
+"""Similarity of an event's words to a pattern's (root of the cosine) from which its attempt is compared."""
 
 MAX_LOOKED_AT: Final = 20
-"""Events of no pattern that are looked at closely for one, the most alike first."""
+"""Events outside of patterns that are compared with one pattern, the most similar first."""
 
 COHESION: Final = 0.8
-"""Share of a pattern's own likeness that its action's repetition must reach: where all its attempts are worded alike,
-one that shares half of the words is another action."""
+"""Share of a pattern's own similarity that a repetition of its action must reach: where all its attempts have similar
+wording, an attempt that shares half of the words is another action."""
 
 
 def with_loose(view: LaneView, patterns: Sequence[SeenPattern]) -> list[SeenPattern]:
-    """Return patterns with, as counterexamples, the loose events of their matter that came out otherwise."""
+    """Return patterns with the events outside of patterns that contradict them added as counterexamples."""
     members = {event.id for one in patterns for event in one.events}
     labels = {one: label for label in KNOWN for one in labelled_ids(view.unit, view.lane_id, L1, label)}
     parts = changed_parts(view.unit, view.lane_id, L1, ALIKE, after=0)
@@ -77,7 +77,7 @@ def _joined(known: Sequence[L1Event], more: Sequence[L1Event]) -> tuple[L1Event,
 
 
 def repeats(topic: Sequence[SeenPattern]) -> dict[tuple[str, str], float]:
-    """Return which events did what the events of a pattern of the other outcome did, by the words of the attempts."""
+    """Return which events repeat the action of a pattern of the other outcome, by the words of the attempts."""
     events = {event.id: event for one in topic for event in (*one.events, *one.counter)}
     if len({event.label for event in events.values()}) < len(KNOWN):
         return {}
@@ -101,7 +101,7 @@ def repeats(topic: Sequence[SeenPattern]) -> dict[tuple[str, str], float]:
 
 
 def _cohesion(alike: Floats) -> float:
-    """Return how much the attempts of a pattern are like the one that each is most like."""
+    """Return the mean similarity of a pattern's attempts, each to its most similar one."""
     apart = alike - 2.0 * np.eye(len(alike), dtype=np.float32)
     return float(np.maximum(apart.max(axis=1), 0.0).mean())
 
@@ -111,7 +111,7 @@ def _rows(place: Mapping[str, int], events: Sequence[L1Event]) -> Rows:
 
 
 def bags_of(patterns: Sequence[SeenPattern], terms: Mapping[str, bytes]) -> Bags:
-    """Return the words of patterns, and behind them those of unrelated texts: what two patterns share is rare then."""
+    """Return the terms of patterns followed by those of unrelated texts, so that what two patterns share is rare."""
     return Bags.of(_background([_summed(one, terms) for one in patterns]))
 
 
@@ -137,7 +137,7 @@ def _unrelated() -> tuple[Counter[int], ...]:
 
 
 def _background(counted: Sequence[Mapping[int, int]]) -> list[Bag]:
-    """Return bags of terms by number, those of unrelated texts behind them."""
+    """Return bags of numbered terms, followed by those of unrelated texts."""
     numbers: dict[int, int] = {}
     return [
         (np.array([numbers.setdefault(term, len(numbers)) for term in one], np.int32),
@@ -146,23 +146,24 @@ def _background(counted: Sequence[Mapping[int, int]]) -> list[Bag]:
     ]  # fmt: skip
 
 
-# What speaks against patterns: the events of the other outcome that are like their most typical members.
+# Counterexamples of patterns: events of the other outcome that are similar to the most typical members.
 
 COUNTER: Final = 0.5
-"""How alike an event of the other outcome must be to a pattern's members, in units of the threshold and without shared
-neighbours, which events of two outcomes do not have, to be its counterexample."""
+"""Similarity to a pattern's members from which an event of the other outcome is a counterexample, in units of the
+threshold and without shared neighbours, which events of two outcomes do not have."""
 
 MAX_COUNTER: Final = 5
-"""Counterexamples that a pattern names, the most alike first."""
+"""Counterexamples of a pattern, the most similar first."""
 
 _TYPICAL: Final = 3
-"""Members that are compared with those of the other outcome that are nearest to one of them."""
+"""Members that are compared with the nearest events of the other outcome."""
 
 
 def counterexamples(table: EventTable, groups: Sequence[Sequence[int]]) -> list[list[tuple[str, float]]]:
-    """Give for each group, whose most typical members stand first, the events of the other outcome that are like these.
+    """Return for each group the events of the other outcome that resemble its most typical members.
 
-    They come with how alike they are, in units of what belonging together needs, the most alike first.
+    The members of a group are ordered by typicality. Each counterexample comes with its similarity, in units of the
+    threshold of belonging together, the most similar first.
     """
     out = []
     for group in groups:
@@ -177,16 +178,16 @@ def counterexamples(table: EventTable, groups: Sequence[Sequence[int]]) -> list[
 
 
 def spoken_against(view: LaneView, table: EventTable, news: Sequence[str]) -> list[str]:
-    """Return the patterns that some events speak against, or did: what is said of these changes with the events.
+    """Return the patterns that some events contradict or contradicted; their descriptions change with the events.
 
-    It goes by the weights that the members have, which differ by little from those that they would be given now.
+    Uses the stored weights of members, which differ little from recomputed ones.
     """
     did = {edge.to_id for edge in view.edges_from(news, CONTRADICTS)}
     fresh = table.rows(news)
     if table.neighbours is None or not len(fresh):
         return sorted(did)
     opposite = table.neighbours.across(fresh)
-    table.neighbours.lists(np.unique(opposite[opposite != NOBODY]))  # of a table that was just read nobody's are known
+    table.neighbours.lists(np.unique(opposite[opposite != NOBODY]))  # lists of a freshly read table are empty
     least = COUNTER * table.belonging.likeness_unit
     naming = table.neighbours.against(fresh, least)
     named = {edge.to_id for edge in view.edges_from([table.ids[row] for row in naming.tolist()], MEMBER_OF)}

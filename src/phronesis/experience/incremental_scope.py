@@ -1,8 +1,8 @@
-"""How far something new reaches: which events are grouped anew with it, and which patterns that may change.
+"""Determine which events are regrouped with new events, and which patterns may change.
 
-Groups of what events are on the whole are apart from each other. Those of one view, or of two crossed, lie across them
-and across each other: whoever went from each event to all its patterns, and from these to all their events, would come
-to a whole lane by one event of a situation that many are in.
+Groups by overall similarity are disjoint. Groups by one view, or by two crossed views, overlap with them and with each
+other. Following every event to all its patterns and back to all their events would therefore reach a whole lane from
+one common situation.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,19 +22,19 @@ from phronesis.experience.laws.similarity import Listed
 from phronesis.store.lane_view import LaneView
 
 JOINT: Final = "average link"
-"""The method of a group that is alike on the whole; one that is alike in one view, or in two, says in which."""
+"""The method of a group by overall similarity; a group by one view, or by two, is named after its views."""
 
 NEAR: Final = 0.3
-"""How much of what belonging together needs two neighbours must have for one to be grouped anew with the other. Those
-with less are neighbours for want of nearer ones: without them events that come one by one are as near to all at once
-(docs/decisions/15-aggregation.md)."""
+"""Share of the threshold that the similarity of two neighbours must reach for one to be regrouped with the other.
+Weaker neighbours are listed only for want of nearer ones; without them, events added one by one are grouped nearly as
+all at once (docs/decisions/15-aggregation.md)."""
 
 _BY: Final = " by "
 _AND: Final = " and "
 
 
 def method_of(views: Sequence[str]) -> str:
-    """Return the method of a group that is alike in some views; `JOINT` without any."""
+    """Return the method of a group by some views; `JOINT` without any."""
     return JOINT + (_BY + _AND.join(views) if views else "")
 
 
@@ -46,28 +46,28 @@ def views_of(method: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """The ids of new events with those that they may belong together with: on the whole, and by each view."""
+    """The ids of new events with the events they may belong together with: overall, and by each view."""
 
     on_the_whole: AbstractSet[str]
     by_view: Mapping[str, AbstractSet[str]]
     opposed: Sequence[str] = ()
-    """The ids of patterns that they speak against, or did."""
+    """Ids of the patterns that they contradict or contradicted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """The ids of events to be grouped on the whole, and by each view; and of the patterns that may end or go on."""
+    """The ids of events to be grouped overall and by each view, and of the patterns that may end or change."""
 
     events: AbstractSet[str]
     by_view: Mapping[str, AbstractSet[str]]
     patterns: Mapping[str, Sequence[str]]
-    """With their events as they are, the most typical first."""
+    """Patterns with their present events, the most typical first."""
     opposed: Mapping[str, Sequence[str]]
-    """Patterns of which something else is to be said, whether or not they are among those that may end."""
+    """Patterns to be described again, whether or not they are among those that may end."""
 
 
 def near_to(reader: ViewReader, news: Sequence[str]) -> Near:
-    """Return what some events may belong together with: neighbours, theirs or whose they are, that are alike enough."""
+    """Return the events that some may belong together with: neighbours in either direction that are similar enough."""
     table = reader.table
     whole, by_view = set(news), {name: set(news) for name in ALONE}
     opposed = spoken_against(reader.view, table, news)
@@ -76,7 +76,7 @@ def near_to(reader: ViewReader, news: Sequence[str]) -> Near:
         return Near(whole, by_view, opposed)
     nearest, _ = table.neighbours.lists(fresh)
     told = np.unique(nearest[nearest != NOBODY])
-    table.neighbours.lists(told)  # in a table that was just read nobody names anybody yet
+    table.neighbours.lists(told)  # the cached lists of a freshly read table are empty
     met = np.unique(np.concatenate((fresh, told, table.neighbours.naming(fresh))))
     pairs, alike = table.grouper(Bonds()).pairs(met)
     of_news = np.flatnonzero(np.isin(pairs, fresh).any(axis=1))
@@ -94,11 +94,11 @@ def near_to(reader: ViewReader, news: Sequence[str]) -> Near:
 
 
 def reach_of(view: LaneView, table: EventTable, near: Near) -> Reach:
-    """Return how far some events and what is near them reach.
+    """Return which events and patterns some new events and their neighbours affect.
 
-    On the whole they are grouped with the members of their patterns, with what people put together with any of these,
-    and so on. By a view they are grouped with the members of their own patterns of that view, and with those of the
-    others that are in no pattern of it, since all that are in one go on there.
+    Overall, they are grouped with the members of their patterns, with the events that must be together with any of
+    these, and so on. By a view, they are grouped with the members of their own patterns of that view, and with those of
+    their neighbours that are in no pattern of it.
     """
     events, of_event, members = _on_the_whole(view, table, set(near.on_the_whole).union(*near.by_view.values()))
     alike = _crossing(table, near.by_view, of_event)
@@ -116,7 +116,7 @@ def reach_of(view: LaneView, table: EventTable, near: Near) -> Reach:
 def _opposed(
     view: LaneView, table: EventTable, patterns: Sequence[str], known: Mapping[str, Sequence[str]]
 ) -> dict[str, Sequence[str]]:
-    """Return the events of some patterns, and note how these were made."""
+    """Return the events of some patterns, and note in the table how these were made."""
     _learn_methods(view, table, set(patterns))
     read = members_of(view, [one for one in patterns if one not in known])
     return {one: known[one] if one in known else read[one] for one in patterns}
@@ -125,7 +125,7 @@ def _opposed(
 def _crossing(
     table: EventTable, by_view: Mapping[str, AbstractSet[str]], of_event: Mapping[str, AbstractSet[str]]
 ) -> dict[str, set[str]]:
-    """Return what is near by each view: who has a pattern of it and another one crossed is so by both."""
+    """Return the near events by view; an event in a pattern of a view and in a crossed one is near by both views."""
     out: dict[str, set[str]] = {name: set() for name in ALONE}
     for event in set().union(*by_view.values()):
         near = {name for name in ALONE if event in by_view[name]}
@@ -140,7 +140,7 @@ def _crossing(
 def _on_the_whole(
     view: LaneView, table: EventTable, near: AbstractSet[str]
 ) -> tuple[set[str], dict[str, AbstractSet[str]], dict[str, list[str]]]:
-    """Return the events that are grouped on the whole with some, the patterns of each, and the events of those."""
+    """Return the events to be grouped overall with some, the patterns of each, and the events of those patterns."""
     events, of_event, members = set(near), dict[str, AbstractSet[str]](), dict[str, list[str]]()
     while missing := events - of_event.keys():
         found = _patterns_of(view, missing)
@@ -161,7 +161,7 @@ def _patterns_of(view: LaneView, events: Iterable[str]) -> dict[str, AbstractSet
 
 
 def _learn_methods(view: LaneView, table: EventTable, patterns: AbstractSet[str]) -> None:
-    """Note how patterns were made, which stays as it is."""
+    """Note in the table how patterns were made, which never changes."""
     for one, item in view.items(sorted(patterns - table.methods.keys())).items():
         table.methods[one] = item.data["cluster_info"]["method"]
 

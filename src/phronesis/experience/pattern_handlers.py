@@ -1,8 +1,8 @@
-"""Applying an aggregation: patterns are made, go on with other members, or retire (EMB-09).
+"""Handler that applies an aggregation: patterns are created, updated with other members, or retired (EMB-09).
 
-A pattern keeps its id while a group shares most members with it (`core.clustering.match_by_overlap`), never across
-success and failure, and patterns of one view for themselves. Membership is evidence, each event with its weight; events
-of the other outcome that are like the members are evidence against it.
+A pattern keeps its id while a group shares most members with it (`core.vectors.match_by_overlap`), within one
+outcome and one view. Membership is evidence, one weighted row per event; similar events of the other outcome are
+contradicting evidence.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +27,7 @@ from phronesis.forgetting.laws import is_forgotten
 from phronesis.store.lane_view import LaneView
 
 MOVED: Final = 0.05
-"""A member's weight is written anew when it moved by more: each new member moves all of them a little."""
+"""Change of a member's weight from which it is written again: each new member changes all of them a little."""
 
 RETIRED: Final = "no group left"
 AGGREGATED: Final = "aggregated"
@@ -37,7 +37,7 @@ _RETURNS: Final = {"ended": None, "ended_by": None, "valid_to": None}
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A group whose members are all there: what was said of it, and its events with their weights."""
+    """A group whose members are all present: its description, and its events with their weights."""
 
     body: Mapping[str, Any]
     members: Mapping[str, Item]
@@ -49,17 +49,17 @@ class Group:
 
     @property
     def events(self) -> tuple[str, ...]:
-        """The ids of its events, of those that speak against it too."""
+        """The ids of its events and of its counterexamples."""
         return (*self.members, *self.counter)
 
     @property
     def kind(self) -> tuple[bool, str]:
-        """Return whether it is of successes (failures and what nobody knows are together), and how it was made."""
+        """Return whether it is of successes (failures and unknowns are together), and its method."""
         return (self.body["outcome"] == "success", self.body["method"])
 
 
 def apply_aggregate(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
-    """Carry an aggregation out on the lane as it is."""
+    """Return the changes of an aggregation on the present lane."""
     said = next(iter(outcomes.get(CLUSTERS, ())), None)
     if is_erased(entry.payload) or said is None or not said.body["looked_at"]:
         return Changes()
@@ -85,7 +85,7 @@ def apply_aggregate(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes
 
 
 def _groups(view: LaneView, clusters: Sequence[Mapping[str, Any]]) -> list[Group]:
-    """Return the groups as far as their events are still there and live; one that is too small by then falls away."""
+    """Return the groups whose events are still present and live; groups that became too small are dropped."""
     named = [one for body in clusters if STAYS not in body for one, _ in (*body["members"], *body["counter"])]
     events = {one: item for one, item in view.items(named).items() if item.kind == L1 and item.live}
     out = []
@@ -101,14 +101,14 @@ def _groups(view: LaneView, clusters: Sequence[Mapping[str, Any]]) -> list[Group
 
 
 def _staying(view: LaneView, clusters: Sequence[Mapping[str, Any]]) -> dict[int, str]:
-    """Return the patterns that stay as they are, by their places among the groups."""
+    """Return the unchanged patterns, by their places among the groups."""
     named = {number: body[STAYS] for number, body in enumerate(clusters) if STAYS in body}
     live = {one for one, item in view.items(named.values()).items() if item.live}
     return {number: one for number, one in named.items() if one in live}
 
 
 def _resembling(clusters: Sequence[Mapping[str, Any]], placed: Mapping[int, str]) -> dict[tuple[str, str], float]:
-    """Return the pairs of patterns that the outcome says are like each other, the smaller id first."""
+    """Return the similarity of the pairs of similar patterns in the outcome, the smaller id first."""
     out = {}
     for number, body in enumerate(clusters):
         for other, weight in body["similar"]:
@@ -121,9 +121,9 @@ def _resembling(clusters: Sequence[Mapping[str, Any]], placed: Mapping[int, str]
 def _memberships(
     view: LaneView, patterns: Mapping[str, Item], evidence: Mapping[str, Sequence[EvidenceRow]]
 ) -> dict[str, set[str]]:
-    """Return the events of each pattern; those of one that is to be merged into another count as the other's.
+    """Return the events of each pattern; those of a pattern merged into another count as the other's.
 
-    A pattern that returns takes the events that it had out of those of the others.
+    A pattern that is restored takes its former events back from the others.
     """
     drawn = sorted(view.edges_from(patterns, SIMILAR), key=lambda edge: edge.identity)
     into = {edge.from_id: edge.to_id for edge in drawn if edge.grade == TOGETHER and edge.to_id in patterns}
@@ -143,7 +143,7 @@ def _memberships(
 def _continued(
     groups: Sequence[Group], members: Mapping[str, AbstractSet[str]], patterns: Mapping[str, Item]
 ) -> dict[int, str]:
-    """Return which pattern each group continues: never one of the other outcome, or that was made in another way."""
+    """Return the pattern that each group continues, of the same outcome and method."""
     out: dict[int, str] = {}
     for kind in sorted({group.kind for group in groups}):
         places = [n for n, group in enumerate(groups) if group.kind == kind]
@@ -154,7 +154,7 @@ def _continued(
 
 
 def membership(evidence: Iterable[EvidenceRow]) -> list[EvidenceRow]:
-    """Give the rows that say which events are for and against a pattern, without what people said of them and of it."""
+    """Return the rows of members and counterexamples, without judgements."""
     return [row for row in evidence if row.part == "" and row.polarity in ("support", "contra")]
 
 
@@ -163,7 +163,7 @@ def _kind(item: Item) -> tuple[bool, str]:
 
 
 class _Work:
-    """The changes of one aggregation, gathered group by group."""
+    """Collects the changes of one aggregation, group by group."""
 
     def __init__(
         self,
@@ -186,9 +186,10 @@ class _Work:
         self._said = said
 
     def place(self, pattern: str | None, group: Group) -> None:
-        """Make a pattern of a group, or let one go on with it; one that had been merged may return.
+        """Create a pattern from a group, or update the one it continues, restoring it if it had been merged.
 
-        What has the same events as before stays as it is: that a lane has more events now moves every figure a little.
+        A pattern with the same events as before is unchanged, although the growth of the lane changes all figures a
+        little.
         """
         returns = pattern is not None and not self._view.items([pattern])[pattern].live
         fresh = pattern is None
@@ -224,7 +225,7 @@ class _Work:
                     self.dropped_evidence.append(old)
 
     def _hear(self, pattern: str, events: Sequence[str], before: Sequence[EvidenceRow]) -> None:
-        """Let a pattern know what was said of its events before they were its own; what was taken back goes."""
+        """Copy the earlier judgements on newly joined events to a pattern, and remove withdrawn ones."""
         said = [row for one in events for row in self._said.get(one, ())]
         echoed = {echo.identity: echo for row in said for echo in echoes(row, pattern)}
         held = {row.identity: row for row in before if row.part in set(events)}
@@ -233,7 +234,7 @@ class _Work:
         self.dropped_evidence += [row for key, row in held.items() if not _same_word(row, echoed.get(key))]
 
     def retire(self, patterns: Sequence[str]) -> None:
-        """End patterns of which no group is left; what they were is in their history."""
+        """End patterns that no group continues; their history is kept."""
         for pattern in patterns:
             ended = {"ended": "retired", "ended_by": self._entry.id, "valid_to": self._entry.recorded_at}
             self.patches.append(Patch(pattern, ended, RETIRED))
@@ -304,5 +305,5 @@ def _described(group: Group) -> dict[str, Any]:
 
 
 def handlers(prepare: Prepare | None) -> tuple[Handler, ...]:
-    """Return the handler of ``aggregate``, prepared so."""
+    """Return the handler of ``aggregate``; ``prepare`` prepares it."""
     return (Handler(verb=AGGREGATE, apply=apply_aggregate, prepare=prepare),)

@@ -1,9 +1,8 @@
-"""How alike patterns are, and whether an event did what a pattern's events did.
+"""Similarity of patterns, by words and by embeddings if there is an encoder, and edges between similar patterns.
 
-By words, and by meaning where there is an encoder.
-
-A pattern is compared as its most typical events: the sum of their words, the mean of their vectors, and what they name.
-Patterns of different outcomes are of one topic sooner than those of the same, which would else have been one pattern.
+A pattern is compared by its most typical events: the sum of their terms, the mean of their vectors, and the artifacts
+they name. Patterns of different outcomes are grouped into one topic more readily than those of the same outcome, which
+would otherwise have formed one pattern.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,40 +34,40 @@ from phronesis.store.experience import changed_parts
 from phronesis.store.lane_view import LaneView
 
 MEANT_UNIT: Final = 0.87
-"""Share of the spread of unrelated texts' cosines that is one unit of likeness."""
+"""Share of the spread of unrelated texts' cosines that is one unit of similarity."""
 
 WORDS_UNIT: Final = 0.12
 WORDS_OFFSET: Final = 0.05
-"""The root of the cosine of two patterns' words, of which unrelated ones have .05, in units of .12 beside vectors."""
+"""Offset of the root of the cosine of two patterns' words (that of unrelated ones), in units of .12 beside vectors."""
 
 SAME: Final = (5.3, 0.375)
 OPPOSITE: Final = (4.9, 0.335)
-"""How alike two patterns of one topic are, with vectors and by words alone: of the same outcome, and of two. Chosen on
+"""Thresholds of similarity for one topic, with vectors and by words alone: for the same outcome, and for two. Chosen on
 tests/labelled/experience/dev.jsonl so that no patterns of two domains are joined; of the six matters there in which one
 thing works and another fails, five are found with vectors and three by words."""
 
 NAMED: Final = 0.5
-"""What naming the same artifacts, failure families and episodes adds, in thresholds: alone it joins none."""
+"""Added for shared artifacts, failure families and episodes, in thresholds: not enough to join two patterns alone."""
 
 STAYS: Final = 0.15
-"""What having been one topic adds: a topic does not fall apart over a little."""
+"""Added for having been in one topic before, so that a small change does not split a topic."""
 
 
 @dataclass(slots=True)
 class TopicLikeness:
-    """Finds topics among patterns."""
+    """Groups patterns into topics."""
 
     embedders: Embedders
     _unrelated: dict[str, Floats] = field(default_factory=dict)
 
     def topics(self, bench: Bench, patterns: Sequence[SeenPattern], joined: Sequence[Sequence[str]]) -> list[list[int]]:
-        """Return the topics, by the places of their patterns; ``joined`` are patterns that were of one topic before."""
+        """Return the topics, by the places of their patterns; ``joined`` are patterns that were in one topic before."""
         if not patterns:
             return []
         return grouped(self.alike(bench, patterns, joined))
 
     def alike(self, bench: Bench, patterns: Sequence[SeenPattern], joined: Sequence[Sequence[str]]) -> Floats:
-        """Return how alike patterns are, in units of what makes a topic."""
+        """Return the similarity matrix of patterns, in units of the topic threshold."""
         rows = np.arange(len(patterns), dtype=np.int64)
         typical = [event.id for one in patterns for event in one.events[:TYPICAL]]
         terms, vectors = self._read(bench, typical)
@@ -105,7 +104,7 @@ class TopicLikeness:
     def _read(
         self, bench: Bench, ids: Sequence[str]
     ) -> tuple[dict[str, bytes], tuple[Embedder, Mapping[str, Floats]] | None]:
-        """Return the events' words, and their vectors; None without an encoder, or while its server is away."""
+        """Return the events' words and vectors; no vectors without an encoder or while its server is unavailable."""
         encoder = self.embedders.serving(bench.tenant)
         wanted = set(ids)
         with bench.view() as view:
@@ -137,21 +136,22 @@ def _named(pattern: SeenPattern) -> frozenset[str]:
     return frozenset({*pattern.artifacts, *pattern.families, *episodes})
 
 
-# Edges between patterns that are like each other and yet two (EMB-06): who reads one finds the others.
+# Edges between similar patterns that are not one (EMB-06), so that a query that finds one reaches the others.
 
 LIKE: Final = 0.4
-"""How alike the most typical members of two patterns are, in thresholds and without shared neighbours, for an edge."""
+"""Similarity of the most typical members of two patterns for an edge, in thresholds and without shared neighbours."""
 
 MOST: Final = 3
-"""Edges that a pattern has to those most like it; more may have one to it."""
+"""Edges from a pattern to those most similar to it; it may have more incoming ones."""
 
 DIGITS: Final = 4
 
 
 def resembling(table: EventTable, groups: Sequence[Sequence[int]]) -> list[list[tuple[int, float]]]:
-    """Return for each group, whose most typical member stands first, the later ones that it resembles, and how much.
+    """Return for each group the later groups that are similar to it, with the similarity.
 
-    Compared are those of which one's typical member has a member of the other for a neighbour.
+    The most typical member of a group comes first. Only groups whose typical member has a neighbour in the other are
+    compared.
     """
     out: list[list[tuple[int, float]]] = [[] for _ in groups]
     if table.neighbours is None or not groups:
@@ -184,9 +184,9 @@ def resembling(table: EventTable, groups: Sequence[Sequence[int]]) -> list[list[
 def drawn_anew(
     view: LaneView, entry: Entry, touched: Sequence[str], wished: Mapping[tuple[str, str], float]
 ) -> tuple[list[Edge], list[Edge]]:
-    """Return the edges to draw and those to drop, so that among ``touched`` patterns only the wished ones stand.
+    """Return the edges to add and to remove so that ``touched`` patterns have only the ``wished`` ones among them.
 
-    Edges to patterns that were not looked at stay, but for those that retired.
+    Edges to other patterns are kept unless these retired.
     """
     known = {edge.identity: edge for edge in (*view.edges_from(touched, SIMILAR), *view.edges_to(touched, SIMILAR))}
     said = {frozenset((edge.from_id, edge.to_id)) for edge in known.values() if edge.grade is not None}

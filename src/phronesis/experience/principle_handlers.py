@@ -1,8 +1,8 @@
-"""Applying an abstraction: principles are made, said anew, or end (EMB-10).
+"""Handler that applies an abstraction: principles are created, updated, or ended (EMB-10).
 
-Evidence for a principle are its patterns, each with the number of sources behind it; against it are patterns, and
-events of no pattern. Confidence is a fold over these rows (`experience.laws.principles`). What people said of a
-principle is evidence too, and stays.
+Evidence for a principle are its patterns, each with its number of independent sources; evidence against it are patterns
+and single events. Confidence is a fold over these rows (`experience.laws.principles`). People's judgements on a
+principle are evidence too and are kept.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,11 +24,11 @@ _TOLD: Final = (
     "condition", "action", "because", "watch_out", "cost", "risk", "support", "avoid", "counterexamples", "slot",
     "origin", "lead",
 )  # fmt: skip
-"""Members of a principle's data, as the outcome has them."""
+"""Members of a principle's data that are copied from the outcome."""
 
 
 def apply_abstract(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
-    """Carry an abstraction out on the lane as it is."""
+    """Return the changes of an abstraction on the present lane."""
     said = next(iter(outcomes.get(PRINCIPLES, ())), None)
     if is_erased(entry.payload) or said is None:
         return Changes()
@@ -47,7 +47,7 @@ def apply_abstract(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
 
 
 class _Work:
-    """The changes of one abstraction, gathered principle by principle."""
+    """Collects the changes of one abstraction, principle by principle."""
 
     def __init__(self, view: LaneView, entry: Entry, body: Mapping[str, Any]) -> None:
         self.items: list[Item] = []
@@ -69,7 +69,7 @@ class _Work:
         self._made: dict[int, str] = {}
 
     def place(self, one: Mapping[str, Any]) -> None:
-        """Make a principle, or say one anew; without a pattern that still stands there is none."""
+        """Create or update a principle; without a live pattern there is none."""
         rows = [(source, polarity, weight) for source, polarity, weight in one["evidence"] if source in self._sources]
         if not any(polarity == "support" for _, polarity, _ in rows):
             return
@@ -86,7 +86,7 @@ class _Work:
         self._evidence(principle, rows)
 
     def refine(self, one: Mapping[str, Any]) -> None:
-        """Join a narrower principle to the broader one, and to no other."""
+        """Link a narrower principle to its broader one, and to no other."""
         principle = self._made.get(one["n"])
         if principle is None:
             return
@@ -96,7 +96,7 @@ class _Work:
             self.edges.append(self._edge(REFINES, principle, broader, 1.0))
 
     def end(self, principle: str, why: str) -> None:
-        """End a principle; the evidence that it had stays with it."""
+        """End a principle; its evidence is kept."""
         item = self._principles.get(principle)
         if item is None or not item.live:
             return
@@ -152,7 +152,7 @@ class _Work:
 
 
 def _own(row: EvidenceRow) -> bool:
-    """Return whether evidence is of a pattern or an event: what people say of a principle names no item."""
+    """Return whether a row is evidence by a pattern or an event; a judgement names no item."""
     return row.polarity in OWN and row.source_item_id is not None and row.origin != "human"
 
 
@@ -162,5 +162,5 @@ def _fields(one: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def handlers(prepare: Prepare | None) -> tuple[Handler, ...]:
-    """Return the handler of ``abstract``, prepared so."""
+    """Return the handler of ``abstract``; ``prepare`` prepares it."""
     return (Handler(verb=ABSTRACT, apply=apply_abstract, prepare=prepare),)

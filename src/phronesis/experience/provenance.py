@@ -1,4 +1,4 @@
-"""What patterns and principles rest on: down to the events, with where each can be looked up (EMB-12)."""
+"""Trace patterns and principles to their events, and events to the original source text (EMB-12)."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -34,10 +34,10 @@ from phronesis.store.items import lane_of_item, read_items
 from phronesis.store.lanes import get_lane
 from phronesis.store.log import find_entry
 
-# From an event, or the reference of one, back to what was handed in: the raw text with its lines, payload and hints.
+# Original sources: from an event or its reference to the raw text with its lines, payload and hints.
 
 ENTRY: Final = "entry:"
-"""What the reference of a text begins with that nobody named."""
+"""Prefix of the reference of an unnamed text."""
 
 _LINES: Final = re.compile(r"(?P<whole>.+?)(?:#L(?P<first>[0-9]{1,9})(?:-L(?P<last>[0-9]{1,9}))?)?", re.DOTALL)
 _PAGE: Final = 200
@@ -45,14 +45,14 @@ _PAGE: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class OriginalReference:
-    """A reference taken apart: what it names, and the lines of it."""
+    """A parsed reference: the name of a source, and its lines."""
 
     whole: str
     lines: tuple[int, int] | None
 
     @classmethod
     def read(cls, text: str) -> "OriginalReference":
-        """Read ``build.log``, ``build.log#L3`` or ``build.log#L3-L7``."""
+        """Parse ``build.log``, ``build.log#L3`` or ``build.log#L3-L7``."""
         found = _LINES.fullmatch(text)
         if found is None or found["first"] is None:
             return cls(text, None)
@@ -60,7 +60,7 @@ class OriginalReference:
 
 
 def find_source(unit: Unit, scope: Scope, named: str) -> EventSource:
-    """Return the source of an event by its id, or by a reference; NotFound where there is none."""
+    """Return the source of an event by its id or by a reference; NotFound if there is none."""
     event = _by_id(unit, named.removeprefix(CITATION_PREFIX))
     if event is not None:
         return _of_event(unit, event)
@@ -90,7 +90,7 @@ def _by_id(unit: Unit, named: str) -> Item | None:
 
 
 def _events(unit: Unit, scope: Scope, filters: dict[str, Any]) -> Iterator[Item]:
-    """Return the events that a scope sees, the newest of each lane first; what was archived or has ended too."""
+    """Yield the events that a scope sees, the newest of each lane first, including archived and ended ones."""
     told = {**filters, "status": {"in": ["active", "archived"]}}
     wanted = Wanted(kinds=[L1], filters=told)
     for lane in visible_lanes(unit, scope):
@@ -101,7 +101,7 @@ def _events(unit: Unit, scope: Scope, filters: dict[str, Any]) -> Iterator[Item]
 
 
 def _of_event(unit: Unit, event: Item) -> EventSource:
-    """Return the source of an event, with its own lines or what it was told with."""
+    """Return the source of an event, with its own lines or its payload."""
     entry = _loaded(unit, event.entry_id)
     if entry.verb == SOURCE:
         lines = event.data.get("lines")
@@ -122,7 +122,7 @@ def _of_entry(unit: Unit, entry_id: str, lines: tuple[int, int] | None) -> Event
 
 
 def _loaded(unit: Unit, entry_id: str) -> Entry:
-    """Return an entry as it was interpreted: without characters that no database holds and no terminal prints."""
+    """Return an entry as it was interpreted: without characters that a database or terminal cannot handle."""
     entry = load_entry(unit, entry_id)
     return replace(entry, payload=fit(entry.payload))
 
@@ -139,7 +139,7 @@ def _of_text(entry: Entry, lines: tuple[int, int] | None) -> EventSource:
 
 
 def _excerpt(text: str, first: int, last: int) -> str:
-    """Return the lines ``first`` to ``last`` of a text, counted as the readers of sources count them."""
+    """Return the lines ``first`` to ``last`` of a text, counted as the source adapters count them."""
     lines = text.split("\n")
     if not 1 <= first <= last <= len(lines):
         raise NotFound(f"the text has {len(lines):,} lines, and none from {first:,} to {last:,}", field="id")
@@ -161,19 +161,19 @@ def _bare(entry: Entry, *, erased: bool = False) -> EventSource:
 
 
 SHOWN_SOURCES: Final = 16
-"""Events that are shown as the sources of one pattern or principle: the most typical, and the latest of all."""
+"""Events listed as the sources of one pattern or principle: the most typical, and the latest."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """What one pattern or principle rests on: its events, the most typical first, and what is against it."""
+    """The evidence of one pattern or principle: its events, the most typical first, and its counter-evidence."""
 
     record: Pattern | Principle
     sources: Sequence[Source]
     events: Sequence[Reference]
     against: Sequence[Reference]
     counter: float
-    """The share of all that was counted, by weight, that speaks against it."""
+    """The share of the evidence, by weight, that contradicts it."""
     typical: str | None = None
     latest: str | None = None
 
@@ -184,13 +184,13 @@ class Chain:
 
     @property
     def needs_validation(self) -> bool:
-        """Return whether it reaches no event that still stands, or is a principle that nobody has confirmed."""
+        """Return whether no live event supports it, or it is a principle that nobody has confirmed."""
         return not self.events or (isinstance(self.record, Principle) and self.record.needs_validation)
 
 
 @dataclass(frozen=True, slots=True)
 class _Sides:
-    """What is for one, parts of it too, and what of the whole is for it and against it, the most typical first."""
+    """The evidence for a pattern or principle, and for and against it as a whole, the most typical first."""
 
     supporting: Sequence[EvidenceRow]
     support: Sequence[EvidenceRow]
@@ -198,19 +198,19 @@ class _Sides:
 
     @property
     def both(self) -> tuple[Sequence[EvidenceRow], Sequence[EvidenceRow]]:
-        """What is for the whole, and what is against it."""
+        """The evidence for and against the whole."""
         return self.support, self.contra
 
     @classmethod
     def of(cls, rows: Sequence[EvidenceRow]) -> "_Sides":
-        """Sort the evidence of one."""
+        """Return the evidence rows sorted by side."""
         return cls([row for row in rows if row.polarity == "support"],
                    *(_typical_first(rows, side) for side in ("support", "contra")))  # fmt: skip
 
 
 @dataclass(slots=True)
 class Chains:
-    """Follows evidence down, at the times that a question asks for. What it has read, it reads once."""
+    """Follows evidence down to events at the times of a query, and caches what it reads."""
 
     graph: LaneGraph
     _sides: dict[str, _Sides] = field(default_factory=dict)
@@ -267,10 +267,7 @@ class Chains:
         return Chain(record, tuple(map(_source, stands)), tuple(map(_reference, stands)), tuple(against), _share(sides))
 
     def _standing(self, rows: Sequence[EvidenceRow]) -> list[EvidenceRow]:
-        """Return the rows whose events still stand: the most typical, and the latest.
-
-        Archived ones can be looked up.
-        """
+        """Return the rows whose events are held, archived ones included: the most typical, and the latest."""
         return self._held(_first(rows)) or self._held(rows)[:SHOWN_SOURCES]
 
     def _held(self, rows: Sequence[EvidenceRow]) -> list[EvidenceRow]:
@@ -284,7 +281,7 @@ def _latest(row: EvidenceRow) -> tuple[datetime, str]:
 
 
 def _first(rows: Sequence[EvidenceRow]) -> list[EvidenceRow]:
-    """Return the most typical, and the latest."""
+    """Return the most typical rows, and the latest."""
     latest = max(rows, key=_latest, default=None)
     first = [*rows[: SHOWN_SOURCES - 1], *([latest] if latest is not None else [])]
     return list({row.source_key: row for row in first}.values())
@@ -312,7 +309,7 @@ def _reference(row: EvidenceRow) -> Reference:
 
 
 def _each_in_turn(lists: Sequence[Sequence[EvidenceRow]]) -> list[EvidenceRow]:
-    """Return the rows of several lists, the first of each, then the second of each …, each event once."""
+    """Return the rows of several lists in round-robin order, each event once."""
     longest = max(map(len, lists), default=0)
     mixed = [one[n] for n in range(longest) for one in lists if n < len(one)]
     out: dict[str, EvidenceRow] = {}

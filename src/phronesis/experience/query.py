@@ -1,4 +1,4 @@
-"""From a question to an answer: seeds, the graph around them, ranking, and advice whose every line reaches a source."""
+"""The experience search: find seeds, traverse the graph, rank candidates and compose advice with sources."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,19 +29,19 @@ from phronesis.store.documents import read_vectors
 from phronesis.store.experience import views_of
 from phronesis.store.lanes import ActiveModel
 
-# The few best events once more, by the views that a question is about: its situation, its goal, what was tried.
+# Second ranking of the best events by the views that a question concerns: situation, goal and attempt.
 
 LOOKED_AT: Final = 32
 """Events whose views are read."""
 
 OF_SITUATION: Final[Mapping[str, float]] = {"situation": 1.0, "attempt": 0.9, "reflection": 0.9, "result": 0.6}
 OF_GOAL: Final[Mapping[str, float]] = {"goal": 1.0, "attempt": 0.9, "reflection": 0.9}
-"""How much the likeness of a view says where a situation, or a goal, is asked: what stands in the view of the same name
-says most, and what was tried or learned names the task as often as not."""
+"""Weights of views for a question about a situation or goal: the view of the same name counts most; attempts and
+lessons often name the task too."""
 
 
 def view_weights(asked: Asked) -> dict[str, float]:
-    """Return how much each view says to a question, by the name of its part."""
+    """Return the weight of each view for a question, by the name of its part."""
     out: dict[str, float] = {}
     for text, by_view in ((asked.situation, OF_SITUATION), (asked.goal, OF_GOAL)):
         for view, weight in by_view.items() if text else ():
@@ -64,7 +64,7 @@ def read_views(graph: LaneGraph, event_ids: Sequence[str], model_id: str) -> dic
 def view_shares(
     views: Mapping[str, Mapping[str, Floats]], weights: Mapping[str, float], vector: Floats, spread: Spread
 ) -> dict[str, float]:
-    """Return the best weighted likeness of the views of each event, in [0, 1]."""
+    """Return the best weighted similarity of the views of each event, in [0, 1]."""
     named = [(one, part, row) for one, parts in views.items() for part, row in parts.items() if part in weights]
     if not named:
         return {}
@@ -79,7 +79,7 @@ def view_shares(
 def likeness_to(
     views: Mapping[str, Mapping[str, Floats]], part: str, vector: Floats, spread: Spread
 ) -> dict[str, float]:
-    """Return how like one view of each event is to a text, in [0, 1]; what has no such view is left out."""
+    """Return the similarity of one view of each event to a text, in [0, 1]; events without the view are left out."""
     named = {one: parts[part] for one, parts in views.items() if part in parts}
     if not named:
         return {}
@@ -88,18 +88,18 @@ def likeness_to(
 
 
 WEAK: Final = 0.15
-"""The best share of the question's words below which words support no answer."""
+"""Best share of the question's words below which words do not support an answer."""
 
 CLEAR: Final = 0.75
-"""The best share of meaning from which meaning alone supports one: three standard deviations, as in a search."""
+"""Best standardised similarity from which embeddings alone support an answer: three standard deviations."""
 
 FEW: Final = 20
-"""Documents of experience below which standard deviations say nothing: there any word of the question supports one."""
+"""Documents of experience below which standard deviations are not used and any matching word supports an answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Encoded:
-    """The vectors of a question and of what is preferred, or what went wrong."""
+    """The vectors of a question, of its preferences, and of what went wrong."""
 
     encoder: Embedder | None
     question: Floats | None = None
@@ -109,7 +109,7 @@ class _Encoded:
 
 @dataclass(slots=True)
 class ExperienceSearch:
-    """Answers questions over the experience of the lanes that a scope sees. Thread-safe; it never writes."""
+    """Answers questions over the experience of the lanes that a scope sees. Thread-safe; read-only."""
 
     database: Database
     embedders: Embedders
@@ -118,7 +118,7 @@ class ExperienceSearch:
     names: TaskNames = field(default_factory=TaskNames)
 
     def answer(self, tenant: str, asked: Asked) -> Answer:
-        """Return what experience says to a question."""
+        """Return the answer to a question."""
         while True:
             encoded = self._encoded(tenant, asked)
             with self.database.transaction(tenant, "read") as unit, self.indexes.lock:
@@ -159,7 +159,7 @@ class ExperienceSearch:
         )  # fmt: skip
 
     def _encoded(self, tenant: str, asked: Asked) -> _Encoded:
-        """Encode the question, once; without a vector, and said so, where the encoder's server is away."""
+        """Return the question's vectors; without vectors, and marked as degraded, if the encoder is unavailable."""
         encoder = self.embedders.serving(tenant)
         if encoder is None or not asked.text:
             return _Encoded(encoder)
@@ -171,7 +171,7 @@ class ExperienceSearch:
 
 
 def _usable(model: ActiveModel | None, encoded: _Encoded) -> ActiveModel | None:
-    """Return the model whose vectors can be compared with the question's; with another one words alone decide."""
+    """Return the model whose vectors are comparable with the question's; None if words alone decide."""
     same = model is not None and encoded.encoder is not None and model.model_id == encoded.encoder.name
     return model if same else None
 
@@ -179,7 +179,7 @@ def _usable(model: ActiveModel | None, encoded: _Encoded) -> ActiveModel | None:
 def _look_closer(
     pool: Pool, encoded: _Encoded, model: ActiveModel | None, spread: Spread | None
 ) -> Mapping[str, float]:
-    """Compare the best events by their views; gives how far they are as preferred, by meaning."""
+    """Compare the best events by their views; return how far they match the preferences, by embeddings."""
     if model is None or spread is None or encoded.question is None:
         return {}
     together = {one: sum(pool.met[one][0:1]) + (pool.met[one][1] or 0.0) for one in pool.met}
@@ -192,7 +192,7 @@ def _look_closer(
 
 
 def _abstains(pool: Pool) -> bool:
-    """Return whether nothing supports an answer; slots alone are always answered by what they hold."""
+    """Return whether nothing supports an answer; a question of slots alone is always answered."""
     if not pool.asked.text or pool.exact or any(map(pool.about_share, pool.items)):
         return not pool.items
     words = max((one[0] for one in pool.met.values()), default=0.0)

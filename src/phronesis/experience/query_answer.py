@@ -1,4 +1,4 @@
-"""From what was ranked to what is shown: evidence with sources, what says otherwise, and advice."""
+"""Build an answer from ranked candidates: records with their evidence, sources, conflicts and advice."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -50,12 +50,12 @@ from phronesis.store.deltas import deltas_of_entry
 from phronesis.store.items import lane_of_item, read_items
 from phronesis.store.lanes import get_lane
 
-# Events, patterns and principles with what stands beside them: members, and what supports or contradicts.
+# Records of events, patterns and principles with their members, supporting and contradicting evidence.
 
 
 @dataclass(frozen=True, slots=True)
 class ExperienceBook:
-    """Reads the records of the experience base. It never writes."""
+    """Reads the records of the experience engine. Read-only."""
 
     database: Database
 
@@ -67,14 +67,14 @@ class ExperienceBook:
             return as_records(unit, [item], as_of=as_of)[0]
 
     def source(self, tenant: str, scope: Scope, named: str) -> EventSource:
-        """Return what an event was taken from: by its id, or by a reference that the scope sees."""
+        """Return the original input of an event, by its id or by a reference that the scope sees."""
         with self.database.transaction(tenant, "read") as unit:
             return find_source(unit, scope, named)
 
     def came_to(self, tenant: str, entry: Entry, kind: str = PATTERN) -> Aggregation:
-        """Return what an aggregation changed among patterns, or an abstraction among principles (``kind``)."""
+        """Return the patterns that an aggregation changed, or the principles an abstraction changed (``kind``)."""
         with self.database.transaction(tenant, "read") as unit:
-            # Whoever only got edges or lost some, as events do, is none of these, and not read.
+            # Items of which only edges changed, such as events, are not among them and are not read.
             made = {delta.item_id: delta for delta in deltas_of_entry(unit, entry.lane_id, entry.id)
                     if delta.op == "create" or _moved(delta)}  # fmt: skip
             held = read_items(unit, get_lane(unit, entry.lane_id), list(made))
@@ -97,7 +97,7 @@ class ExperienceBook:
 
 
 def _moved(delta: Delta) -> bool:
-    """Return whether more of a record changed than which others it resembles."""
+    """Return whether more of a record changed than its edges to similar ones."""
     return bool(delta.patch or delta.evidence_added or delta.evidence_removed)
 
 
@@ -123,7 +123,7 @@ def _counter(item: Item) -> Sequence[Mapping[str, Any]]:
 
 
 def _quoting(item: Item, against: Mapping[str, Item]) -> Item:
-    """Return a pattern whose counterexamples say what was attempted."""
+    """Return a pattern whose counterexamples quote their attempts."""
     told = [{**one, "attempt": said(against[one["id"]].data.get("attempt", ""))} if one["id"] in against else one
             for one in _counter(item)]  # fmt: skip
     return replace(item, data={**item.data, "counterexamples": told}) if told else item
@@ -143,7 +143,7 @@ def _record(item: Item, rows: Sequence[EvidenceRow]) -> Item:
 
 
 WEIGHED: Final = 4
-"""Events for each that is shown of which advice and conflicts are made: the same was tried more often than is shown."""
+"""Events per listed one from which advice and conflicts are made: equal attempts are listed once."""
 
 Shares = Mapping[str, float]
 
@@ -161,7 +161,7 @@ class Shown:
 
 
 def shown(pool: Pool, ranked: Sequence[tuple[str, Shares]], *, abstained: bool) -> Shown:
-    """Show the best of each layer, at most ``limit``; what several events say alike is shown once."""
+    """Return the best of each layer, at most ``limit``; equal statements of several events are listed once."""
     limit = pool.asked.limit
     events, repeated = _once(pool, [one for one in ranked if pool.items[one[0]].kind == L1])
     learned = [one for one in ranked if one[0] in pool.chain_of]
@@ -181,7 +181,7 @@ def shown(pool: Pool, ranked: Sequence[tuple[str, Shares]], *, abstained: bool) 
 
 
 def _once(pool: Pool, events: Sequence[tuple[str, Shares]]) -> tuple[list[tuple[str, Shares]], dict[str, list[str]]]:
-    """Return events without those that say what a better one says, to the word and with the same outcome."""
+    """Return events without those that have the text and outcome of a better one."""
     first: dict[tuple[Any, ...], str] = {}
     repeated: dict[str, list[str]] = {}
     out = []
@@ -229,7 +229,7 @@ def _why(pool: Pool, shares: Shares) -> dict[str, float] | None:
 
 
 def _ways(pool: Pool) -> dict[str, Any]:
-    """Return how the walk came to each that it reached."""
+    """Return the path by which the traversal reached each item."""
     return {one: {"from": step.via, "by": step.by, "hops": step.hops, "strength": round(step.strength, DIGITS)}
             for one, step in pool.reached.items()}  # fmt: skip
 
@@ -250,7 +250,7 @@ def _advised(
 
 
 def _conflicts(pool: Pool, events: Sequence[L1Event], learned: Sequence[str], limit: int) -> list[Conflict]:
-    """Return what says otherwise among what is shown, and what speaks against a pattern or a principle of it."""
+    """Return conflicts among the listed items, and the counter-evidence of listed patterns and principles."""
     near = events[: 2 * limit]
     out = outcome_conflicts(opposed(near, tokenize))
     known = {frozenset((one.id, other.id)) for conflict in out for one in conflict.side for other in conflict.against}

@@ -1,4 +1,4 @@
-"""Everything that may answer a question, gathered lane by lane and over the graph, each with what is known of it."""
+"""The candidate pool of a query: items gathered from lanes and from the graph, each with its ranking signals."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,14 +17,14 @@ from phronesis.index.tokens import tokenize
 from phronesis.recall.scoring.weights import DIGITS, EXPERIENCE, multiplier
 
 SEEDS: Final = 24
-"""Nodes from which the walk over the graph starts: the most relevant."""
+"""Nodes from which the graph traversal starts: the most relevant."""
 
 _DAY: Final = 86_400_000_000
 
 
 @dataclass(slots=True)
 class Pool:
-    """What may answer: items by id, and what is known of each."""
+    """The candidates of a query: items by id, and their signals."""
 
     asked: Asked
     lanes: Sequence[Corner]
@@ -34,7 +34,7 @@ class Pool:
     items: dict[str, Item] = field(default_factory=dict)
     met: dict[str, tuple[float, float | None]] = field(default_factory=dict)
     exact: dict[str, int] = field(default_factory=dict)
-    """Events that are called as was asked, with their place: 1 for the latest lesson."""
+    """Events whose name equals the question, with their place: 1 for the latest lesson."""
     artifacts: tuple[str, ...] = ()
     views: Mapping[str, float] = field(default_factory=dict)
     liked: Mapping[str, float] = field(default_factory=dict)
@@ -47,16 +47,16 @@ class Pool:
     terms: Sequence[str] = ()
     """The words of the question."""
     scale: float = 1.0
-    """What scores are multiplied by (``scoring.scale.multiplier``)."""
+    """Multiplier of scores (``scoring.weights.multiplier``)."""
     length: float = 0.0
     dense: bool = field(init=False)
-    """Whether meaning was compared anywhere."""
+    """Whether embeddings were compared anywhere."""
 
     def __post_init__(self) -> None:
         self.dense = any(one.meaning is not None for one in self.lanes)
 
     def gather(self, names: TaskNames) -> None:
-        """Take up what meets the question: by name, by words and meaning, by the artifacts it names."""
+        """Add what matches the question by name, words, embeddings, or named artifacts."""
         found: list[str] = []
         self.terms = tokenize(self.asked.text)
         self.length = length_of(len(set(self.terms)))
@@ -74,14 +74,14 @@ class Pool:
         self.take(ids)
 
     def take(self, ids: Iterable[str]) -> None:
-        """Take items into the pool that may be shown."""
+        """Add those of some items that are visible."""
         fresh = {one: item for one, item in self.graph.items(ids).items() if one not in self.items}
         self.items |= fresh
         for lane in self.lanes:
             self.met |= lane.met([one for one in fresh if self.graph.lane_of(one) == lane.lane])
 
     def walk(self) -> None:
-        """Go out from the most relevant over the graph, and down from each pattern to what explains it."""
+        """Traverse the graph from the most relevant items, and from each pattern to its evidence."""
         relevant = {one: self.relevance(one) for one in self.items}
         best = sorted((one for one in relevant if relevant[one] > 0), key=lambda one: (-relevant[one], one))[:SEEDS]
         most = relevant[best[0]] if best else 1.0
@@ -97,7 +97,7 @@ class Pool:
             self.under |= self._under(kind)
 
     def _followed(self) -> list[Item]:
-        """Give the patterns and principles that may be shown, the best as far as is known before they are followed."""
+        """Return the visible patterns and principles, ordered by the relevance known before they are followed."""
         out: list[Item] = []
         counts = taken_up(self.asked)
         for kind in (PATTERN, PRINCIPLE):
@@ -110,7 +110,7 @@ class Pool:
         return out
 
     def _under(self, kind: str) -> dict[str, float]:
-        """Return the relevance of the best of what patterns, or principles, rest on."""
+        """Return the relevance of the best evidence of each pattern or principle."""
         out = {}
         for one, chain in self.chain_of.items():
             if self.items[one].kind == kind:
@@ -119,7 +119,7 @@ class Pool:
         return out
 
     def _beside(self) -> dict[str, float]:
-        """Return, for each event of an episode, the relevance of the best other one that says something else."""
+        """Return, for each event of an episode, the relevance of the best other one with a different text."""
         episodes: dict[str, list[tuple[float, Item]]] = {}
         for one, item in self.items.items():
             if item.kind == L1 and item.run_id is not None:
@@ -132,11 +132,11 @@ class Pool:
         return out
 
     def relevance(self, item_id: str) -> float:
-        """Return how relevant an item of the pool is, by what is known so far: the sum of `relevance_of`."""
+        """Return the relevance of an item by the signals known so far: the sum of `relevance_of`."""
         return sum(relevance_of(Signals(**self._meets(item_id))).values())
 
     def about_share(self, item_id: str) -> float:
-        """Return the share of the artifacts asked for that an item is about."""
+        """Return the share of the requested artifacts that an item is about."""
         if not self.artifacts:
             return 0.0
         data = self.items[item_id].data
@@ -144,7 +144,7 @@ class Pool:
         return len(held.intersection(self.artifacts)) / len(self.artifacts)
 
     def signals(self, item_id: str) -> Signals:
-        """Return what is known of an item of the pool."""
+        """Return the signals of an item."""
         item, chain = self.items[item_id], self.chain_of.get(item_id)
         return Signals(
             **self._meets(item_id), usefulness=usefulness_of(item), weight=weight_of(item), confidence=item.confidence,
@@ -154,7 +154,7 @@ class Pool:
         )  # fmt: skip
 
     def _meets(self, item_id: str) -> dict[str, Any]:
-        """Return the signals that make relevant. They are asked for several times of each item while the pool grows."""
+        """Return the signals of relevance, cached while the pool grows."""
         words, meaning = self.met.get(item_id, (0.0, 0.0 if self.dense else None))
         place, step = self.exact.get(item_id), self.reached.get(item_id)
         return {
@@ -166,28 +166,31 @@ class Pool:
 
     @property
     def by_name(self) -> bool:
-        """Return whether nothing but a name was asked that events bear."""
+        """Return whether the question is only a name that events have."""
         return bool(self.exact) and len({called(one) for one in (self.asked.situation, self.asked.goal)} - {""}) == 1
 
     def like(self, meant: Mapping[str, float]) -> None:
-        """Note how far everything is as preferred: by its words, and by what was ``meant`` where that says more."""
+        """Set how far each item is preferred, by its words or by ``meant`` (embeddings), whichever says more."""
         liking = self.asked.liking
         if liking is not None:
             self.liked = {one: liking(clauses_of(_doing(item), tokenize)) or meant.get(one, 0.0)
                           for one, item in self.items.items()}  # fmt: skip
 
     def ranked(self) -> list[tuple[str, dict[str, float]]]:
-        """Return all that is relevant, best first, each with the shares of its score."""
+        """Return all relevant items, best first, each with the shares of its score."""
         return self._best_first(self.items)
 
     def score(self, shares: Mapping[str, float]) -> float:
-        """Return the score, from 0 to 1, of what has these shares."""
+        """Return the score, from 0 to 1, of the given shares."""
         return EXPERIENCE.score(score_of(shares)) * self.scale
 
     def settle(
         self, ranked: Sequence[tuple[str, dict[str, float]]], *, abstained: bool
     ) -> list[tuple[str, dict[str, float]]]:
-        """Bring scores to the side of the threshold on which the answer is; gives what scores as much as is asked."""
+        """Return the ranked items with the requested minimum score.
+
+        Scores are moved to the side of the threshold on which the answer is.
+        """
         best = max((self.score(shares) for _, shares in ranked), default=0.0)
         self.scale = multiplier(best, abstained=abstained)
         least = self.asked.min_score
@@ -216,13 +219,13 @@ def _newest(item: Item) -> tuple[int, int, str]:
 
 
 def _place(item: Item) -> tuple[bool, int, int]:
-    """Return whether an event tells a lesson, when it happened, and its place in its episode."""
+    """Return whether an event has a lesson, when it happened, and its place in its episode."""
     seq = -1 if item.position is None else item.position
     return (bool(item.data.get("reflection")), to_micros(item.occurred_at or item.recorded_at), seq)
 
 
 def _latest_first(events: Sequence[Item]) -> dict[str, int]:
-    """Return the places of events of one name: lessons first, then the later ones, in an episode by its own order."""
+    """Return the places of events of one name: those with lessons first, then by time and place in the episode."""
     episodes: dict[str, int] = {}
     for event in events:
         episode = event.run_id or event.id

@@ -1,4 +1,4 @@
-"""The graph of experience as a walk sees it: what may be shown of the lanes of a scope, now or at another time."""
+"""A checked query and the experience graph as it may read it: visible lanes, filters, and a point in time."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,17 +20,17 @@ from phronesis.store.experience import EdgeEnd, holders, strongest_edges
 from phronesis.store.items import ItemHead, read_heads, read_items
 from phronesis.store.lanes import Lane
 
-# A checked question to the experience base, and which items it may be answered with.
+# A checked query, and the filter of items that may answer it.
 
 Liking = Callable[[Sequence[frozenset[str]]], float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A question. ``artifacts``, ``label``, ``source_type`` and the times narrow what events are shown.
+    """A checked question. ``artifacts``, ``label``, ``source_type`` and the times filter events.
 
-    ``artifacts`` are ids of any of which an event must be about one; ``since`` and ``until`` (microseconds) bound when
-    it happened. ``preferred`` are the preferences as one text, for an encoder.
+    ``artifacts`` are ids, of which an event must be about at least one; ``since`` and ``until`` (microseconds) bound
+    when it happened. ``preferred`` are the preferences as one text, for an encoder.
     """
 
     scope: Scope
@@ -64,7 +64,7 @@ class Asked:
                 for kind, of_kind in wanted.items()}  # fmt: skip
 
     def fits(self, item: Item) -> bool:
-        """Return whether an item is what was asked for: an event by all its slots, a pattern by its label."""
+        """Return whether an item passes the filters: an event by all slots, a pattern by its label."""
         if item.kind == PATTERN:
             return self.label in (None, item.label)
         if item.kind != L1:
@@ -80,7 +80,7 @@ class Asked:
 
 
 def stands(item: Item, wanted: Wanted) -> bool:
-    """Return whether a read shows an item, given as it was ``as_of`` the time asked for."""
+    """Return whether a read returns an item, given as it was ``as_of`` the requested time."""
     if wanted.valid_at is None:
         return item.live
     if not held_at(item, wanted.valid_at):
@@ -89,7 +89,7 @@ def stands(item: Item, wanted: Wanted) -> bool:
 
 
 def days_of(asked: Asked) -> tuple[int, int] | None:
-    """Return the first and last day (ordinals) of the time asked for; None for any time."""
+    """Return the first and last day (ordinals) of the requested time; None for any time."""
     if asked.since is None and asked.until is None:
         return None
     first = 0 if asked.since is None else from_micros(asked.since).toordinal()
@@ -99,24 +99,23 @@ def days_of(asked: Asked) -> tuple[int, int] | None:
 LAYERS: Final = {L1: 1, PATTERN: 2, PRINCIPLE: 3}
 SIMILAR: Final = "similar"
 FOLLOWED: Final = (MEMBER_OF, SUPPORTS, REFINES, SIMILAR, CONTRADICTS, ABOUT)
-"""Types of edges that a walk goes along."""
+"""Types of edges that the traversal follows."""
 
 APART: Final = "cannot_link"
-"""The grade of an edge between events that a person said do not belong together: it leads nowhere."""
+"""The grade of cannot-link edges between events, which are not followed."""
 
 EACH: Final = 12
-"""Edges of one type and way that are followed from a node, the heaviest: a pattern of thousands has some that stand
-for it."""
+"""Edges of one type and direction that are followed from a node, the heaviest."""
 
 MOST_HOLDERS: Final = 64
-"""An artifact that more events of a lane are about says nothing of any of them, and is not gone through."""
+"""Events of a lane above which an artifact is too common to be followed."""
 
 _PREFIXES: Final = tuple(f"{kind}:" for kind in ARTIFACT_TYPES)
 
 
 @dataclass(slots=True)
 class LaneGraph:
-    """The graph of the lanes that a question sees. What it has read, it reads once."""
+    """The graph of the lanes that a question sees; caches what it reads."""
 
     unit: Unit
     lanes: Sequence[Lane]
@@ -127,17 +126,17 @@ class LaneGraph:
     _resting: dict[str, set[str]] = field(default_factory=dict)
 
     def items(self, ids: Iterable[str]) -> dict[str, Item]:
-        """Return those of some items that a read shows and that are what was asked for, by id."""
+        """Return those of some items that are visible and pass the filters, by id."""
         return {one: item for one, item in self.known(ids).items() if self.asked.fits(item)}
 
     def known(self, ids: Iterable[str]) -> dict[str, Item]:
-        """Return those of some items that a read shows, whatever was asked for, by id."""
+        """Return those of some items that are visible, by id."""
         return {one: item for one, item in self.then(ids).items() if stands(item, self.asked.wanted)}
 
     def then(self, ids: Iterable[str]) -> dict[str, Item]:
-        """Give those of some items that were known at the time asked for and are not in quarantine, as they were then.
+        """Return those of some items that were known at the requested time and not in quarantine, as they were.
 
-        What had ended or was archived is among them.
+        Ended and archived ones are included.
         """
         wanted = list(dict.fromkeys(ids))
         missing = [one for one in wanted if one not in self._read]
@@ -153,7 +152,7 @@ class LaneGraph:
         return {one: item for one in wanted if (item := self._read[one]) is not None}
 
     def heads(self, ids: Iterable[str]) -> dict[str, ItemHead]:
-        """Give the heads of those that `then` gives, by id, without reading what they say where it need not be read."""
+        """Return the heads of the items that `then` returns, by id, without reading texts if possible."""
         wanted = list(dict.fromkeys(ids))
         missing = [one for one in wanted if one not in self._heads]
         self._heads |= dict.fromkeys(missing)
@@ -170,7 +169,7 @@ class LaneGraph:
         return self._lane_of[item_id]
 
     def nodes(self, ids: Sequence[str]) -> Mapping[str, Node]:
-        """Return events, patterns, principles and artifacts that may be shown."""
+        """Return the visible ones of some events, patterns, principles and artifacts."""
         artifacts = [one for one in ids if one.startswith(_PREFIXES)]
         held = self.items([one for one in ids if not one.startswith(_PREFIXES)])
         found = {one: Node(one, LAYERS[item.kind], _when(item), usefulness_of(item)) for one, item in held.items()
@@ -178,9 +177,9 @@ class LaneGraph:
         return found | {one: Node(one, ARTIFACT) for one in artifacts}
 
     def links(self, ids: Sequence[str]) -> Sequence[Link]:
-        """Return the edges at some nodes that were there at the time asked for.
+        """Return the edges at some nodes at the requested time.
 
-        What many events are about leads to each of them the more weakly: 1 / √n.
+        The weight of an edge from an artifact of n events is scaled by 1 / √n.
         """
         artifacts = [one for one in ids if one.startswith(_PREFIXES)]
         out: list[Link] = []
@@ -199,11 +198,11 @@ class LaneGraph:
         return out
 
     def around(self, item_id: str) -> Collection[str]:
-        """Return what an item rests on, and what rests on it, of the edges that were read so far."""
+        """Return the neighbours of an item in evidence, by the edges read so far."""
         return self._resting.get(item_id, frozenset())
 
     def contradicting(self, ids: Sequence[str]) -> list[tuple[str, str]]:
-        """Return the pairs among some items of which one contradicts the other, each once."""
+        """Return the pairs among some items that contradict each other, each once."""
         held, out = set(ids), dict[frozenset[str], tuple[str, str]]()
         for lane in self.lanes:
             own = [one for one in ids if self._lane_of.get(one) == lane]
@@ -218,12 +217,12 @@ class LaneGraph:
 
 
 def usefulness_of(item: Item) -> float:
-    """Return what feedback made of an item's usefulness, in [0, 1]; neutral where nobody said anything."""
+    """Return an item's usefulness from feedback, in [0, 1]; neutral without feedback."""
     return min(1.0, max(0.0, float(item.data.get("usefulness", NEUTRAL))))
 
 
 def weight_of(item: Item) -> float:
-    """Return how much an item weighs, in [0, 1]: less than 1 where it was downweighted."""
+    """Return an item's weight, in [0, 1]; below 1 if it was downweighted."""
     return min(1.0, max(0.0, float(item.data.get("weight", 1.0))))
 
 

@@ -1,4 +1,4 @@
-"""Where an answer starts: what meets the question by words, by meaning, by name, or by the artifacts it names."""
+"""Find the seeds of a query by words, by embeddings, by exact task name, and by the artifacts it names."""
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -24,25 +24,25 @@ from phronesis.store.eligible import Wanted, eligible_ids
 from phronesis.store.experience import changed_views, holders, of_episode
 from phronesis.store.lanes import ActiveModel, Lane
 
-# Events by what their situation and goal are called, to the letter: a task's name finds what was tried at it.
+# Exact names: a task's situation or goal finds the attempts made at it.
 
 NAMING: Final = ("situation", "goal")
 """The views that may be a task's name."""
 
 MOST: Final = 256
-"""Events of one name that are looked at, the last ones: a name with thousands stands for no one task."""
+"""Events of one name that are examined, the latest: a name with thousands identifies no task."""
 
 _PARTS: Final = tuple(map(view_part, NAMING))
 _EDGES: Final = " \t.,;:!?。，；：！？"
 
 
 def called(text: str) -> str:
-    """Return a text as it is compared as a name: without case, the same spaces, no stop at its end."""
+    """Return a text normalised for comparison as a name: lower case, single spaces, no final stop."""
     return " ".join(text.casefold().split()).strip(_EDGES)
 
 
 def is_called(item: Item, name: str) -> bool:
-    """Return whether an event's situation, goal or episode is called so."""
+    """Return whether an event's situation, goal or episode has this name."""
     return name in (
         called(item.data.get("situation", "")),
         called(item.data.get("goal", "")),
@@ -59,10 +59,10 @@ class _Names:
     epoch: int
     seen_seq: int = 0
     ids: dict[int, str | list[str]] = field(default_factory=dict)
-    """Most names stand for one event: a list for each would be a hundred thousand more for the garbage collector."""
+    """Event ids by the hash of a name; a single id is not wrapped in a list, to spare the garbage collector."""
 
     def add(self, number: int, item_id: str) -> None:
-        """Note that an event is called so."""
+        """Add a name of an event."""
         held = self.ids.setdefault(number, item_id)
         if isinstance(held, list):
             held.append(item_id)
@@ -70,20 +70,20 @@ class _Names:
             self.ids[number] = [held, item_id]
 
     def named(self, number: int) -> Sequence[str]:
-        """Return the events that may be called so."""
+        """Return the events that may have the name."""
         held = self.ids.get(number, [])
         return [held] if isinstance(held, str) else held
 
 
 @dataclass(slots=True)
 class TaskNames:
-    """The names of the last few lanes. Not thread-safe: used under the lock of the lanes' indexes."""
+    """The names in the last few lanes. Not thread-safe: used under the lock of the lanes' indexes."""
 
     limit: int = 8
     _kept: "OrderedDict[tuple[str, int], _Names]" = field(default_factory=OrderedDict)
 
     def events(self, unit: Unit, lane: Lane, name: str) -> list[str]:
-        """Return the ids of the events that may be called so, newest first; `is_called` is sure."""
+        """Return the ids of events that may have the name, newest first; `is_called` decides."""
         known = self._of(unit, lane).named(_number(name))
         episode = of_episode(unit, lane.lane_id, L1, name, limit=MOST) if len(name) <= MAX_ID_LENGTH else []
         return sorted({*known, *episode}, reverse=True)[:MOST]
@@ -104,28 +104,27 @@ class TaskNames:
 
 
 FEWEST: Final = 10
-"""Answers for which a question takes up what it does at least: of fewer, the first are the same."""
+"""Minimum of the limit for which candidates are collected, so that smaller limits give the same first answers."""
 
 EVENTS_EACH: Final = 5
-"""Events of each lane that it takes up for each that may be shown: what is said again is shown once."""
+"""Candidate events per lane for each listed one, since equal texts are listed once."""
 
 SPARE: Final = 8
-"""Patterns, and principles, that it takes up and follows down to their evidence beyond as many as may be shown: what
-speaks against one takes it down (`ranking.COUNTER`), and a member that was not read yet may lift one. A question meets
-a hundred by chance."""
+"""Additional patterns and principles that are followed to their evidence: counter-evidence lowers a score
+(`ranking.COUNTER`), and a member not read yet may raise one. A question matches a hundred by chance."""
 
 UNFILTERED: Final = 4
-"""Times as many as it takes up of what was so at another time, where what fits is found out only when it is read."""
+"""Factor for items of another time, whose filters are applied only after they are read."""
 
 RESCORED: Final = 50
-"""Documents of each lane whose cosine is computed again from the stored halves, the nearest."""
+"""Nearest documents of each lane whose cosine is recomputed from the stored half-precision vectors."""
 
 KINDS: Final = (L1, PATTERN, PRINCIPLE)
 
 
 @dataclass(slots=True)
 class Corner:
-    """One lane while a question runs: its index, the rows of experience, and those that may be shown."""
+    """One lane during a query: its index, the rows of experience, and the visible ones."""
 
     lane: Lane
     index: LaneIndex
@@ -135,7 +134,7 @@ class Corner:
     meaning: Floats | None = None
 
     def best(self, counts: Mapping[str, int]) -> list[str]:
-        """Give, kind by kind, the items of as many of the best rows that anything speaks for, each once, best first."""
+        """Return the items of the best matching rows, kind by kind, each once, best first."""
         scores = self.words if self.meaning is None else self.words + self.meaning
         found: list[int] = []
         for kind, count in counts.items():
@@ -145,7 +144,7 @@ class Corner:
         return list(dict.fromkeys(self.index.item_ids[row] for row in found))
 
     def newest(self, counts: Mapping[str, int]) -> list[str]:
-        """Give, kind by kind, the items of as many of the rows that came last: where no words are asked, only slots."""
+        """Return the items of the latest rows, kind by kind, for a question of slots without words."""
         found: list[int] = []
         for kind, count in counts.items():
             found += np.flatnonzero(self._rows_of(kind))[::-1][:count].tolist()
@@ -155,7 +154,7 @@ class Corner:
         return self.shown & self.index.rows_of_kinds((kind,))
 
     def met(self, item_ids: Sequence[str]) -> dict[str, tuple[float, float | None]]:
-        """Return how far items meet the question by words and by meaning, each by its best row."""
+        """Return the match of items by words and by embeddings, each by its best row."""
         rows = self.index.rows_of_items(item_ids)
         words = self.words[rows].tolist()
         meaning = [None] * len(words) if self.meaning is None else self.meaning[rows].tolist()
@@ -168,7 +167,7 @@ class Corner:
 
 
 def corners(unit: Unit, found: Sequence[tuple[Lane, LaneIndex]], asked: Asked) -> list[Corner]:
-    """Return the lanes that hold experience, with what of it may be shown."""
+    """Return the lanes that contain experience, with their visible rows."""
     out = []
     for lane, index in found:
         rows = index.rows_of_kinds(KINDS, asked.wanted.as_of)
@@ -178,7 +177,7 @@ def corners(unit: Unit, found: Sequence[tuple[Lane, LaneIndex]], asked: Asked) -
 
 
 def _shown(unit: Unit, lane: Lane, index: LaneIndex, rows: Mask, asked: Asked) -> Mask:
-    """Narrow the rows of events and patterns; what was so at another time is decided item by item (`Asked.fits`)."""
+    """Filter the rows of events and patterns; past states are filtered item by item (`Asked.fits`)."""
     narrowed = np.ones(len(rows), np.bool_)
     days = days_of(asked)
     if days is not None:
@@ -211,10 +210,10 @@ def read_words(lanes: Sequence[Corner], text: str) -> None:
 
 
 def read_meaning(unit: Unit, lanes: Sequence[Corner], vector: Floats, model: ActiveModel) -> Spread | None:
-    """Score every row by the meaning of a question; gives the spread of events' cosines, None without vectors.
+    """Score every row by the embedding of a question; return the spread of events' cosines, None without vectors.
 
-    Events are encoded as questions are and patterns as passages, whose cosines lie elsewhere: each has a spread of its
-    own. What has no vector yet is taken to mean what its words say.
+    Events are encoded as queries and patterns as passages, whose cosines are distributed differently: each has its own
+    spread. A document without a vector yet is scored by its words.
     """
     told: list[tuple[Corner, Floats, Mask]] = []
     for one in lanes:
@@ -251,14 +250,14 @@ def _rescore(unit: Unit, one: Corner, model_id: str, vector: Floats, known: tupl
 
 
 def cosines(rows: Floats, vector: Floats) -> Floats:
-    """Return the cosines of some vectors with one; 0 where either is zero."""
+    """Return the cosines of some vectors with one; 0 if either is zero."""
     lengths = np.linalg.norm(rows, axis=1) * np.linalg.norm(vector)
     out: Floats = np.divide(rows @ vector, lengths, out=np.zeros(len(rows), np.float32), where=lengths > 0)
     return out
 
 
 def taken_up(asked: Asked) -> dict[str, int]:
-    """Return how many documents of each kind a question takes up of each lane."""
+    """Return the number of candidates of each kind that a question collects from each lane."""
     most = max(FEWEST, asked.limit)
     if asked.wanted.past and any(asked.attributes.values()):
         most *= UNFILTERED
@@ -266,11 +265,11 @@ def taken_up(asked: Asked) -> dict[str, int]:
 
 
 def named_artifacts(asked: Asked) -> tuple[str, ...]:
-    """Return the ids of the artifacts that a question's words name."""
+    """Return the ids of the artifacts that a question names."""
     return tuple(one.id for one in artifacts_in([asked.situation, asked.goal]))
 
 
 def about(unit: Unit, lanes: Sequence[Corner], artifacts: Sequence[str]) -> list[str]:
-    """Return the events that are about any of some artifacts, where these are not about everything."""
+    """Return the events that are about any of some artifacts, without artifacts that are too common."""
     return [end.far for one in lanes for artifact in artifacts
             for end in holders(unit, one.lane.lane_id, artifact, ABOUT, most=MOST_HOLDERS)]  # fmt: skip

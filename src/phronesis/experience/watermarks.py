@@ -1,6 +1,6 @@
-"""Up to where a lane's experience was aggregated or abstracted: an item, so that a rollback takes it back.
+"""The watermark item that marks how far a lane was aggregated or abstracted; a rollback restores it.
 
-It is archived from the start: no ordinary read is about it.
+It is archived from the start, so ordinary reads do not return it.
 """
 
 from typing import Final
@@ -14,25 +14,25 @@ from phronesis.store.lane_view import LaneView
 from phronesis.store.log import entries_of_verb
 
 KIND: Final = "mark"
-"""The kind of item that a mark is."""
+"""The kind of a watermark item."""
 
 MARK: Final = "up_to"
-"""The member of a mark's data: the seq of the last entry that it stands for."""
+"""The member of a watermark's data with the seq of the last entry that it covers."""
 
 FEEDBACK: Final = "feedback"
-"""The verb by which people speak of events and patterns."""
+"""The verb of judgements on events and patterns."""
 
 SPOKEN: Final = "regroups"
-"""The member of its payload that names the events whose grouping it changes."""
+"""The member of its payload with the events to regroup."""
 
 MERGE: Final = "merge"
-"""The kind of feedback that puts patterns, its ``value``, into another."""
+"""The kind of feedback that merges patterns, its ``value``, into another."""
 
 ROLLBACK: Final = "rollback"
 
 AGGREGATED: Final = "aggregate"
 ABSTRACTED: Final = "abstract"
-"""What a mark is of: its item's key."""
+"""The item keys of watermarks."""
 
 
 def _mark(view: LaneView, key: str) -> Item | None:
@@ -41,13 +41,13 @@ def _mark(view: LaneView, key: str) -> Item | None:
 
 
 def marked(view: LaneView, key: str = AGGREGATED) -> int:
-    """Return the seq up to which everything was looked at; 0 before the first time."""
+    """Return the seq of the last entry that was processed; 0 before the first time."""
     mark = _mark(view, key)
     return 0 if mark is None else int(mark.data[MARK])
 
 
 def mark(view: LaneView, entry: Entry, key: str = AGGREGATED) -> tuple[list[Item], list[Patch]]:
-    """Return the mark that an entry sets: a new item, or a change of the one there is."""
+    """Return the watermark that an entry sets: a new item, or a change of the existing one."""
     before = _mark(view, key)
     if before is not None:
         return [], [Patch(before.id, {f"data.{MARK}": entry.seq}, "looked at")]
@@ -60,19 +60,19 @@ def mark(view: LaneView, entry: Entry, key: str = AGGREGATED) -> tuple[list[Item
 
 
 def spoken_of(view: LaneView, seq: int) -> set[str]:
-    """Return the events that feedback after entry ``seq`` groups anew, and those of feedback taken back since."""
+    """Return the events to regroup because of feedback given or taken back after entry ``seq``."""
     given, back = _feedback_since(view, seq)
     return {one for entry in (*given, *back) for one in entry.payload.get(SPOKEN) or ()}
 
 
 def returning(view: LaneView, seq: int) -> list[str]:
-    """Return the patterns that were to be merged into others, by feedback that was taken back after entry ``seq``."""
+    """Return the patterns whose merge was taken back after entry ``seq``."""
     _, back = _feedback_since(view, seq)
     return sorted({one for entry in back if entry.payload.get("kind") == MERGE for one in entry.payload["value"]})
 
 
 def _feedback_since(view: LaneView, seq: int) -> tuple[list[Entry], list[Entry]]:
-    """Return the feedback after an entry, and the feedback, of any time, that a later entry took back."""
+    """Return the feedback after an entry, and all feedback that a later entry took back."""
     log = view.log or view.unit
     rows = [row for verb in (FEEDBACK, ROLLBACK) for row in entries_of_verb(log, view.lane_id, verb, after=seq)]
     found = load_listed(log, view.lane, [row.entry_id for row in rows]) if rows else {}
@@ -87,6 +87,6 @@ def _feedback_since(view: LaneView, seq: int) -> tuple[list[Entry], list[Entry]]
 
 
 def _entry_of(view: LaneView, target: str | None) -> str | None:
-    """Return the entry that a rollback takes back, or of which it takes one change back."""
+    """Return the entry that a rollback takes back wholly or in part."""
     delta = None if target is None else view.delta(target)
     return target if delta is None else delta.entry_id

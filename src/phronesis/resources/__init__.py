@@ -1,1 +1,1 @@
-"""Resources: documents that are read in sections and followed from version to version."""
+"""The resource engine: documents are split into sections and followed from version to version."""

@@ -1,7 +1,7 @@
-"""Which addresses may be connected to: public ones, and others only where the rules open them.
+"""Rules for which network addresses may be fetched, and the records of a fetch.
 
-A name is resolved once, every address that it has is judged, and the connection is made to a judged address, never by
-the name again: a name that answers differently the second time (DNS rebinding) gains nothing.
+Only public addresses are open unless the rules allow others. A name is resolved once, every address it has is checked,
+and the connection is made to a checked address: DNS rebinding has no effect.
 """
 
 import ipaddress
@@ -12,30 +12,30 @@ from typing import Final, Protocol
 
 from phronesis.errors import FetchRefused
 
-# What may be fetched, and what comes of it.
+# Rules and results of a fetch.
 
 DEFAULT_TYPES: Final = (
     "text/*", "application/pdf", "application/json", "application/*+json", "application/xml", "application/*+xml",
     "application/yaml", "application/x-yaml", "application/toml", "application/javascript", "application/octet-stream",
     "application/vnd.openxmlformats-officedocument.*",
 )  # fmt: skip
-"""Types that a reader may make something of. Servers say octet-stream of what they do not know, Markdown among it."""
+"""Media types that may be readable. Servers send octet-stream for unknown types, including Markdown."""
 
 DEFAULT_PORTS: Final = (80, 443, 8080, 8443)
-"""HTTP's own ports, and those that stand in for them: no mail server or database listens there."""
+"""The ports of HTTP and their usual substitutes: no mail server or database listens there."""
 
 MAX_REDIRECTS: Final = 5
-"""As many as the first HTTP specification allowed for (RFC 1945, 9.3); pages need one or two."""
+"""The limit of the first HTTP specification (RFC 1945, 9.3); pages need one or two."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchRules:
-    """The rules of fetching; each of them refuses by its name.
+    """Limits of fetching; a refusal names the rule.
 
-    ``max_bytes`` are of the body, as it comes and as it unfolds; ``seconds`` of everything, redirects included. A host
-    of ``allow_hosts`` or ``deny_hosts`` stands for those below it too (``example.org`` for ``docs.example.org``); when
-    hosts are allowed, others are not. ``content_types`` may end in ``*``. ``allow_private`` opens this machine and
-    private networks, but never the link-local ones, where clouds answer with credentials.
+    ``max_bytes`` limits the body, compressed and decompressed; ``seconds`` the whole fetch, redirects included. A host
+    in ``allow_hosts`` or ``deny_hosts`` includes its subdomains (``example.org`` covers ``docs.example.org``); if any
+    host is allowed, others are not. ``content_types`` may end in ``*``. ``allow_private`` permits this machine and
+    private networks, but never link-local addresses, where clouds serve credentials.
     """
 
     max_bytes: int = 10 << 20
@@ -51,9 +51,9 @@ class FetchRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fetched:
-    """What an address gave: ``url`` is where it was found in the end, ``data`` the body, unfolded.
+    """The result of a fetch: ``url`` is the final address after redirects, ``data`` the decompressed body.
 
-    ``media_type`` is without parameters, in small letters, empty where the server said none; then ``charset`` is None.
+    ``media_type`` is without parameters, in lower case, and empty if the server sent none; ``charset`` is then None.
     """
 
     url: str
@@ -65,23 +65,23 @@ class Fetched:
 
 
 class Fetcher(Protocol):
-    """Fetches documents."""
+    """The port of a fetcher of documents."""
 
     def fetch(self, url: str, rules: FetchRules) -> Fetched:
-        """Return what is at an address; FetchRefused when a rule forbids it, FetchFailed when nothing came."""
+        """Return the document at a URL. FetchRefused: a rule forbids it. FetchFailed: there was no usable response."""
         ...
 
 
 Resolver = Callable[[str, int], Sequence[str]]
-"""Gives the addresses of a host; none when it has none."""
+"""Returns the addresses of a host, or none if there are none."""
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 _ALWAYS_CLOSED: Final = tuple(
     map(ipaddress.ip_network, ("168.63.129.16/32", "100.100.100.200/32", "192.0.0.192/32", "fd00:ec2::254/128"))
 )
-"""Where clouds answer virtual machines with their credentials, beside the link-local addresses: Azure, Alibaba, Oracle,
-and Amazon over IPv6 (the documentation of each)."""
+"""Metadata addresses where clouds serve credentials to virtual machines, beside the link-local ones: Azure, Alibaba,
+Oracle, and Amazon over IPv6 (the documentation of each)."""
 
 _NAT64: Final = ipaddress.ip_network("64:ff9b::/96")
 _IPV4_COMPATIBLE: Final = ipaddress.ip_network("::/96")
@@ -89,9 +89,9 @@ _LOW_32: Final = 0xFFFFFFFF
 
 
 def checked(host: str, found: Sequence[str], rules: FetchRules) -> list[str]:
-    """Return the addresses of a host, all of which may be connected to; FetchRefused names the host when one may not.
+    """Return the addresses of a host if all are allowed; FetchRefused names the host if one is not.
 
-    One bad address among good ones refuses the host: which of them is used would be chance.
+    One forbidden address refuses the host, since which address is used is arbitrary.
     """
     for written in found:
         if not is_open(written, rules):
@@ -120,7 +120,7 @@ def is_open(written: str, rules: FetchRules) -> bool:
 
 
 def _inner(address: Address) -> Address:
-    """Return the address that one stands for: IPv6 has several ways to write, or to reach, one of IPv4."""
+    """Return the IPv4 address that an IPv6 address embeds or translates to, else the address itself."""
     if not isinstance(address, ipaddress.IPv6Address):
         return address
     if address.ipv4_mapped is not None:

@@ -1,4 +1,4 @@
-"""Fetching an address over HTTP, as the rules allow: every hop of it is judged like the first."""
+"""Fetch a URL over HTTP under the rules; every redirect is checked like the first request."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 REMEDY: Final = 'pip install "phronesis[documents]"'
 
 MAX_URL: Final = 8_000
-"""Characters of an address: what servers are asked to take (RFC 9110, 4.1)."""
+"""Characters of a URL: the length that servers should support at least (RFC 9110, 4.1)."""
 
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _OK: Final = 200
 
 
 class WebFetcher:
-    """Fetches over HTTP and HTTPS. Thread-safe: nothing is kept between two calls, neither connections nor cookies.
+    """Fetches over HTTP and HTTPS. Thread-safe: connections and cookies are not kept between calls.
 
-    ``clock`` gives the time that stands with what was fetched, ``monotonic`` the seconds that bound it; ``resolve`` the
-    addresses of a name, by the system when None. Neither proxies nor credentials of the environment are used.
+    ``clock`` gives the time of the fetch, ``monotonic`` the seconds for the time limit; ``resolve`` the addresses of a
+    name, by the system if None. Proxies and credentials of the environment are not used.
     """
 
     def __init__(
@@ -43,11 +43,10 @@ class WebFetcher:
         self._cancelled = cancelled
 
     def fetch(self, url: str, rules: FetchRules) -> Fetched:
-        """Return what is at ``url``, behind redirects.
+        """Return the document at ``url``, following redirects.
 
-        FetchRefused: a rule forbids it, ``details["rule"]`` says which. FetchFailed: nobody was
-        reached, or in time, or the answer is no success; ``details["status"]`` has its number. MissingExtra: without
-        the extra ``documents``.
+        FetchRefused: a rule forbids it; ``details["rule"]`` names it. FetchFailed: no connection, a time-out, or no
+        success status, which is in ``details["status"]``. MissingExtra: the extra ``documents`` is not installed.
         """
         limits = Limits(self._monotonic, self._monotonic() + rules.seconds, self._cancelled, rules.max_bytes)
         target = allowed_url(url, rules)
@@ -101,7 +100,7 @@ class WebFetcher:
 
 
 def allowed_url(written: str, rules: FetchRules, *, base: "httpx2.URL | None" = None) -> "httpx2.URL":
-    """Read an address, and give it when the rules allow it; FetchRefused otherwise. Its host is judged by name here."""
+    """Parse a URL and return it if the rules allow it, else raise FetchRefused. The host is checked by name only."""
     try:
         import httpx2  # noqa: PLC0415 - comes with the extra
     except ImportError as error:

@@ -1,7 +1,7 @@
-"""Versions of a document that are older than the one that holds: they enter as history.
+"""Handler of the verb ``resource``: sections, newer versions, and older versions that are added as history (SB-08).
 
-A version's place among the others is told by since when it holds. An older one lasts until the next one begins: its
-sections are made ended. Where the one before it had others, those end when it begins.
+Versions are ordered by the time from which they are valid. An older version is valid until the next one begins, so its
+sections are created with an end. Sections of the version before it that it does not contain end when it begins.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -21,11 +21,11 @@ from phronesis.resources.laws.records import Difference, Words, difference
 from phronesis.resources.version import Version, trust_of, uri_of
 from phronesis.store.lane_view import LaneView
 
-# Sections follow their document: into the archive and out of it, and when it is said to be wrong.
+# Sections follow their document when it is archived, restored, or marked as wrong.
 
 
 def with_sections(view: LaneView, _entry: Entry, changes: Changes, held: Mapping[str, Item]) -> Changes:
-    """Return the changes with what they mean for the sections of documents that leave ordinary reads or come back."""
+    """Return the changes with those of the sections of documents that are archived or restored."""
     moved = [(held[patch.item_id], patch) for patch in changes.patches if _moves(patch, held)]
     if not moved:
         return changes
@@ -45,7 +45,7 @@ def _moves(patch: Patch, held: Mapping[str, Item]) -> bool:
 
 
 def _followed(view: LaneView, document: Item, fields: Mapping[str, Any]) -> Iterator[Patch]:
-    """Return what becomes of a document's present sections; what had another end of its own keeps it."""
+    """Yield the changes of a document's present sections; a section that ended for another reason is unchanged."""
     sections = view.items(document.data.get("sections", ()))
     for item in sections.values():
         now: dict[str, Any] = {}
@@ -66,7 +66,7 @@ _OVER: Final = ("superseded", "retired")
 
 
 def stated_at(view: LaneView, document: Item) -> dict[str, datetime]:
-    """Return since when each version of a document holds, by its entry; those that were rolled back are none."""
+    """Return the time from which each version of a document is valid, by its entry; without rolled-back versions."""
     stated = {document.entry_id: document.occurred_at or document.recorded_at}
     for row in view.evidence([document.id]).get(document.id, ()):
         if row.polarity == "source" and row.source_entry_id is not None and row.occurred_at is not None:
@@ -75,7 +75,7 @@ def stated_at(view: LaneView, document: Item) -> dict[str, datetime]:
 
 
 def described(version: Version, document: Item, sections: Sequence[Item]) -> list[Patch]:
-    """Return a document and its sections the type and metadata that a version with the same words names, if others."""
+    """Return updates of the type and metadata of a document and its sections for a version with the same text."""
     fields = version.otherwise(document)
     if "source_type" in fields:
         fields["data.type"] = fields["source_type"]
@@ -85,14 +85,14 @@ def described(version: Version, document: Item, sections: Sequence[Item]) -> lis
 
 @dataclass(frozen=True, slots=True)
 class _Beside:
-    """A version next to the one that enters: its row (None: the document as it is), sections in order, their words."""
+    """An adjacent version: its row (None: the present document), its sections in order, and their text."""
 
     row: DocumentRow | None
     words: Mapping[str, Words]
     items: Mapping[str, Item]
 
     def says(self, version: Version, ids: Sequence[str]) -> bool:
-        """Return whether it is made of these sections, under the same title."""
+        """Return whether it consists of these sections under the same title."""
         return self.row is not None and list(self.words) == list(ids) and self.row.title == version.title
 
 
@@ -101,7 +101,7 @@ _NOTHING: Final = _Beside(None, {}, {})
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """An older version on its way into the lane; ``stated`` says since when each of the others holds."""
+    """Adds an older version to the lane; ``stated`` gives the time from which each of the others is valid."""
 
     view: LaneView
     version: Version
@@ -110,7 +110,7 @@ class History:
     outcomes: Outcomes
 
     def changes(self) -> Changes:
-        """Return what the version changes: of what says what the next or the last one says, since when that holds."""
+        """Return the changes; sections shared with the next or the last version become valid earlier."""
         version, document = self.version, self.document
         before, after = self._neighbours()
         later = difference(after.words, version.words)
@@ -142,11 +142,11 @@ class History:
 
     @property
     def _next(self) -> tuple[datetime, str]:
-        """Since when the next version holds, and the entry that says so."""
+        """Return the time from which the next version is valid, and its entry."""
         return min((at, entry_id) for entry_id, at in self.stated.items() if at > self.version.at)
 
     def _neighbours(self) -> tuple[_Beside, _Beside]:
-        """Return the version that it follows, and the one that follows it. Of two since one time the last counts."""
+        """Return the versions before and after it. Of two valid from the same time the later entry counts."""
         rows = [row for row in self.view.document_versions(self.document.id) if row.entry_id in self.stated]
         at = {row.number: self.stated[row.entry_id] for row in rows}
         before = [row for row in rows if at[row.number] <= self.version.at]
@@ -156,7 +156,7 @@ class History:
         return (_NOTHING if last is None else self._beside(last)), self._beside(following)
 
     def _beside(self, row: DocumentRow | None) -> _Beside:
-        """Return a version with its sections; None: what is held was said again later than any version that came."""
+        """Return a version with its sections; None stands for the present state, restated after all versions."""
         if row is None or row.number == self.document.data["number"]:
             items = self.view.items(self.document.data.get("sections", ()))
             return _Beside(row, {one.id: Words(tuple(one.data["path"]), one.content) for one in items.values()}, items)
@@ -166,7 +166,7 @@ class History:
         return _Beside(row, words, items)
 
     def _made(self, places: Sequence[int], replaced: Mapping[int, str], after: _Beside) -> dict[int, Item]:
-        """Return the sections that only this version has, ended when the next one begins."""
+        """Return the sections that only this version has, ended at the beginning of the next one."""
         until, by = self._next
         suspects = suspected(self.outcomes)
         fields = self.version.described(self.document) | self.view.scope_fields() | {"valid_to": until}
@@ -179,13 +179,13 @@ class History:
         return out
 
     def _since(self, items: Sequence[Item]) -> list[Patch]:
-        """Return what holds since this version already."""
+        """Return updates of the items that are valid since this version already."""
         at = self.version.at
         return [Patch(one.id, {"valid_from": at}, _EARLIER) for one in items
                 if one.valid_from is not None and one.valid_from > at]  # fmt: skip
 
     def _shortened(self, before: _Beside, gone: Collection[str], by: Mapping[str, Item]) -> Iterator[Patch]:
-        """Return the sections of the version before that this one has no more: they end when it begins."""
+        """Yield the sections of the version before that this one does not contain: they end when it begins."""
         for one in before.items.values():
             if one.id not in gone or one.ended not in _OVER or (one.valid_to or self.version.at) <= self.version.at:
                 continue
@@ -194,7 +194,7 @@ class History:
             yield Patch(one.id, {**over, "valid_to": self.version.at}, _SHORTER)
 
     def _with_description(self, since: Sequence[Patch], after: _Beside) -> list[Patch]:
-        """Join what holds since earlier with how it describes the document, where it says what that holds now."""
+        """Merge the updates of validity with those of type and metadata, if it describes what is held."""
         if after.row is None or after.row.number != self.document.data["number"]:
             return list(since)
         fields: dict[str, dict[str, Any]] = {}
@@ -205,12 +205,12 @@ class History:
         return [Patch(one, found, reasons[one]) for one, found in fields.items()]
 
 
-# The verb ``resource``: a document becomes sections; a new version of it takes the place of the one before (SB-08).
+# The verb ``resource``: a document becomes sections; a new version supersedes the one before (SB-08).
 
 RESOURCE: Final = "resource"
 
 READ: Final = "read"
-"""The role of the outcome that says what a reader made of a document."""
+"""The role of the outcome that a reader gives for a document."""
 
 _ENDED: Final = "the document has it no more"
 _REPLACED: Final = "another version of the document"
@@ -218,7 +218,7 @@ _MOVED: Final = "it stands elsewhere in the document"
 
 
 def apply_resource(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
-    """Make a document and its sections, or what differs from the version that is held."""
+    """Create a document and its sections, or the differences from the version that is held."""
     found = outcomes.get(READ)
     if is_erased(entry.payload) or not found:
         return Changes()
@@ -238,7 +238,7 @@ def apply_resource(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
 
 
 def _held(view: LaneView, document: Item | None) -> list[Item]:
-    """Return the sections of a document that it still has, in reading order."""
+    """Return the sections of a document that are still held, in reading order."""
     if document is None:
         return []
     found = view.items(document.data.get("sections", ()))
@@ -247,7 +247,7 @@ def _held(view: LaneView, document: Item | None) -> list[Item]:
 
 @dataclass(frozen=True, slots=True)
 class _Making:
-    """A version on its way into the lane."""
+    """Adds a version to the lane."""
 
     view: LaneView
     version: Version
@@ -263,7 +263,7 @@ class _Making:
         return item_id(self.version.entry.id, DOCUMENT, self.version.uri)
 
     def changes(self) -> Changes:
-        """Return what the version changes: of what says what the one before said, how it is described alone."""
+        """Return the changes; if the text is that of the version before, only those of type and metadata."""
         made = self._made()
         ids = [made[n].id if n in made else self.diff.kept[n] for n in range(len(self.version.sections))]
         evidence = self._evidence()
@@ -280,7 +280,7 @@ class _Making:
         )  # fmt: skip
 
     def _the_same(self, ids: Sequence[str]) -> bool:
-        """Return whether the document that is held says all this: sections, their order, its title."""
+        """Return whether the held document has these sections in this order and this title."""
         document = self.document
         if document is None or list(document.data.get("sections", ())) != list(ids):
             return False
@@ -310,7 +310,7 @@ class _Making:
         return [made], []
 
     def _made(self) -> dict[int, Item]:
-        """Return the sections that are new, by their places."""
+        """Return the new sections, by place."""
         suspects, fields = suspected(self.outcomes), self.version.described(self.document) | self.view.scope_fields()
         return {
             n: suspects.held(n, self.version.section(n, self._document_id, fields))
@@ -318,7 +318,7 @@ class _Making:
         }  # fmt: skip
 
     def _moved(self) -> list[Patch]:
-        """Return the sections that stayed, and stand elsewhere now, under other headings or described otherwise."""
+        """Return updates of the kept sections whose place, headings or description changed."""
         by_id, version = {one.id: one for one in self.held}, self.version
         out = []
         for n, one in self.diff.kept.items():
@@ -338,7 +338,7 @@ class _Making:
         return out
 
     def _ended(self, made: Mapping[int, Item]) -> list[Patch]:
-        """End the sections that others took the place of, and those that the document has no more."""
+        """Return updates that end the sections that were superseded or removed."""
         version = self.version
         out = [
             Patch(old, {"ended": "superseded", "ended_by": made[n].id, "valid_to": version.at}, _REPLACED)
@@ -353,5 +353,5 @@ class _Making:
 
 
 def handlers(read: Prepare | None) -> tuple[Handler, ...]:
-    """Return the handler of documents, read so."""
+    """Return the handler of documents; ``read`` prepares them."""
     return (Handler(verb=RESOURCE, apply=apply_resource, prepare=read),)

@@ -1,7 +1,7 @@
-"""Connections to judged addresses, bounded in time, and bodies that unfold within bounds.
+"""HTTP connections to checked addresses with time limits, and decompression with a size limit.
 
-The HTTP library keeps the host's name for the request and for TLS (``Host``, SNI and the certificate); only where it
-connects to is decided here.
+The HTTP library keeps the host name for the request and for TLS (``Host``, SNI and the certificate); only the address
+to connect to is decided here.
 """
 
 import socket
@@ -20,7 +20,7 @@ from phronesis.models.network import CONNECT_SECONDS, BoundedStream
 from phronesis.resources.fetch_rules import FetchRules, Resolver, checked, is_open
 
 _CODINGS: Final[Mapping[str, int]] = {"gzip": 31, "x-gzip": 31, "deflate": 15}
-"""zlib's window bits for each coding; ``deflate`` is zlib's form (RFC 9110, 8.4.1.2), raw from servers that err."""
+"""zlib's window bits for each coding; ``deflate`` is the zlib format (RFC 9110, 8.4.1.2), raw from faulty servers."""
 
 _RAW_DEFLATE: Final = -15
 _PIECE: Final = 1 << 16
@@ -28,7 +28,7 @@ _PIECE: Final = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer as it came: header names in small letters; the body is read within ``exchange``."""
+    """A response: header names in lower case; the body is read within ``exchange``."""
 
     status: int
     headers: Mapping[str, str]
@@ -36,7 +36,7 @@ class Answer:
 
 
 class JudgedBackend(httpcore2.NetworkBackend):
-    """Connects to what the rules allow. Each connection is made to an address, and its other end looked at again."""
+    """A network backend that connects only to allowed addresses and checks the peer of each connection again."""
 
     def __init__(self, rules: FetchRules, limits: Limits, resolve: Resolver) -> None:
         self._plain = httpcore2.SyncBackend()
@@ -52,7 +52,7 @@ class JudgedBackend(httpcore2.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.NetworkStream:
-        """Return a connection to the first of the host's addresses that takes one; FetchRefused for a closed one."""
+        """Return a connection to the first address of the host that accepts one; FetchRefused for a forbidden one."""
         addresses = checked(host, self._resolve(host, port), self._rules)
         failed: Exception = httpcore2.ConnectError("no address")
         for address in addresses:
@@ -75,7 +75,7 @@ class JudgedBackend(httpcore2.NetworkBackend):
 
 
 def resolved(host: str, port: int) -> list[str]:
-    """Return a host's addresses by the system's resolver; it cannot be cut short."""
+    """Return a host's addresses by the system's resolver, which has no time limit."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
@@ -84,7 +84,7 @@ def resolved(host: str, port: int) -> list[str]:
 
 
 def exchange(url: httpx2.URL, rules: FetchRules, limits: Limits, resolve: Resolver) -> Answer:
-    """Ask for a URL, and give the answer; its body only when it is of success. No redirect is followed here."""
+    """Request a URL and return the response; its body only on success. Redirects are not followed."""
     context = httpcore2.default_ssl_context() if url.scheme == "https" else None
     backend = JudgedBackend(rules, limits, resolve)
     with httpcore2.ConnectionPool(ssl_context=context, max_connections=1, network_backend=backend) as pool:
@@ -116,7 +116,7 @@ def exchange(url: httpx2.URL, rules: FetchRules, limits: Limits, resolve: Resolv
 
 
 def too_large(rules: FetchRules) -> FetchRefused:
-    """Return the error of a body that is larger than the rules allow."""
+    """Return the error for a body above the limit."""
     return FetchRefused(
         f"url: it gives more than {rules.max_bytes:,} bytes; raise max_bytes, or name a smaller document",
         field="url",
@@ -125,7 +125,7 @@ def too_large(rules: FetchRules) -> FetchRefused:
 
 
 def media_type(headers: Mapping[str, str]) -> str:
-    """Return the type that an answer says it has, without parameters; "" when it says none."""
+    """Return the media type of a response without parameters; "" if it has none."""
     return headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
@@ -147,7 +147,7 @@ def _fits(told: str, allowed: str) -> bool:
 
 
 def _unfolded(parts: Iterable[bytes], headers: Mapping[str, str], rules: FetchRules) -> Iterator[bytes]:
-    """Return a body as it was before it was compressed, in pieces: a small body may unfold into gigabytes."""
+    """Yield a body decompressed, in chunks: a small body may expand to gigabytes."""
     coding = headers.get("content-encoding", "identity").strip().lower()
     if coding in {"", "identity"}:
         yield from parts

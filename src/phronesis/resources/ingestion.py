@@ -1,4 +1,4 @@
-"""Preparing a document: it is read, or fetched first, and what reads like an order to a model is named."""
+"""The prepare step of ``resource``: fetch if needed, parse the document, and mark possible prompt injections."""
 
 import base64
 import hashlib
@@ -21,28 +21,28 @@ from phronesis.resources.readers.port import HTML, RawDocument
 from phronesis.resources.version import LISTED
 
 REFUSED: Final = "refused"
-"""The role of the outcome that says why a reference of a turn was not taken in: ``{"code", "reason"}``."""
+"""The role of the outcome that says why a reference of a turn became no document: ``{"code", "reason"}``."""
 
 SUMMARY: Final = "summary"
 SNAPSHOT: Final = "snapshot"
 COPY: Final = "copy"
 
 _KEPT: Final = 4
-"""Documents that are kept as they were read: the verb reads one before it is recorded, and preparing again after."""
+"""Parsed documents in the cache: the verb parses one before it is recorded, and preparing needs it again."""
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
 class Reader:
-    """Reads documents, each once: the last few are kept. Thread-safe."""
+    """Parses documents and caches the last few. Thread-safe."""
 
     read: Callable[[RawDocument], ReadDocument]
     _last: "OrderedDict[str, ReadDocument]" = field(default_factory=OrderedDict)
     _lock: Lock = field(default_factory=Lock)
 
     def __call__(self, raw: RawDocument) -> ReadDocument:
-        """Return what a document holds. InputError: it is none that can be read. MissingExtra: a package is missing."""
+        """Return a parsed document. InputError: it is not readable. MissingExtra: a package is missing."""
         body = raw.data if raw.data is not None else (raw.text or "").encode("utf-8", "surrogatepass")
         number = hashlib.sha256(f"{raw.name}\0{raw.media_type}\0{raw.text is None}\0".encode() + body).hexdigest()
         with self._lock:
@@ -59,11 +59,11 @@ class Reader:
 
 @dataclass(frozen=True, slots=True)
 class TakingIn:
-    """Prepares the verb ``resource``: ``reader`` reads, ``fetch`` gives the page of a URL.
+    """Prepares the verb ``resource``: ``reader`` parses, ``fetch`` gets the page of a URL.
 
-    ``summarise`` makes the text that is kept of a page in its place; ``urls`` is the policy's word for whether one is
-    fetched: off, summary or snapshot. Files are copied from under ``roots`` alone. ``redact`` takes secrets and
-    personal numbers out of what was read; those of a text that came with the call are out of it already.
+    ``summarise`` makes the text that is stored in place of a page; ``urls`` is the policy for URLs: off, summary or
+    snapshot. Files are only read from under ``roots``. ``redact`` removes secrets and personal data from what was read;
+    a text that came with the call is redacted already.
     """
 
     reader: Callable[[RawDocument], ReadDocument]
@@ -75,7 +75,7 @@ class TakingIn:
     redact: Callable[[ReadDocument], ReadDocument] | None = None
 
     def __call__(self, _bench: Bench, entry: Entry) -> Sequence[Outcome]:
-        """Return what the document holds, and the sections that read like orders."""
+        """Return the outcome with the document's text, and one that marks possible prompt injections."""
         payload = entry.payload
         if payload.get("mode") == LISTED:
             return [Outcome(role=READ, made_by="policy", body=_listed(payload))]
@@ -96,7 +96,7 @@ class TakingIn:
         return [Outcome(role=READ, made_by=found.made_by, body=body_of(payload, found)), *suspicions(texts)]
 
     def raw(self, payload: Mapping[str, Any]) -> RawDocument:
-        """Return the document as its payload holds it, or from where the payload says it is."""
+        """Return the document in the payload, or the one that it refers to."""
         name, media_type = payload.get("name") or payload.get("uri") or "", payload.get("media_type")
         if "text" in payload:
             return RawDocument(name=name, media_type=media_type, text=payload["text"])
@@ -107,7 +107,7 @@ class TakingIn:
         return self.fetch(payload["uri"])
 
     def _copied(self, uri: str) -> RawDocument:
-        """Read a file that a turn refers to; only from under the roots, links followed before that is decided."""
+        """Read a file that a turn refers to, from under the roots only; links are resolved before the check."""
         parts = urlsplit(uri)
         path = Path(unquote(parts.path) if parts.scheme == "file" else uri).expanduser()
         try:
@@ -125,14 +125,14 @@ class TakingIn:
 
 
 def body_of(payload: Mapping[str, Any], found: ReadDocument) -> dict[str, Any]:
-    """Return the outcome of reading: the text too, unless it is the payload's own."""
+    """Return the outcome of parsing, with the text unless it equals the payload's."""
     body: dict[str, Any] = {
         "title": found.title, "media_type": found.media_type,
         "sections": [[list(one.path), one.start, one.end] for one in found.sections],
     }  # fmt: skip
     if payload.get("text") == found.text:
         return body
-    # What was decoded from another encoding has its own lines; what was made of a page or a PDF has none.
+    # A text decoded from another encoding has its own line numbers; one made from a page or a PDF has none.
     lined = found.media_type.startswith("text/") and found.media_type != HTML and payload.get("mode") != SUMMARY
     return body | {"text": found.text, "lined": lined}
 

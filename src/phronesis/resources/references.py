@@ -1,9 +1,9 @@
-"""What a turn refers to, and becomes a document by policy: pages, files, what a tool made (SB-02, SB-08).
+"""Decide by policy which references of a turn become documents, and report what was decided (SB-02, SB-08).
 
-Preparing a turn decides, by the policy of that day, which references are taken in, and says so in an outcome, with why
-the others are not (``resources/references`` tells it). Applying it asks for one child entry each. So a replay
-under another policy gives the same, and what is slow (fetching) holds nobody up: the child is prepared after the turn
-was stored.
+References are web pages, files and tool results. Preparing a turn records the decision in an outcome, with reasons for
+those not taken (``resources/references`` reports it). Applying it asks for one child entry per document. A replay under
+another policy therefore gives the same result, and slow fetching blocks nothing: the child is prepared after the turn
+is stored.
 """
 
 import dataclasses
@@ -25,20 +25,19 @@ from phronesis.store.lanes import get_lane
 from phronesis.store.log import read_outcomes
 
 REFERRED: Final = "referred"
-"""The role of the outcome that says which references are taken in, and why the others are not:
-``{"refs": [{n, mode}, {n, why}]}``."""
+"""The role of the outcome with the decisions on a turn's references: ``{"refs": [{n, mode}, {n, why}]}``."""
 
 OFF: Final = "off"
-"""Why a page or a file is not taken in: the policy takes in none."""
+"""Reason for skipping a page or a file: the policy is off."""
 
 OTHER_TYPE: Final = "type"
-"""Why an artifact is not taken in: the policy does not name its type."""
+"""Reason for skipping an artifact: the policy does not include its type."""
 
 NO_TEXT: Final = "no_text"
-"""Why an artifact is not taken in: nothing was found that it says."""
+"""Reason for skipping an artifact: its text was not found."""
 
 _TEXTS: Final = ("text", "content", "output")
-"""Members of what a tool gave that hold its words, the first that does counts."""
+"""Members of a tool result that hold its text; the first present one counts."""
 
 _MADE_BY: Final = "policy"
 
@@ -48,14 +47,14 @@ _FETCHED: Final = frozenset({"summary", "snapshot"})
 
 @dataclass(frozen=True, slots=True)
 class RefRules:
-    """What becomes of a turn's references: a mode for pages and files (``off``: nothing), and types of artifacts."""
+    """The policy for references: a mode for pages and files (``off``: none), and types of artifacts."""
 
     urls: str = "off"
     files: str = "metadata"
     artifacts: Sequence[str] = ()
 
     def mode_of(self, ref: Mapping[str, Any]) -> str | None:
-        """Return how a reference is taken in; None when it is not."""
+        """Return the mode in which a reference becomes a document; None if it does not."""
         if ref["type"] == "artifact":
             return "artifact" if type_of(ref) in self.artifacts else None
         mode = self.urls if ref["type"] == "url" else self.files
@@ -63,13 +62,13 @@ class RefRules:
 
 
 def type_of(ref: Mapping[str, Any]) -> str:
-    """Return what an artifact is, as its metadata says: manual, memory_snapshot …; empty when it does not."""
+    """Return an artifact's type by its metadata (manual, memory_snapshot …); empty if it has none."""
     given = (ref.get("metadata") or {}).get("type")
     return given if isinstance(given, str) else ""
 
 
 def with_references(handler: Handler, rules: RefRules) -> Handler:
-    """Return the handler of turns with the documents that follow from their references."""
+    """Return the handler of turns, extended to create documents from references."""
     prepare = handler.prepare
 
     def prepared(bench: Bench, entry: Entry) -> Sequence[Outcome]:
@@ -86,12 +85,12 @@ def with_references(handler: Handler, rules: RefRules) -> Handler:
 
 
 def at_hand(children: Sequence[ChildEntry]) -> bool:
-    """Return whether there are such entries, and all they need is at hand: nobody waits for a page to be fetched."""
+    """Return whether there are child entries and none needs a page to be fetched, so the caller can wait for them."""
     return bool(children) and not any(one.payload.get("mode") in _FETCHED for one in children)
 
 
 def _decided(entry: Entry, rules: RefRules) -> Iterator[dict[str, Any]]:
-    """Return of each reference how it is taken in, or why it is not."""
+    """Yield for each reference its mode, or the reason for skipping it."""
     for n, ref in enumerate(entry.payload.get("refs", ())):
         if is_erased(ref):
             continue
@@ -105,7 +104,7 @@ def _decided(entry: Entry, rules: RefRules) -> Iterator[dict[str, Any]]:
 
 
 def _words_of(entry: Entry, ref: Mapping[str, Any]) -> str:
-    """Return the words of an artifact: those beside it, or what the tool answered that made it."""
+    """Return the text of an artifact: the text given with it, or the result of the tool that made it."""
     metadata = ref.get("metadata") or {}
     text = _text_in(metadata.get("text"))
     if text:
@@ -118,7 +117,7 @@ def _words_of(entry: Entry, ref: Mapping[str, Any]) -> str:
 
 
 def _text_in(given: Any) -> str:
-    """Return the words in what a tool gave: a text, content in parts, or the member of an object that holds either."""
+    """Return the text in a tool result: a string, content parts, or the member of an object that holds either."""
     if isinstance(given, str):
         return given if given.strip() else ""
     if isinstance(given, Mapping):
@@ -129,7 +128,7 @@ def _text_in(given: Any) -> str:
 
 
 def taken_in(entry: Entry, outcomes: Outcomes) -> Iterator[tuple[int, Mapping[str, Any], str]]:
-    """Return the references that are taken in, in the order of their entries: place, reference and mode."""
+    """Yield place, reference and mode of the references that become documents, in order of their entries."""
     refs = entry.payload.get("refs", ())
     for outcome in outcomes.get(REFERRED, ()):
         for row in outcome.body["refs"]:
@@ -156,7 +155,7 @@ def _payload(entry: Entry, ref: Mapping[str, Any], mode: str) -> dict[str, Any]:
     return payload | ({"agent_id": agent} if agent is not None else {})
 
 
-# What became of a turn's references, as the log tells it: what was decided of each, and what came of that.
+# Report of a turn's references: the decision for each, and its result.
 
 _OFF: Final = {
     "url": "pages are not fetched: set resources.urls to summary or snapshot in the policy",
@@ -165,7 +164,7 @@ _OFF: Final = {
 
 
 def referred_in(database: Database, tenant: str, entry: Entry) -> tuple[Referred, ...]:
-    """Return of each reference of an interpreted turn how it is taken in, or why it is not."""
+    """Return for each reference of an interpreted turn its mode and document, or the reason for skipping it."""
     refs = entry.payload.get("refs", ())
     if not refs:
         return ()

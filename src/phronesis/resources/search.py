@@ -1,4 +1,4 @@
-"""A document as it is held: its versions, and its sections in reading order."""
+"""Read a held document with its versions and sections, and project sections to search documents."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -17,20 +17,20 @@ from phronesis.store.items import read_items
 from phronesis.store.lanes import Lane
 from phronesis.store.resources import versions_of
 
-# Sections of documents as search documents: chunks of their text, each under its headings (SB-08).
+# Sections as search documents: chunks of their text, each under its headings (SB-08).
 
 UNDER: Final = " › "
-"""What stands between a document's title and its headings: it is no word, and no index term."""
+"""Separator of a document's title and its headings; it is no word, and no index term."""
 
 MAX_HEADING: Final = 300
-"""Characters of titles and headings before each chunk: they name what it is about, and must not outweigh it."""
+"""Characters of titles and headings before each chunk, limited so that they do not outweigh it."""
 
 
 def project_section(item: Item) -> list[Part]:
-    """Project a section as the chunks of its text, ``chunk:<start>``, under the document's title and the headings.
+    """Project a section as the chunks of its text, ``chunk:<start>``, under the document's title and headings.
 
-    A chunk seldom names what it is about; its headings do. A section of headings alone is searched by them. No calendar
-    is asked: "yesterday" in a document is not the day before it was kept.
+    A chunk seldom names its topic; its headings do. A section without text is searched by its headings. Relative dates
+    are not resolved: "yesterday" in a document is not relative to when it was stored.
     """
     heading, text = heading_of(item), item.content
     return [
@@ -42,7 +42,7 @@ def project_section(item: Item) -> list[Part]:
 def heading_of(item: Item) -> str:
     """Return a section's headings in one line, the document's title first.
 
-    A title that is a heading too stands once.
+    A title that is also the first heading is not repeated.
     """
     named = [item.data.get("title") or "", *(item.data.get("path") or ())]
     told = dict.fromkeys(" ".join(str(one).split()) for one in named)
@@ -51,12 +51,12 @@ def heading_of(item: Item) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ResourceBook:
-    """Reads documents. It never writes."""
+    """Reads documents. Read-only."""
 
     database: Database
 
     def resource(self, tenant: str, document_id: str, wanted: Wanted) -> Resource:
-        """Return a document, as it was ``as_of`` a time; NotFound where there is none of that id, or was none then."""
+        """Return a document as it was ``as_of`` a time; NotFound if it did not exist then or does not exist."""
         with self.database.transaction(tenant, "read") as unit:
             lane, item = find_item(unit, document_id)
             found = _then(unit, lane, [item], wanted)

@@ -1,4 +1,4 @@
-"""One version of a document: what its entry and its outcome tell, and the sections and rows that are made of it."""
+"""One version of a document, read from its entry and outcome, with the sections and rows made from it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,15 +15,14 @@ from phronesis.resources.laws.outline import Lines
 from phronesis.resources.laws.records import Words
 
 LISTED: Final = "metadata"
-"""The mode in which a reference is listed: its words are not taken in, and nothing is said of them."""
+"""The mode in which a reference is only listed: its text is not read, and nothing is said about it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One version of a document as its entry and its outcome tell it, with where it is kept.
+    """One version of a document, from its entry and its outcome, with its storage location.
 
-    ``said`` are the fields of items by which its caller described it: ``source_type`` and ``metadata``, where given.
-    What is left out stays as it was.
+    ``said`` are the item fields that the caller gave: ``source_type`` and ``metadata``. Fields left out are unchanged.
     """
 
     entry: Entry
@@ -39,7 +38,7 @@ class Version:
 
     @classmethod
     def of(cls, entry: Entry, outcome: Outcome) -> "Version":
-        """Read an entry and what a reader made of it."""
+        """Return the version in an entry and its outcome."""
         payload, body = entry.payload, outcome.body
         text: str = body["text"] if "text" in body else payload["text"]
         sections = tuple(Section(tuple(path), start, end) for path, start, end in body["sections"])
@@ -54,28 +53,28 @@ class Version:
 
     @property
     def at(self) -> datetime:
-        """Since when it holds: as the caller says, else since it was recorded."""
+        """The time from which it is valid: given by the caller, else when it was recorded."""
         given = self.entry.payload.get("occurred_at")
         return self.entry.recorded_at if given is None else parse_moment(given, field="occurred_at")
 
     @property
     def listed(self) -> bool:
-        """Return whether it only lists a document, whose words nobody looked at."""
+        """Return whether it only lists a document whose text was not read."""
         return self.entry.payload.get("mode") == LISTED
 
     def described(self, document: Item | None) -> dict[str, Any]:
-        """Return the type and metadata of its items: as it says, else as ``document`` has them, which it is one of."""
+        """Return the type and metadata of its items: its own, else those of ``document``."""
         type_ = self.entry.payload.get("type") or DOCUMENT
         if document is None:
             return {"source_type": type_, "metadata": {}, **self.said}
         return {"source_type": document.source_type or type_, "metadata": document.metadata, **self.said}
 
     def otherwise(self, item: Item) -> dict[str, Any]:
-        """Return the fields by which it describes an item otherwise than the item has it."""
+        """Return the described fields that differ from an item's."""
         return {name: value for name, value in self.said.items() if getattr(item, name) != value}
 
     def section(self, n: int, document_id: str, fields: Mapping[str, Any]) -> Item:
-        """Return the item of its ``n``-th section; ``fields`` say whose it is and how it is described."""
+        """Return the item of its ``n``-th section; ``fields`` are those of its owner and description."""
         entry, words = self.entry, self.words[n]
         return Item(
             id=item_id(entry.id, SECTION, f"{self.uri}#{n}"), kind=SECTION, content=words.text, entry_id=entry.id,
@@ -88,12 +87,12 @@ class Version:
         )  # fmt: skip
 
     def place(self, n: int) -> dict[str, Any]:
-        """Return where its ``n``-th section stands in the text that was read."""
+        """Return the place of its ``n``-th section in the parsed text."""
         one = self.sections[n]
         return {"start": one.start, "end": one.end, "lines": list(self.lines[n])}
 
     def source_ref(self, n: int) -> str:
-        """Return where a section can be looked up: its lines where the text is the document's own, else its heading."""
+        """Return the reference of a section: its lines if the text is the document's own, else its heading."""
         if self.lined:
             first, last = self.lines[n]
             return f"{self.uri}#L{first}" + (f"-L{last}" if last > first else "")
@@ -101,7 +100,7 @@ class Version:
         return f"{self.uri}#{slug(path[-1])}" if path else self.uri
 
     def rows(self, document_id: str, number: int, ids: Sequence[str], type_: str) -> ResourceRows:
-        """Return what it consists of, as rows: its sections are the items ``ids``."""
+        """Return the version as rows; its sections are the items ``ids``."""
         document = DocumentRow(
             document_id=document_id, number=number, entry_id=self.entry.id, uri=self.uri, title=self.title,
             media_type=self.media_type, type=type_, characters=len(self.text), recorded_at=self.entry.recorded_at,
@@ -114,7 +113,7 @@ class Version:
         return ResourceRows(documents=(document,), sections=tuple(sections))
 
     def evidence(self, items: Sequence[Item]) -> list[EvidenceRow]:
-        """Say of items that its entry says them too, so that an erasure of it finds every text that holds it."""
+        """Return rows that link items to this entry too, so that erasing it finds every text that contains it."""
         out = []
         for item in items:
             out += [
@@ -124,25 +123,22 @@ class Version:
         return out
 
     def edge(self, type_: str, start: str, end: str) -> Edge:
-        """Return an edge between two items that its entry says."""
+        """Return an edge between two items with this entry as evidence."""
         return Edge(type=type_, from_kind="item", from_id=start, to_kind="item", to_id=end, entry_id=self.entry.id)
 
 
 def uri_of(entry: Entry) -> str:
-    """Return which document an entry brings a version of."""
+    """Return the URI of the document that an entry holds a version of."""
     return entry.payload.get("uri") or f"entry:{entry.id}"
 
 
 def trust_of(entry: Entry) -> Trust:
-    """Return how far a document is trusted.
-
-    Anybody may have written it, and what an agent made of it is the agent's.
-    """
+    """Return the trust level of a document: its author is unknown, and an agent's text is the agent's."""
     return Trust.ASSISTANT if entry.payload.get("made_by") == "assistant" else Trust.EXTERNAL
 
 
 def slug(heading: str) -> str:
-    """Return a heading as an address names it: letters and digits of any script, joined by hyphens."""
+    """Return a heading as a URL fragment: letters and digits of any script, joined by hyphens."""
     return "-".join("".join(sign if sign.isalnum() else " " for sign in heading.casefold()).split())
 
 

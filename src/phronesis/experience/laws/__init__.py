@@ -1,1 +1,1 @@
-"""Pure laws of experience: similarity, clustering, principles, ranking and recommendations."""
+"""Pure functions of the experience engine: similarity, clustering, principles, ranking and recommendations."""

@@ -1,4 +1,4 @@
-"""What `Memory.query` gives: evidence first, then patterns and principles, then what to do and what not (EMB-11)."""
+"""Records that ``Memory.query`` returns: evidence, patterns, principles, advice and conflicts (EMB-11)."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +22,7 @@ class Reference(Record):
 class LearnedEvidence(Evidence):
     """A pattern or a principle; its ``sources`` are the events behind it, the most typical and the latest among them.
 
-    ``needs_validation``: it reaches no event that still stands, and is a hypothesis (EMB-12).
+    ``needs_validation``: no live event supports it, so it is a hypothesis (EMB-12).
     """
 
     needs_validation: bool = False
@@ -30,12 +30,12 @@ class LearnedEvidence(Evidence):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advice(Record):
-    """Something to try, or not to try again.
+    """An attempt to make, or not to make again.
 
-    ``attempt`` is what was done or is to be done, ``why`` what came of it, ``lesson`` what to do instead or besides.
-    ``evidence`` are the events it rests on, ``patterns`` and ``principles`` the ids through which it was found.
-    ``success_rate`` is that of the pattern, or of the events that tried the same (`rates.success_rate`). ``score``
-    orders advice of one answer.
+    ``attempt`` is what was or is to be done, ``why`` its result, ``lesson`` what to do instead or besides. ``evidence``
+    are the events it rests on, ``patterns`` and ``principles`` the ids through which it was found. ``success_rate`` is
+    that of the pattern, or of the events with the same attempt (`evidence_fold.success_rate`). ``score`` orders the
+    advice of one answer.
     """
 
     attempt: str
@@ -51,7 +51,7 @@ class Advice(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Excluded(Record):
-    """An attempt that is not recommended since it goes against a constraint, and how."""
+    """An attempt that is not recommended because it violates a constraint, and the reason."""
 
     attempt: str
     constraint: str
@@ -61,9 +61,9 @@ class Excluded(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conflict(Record):
-    """Two sides that say otherwise about one thing, each with where it can be looked up (EMB-12).
+    """Two contradicting sides of one matter, each with its references (EMB-12).
 
-    ``side`` is what worked, or what a pattern or a principle says; ``against`` what speaks against it.
+    ``side`` is what worked, or what a pattern or a principle says; ``against`` what contradicts it.
     """
 
     about: str
@@ -74,12 +74,12 @@ class Conflict(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer(Record):
-    """What experience says to a situation and a goal, the best first.
+    """The answer of the experience base to a situation and a goal, best first.
 
-    ``l1_evidence`` are events, each with its ``source_ref`` in ``sources[0]``. ``abstained``: nothing known is about
-    it; then nothing is recommended, the lists hold what came nearest, and every score, from 0 to 1, is below
-    ``threshold``. ``degraded``: the encoder was away, and
-    words alone decided. ``left_out``: how many members of which list a token budget left no room for.
+    ``l1_evidence`` are events, each with its ``source_ref`` in ``sources[0]``. ``abstained``: nothing relevant is
+    known; then nothing is recommended, the lists hold the nearest items, and every score, from 0 to 1, is below
+    ``threshold``. ``degraded``: the encoder was unavailable, and only words were compared. ``left_out``: how many
+    members of which list the token budget excluded.
     """
 
     l1_evidence: Sequence[Evidence] = field(default_factory=list)
@@ -96,7 +96,7 @@ class Answer(Record):
     left_out: Mapping[str, int] = field(default_factory=dict)
 
 
-# An answer of experience cut to a budget of tokens.
+# Fit an answer into a token budget.
 
 LISTS: Final = (
     "l1_evidence", "l2_patterns", "l3_principles", "recommended_attempts", "avoid", "excluded", "conflicts",
@@ -105,14 +105,12 @@ LISTS: Final = (
 
 
 def fit_answer(answer: Answer, budget: int, count: Callable[[str], int]) -> Answer:
-    """Return the answer whose JSON takes at most ``budget`` tokens.
+    """Return the answer cut so that its JSON takes at most ``budget`` tokens.
 
-    ``left_out`` says how many of which list are missing.
+    ``left_out`` says how many members of which list are missing. The longest list loses its last member first, so that
+    advice is kept longer than the events it rests on.
 
-    The list that takes most loses its last member first, so that advice outlives the events that it rests on.
-
-    Raises:
-        InputError: the budget is less than an answer takes that lists nothing.
+    Raises InputError if the budget is less than an answer with empty lists takes.
     """
     if _size(answer, count) <= budget:
         return answer

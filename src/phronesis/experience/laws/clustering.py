@@ -1,8 +1,7 @@
-"""Which events make a pattern: the same code for all of them and for the part that something new touches (EMB-09).
+"""Cluster events into patterns, for a whole lane and for an incremental update alike (EMB-09).
 
-Two events belong together when they are alike and share their nearest neighbours. What cannot belong together by any
-pair of neighbours is told apart first (components), so that only events within reach of each other are compared all
-with all.
+Two events belong together when they are similar and share nearest neighbours. Connected components of the neighbour
+graph are separated first, so that only events within reach of each other are compared pairwise.
 """
 
 import math
@@ -28,68 +27,69 @@ from phronesis.experience.laws.neighbour_graph import (
 from phronesis.experience.laws.similarity import EdgeBuilder, Floats, Rows, SimilarityMetric
 
 REACH: Final = 0.6
-"""Share of the threshold that one pair of neighbours must have for two groups to be within reach of each other: an
-average of the threshold has a pair above it, and what is left out below costs no more than that."""
+"""Share of the threshold that one pair of neighbours must reach for two groups to be compared: an average at the
+threshold has a pair above it, so little is lost below."""
 
 STEP: Final = 1.15
-"""How much closer the pairs must be, each time that a component is too large to compare all with all."""
+"""Factor by which the pair threshold rises each time a component is too large to compare all pairs."""
 
 MAX_COMPARED: Final = 500
-"""Events compared all with all: a quarter of a million pairs, and as many steps of average link at most."""
+"""Events that are compared pairwise: a quarter of a million pairs, and as many steps of average link at most."""
 
 CLOSEST: Final = 2.0
-"""Beyond this many thresholds a component is taken as one group: what hangs together in it is as good as the same."""
+"""Multiple of the threshold beyond which a component is taken as one group: its events are nearly equal."""
 
 
 FRAGMENT: Final = 8
-"""Members of a group that may be a fragment of a larger one. Of many events that are all alike, few share the same five
-nearest: they fall into fragments, each larger than the neighbourhood that made it."""
+"""Members of a group that may be a fragment of a larger one. Among many similar events few share the same five nearest
+neighbours, so they fall into fragments, each larger than the neighbourhood that formed it."""
 
 SETTLED: Final = 100
-"""Events from which on the nearest neighbours of one are told from the rest."""
+"""Events from which shared neighbours count fully."""
 
 FEW: Final = 30
-"""Events up to which the nearest two are seldom so by chance: of each doubling beyond, more is asked."""
+"""Events up to which a nearest pair is seldom similar by chance: the threshold rises with each doubling beyond."""
 
 UNBROKEN: Final = 0.85
-"""Two such groups are one when they are on average this share as alike across as inside: no gap runs between them."""
+"""Two such groups are merged if the average similarity across them is at least this share of that inside: there is no
+gap between them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Belonging:
-    """When events belong together: when they are on average ``alone`` alike, or ``threshold`` with what they share.
+    """Thresholds of belonging together: an average similarity of ``alone``, or ``threshold`` with shared neighbours.
 
-    ``shared`` is what sharing all neighbours adds in a lane of `SETTLED` events and more. In a smaller one it adds less
-    in proportion: of five events everybody is a neighbour of everybody, and that says nothing. Of few events two are
-    seldom alike by chance, so that less is asked of them (``early``, ``rising``).
+    ``shared`` is added for sharing all neighbours in a lane of at least `SETTLED` events, and in proportion less in a
+    smaller one: of five events each is a neighbour of every other. Two of a few events are seldom similar by chance, so
+    the threshold is lower for them (``early``, ``rising``).
     """
 
     shared: float
     threshold: float
     alone: float
     counts: tuple[int, ...] = SHARED
-    """How many of the nearest they may share."""
+    """Lengths of the neighbour lists whose overlap is counted."""
     unit: float | None = None
-    """What likeness is measured in where nothing is said of what two share: of counterexamples, and of patterns that
-    resemble each other. None: the threshold."""
+    """Unit of similarity where shared neighbours do not count: for counterexamples, and for edges between similar
+    patterns. None: the threshold."""
     early: float | None = None
-    """How alike they must be by themselves among `FEW` events or fewer; None: ``alone``."""
+    """Similarity required without shared neighbours among `FEW` events or fewer; None: ``alone``."""
     rising: float = 0.0
-    """How much more for each doubling of the events, up to ``alone``."""
+    """Increase of that similarity for each doubling of the events, up to ``alone``."""
 
     def by_itself(self, size: int) -> float:
-        """Return how alike two of ``size`` events must be where nothing is said of what they share."""
+        """Return the similarity that two of ``size`` events need if shared neighbours are not counted."""
         if self.early is None:
             return self.alone
         return min(self.alone, self.early + self.rising * math.log2(max(size, FEW) / FEW))
 
     @property
     def likeness_unit(self) -> float:
-        """Return ``unit``, or what stands for it."""
+        """Return ``unit``, or its default."""
         return self.threshold if self.unit is None else self.unit
 
     def units(self, alike: Floats, shared: Floats, size: int) -> Floats:
-        """Return how much events belong together, 1 for just enough, in a lane of ``size`` events."""
+        """Return by how much events belong together in a lane of ``size`` events; 1 is the threshold."""
         adding = self.shared * min(1.0, size / SETTLED)
         known, plain = (alike + adding * shared) / self.threshold, alike / self.by_itself(size)
         out: Floats = np.maximum(known, plain).astype(np.float32)
@@ -98,13 +98,13 @@ class Belonging:
 
 @dataclass(frozen=True, slots=True)
 class Bonds:
-    """What people said of pairs of rows: must be together, must be apart (EMB-15)."""
+    """Pairs of rows that must be together or must be apart, as people said (EMB-15)."""
 
     together: Sequence[tuple[int, int]] = ()
     apart: Sequence[tuple[int, int]] = ()
 
     def among(self, rows: Rows) -> "Bonds":
-        """Return the bonds among some rows, by their places there."""
+        """Return the pairs among some rows, by their places there."""
         place = {row: n for n, row in enumerate(rows.tolist())}
 
         def placed(pairs: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
@@ -122,7 +122,7 @@ class Grouper:
     bonds: Bonds = field(default_factory=Bonds)
 
     def groups(self, rows: Rows) -> list[list[int]]:
-        """Return the groups of two and more among ``rows``, each sorted, ordered by their first member."""
+        """Return the groups of at least two of ``rows``, each sorted, ordered by their first member."""
         rows = np.unique(rows)
         found: list[list[int]] = []
         for part in self._within_reach(rows):
@@ -130,12 +130,12 @@ class Grouper:
         return sorted(self._mended([group for group in found if len(group) > 1]))
 
     def alike(self, rows: Rows) -> Floats:
-        """Return how much some events belong together: a square matrix in units of the threshold."""
+        """Return a square matrix of similarity between events, in units of the threshold."""
         alike, shared = self.neighbours.metric.matrix(rows, rows), self.neighbours.shared(rows, self.belonging.counts)
         return self.belonging.units(alike, shared, self.neighbours.metric.size)
 
     def pairs(self, rows: Rows) -> tuple[Pairs, Floats]:
-        """Return the pairs of neighbours among ``rows``, the smaller row first, and how much they belong together."""
+        """Return the neighbour pairs among ``rows``, the smaller row first, and their similarity in threshold units."""
         nearest, scores = self.neighbours.lists(rows)
         pairs = candidate_pairs(rows, np.where(np.isin(nearest, rows), nearest, NOBODY))
         alike = _scores_of(pairs, rows, nearest, scores)
@@ -153,7 +153,7 @@ class Grouper:
         return [[rows[n] for n in group] for group in found]
 
     def _mended(self, groups: list[list[int]]) -> list[list[int]]:
-        """Put fragments of one group together again, where no bond keeps them apart."""
+        """Merge fragments of one group, unless a cannot-link pair keeps them apart."""
         large = [n for n, group in enumerate(groups) if len(group) >= FRAGMENT]
         owner = {row: n for n in large for row in groups[n]}
         samples = {n: np.array(groups[n][:FRAGMENT], dtype=np.int64) for n in large}
@@ -182,7 +182,7 @@ class Grouper:
         return [sorted(group) for group in joined.values()]
 
     def _average(self, rows: Rows, others: Rows) -> float:
-        """Return how alike rows are on average to others, a row itself left out."""
+        """Return the average similarity of rows to others, without that of a row to itself."""
         alike = self.neighbours.metric.matrix(rows, others)
         apart = rows[:, None] != others[None, :]
         return float(alike[apart].mean())
@@ -205,7 +205,7 @@ class Grouper:
 
 
 def _touching(owner: Mapping[int, int], neighbours: Neighbours) -> list[tuple[tuple[int, int], float]]:
-    """Return the pairs of groups of which a member of one is a neighbour of a member of the other, and how alike."""
+    """Return the pairs of groups that contain neighbours of each other, with the similarity."""
     rows = np.array(sorted(owner), dtype=np.int64)
     nearest, scores = neighbours.lists(rows)
     closest: dict[tuple[int, int], float] = {}
@@ -218,7 +218,7 @@ def _touching(owner: Mapping[int, int], neighbours: Neighbours) -> list[tuple[tu
 
 
 def _scores_of(pairs: Pairs, rows: Rows, nearest: npt.NDArray[np.int64], scores: Floats) -> Floats:
-    """Return how alike the two of each pair are, as one of their lists says."""
+    """Return the similarity of each pair, as one of their neighbour lists has it."""
     places = np.searchsorted(rows, pairs)
     out = np.full(len(pairs), -np.inf, np.float32)
     for own, other in ((0, 1), (1, 0)):
@@ -234,7 +234,7 @@ def shared_of(
     scores: Floats,
     counts: Sequence[int] = SHARED,
 ) -> Floats:
-    """Return how much the neighbourhoods of each pair share, as `Neighbours.shared` does for all with all."""
+    """Return the neighbourhood overlap of each pair, as `Neighbours.shared` does for all pairs."""
     places = np.searchsorted(rows, pairs)
     one, other = places[:, 0], places[:, 1]
     out = np.zeros(len(pairs), np.float32)
@@ -249,33 +249,33 @@ def shared_of(
     return out
 
 
-# In which of their texts the members of a pattern are alike; groups that are alike in one text, or in two (EMB-08).
+# Clustering by views: groups that are similar in one view, or in two crossed (EMB-08).
 
 ALIKE: Final = 1.5
-"""Mean likeness from which members are alike in a view. Of pairs of labelled events picked at random 7 in 100 are."""
+"""Mean similarity from which members are similar in a view. Of random pairs of labelled events 7 % reach it."""
 
 SEEN: Final = 0.5
-"""Share of the members that must have a text for the pattern to be of that view."""
+"""Share of the members that must have a text for the pattern to have that view."""
 
 LEAST: Final = 3
-"""Members of a group that is alike in one view, or in two: two such texts are easily alike by chance."""
+"""Members of a group by one view or two, at least: two such texts are easily similar by chance."""
 
 TRIED: Final = "attempt+result"
 
 SAME: Final = 0.8
-"""Jaccard index from which a group is one that is there already."""
+"""Jaccard index from which a group equals an existing one."""
 
 
 def cohesion(alike: Floats) -> float | None:
-    """Return the mean of a square matrix beside its diagonal; None for fewer than two rows."""
+    """Return the mean of a square matrix off its diagonal; None for fewer than two rows."""
     size = len(alike)
     return float(alike.sum() - np.trace(alike)) / (size * (size - 1)) if size > 1 else None
 
 
 def view_of(cohesions: Mapping[str, float]) -> str:
-    """Return the views that members are alike in, joined by ``+``: at least the one they are most alike in.
+    """Return the views in which members are similar, joined by ``+``; at least the one with the highest cohesion.
 
-    Where they are alike in none, but what one tried is what came to another, it is `TRIED`.
+    If they are similar in none, but one's attempt is another's result, it is `TRIED`.
     """
     alike = [view for view in VIEWS if cohesions.get(view, 0.0) >= ALIKE]
     most = max(cohesions, key=lambda view: (cohesions[view], -VIEWS.index(view)), default=TRIED)
@@ -285,9 +285,9 @@ def view_of(cohesions: Mapping[str, float]) -> str:
 def view_groups(
     metric: SimilarityMetric, builder: EdgeBuilder, *, threshold: float, apart: Sequence[tuple[int, int]] = ()
 ) -> list[list[int]]:
-    """Return the groups of rows that are on average ``threshold`` alike, among those that edges join, each sorted.
+    """Return the groups of rows with an average similarity of ``threshold``, each sorted, among rows that edges join.
 
-    No group holds a pair of ``apart``; those below `LEAST` members are left out.
+    No group contains a pair of ``apart``; groups below `LEAST` members are left out.
     """
     everybody = np.arange(metric.size)
     links = builder.build(metric, everybody)
@@ -303,9 +303,9 @@ def view_groups(
 
 
 def crossed(first: Sequence[Sequence[int]], second: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Return what groups of two views have in common, of at least `LEAST` members, each sorted.
+    """Return the intersections of the groups of two views, of at least `LEAST` members, each sorted.
 
-    What one view gives nearly alone is left out: there the other one tells nothing apart.
+    An intersection that nearly equals a group of one view is left out: there the other view distinguishes nothing.
     """
     cells: dict[tuple[int, int], list[int]] = {}
     of = {row: n for n, group in enumerate(second) for row in group}
@@ -317,17 +317,17 @@ def crossed(first: Sequence[Sequence[int]], second: Sequence[Sequence[int]]) -> 
 
 
 def finer(groups: Sequence[Sequence[int]], known: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Return the groups that are not nearly the same as one that is known; they may be within one."""
+    """Return the groups that do not nearly equal a known one; they may be subsets of one."""
     return _unlike(groups, known, within=True)
 
 
 def beside(groups: Sequence[Sequence[int]], known: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Return the groups that say something new: neither within one that is known, nor nearly the same as one."""
+    """Return the groups that neither nearly equal nor are subsets of a known one."""
     return _unlike(groups, known, within=False)
 
 
 def _unlike(groups: Sequence[Sequence[int]], known: Sequence[Sequence[int]], *, within: bool) -> list[list[int]]:
-    """Return the groups that are nearly the same as none that is known, the largest first, nor as one before them."""
+    """Return the groups that nearly equal neither a known one nor one before them, the largest first."""
     out: list[list[int]] = []
     holders: dict[int, list[frozenset[int]]] = {}
     for group in known:

@@ -1,8 +1,8 @@
-"""What an attempt must not do: constraints in words, and whether a text goes against one (EMB-11).
+"""Parse constraints given in words and check whether a text violates one (EMB-11).
 
-By rules, in English and Chinese. A constraint rules out what stands behind its negation ("no internet", "不能用 sudo",
-"without simp") or, where nothing does, what stands before it ("sudo is not allowed"). A text goes against it where one
-clause holds all terms of that, outside of negations of its own: "installed it without sudo" does not.
+By rules, in English and Chinese. A constraint forbids what follows its negation ("no internet", "不能用 sudo", "without
+simp") or, if nothing follows, what precedes it ("sudo is not allowed"). A text violates it if one clause contains all
+its terms outside the clause's own negations: "installed it without sudo" does not.
 """
 
 import re
@@ -14,13 +14,13 @@ from phronesis.errors import InputError
 from phronesis.experience.laws.principle_text import is_chinese
 
 MUST_NOT: Final = "must_not"
-"""The member of a constraint that is a mapping: what is ruled out, a phrase or a list of them."""
+"""The member of a constraint mapping that says what is forbidden: a phrase or a list of phrases."""
 
 MAX_SCANNED: Final = 4_000
-"""Characters of an attempt that are looked at."""
+"""Characters of an attempt that are examined."""
 
 MAX_PHRASE: Final = 500
-"""Characters of a constraint or a preference: what is longer is no rule that these rules can read."""
+"""Characters of a constraint or a preference; longer texts are not parsed as rules."""
 
 MAX_RULES: Final = 50
 
@@ -52,7 +52,7 @@ _FILLER: Final = re.compile(
     re.IGNORECASE,
 )
 _OVER: Final = re.compile(r"\bover\b|胜过|多于", re.IGNORECASE)
-"""What stands behind it is not what is preferred."""
+"""Words after which the less preferred alternative follows."""
 
 _EDGES: Final = " \t\n.,;:!?\"'`()[]{}。，；：！？“”‘’（）"
 
@@ -66,37 +66,37 @@ _SAME: Final[Sequence[tuple[str, ...]]] = (
     ("proxy", "代理", "vpn"),
     ("cache", "缓存"),
 )
-"""What is called by several names, in either language; ``no internet`` rules a download out."""
+"""Synonyms, in both languages; ``no internet`` forbids a download."""
 
 _STATES: Final = {
     "offline": "internet", "air-gapped": "internet", "airgapped": "internet", "离线": "联网", "断网": "联网",
     "read-only": "delete", "只读": "删除",
 }  # fmt: skip
-"""Words that say in themselves what is ruled out."""
+"""Words that imply what is forbidden."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ban:
-    """One thing that a constraint rules out: its words, and the terms of each name that it has."""
+    """One thing that a constraint forbids: its words, and the terms of each of its names."""
 
     constraint: str
     phrase: str
     names: Sequence[frozenset[str]]
 
     def met_by(self, clauses: Iterable[frozenset[str]]) -> bool:
-        """Return whether a clause, as its terms, does what is ruled out."""
+        """Return whether a clause, given as its terms, does what is forbidden."""
         return any(name <= clause for clause in clauses for name in self.names)
 
     @property
     def reason(self) -> str:
-        """What is said of an attempt that goes against it, in the constraint's language."""
+        """Return the reason given for an attempt that violates it, in the constraint's language."""
         if is_chinese(self.constraint):
             return f"用到了“{self.phrase}”，与约束“{self.constraint}”不符"
         return f"it comes to {self.phrase!r}, which {self.constraint!r} rules out"
 
 
 def bans_of(constraints: Sequence[Any], terms_of: TermsOf) -> tuple[list[Ban], list[str]]:
-    """Return what constraints rule out, and those that rule nothing out as far as these rules can read.
+    """Return what constraints forbid, and the constraints from which these rules read nothing.
 
     A constraint is a text, or ``{"must_not": phrase or [phrases]}``. InputError for anything else.
     """
@@ -118,9 +118,9 @@ def clauses_of(text: str, terms_of: TermsOf) -> list[frozenset[str]]:
 
 
 def liking(preferences: Sequence[Any], terms_of: TermsOf) -> Callable[[Sequence[frozenset[str]]], float]:
-    """Return a function of a text's clauses: how far it is as preferred, in [-1, 1]; 0 where nothing is said of it.
+    """Return a function of a text's clauses that gives how far it is preferred, in [-1, 1]; 0 if nothing applies.
 
-    "prefer X" and "X" want it, "avoid X" and "最好不用 X" do not; each preference counts alike.
+    "prefer X" and "X" count for it, "avoid X" and "最好不用 X" against; each preference has the same weight.
     """
     wishes: list[tuple[float, Sequence[frozenset[str]]]] = []
     for wish in _checked(preferences, "preferences"):
@@ -141,7 +141,7 @@ def liking(preferences: Sequence[Any], terms_of: TermsOf) -> Callable[[Sequence[
 
 
 def as_texts(constraints: Any, *, field: str) -> list[str]:
-    """Return constraints as a reader sees them. InputError, which names ``field``, for what is none."""
+    """Return constraints as readable texts. InputError, which names ``field``, for an invalid one."""
     return [rule if isinstance(rule, str) else f"must not: {', '.join(rule)}" for rule in _checked(constraints, field)]
 
 
@@ -172,7 +172,7 @@ def _is_phrase(value: object) -> bool:
 
 
 def _ruled_out(text: str) -> list[str]:
-    """Return the phrases that a text says must not be."""
+    """Return the phrases that a text forbids."""
     out = []
     for clause in _clauses_that_list(text):
         masked = _NO_NEGATION.sub(lambda match: " " * len(match.group()), clause)
@@ -186,7 +186,7 @@ def _ruled_out(text: str) -> list[str]:
 
 
 def _clauses_that_list(text: str) -> list[str]:
-    """Return a constraint's clauses; a list that goes on after a comma ("no curl, wget") stays with its negation."""
+    """Return a constraint's clauses; a list after a comma ("no curl, wget") stays with its negation."""
     out: list[str] = []
     for clause in re.split(r"[;!?\n。；！？]|\.(?=\s|$)|[,，、]", text):
         negated = _NEGATION.search(_NO_NEGATION.sub("", clause)) is not None
@@ -203,7 +203,7 @@ def _phrases(text: str) -> list[str]:
 
 
 def _names(phrase: str, terms_of: TermsOf) -> list[frozenset[str]]:
-    """Return the terms of a phrase, and those of what else it is called."""
+    """Return the terms of a phrase, and those of its synonyms."""
     own = frozenset(terms_of(phrase))
     if not own:
         return []
@@ -216,7 +216,7 @@ def _names(phrase: str, terms_of: TermsOf) -> list[frozenset[str]]:
 
 
 def _affirmed(clause: str) -> str:
-    """Return a clause without its negated stretches: from a negation up to where it says what was done instead."""
+    """Return a clause without its negated parts, each up to where the alternative begins."""
     masked = _NO_NEGATION.sub(lambda match: " " * len(match.group()), clause)
     out, place = [], 0
     while (found := _NEGATION.search(masked, place)) is not None:

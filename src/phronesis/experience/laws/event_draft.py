@@ -1,7 +1,7 @@
-"""The artifacts that an event's words name: files, kinds of error, lemmas, and what stands in backticks.
+"""Drafts of L1 events, and extraction of the artifacts that a text names: files, error types, lemmas, code spans.
 
-By rules alone, so that the graph has its nodes without a model (EMB-06); what a source's adapter knows better stands
-beside it. Chinese text glues no Latin name: the borders are those of ASCII.
+Extraction is by rules, so that the graph has nodes without a model (EMB-06); artifacts that a source adapter knows are
+added to them. Word borders are ASCII borders, since Chinese text does not separate Latin names by blanks.
 """
 
 import re
@@ -13,13 +13,13 @@ from typing import Any, Final, Literal
 from phronesis.core.relations import Origin
 from phronesis.core.timestamps import isoformat, parse_moment
 
-# What a source says was tried, before it is an item: a draft of an L1 event, and the artifacts it is about.
+# Drafts: an attempt as a source reports it, before it is an item, and its artifacts.
 
 Label = Literal["success", "failure", "unknown"]
 LABELS: Final = ("success", "failure", "unknown")
 
 VIEWS: Final = ("situation", "goal", "attempt", "result", "reflection")
-"""The texts of an event (EMB-01), in the order a reader wants them; each is compared for itself (EMB-08)."""
+"""The texts of an event (EMB-01), in reading order; each is compared separately (EMB-08)."""
 
 ArtifactType = Literal["lemma", "file", "error_type", "concept"]
 ARTIFACT_TYPES: Final = ("lemma", "file", "error_type", "concept")
@@ -27,7 +27,7 @@ ARTIFACT_TYPES: Final = ("lemma", "file", "error_type", "concept")
 
 @dataclass(frozen=True, slots=True, order=True)
 class Artifact:
-    """A thing that experience is about, a node of the graph (EMB-06): a lemma, a file, a kind of error, a concept."""
+    """A thing that experience is about, a node of the graph (EMB-06): a lemma, file, error type or concept."""
 
     type: ArtifactType
     name: str
@@ -40,13 +40,13 @@ class Artifact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """One attempt as a source tells it.
+    """One attempt as a source reports it.
 
-    ``signals`` say in words what decided the label ("exit code 1"), empty where nothing did; ``confidence`` in [0, 1]
-    how sure it is. ``field_origin`` names for each text who said it: ``human`` (a person wrote these words), ``model``
-    or ``rule`` (an adapter made the sentence). ``constraints`` are those under which it was tried, part of the
-    situation. ``lines`` are the first and last line of the source that it stands on, from 1; ``span`` the same in
-    characters. ``family`` is a failure family known by name. ``seq`` orders the attempts of an ``episode_id``.
+    ``signals`` are the words that decided the label ("exit code 1"), empty if nothing did; ``confidence`` in [0, 1] is
+    that of the label. ``field_origin`` names the author of each text: ``human`` (a person wrote these words), ``model``
+    or ``rule`` (an adapter made the sentence). ``constraints`` are those of the attempt, part of the situation.
+    ``lines`` are its first and last line in the source, from 1; ``span`` the same in characters. ``family`` is a known
+    failure family. ``seq`` orders the attempts of an ``episode_id``.
     """
 
     attempt: str
@@ -70,11 +70,11 @@ class Draft:
 
     @property
     def texts(self) -> dict[str, str]:
-        """The texts that are there, by view."""
+        """The non-empty texts, by view."""
         return {view: text for view in VIEWS if (text := getattr(self, view))}
 
     def to_body(self) -> dict[str, Any]:
-        """Return the discrete JSON that an outcome keeps; what is empty is left out."""
+        """Return the draft as JSON values for an outcome, without empty members."""
         body = {f.name: getattr(self, f.name) for f in fields(self)}
         body["occurred_at"] = isoformat(self.occurred_at)
         body["artifacts"] = [[one.type, one.name] for one in self.artifacts]
@@ -84,7 +84,7 @@ class Draft:
 
     @classmethod
     def from_body(cls, body: Mapping[str, Any]) -> "Draft":
-        """Read what ``to_body`` gave."""
+        """Return a draft from the values that ``to_body`` returned."""
         given = dict(body)
         given["artifacts"] = tuple(Artifact(kind, name) for kind, name in body.get("artifacts", ()))
         given["signals"] = tuple(body.get("signals", ()))
@@ -101,10 +101,10 @@ MAX_ARTIFACTS: Final = 24
 """Artifacts of one event: a log that names hundreds of files is about none of them."""
 
 MAX_SCANNED: Final = 20_000
-"""Characters of a text that are looked at."""
+"""Characters of a text that are scanned."""
 
 MAX_NAME: Final = 120
-"""Characters of a name; what is longer is no name."""
+"""Characters of a name; longer matches are not names."""
 
 _ENDINGS: Final = (
     "py|pyi|ipynb|lean|ts|tsx|js|jsx|mjs|java|kt|go|rs|c|cc|cpp|h|hpp|rb|php|cs|swift|sh|sql|toml|yaml|yml|json|xml|lock"
@@ -138,10 +138,10 @@ _FIRST_PATTERNS: Final[tuple[tuple[ArtifactType, re.Pattern[str]], ...]] = (
     ("error_type", re.compile(rf"{_EDGE}(HTTP[ /]?[45][0-9][0-9]|E[A-Z]{{5,14}}|SIG[A-Z]{{3,5}}|OOM)(?![A-Za-z0-9_])")),
     *_PATTERNS[5:],
 )
-"""The forms of version 1, which entries of older logs still carry: any word in capitals that begins with E."""
+"""The patterns of version 1, for entries of older logs: any capitalised word that begins with E is an error."""
 
 VERSION: Final = 2
-"""The version of these rules; it moves when the same text would name other things."""
+"""The version of these rules; rises when the same text would give other artifacts."""
 
 _ERRNO: Final = frozenset({
     "E2BIG", "EACCES", "EADDRINUSE", "EADDRNOTAVAIL", "EAFNOSUPPORT", "EAGAIN", "EALREADY", "EBADF", "EBADMSG",
@@ -173,7 +173,7 @@ _NAMED_ERROR: Final = re.compile(
 
 
 def is_error_name(name: str) -> bool:
-    """Return whether a word has the form of an error's name: ``ValueError``, ``ENOENT``, ``TS2345``, ``SIGSEGV``."""
+    """Return whether a word has the form of an error name: ``ValueError``, ``ENOENT``, ``TS2345``, ``SIGSEGV``."""
     return bool(_NAMED_ERROR.match(name) or _CODE.fullmatch(name)) or _is_capital_error(name)
 
 
@@ -182,7 +182,7 @@ def _is_capital_error(name: str) -> bool:
 
 
 def _is_named(kind: ArtifactType, pattern: re.Pattern[str], name: str, behind: str) -> bool:
-    """Return whether what has the form of a name is one."""
+    """Return whether a match of a pattern is a name."""
     if pattern is _CAPITALS:
         return _is_capital_error(name)
     if kind == "lemma":  # ``Nat.add_comm``, not two sentences without a blank, nor ``Console.log``
@@ -197,10 +197,10 @@ def _is_named(kind: ArtifactType, pattern: re.Pattern[str], name: str, behind: s
 def artifacts_in(
     texts: Iterable[str], *, known: Sequence[Artifact] = (), version: int = VERSION
 ) -> tuple[Artifact, ...]:
-    """Return ``known``, then what the texts name, without repeats, at most `MAX_ARTIFACTS`.
+    """Return ``known``, then the artifacts that the texts name, without repeats, at most `MAX_ARTIFACTS`.
 
-    A name is one artifact: what is a file is not a lemma too (``Main.lean``), and backticks say no more of it.
-    ``version`` is that of the rules an entry was written for.
+    A name gives one artifact: a file is not a lemma too (``Main.lean``), and backticks add nothing to it. ``version``
+    is that of the rules an entry was written for.
     """
     found = {one.name: one for one in known}
     for text in texts:

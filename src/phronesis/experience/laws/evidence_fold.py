@@ -1,10 +1,10 @@
-"""Where events, patterns and principles stand: folds over their evidence (EMB-15; docs/decisions/16).
+"""Folds that compute labels, confidence and success rates from evidence rows (EMB-15; docs/decisions/16).
 
-An event's label and confidence follow from how it was decided and from what was said of it since. A pattern's figures
-follow from its members, what speaks against it, and what was said of these and of itself; a principle's from its
-patterns in the same way. What is said of an event reaches the patterns above as rows on the part that the event is, and
-the principles as rows on the part that the pattern is: so taking it back is taking these rows back, and conflicts with
-nothing that was found meanwhile.
+An event's label and confidence follow from how it was labelled and from later judgements. A pattern's figures follow
+from its members, its counterexamples, and the judgements on these and on itself; a principle's follow from its patterns
+in the same way. A judgement on an event is copied to the patterns above it as rows on the part that the event is, and
+to the principles as rows on the part that the pattern is. Withdrawing it removes these rows and conflicts with nothing
+derived meanwhile.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ from phronesis.core.serialization import rounded
 from phronesis.experience.laws.feedback_weights import CORRECT, Voices, heard, judged, matter_of, usefulness
 from phronesis.experience.laws.records import CONFIRMED, L1, PATTERN, PRINCIPLE, UNCONFIRMED
 
-# How often something worked, and how sure that is.
+# Success rate and its confidence interval.
 
 Z: Final = 1.959964
 """The normal quantile of a two-sided 95 % interval."""
@@ -30,7 +30,7 @@ DIGITS: Final = 4
 def success_rate(successes: int, trials: int) -> dict[str, Any]:
     """Return ``rate``, ``low``, ``high`` (Wilson 1927, 95 %), ``successes`` and ``trials``.
 
-    Rate None without a trial.
+    ``rate`` is None without a trial.
     """
     if trials == 0:
         return {"rate": None, "low": 0.0, "high": 1.0, "successes": 0, "trials": 0}
@@ -46,30 +46,30 @@ def success_rate(successes: int, trials: int) -> dict[str, Any]:
 
 
 DECIDED: Final = "decided"
-"""The member of an event's ``data`` that says how its label was decided at first: ``{label, signals, confidence}``."""
+"""The member of an event's ``data`` with its original label: ``{label, signals, confidence}``."""
 
 FEEDBACK: Final = "data.feedback"
 USEFULNESS: Final = "data.usefulness"
-"""Absent while nobody said whether it is useful; .5 then."""
+"""The field of usefulness; absent, and .5, while nobody judged it."""
 
 SAID_BY_HUMAN: Final = 1.0
 SAID_BY_MACHINE: Final = 0.9
-"""How sure a label is that a person, or an agent, gave afterwards."""
+"""Confidence of a label that was given by a later judgement."""
 
 SUCCESS: Final = "success"
 
 
 def borne(support: float, contra: float) -> float:
-    """Return how far evidence bears something out: support / (support + contra + 1), in [0, 1).
+    """Return support / (support + contra + 1), the confidence that evidence gives, in [0, 1).
 
-    The mean of a Beta distribution that begins with one doubt: nothing is sure, and more of the same makes it surer.
+    It is the mean of a Beta(0, 1) prior after the evidence: never certain, and rising with support.
     """
     return support / (support + contra + 1.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Bearing:
-    """An event for or against a pattern: what it weighs by now, and its label by now."""
+    """A member or counterexample of a pattern with its present weight and label."""
 
     row: EvidenceRow
     voices: Voices
@@ -81,16 +81,16 @@ class Bearing:
 
     @property
     def label(self) -> str | None:
-        """What somebody said last that it is; else what it was when it was counted."""
+        """The latest label that a judgement gave; else the label when it was counted."""
         return self.voices.label or self.row.grade
 
     @property
     def weight(self) -> float:
-        """How typical it is, as far as it is believed; in [0, 1]."""
+        """Typicality times credence, in [0, 1]."""
         return min(1.0, self.row.weight) * self.voices.credence
 
     def stands_for(self, outcome: str | None) -> bool:
-        """Return whether it is on a pattern's side: successes are apart from failures and what nobody knows."""
+        """Return whether it is on a pattern's side: successes are apart from failures and unknowns."""
         if self.label is None:
             return self.row.polarity == "support"
         return (self.label == SUCCESS) == (outcome == SUCCESS)
@@ -98,17 +98,17 @@ class Bearing:
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """The events for a pattern and those against it, as they are judged by now, the weightiest first."""
+    """The events for a pattern and those against it, as judged by now, by falling weight."""
 
     members: Sequence[Bearing]
     counter: Sequence[Bearing]
 
 
 def sides(outcome: str | None, evidence: Sequence[EvidenceRow]) -> Sides:
-    """Return who stands for and against a pattern.
+    """Return the events for and against a pattern.
 
-    A member that was given the other label speaks against it; a counterexample that was given the pattern's own does
-    not, and is no member either before it is grouped with the others.
+    A member that was given the other label counts against it. A counterexample that was given the pattern's own label
+    does not, and becomes a member only when it is grouped again.
     """
     said: dict[str, list[EvidenceRow]] = {}
     for row in evidence:
@@ -121,7 +121,7 @@ def sides(outcome: str | None, evidence: Sequence[EvidenceRow]) -> Sides:
 
 
 def _speaks_against(one: Bearing, outcome: str | None) -> bool:
-    """A success whose outcome is not known after all has left, and says nothing."""
+    """Return whether an event counts against a pattern; a success relabelled as unknown counts for neither side."""
     return one.row.polarity == "contra" or outcome != SUCCESS or one.label == "failure"
 
 
@@ -152,7 +152,7 @@ def _said(voices: Voices) -> dict[str, Any]:
 
 
 def event_standing(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str, Any]:
-    """Return an event's label and how sure it is: as decided, or as somebody said since."""
+    """Return an event's label and confidence: as decided, or as judged since."""
     voices = _own(evidence)
     decided = item.data.get(DECIDED) or {
         "label": item.label, "signals": item.data.get("signals"), "confidence": item.confidence,
@@ -168,7 +168,7 @@ def event_standing(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str, Any
 
 
 def pattern_standing(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str, Any]:
-    """Return a pattern's figures: confidence, success rate, counterexamples, and what was said of it."""
+    """Return a pattern's confidence, success rate, counterexamples, and sums of judgements."""
     voices, found = _own(evidence), sides(item.label, evidence)
     believed = [one.label for one in (*found.members, *found.counter) if not one.voices.doubted]
     rate = success_rate(believed.count(SUCCESS), sum(label in (SUCCESS, "failure") for label in believed))
@@ -181,7 +181,7 @@ def pattern_standing(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str, A
 
 
 def principle_standing(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str, Any]:
-    """Return a principle's confidence: what its patterns, and events against it, bear out, and what was said of it."""
+    """Return a principle's confidence, by its patterns, the events against it, and judgements."""
     voices = _own(evidence)
     weights = {"support": 0.0, "contra": 0.0}
     for row in _counted(evidence):
@@ -194,9 +194,9 @@ def principle_standing(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str,
 
 
 def _left(row: EvidenceRow, evidence: Sequence[EvidenceRow]) -> float:
-    """Return what a pattern still weighs in a principle, after what was said of it and its events since it was counted.
+    """Return a pattern's weight in a principle after the judgements on it and its events since it was counted.
 
-    A row on the part that the pattern is weighs as much as the event's share of the pattern; the pattern's own, all.
+    A row on the part that the pattern is weighs the event's share of the pattern; the pattern's own row, all of it.
     """
     by_source: dict[str | None, list[EvidenceRow]] = {}
     for said in _on(evidence, row.source_key):
@@ -222,4 +222,4 @@ STANDINGS: Final = {
     ),
     PRINCIPLE: Fold(frozenset({"confidence", f"data.{CONFIRMED}", *_SAID_FIELDS}), principle_standing),
 }
-"""The folds of the experience base, by kind."""
+"""The folds of the experience engine, by kind."""

@@ -1,7 +1,7 @@
-"""What people and agents say of what was learned, and what it weighs (EMB-15).
+"""Sum judgements into weights, and keep must-link and cannot-link pairs consistent (EMB-15).
 
-Each row of evidence that somebody's judgement is says who (``source_key``) and what: useful or not, correct or not, or
-which label an event has. On each of these matters an actor has one voice, the latest; a person's weighs more.
+A judgement is an evidence row with an actor (``source_key``) and a verdict: useful or not, correct or not, or an
+event's label. Of each actor only the latest judgement on a matter counts; a person's weighs more than a machine's.
 """
 
 import re
@@ -15,7 +15,7 @@ from phronesis.core.relations import EvidenceRow, Origin, Polarity
 from phronesis.core.vectors import components
 from phronesis.experience.laws.clustering import Bonds
 
-# What merges and splits ask of pairs of events, kept small and free of contradictions (EMB-15).
+# Must-link and cannot-link pairs of events, as merges and splits change them (EMB-15).
 
 Pair = tuple[str, str]
 
@@ -29,25 +29,25 @@ class Drawn:
 
     @property
     def ids(self) -> frozenset[str]:
-        """The events that any pair names."""
+        """The events of all pairs."""
         return frozenset(one for pair in (*self.together, *self.apart) for one in pair)
 
     def part_of(self) -> dict[str, int]:
-        """Return the number of the group of each event that a pair names."""
+        """Return the number of the connected component of each event in a must-link pair."""
         groups = components(self.ids, self.together)
         return {one: n for n, group in enumerate(groups) for one in group}
 
 
 def merged(ids: Collection[str], drawn: Drawn) -> Drawn:
-    """Put events together: one chain, and no pair within what it joins stays apart."""
+    """Return the pairs with some events linked: one chain, and no cannot-link pair inside the joined component."""
     together = drawn.together | _chain(ids)
     return _consistent(Drawn(together, drawn.apart))
 
 
 def parted(parts: Sequence[Collection[str]], drawn: Drawn) -> Drawn:
-    """Put each part together and the parts asunder; an event is in one part at most.
+    """Return the pairs with each part linked and the parts kept apart; an event is in one part at most.
 
-    Pairs across parts go. Events that are in no part, and were together with events of several, stay with the largest.
+    Must-link pairs across parts are removed. Events in no part that were linked with several stay with the largest.
     """
     place = {one: n for n, part in enumerate(parts) for one in part}
     torn = {pair for pair in drawn.together if len({place[one] for one in pair if one in place}) > 1}
@@ -69,10 +69,10 @@ def parted(parts: Sequence[Collection[str]], drawn: Drawn) -> Drawn:
 
 
 def resolved(drawn: Drawn, rows: Mapping[str, int], group_of: Mapping[int, int]) -> Bonds:
-    """Return the bonds among rows: only within one group of labels, past events that are not there.
+    """Return the pairs among rows, within one outcome group, skipping events that are not present.
 
-    ``rows`` are those of the events that are there; ``group_of`` the group of each row. An event that changed sides
-    does not pull the others along, and leaves them together.
+    ``rows`` are those of the events present; ``group_of`` gives each row's outcome group. An event that changed group
+    does not take its linked events along, nor does it separate them.
     """
     part_of = drawn.part_of()
     held: dict[tuple[int, int], list[int]] = {}
@@ -116,32 +116,35 @@ LABEL: Final = "label"
 MATTER_OF: Final[Mapping[str, str]] = {
     USEFUL: "use", NOT_USEFUL: "use", CORRECT: "truth", INCORRECT: "truth", LABEL: "label",
 }  # fmt: skip
-"""What a judgement is about: on one matter an actor's latest word stands in the place of the one before."""
+"""The matter of a judgement: an actor's latest judgement on a matter replaces the one before."""
 
 HUMAN_WEIGHT: Final = 3.0
 MACHINE_WEIGHT: Final = 1.0
-"""Judgements that one counts for (this project's choice): one person outweighs two agents."""
+"""Weight of one judgement (this project's choice): one person outweighs two agents."""
 
 PRIOR: Final = 2.0
-"""Judgements that what was known before counts for: those of Laplace's rule of succession, one each way."""
+"""Judgements that the prior counts for: those of Laplace's rule of succession, one each way."""
 
 _MACHINES: Final = frozenset({"agent", "assistant", "bot", "model", "system", "tool", "worker"})
 
 
 def origin_of(actor: str) -> Origin:
-    """Tell a person from a machine by the actor's first word: ``agent``, ``agent:planner``, ``worker`` are machines."""
+    """Return whether an actor is a person or a machine, by its first word.
+
+    ``agent``, ``agent:planner``, ``worker`` are machines.
+    """
     first = re.split(r"[^a-z0-9]", actor.lower(), maxsplit=1)[0]
     return "model" if first in _MACHINES else "human"
 
 
 def matter_of(polarity: Polarity) -> str | None:
-    """Return what a judgement is about; None of evidence that is no judgement."""
+    """Return the matter of a judgement; None for evidence that is no judgement."""
     return MATTER_OF.get(polarity)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Voices:
-    """What was said, added up by weight. ``label`` is the latest that somebody gave, ``by`` who did."""
+    """Weighted sums of judgements. ``label`` is the latest label that an actor gave, ``by`` the actor."""
 
     useful: float = 0.0
     not_useful: float = 0.0
@@ -153,22 +156,22 @@ class Voices:
 
     @property
     def doubted(self) -> bool:
-        """Return whether more speaks against its being correct than for it."""
+        """Return whether more weight says incorrect than correct."""
         return self.incorrect > self.correct
 
     @property
     def credence(self) -> float:
-        """How far it is believed, in [0, 1]: 1 while nobody says that it is incorrect."""
+        """Credence in [0, 1]: 1 while nobody says that it is incorrect."""
         return judged(1.0, self)
 
     def to_data(self) -> dict[str, float] | None:
-        """Return what was added up, without what nobody said; None where nobody said anything."""
+        """Return the non-zero sums; None without any judgement."""
         given = {name: getattr(self, name) for name in (USEFUL, NOT_USEFUL, CORRECT, INCORRECT)}
         return {name: weight for name, weight in given.items() if weight} or None
 
 
 def heard(rows: Iterable[EvidenceRow]) -> Voices:
-    """Add up what rows say; of an actor's words on one matter only the latest counts."""
+    """Return the weighted sums of judgements; of an actor's on one matter only the latest counts."""
     latest: dict[tuple[str, str], EvidenceRow] = {}
     for row in sorted(rows, key=_when):
         matter = matter_of(row.polarity)
@@ -187,7 +190,7 @@ def heard(rows: Iterable[EvidenceRow]) -> Voices:
 
 
 def judged(base: float, voices: Voices) -> float:
-    """Return a confidence after what was said of it: the mean of a Beta distribution that begins at ``base`` in [0, 1].
+    """Return a confidence after judgements: the mean of a Beta distribution with prior mean ``base`` in [0, 1].
 
     (2 base + correct) / (2 + correct + incorrect): in [0, 1], up with each ``correct``, down with each ``incorrect``.
     """
@@ -195,12 +198,12 @@ def judged(base: float, voices: Voices) -> float:
 
 
 def usefulness(voices: Voices) -> float:
-    """Return how useful something is, in [0, 1], .5 while nobody said: Laplace's rule of succession."""
+    """Return the usefulness in [0, 1], .5 without judgements: Laplace's rule of succession."""
     return (1.0 + voices.useful) / (PRIOR + voices.useful + voices.not_useful)
 
 
 def echoes(row: EvidenceRow, pattern: str) -> list[EvidenceRow]:
-    """Return what a pattern hears of what was said of one of its events: whether it is correct, and its label."""
+    """Return the rows that a pattern receives from a judgement on one of its events: correctness, and its label."""
     if row.part or matter_of(row.polarity) in (None, "use"):
         return []
     return [replace(row, item_id=pattern, part=row.item_id, source_item_id=row.item_id)]

@@ -1,7 +1,7 @@
-"""Going out from what was found along the edges of the graph: breadth first, bounded in depth and width (EMB-13).
+"""Bounded breadth-first traversal of the experience graph from the items that a query found (EMB-13).
 
-It needs no vectors. What it knows of the graph comes through a small port, so that it can be told what the graph was
-at another time, or only that part of it which may be shown.
+It needs no vectors. The graph is read through a small port, so that a caller can supply a past state or a restricted
+part.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,26 +12,27 @@ DEPTH: Final = 3
 """Steps: from an event to its pattern, on to the principle, and down again to another pattern."""
 
 WIDTH: Final = 24
-"""Nodes from which the first step goes on, the strongest; the second from half as many, the third from a third: each
-step takes from a strength (`CROSS`), and what the weaker half led to was in none of 64 answers (docs/decisions/17)."""
+"""Nodes that the first step expands, the strongest; the second expands half as many, the third a third. Each step
+reduces the strength (`CROSS`), and what the weaker half led to was in none of 64 answers (docs/decisions/17)."""
 
 SPARE: Final = 2
-"""Nodes looked at for each from which a step goes on: some may not be shown, and those of another layer count less."""
+"""Nodes read per expanded node: some may not be visible, and those of another layer count less."""
 
 CROSS: Final = 0.8
-"""What is left of a strength across a step to another layer: a pattern is about what its members are about."""
+"""Factor of the strength for a step to another layer: a pattern is about what its members are about."""
 
 SAME: Final = 0.6
-"""What is left of it within a layer: a similar event is about something a little different."""
+"""Factor of the strength for a step within a layer: a similar event is about something a little different."""
 
 THROUGH: Final = 0.5
-"""What is left of it on a step to or from an artifact: two events that name one file share a place, not a lesson."""
+"""Factor of the strength for a step to or from an artifact: two events that name one file share a place, not a
+lesson."""
 
 LEAST: Final = 0.05
-"""Strengths below are not followed: three steps over edges of half weight come to that."""
+"""Strength below which a path is not followed: that of three steps over edges of half weight."""
 
 ARTIFACT: Final = 0
-"""The layer of what is no experience; events are of layer 1, patterns of 2, principles of 3."""
+"""The layer of artifacts; events are layer 1, patterns 2, principles 3."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """What a walk must know of a node: its layer, when it came to be (microseconds), and its usefulness in [0, 1]."""
+    """What a traversal needs of a node: its layer, creation time (microseconds), and usefulness in [0, 1]."""
 
     id: str
     layer: int
@@ -55,20 +56,20 @@ class Node:
 
 
 class Graph(Protocol):
-    """The graph as a walk sees it."""
+    """The port through which a traversal reads the graph."""
 
     def links(self, ids: Sequence[str]) -> Sequence[Link]:
-        """Return the edges at any of some nodes, whichever way they point, in a fixed order."""
+        """Return the edges at any of some nodes, in both directions, in a fixed order."""
         ...
 
     def nodes(self, ids: Sequence[str]) -> Mapping[str, Node]:
-        """Return those of some nodes that may be shown."""
+        """Return those of some nodes that are visible."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """A node that was reached: how strongly, in how many steps, and from which node by which type of edge."""
+    """A node that was reached: its strength, the number of steps, the previous node and the edge's type."""
 
     node: Node
     strength: float
@@ -78,11 +79,10 @@ class Reached:
 
 
 def walk(graph: Graph, seeds: Mapping[str, float], *, depth: int = DEPTH, width: int = WIDTH) -> dict[str, Reached]:
-    """Return what is reached from ``seeds`` (strengths in [0, 1] by id), seeds that may be shown too, by id.
+    """Return what is reached from ``seeds`` (strengths in [0, 1] by id), visible seeds included, by id.
 
-    Of two ways to a node the shorter one counts, of equally long ones the stronger. Each step goes on from the
-    strongest nodes that it reached, the first ``width``, the n-th an n-th of it; of equals from the more useful, then
-    from the newer.
+    Of two paths to a node the shorter counts; of equally long ones the stronger. Each step expands the strongest nodes
+    it reached: the first ``width`` nodes, the n-th an n-th of that. Ties go to the more useful node, then to the newer.
     """
     found = {one: Reached(node, seeds[one], 0) for one, node in graph.nodes(list(seeds)).items()}
     front = _best(list(found.values()), width)
@@ -107,9 +107,9 @@ def walk(graph: Graph, seeds: Mapping[str, float], *, depth: int = DEPTH, width:
 
 
 def _likely(told: Sequence[tuple[Link, Reached]], count: int) -> list[str]:
-    """Return the nodes that the strongest edges lead to; of equals those of the later id, which came later.
+    """Return the nodes that the strongest edges lead to; ties go to the later id.
 
-    What layer they are of is not known yet, and a hub names hundreds: only these few are looked at.
+    Their layer is not known yet and a hub has hundreds of neighbours, so only these few are read.
     """
     strongest: dict[str, float] = {}
     for link, start in told:

@@ -1,4 +1,4 @@
-"""The normalised experience input (EMB-01): what a caller says of one attempt, checked."""
+"""``NEI``, the normalised experience input that describes one attempt, and its validation (EMB-01)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -13,41 +13,39 @@ from phronesis.experience.laws.constraints import as_texts
 from phronesis.experience.laws.event_draft import ARTIFACT_TYPES, LABELS, VIEWS, Artifact, Label
 
 MANUAL: Final = "manual"
-"""The source type of what a person writes down, unless ``field_origin`` says otherwise; what another source says, a
-machine recorded."""
+"""The source type of a person's own notes, unless ``field_origin`` says otherwise; other sources are machines."""
 
 ORIGINS: Final = ("human", "model", "rule")
 
 EXPERIENCE: Final = "experience"
 SOURCE: Final = "source"
-"""The verbs of entries: experiences that were told, and a raw text that an adapter read."""
+"""The verbs of entries: experiences given as records, and a raw text that an adapter parses."""
 
 EVENTS: Final = "events"
-"""The list of an entry's payload that holds its experiences, each a part of its own that can be erased alone."""
+"""The payload's list of experiences, each a separate part that can be erased alone."""
 
 MAX_EVENTS: Final = 1_000
-"""Events of one call: they are one entry, and one transaction holds the lane while they are applied."""
+"""Events of one call: they are one entry, whose transaction holds the lane's lock while they are applied."""
 
 MAX_SEQ: Final = 2**31 - 1
-"""The highest place in an episode: what the column of places holds."""
+"""The highest place in an episode: the limit of its column."""
 
 REMEDY: Final = "an experience says what was tried (attempt) and where that can be looked up (source_ref)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NEI:
-    """One attempt, whatever its source. ``attempt`` and ``source_ref`` are required.
+    """One attempt from any source. ``attempt`` and ``source_ref`` are required.
 
-    ``label`` is success, failure or unknown; unknown is decided by rules from ``observations`` and ``hints`` where they
-    say so plainly, and stays unknown where they do not. ``payload`` and ``hints`` are kept as they are, for
-    ``get_source``; ``hints`` may name ``artifacts`` (names, or ``{type, name}`` with type lemma, file, error_type or
-    concept), ``constraints`` under which it was tried (texts, or ``{"must_not": phrases}``), and ``failed`` or
-    ``succeeded``.
-    ``episode_id`` and ``seq`` order attempts towards one goal. ``field_origin`` says for each text who
-    wrote it: human, model or rule; by default human for ``source_type`` manual, else model. It counts as a person's
-    word where it is manual and all its texts are human, else as a machine's: what reads like an order to a model is
-    then put into quarantine. An agent that speaks for itself says ``source_type`` run. ``external_id`` is your own name
-    for the event: `get` looks it up; an experience whose name another item of the user or namespace has makes none.
+    ``label`` is success, failure or unknown; unknown is decided by rules from explicit signals in ``observations`` and
+    ``hints``, and otherwise stays unknown. ``payload`` and ``hints`` are stored unchanged, for ``get_source``;
+    ``hints`` may name ``artifacts`` (names, or ``{type, name}`` with type lemma, file, error_type or concept),
+    ``constraints`` of the attempt (texts, or ``{"must_not": phrases}``), and ``failed`` or ``succeeded``.
+    ``episode_id`` and ``seq`` order attempts towards one goal. ``field_origin`` names the author of each text: human,
+    model or rule; by default human for ``source_type`` manual, else model. An attempt counts as a person's if it is
+    manual and all its texts are human; otherwise it is a machine's, and a possible prompt injection is put into
+    quarantine. An agent that reports its own run uses ``source_type`` run. ``external_id`` is your own name for the
+    event: `get` finds it; an experience whose name another item of the user or namespace already has creates no event.
     """
 
     attempt: str = ""
@@ -68,7 +66,7 @@ class NEI:
     external_id: str | None = None
 
     def to_mapping(self) -> dict[str, Any]:
-        """Return what was said, without what was left out."""
+        """Return the given fields, without those left out."""
         said = {f.name: getattr(self, f.name) for f in fields(self)}
         return {name: value for name, value in said.items() if value not in (None, "", {})}
 
@@ -77,7 +75,7 @@ FIELDS: Final = tuple(f.name for f in fields(NEI))
 
 
 def checked_nei(given: object, *, now: datetime) -> dict[str, Any]:
-    """Check an experience and give it as an entry keeps it; InputError names the field and the remedy."""
+    """Validate an experience and return it as an entry stores it. InputError names the field and the remedy."""
     said = _said(given)
     for name in ("attempt", "source_ref"):
         if said.get(name) in (None, ""):
@@ -164,7 +162,7 @@ def constraints_of(hints: Mapping[str, Any]) -> list[str]:
 
 
 def artifacts_of(hints: Mapping[str, Any]) -> list[Artifact]:
-    """Return the artifacts that hints name; a name alone is a concept."""
+    """Return the artifacts that hints name; a plain name is a concept."""
     named = hints.get("artifacts")
     if named is None:
         return []

@@ -1,8 +1,8 @@
-"""How alike events are by their words: the cosine of weighted terms, over an inverted index that grows.
+"""Lexical similarity of events: the cosine of weighted terms, over an inverted index that can grow.
 
-A term weighs (1 + ln tf) * idf, idf as in BM25 (`core.lexical.idf_of`), and a row is scaled to length 1 (Salton &
-Buckley 1988), or part of the way there. The square root of the cosine is given: two texts that share one rare word of
-twenty have a cosine of .05, and what tells unrelated events from related ones lies there.
+A term weighs (1 + ln tf) * idf, with the idf of BM25 (`core.lexical_index.idf_of`); a row is normalised to length 1
+(Salton & Buckley 1988), or part of the way. The result is the square root of the cosine: it spreads the low values,
+near .05, that separate unrelated events from related ones.
 """
 
 from collections.abc import Sequence
@@ -14,23 +14,23 @@ import numpy.typing as npt
 
 from phronesis.experience.laws.similarity import Floats, Rows, in_a_row
 
-# Rows of numbers that grow at their end without being copied each time: of 20,000 vectors a copy is 30 MB.
+# Growable arrays: rows are appended without copying all others (20,000 vectors take 30 MB).
 
 SPARE: Final = 16
-"""With rows comes room for one more of so many: memory that is taken when they come, and as few copies."""
+"""Spare capacity is one row in this many: a trade-off between memory and copies."""
 
 Number = TypeVar("Number", np.float16, np.float32)
 
 
 class Growing(Generic[Number]):
-    """Rows that are alike in length, behind each other. `rows` is a look at them, good until the next `add`."""
+    """An array of rows that can be appended to. `rows` is a view that is valid until the next `add`."""
 
     def __init__(self, kind: type[Number]) -> None:
         self._held: npt.NDArray[Number] = np.zeros((0, 0), kind)
         self._count = 0
 
     def __len__(self) -> int:
-        """How many rows there are."""
+        """Return the number of rows."""
         return self._count
 
     @property
@@ -39,11 +39,11 @@ class Growing(Generic[Number]):
         return self._held[: self._count]
 
     def add(self, rows: npt.NDArray[Any]) -> None:
-        """Put rows behind those that are there; the first ones say how long a row is."""
+        """Append rows; the first ones determine the width."""
         self.room(len(rows), rows.shape[1])[:] = rows
 
     def room(self, count: int, width: int) -> npt.NDArray[Number]:
-        """Put so many rows behind those that are there, and give them to be written: they hold anything yet."""
+        """Append uninitialised rows and return them to be written."""
         begin, end = self._count, self._count + count
         if end > len(self._held) or not begin:
             held = np.empty((end + end // SPARE, width), self._held.dtype)
@@ -55,20 +55,21 @@ class Growing(Generic[Number]):
 
 
 MAX_SHARE: Final = 0.2
-"""A term that more than a fifth of all events hold is passed over where there are more than `FEW`: its weight is small,
-and its postings are most of the work."""
+"""Share of events above which a term is ignored, in lanes of more than `FEW`: its weight is small, and its postings are
+most of the work."""
 
 FEW: Final = 500
 
 MANY: Final = 300
 MANY_SHARE: Final = 15
-"""With more others than 300 and a fifteenth of all, an event is compared by the postings of its terms instead of by the
-terms of each other: 4,500 of 4,500 in .4 ms for 2.1, 300 in .3 for .2. The cosines are the same to a rounding."""
+"""An event is compared through postings instead of row by row if it is compared with more than 300 others and a
+fifteenth of all: 4,500 of 4,500 take .4 ms instead of 2.1, 300 take .3 instead of .2. The cosines are equal up to
+rounding."""
 
 DENSE: Final = 256
 DENSE_SHARE: Final = 64
-"""Of the terms that more than one in 64 events holds, the 256 most common are kept as rows of numbers, and multiplied:
-for many events at a time it takes half of the time of going through who holds them."""
+"""Of the terms held by more than one in 64 events, the 256 most common are stored as dense rows and multiplied: for
+many events at a time this takes half the time of going through postings."""
 
 Terms = npt.NDArray[np.int32]
 """Numbers of terms."""
@@ -78,7 +79,7 @@ _Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Bags:
-    """Events as bags of terms, row by row: ``starts`` has one number more than there are rows."""
+    """Events as bags of terms, row by row (CSR): ``starts`` has one number more than there are rows."""
 
     starts: _Ints
     terms: Terms
@@ -86,7 +87,7 @@ class Bags:
 
     @classmethod
     def of(cls, bags: Sequence[tuple[Terms, Floats]]) -> "Bags":
-        """Return the bags of some rows: each its terms' numbers and how often they stand there."""
+        """Return the bags of some rows, each given by its term numbers and their counts."""
         lengths = [len(terms) for terms, _ in bags]
         starts = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64))).astype(np.int64)
         terms = np.concatenate((np.zeros(0, np.int32), *(terms for terms, _ in bags)))
@@ -94,37 +95,37 @@ class Bags:
         return cls(starts, terms.astype(np.int32), counts.astype(np.float32))
 
     def __add__(self, later: "Bags") -> "Bags":
-        """Return these rows, and later ones behind them."""
+        """Return these rows followed by later ones."""
         starts = np.concatenate((self.starts, self.starts[-1] + later.starts[1:]))
         return Bags(starts, np.concatenate((self.terms, later.terms)), np.concatenate((self.counts, later.counts)))
 
     def since(self, row: int) -> "Bags":
-        """Return the rows from one on."""
+        """Return the rows from ``row`` on."""
         begin = self.starts[row]
         return Bags(self.starts[row:] - begin, self.terms[begin:], self.counts[begin:])
 
     def summed(self, values: Floats) -> npt.NDArray[np.float64]:
-        """Return the sum of each row's values, one value a term."""
+        """Return the sum of each row's values, given one value per term."""
         owners = np.repeat(np.arange(self.size), np.diff(self.starts))
         sums = np.bincount(owners, weights=values.astype(np.float64), minlength=self.size)
         return sums.astype(np.float64)
 
     @property
     def size(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return len(self.starts) - 1
 
 
 class TermCosine:
     """The square root of the cosine of two events' weighted terms, in [0, 1].
 
-    With ``scaled`` below 1 a row is scaled that part of the way to length 1, the rest to the average length (the pivot
-    of Singhal, Buckley & Mitra 1996, 'Pivoted Document Length Normalization'): what two long texts share says more than
-    what two short ones do. ``counted`` is whether it matters how often a term stands there.
+    With ``scaled`` below 1 a row is normalised that part of the way to length 1, the rest to the average length (the
+    pivot of Singhal, Buckley & Mitra 1996, 'Pivoted Document Length Normalization'): a match of two long texts says
+    more than one of two short texts. ``counted``: whether term frequency counts.
 
-    ``background`` are texts known to be unrelated, counted with the events: in a lane of five events that are all alike
-    what they share would else seem to say nothing. Events that come later are added with the idf of those that were
-    there: as they become more, build anew (`built_of` says of how many it was).
+    ``background`` are unrelated texts, counted with the events: in a lane of five similar events the shared terms would
+    otherwise have no weight. Events added later are weighted with the idf of the first ones: as they become more, build
+    anew (`built_of` is the number of events at the time).
     """
 
     name = "term_cosine"
@@ -153,15 +154,15 @@ class TermCosine:
 
     @property
     def size(self) -> int:
-        """How many events there are."""
+        """The number of events."""
         return self._bags.size
 
     def idf(self, term: int) -> float:
-        """Return how rare a term is; that of a new one where it came later."""
+        """Return the idf of a term; for a term that was added later, that of a new one."""
         return float(self._idf[term]) if term < len(self._idf) else float(self._new)
 
     def add(self, bags: Bags) -> None:
-        """Add events behind those that are there."""
+        """Append events."""
         self._weights = np.concatenate((self._weights, self._weigh(bags)))
         self._bags += bags
         self._width = max(self._width, int(bags.terms.max(initial=-1)) + 1)
@@ -182,7 +183,7 @@ class TermCosine:
         return out
 
     def _plain(self, bags: Bags) -> Floats:
-        """Return what each term weighs in its row, before the row is scaled."""
+        """Return the weight of each term in its row, before normalisation."""
         known = bags.terms < len(self._idf)
         idf = np.full(len(bags.terms), self._new, np.float32)
         idf[known] = self._idf[bags.terms[known]]
@@ -206,7 +207,7 @@ class TermCosine:
         return self._bags.terms[begin:end], self._weights[begin:end]
 
     def _with_all(self, rows: Rows, first: int = 0) -> Floats:
-        """Return the cosines with all from one on."""
+        """Return the cosines with all rows from ``first`` on."""
         held = [self._held(row) for row in rows.tolist()]
         found = np.zeros((len(rows), self.size - first), np.float32)
         if first < self.built_of:
@@ -218,7 +219,7 @@ class TermCosine:
         return found
 
     def _among(self, rows: Rows, others: Rows) -> list[Floats]:
-        """Return the cosines with a few rows, without a look at the others' postings."""
+        """Return the cosines with a few rows, without using postings."""
         held = [self._held(other) for other in others.tolist()]
         ends = np.cumsum([0, *(len(terms) for terms, _ in held)])
         terms = np.concatenate((np.zeros(0, np.int32), *(terms for terms, _ in held)))
@@ -236,14 +237,14 @@ class TermCosine:
 
 @dataclass(frozen=True, slots=True)
 class _Common:
-    """The terms that many rows hold: which ``place`` each has, -1 for the others; and what each weighs in each row."""
+    """The terms that many rows hold, as dense rows: each one's ``place`` (-1 for others), and its weight per row."""
 
     place: _Ints
     weights: Floats
 
     @classmethod
     def of(cls, bags: Bags, weights: Floats, width: int) -> "_Common":
-        """Return the common ones of ``width`` terms; one that says nothing has no weight, and is none."""
+        """Return the common ones of ``width`` terms; a term without weight is none."""
         held = np.bincount(bags.terms[weights > 0], minlength=width)
         found = np.flatnonzero(held > max(1, bags.size // DENSE_SHARE))
         common = found[np.argsort(-held[found], kind="stable")][:DENSE]
@@ -256,12 +257,12 @@ class _Common:
         return cls(place, dense)
 
     def without(self, bags: Bags, weights: Floats) -> Floats:
-        """Return the weights of rows' terms, those of the common ones 0."""
+        """Return the weights of rows' terms, with 0 for the common ones."""
         out: Floats = np.where(self.place[bags.terms] >= 0, np.float32(0.0), weights)
         return out
 
     def shared(self, held: Sequence[tuple[Terms, Floats]], first: int) -> Floats:
-        """Return what rows, by their terms and what these weigh there, share of common terms with all from one on."""
+        """Return the products over common terms of some rows with all rows from ``first`` on."""
         asked = np.zeros((len(held), len(self.weights)), np.float32)
         for own, (terms, weights) in zip(asked, held, strict=True):
             known = terms < len(self.place)
@@ -274,9 +275,9 @@ class _Common:
 
 @dataclass(frozen=True, slots=True)
 class _Postings:
-    """Which rows hold a term, and how heavy it is there: ``first[t]`` is where those of term t begin.
+    """The rows that hold each term, with weights: ``first[t]`` is where those of term t begin.
 
-    ``keys`` rise: a term times ``size``, more than which no row is, and the row that holds it.
+    ``keys`` are sorted: a term times ``size``, which exceeds all row numbers, plus the row.
     """
 
     first: npt.NDArray[np.int64]
@@ -296,7 +297,7 @@ class _Postings:
         return cls(begins, holders.astype(np.int32), weights[order], terms * np.int64(size) + holders, size)
 
     def add_to(self, found: Floats, terms: Terms, weights: Floats, first: int) -> None:
-        """Add what rows from ``first`` on that hold the terms share with a row in which the terms weigh so much."""
+        """Add the products of a row of weighted terms with the rows from ``first`` on that hold them."""
         there = (terms < len(self.first) - 1) & (weights != 0)
         terms, weights = terms[there], weights[there]
         begins = (

@@ -1,8 +1,8 @@
-"""Who is nearest to whom: exact lists of neighbours that grow with the events, and what two lists share.
+"""Exact nearest-neighbour lists that grow with the events, shared-neighbour similarity, and average-link clustering.
 
-Likeness alone tells near misses badly apart: two texts of one domain are alike whatever they teach. Those that share
-their nearest neighbours are about the same thing (Jarvis & Patrick 1973, 'Clustering Using a Similarity Measure Based
-on Shared Near Neighbors'). On the labelled events pairwise F1 at the same precision is .1 lower without
+Similarity alone separates near misses badly: two texts of one domain are similar whatever they teach. Texts that share
+nearest neighbours are about the same matter (Jarvis & Patrick 1973, 'Clustering Using a Similarity Measure Based on
+Shared Near Neighbors'). Without it, pairwise F1 at the same precision is .1 lower on the labelled events
 (docs/decisions/13-experience-patterns.md).
 """
 
@@ -15,52 +15,53 @@ import numpy.typing as npt
 from phronesis.experience.laws.similarity import Floats, Rows, SimilarityMetric
 
 KEPT: Final = 15
-"""Neighbours kept of an event: candidates for the same cluster, and as many for what speaks against it."""
+"""Neighbours kept per event: candidates for the same cluster, and as many of the other outcome."""
 
 SHARED: Final = (3, 9)
-"""How many of the nearest two events may share: a narrow list and a wide one, of which the mean counts. Compared by
-vectors, F1 at a precision of .8 is .52 with both on the nine readable sets of tests/labelled/experience, .46 with five
-alone (docs/decisions/13-experience-patterns.md)."""
+"""Lengths of the neighbour lists whose overlap counts: a narrow and a wide one, averaged. With vectors, F1 at a
+precision of .8 is .52 with both on the nine readable sets of tests/labelled/experience, .46 with five alone
+(docs/decisions/13-experience-patterns.md)."""
 
 OWN: Final = 0.2
-"""How much an event is a neighbour of itself, beside neighbours whose weights add up to 1: so that two that name each
-other share something."""
+"""Weight of an event in its own neighbour list, whose other weights add up to 1, so that mutual neighbours have an
+overlap."""
 
 BLOCK: Final = 256
-"""Rows compared with all others at a time; with those behind them where all lists are made."""
+"""Rows compared with all others at a time; with the later rows only where all lists are computed."""
 
 STRETCH: Final = 64
-"""Scores of which the highest stands for all, where the nearest are sought."""
+"""Scores per block of which only the maximum is compared when the nearest are selected."""
 
 NOBODY: Final = -1
 
 Pairs = npt.NDArray[np.int64]
-"""Pairs of rows, one below the other."""
+"""Pairs of rows, one pair per line."""
 
 _Masks = npt.NDArray[np.bool_]
 
 
 class _Lists:
-    """For each event some others, the most alike first, and how alike they are."""
+    """For each event a list of others with their similarity, the most similar first."""
 
     def __init__(self, size: int) -> None:
         self.nearest = np.full((size, KEPT), NOBODY, np.int64)
         self.scores: Floats = np.full((size, KEPT), -np.inf, np.float32)
 
     def grow(self, count: int) -> None:
-        """Make room for so many events more."""
+        """Add empty lists for more events."""
         more = _Lists(count)
         self.nearest = np.concatenate((self.nearest, more.nearest))
         self.scores = np.concatenate((self.scores, more.scores))
 
     def empty(self, rows: Rows) -> None:
-        """Have the lists of some events name nobody."""
+        """Clear the lists of some events."""
         self.nearest[rows], self.scores[rows] = NOBODY, -np.inf
 
     def meet(self, rows: Rows, others: Rows, scores: Floats) -> None:
-        """Put events into the lists of those in which they have a place, by how alike they are, behind their equals.
+        """Insert events into the lists of ``rows`` by similarity, after equals.
 
-        None of ``others`` is in these lists yet, and those that are come before them; minus infinity is left out.
+        None of ``others`` is in these lists yet, and the listed ones have smaller row numbers; minus infinity is left
+        out.
         """
         least = np.maximum(_reached_by(scores, KEPT), np.nextafter(self.scores[rows, -1], np.float32(np.inf)))
         place, other = np.nonzero(_reaching(scores, least))
@@ -74,7 +75,7 @@ class _Lists:
         self.nearest[rows[owners]], self.scores[rows[owners]] = named[best], alike[best]
 
     def tell(self, row: int, told: Rows, scores: Floats) -> None:
-        """Put an event into the lists of those in which it has a place, by how alike they are, behind its equals."""
+        """Insert one event into the lists in which its similarity has a place, after equals."""
         fits = scores > self.scores[told, -1]
         for other, score in zip(told[fits].tolist(), scores[fits].tolist(), strict=True):
             place = int(np.searchsorted(-self.scores[other], -score, side="right"))
@@ -83,15 +84,15 @@ class _Lists:
             self.nearest[other, place], self.scores[other, place] = row, score
 
     def naming(self, rows: Rows, asked: Rows) -> _Masks:
-        """Tell which of ``asked`` name one of ``rows``."""
+        """Return which of ``asked`` have one of ``rows`` in their lists."""
         return np.array(np.isin(self.nearest[asked], rows).any(axis=1), np.bool_)
 
 
 class Neighbours:
-    """The nearest neighbours of events among those that may be compared: same ``group``, and ``alive``.
+    """The nearest neighbours of events within the same outcome ``group`` that are ``alive``.
 
-    Beside them the nearest of the other groups, which speak against an event's cluster. Lists are made when they are
-    asked for, and kept; `grow` tells them of new events.
+    The nearest events of other groups are kept as well, as counterexamples. Lists are computed on demand and cached;
+    `grow` inserts new events into them.
     """
 
     def __init__(self, metric: SimilarityMetric, groups: npt.NDArray[np.int64]) -> None:
@@ -101,7 +102,7 @@ class Neighbours:
         self._known: _Masks = np.zeros(len(groups), np.bool_)
 
     def grow(self, metric: SimilarityMetric, groups: npt.NDArray[np.int64]) -> None:
-        """Take in events that were added behind the others, and tell the lists that are known of them."""
+        """Add events behind the others, and insert them into the cached lists."""
         before, now = len(self._groups), len(groups)
         self.metric, self._groups = metric, groups
         self._same.grow(now - before)
@@ -112,7 +113,7 @@ class Neighbours:
             self._join(row, told)
 
     def forget(self, rows: Iterable[int]) -> None:
-        """Leave events out from now on; lists that named them are made anew when they are asked for."""
+        """Exclude events from now on; lists that contained them are recomputed on demand."""
         gone = np.array(sorted(rows), dtype=np.int64)
         self._groups[gone] = NOBODY
         known = np.flatnonzero(self._known)
@@ -120,22 +121,22 @@ class Neighbours:
         self._known[gone] = False
 
     def lists(self, rows: Rows) -> tuple[npt.NDArray[np.int64], Floats]:
-        """Return the neighbours of some events, the nearest first (`NOBODY` where there are fewer), and how alike."""
+        """Return the neighbours of some events with similarities, the nearest first (`NOBODY` if there are fewer)."""
         self._make(rows)
         return self._same.nearest[rows], self._same.scores[rows]
 
     def across(self, rows: Rows) -> npt.NDArray[np.int64]:
-        """Return the nearest of other groups, the most alike first (`NOBODY` where there are fewer)."""
+        """Return the nearest events of other groups, the most similar first (`NOBODY` where there are fewer)."""
         self._make(rows)
         return self._across.nearest[rows]
 
     def naming(self, rows: Rows) -> Rows:
-        """Return the events whose lists, as far as they are known, name one of some events."""
+        """Return the events whose cached lists contain one of some events."""
         known = np.flatnonzero(self._known)
         return known[self._same.naming(rows, known)]
 
     def against(self, rows: Rows, least: float) -> Rows:
-        """Return the events of other groups, as far as their lists are known, that name one of some events so alike."""
+        """Return the events of other groups whose cached lists contain one of some events at ``least`` that similar."""
         known = np.flatnonzero(self._known)
         named = np.isin(self._across.nearest[known], rows) & (self._across.scores[known] >= least)
         return known[named.any(axis=1)]
@@ -152,7 +153,7 @@ class Neighbours:
             self._meet(block, everybody, self.metric.matrix(block))
 
     def _make_all(self, rows: Rows) -> None:
-        """Make the lists of all events there are, each pair compared once."""
+        """Compute the lists of all events, comparing each pair once."""
         self._empty(rows)
         for begin in range(0, len(rows), BLOCK):
             block, rest = rows[begin : begin + BLOCK], rows[begin:]
@@ -164,9 +165,9 @@ class Neighbours:
         self._known[rows] = True
 
     def _meet(self, rows: Rows, others: Rows, scores: Floats, *, both: bool = False) -> None:
-        """Put others into the lists of some events; and these, with ``both``, into those of the others behind them.
+        """Insert others into the lists of some events; with ``both``, also these into the lists of the later others.
 
-        These begin with the events themselves then.
+        With ``both``, ``others`` begin with ``rows``.
         """
         groups, of_others = self._groups[rows], self._groups[others]
         for group in np.unique(groups[groups != NOBODY]):
@@ -195,10 +196,10 @@ class Neighbours:
             lists.tell(row, asked, scores[0][asked])
 
     def shared(self, rows: Rows, counts: Sequence[int] = SHARED) -> Floats:
-        """Return how much the neighbourhoods of some events share, in [0, 1], as a square matrix.
+        """Return the neighbourhood overlap of some events, in [0, 1], as a square matrix.
 
-        It is the cosine of the lists, each neighbour weighed by its likeness, and the event itself among them: the mean
-        over the lists of so many neighbours each.
+        It is the cosine of the lists, each neighbour weighted by its similarity and the event itself included, averaged
+        over the list lengths in ``counts``.
         """
         nearest, scores = self.lists(rows)
         widest = max(counts)
@@ -217,10 +218,9 @@ class Neighbours:
 
 
 def _reached_by(scores: Floats, count: int) -> Floats:
-    """Return for each row a score that ``count`` of it reach, or all where there are fewer, and few more.
+    """Return for each row a score that at least ``count`` of its scores reach, and few more.
 
-    Of so many stretches of a row the highest scores are compared, not all: sorting 20,000 in part takes five times as
-    long.
+    Only block maxima are compared: a partial sort of 20,000 scores takes five times as long.
     """
     if not scores.shape[1]:
         return np.full(len(scores), -np.inf, np.float32)
@@ -232,9 +232,9 @@ def _reached_by(scores: Floats, count: int) -> Floats:
 
 
 def _reaching(scores: Floats, least: Floats) -> _Masks:
-    """Tell which of each row reach its ``least``; of many that are just as much the first ones.
+    """Return which scores of each row reach its ``least``; of many equal ones the first.
 
-    By words alone most pairs share nothing, and are all as alike.
+    By words alone most pairs share nothing and have equal scores.
     """
     out: _Masks = scores >= least[:, None]
     crowded = np.flatnonzero(out.sum(axis=1) > KEPT * STRETCH)
@@ -245,9 +245,9 @@ def _reaching(scores: Floats, least: Floats) -> _Masks:
 
 
 def _falling(owners: Rows, scores: Floats) -> npt.NDArray[np.int64]:
-    """Return numbers that rise with the owner, and within one fall as the scores rise.
+    """Return integer keys that rise with the owner and, within one, fall as the scores rise.
 
-    The bits of a float of 32 rise with it as an unsigned number where it is positive, and fall where it is negative.
+    The bits of a float32, as an unsigned number, rise with it if it is positive, and fall if it is negative.
     """
     bits = (scores + np.float32(0.0)).view(np.uint32)  # minus zero is zero
     rising = np.where(bits >> 31, ~bits, bits | np.uint32(1 << 31))
@@ -255,14 +255,14 @@ def _falling(owners: Rows, scores: Floats) -> npt.NDArray[np.int64]:
 
 
 def weights_of(nearest: npt.NDArray[np.int64], scores: Floats, count: int) -> Floats:
-    """Return how much each of the nearest ``count`` weighs, by its likeness: 1 together, nobody nothing."""
+    """Return the weights of the nearest ``count`` by similarity; they add up to 1, absent ones are 0."""
     kept = np.where(nearest[:, :count] == NOBODY, 0.0, np.maximum(scores[:, :count], 0.0))
     out: Floats = (kept / np.maximum(kept.sum(axis=1, keepdims=True), 1e-9)).astype(np.float32)
     return out
 
 
 def candidate_pairs(rows: Rows, nearest: npt.NDArray[np.int64]) -> Pairs:
-    """Return each pair of an event of ``rows`` and one of its neighbours once, in order, the smaller row first."""
+    """Return each pair of an event of ``rows`` and a neighbour once, in order, the smaller row first."""
     named = nearest != NOBODY
     one, other = np.repeat(rows, named.sum(axis=1)), nearest[named]
     size = max(one.max(initial=0), other.max(initial=0)) + 1
@@ -270,12 +270,12 @@ def candidate_pairs(rows: Rows, nearest: npt.NDArray[np.int64]) -> Pairs:
     return np.stack(np.divmod(numbers, size), axis=1)
 
 
-# Clusters by average link, within what pairs that must and must not be together allow (EMB-08, EMB-15).
+# Average-link clustering under must-link and cannot-link constraints (EMB-08, EMB-15).
 
 _Matrix = npt.NDArray[np.float64]
 
 LARGE: Final = 200
-"""Rows from which on it is faster to remember whom each is most like than to look again."""
+"""Rows from which it is faster to track each row's maximum than to search again."""
 
 _FORBIDDEN = np.float32(-1e9)
 
@@ -287,10 +287,10 @@ def average_link(
     together: Iterable[tuple[int, int]] = (),
     apart: Iterable[tuple[int, int]] = (),
 ) -> list[list[int]]:
-    """Return the groups of a square matrix of likeness, each sorted, ordered by their first member; single ones too.
+    """Return the clusters of a similarity matrix by average linkage, each sorted, ordered by first member.
 
-    ``together`` are pairs that are joined first, whatever they are like; ``apart`` pairs that no group may hold. Where
-    both are asked of the same two, they stay apart.
+    ``together`` are pairs joined first, whatever their similarity; ``apart`` pairs that no cluster may contain. A pair
+    in both stays apart. Clusters of one row are included.
     """
     size = len(alike)
     likeness = np.array(alike, dtype=np.float64)
@@ -316,21 +316,21 @@ def average_link(
 
 
 class _Looked:
-    """Which two groups are most like each other, by a look at all pairs."""
+    """Finds the most similar pair of clusters by a search of the whole matrix."""
 
     def __init__(self, likeness: _Matrix) -> None:
         self._likeness = likeness
 
     def pair(self) -> tuple[int, int]:
-        """Return the row and the column of the largest value, of equal ones the first."""
+        """Return the row and the column of the largest value; of equal ones the first."""
         return divmod(int(self._likeness.argmax()), len(self._likeness))
 
     def joined(self, one: int, other: int) -> None:
-        """Take in that ``other`` went into ``one``."""
+        """Note that cluster ``other`` was merged into ``one``."""
 
 
 class _Closest(_Looked):
-    """The same with whom each row is most like kept up to date: a look at all pairs for every join goes with n³."""
+    """Finds the most similar pair by tracked row maxima; searching the matrix for every merge takes n³."""
 
     def __init__(self, likeness: _Matrix) -> None:
         super().__init__(likeness)
@@ -338,12 +338,12 @@ class _Closest(_Looked):
         self._most = likeness[np.arange(len(likeness)), self._partner]
 
     def pair(self) -> tuple[int, int]:
-        """Return the row and the column of the largest value, of equal ones the first."""
+        """Return the row and the column of the largest value; of equal ones the first."""
         row = int(self._most.argmax())
         return row, int(self._partner[row])
 
     def joined(self, one: int, other: int) -> None:
-        """Take in that ``other`` went into ``one``."""
+        """Note that cluster ``other`` was merged into ``one``."""
         values = self._likeness[one]
         nearer = (values > self._most) | ((values == self._most) & (one < self._partner))
         lost = (self._partner == one) | (self._partner == other)
@@ -355,7 +355,7 @@ class _Closest(_Looked):
 
 
 def _torn(value: float) -> bool:
-    """Return whether two groups hold a pair that must stay apart: one such pair drags every average down."""
+    """Return whether two clusters contain a cannot-link pair: it makes their average far negative."""
     return value < float(_FORBIDDEN) / 1e6
 
 

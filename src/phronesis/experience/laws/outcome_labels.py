@@ -1,7 +1,7 @@
-"""Whether an attempt succeeded, from what could be observed of it (requirement EMB-02).
+"""Label an attempt as success, failure or unknown from its observations (EMB-02).
 
-Only what says it plainly counts: an exit code, counts of tests, a yes or no, a status in one word, an error's text.
-What points both ways is unknown, with both signals listed; what says nothing is unknown without signals.
+Only explicit signals count: an exit code, test counts, a boolean, a one-word status, an error's text. Contradicting
+signals give unknown, with both listed; no signal gives unknown with none.
 """
 
 import re
@@ -15,11 +15,11 @@ GIVEN: Final = 1.0
 MEASURED: Final = 0.95
 SAID: Final = 0.8
 UNDECIDED: Final = 0.5
-"""How sure a label is: it was given; a number, a yes or no, or a status field says it; words say it; nothing does, or
-two signals contradict each other. An order of trust, not frequencies that were measured."""
+"""Confidence of a label: given by the caller; by a number, boolean or status field; by words; by no signal or by
+contradicting ones. An order of trust, not measured frequencies."""
 
 MAX_SIGNALS: Final = 20
-"""Signals listed: more would say the same again."""
+"""Signals listed at most."""
 
 _DEPTH: Final = 3
 _MEMBERS: Final = 1_000
@@ -41,8 +41,8 @@ FAILURE_WORDS: Final = _words(
     "failure failed fails fail error errored errors broken timeout timed_out crashed crash aborted rejected red"
     " incorrect wrong refuted unsuccessful 失败 报错 错误 超时 未通过 不通过 未解决 崩溃"
 )
-"""A whole field that is one of these decides. ``completed``, ``done`` and ``finished`` say only that something ended;
-``cancelled`` and ``skipped`` that it did not come so far."""
+"""Status words that decide if they are the whole field. ``completed``, ``done`` and ``finished`` only say that
+something ended; ``cancelled`` and ``skipped`` that it did not run."""
 
 _EXIT: Final = _words("exit_code exitcode exit_status returncode return_code rc")
 _PASSED: Final = _words("passed passes passed_tests num_passed tests_passed successes")
@@ -71,7 +71,7 @@ Signal = tuple[Label, str, float]
 
 @dataclass(frozen=True, slots=True)
 class Labelling:
-    """A label, what decided it in words, and how sure it is in [0, 1]."""
+    """A label, the signals that decided it in words, and its confidence in [0, 1]."""
 
     label: Label
     signals: tuple[str, ...] = ()
@@ -81,11 +81,11 @@ class Labelling:
 def label_of(
     observations: object = None, hints: object = None, *, given: object = None, long_errors: bool = True
 ) -> Labelling:
-    """Return the label that ``observations`` and a person's ``hints`` speak for; ``given`` wins over both.
+    """Return the label that ``observations`` and a person's ``hints`` support; ``given`` overrides both.
 
-    Both are a mapping, a text, or a list of either; anything else says nothing. Of counts, those of tests that failed
-    decide before those that passed. A ``reward`` of 1 is a success and 0 a failure; what lies between is neither.
-    Without ``long_errors`` an error's text of 120 characters or more says nothing, as older entries were judged.
+    Both are a mapping, a text, or a list of either; other values are ignored. Counts of failed tests are decisive
+    before those of passed ones. A ``reward`` of 1 is a success and 0 a failure; values between are neither. Without
+    ``long_errors``, an error text of 120 characters or more is ignored, as in older entries.
     """
     given_label = next((label for label in LABELS if label == given), None)
     if given_label is not None:
@@ -102,7 +102,7 @@ def label_of(
 
 
 def _signals(said: object, depth: int, long_errors: bool) -> Iterator[Signal]:
-    """Return what speaks for a label, in the order in which it was said."""
+    """Yield the signals for a label, in the order given."""
     if isinstance(said, str):
         yield from _of_text(said, long_errors)
     elif isinstance(said, Mapping):
@@ -133,7 +133,7 @@ def _of_mapping(said: Mapping[Any, Any], depth: int, long_errors: bool) -> Itera
 
 
 def _of_member(name: str, value: object, number: int | None, long_errors: bool) -> Iterator[Signal]:
-    """Judge one member that is no count."""
+    """Yield the signal of one member that is no count."""
     if isinstance(value, bool):
         if name in _YES:
             yield ("success" if value else "failure", f"{name} is {str(value).lower()}", MEASURED)
@@ -155,7 +155,7 @@ def _of_member(name: str, value: object, number: int | None, long_errors: bool) 
 
 
 def _of_text(said: str, long_errors: bool) -> Iterator[Signal]:
-    """Judge a line of words: a member written ``name: value``, an exit code, counts, a status, an error."""
+    """Yield the signals of a line: ``name: value``, an exit code, counts, a status, an error."""
     text = said[:_SCANNED]
     word = list(_of_word(text, "", SAID))
     if word:
@@ -196,7 +196,7 @@ def _noun(name: str, count: int) -> str:
 
 
 def _whole(value: object) -> int | None:
-    """Return a number that counts something; None for anything else, ``True`` among it."""
+    """Return a count; None for other values, including ``True``."""
     if isinstance(value, str):
         return int(value) if _DIGITS.fullmatch(value) else None
     if isinstance(value, bool) or not isinstance(value, int | float) or not -_MOST < value < _MOST:
@@ -205,12 +205,12 @@ def _whole(value: object) -> int | None:
 
 
 def _read(word: str) -> object:
-    """Return what a word written after ``name:`` stands for."""
+    """Return the value of a word written after ``name:``."""
     return {"true": True, "yes": True, "false": False, "no": False}.get(word.strip().casefold(), word.strip())
 
 
 def _plain(said: str) -> str:
-    """Return a text without case and without what stands around it, to be compared with a word."""
+    """Return a text in lower case without surrounding marks, for comparison with a word."""
     return said[:_SCANNED].strip(" \t\r\n.!。！*_`\"'✓✗✔✘✅❌:：").casefold() if len(said) < _SHORT else ""
 
 

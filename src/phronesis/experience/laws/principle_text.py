@@ -1,7 +1,7 @@
-"""What a principle says, by rules: if … then … because … watch out …, in the language of its patterns (EMB-10).
+"""Word patterns and principles by rules, in the language of their events (EMB-09, EMB-10).
 
-What stands behind it (counts, references, counterexamples, risk, cost) is always said by these rules; a model may only
-word the condition, the action and the reason.
+A principle reads "if … then … because … watch out …". Its counts, references, counterexamples, risk and cost are always
+worded by these rules; a model may only word the condition, the action and the reason.
 """
 
 import re
@@ -14,10 +14,10 @@ from phronesis.experience.laws.principles import MAX_REFS, Cost, cost_of, refere
 from phronesis.experience.laws.records import L1Event
 from phronesis.experience.laws.topics import FAILURE, SUCCESS, Drawn, SeenPattern, Slot, independent_sources
 
-# What a pattern says, by rules: the words of its most typical event, and the slots that its events share (EMB-09).
+# Patterns: the words of the most typical event, and the slots that the members share (EMB-09).
 
 MAX_SAID: Final = 240
-"""Characters that a pattern takes over from one text of an event: two sentences."""
+"""Characters that a pattern quotes from one text of an event: two sentences."""
 
 MAX_TERMS: Final = 8
 MAX_SLOTS: Final = 8
@@ -25,7 +25,7 @@ MAX_READ: Final = 50
 """Members whose terms are counted, the most typical first."""
 
 SHARED_BY: Final = 0.5
-"""Share of the members that must name a term or an artifact, for it to tell when the pattern applies."""
+"""Share of the members that must contain a term or an artifact for it to be part of the signature."""
 
 _CHINESE: Final = re.compile("[\u3400-\u9fff]")
 _LATIN: Final = re.compile("[A-Za-z]{2,}")
@@ -35,7 +35,7 @@ _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])\s*")
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """What is said of a pattern."""
+    """The texts of a pattern."""
 
     summary: str
     signature: Mapping[str, Any]
@@ -43,7 +43,7 @@ class Described:
 
     @property
     def content(self) -> str:
-        """What is searched and read: what happened, when it applies, and what to do or not to do."""
+        """The text that is searched and read: what happened, when it applies, and what to do or avoid."""
         named = [one.partition(":")[2] for one in self.signature.get("artifacts", ())]
         slots = dict.fromkeys([*self.signature.get("terms", ()), *named])
         told = [self.summary, self.signature.get("situation", ""), self.signature.get("goal", ""), ", ".join(slots),
@@ -52,13 +52,13 @@ class Described:
 
 
 def is_chinese(text: str) -> bool:
-    """Tell whether a text is Chinese: it has at least as many Han characters as Latin words, which are often names."""
+    """Return whether a text is Chinese: it has at least as many Han characters as Latin words, often names."""
     han = len(_CHINESE.findall(text))
     return han > 0 and han >= len(_LATIN.findall(text))
 
 
 def said(text: str) -> str:
-    """Return the first sentences of a text that fit into `MAX_SAID` characters, at least the first, cut if need be."""
+    """Return the first sentences of a text that fit into `MAX_SAID` characters, at least one, cut if necessary."""
     out = ""
     for sentence in filter(None, _SENTENCE.split(" ".join(text.split()))):
         if out and len(out) + len(sentence) > MAX_SAID:
@@ -76,8 +76,8 @@ def describe(
     Args:
         events: its members, the most typical first.
         outcome: success, failure or unknown.
-        terms_of: the readable terms of a text.
-        rarity: how rare a term is in the whole lane, 0 for what says nothing.
+        terms_of: returns the readable terms of a text.
+        rarity: returns a term's idf in the whole lane, 0 for a stop word.
     """
     return Described(
         summary=_summary(events[0]), signature=_signature(events, terms_of, rarity),
@@ -91,7 +91,7 @@ def _summary(centre: L1Event) -> str:
 
 
 def _recommendation(events: Sequence[L1Event], outcome: str) -> str:
-    """Say what to do or not to do, and the lesson of the most typical member that has one; else what came of it."""
+    """Return what to do or avoid, and the lesson of the most typical member that has one, else its result."""
     centre = events[0]
     chinese = is_chinese("\n".join(_texts(centre)))
     verb = {"success": ("Do: ", "建议："), "failure": ("Avoid: ", "避免：")}.get(outcome, ("Open: ", "未定："))[chinese]
@@ -125,7 +125,7 @@ def _signature(
 
 
 def _whole(counts: Mapping[str, int]) -> dict[str, int]:
-    """Leave out the Chinese terms that are part of a longer one which as many members have."""
+    """Remove the Chinese terms that are part of a longer one which as many members have."""
     long = [term for term in counts if _CHINESE.match(term)]
     parts = {
         term for term in long for other in long if term != other and term in other and counts[term] <= counts[other]
@@ -138,10 +138,10 @@ def _texts(event: L1Event) -> list[str]:
 
 
 MAX_NAMED: Final = 4
-"""Terms and artifacts that a condition names, and things to avoid or counterexamples that are told."""
+"""Terms and artifacts in a condition, and things to avoid or counterexamples listed."""
 
 WHOLE: Final = 100
-"""From here on a number is told without decimals."""
+"""From here on numbers are printed without decimals."""
 
 _ENDS: Final = " .。;；,，"
 
@@ -172,7 +172,7 @@ _PHRASES: Final[Mapping[str, tuple[str, str]]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wording:
-    """The words of a principle. ``reason`` is the lesson; the evidence is said behind it."""
+    """The words of a principle. ``reason`` is the lesson, followed by the evidence."""
 
     condition: str
     action: str
@@ -182,7 +182,7 @@ class Wording:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """A principle in words, as its item holds them."""
+    """A principle in words, as its item stores them."""
 
     condition: str
     action: str
@@ -197,7 +197,7 @@ class Said:
     slot: Mapping[str, str] | None
 
     def content(self, *, chinese: bool) -> str:
-        """Return it as one text: what is searched and read."""
+        """Return the principle as one text, which is searched and read."""
         speak = Speaker(chinese)
         whole = speak("whole", *(_plain(part) for part in (self.condition, self.action, self.because)))
         return f"{whole}\n{speak('watch', _plain(self.watch_out))}" if self.watch_out else whole
@@ -205,25 +205,25 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Speaker:
-    """Says things in English or Chinese."""
+    """Fills phrases in English or Chinese."""
 
     chinese: bool
 
     def __call__(self, phrase: str, *parts: object) -> str:
-        """Fill a phrase in."""
+        """Return a phrase with its parts filled in."""
         return _PHRASES[phrase][self.chinese].format(*parts)
 
     def listed(self, parts: Sequence[str]) -> str:
-        """Join several statements."""
+        """Return several statements joined."""
         return ("; ", "；")[self.chinese].join(part for part in parts if part)
 
     def named(self, names: Sequence[str]) -> str:
-        """Join several names."""
+        """Return several names joined."""
         return (", ", "、")[self.chinese].join(names)
 
 
 def speaks_chinese(drawn: Drawn) -> bool:
-    """Tell the language of a principle: that of its leading pattern."""
+    """Return whether a principle is worded in Chinese: the language of its leading pattern."""
     return is_chinese(drawn.lead.summary)
 
 
@@ -241,7 +241,7 @@ def word(drawn: Drawn) -> Wording:
 
 
 def say(drawn: Drawn, wording: Wording) -> Said:
-    """Say a principle with the evidence for it: whatever the wording, that part is by rules."""
+    """Return a principle as text; the evidence is worded by rules, whatever the wording."""
     speak = Speaker(speaks_chinese(drawn))
     watch_out, counterexamples = _watch_out(drawn, speak)
     return Said(
@@ -255,7 +255,7 @@ def say(drawn: Drawn, wording: Wording) -> Said:
 
 
 def narrowed(drawn: Drawn, wording: Wording) -> Wording:
-    """Return a wording whose condition names the slot of a narrower principle, where it does not yet."""
+    """Return a wording whose condition names the slot of a narrower principle, if it does not yet."""
     if drawn.slot is None or drawn.slot.value.casefold() in wording.condition.casefold():
         return wording
     speak = Speaker(speaks_chinese(drawn))
@@ -272,7 +272,7 @@ def _condition(drawn: Drawn, speak: Speaker) -> str:
 
 
 def _shared(drawn: Drawn) -> list[str]:
-    """Return what most supporting patterns name: families, artifacts, then terms where nobody said the situation."""
+    """Return what most supporting patterns share: families, artifacts, then terms if there is no situation."""
     needed = len(drawn.support) / 2
     names = [[*one.families, *(name.partition(":")[2] for name in one.artifacts)] for one in drawn.support]
     if not drawn.lead.situation and not drawn.lead.goal:
@@ -288,14 +288,14 @@ def _slot(slot: Slot, speak: Speaker) -> str:
 
 
 def _lesson(pattern: SeenPattern) -> str:
-    """Return the latest lesson that the pattern's events drew."""
+    """Return the latest lesson among the pattern's events."""
     told = [event for event in pattern.events if event.reflection]
     latest = max(told, key=lambda event: (event.occurred_at or event.recorded_at, event.id), default=None)
     return "" if latest is None else _plain(said(latest.reflection))
 
 
 def _evidence(drawn: Drawn, speak: Speaker) -> str:
-    """Say how the leading side's attempts came out, and where that can be looked up."""
+    """Return a sentence on the outcomes of the leading side's attempts, with references."""
     outcome = drawn.lead.outcome
     events = {event.id: event for one in drawn.support if one.outcome == outcome for event in one.events}
     right = sum(event.label == outcome for event in events.values())
@@ -312,7 +312,7 @@ def _avoided(drawn: Drawn) -> list[str]:
 
 
 def _watch_out(drawn: Drawn, speak: Speaker) -> tuple[list[str], list[dict[str, Any]]]:
-    """Return what is to be avoided and what contradicts, in words and as references."""
+    """Return what to avoid and what contradicts the principle, in words and as references."""
     told = []
     if drawn.lead.outcome == SUCCESS:
         told = [speak("avoid", _plain(said(one.summary)), len(one.events), speak.named(references(one.events)))

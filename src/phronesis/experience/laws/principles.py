@@ -1,4 +1,4 @@
-"""The laws of principles: when there is one, how sure, when its words change, what it costs and risks (EMB-10)."""
+"""Rules for principles: when one is created, when it is reworded, and its support, risk and cost (EMB-10)."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -11,25 +11,25 @@ from phronesis.experience.laws.records import L1Event
 from phronesis.experience.laws.topics import FAILURE, KNOWN, SUCCESS, Drawn, independent_sources
 
 KEPT: Final = 0.5
-"""The confidence below which a principle dissolves: as much speaks against it as for it."""
+"""Confidence below which a principle ends: as much contradicts it as supports it."""
 
 MAX_REFS: Final = 5
-"""References to sources that a principle names, of support and of what contradicts it."""
+"""References to sources that a principle lists, for support and for contradictions each."""
 
 _SECONDS: Final = (
     ("seconds", 1.0), ("run_seconds", 1.0), ("duration_seconds", 1.0), ("elapsed_seconds", 1.0), ("duration_s", 1.0),
     ("elapsed", 1.0), ("duration", 1.0), ("milliseconds", 0.001), ("duration_ms", 0.001), ("elapsed_ms", 0.001),
     ("minutes", 60.0), ("hours", 3600.0),
 )  # fmt: skip
-"""Names under which observations tell how long an attempt took, and their unit in seconds; the first one counts."""
+"""Names of durations in observations, and their unit in seconds; the first present one counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Worth:
-    """What it takes for patterns to make a principle, and for it to be said anew.
+    """Thresholds for creating a principle and for rewording it.
 
-    ``min_patterns`` that agree, or one of ``min_members`` events; ``change`` is the share by which the events behind it
-    must have changed in number.
+    ``min_patterns`` that agree, or one of ``min_members`` events; ``change`` is the relative change in the number of
+    events behind it.
     """
 
     min_members: int = 3
@@ -37,15 +37,15 @@ class Worth:
     change: float = 0.25
 
     def lets_begin(self, drawn: Drawn, *, refines: bool = False) -> bool:
-        """Return whether there is enough for a principle; one that ``refines`` another needs a pattern and no more."""
+        """Return whether there is enough support for a principle; one that ``refines`` another needs one pattern."""
         enough = len(drawn.support) >= self.min_patterns or len(drawn.lead.events) >= self.min_members
         return drawn.confidence >= KEPT and (enough or refines)
 
 
 def standing(drawn: Drawn) -> dict[str, int]:
-    """Count what is behind a principle: supporting patterns, their events and independent sources, how these came out.
+    """Return the counts behind a principle: supporting patterns, events, independent sources, and outcomes.
 
-    ``contra`` are the events that contradict it.
+    ``contra`` is the number of events that contradict it.
     """
     events = {event.id: event for one in drawn.support for event in one.events}
     against = {event.id for one in drawn.against for event in one.events} | {event.id for event in drawn.counter}
@@ -66,16 +66,16 @@ def material(
     wished: Mapping[str, str],
     change: float,
 ) -> bool:
-    """Return whether a principle's support changed so much that it is to be said anew.
+    """Return whether a principle's support changed enough for it to be reworded.
 
     Args:
-        before: what `standing` gave when it was last said.
-        now: what it gives now.
-        rows: by source, the polarity of the evidence there is.
-        wished: by source, that of the evidence there would be.
-        change: the share of ``before``'s events by which their number must have changed.
+        before: the result of `standing` when it was last worded.
+        now: the present result.
+        rows: by source, the polarity of the existing evidence.
+        wished: by source, that of the new evidence.
+        change: the relative change in the number of events that is enough.
 
-    Another pattern, or anything new that contradicts it, is always material.
+    Another pattern, or any new contradiction, is always enough.
     """
     if rows != wished or before.get("contra", 0) != now["contra"]:
         return True
@@ -86,8 +86,8 @@ def material(
 def risk_of(drawn: Drawn) -> dict[str, Any]:
     """Return how often the action of a principle failed, with the 95 % interval of `success_rate`.
 
-    The action is what the leading pattern did, so what contradicts it counts, and what it is to be done instead of does
-    not. Where the principle is to avoid it, that is the share of failures of what is avoided.
+    The action is that of the leading pattern: contradictions count, its alternatives do not. If the principle is to
+    avoid the action, it is the share of failures of what is avoided.
     """
     outcome = drawn.lead.outcome
     did = {event.id: event for one in drawn.support if one.outcome == outcome for event in one.events}
@@ -99,7 +99,7 @@ def risk_of(drawn: Drawn) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What an action takes: the median of seconds where observations tell them, and of attempts in an episode."""
+    """The cost of an action: the median duration in seconds, if observed, and the median of attempts per episode."""
 
     seconds: float | None = None
     timed: int = 0
@@ -108,7 +108,7 @@ class Cost:
 
 
 def cost_of(drawn: Drawn) -> Cost:
-    """Return what the leading patterns' action took, and how many attempts the episodes behind it had."""
+    """Return the duration of the leading patterns' action, and the number of attempts in their episodes."""
     outcome = drawn.lead.outcome
     lead = {event.id: event for one in drawn.support if one.outcome == outcome for event in one.events}
     times = [taken for event in lead.values() if (taken := seconds_of(event.observations)) is not None]
@@ -122,14 +122,14 @@ def cost_of(drawn: Drawn) -> Cost:
 
 
 def _attempts(drawn: Drawn, episode: str) -> int:
-    """Return how many attempts of an episode are known: by their places, or by their number."""
+    """Return the number of known attempts of an episode, by their places or their count."""
     events = {event.id: event for one in (*drawn.support, *drawn.against) for event in one.events}
     held = [event for event in events.values() if event.episode_id == episode]
     return max(len(held), *(0 if event.seq is None else event.seq for event in held), 1)
 
 
 def seconds_of(observations: Any) -> float | None:
-    """Return how long an attempt took, as its observations tell it; None where they do not."""
+    """Return the duration of an attempt from its observations; None if they have none."""
     if not isinstance(observations, Mapping):
         return None
     for name, unit in _SECONDS:
@@ -140,5 +140,5 @@ def seconds_of(observations: Any) -> float | None:
 
 
 def references(events: Sequence[L1Event]) -> list[str]:
-    """Return where some events come from, without repeats, the first `MAX_REFS`."""
+    """Return the references of some events, without repeats, the first `MAX_REFS`."""
     return list(dict.fromkeys(event.source_ref for event in events if event.source_ref))[:MAX_REFS]

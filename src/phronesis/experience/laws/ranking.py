@@ -1,11 +1,11 @@
-"""How well an event, a pattern or a principle answers a question: the weights, and what each brings (EMB-14).
+"""Score events, patterns and principles against a question: the weights and the signals (EMB-14).
 
     score = relevance · (1 + usefulness + confidence + freshness + trust + preference - counter - downweighted)
 
-Relevance is a sum of shares of 0 and more; what is known of the source alone lifts or lowers it and never makes
-something relevant. The requirement names the signals, no numbers: the weights of words, meaning and views were tuned
-on tests/labelled/experience/dev.jsonl and on the reflections of Reflexion's ALFWorld runs (docs/benchmarks.md); the
-others are our choice, small enough that all together they do not turn over a relevance that is half as large again.
+Relevance is a sum of non-negative shares; the other signals scale it and never make an irrelevant item relevant. The
+requirement names the signals but no numbers. The weights of words, meaning and views were tuned on
+tests/labelled/experience/dev.jsonl and on the reflections of Reflexion's ALFWorld runs (docs/benchmarks.md). The others
+are our choice: all together they do not outweigh a relevance that is half as large again.
 """
 
 from collections import Counter
@@ -19,17 +19,17 @@ import numpy.typing as npt
 from phronesis.core.lexical_index import K1, B, ScopeIndex, idf_of
 from phronesis.recall.scoring.lane_arrays import Floats, Mask, Spread, spread_of
 
-# Vectors as they differ from what all texts have in common, and how far apart unrelated ones are.
+# Centred vectors, and the spread of cosines between unrelated texts.
 
 SAMPLED: Final = 400
-"""Events from which the spread of cosines is taken: 80,000 pairs."""
+"""Events from which the spread of cosines is computed: 80,000 pairs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Centre:
-    """What is taken off every vector, and the standard deviation of the cosines of unrelated texts after that.
+    """The mean to subtract from every vector, and the standard deviation of cosines of unrelated texts after that.
 
-    ``languages`` are the directions in which languages differ, rows of length 1 at right angles.
+    ``languages`` are the orthonormal directions in which languages differ.
     """
 
     mean: Floats
@@ -38,11 +38,10 @@ class Centre:
 
     @classmethod
     def of(cls, vectors: Floats, unrelated: Floats, languages: Sequence[int] = ()) -> "Centre":
-        """Return the centre of some events (rows of zeros have no vector) and of texts known to be unrelated.
+        """Return the centre of some events (rows of zeros have no vector) and of unrelated texts.
 
-        ``languages`` number the language of each unrelated text, from 0; without them nothing is taken off for it.
-        Each event weighs as much as each of these texts, so that a few events, which may well be alike, are not taken
-        for what all texts have in common.
+        ``languages`` number the language of each unrelated text, from 0; without them no direction is removed. Each
+        event weighs as much as each of these texts, so that a few similar events do not determine the mean.
         """
         apart = _directions(unrelated, languages)
         there = vectors[vectors.any(axis=1)]
@@ -54,7 +53,7 @@ class Centre:
         return cls(mean, apart, max(float(cosines.std()), 1e-3))
 
     def centred(self, vectors: Floats) -> Floats:
-        """Return vectors less the mean and what tells languages apart, of length 1; a row of zeros stays one."""
+        """Return vectors less the mean and the language directions, of length 1; rows of zeros stay zero."""
         there = vectors.any(axis=1, keepdims=True)
         out = np.where(there, vectors - self.mean, 0.0)
         out -= (out @ self.languages.T) @ self.languages
@@ -64,9 +63,9 @@ class Centre:
 
 
 def usual_cosine(vectors: Floats, unrelated: Floats) -> float:
-    """Return the mean cosine of two of some events or of texts known to be unrelated, each weighing as much as another.
+    """Return the mean cosine of two of some events or unrelated texts, all with the same weight.
 
-    Rows of zeros are left out; of fewer than two rows it is 0.
+    Rows of zeros are left out; with fewer than two rows it is 0.
     """
     count, total = 0, np.zeros(unrelated.shape[1], np.float64)
     for rows in (vectors, unrelated):
@@ -77,7 +76,7 @@ def usual_cosine(vectors: Floats, unrelated: Floats) -> float:
 
 
 def _directions(unrelated: Floats, languages: Sequence[int]) -> Floats:
-    """Return how the languages' means differ from the first one's, as rows of length 1 at right angles."""
+    """Return the differences of the languages' means from the first one's, as orthonormal rows."""
     spoken = np.array(languages, dtype=np.int64)
     means = [unrelated[spoken == one].mean(axis=0, dtype=np.float64) for one in np.unique(spoken)]
     apart = np.array([mean - means[0] for mean in means[1:]]).reshape(-1, unrelated.shape[1])
@@ -86,74 +85,74 @@ def _directions(unrelated: Floats, languages: Sequence[int]) -> Floats:
 
 
 WORDS: Final = 2.0
-"""Of BM25 as a share of the most that the question's terms can come to; twice that where the question is `LONG`."""
+"""Weight of BM25 as a share of the maximum for the question's terms; doubled for a `LONG` question."""
 
 MEANING: Final = 1.0
-"""Of the cosine of the whole, standardised over the scope's experience, `FULL` standard deviations being 1."""
+"""Weight of the cosine of the whole, standardised over the scope's experience; `FULL` standard deviations are 1."""
 
 VIEWS: Final = 0.5
-"""Of the best cosine of a view that the question is about, standardised like the whole; none where the question is
-`LONG`: a vector of two hundred words is near to all that is told in the same manner."""
+"""Weight of the best cosine of a view that the question is about, standardised like the whole; none for a `LONG`
+question, since a vector of two hundred words is close to all texts of the same style."""
 
 SHORT: Final = 16
 LONG: Final = 48
-"""Distinct terms of a question from and up to which its words count more and views less, evenly in between."""
+"""Distinct terms of a question: up to the first its words count normally, from the second on they count more and views
+less, linearly in between."""
 
 MEMBERS: Final = 0.8
-"""A pattern is at least so relevant, by this share, as its most relevant member, and a principle as its pattern: what
-is asked is what its members are about, in words of theirs (`walking.CROSS`)."""
+"""Share of its best member's relevance that a pattern has at least, and of its best pattern's that a principle has: a
+question is asked in the words of the members (`graph_traversal.CROSS`)."""
 
 EPISODE: Final = 0.3
-"""Of the relevance of the best other event of the same episode: an episode is about one thing, and where one of its
-attempts answers, the others do more likely."""
+"""Weight of the relevance of the best other event of the same episode: if one attempt of an episode answers, the others
+are more likely to."""
 
 FULL: Final = 4.0
 """Standard deviations above the mean at which a cosine counts fully."""
 
 EXACT: Final = 2.0
-"""Of an event whose situation, goal or episode is what was asked, to the letter: more than all words and meaning."""
+"""Added for an event whose situation, goal or episode equals the question: more than all words and embeddings."""
 
 LATEST: Final = 1.0
-"""Where nothing but a name was asked: of the latest lesson under it; half of it for the one before, a third …"""
+"""If the question is only a name: added for the latest lesson under it; half for the one before, a third …"""
 
 ARTIFACTS: Final = 0.5
-"""Of holding all the artifacts that the question names."""
+"""Added for holding all the artifacts that the question names."""
 
 GRAPH: Final = 0.3
-"""Of the strength with which the walk over the graph came to it from something else."""
+"""Weight of the strength with which the graph traversal reached it from another item."""
 
 USEFULNESS: Final = 0.3
-"""Taken off at usefulness 0, added at 1: what people said of it. Nothing at `NEUTRAL`."""
+"""Subtracted at usefulness 0, added at 1, as feedback says; nothing at `NEUTRAL`."""
 
 NEUTRAL: Final = 0.5
 
 CONFIDENCE: Final = 0.1
-"""Of a confidence of 1: how sure an event's label is, how many events are behind a pattern."""
+"""Added at confidence 1: of an event's label, or by the number of events behind a pattern."""
 
 FRESHNESS: Final = 0.1
-"""Of what is of now; halved every `HALF_LIFE_DAYS`."""
+"""Added for an item of now; halved every `HALF_LIFE_DAYS`."""
 
 HALF_LIFE_DAYS: Final = 180.0
-"""Half a year: tools and code change in seasons; six times the half-life of talk (`scoring.bonuses`)."""
+"""Half a year: tools and code change in seasons; six times that of conversation (`scoring.packed_features`)."""
 
 COUNTER: Final = 0.3
-"""Taken off where all that is known speaks against it."""
+"""Subtracted if all evidence contradicts it."""
 
 TRUST: Final = 0.1
-"""Of the most trusted source, an operator: a person counts above a machine (EMB-16)."""
+"""Added for the most trusted source, an operator; a person counts above a machine (EMB-16)."""
 
 PREFERENCE: Final = 0.4
-"""Of what was said to be preferred, or taken off of what was said not to be."""
+"""Added for what is preferred, subtracted for what is to be avoided."""
 
 
 class Signals(NamedTuple):
-    """What is known of one candidate, in [0, 1] each.
+    """The ranking signals of one candidate, in [0, 1] each.
 
-    ``length`` says how long the question is, from `SHORT` to `LONG`; ``episode`` is the relevance of the best other
-    event of the same episode and ``members`` that of what a pattern or a principle rests on, both perhaps above 1;
-    ``latest`` 1 / its place among what the asked name stands for, the
-    latest lesson first, and 0 where more than a name was asked; ``preference`` is in [-1, 1]; ``age`` in days.
-    ``weight`` is below 1 for what was downweighted (EMB-16).
+    ``length`` is the question's length, from `SHORT` to `LONG`; ``episode`` is the relevance of the best other event of
+    the same episode and ``members`` that of what a pattern or a principle rests on, both perhaps above 1; ``latest`` is
+    1 / the place among the events of the asked name, the latest lesson first, and 0 if more than a name was asked;
+    ``preference`` is in [-1, 1]; ``age`` in days. ``weight`` is below 1 for a downweighted item (EMB-16).
     """
 
     words: float = 0.0
@@ -176,12 +175,12 @@ class Signals(NamedTuple):
 
 
 def length_of(terms: int) -> float:
-    """Return how long a question of so many distinct terms is: 0 up to `SHORT`, 1 from `LONG` on."""
+    """Return the length of a question by its distinct terms: 0 up to `SHORT`, 1 from `LONG` on."""
     return min(1.0, max(0.0, (terms - SHORT) / (LONG - SHORT)))
 
 
 def relevance_of(signals: Signals) -> dict[str, float]:
-    """Return the shares that make something relevant; without an encoder (meaning None) words weigh for both."""
+    """Return the shares of relevance; without an encoder (meaning None) words count for both."""
     weight = WORDS * (1.0 + signals.length)
     shares = {
         "words": signals.words * (weight if signals.meaning is not None else weight + MEANING),
@@ -198,7 +197,7 @@ def relevance_of(signals: Signals) -> dict[str, float]:
 
 
 def shares_of(signals: Signals) -> dict[str, float]:
-    """Return every share of a score; their sum is the score. Shares that are 0 are left out."""
+    """Return every non-zero share of a score; their sum is the score."""
     relevant = relevance_of(signals)
     size = sum(relevant.values())
     shares = {
@@ -215,12 +214,12 @@ def shares_of(signals: Signals) -> dict[str, float]:
 
 
 def score_of(shares: Mapping[str, float]) -> float:
-    """Return the score that shares come to."""
+    """Return the sum of the shares."""
     return sum(shares.values())
 
 
 def weights() -> dict[str, Any]:
-    """Return the constants as plain JSON values, as ``explain`` shows them."""
+    """Return the constants as JSON values, as ``explain`` shows them."""
     return {
         "words": WORDS, "meaning": MEANING, "views": VIEWS, "exact": EXACT, "latest": LATEST, "artifacts": ARTIFACTS,
         "graph": GRAPH, "episode": EPISODE, "members": MEMBERS, "usefulness": USEFULNESS,
@@ -229,21 +228,22 @@ def weights() -> dict[str, Any]:
     }  # fmt: skip
 
 
-# How far documents meet a question: their words as a share of what is possible, their meaning as it stands out.
+# Match of documents with a question: BM25 as a share of its maximum, and standardised cosines.
 
 MAX_TERMS: Final = 64
-"""Terms of a question that are looked for, the rarest: a log pasted in has thousands."""
+"""Terms of a question that are looked up, the rarest: a pasted log has thousands."""
 
 FEW: Final = 8
-"""Vectors below which their own spread says little of what is usual."""
+"""Vectors below which their own spread is not used."""
 
 USUAL: Final = Spread(0.0, 0.15)
-"""The spread that is then taken from their mean: that of unrelated texts with the encoders tried (.05 to .2)."""
+"""The standard deviation that is then used with their mean: that of unrelated texts with the encoders tried (.05 to
+.2)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Met:
-    """How far each row of a lane meets a question, in [0, 1]; ``meaning`` None: there is nothing to compare."""
+    """How well each row of a lane matches a question, in [0, 1]; ``meaning`` is None without vectors to compare."""
 
     words: Floats
     meaning: Floats | None
@@ -251,10 +251,10 @@ class Met:
 
 
 def word_shares(lanes: Sequence[tuple[ScopeIndex, Mask]], terms: Sequence[int]) -> list[Floats]:
-    """Return BM25 of each row as a share of what the question's terms can come to at most, one array a lane.
+    """Return BM25 of each row as a share of the maximum for the question's terms, one array per lane.
 
-    ``lanes`` come with the rows that are experience: the statistics are of these alone, over all lanes of the scope. A
-    term that nothing holds counts among what is possible, so that a question about something else gets small shares.
+    ``lanes`` come with masks of the rows that are experience: statistics are of these alone, over all lanes of the
+    scope. A term that no row holds counts in the maximum, so that an unrelated question gets small shares.
     """
     asked = Counter(terms)
     distinct = list(asked)
@@ -280,7 +280,7 @@ def word_shares(lanes: Sequence[tuple[ScopeIndex, Mask]], terms: Sequence[int]) 
 
 
 def _postings(index: ScopeIndex, mask: Mask, terms: Sequence[int]) -> list[tuple[npt.NDArray[np.int32], Floats]]:
-    """Return the rows of the mask that hold each term, and how often."""
+    """Return the rows of the mask that hold each term, and the counts."""
     found = index.postings(terms)
     if not mask.all():  # as it is where a lane holds nothing but experience
         kept = [mask[rows] for rows, _ in found]
@@ -289,13 +289,13 @@ def _postings(index: ScopeIndex, mask: Mask, terms: Sequence[int]) -> list[tuple
 
 
 def usual(cosines: Sequence[Floats]) -> Spread:
-    """Return the spread of cosines that come from several lanes; of a few, their mean and `USUAL`'s deviation."""
+    """Return the mean and deviation of cosines of several lanes; of few, their mean and `USUAL`'s deviation."""
     own = spread_of(cosines)
     return own if sum(map(len, cosines)) >= FEW else Spread(own.mean, USUAL.deviation)
 
 
 def outstanding(cosines: Floats, spread: Spread) -> Floats:
-    """Return how far cosines stand out, in [0, 1].
+    """Return standardised cosines, in [0, 1].
 
     0 at the mean and below, 1 at `FULL` standard deviations above it.
     """

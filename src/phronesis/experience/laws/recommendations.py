@@ -1,7 +1,7 @@
-"""From what was found to what to do: attempts to make, attempts not to make again, and those that may not be (EMB-11).
+"""Turn ranked results into advice: what to try, what to avoid, what a constraint excludes, and conflicts (EMB-11).
 
-A success is recommended, a failure is to be avoided, and what was learned from a failure is recommended too. A pattern
-or a principle speaks for its events: those are not told of again beside it.
+A success is recommended, a failure is to be avoided, and the lesson of a failure is recommended too. A pattern or
+principle that is listed replaces its own events.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,16 +15,16 @@ from phronesis.experience.laws.evidence_fold import success_rate
 from phronesis.experience.laws.principle_text import is_chinese, said
 from phronesis.experience.laws.records import L1Event, Pattern, Principle
 
-# Where experience says otherwise: an attempt with two outcomes, and what speaks against a pattern (EMB-12).
+# Conflicts: an attempt with two outcomes, and counterexamples of a pattern (EMB-12).
 
 SAME_ATTEMPT: Final = 0.6
-"""Share of their terms in common from which two attempts are the same one."""
+"""Jaccard index of terms from which two attempts are the same."""
 
 SAME_SITUATION: Final = 0.3
-"""The same of where, and to what end, they were made; less is needed, since both met the question."""
+"""Jaccard index of situation and goal from which they are the same; lower, since both matched the question."""
 
 COMPARED: Final = 60
-"""Events that are compared with each other, the best."""
+"""Events that are compared with each other, the best first."""
 
 OUTCOMES: Final = "the same attempt came out otherwise"
 COUNTER: Final = "counterexamples"
@@ -32,7 +32,7 @@ CONTRARY: Final = "one contradicts the other"
 
 
 def opposed(events: Sequence[L1Event], terms_of: TermsOf) -> list[tuple[L1Event, L1Event]]:
-    """Return the pairs of a success and a failure that tried the same in the same situation, the best first."""
+    """Return the pairs of a success and a failure with the same attempt in the same situation, the best first."""
     known = [(event, frozenset(terms_of(event.attempt)), frozenset(terms_of(f"{event.situation}\n{event.goal}")))
              for event in events[:COMPARED]]  # fmt: skip
     out = []
@@ -50,7 +50,7 @@ def _same_place(one: frozenset[str], other: frozenset[str]) -> bool:
 
 
 def outcome_conflicts(pairs: Sequence[tuple[L1Event, L1Event]]) -> list[Conflict]:
-    """Return a conflict for each success that failures speak against, all of these together."""
+    """Return a conflict for each success, with all failures that contradict it."""
     by_success: dict[str, tuple[L1Event, list[L1Event]]] = {}
     for good, bad in pairs:
         by_success.setdefault(good.id, (good, []))[1].append(bad)
@@ -62,17 +62,17 @@ def outcome_conflicts(pairs: Sequence[tuple[L1Event, L1Event]]) -> list[Conflict
 
 
 def counter_conflict(about: str, side: Sequence[Reference], against: Sequence[Reference]) -> Conflict:
-    """Return the conflict of a pattern or a principle with what speaks against it."""
+    """Return the conflict of a pattern or a principle with its counter-evidence."""
     return Conflict(about=about, reason=COUNTER, side=tuple(side), against=tuple(against))
 
 
 def contrary_conflict(about: str, side: Reference, against: Reference) -> Conflict:
-    """Return the conflict of two things of which somebody, or an engine, said that they contradict each other."""
+    """Return the conflict of two items that a person or an engine marked as contradicting."""
     return Conflict(about=about, reason=CONTRARY, side=(side,), against=(against,))
 
 
 def sides(conflicts: Sequence[Conflict]) -> Mapping[str, list[str]]:
-    """Return, by id, the ids that stand on the other side of a conflict."""
+    """Return, by id, the ids on the other side of its conflicts."""
     out: dict[str, list[str]] = {}
     for conflict in conflicts:
         for one, other in ((conflict.side, conflict.against), (conflict.against, conflict.side)):
@@ -87,10 +87,10 @@ def _reference(event: L1Event) -> Reference:
 
 
 RELEVANT: Final = 0.4
-"""Share of the best relevance below which nothing is advised: what is found last is evidence, and no advice."""
+"""Share of the best relevance below which an item is listed as evidence but gives no advice."""
 
 MAX_REFERENCES: Final = 16
-"""Events that one piece of advice names."""
+"""Events that one piece of advice lists."""
 
 _MARKS: Final = ("Do: ", "Avoid: ", "Open: ", "建议：", "避免：", "未定：")
 _LESSONS: Final = ("Lesson: ", "教训：")
@@ -99,9 +99,9 @@ _OUTCOMES: Final = ("Outcome: ", "结果：")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """A record that was found: its score from 0 to 1, the sum behind it, and the events it rests on.
+    """A ranked record: its score from 0 to 1, the sum behind it, and the events it rests on.
 
-    ``relevance`` is that sum, `ranking.score_of`; an event's own reference stands for itself.
+    ``relevance`` is that sum, `ranking.score_of`; for an event, its own reference is the only one.
     """
 
     record: L1Event | Pattern | Principle
@@ -113,7 +113,7 @@ class Found:
 
 @dataclass(slots=True)
 class Advised:
-    """What there is to say, the best first."""
+    """Advice, exclusions and warnings, the best first."""
 
     recommended: list[Advice] = field(default_factory=list)
     avoid: list[Advice] = field(default_factory=list)
@@ -121,7 +121,7 @@ class Advised:
 
 
 def advise(found: Sequence[Found], bans: Sequence[Ban], terms_of: TermsOf, *, limit: int) -> Advised:
-    """Return advice from what was found, at most ``limit`` of each kind.
+    """Return advice from ranked records, at most ``limit`` of each kind.
 
     ``found`` is ordered by score, the best first, all layers together.
     """
@@ -148,7 +148,7 @@ def _order(advice: Advice) -> float:
 
 
 class _Work:
-    """Advice as it is gathered; each thing is said once."""
+    """Collects advice without duplicates."""
 
     def __init__(self, bans: Sequence[Ban], terms_of: TermsOf) -> None:
         self.out = Advised()
@@ -158,7 +158,7 @@ class _Work:
         self._spoken_for: set[str] = set()
 
     def principle(self, found: Found, record: Principle) -> None:
-        """Advise what a principle says, or warn of what it warns of."""
+        """Add what a principle recommends or warns of."""
         advice = Advice(
             attempt=record.action, why=_joined(record.condition, record.because), score=found.score,
             lesson=_joined(record.watch_out, record.risk), evidence=found.events, patterns=tuple(record.patterns),
@@ -170,7 +170,7 @@ class _Work:
             self._recommend(advice, record.action)
 
     def pattern(self, found: Found, record: Pattern) -> None:
-        """Advise what worked several times, or warn of what failed, and advise what was learned from that."""
+        """Add a repeated success, or a repeated failure as a warning with its lesson as advice."""
         attempt, lesson = _parts(record.recommendation)
         advice = Advice(
             attempt=attempt or record.summary, why=record.summary, score=found.score, lesson=lesson,
@@ -187,7 +187,7 @@ class _Work:
             self._spoken_for |= {one for one, _ in record.members}
 
     def event(self, found: Found, record: L1Event, tried: Mapping[str, Sequence[L1Event]]) -> None:
-        """Advise what worked once, or warn of what failed, and advise what was learned from that."""
+        """Add a single success, or a single failure as a warning with its lesson as advice."""
         if record.id in self._spoken_for:
             return
         alike = tried[_key(record.attempt)]
@@ -232,7 +232,7 @@ class _Work:
         return True
 
     def _first(self, where: str, attempt: str) -> bool:
-        """Return whether there is something to say that was not said there."""
+        """Return whether an attempt is not empty and not listed there yet."""
         key = (where, _key(attempt))
         if not key[1] or key in self._told:
             return False
@@ -241,7 +241,7 @@ class _Work:
 
 
 def _tried(found: Iterable[Found]) -> dict[str, list[L1Event]]:
-    """Return the events by what was tried."""
+    """Return the events by attempt."""
     out: dict[str, list[L1Event]] = {}
     for one in found:
         if isinstance(one.record, L1Event):
@@ -264,7 +264,7 @@ def _rate(events: Sequence[L1Event]) -> dict[str, Any]:
 
 
 def _parts(recommendation: str) -> tuple[str, str]:
-    """Return what a pattern's recommendation says to do or not to do, and its lesson, without the words before them."""
+    """Return the action and the lesson of a pattern's recommendation, without their introductory words."""
     doing, lesson = [], ""
     for line in recommendation.splitlines():
         mark = next((one for one in (*_MARKS, *_LESSONS) if line.startswith(one)), "")

@@ -1,4 +1,4 @@
-"""Events, patterns and principles as callers see them: items, and what only they have."""
+"""Records of events, patterns and principles as callers see them, and the results of the verbs of experience."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -23,20 +23,20 @@ CONTRADICTS: Final = "contradicts"
 REFINES: Final = "refines"
 
 CROSSED: Final = "crossed"
-"""The member of a pattern's ``cluster_info`` that names the two views of which it is what groups have in common."""
+"""The member of a pattern's ``cluster_info`` that names its two views, if it is an intersection of groups."""
 
 UNCONFIRMED: Final = "unconfirmed"
 CONFIRMED: Final = "confirmed"
-"""Members of a principle's ``data``: that one machine alone speaks for it, and that a person says it is correct."""
+"""Members of a principle's ``data``: that a single machine supports it, and that a person confirmed it."""
 
 UNSAID: Final = 0.5
-"""How useful something is while nobody said."""
+"""Usefulness without any judgement."""
 
 
 class _Own:
-    """Shows an item with the fields that its kind has beside those of every item.
+    """An item with the additional fields of its kind.
 
-    All three have ``usefulness``, in [0, 1], as feedback says, and ``weight``, 1 or less where it was downweighted.
+    All three kinds have ``usefulness``, in [0, 1], from feedback, and ``weight``, below 1 if downweighted.
     """
 
     __slots__ = ()
@@ -49,12 +49,12 @@ class _Own:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class L1Event(Item):
-    """What was tried, once (EMB-01). Texts that nobody gave are empty.
+    """One attempt (EMB-01). Texts that were not given are empty.
 
-    ``constraints`` are those under which it was tried, as hints name them: part of the situation.
-    ``signals`` say what decided the label, ``field_origin`` who wrote each text: human, model or rule; ``artifacts``
-    are ids such as ``file:src/app.py``; ``family`` a failure family that its source's adapter knows by name.
-    ``episode_id`` and ``seq`` place it among the attempts towards one goal. ``confidence`` is how sure the label is.
+    ``constraints`` are those of the attempt, as hints name them: part of the situation. ``signals`` are what decided
+    the label, ``field_origin`` the author of each text: human, model or rule; ``artifacts`` are ids such as
+    ``file:src/app.py``; ``family`` a failure family that the source's adapter recognised. ``episode_id`` and ``seq``
+    place it among the attempts towards one goal. ``confidence`` is that of the label.
     """
 
     situation: str = ""
@@ -80,12 +80,12 @@ class L1Event(Item):
 class Pattern(Item):
     """What several events have in common (EMB-06, EMB-09).
 
-    ``outcome`` is success, failure, or unknown; ``view`` the text that they are alike in, or several joined by ``+``;
-    ``signature`` the slots that tell when it applies: ``terms``, ``artifacts``, ``families``, ``source_types``.
-    ``cluster_info`` has ``size``, ``centre``, ``method``, ``cohesion`` by view, and ``crossed`` where it is what groups
-    of two views have in common: such a pattern may be within another one.
-    ``members`` are (event id, weight in [0, 1]), the most typical first. ``success_rate`` has ``rate``, ``low``,
-    ``high`` (95 %), ``successes`` and ``trials``: of members and counterexamples together.
+    ``outcome`` is success, failure, or unknown; ``view`` the text in which they are similar, or several joined by
+    ``+``; ``signature`` the slots that define when it applies: ``terms``, ``artifacts``, ``families``,
+    ``source_types``. ``cluster_info`` has ``size``, ``centre``, ``method``, ``cohesion`` by view, and ``crossed`` if it
+    is the intersection of groups of two views: such a pattern may be a subset of another one. ``members`` are (event
+    id, weight in [0, 1]), the most typical first. ``success_rate`` has ``rate``, ``low``, ``high`` (95 %),
+    ``successes`` and ``trials``, over members and counterexamples.
     """
 
     outcome: str = "unknown"
@@ -107,9 +107,9 @@ class Pattern(Item):
 class Principle(Item):
     """What to do when, and why (EMB-10): if ``condition`` then ``action`` because ``because``; ``watch_out``.
 
-    ``patterns`` are the ids that support it; ``counter`` those that speak against it. ``support`` counts the events
-    behind it, ``cost`` and ``risk`` say what it takes and what may go wrong. ``needs_validation``: nothing that still
-    stands supports it, or one machine alone says so and no person has confirmed it.
+    ``patterns`` are the ids that support it; ``counter`` those that contradict it. ``support`` counts the events behind
+    it, ``cost`` and ``risk`` are those of the action. ``needs_validation``: no live evidence supports it, or only a
+    single machine does and no person has confirmed it.
     """
 
     condition: str = ""
@@ -130,9 +130,9 @@ class Principle(Item):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestMeta(Record):
-    """How an event came to be (EMB-02): where from, how sure its label is, and what decided that.
+    """How an event was created (EMB-02): its source, the label's confidence, and the signals that decided it.
 
-    ``lines`` are the first and last line of what was read, where an adapter read it.
+    ``lines`` are the first and last line of the source text, if an adapter parsed it.
     """
 
     entry_id: str
@@ -167,7 +167,7 @@ def event_of(item: Item) -> L1Event:
 
 
 def meta_of(item: Item) -> IngestMeta:
-    """Return how an event came to be."""
+    """Return how an event was created."""
     data = item.data
     lines = data.get("lines")
     return IngestMeta(
@@ -178,7 +178,7 @@ def meta_of(item: Item) -> IngestMeta:
 
 
 def pattern_of(item: Item, members: Sequence[tuple[str, float]] = ()) -> Pattern:
-    """Return an item of kind pattern as one; ``members`` stand in edges and are given beside."""
+    """Return an item of kind pattern as a record; ``members`` are stored in edges and given separately."""
     data = item.data
     return Pattern(
         **dict(zip(_ITEM, _ITEM_OF(item), strict=True)),
@@ -191,7 +191,7 @@ def pattern_of(item: Item, members: Sequence[tuple[str, float]] = ()) -> Pattern
 
 
 def principle_of(item: Item, *, patterns: Sequence[str] = (), counter: Sequence[str] = ()) -> Principle:
-    """Return an item of kind principle as one; what supports and contradicts it stands in edges and is given beside."""
+    """Return an item of kind principle as a record; its evidence is stored in edges and given separately."""
     data = item.data
     unproved = bool(data.get(UNCONFIRMED)) and not data.get(CONFIRMED)
     told = {name: data.get(name, "") for name in ("condition", "action", "because", "watch_out", "cost", "risk")}
@@ -201,7 +201,7 @@ def principle_of(item: Item, *, patterns: Sequence[str] = (), counter: Sequence[
     )  # fmt: skip
 
 
-# What the verbs of experience give.
+# Results of the verbs of experience.
 
 Told = tuple[L1Event, IngestMeta]
 
@@ -210,7 +210,7 @@ Told = tuple[L1Event, IngestMeta]
 class Ingested(Record, Sequence[Told]):
     """The events of one call, each with its meta, in the order given. ``pending``: recorded, not interpreted yet.
 
-    ``gated`` names the secrets and personal numbers that were taken out before it was stored.
+    ``gated`` names the secrets and personal data that were removed before storing.
     """
 
     entry_id: str
@@ -251,11 +251,11 @@ class Episode(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventSource(Record):
-    """What an event was taken from, as it was handed in (EMB-01, EMB-03).
+    """The original input of an event (EMB-01, EMB-03).
 
-    ``text`` is a raw text that was read; ``lines`` the first and the last line that were asked for, or that the event
-    stands on, from 1, and ``excerpt`` their words. An experience that was told has no text, but its ``payload``,
-    ``observations`` and ``hints``, as they were given. ``name`` is the file's. ``erased``: the words are gone for good.
+    ``text`` is the raw text that was parsed; ``lines`` the first and last line that were asked for, or those of the
+    event, from 1, and ``excerpt`` their text. An experience given as a record has no text, but its ``payload``,
+    ``observations`` and ``hints``, unchanged. ``name`` is the file's. ``erased``: the text was erased for good.
     """
 
     entry_id: str
@@ -276,11 +276,11 @@ class EventSource(Record):
 
 @dataclass(frozen=True, slots=True)
 class Aggregation(Record):
-    """What an aggregation, or an abstraction, came to: the patterns, or the principles, that it moved.
+    """The result of an aggregation or abstraction: the patterns or principles that it changed.
 
     ``mapping`` gives, for each event of a new or changed pattern, the ids of these patterns; for an abstraction, for
     each pattern of a new or changed principle, the ids of these principles. ``degraded``: the roles in which rules
-    stood in for a model.
+    replaced a model.
     """
 
     entry_id: str
@@ -292,14 +292,14 @@ class Aggregation(Record):
     degraded: Sequence[Degraded] = ()
 
 
-# What the verbs that keep the experience base in order give: feedback and forget.
+# Results of feedback and forgetting.
 
 
 @dataclass(frozen=True, slots=True)
 class FeedbackResult(Record):
-    """What feedback changed at once (``items``, as they are now), and what waits for the next ``aggregate``.
+    """What feedback changed at once (``items``, as they are now), and what the next ``aggregate`` will change.
 
-    ``scheduled`` are the ids of the events that it groups anew; none where only weights moved.
+    ``scheduled`` are the ids of the events that it regroups; none if only weights changed.
     """
 
     entry_id: str
@@ -310,12 +310,12 @@ class FeedbackResult(Record):
 
 @dataclass(frozen=True, slots=True)
 class Forgotten(Record):
-    """One item that forgetting moved: ``action`` is downweight, archive, delete, or restore where it is of use again.
+    """One item that forgetting changed: ``action`` is downweight, archive, delete, or restore if it is used again.
 
     ``why`` is decay, low use, contradicted, expired, archived (for long), of use again, or brought back; ``figures``
-    are ``retention``, and what it follows from. ``before`` and ``after`` have ``status``, ``ended`` and ``weight``.
-    Action ``keep``: it has faded, and stays where it is for ``protected_by``, which also says what kept something that
-    was only downweighted from the archive.
+    are ``retention`` and its inputs. ``before`` and ``after`` have ``status``, ``ended`` and ``weight``. Action
+    ``keep``: it has decayed but is kept because of ``protected_by``, which also says why an item was only downweighted
+    instead of archived.
     """
 
     id: str
@@ -331,10 +331,10 @@ class Forgotten(Record):
 
 @dataclass(frozen=True, slots=True)
 class ForgetResult(Record):
-    """What forgetting moved, or would move: then ``entry_id`` is None. ``counts`` are the rows by action.
+    """What forgetting changed, or would change in a dry run, whose ``entry_id`` is None.
 
-    A dry run tells in ``kept`` what has faded and stays, the first thousand. ``more``: as many items were moved as one
-    call moves, and another call may move more.
+    ``counts`` are the rows by action. A dry run lists in ``kept`` the first thousand decayed items that are kept.
+    ``more``: the limit of one call was reached, and another call may change more.
     """
 
     entry_id: str | None

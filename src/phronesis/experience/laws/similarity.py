@@ -1,7 +1,7 @@
-"""How alike events are: metrics that can be replaced and added up (EMB-07).
+"""Similarity metrics over events, which can be exchanged and summed, and builders of similarity edges (EMB-07).
 
-A metric compares rows of one set of events with each other, as matrices: nothing else of an event is known to what
-builds edges, clusters or lists of neighbours.
+A metric compares the rows of one set of events and returns matrices. Edge builders, clustering and neighbour lists see
+nothing else of an event.
 """
 
 from collections.abc import Sequence
@@ -18,40 +18,40 @@ Floats = npt.NDArray[np.float32]
 Rows = npt.NDArray[np.int64]
 
 MAX_EDITED: Final = 400
-"""Characters of a text that edit distance looks at: its time goes with the square of them."""
+"""Characters of a text that edit distance examines: its time is quadratic in them."""
 
 
 FEW: Final = 16
 
 COPIED: Final = 100
-"""Rows of 3,000 numbers that one is multiplied with in the time in which it is copied: where rows are compared with
-most of those from one to another, they are compared with all of these."""
+"""Rows of 3,000 numbers that can be multiplied in the time of copying one: rows that cover most of a range are
+multiplied as the whole range."""
 
 
 class SimilarityMetric(Protocol):
-    """Compares events by their row numbers."""
+    """The port of a metric that compares events by row number."""
 
     @property
     def name(self) -> str:
-        """What it is called, where scores are explained."""
+        """The metric's name, where scores are explained."""
         ...
 
     @property
     def size(self) -> int:
-        """How many events there are: rows are 0 … size-1."""
+        """The number of events: rows are 0 … size-1."""
         ...
 
     def matrix(self, rows: Rows, others: Rows | None = None) -> Floats:
-        """Return how alike each of ``rows`` is to each of ``others`` (default: to all), float32 (rows, others).
+        """Return the similarity of each of ``rows`` to each of ``others`` (default: all), float32 (rows, others).
 
-        The array is the caller's: it may write there.
+        The caller owns the array and may modify it.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Cosine:
-    """The cosine of vectors, in [-1, 1]; 0 where one of two has none (a row of zeros). Rows have length 1 or 0."""
+    """The cosine of vectors, in [-1, 1]; 0 if one of the two has none (a row of zeros). Rows have length 1 or 0."""
 
     vectors: Floats
     name: str = "cosine"
@@ -68,11 +68,11 @@ class Cosine:
 
 @dataclass(frozen=True, slots=True)
 class SideBySide:
-    """The products of vectors in which each number counts its weight: several cosines added up in one multiplication.
+    """Weighted dot products of concatenated vectors: several cosines added up in one multiplication.
 
-    ``vectors`` hold what each of them compares behind each other, ``weights`` what each number counts. A number that is
-    1 where an event has a vector, and 0 elsewhere, takes its weight off where both have one: there a cosine counts from
-    a start on, and where one of two has none it says nothing for or against.
+    ``vectors`` hold the compared vectors of each event concatenated, ``weights`` the weight of each component. A
+    component that is 1 where an event has a vector, and 0 elsewhere, subtracts its weight where both have one: the
+    cosine then counts from a threshold on, and has no effect where one vector is missing.
     """
 
     vectors: Floats
@@ -85,7 +85,7 @@ class SideBySide:
         return len(self.vectors)
 
     def matrix(self, rows: Rows, others: Rows | None = None) -> Floats:
-        """Return the weighted sums. Weighed are the asked ones, which are few: of all with all that takes no pass."""
+        """Return the weighted sums. The weights are applied to the requested rows, which are few."""
         asked = self.vectors[rows] * self.weights
         if others is None:
             return _products(asked, self.vectors)
@@ -97,7 +97,7 @@ class SideBySide:
 
 @dataclass(frozen=True, slots=True)
 class Sets:
-    """What two sets share, by `jaccard`: of words, or of the artifacts that events are about."""
+    """The Jaccard index of two sets: of words, or of the artifacts that events are about."""
 
     members: Sequence[AbstractSet[str]]
     name: str = "jaccard"
@@ -108,7 +108,7 @@ class Sets:
         return len(self.members)
 
     def matrix(self, rows: Rows, others: Rows | None = None) -> Floats:
-        """Return shared / all, in [0, 1]."""
+        """Return the size of the intersection / that of the union, in [0, 1]."""
         against = range(self.size) if others is None else others.tolist()
         found = [[jaccard(self.members[row], self.members[other]) for other in against] for row in rows.tolist()]
         return np.array(found, dtype=np.float32).reshape(len(rows), len(against))
@@ -118,7 +118,7 @@ class Sets:
 class EditDistance:
     """1 - Levenshtein distance / the longer length, in [0, 1], over the first `MAX_EDITED` characters.
 
-    For a few short texts, such as names or error lines: it compares each pair of characters.
+    For a few short texts, such as names or error lines: the time is quadratic in their length.
     """
 
     texts: Sequence[str]
@@ -130,7 +130,7 @@ class EditDistance:
         return len(self.texts)
 
     def matrix(self, rows: Rows, others: Rows | None = None) -> Floats:
-        """Return how much of two texts stays when one is made into the other; 1 for two empty ones."""
+        """Return the similarities; 1 for two empty texts."""
         against = range(self.size) if others is None else others.tolist()
         found = [[_unedited(self.texts[row], self.texts[other]) for other in against] for row in rows.tolist()]
         return np.array(found, dtype=np.float32).reshape(len(rows), len(against))
@@ -139,7 +139,7 @@ class EditDistance:
 class Unlike:
     """1 where two events both have marks and share none, else 0: errors of two kinds are not one lesson.
 
-    Marks are few, so that sets of marks are compared once and rows by the number of their set.
+    There are few distinct sets of marks, so the sets are compared once and rows by the number of their set.
     """
 
     name = "unlike"
@@ -165,14 +165,14 @@ class Unlike:
 
 
 def in_a_row(rows: Rows) -> "slice | Rows":
-    """Return rows that follow each other as a slice: taken so they are not copied."""
+    """Return consecutive rows as a slice, so that indexing does not copy."""
     if len(rows) and (np.diff(rows) == 1).all():
         return slice(int(rows[0]), int(rows[-1]) + 1)
     return rows
 
 
 def _products(asked: Floats, against: Floats) -> Floats:
-    """Return the products of rows. A few with many are multiplied twice as fast from the side of the many."""
+    """Return the dot products of rows. Few with many is twice as fast with the many on the left."""
     out: Floats = (against @ asked.T).T if 1 < len(asked) <= FEW else asked @ against.T
     return out
 
@@ -201,7 +201,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class WeightedSum:
-    """A sum of metrics over the same events. Zero is what two unrelated events have, where the offsets say so."""
+    """A sum of metrics over the same events. With suitable offsets, unrelated events have a sum of zero."""
 
     terms: Sequence[Term]
     name: str = "weighted_sum"
@@ -212,7 +212,7 @@ class WeightedSum:
         return self.terms[0].metric.size
 
     def matrix(self, rows: Rows, others: Rows | None = None) -> Floats:
-        """Return the weighted sums, added up in place: of 256 rows among 20,000 one more array is 20 MB."""
+        """Return the weighted sums, added in place: one more array of 256 rows by 20,000 takes 20 MB."""
         first, *more = self.terms
         out = first.metric.matrix(rows, others)
         if first.weight != 1.0:
@@ -225,14 +225,14 @@ class WeightedSum:
         return out
 
 
-# Making edges of likeness: by a threshold, to the nearest, or from clusters (EMB-07).
+# Similarity edges: above a threshold, to the nearest rows, or within clusters (EMB-07).
 
 AT_ONCE: Final = 256
-"""Pairs that are compared in one multiplication, of some 40 rows with some 200, instead of one row with few others."""
+"""Pairs that are compared in one multiplication, of some 40 rows with some 200, instead of row by row."""
 
 
 class Link(NamedTuple):
-    """An edge between two rows, the smaller first, with how alike they are."""
+    """An edge between two rows, the smaller first, with their similarity."""
 
     first: int
     second: int
@@ -240,21 +240,21 @@ class Link(NamedTuple):
 
 
 class EdgeBuilder(Protocol):
-    """Turns likeness into edges."""
+    """The port of a builder that turns similarities into edges."""
 
     def build(self, metric: SimilarityMetric, rows: Rows) -> list[Link]:
-        """Return the edges among ``rows``, each once, ordered by its rows."""
+        """Return the edges among ``rows``, each once, ordered by row."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class AtLeast:
-    """Joins every two that are alike enough."""
+    """Joins all pairs with a similarity of at least ``threshold``."""
 
     threshold: float
 
     def build(self, metric: SimilarityMetric, rows: Rows) -> list[Link]:
-        """Return each pair with at least ``threshold``."""
+        """Return each pair that reaches the threshold."""
         alike = metric.matrix(rows, rows)
         found = np.argwhere(np.triu(alike >= self.threshold, 1))
         return _sorted(rows, alike, [(int(one), int(other)) for one, other in found])
@@ -262,13 +262,13 @@ class AtLeast:
 
 @dataclass(frozen=True, slots=True)
 class Nearest:
-    """Joins each with its ``k`` nearest that are alike enough; of equals the one that comes first."""
+    """Joins each row with its ``k`` nearest that reach the threshold; ties go to the first."""
 
     k: int
     threshold: float = 0.0
 
     def build(self, metric: SimilarityMetric, rows: Rows) -> list[Link]:
-        """Return each row's nearest."""
+        """Return the edges from each row to its nearest."""
         alike = metric.matrix(rows, rows)
         np.fill_diagonal(alike, -np.inf)
         best = np.argsort(-alike, axis=1, kind="stable")[:, : self.k]
@@ -279,7 +279,7 @@ class Nearest:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """Joins those of some pairs that are alike enough: where lists of neighbours say whom to compare."""
+    """Joins those of the given pairs that reach the threshold, such as pairs from neighbour lists."""
 
     pairs: Sequence[tuple[int, int]] | npt.NDArray[np.int64]
     """Pairs of row numbers, in any order."""
@@ -302,7 +302,7 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class Clusters:
-    """Joins the members of each group with its centre: the member that is on average most like the others."""
+    """Joins the members of each group with its centre: the member with the highest mean similarity to the others."""
 
     groups: Sequence[Sequence[int]]
     """Groups of row numbers."""
@@ -322,7 +322,7 @@ class Clusters:
 
 
 def centre_of(alike: Floats) -> int:
-    """Return the row of a square matrix that is most like the others; of equals the first."""
+    """Return the row of a square matrix with the highest sum; of equals the first."""
     return int(np.argmax(alike.sum(axis=1) - np.diag(alike)))
 
 

@@ -1,9 +1,8 @@
-"""What patterns of one topic come to: what supports a principle, what contradicts it, a narrower one (EMB-10).
+"""Group patterns by topic and derive principles from each group, with support, contradictions and refinements (EMB-10).
 
-A topic is a group of patterns that are about the same. What worked there and what failed may support one principle
-together: do this, avoid that. Where the same action had the other outcome, one side contradicts the other; and where
-the contradicting side differs by a slot (a family of failures, an artifact, a word of the situation, a source), it
-makes a narrower principle of its own.
+Successes and failures of one topic may support one principle together: do this, avoid that. Where the same action had
+the other outcome, that side contradicts it. If the contradicting side differs in a slot (a failure family, an artifact,
+a word of the situation, a source), it forms a narrower principle of its own.
 """
 
 import re
@@ -22,37 +21,38 @@ from phronesis.experience.laws.similarity import Floats
 SUCCESS: Final = "success"
 FAILURE: Final = "failure"
 KNOWN: Final = (SUCCESS, FAILURE)
-"""Outcomes that say something of an action."""
+"""Outcomes that say something about an action."""
 
 OPPOSED: Final = 0.5
-"""Share of a pattern's events that must repeat the other pattern's action, for the two to contradict each other."""
+"""Share of a pattern's events that must repeat the other pattern's action for the two to contradict each other."""
 
 HELD_BY: Final = 0.75
 MISSED_BY: Final = 0.25
-"""A slot explains counter-evidence when three quarters of the one hold it, and at most a quarter of support."""
+"""A slot explains counter-evidence if at least three quarters of it have the slot, and at most a quarter of the
+support."""
 
 REFINED: Final = 0.25
-"""What is left of the weight of counter-evidence where a slot explains it: the principle holds elsewhere."""
+"""Factor of the weight of counter-evidence that a slot explains: the principle still holds elsewhere."""
 
 MIN_COUNTER: Final = 2
-"""Events of counter-evidence that a slot must explain: one event differs from all others by something."""
+"""Events of counter-evidence that a slot must explain: a single event always differs in something."""
 
 SAME_ACTION: Final = 0.7
 UNCLEAR: Final = 0.5
-"""How alike two attempts are (root of the cosine of their words) that are the same action; from the lower border on
-nobody can tell. Of attempts at one lesson in tests/labelled/experience/dev.jsonl half share no word and 5 % reach .47;
-of those at neighbouring lessons 1 % reach .56 and none .66: the same action must be said in nearly the same words."""
+"""Similarity of two attempts (root of the cosine of their words) that are the same action; from the lower value on it
+is undecided. Of attempts with one lesson in tests/labelled/experience/dev.jsonl half share no word and 5 % reach .47;
+of those with neighbouring lessons 1 % reach .56 and none .66: only nearly equal wording is the same action."""
 
 Repeats = Mapping[tuple[str, str], float]
-"""By (event id, pattern id), how much the event did what the pattern's events did, where that is `UNCLEAR` or more."""
+"""By (event id, pattern id), the similarity of the event's action to the pattern's, if at least `UNCLEAR`."""
 
 Terms = Callable[[str], Iterable[str]]
-"""Gives the readable terms of a text."""
+"""Returns the readable terms of a text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeenPattern:
-    """A pattern as abstraction sees it: its live events, the most typical first, and like ones of another outcome."""
+    """The input of abstraction: a pattern with its live events, the most typical first, and its counterexamples."""
 
     id: str
     outcome: str
@@ -69,9 +69,9 @@ class SeenPattern:
 
     @property
     def mass(self) -> int:
-        """How many sources speak for it: what one source says twice is one piece of evidence.
+        """The number of distinct sources that support it.
 
-        Of a machine, the same words under other references are a burst, and one piece of evidence too.
+        Equal texts of a machine under several references are a burst and count once.
         """
         named = {event.source_ref or event.id for event in self.events}
         said = {event.source_ref or event.id if event.trust >= Trust.USER else (origin_of(event), event.content)
@@ -80,25 +80,25 @@ class SeenPattern:
 
 
 def origin_of(event: L1Event) -> tuple[str, str]:
-    """Return which source an event is of, whatever its references say: its type, and the host of an address."""
+    """Return the source of an event, whatever its references say: its type, and the host of an address."""
     _, sign, rest = (event.source_ref or "").partition("://")
     return event.source_type or "", rest.partition("/")[0].lower() if sign else ""
 
 
 def independent_sources(events: Iterable[L1Event]) -> int:
-    """Count the sources of events (`origin_of`): twelve pages of one host are one source."""
+    """Return the number of sources of events (`origin_of`): twelve pages of one host are one source."""
     return len({origin_of(event) for event in events})
 
 
 def is_confirmed(events: Iterable[L1Event]) -> bool:
-    """Return whether events can bear a principle: a person told one of them, or two sources are independent."""
+    """Return whether events can support a principle: one is a person's, or two sources are independent."""
     known = list(events)
     return any(event.trust >= Trust.USER for event in known) or independent_sources(known) > 1
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """What tells a narrower situation: its kind (family, artifact, situation, source_type) and value."""
+    """The property that defines a narrower situation: its kind (family, artifact, situation, source_type) and value."""
 
     kind: str
     value: str
@@ -106,11 +106,12 @@ class Slot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawn:
-    """A principle before it has words.
+    """A principle before it is worded.
 
     ``support`` are its patterns, the one that gives the action first; ``against`` patterns of the other outcome with
-    the same action, ``counter`` such events of no pattern here. ``slots`` are, by pattern of ``against``, what explains
-    it. ``slot`` and ``refines`` belong to a narrower principle: where it holds, the broader one's place in the list.
+    the same action, ``counter`` such events outside of patterns. ``slots`` are, by pattern of ``against``, what
+    explains it. ``slot`` and ``refines`` belong to a narrower principle: where it applies, and the broader one's place
+    in the list.
     """
 
     support: Sequence[SeenPattern]
@@ -122,7 +123,7 @@ class Drawn:
 
     @property
     def lead(self) -> SeenPattern:
-        """The pattern that gives the action: of successes where one supports it."""
+        """The pattern that gives the action: one of successes, if any supports it."""
         return self.support[0]
 
     @property
@@ -132,7 +133,7 @@ class Drawn:
 
     @property
     def weights(self) -> dict[str, float]:
-        """By pattern or event, the weight of its evidence: sources of a pattern, 1 of an event."""
+        """By pattern or event, the weight of its evidence: the sources of a pattern, 1 for an event."""
         out = {one.id: float(one.mass) for one in self.support}
         for one in self.against:
             out[one.id] = one.mass * (REFINED if one.id in self.slots else 1.0)
@@ -140,7 +141,7 @@ class Drawn:
 
     @property
     def confidence(self) -> float:
-        """Its confidence by what supports and contradicts it here."""
+        """The confidence by its support and contradictions."""
         weights = self.weights
         support = sum(weights[one.id] for one in self.support)
         return confidence_of(support, sum(weights.values()) - support)
@@ -150,19 +151,19 @@ CONFIDENCE_DIGITS: Final = 4
 
 
 def confidence_of(support: float, contra: float) -> float:
-    """Return support / (support + contra + 1), in [0, 1): as a pattern's n / (n + 1), one doubt always counted along.
+    """Return support / (support + contra + 1), in [0, 1).
 
-    The mean of a Beta(0, 1) prior after so much evidence: rises with support, falls with what contradicts, 0 without
-    support.
+    The mean of a Beta(0, 1) prior after the evidence: 0 without support, rising with support, falling with
+    contradictions.
     """
     return round(support / (support + contra + 1.0), CONFIDENCE_DIGITS)
 
 
 def draw(topic: Sequence[SeenPattern], repeats: Repeats, terms: Terms) -> list[Drawn]:
-    """Return the principles of one topic: the broad one, those apart from it, and the narrower ones that refine it.
+    """Return the principles of one topic: the broad one, separate ones, and the narrower ones that refine it.
 
-    A failure whose action may be that of a success, or may not, supports no principle with it: nobody could tell what
-    to do. Patterns of unknown outcome support none.
+    A failure whose action is perhaps that of a success supports no principle together with it, since the advice would
+    be unclear. Patterns of unknown outcome support none.
     """
     known = sorted((one for one in topic if one.outcome in KNOWN), key=_strong)
     opposed = [(one, other) for one in known for other in known if _opposed(one, other, repeats, SAME_ACTION)]
@@ -191,7 +192,7 @@ def _strong(pattern: SeenPattern) -> tuple[int, str]:
 
 
 def _opposed(one: SeenPattern, other: SeenPattern, repeats: Repeats, border: float) -> bool:
-    """Return whether two patterns of different outcomes are of the same action, by either's events."""
+    """Return whether two patterns of different outcomes have the same action, by either's events."""
     if one.outcome == other.outcome:
         return False
     return _repeated(one, other, repeats, border) or _repeated(other, one, repeats, border)
@@ -203,9 +204,9 @@ def _repeated(one: SeenPattern, other: SeenPattern, repeats: Repeats, border: fl
 
 
 def _losing(opposed: Sequence[tuple[SeenPattern, SeenPattern]]) -> set[str]:
-    """Return the patterns of the side with fewer sources, of all that contradict each other.
+    """Return, of all patterns that contradict each other, those of the side with fewer sources.
 
-    Successes stand on a tie.
+    Successes win a tie.
     """
     sides = {
         outcome: {one.id: one.mass for one, _ in opposed if one.outcome == outcome} for outcome in KNOWN
@@ -215,7 +216,7 @@ def _losing(opposed: Sequence[tuple[SeenPattern, SeenPattern]]) -> set[str]:
 
 
 def _loose(support: Sequence[SeenPattern], known: Sequence[SeenPattern], repeats: Repeats) -> list[L1Event]:
-    """Return the events that contradict a supporting pattern and belong to no pattern of the topic."""
+    """Return the events outside of the topic's patterns that contradict a supporting pattern."""
     counted = {event.id for one in known for event in one.events}
     found = {
         event.id: event
@@ -230,10 +231,7 @@ def _loose(support: Sequence[SeenPattern], known: Sequence[SeenPattern], repeats
 
 
 def differing(counter: Sequence[L1Event], support: Sequence[L1Event], terms: Terms) -> Slot | None:
-    """Return the slot by which counter-evidence differs most from support.
-
-    None where there is none that says enough.
-    """
+    """Return the slot in which counter-evidence differs most from support; None if none is clear enough."""
     if len(counter) < MIN_COUNTER:
         return None
     here, there = ([_slots(event, terms) for event in events] for events in (counter, support))
@@ -249,7 +247,7 @@ def differing(counter: Sequence[L1Event], support: Sequence[L1Event], terms: Ter
 
 
 SLOT_KINDS: Final = ("family", "artifact", "situation", "source_type")
-"""Kinds of slots, the most telling first."""
+"""Kinds of slots, the most informative first."""
 
 
 def _slots(event: L1Event, terms: Terms) -> tuple[set[str], ...]:
@@ -269,18 +267,18 @@ _DENIED: Final = re.compile(
 
 
 def denies(attempt: str) -> bool:
-    """Return whether an attempt says what was not done: it shares its words with one that did it, and is another."""
+    """Return whether an attempt says what was not done, and so shares its words with the opposite action."""
     return _DENIED.search(attempt[:MAX_SCANNED]) is not None
 
 
 MAX_SCANNED: Final = 500
-"""Characters of an attempt in which a denial is looked for."""
+"""Characters of an attempt in which a negation is searched."""
 
 
 def grouped(alike: Floats) -> list[list[int]]:
-    """Return the topics among patterns by a square matrix of how alike they are, 1 for what belongs together.
+    """Return the topics among patterns by their similarity matrix, in which 1 is the threshold.
 
-    By average link, so that no chain of neighbours makes one topic of two; single patterns are topics too.
+    By average linkage, so that no chain of neighbours joins two topics; single patterns are topics too.
     """
     out: list[list[int]] = []
     waiting = [(list(range(len(alike))), REACH)]
@@ -302,5 +300,5 @@ REACH: Final = 0.6
 STEP: Final = 1.15
 CLOSEST: Final = 2.0
 MAX_COMPARED: Final = 500
-"""Patterns within reach of each other, how much closer they must be where they are more than are compared all with all,
-and from where on they are one topic as they are: as for events (`experience.laws.clustering`)."""
+"""Patterns that are compared pairwise, the factor by which the threshold rises for larger components, and the limit
+beyond which a component is one topic: as for events (`experience.laws.clustering`)."""

@@ -1,1 +1,1 @@
-"""Sources: readers that turn a raw text into drafts of events, one module or package for each format."""
+"""Source adapters that parse a raw text into drafts of events, one module or package per format."""

@@ -1,4 +1,4 @@
-"""The source ``chat``: what an assistant tried for its user, and what the user and the tools said came of it."""
+"""The source ``chat``: attempts of an assistant, labelled by the replies of the user and of tools."""
 
 import json
 import re
@@ -52,7 +52,7 @@ class _Attempt:
 
 @dataclass(slots=True)
 class _Episode:
-    """One request, and what was tried for it."""
+    """One request, and the attempts at it."""
 
     request: str
     attempts: list[_Attempt] = field(default_factory=list)
@@ -70,7 +70,7 @@ class ChatSource:
     version = "chat/3"
 
     def read(self, raw: Raw) -> Sequence[Draft]:
-        """Return what was tried for each request; no draft for a text in which nobody asks and nobody answers."""
+        """Return the attempts at each request; none for a text without requests and answers."""
         return finished(_drafts(raw))
 
 
@@ -87,7 +87,7 @@ def _drafts(raw: Raw) -> Iterator[Draft]:
 
 
 def _episodes(transcript: Transcript) -> list[_Episode]:
-    """Go through a conversation message by message."""
+    """Return the episodes of a conversation."""
     episodes: list[_Episode] = []
     setting = ""
     for message in transcript.messages:
@@ -106,7 +106,7 @@ def _episodes(transcript: Transcript) -> list[_Episode]:
 
 
 def _heard(episode: _Episode, message: Message) -> str:
-    """Take what the user says after attempts: a verdict on the last one, and perhaps the next request."""
+    """Process a user message after attempts: a verdict on the last one, and perhaps the next request."""
     text = message.text.strip()
     if not episode.attempts:
         if not episode.asked_back:
@@ -136,7 +136,7 @@ def _heard(episode: _Episode, message: Message) -> str:
 
 
 def _answered(episode: _Episode, message: Message) -> None:
-    """Take what the assistant says and calls."""
+    """Process an assistant message and its tool calls."""
     text = message.text.strip()
     why = reasons(text)
     before = episode.failed
@@ -153,7 +153,7 @@ def _answered(episode: _Episode, message: Message) -> None:
 
 
 def _returned(episode: _Episode, message: Message) -> None:
-    """Take what a tool gave back to the call that it answers, else to the first that waits."""
+    """Assign a tool result to the call that it answers, else to the first open one."""
     first = message.answers or next(iter(episode.waiting), "")
     attempt = episode.waiting.pop(first, None)
     if attempt is None:
@@ -168,7 +168,7 @@ def _returned(episode: _Episode, message: Message) -> None:
 
 
 def tool_outcome(text: str, *, failed: bool | None = None) -> tuple[Labelling, str, Draft | None]:
-    """Judge what a tool gave back: (label, the result in short, the draft of a log that it was read by)."""
+    """Return the label of a tool result, its short form, and the draft of a log that it contains."""
     words = text.strip()
     if words[:1] in {"{", "["}:
         try:

@@ -1,4 +1,4 @@
-"""The source ``manual``: what a person wrote down, under headings and labels or in paragraphs."""
+"""The source ``manual``: notes that a person wrote, under headings and labels or in paragraphs."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -49,7 +49,7 @@ _TITLE: Final = 80
 
 @dataclass(slots=True)
 class _Told:
-    """The words of one field, and where they stand."""
+    """The text of one field, with its span."""
 
     words: list[str]
     start: int
@@ -62,14 +62,14 @@ class _Told:
 
 @dataclass(slots=True)
 class _Try:
-    """One attempt of an entry, and what is told of it alone."""
+    """One attempt of an entry, with the fields that belong to it alone."""
 
     fields: dict[Field, _Told] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class _Entry:
-    """What stands between two rules or headings."""
+    """The part of a text between two rules or headings."""
 
     title: str = ""
     shared: dict[Field, _Told] = field(default_factory=dict)
@@ -89,7 +89,7 @@ class ManualSource:
     version = "manual/1"
 
     def read(self, raw: Raw) -> Sequence[Draft]:
-        """Return a draft for each attempt: what stands under its label, or a paragraph that has none."""
+        """Return a draft for each attempt: a labelled field, or a paragraph without labels."""
         return finished(_drafts(raw))
 
 
@@ -107,7 +107,7 @@ def _drafts(raw: Raw) -> Iterator[Draft]:
 
 
 def _entries(text: str) -> Iterator[_Entry]:
-    """Go through the lines; a rule or a heading that names no field begins a new entry."""
+    """Yield the entries of a text; a rule, or a heading that names no field, begins a new one."""
     entry, open_told = _Entry(), None
     open_field: Field | None = None
     start = 0
@@ -158,7 +158,7 @@ def _underlines(entry: _Entry, told: _Told | None, line: str) -> bool:
 
 
 def _field_of(line: str, heading: re.Match[str] | None) -> tuple[Field, str] | None:
-    """Return the field that a line begins, and its words."""
+    """Return the field that a line begins, and its text."""
     if heading is not None:
         bare = _BARE.match(heading[2].strip(" #"))
         name = _FIELDS.get(bare[1].strip().casefold()) if bare else None
@@ -173,12 +173,12 @@ def _field_of(line: str, heading: re.Match[str] | None) -> tuple[Field, str] | N
 
 
 def _begins_anew(entry: _Entry, name: Field) -> bool:
-    """Return whether a field that names the situation or the goal again begins the next entry."""
+    """Return whether a repeated situation or goal begins the next entry."""
     return name in {"situation", "goal"} and bool(entry.tries)
 
 
 def _put(entry: _Entry, name: Field, told: _Told) -> None:
-    """Return the words to the entry, or to its last attempt once there is one."""
+    """Add a field to the entry, or to its last attempt once there is one."""
     if name == "attempt":
         entry.tries.append(_Try({name: told}))
     elif entry.tries and name not in {"date", "situation", "goal"}:
@@ -188,7 +188,7 @@ def _put(entry: _Entry, name: Field, told: _Told) -> None:
 
 
 def _more(entry: _Entry, told: _Told | None, line: str, start: int, end: int, *, field_open: bool) -> _Told:
-    """Add a line to the field or paragraph that is open, else begin a paragraph."""
+    """Append a line to the open field or paragraph, else begin a paragraph."""
     bullet = _BULLET.match(line[:_LINE])
     if told is not None and (field_open or not bullet):
         told.words.append(line.strip())
@@ -229,7 +229,7 @@ def _of_try(raw: Raw, entry: _Entry, one: _Try, index: LineIndex, place: tuple[s
 
 
 def _day(raw: Raw, told: _Told | None) -> datetime | None:
-    """Read the date of an entry; a day is its first moment."""
+    """Return the date of an entry; a day stands for its first moment."""
     stamp = _DAY.search(told.text[:100]) if told is not None else None
     if stamp is None:
         return None
@@ -237,7 +237,7 @@ def _day(raw: Raw, told: _Told | None) -> datetime | None:
 
 
 def _judged(label: _Told | None, texts: dict[str, str]) -> Labelling:
-    """Return the label that was written, else what the result says plainly, else the attempt's own words."""
+    """Return the written label, else that of the result's words, else that of the attempt's."""
     if label is not None:
         said = label.text.casefold().strip(" .。*_")
         for name, words in (

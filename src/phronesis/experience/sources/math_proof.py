@@ -1,7 +1,8 @@
-r"""The source ``math_proof``: proofs in words or LaTeX, English and Chinese, read as attempts at what they state.
+r"""The source ``math_proof``: proofs in prose or LaTeX, English and Chinese, parsed into attempts.
 
-The text is cut into blocks at its headings (``Theorem 2.``, ``\begin{proof}``, 引理3, 尝试一：); a statement holds
-until the next one, and what argues for it is an attempt. An attempt that says that it failed and goes on anew is two.
+The text is cut into blocks at its headings (``Theorem 2.``, ``\begin{proof}``, 引理3, 尝试一：). A statement applies
+until the next one, and each argument for it is an attempt. An attempt that reports a failure and starts again gives
+two.
 """
 
 import hashlib
@@ -41,7 +42,7 @@ _RULE: Final[Origin] = "rule"
 
 @dataclass(frozen=True, slots=True)
 class _Attempt:
-    """A piece of the text that argues, for a statement or none; ``failed`` and ``done`` are where it says so."""
+    """An argument for a statement or for none; ``failed`` and ``done`` are the spans that say so."""
 
     start: int
     body: int
@@ -52,13 +53,13 @@ class _Attempt:
 
 
 class ProofSource:
-    """Reads mathematical proofs. A label is what the text says of itself, never a judgement of the mathematics."""
+    """Reads mathematical proofs. A label is the text's own claim, never a judgement of the mathematics."""
 
     source_type = "math_proof"
     version = PROOF_VERSION
 
     def read(self, raw: Raw) -> Sequence[Draft]:
-        """Return the attempts of a text in order; none where nothing is stated and no attempt has a heading."""
+        """Return the attempts of a text in order; none if it has no statement and no attempt under a heading."""
         starts = [0]
         while (at := raw.text.find("\n", starts[-1])) >= 0:
             starts.append(at + 1)
@@ -96,7 +97,7 @@ def _attempts(text: str) -> Iterator[_Attempt]:
 
 
 def _stated(text: str, block: Block) -> Block:
-    """Return a statement's block without what stands in later paragraphs."""
+    """Return a statement's block without later paragraphs."""
     if block.latex:
         return replace(block, end=max(block.body, text.rfind("\\end", block.body, block.end)))
     found = _PARAGRAPH_END.search(text, block.body, block.end)
@@ -106,7 +107,7 @@ def _stated(text: str, block: Block) -> Block:
 def _pieces(
     text: str, start: int, body: int, end: int, statement: Block | None, *, closed: bool = False
 ) -> Iterator[_Attempt]:
-    """Cut an argument where it gives up and goes on anew, and behind the mark of its end."""
+    """Yield the attempts in an argument, split where it gives up and starts again, and after its end mark."""
     failures = list(failures_in(text, body, end))
     done = done_in(text, body, end)
     if done is None and closed and not failures:
@@ -132,7 +133,7 @@ def _pieces(
 def _again(
     text: str, failures: Sequence[tuple[int, int]], which: tuple[int, int], end: int, *, ends_well: bool
 ) -> int | None:
-    """Return where an argument begins anew after a failure: where it says so, else at a sentence if it ends well."""
+    """Return where an argument starts again after a failure: where it says so, else at a sentence if it ends well."""
     for at in range(*which):
         start = failures[at][1]
         stop = failures[at + 1][0] if at + 1 < len(failures) else end
@@ -151,7 +152,7 @@ def _again(
 
 
 def _skip(text: str, start: int, end: int) -> int:
-    """Return where the white space from ``start`` on ends."""
+    """Return the end of the white space from ``start`` on."""
     while start < end and text[start].isspace():
         start += 1
     return start
@@ -203,7 +204,7 @@ def _draft(text: str, attempt: _Attempt, starts: Sequence[int]) -> Draft:
 
 
 def _said(text: str, attempt: _Attempt) -> tuple[Label, str, str, Origin]:
-    """Return the label, the words that decided it, and the result in the text's words or ours."""
+    """Return the label, its signal, the result, and the origin of the result's text."""
     if attempt.failed is not None:
         words = text[attempt.failed[0] : attempt.failed[1]]
         return "failure", f"the text says: {words}", _sentence(text, attempt), _HUMAN
@@ -214,7 +215,7 @@ def _said(text: str, attempt: _Attempt) -> tuple[Label, str, str, Origin]:
 
 
 def _sentence(text: str, attempt: _Attempt) -> str:
-    """Return the sentence in which the attempt says that it failed."""
+    """Return the sentence in which the attempt reports its failure."""
     failed = attempt.failed or (attempt.start, attempt.start)
     begin = attempt.start
     for stop in _SENTENCE_END.finditer(text, max(attempt.start, failed[0] - MAX_RESULT), failed[0]):
@@ -225,7 +226,7 @@ def _sentence(text: str, attempt: _Attempt) -> str:
 
 
 def _summary(strategy: Sequence[str], argued: str) -> str:
-    """Return a sentence on the attempt: its strategies, and how it begins."""
+    """Return a sentence on the attempt: its strategies, and its beginning."""
     said = " ".join(argued[: 2 * MAX_SUMMARY].split())[:MAX_SUMMARY]
     named = ", then ".join(name.replace("_", " ") for name in strategy)
     return f"By {named}: {said}" if named else said

@@ -1,7 +1,7 @@
-"""Whether words say plainly that something worked or failed, in English and Chinese; and where they say why.
+"""Detect in English and Chinese text whether it reports success or failure, and the reason it gives.
 
-A question, a wish, a condition and what was so at first say nothing. "Didn't fail" is a success and "never worked" a
-failure. What says both is unknown, unless the last word is about now.
+Questions, wishes, conditions and reports of an earlier state do not count. "Didn't fail" is a success and "never
+worked" a failure. A text that reports both is unknown unless its last report is about the present.
 """
 
 import re
@@ -12,7 +12,7 @@ from phronesis.experience.laws.outcome_labels import SAID, Labelling
 
 _READ: Final = 4_000
 _CLAUSE: Final = 400
-"""Characters that are read of a text, and of a clause: a verdict is short and comes early."""
+"""Characters read of a text and of a clause: a verdict is short and comes early."""
 
 _CUT: Final = re.compile(
     r"([.!?;,:\n。！？；，：、…]+)|\s(?:but|however|though|although|yet|so)\s|\sand (?:then|now|finally)\s"
@@ -118,7 +118,7 @@ _WHY: Final = re.compile(
 
 
 def said_outcome(text: str) -> Labelling:
-    """Return the label that words speak for; the signals quote them."""
+    """Return the label that a text's words support; the signals quote them."""
     votes = list(_votes(text))
     sides = {label for label, _, _ in votes}
     if len(sides) > 1 and votes[-1][2]:
@@ -133,7 +133,7 @@ def said_outcome(text: str) -> Labelling:
 
 
 def reasons(text: str) -> str:
-    """Return the first sentence that says why something was so; empty when none does."""
+    """Return the first sentence that gives a reason; empty if there is none."""
     for match in _SENTENCE.finditer(text[:_READ]):
         sentence = match[0].strip()
         if sentence and _WHY.search(sentence) and not sentence.endswith(("?", "？")):
@@ -142,7 +142,7 @@ def reasons(text: str) -> str:
 
 
 def is_question(text: str) -> bool:
-    """Return whether a text does nothing but ask: it is short and ends in a question mark."""
+    """Return whether a text is only a question: short, ending in a question mark."""
     words = text.strip()
     return words.endswith(("?", "？")) and len(words) <= _CLAUSE
 
@@ -166,7 +166,7 @@ def _votes(text: str) -> Iterator[tuple[str, str, bool]]:
 
 
 def _clauses(text: str) -> Iterator[tuple[str, str]]:
-    """Return the clauses of a text, each with the mark that ends it."""
+    """Yield the clauses of a text, each with the mark that ends it."""
     start = 0
     for cut in _CUT.finditer(text):
         yield text[start : cut.start()][:_CLAUSE], cut[1] or ""

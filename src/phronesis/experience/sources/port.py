@@ -1,4 +1,4 @@
-"""Where things stand in a text: lines of characters, and the values of JSON with their places."""
+"""The port of source adapters, and positions in a text: line numbers, and JSON values with their spans."""
 
 import json
 from bisect import bisect_right
@@ -16,7 +16,7 @@ _SPACE: Final = " \t\r\n"
 
 
 class LineIndex:
-    """Tells on which lines characters stand, from 1."""
+    """Maps character offsets to line numbers, from 1."""
 
     def __init__(self, text: str) -> None:
         self._starts = [0]
@@ -32,9 +32,9 @@ class LineIndex:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A value of JSON, and the characters [start, end) that it was written with.
+    """A JSON value and the span of its source, [start, end).
 
-    ``parts``: the elements of a list that is not written as one, but with an element on each line.
+    ``parts``: the elements of a list that is written as one element per line.
     """
 
     value: Any
@@ -44,7 +44,7 @@ class Placed:
 
 
 def documents(text: str) -> list[Placed]:
-    """Return the one value that a text is, else one for each of its lines that is one; nothing for other texts."""
+    """Return the JSON value of a text, else one for each line that is one; nothing for other texts."""
     start = _skip(text, 1 if text.startswith("\ufeff") else 0)
     whole = _decode(text, start) if text[start : start + 1] in {"{", "["} else None
     if whole is not None and _skip(text, whole.end) == len(text):
@@ -77,7 +77,7 @@ def elements(text: str, placed: Placed) -> Iterator[Placed]:
 
 
 def member(text: str, placed: Placed, name: str) -> Placed | None:
-    """Return the member of an object with its place; the last, where several have the name."""
+    """Return the member of an object with its place; of duplicates the last."""
     found: Placed | None = None
     n = _skip(text, placed.start + 1)
     while n < placed.end and text[n] == '"':
@@ -105,15 +105,15 @@ def _skip(text: str, n: int) -> int:
     return n
 
 
-# The port of a source: raw text in, drafts of events out.
+# The port of a source adapter: raw text in, drafts of events out.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Raw:
-    """What was handed in: the text as it is, what it is called, and when it was recorded.
+    """A raw text: its content, its name, and when it was recorded.
 
-    ``name`` is the file's name or what the caller calls it (``build.log``, ``Main.lean``): an adapter may look at its
-    ending, never at the file system. ``recorded_at`` is for sources that name a time without a day or year.
+    ``name`` is the file name or the caller's name (``build.log``, ``Main.lean``): an adapter may use its extension,
+    never the file system. ``recorded_at`` completes times without a day or year.
     """
 
     text: str
@@ -122,38 +122,38 @@ class Raw:
 
 
 class Source(Protocol):
-    """Reads one type of source. Pure: the same text gives the same drafts.
+    """The port of an adapter for one type of source. Pure: the same text gives the same drafts.
 
-    It never raises on a text that is not of its form: what it cannot read gives no draft, and a file of which nothing
-    can be read gives none at all. Time goes with the length of the text, whoever wrote it.
+    It never raises for invalid input: what it cannot parse gives no draft. Time must be linear in the text's length,
+    whatever its content.
     """
 
     source_type: str
-    """Under which name callers ask for it: ``lean``, ``log`` …"""
+    """The name under which callers select it: ``lean``, ``log`` …"""
 
     version: str
-    """What an outcome says made it: ``lean/1``; it moves when the same text would give other drafts."""
+    """The version in outcomes, such as ``lean/1``; changes when the same text would give other drafts."""
 
     def read(self, raw: Raw) -> Sequence[Draft]:
-        """Return the attempts that a text tells of, in the order in which it tells of them."""
+        """Return the attempts in a text, in text order."""
         ...
 
 
 Sources = Mapping[str, Source]
-"""The sources by their type."""
+"""The adapters by type."""
 
 
-# What every source does with its drafts in the end: texts that every database can hold, and not without number.
+# Final clean-up of drafts: remove characters that a database cannot store, and limit their number.
 
 MAX_DRAFTS: Final = 2_000
-"""Drafts of one text: more than a person looks through. The last one's observations say ``left_out``: True."""
+"""Drafts of one text at most. If more were found, the last one's observations have ``left_out``: True."""
 
 MAX_TEXT: Final = 4_000
-"""Characters of a draft's text: longer ones are cut, the source itself is kept beside."""
+"""Characters of a draft's text: longer ones are cut; the source itself is stored."""
 
 
 def finished(drafts: Iterable[Draft]) -> list[Draft]:
-    """Return the drafts as they can be stored."""
+    """Return the drafts in storable form."""
     every = iter(drafts)
     out = [_stored(draft) for draft in islice(every, MAX_DRAFTS)]
     if next(every, None) is not None:
@@ -168,7 +168,7 @@ def _stored(draft: Draft) -> Draft:
 
 
 def _clean(value: Any) -> Any:
-    """Replace what no database holds, cut what is too long, and leave out numbers that JSON does not know."""
+    """Return a value without characters that a database cannot store, long texts cut, and without non-JSON numbers."""
     if isinstance(value, str):
         return storable(value[:MAX_TEXT])
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""The blocks of a mathematical text: statements, proofs and attempts, by their headings or LaTeX environments."""
+"""Split a mathematical text into statements, proofs and attempts, by headings or LaTeX environments."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -9,14 +9,14 @@ from typing import Any, Final, Literal
 from phronesis.core.lazy_loading import once
 from phronesis.core.pattern_tables import parse_folded
 
-# The words of ``proof_words.toml``, compiled: strategies, and what a proof says of its own success.
+# Compiled patterns of ``proof_words.toml``: strategies, and reports of success or failure.
 
 _BEFORE: Final = 48  # characters before a sign in which a denial of it may stand
 
 
 @once
 def load_table() -> Mapping[str, Any]:
-    """Return ``proof_words.toml`` as it is written."""
+    """Return the parsed ``proof_words.toml``."""
     return parse_folded(
         "proof_words.toml", resources.files(__package__).joinpath("proof_words.toml").read_text("utf-8")
     )
@@ -24,13 +24,13 @@ def load_table() -> Mapping[str, Any]:
 
 @once
 def load_pattern(section: str, name: str = "") -> re.Pattern[str]:
-    """Return a section's list of patterns, or one pattern, compiled as one, without case."""
+    """Return a section's patterns, or one of them, compiled as one expression that ignores case."""
     found = load_table()[section][name] if name else [one for row in load_table()[section].values() for one in row]
     return re.compile(found if isinstance(found, str) else "|".join(f"(?:{one})" for one in found), re.IGNORECASE)
 
 
 def strategies_in(text: str) -> list[str]:
-    """Return the strategies that a proof follows, in the order in which it names them first."""
+    """Return the strategies of a proof, in the order in which it first names them."""
     table = load_table()
     avoided = load_pattern("fails", "avoided")
     places: dict[str, int] = {}
@@ -46,7 +46,7 @@ def strategies_in(text: str) -> list[str]:
 
 
 def failures_in(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Return where a text between two places says that it failed, unless the words before deny it."""
+    """Yield the spans in which a text reports a failure, unless the words before negate it."""
     denied = load_pattern("fails", "denied")
     found = [one for name in ("english", "chinese") for one in load_pattern("fails", name).finditer(text, start, end)]
     for one in sorted(found, key=lambda match: match.start()):
@@ -55,7 +55,7 @@ def failures_in(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def done_in(text: str, start: int, end: int) -> tuple[int, int] | None:
-    """Return where a text between two places first says that its proof is done."""
+    """Return the first span in which a text says that its proof is complete."""
     found = load_pattern("done", "marks").search(text, start, end)
     return None if found is None else found.span()
 
@@ -74,7 +74,7 @@ _OPTION: Final = re.compile(r"\s{0,8}(?:\[(?P<title>[^\]\n]{1,120})\])?\s{0,8}(?
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A block: its role, where it begins, where its words begin and end, and its heading (``Lemma 2``)."""
+    """A block: its role, its start, the span of its text, and its heading (``Lemma 2``)."""
 
     role: Role
     start: int
@@ -84,7 +84,7 @@ class Block:
     title: str = ""
     latex: bool = False
     until: int = 0
-    """Where the next block begins: what stands between is text that follows this one."""
+    """The start of the next block; the text before it belongs to this one."""
 
 
 @once
@@ -108,12 +108,12 @@ def _heads() -> list[tuple[Role, re.Pattern[str]]]:
 
 @once
 def _inline() -> re.Pattern[str]:
-    """Return the heading of a proof that stands behind its statement on one line."""
+    """Return the pattern of a proof's heading after its statement on one line."""
     return re.compile(r"(?<=[.。!！?？;；])[ \t]{0,4}(?:\*{0,2}Proof\*{0,2}[.:]|证明?[:：])")
 
 
 def blocks_of(text: str) -> list[Block]:
-    """Return the blocks of a text in order; what stands before the first heading belongs to none."""
+    """Return the blocks of a text in order; text before the first heading belongs to none."""
     found: list[Block] = []
     unclosed: set[str] = set()
     at = 0
@@ -133,7 +133,7 @@ def blocks_of(text: str) -> list[Block]:
 
 
 def _is_stated(text: str, found: list[Block], block: Block) -> bool:
-    """Tell whether a heading of a proof or wish is what is stated: "Problem 3" and, on the next line, "Show that …"."""
+    """Return whether a block states the heading before it: "Problem 3" and, on the next line, "Show that …"."""
     if not found or found[-1].role != "statement" or found[-1].latex or block.latex:
         return False
     wished = block.role == "wish" or (block.role == "proof" and text[block.start : block.body].endswith((" ", "\t")))
@@ -185,7 +185,7 @@ def _environment(text: str, start: int, end: int, unclosed: set[str]) -> Block |
 
 
 def _ended(found: list[Block], end: int) -> list[Block]:
-    """Let each block without an end of its own go on to the next one."""
+    """Extend each block without an end of its own to the next one."""
     ends = [block.start for block in found[1:]] + [end] * bool(found)
     return [
         replace(block, end=block.end if block.latex else max(block.body, stop), until=max(block.end, stop))

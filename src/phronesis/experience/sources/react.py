@@ -1,4 +1,4 @@
-"""Runs written as text: ``Thought:``, ``Action:``, ``Observation:`` (Yao et al. 2022, ReAct)."""
+"""Parse runs written as ``Thought:``, ``Action:``, ``Observation:`` (Yao et al. 2022, ReAct)."""
 
 import re
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ _KIND: Final = {
 
 @dataclass(slots=True)
 class ReactStep:
-    """A thought, an action and what was observed; [``start``, ``end``) is where they stand."""
+    """A thought, an action and an observation; [``start``, ``end``) is their span."""
 
     start: int
     end: int
@@ -43,7 +43,7 @@ class ReactRun:
 
 
 def react_runs(text: str) -> list[ReactRun]:
-    """Return the runs that a text tells of: those with an action."""
+    """Return the runs with at least one action in a text."""
     out: list[ReactRun] = []
     run: ReactRun | None = None
     step: ReactStep | None = None
@@ -82,7 +82,7 @@ def _fill(step: ReactStep, kind: str, words: str, end: int) -> None:
 
 
 def _marked(text: str) -> Iterator[tuple[str, str, int, int]]:
-    """Return what stands after each mark, up to the next one."""
+    """Yield the text after each mark, up to the next one."""
     kind, words, begin, last = "", [""], 0, 0
     start = 0
     for line in text.split("\n"):

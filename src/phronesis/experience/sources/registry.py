@@ -1,4 +1,4 @@
-"""The sources that come with the package, by their type; a new one is a line here."""
+"""The registry of built-in source adapters by type; a new one is one line here."""
 
 from collections.abc import Iterator, Mapping
 from importlib import import_module
@@ -21,7 +21,7 @@ _PLACES: Final = MappingProxyType(
 
 
 class Shelf(Mapping[str, Source]):
-    """The sources by type, each imported when it is first asked for: their grammars take a fifth of a second."""
+    """The adapters by type, imported on first use: their grammars take a fifth of a second."""
 
     def __getitem__(self, source_type: str) -> Source:
         return _made(*_PLACES[source_type])

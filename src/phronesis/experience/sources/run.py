@@ -1,4 +1,4 @@
-"""The source ``run``: what an agent did, as records of runs, trajectories of steps, or ReAct's text."""
+"""The source ``run``: agent runs as records, as trajectories of steps, or as ReAct text."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -61,11 +61,11 @@ _REFLECTIONS: Final = ("reflection", "reflections", "lesson", "lessons", "memory
 _SHORT: Final = 200
 _MOST_TRIALS: Final = 1_000_000
 _SHOWN: Final = 30
-"""Steps that a run's attempt names; of a longer run the first and the last ones."""
+"""Steps listed in a run's attempt; of a longer run the first and the last ones."""
 
 
 class RunSource:
-    """Reads runs of agents."""
+    """Reads agent runs."""
 
     source_type = "run"
     version = "run/3"
@@ -76,7 +76,7 @@ class RunSource:
 
 
 def holds_run(text: str) -> bool:
-    """Return whether a text of JSON holds a run."""
+    """Return whether a JSON text contains a run."""
     return next(_records(text), None) is not None
 
 
@@ -91,7 +91,7 @@ def _drafts(raw: Raw) -> Iterator[Draft]:
 
 
 def _records(text: str) -> Iterator[Placed]:
-    """Return the objects that are runs: the value itself, its elements, or those of a member such as ``runs``."""
+    """Yield the objects that are runs: the value itself, its elements, or those of a member such as ``runs``."""
     found = documents(text)
     if len(found) > 1 and all(is_event(one.value) for one in found):  # one run, with an event on each line
         found = [Placed([one.value for one in found], found[0].start, found[-1].end, tuple(found))]
@@ -112,14 +112,14 @@ def _records(text: str) -> Iterator[Placed]:
 
 
 def _is_part(value: object) -> bool:
-    """Return whether a value is a part of a run: a step, an event, a message, or an action with its observation."""
+    """Return whether a value is part of a run: a step, an event, a message, or an action with its observation."""
     if isinstance(value, list):
         return bool(value) and all(is_event(one) for one in value)
     return _is_step(value) or is_event(value) or is_message(value)
 
 
 def _is_run(value: object) -> bool:
-    """Return whether an object is a run: it has steps, an outcome, or what was put out under an id."""
+    """Return whether an object is a run: it has steps, an outcome, or an output under an id."""
     if not isinstance(value, Mapping):
         return False
     if any(isinstance(value.get(name), list) and value[name] and all(map(_is_part, value[name]))
@@ -167,7 +167,7 @@ def _of_record(raw: Raw, placed: Placed, index: LineIndex, made: str, seqs: dict
 
 
 def _trial(known: Mapping[str, Any]) -> int:
-    """Return the number of a trial where it is said, or follows from the reflections made before it (Reflexion)."""
+    """Return the number of a trial, given or by the number of reflections before it (Reflexion)."""
     given = known.get("trial")
     if isinstance(given, int) and not isinstance(given, bool) and 0 < given < _MOST_TRIALS:
         return given
@@ -175,7 +175,7 @@ def _trial(known: Mapping[str, Any]) -> int:
 
 
 def is_conversation(known: Mapping[str, Any]) -> bool:
-    """Return whether what a record holds are messages."""
+    """Return whether a record contains messages."""
     return any(isinstance(known.get(name), list) and known[name] and all(map(is_message, known[name]))
                for name in (*_MESSAGES, *STEPS)) or not known  # fmt: skip
 
@@ -185,7 +185,7 @@ def _ended(known: Mapping[str, Any]) -> bool:
 
 
 def _run_result(known: Mapping[str, Any], steps: list[Step]) -> str:
-    """Return what a run came to: its answer, the error that ended it, its raw words, what its last step gave back."""
+    """Return the result of a run: its answer, its error, its raw output, or that of its last step."""
     error = known.get("error") or known.get("exception")
     return (_first(known, _ANSWERS) or _words(error) or _first(known, ("raw",)) or ending_of(known)[1]
             or _last_result(steps))  # fmt: skip
@@ -233,7 +233,7 @@ def _draft(
 
 
 def _trajectory(raw: Raw, placed: Placed) -> Trajectory:
-    """Return the task and the steps of a run: of its steps, its events, or its messages; the task may stand beside."""
+    """Return the task and the steps of a run, from its steps, events or messages."""
     if isinstance(placed.value, list):
         return _of_list(raw, placed)
     record: Mapping[str, Any] = placed.value
@@ -293,7 +293,7 @@ def _action(said: object, step: Mapping[str, Any]) -> str:
 
 
 def step_label(step: Mapping[str, Any], result: str, action: str) -> Labelling:
-    """Judge a step by its own fields, else by what it gave back; a reward of nothing is no failure of a step."""
+    """Return the label of a step by its own fields, else by its result; a reward of 0 is no failure of a step."""
     judged = label_of({name: step[name] for name in _STEP_OUTCOMES if name in step})
     return judged if judged.signals else observed_label(result, action=action)
 
@@ -310,7 +310,7 @@ def _nested(known: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _run_label(known: Mapping[str, Any], steps: list[Step]) -> Labelling:
-    """Judge a run by its own fields, else by how its program ended, else by the verdict or reward of its last step."""
+    """Return the label of a run by its own fields, else by its exit status, else by its last step."""
     judged = label_of({name: known[name] for name in _OUTCOMES if name in known} | _nested(known))
     if judged.signals:
         return judged
@@ -322,7 +322,7 @@ def _run_label(known: Mapping[str, Any], steps: list[Step]) -> Labelling:
 
 
 def _attempt(known: Mapping[str, Any], steps: list[Step], name: str, memories: list[str]) -> str:
-    """Say in one line what a run did."""
+    """Return a one-line summary of a run."""
     if steps:
         shown = steps if len(steps) <= _SHOWN else [*steps[: _SHOWN // 2], *steps[-_SHOWN // 2 :]]
         return " → ".join(step.action[:_SHORT] for step in shown)
@@ -375,7 +375,7 @@ def _texts(said: object) -> list[str]:
 
 
 def _of_react(raw: Raw, index: LineIndex, made: str) -> Iterator[Draft]:
-    """Read runs that are written as Thought, Action and Observation."""
+    """Yield the drafts of runs written as Thought, Action and Observation."""
     for n, run in enumerate(react_runs(raw.text), start=1):
         steps = [
             Step(one.action, one.observation[:500], one.start, one.end, one.thought, observed_label(one.observation))

@@ -1,7 +1,7 @@
-"""Steps of an agent's run: lists of actions and observations, messages with calls of tools, and OpenHands' events.
+"""Parse steps of an agent run from lists of actions and observations, tool-call messages, and OpenHands events.
 
-A message's action is its call of a tool, or the block that an agent without such calls writes (``<function=bash>``,
-``<execute_bash>``, a fenced command); what the next message gives back is its result. What a model says is no result.
+A message's action is its tool call or, for agents without tool calls, its command block (``<function=bash>``,
+``<execute_bash>``, a fenced command). The next message is its result; a model's own message is not.
 """
 
 import re
@@ -37,14 +37,14 @@ _ISSUE: Final = (
     ("issue: ISSUE:", "\nINSTRUCTIONS:"),
     (" NEW TASK DESCRIPTION ---------------------", "--------------------- END OF NEW TASK"),
 )  # fmt: skip
-"""What stands around the task in the prompts of SWE-agent and OpenHands."""
+"""Tags around the task in the prompts of SWE-agent and OpenHands."""
 
 _TAGS: Final = ("execute_bash", "execute_ipython", "execute_browse", "execute")
 _VIEWS: Final = frozenset(
     ("view", "open", "goto", "scroll_up", "scroll_down", "find_file", "search_file", "search_dir", "read", "think",
      "cat", "ls", "grep", "rg", "find", "head", "tail", "sed", "diff",
      "create", "str_replace", "insert", "edit", "write"))  # fmt: skip
-"""Actions whose result shows a file: what the file says is no outcome of theirs."""
+"""Actions whose result shows a file, whose content is not an outcome."""
 
 _FILES: Final = frozenset(("read", "write", "edit"))
 _SILENT: Final = frozenset(
@@ -54,7 +54,7 @@ _SILENT: Final = frozenset(
 
 @dataclass(slots=True)
 class Step:
-    """One step of a run, and where it stands."""
+    """One step of a run, with its span."""
 
     action: str
     result: str
@@ -68,21 +68,21 @@ class Step:
 
 @dataclass(slots=True)
 class Trajectory:
-    """What a list of messages or events tells: the task, and the steps in order."""
+    """The task and the steps in a list of messages or events, in order."""
 
     goal: str = ""
     steps: list[Step] = field(default_factory=list)
 
 
 def is_message(value: object) -> bool:
-    """Return whether a value is a message of a conversation: it has a role, and words or calls."""
+    """Return whether a value is a conversation message: it has a role, and text or calls."""
     return isinstance(value, Mapping) and isinstance(value.get("role", value.get("from")), str) and (
         any(key in value for key in ("content", "value", "text", "tool_calls"))
     )  # fmt: skip
 
 
 def is_event(value: object) -> bool:
-    """Return whether a value is an event of OpenHands: an action with arguments, or an observation with content."""
+    """Return whether a value is an OpenHands event: an action with arguments, or an observation with content."""
     if not isinstance(value, Mapping):
         return False
     if isinstance(value.get("kind"), str) and value["kind"].endswith("Event"):
@@ -93,7 +93,7 @@ def is_event(value: object) -> bool:
 
 
 def of_messages(raw: Raw, listed: Placed) -> Trajectory:
-    """Return the task and the steps that messages tell of; demonstrations are passed over."""
+    """Return the task and the steps in messages, without demonstrations."""
     placed = [one for one in elements(raw.text, listed) if is_message(one.value) and not one.value.get("is_demo")]
     out = Trajectory()
     waiting: dict[str, Step] = {}
@@ -117,7 +117,7 @@ def of_messages(raw: Raw, listed: Placed) -> Trajectory:
 
 
 def of_events(raw: Raw, listed: Placed) -> Trajectory:
-    """Return the task and the steps that OpenHands' events tell of, each observation at the action that caused it."""
+    """Return the task and the steps in OpenHands events, each observation with the action that caused it."""
     out = Trajectory()
     steps: dict[Any, Step | None] = {}
     for one in _flat(raw, listed):
@@ -146,7 +146,7 @@ def of_events(raw: Raw, listed: Placed) -> Trajectory:
 
 
 def task_of(text: str) -> str:
-    """Return the task that a prompt holds, without what a program wrote around it."""
+    """Return the task in a prompt, without the text that a program added."""
     for begin, end in _ISSUE:
         start = text.find(begin)
         if start >= 0:
@@ -156,7 +156,7 @@ def task_of(text: str) -> str:
 
 
 def _returned(step: Step, text: str, *, code: object = None, failed: bool | None = None) -> None:
-    """Take what a step gave back."""
+    """Set the result of a step."""
     before = _BEFORE.match(text)
     text = text[before.end() :] if before else text
     step.result = text.strip()[:RESULT]
@@ -166,7 +166,7 @@ def _returned(step: Step, text: str, *, code: object = None, failed: bool | None
 
 
 def observed_label(text: str, *, action: str = "", code: object = None, failed: bool | None = None) -> Labelling:
-    """Judge what an action gave back: its exit code, an error, the output of a program; a shown file says nothing."""
+    """Return the label of an action's result by exit code, error or program output; a shown file has none."""
     ended = _EXITED.search(text[-400:]) or _EXITED.search(text[:400])
     if code is None and ended:
         code = int(ended[1] or ended[2])
@@ -188,13 +188,13 @@ def observed_label(text: str, *, action: str = "", code: object = None, failed: 
 
 
 def verdict_in(text: str) -> str | None:
-    """Return the verdict that a result begins with (``Answer is INCORRECT``), in one word."""
+    """Return the verdict at the beginning of a result (``Answer is INCORRECT``), in one word."""
     match = _VERDICT.search(text[:_SHORT])
     return match[1] if match else None
 
 
 def _actions(message: Message) -> Iterator[tuple[str, str]]:
-    """Return (name, the action in short) of what a message does."""
+    """Yield (name, the action in short) for each action of a message."""
     if message.calls:
         for call in message.calls:
             yield call.name, f"{call.name}: {call.arguments}" if call.arguments else call.name
@@ -218,7 +218,7 @@ def _actions(message: Message) -> Iterator[tuple[str, str]]:
 
 
 def _parameters(body: str) -> str:
-    """Return the values of ``<parameter=name>value</parameter>``: the only one as it stands, several by name."""
+    """Return the values of ``<parameter=name>value</parameter>``: a single one unchanged, several by name."""
     parts = [part.partition(">") for part in body.split("<parameter=")[1:]]
     given = {name.strip(): value.partition("</parameter>")[0].strip() for name, _, value in parts}
     return worded(given)
@@ -301,7 +301,7 @@ def _event_result(event: Mapping[str, Any]) -> tuple[str, object, bool | None]:
 
 
 def ending_of(known: Mapping[str, Any]) -> tuple[Labelling | None, str]:
-    """Judge how a run ended by what its program says (SWE-agent's exit status): only ``submitted`` is no failure."""
+    """Return the label and exit status of a run (SWE-agent); only ``submitted`` is no failure."""
     info = known.get("info")
     status = (info.get("exit_status") if isinstance(info, Mapping) else None) or known.get("exit_status")
     if not isinstance(status, str) or not status.strip() or status.strip().lstrip("-").isdigit():

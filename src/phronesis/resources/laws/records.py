@@ -1,4 +1,4 @@
-"""What became of a document's sections between two versions of it."""
+"""Records of resources: results of the verbs, and the difference between two versions of a document."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -9,18 +9,18 @@ from phronesis.core.items import Item
 from phronesis.core.proposals import Gated
 from phronesis.core.serialization import Record
 
-# What the verbs of resources give.
+# Results of the verbs of resources.
 
 
 @dataclass(frozen=True, slots=True)
 class IngestedResource(Record):
-    """What ``ingest_resource`` did.
+    """The result of ``ingest_resource``.
 
-    ``document`` is the item of the document, ``number`` that of its present version: what came is another one where it
-    is older, and its sections are ended. ``sections`` are those that this version brought, ``superseded`` those that it
-    put others in the place of or has no more, ``unchanged`` how many of the present version stayed as they were.
-    ``gated`` names the sections that are in quarantine, and the secrets and personal numbers that were taken out before
-    it was stored. ``pending``: recorded, not read yet.
+    ``document`` is the item of the document, ``number`` that of its present version; an ingested version that is older
+    is another one, and its sections are ended. ``sections`` are those that this version added, ``superseded`` those
+    that it replaced or removed, ``unchanged`` the number of unchanged sections. ``gated`` names the sections in
+    quarantine, and the secrets and personal data that were removed before storing. ``pending``: recorded, not parsed
+    yet.
     """
 
     entry_id: str
@@ -35,7 +35,7 @@ class IngestedResource(Record):
 
 @dataclass(frozen=True, slots=True)
 class Resource(Record):
-    """A document with its versions as they came, and the sections of the one that holds, in reading order."""
+    """A document with its versions in order of arrival, and the sections of the present one in reading order."""
 
     document: Item
     versions: Sequence[DocumentRow] = ()
@@ -52,10 +52,10 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How the sections of a new version, by their places in it, follow from those held.
+    """How the sections of a new version, by place, follow from those held.
 
-    ``kept``: the same words, under whatever headings; ``replaced``: other words under the same headings; both name the
-    section held. What is in neither is new. ``gone`` are the sections held that the new version has no more.
+    ``kept``: the same text, under any headings; ``replaced``: another text under the same headings; both name the held
+    section. Other sections are new. ``gone`` are the held sections that the new version does not have.
     """
 
     kept: Mapping[int, str] = field(default_factory=dict)
@@ -64,10 +64,10 @@ class Difference:
 
 
 def difference(held: Mapping[str, Words], new: Sequence[Words]) -> Difference:
-    """Tell what became of the sections ``held`` (in reading order, by id) in a new version.
+    """Return how the held sections (by id, in reading order) correspond to those of a new version.
 
-    Sections are matched by headings and words, then by words alone (they moved), then by headings alone (they were
-    rewritten), each time in reading order. Every section is matched at most once.
+    Sections are matched by headings and text, then by text alone (moved), then by headings alone (rewritten), each in
+    reading order. Every section is matched at most once.
     """
     left = dict(held)
     kept: dict[int, str] = {}

@@ -1,7 +1,6 @@
-"""What a document is about, taken from its own words: title, first words, headings, and how sections begin.
+"""Summarise a document by quoting it: title, first words, headings, and the beginnings of sections.
 
-It stands for a document of which no copy is kept. Nothing is worded anew, so nothing can be said that is not there;
-English and Chinese alike. Pure.
+The summary represents a document of which no copy is kept. It contains no generated text. English and Chinese; pure.
 """
 
 import re
@@ -11,18 +10,18 @@ from typing import Final
 from phronesis.core.documents import ReadDocument, Section
 
 LIMIT: Final = 1_500
-"""Characters of a summary: a page, which a prompt may hold several of (our choice)."""
+"""Characters of a summary: a page, so that several fit into a prompt (our choice)."""
 
 _LEAD: Final = 400
 _HEADINGS: Final = 500
 _SENTENCE: Final = 200
-"""Characters of the first words, of the headings together, and of one section's beginning."""
+"""Characters of the first words, of all headings together, and of one section's beginning."""
 
 _FEWEST: Final = 40
-"""Characters, below which a beginning says nothing that its heading does not."""
+"""Characters below which a section's beginning adds nothing to its heading."""
 
 _LOOKED_AT: Final = 4_000
-"""Characters of a section in which its first sentence is looked for."""
+"""Characters of a section in which its first sentence is searched."""
 
 _END: Final = re.compile(r"[。！？]+[”’」』）]*|[.!?]{1,4}[)\"'”’]{0,4}(?=\s|$)")
 _NO_PROSE: Final = re.compile(
@@ -36,7 +35,7 @@ _FENCE: Final = re.compile(r"(?<![ \t])[ \t]*+(?:`{3}|~{3})")
 def summary_of(document: ReadDocument, *, limit: int = LIMIT) -> str:
     """Return a summary of at most ``limit`` characters: title, first words, headings, then section by section.
 
-    What does not fit whole is left out, but for the title, which is cut.
+    Parts that do not fit are left out; only the title is cut.
     """
     lines = [document.title[:limit]] if document.title else []
     begun = list(_beginnings(document))
@@ -57,7 +56,7 @@ def summary_of(document: ReadDocument, *, limit: int = LIMIT) -> str:
 
 
 def _beginnings(document: ReadDocument) -> Iterator[tuple[Section, str]]:
-    """Return the sections that hold prose, with their first paragraph of it."""
+    """Yield the sections that contain prose, with their first paragraph."""
     for section in document.sections:
         words = _prose(document.text[section.start : min(section.end, section.start + _LOOKED_AT)])
         if words:
@@ -65,7 +64,7 @@ def _beginnings(document: ReadDocument) -> Iterator[tuple[Section, str]]:
 
 
 def _prose(text: str) -> str:
-    """Return the first paragraph that is neither code nor table nor picture, on one line."""
+    """Return the first paragraph that is not code, table or picture, on one line."""
     paragraph: list[str] = []
     in_code = False
     for line in text.split("\n"):
@@ -80,7 +79,7 @@ def _prose(text: str) -> str:
 
 
 def _first_words(words: str, most: int) -> str:
-    """Return as many whole sentences as ``most`` characters hold; where the first is longer, its beginning."""
+    """Return as many whole sentences as ``most`` characters hold, or the beginning of the first."""
     ends = [match.end() for match in _END.finditer(words, 0, most + 1) if match.end() <= most]
     if ends:
         return words[: ends[-1]]
@@ -88,9 +87,9 @@ def _first_words(words: str, most: int) -> str:
 
 
 def _headings(document: ReadDocument) -> str:
-    """Return the headings of the outermost two levels that differ, in order, as many as fit."""
+    """Return the headings of the outermost two levels, in order, as many as fit."""
     paths = list(dict.fromkeys(section.path for section in document.sections if section.path))
-    # A title that everything stands under says nothing more.
+    # A title above everything else adds nothing.
     shared = 1 if len(paths) > 1 and len({path[0] for path in paths}) == 1 else 0
     out = ""
     for title in dict.fromkeys(title for path in paths for title in path[shared : shared + 2]):

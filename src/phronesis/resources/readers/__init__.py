@@ -1,1 +1,1 @@
-"""Readers of documents: bytes or text in, text with sections out. One module for each form."""
+"""Readers that parse bytes or text into text with sections, one module per format."""

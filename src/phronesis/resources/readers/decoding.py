@@ -1,11 +1,11 @@
-"""Bytes to text: by its mark, by what it says of itself, by what fits.
+"""Decode bytes to text: by byte order mark, by declared charset, or by guess.
 
-Tried in this order: a byte order mark; UTF-16 without one; UTF-8, which hardly anything else reads as; the charset that
-came with the document or stands in it; then Chinese in GB18030 or Big5 against Windows-1252, and where no text of these
-looks like that (Shift-JIS, EUC, Cyrillic), it is refused: its sender knows. In GB 2312 (which GB18030
-holds) a character of prose is two bytes from A1 on, the commonest 3,755 with a first byte of B0 to D7 (its level 1). In
-Big5 the 5,401 common ones begin with A4 to C6, and four in ten second bytes are below 7F. Letters with accents seldom
-stand in pairs.
+Tried in this order: a byte order mark; UTF-16 without one; UTF-8, which other encodings hardly ever match; the charset
+declared with or in the document; then Chinese in GB18030 or Big5 against Windows-1252. A text that looks like none of
+these (Shift-JIS, EUC, Cyrillic) is refused: its sender has to name the charset. In GB 2312 (a subset of GB18030) a
+character of prose is two bytes from A1 on, and the first bytes of the commonest 3,755 are B0 to D7 (level 1). In Big5
+the 5,401 common ones begin with A4 to C6, and four in ten second bytes are below 7F. Accented letters seldom stand in
+pairs.
 """
 
 import codecs
@@ -22,13 +22,13 @@ _MARKS: Final = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 _SAMPLE: Final = 200_000
-"""Bytes that are looked at to tell an encoding."""
+"""Bytes that are examined to detect an encoding."""
 
 _DECLARED: Final = re.compile(
     rb"""(?:charset|encoding|coding)\s{0,3}[=:]\s{0,3}["']?([A-Za-z0-9_.:-]{2,40})""", re.IGNORECASE
 )
 _HEAD: Final = 2_048
-"""Bytes at the beginning in which a document may name its charset (HTML's limit is 1,024, ``<meta charset>``)."""
+"""First bytes in which a document may declare its charset (HTML's limit is 1,024, ``<meta charset>``)."""
 
 _HIGH: Final = re.compile(rb"[\x80-\xff]")
 _GB_PAIR: Final = re.compile(rb"[\xa1-\xa9\xb0-\xf7][\xa1-\xfe]")
@@ -36,37 +36,38 @@ _GB_COMMON: Final = re.compile(rb"[\xa1-\xa3\xb0-\xd7][\xa1-\xfe]")
 _BIG5_PAIR: Final = re.compile(rb"[\xa1-\xf9][\x40-\x7e\xa1-\xfe]")
 _BIG5_COMMON: Final = re.compile(rb"[\xa1-\xc6][\x40-\x7e\xa1-\xfe]")
 _MOST: Final = 0.9
-"""Share of the bytes above 7F that must be in pairs for text to be Chinese. Prose has all of them, accents few."""
+"""Share of the bytes above 7F that must be in pairs for Chinese text. In prose all are, accents seldom."""
 
 _FEW_BROKEN: Final = 0.02
-"""Share of UTF-8's sequences that may be broken: a file that was cut, or patched, is still UTF-8."""
+"""Share of UTF-8 sequences that may be invalid: a truncated or patched file is still UTF-8."""
 
 _KANA: Final = frozenset((0xA4, 0xA5))
 _SIGNS: Final = frozenset(range(0xA1, 0xAA))
 _HANGUL: Final = frozenset(range(0xB0, 0xC9))
 _ENOUGH: Final = 20
 _ALL: Final = 0.97
-"""Letters from which rows tell a language, and the share of them in Hangul's: Chinese has two fifths beyond these."""
+"""Characters from which Korean is recognised by its rows, and the share in the rows of Hangul; two fifths of Chinese
+are beyond these."""
 
 _UNDEFINED: Final = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")
 _ASCII_LETTER: Final = re.compile(rb"[A-Za-z]")
 _ACCENTED: Final = re.compile(rb"[\xc0-\xd6\xd8-\xf6\xf8-\xff\x8a\x8c\x8e\x9a\x9c\x9e\x9f]")
 _SIGN_BESIDE: Final = re.compile(rb"[\x80-\xbf](?=[\x80-\xff])|[\xc0-\xff](?=[\x80-\xbf])")
 _RARE: Final = 100
-"""Bytes for each one above 7F in which a text is readable whatever that one is: a log with a garbled line."""
+"""Bytes per byte above 7F from which a text is readable whatever that byte is: a log with a garbled line."""
 
 _TOO_FEW: Final = 2
-"""Bytes above 7F that tell nothing: they are read as Windows-1252."""
+"""Bytes above 7F that do not suffice for detection: the text is read as Windows-1252."""
 
 _CONTROLS: Final = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _FEW_CONTROLS: Final = 0.01
-"""Share of control characters in a text: logs have colours (ESC, not counted) and form feeds, programs a third."""
+"""Share of control characters in text: logs have colours (ESC, not counted) and form feeds, programs a third."""
 
 _ALIASES: Final = {
     "gb2312": "gb18030", "gbk": "gb18030", "x-gbk": "gb18030", "iso-8859-1": "cp1252", "latin-1": "cp1252",
     "latin1": "cp1252", "us-ascii": "utf-8", "ascii": "utf-8", "unicode": "utf-16",
 }  # fmt: skip
-"""What is meant by names that are often said wrongly, as browsers take them (WHATWG, Encoding Standard)."""
+"""Charset names that are often used wrongly, mapped as browsers do (WHATWG, Encoding Standard)."""
 
 _TEXTS: Final = frozenset({
     "big5", "big5hkscs", "cp1250", "cp1251", "cp1252", "cp1253", "cp1254", "cp1256", "cp932", "cp949", "euc_jp",
@@ -74,11 +75,11 @@ _TEXTS: Final = frozenset({
     "koi8-u", "cp437", "cp850", "cp866", "cp1255", "cp1257", "cp1258", "cp874",
     "shift_jis", "utf-8", "utf-16", "utf-16-le", "utf-16-be",
 })  # fmt: skip
-"""Charsets that may be named: Python knows codecs that unpack or rewrite, which no text is in."""
+"""Charsets that may be declared; Python's other codecs decompress or rewrite and are no text encodings."""
 
 
 def decoded(data: bytes, charset: str | None = None) -> str:
-    """Return the text of ``data``; InputError for bytes that are no text. ``charset`` is what its sender called it."""
+    """Return the text of ``data``, with the sender's ``charset`` if given; InputError for bytes that are not text."""
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             return _text(data.decode(encoding, "replace"))
@@ -94,7 +95,7 @@ def decoded(data: bytes, charset: str | None = None) -> str:
             return _text(text)
     guessed = _guessed(data[:_SAMPLE])
     if guessed is None:
-        _text(data[:_SAMPLE].decode("latin-1"))  # no text at all is told so
+        _text(data[:_SAMPLE].decode("latin-1"))  # input that is no text is refused as such
         raise InputError(
             "document: the encoding of these bytes cannot be told; give them as UTF-8, or name their charset"
             " (media_type 'text/csv; charset=shift_jis')", field="document",
@@ -106,7 +107,7 @@ def _as_named(data: bytes, named: str | None) -> str | None:
     try:
         known = codecs.lookup(_ALIASES.get(named.lower(), named)).name if named else None
         return data.decode(known) if known in _TEXTS else None
-    except (LookupError, ValueError):  # nobody knows it, or it is not true
+    except (LookupError, ValueError):  # unknown or wrong charset
         return None
 
 
@@ -116,7 +117,7 @@ def _declared(data: bytes) -> str | None:
 
 
 def _is_wide(sample: bytes) -> bool:
-    """Return whether every other byte or so is NUL: Latin letters in UTF-16."""
+    """Return whether about every other byte is NUL: Latin letters in UTF-16."""
     even, odd = sample[::2].count(0), sample[1::2].count(0)
     return 2 * (even + odd) > len(sample) // 2 and min(even, odd) * 10 < max(even, odd)
 
@@ -126,7 +127,7 @@ def _wide(sample: bytes) -> str:
 
 
 def _guessed(sample: bytes) -> str | None:
-    """Return the encoding that fits; None where none of those that can be told does."""
+    """Return the detected encoding; None if no supported one fits."""
     high = len(_HIGH.findall(sample))
     whole = sample.decode("utf-8", "ignore")
     sequences = sum(not char.isascii() for char in whole)
@@ -143,11 +144,11 @@ def _guessed(sample: bytes) -> str | None:
         return "big5"
     if _is_western(sample, high):
         return "cp1252"
-    return "utf-8" if _RARE * high <= len(sample) else None  # what is broken shows as U+FFFD
+    return "utf-8" if _RARE * high <= len(sample) else None  # invalid bytes become U+FFFD
 
 
 def _is_other_pairs(pairs: list[bytes]) -> bool:
-    """Return whether pairs are Japanese (a tenth of them kana: rows 4 and 5) or Korean (all of them in 25 rows)."""
+    """Return whether pairs are Japanese (a tenth in the kana rows 4 and 5) or Korean (nearly all in 25 rows)."""
     kana = sum(pair[0] in _KANA for pair in pairs)
     letters = [pair[0] for pair in pairs if pair[0] not in _SIGNS]
     hangul = sum(row in _HANGUL for row in letters)
@@ -155,9 +156,10 @@ def _is_other_pairs(pairs: list[bytes]) -> bool:
 
 
 def _is_western(sample: bytes, high: int) -> bool:
-    """Return whether bytes read as Windows-1252: letters with accents are few, signs seldom stand beside such bytes.
+    """Return whether bytes look like Windows-1252: few accented letters, hardly any signs beside them.
 
-    In Cyrillic, Greek, Arabic and Hebrew nearly every letter is above 7F; Shift-JIS and EUC have them side by side.
+    In Cyrillic, Greek, Arabic and Hebrew nearly every letter is above 7F; Shift-JIS and EUC have such bytes in
+    sequence.
     """
     if _UNDEFINED.search(sample):
         return False
@@ -169,7 +171,7 @@ def _is_western(sample: bytes, high: int) -> bool:
 
 
 def _text(text: str) -> str:
-    """Return what was decoded, when it reads like text."""
+    """Return a decoded text if it looks like text."""
     head = text[:_SAMPLE]
     if len(_CONTROLS.findall(head)) > _FEW_CONTROLS * len(head):
         raise InputError(

@@ -1,7 +1,6 @@
-"""The text of an HTML page, by a writer of its own: headings, lists, tables and code as they stand, menus left out.
+"""Parse an HTML page into text: headings, lists, tables and code are kept, navigation is left out.
 
-It knows what a reader of text must know of HTML: which elements break lines, which hold no text, where ``main`` or
-``article`` is. Linear in the page.
+Covers which elements break lines, which hold no text, and where ``main`` or ``article`` is. Linear in the page.
 """
 
 import logging
@@ -17,7 +16,7 @@ from phronesis.resources.laws.outline import Heading, first_headings, has_words,
 from phronesis.resources.readers.markdown import first_title, markdown_headings, without_escapes
 from phronesis.resources.readers.port import RawDocument, stem, text_of
 
-# The tags and words of an HTML page, in order.
+# Tags and words of an HTML page, in order.
 
 MAX_TAG: Final = 20_000
 """Characters of a tag with its attributes; a "<" that is not closed by then is text."""
@@ -28,13 +27,13 @@ _RAW: Final = {
     name: re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE)
     for name in ("script", "style", "textarea", "title", "noscript", "iframe", "xmp")
 }
-"""Elements whose content is no markup, by what ends it."""
+"""Elements whose content is not markup, with the pattern of their end."""
 
 
 class Tag(NamedTuple):
-    """Words before a tag, and the tag: its name in small letters ("" at the page's end), its attributes as written.
+    """A tag with the text before it: its name in lower case ("" at the page's end), its attributes as written.
 
-    ``inner`` is the content of an element that holds no markup (``title``, ``script``).
+    ``inner`` is the content of an element without markup (``title``, ``script``).
     """
 
     words: str
@@ -45,7 +44,7 @@ class Tag(NamedTuple):
 
 
 def tags_of(html: str) -> Iterator[Tag]:
-    """Return the tags of a page with the words before them; comments and declarations are passed over."""
+    """Yield the tags of a page with the text before them; comments and declarations are skipped."""
     place = start = 0
     close = -1
     while (opening := _OPENING.search(html, place)) is not None:
@@ -74,10 +73,7 @@ def tags_of(html: str) -> Iterator[Tag]:
 
 
 def _tag_end(html: str, place: int, close: int) -> int:
-    """Return where a tag ends whose first ">" is at ``close``.
-
-    Behind it, or behind a later one when it is in quotes.
-    """
+    """Return the end of a tag whose first ">" is at ``close``; a ">" in quotes does not end it."""
     limit = place + MAX_TAG
     while (stop := _STOP.search(html, place, limit)) is not None:
         if stop[0] == ">":
@@ -98,7 +94,7 @@ _HIDDEN: Final = re.compile(
 _MAIN: Final = re.compile(r"""\brole\s{0,8}=\s{0,8}["']?main\b""", re.IGNORECASE)
 _SPACE: Final = re.compile(r"[ \t\r\n\f\xa0]+")
 _PILCROW: Final = re.compile(r"(?<![ \t¶§#🔗\uf0c1])[ \t¶§#🔗\uf0c1]+$")
-"""What generators of documentation hang on headings, as a link to themselves."""
+"""Permalink marks that documentation generators append to headings."""
 
 _DROPPED: Final = frozenset(
     {"nav", "footer", "aside", "template", "svg", "button", "select", "dialog", "canvas", "object"}
@@ -107,7 +103,7 @@ _VOID: Final = frozenset(
     {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
 )
 _UNCLOSED: Final = frozenset({"p", "li", "td", "th", "tr", "dt", "dd", "option", "tbody", "thead"})
-"""Elements whose end tags are often left out: they say nothing about depth."""
+"""Elements whose end tags are often omitted; they do not count for depth."""
 
 _LINES: Final = frozenset({
     "address", "article", "blockquote", "body", "caption", "center", "dd", "details", "div", "dl", "dt", "fieldset",
@@ -115,13 +111,13 @@ _LINES: Final = frozenset({
     "table", "tbody", "tfoot", "thead", "tr", "ul",
 })  # fmt: skip
 _APART: Final = frozenset({"p", "pre", "table", "ul", "ol", "dl", "blockquote", "figure", "article", "section"})
-"""Blocks with a blank line around them: their borders are those of paragraphs."""
+"""Blocks separated by a blank line."""
 
 MAX_TAGS: Final = 1_000_000
 """Tags of a page, some 10 s of work (our choice); a long article has some thousand."""
 
 MAX_WRITTEN: Final = 2_000
-"""Characters of a heading that are looked at."""
+"""Characters of a heading that are examined."""
 
 _HEADING: Final = re.compile(r"h[1-6]")
 _CODE: Final = "```"
@@ -129,7 +125,7 @@ _CODE: Final = "```"
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What a page says: its text, the headings in it, the title that it tells; how many tags it has, and how deep."""
+    """The content of a page: its text, headings and title; its number of tags, and their depth."""
 
     text: str
     headings: tuple[Heading, ...]
@@ -139,7 +135,7 @@ class Page:
 
 
 def page_of(html: str) -> Page:
-    """Return the text of a page; what is no HTML is text. InputError for one of too many tags."""
+    """Return the content of a page; input that is not HTML is text. InputError for too many tags."""
     writer = _Writer()
     for number, tag in enumerate(tags_of(html)):
         if number >= MAX_TAGS:
@@ -149,9 +145,9 @@ def page_of(html: str) -> Page:
 
 
 class _Event(NamedTuple):
-    """What is to be written: words, a break of so many lines, or the border of a heading (its level; 0 is its end).
+    """An output event: text, a number of line breaks, or the border of a heading (its level; 0 ends it).
 
-    ``begins`` the line that the next words stand in, whatever breaks they ask for; ``joins`` the line before.
+    ``begins``: the next text continues this line, whatever breaks precede it; ``joins``: continues the line before.
     """
 
     words: str = ""
@@ -163,7 +159,7 @@ class _Event(NamedTuple):
 
 
 class _Writer:
-    """Takes the pieces of a page, and gives its text."""
+    """Collects the tags of a page and returns its text."""
 
     def __init__(self) -> None:
         self._events: list[_Event] = []
@@ -176,7 +172,7 @@ class _Writer:
         self._code = self._row_begins = False
 
     def take(self, tag: Tag) -> None:
-        """Take the next piece."""
+        """Process the next tag."""
         self._tags += 1
         if tag.words:
             self._events.append(_Event(unescape(tag.words), verbatim=self._code))
@@ -186,7 +182,7 @@ class _Writer:
             self._open(tag)
 
     def page(self) -> Page:
-        """Return the page, all of which was taken."""
+        """Return the page, after all tags."""
         text, headings = _written(self._events[slice(*self._region())])
         return Page(text, headings, plain_title(self._og_title or self._title), self._tags, self._deepest)
 
@@ -249,14 +245,14 @@ class _Writer:
             self._events.append(_Event(breaks=2 if name in _APART else 1))
 
     def _entry(self) -> str:
-        """Return what stands before an entry of the innermost list."""
+        """Return the prefix of an entry of the innermost list."""
         if not self._lists or self._lists[-1] is None:
             return "- "
         self._lists[-1] += 1
         return f"{self._lists[-1]}. "
 
     def _region(self) -> tuple[int, int]:
-        """Return which events are the page's own: those of its only ``main`` or ``article``, when that has words."""
+        """Return the range of events of the only ``main`` or ``article``, if it has text; else all."""
         for name in ("main", "article"):
             regions = self._regions[name] or [(start, len(self._events)) for start in self._opened[name]]
             if len(regions) == 1:
@@ -267,7 +263,7 @@ class _Writer:
 
 
 def _written(events: Sequence[_Event]) -> tuple[str, tuple[Heading, ...]]:
-    """Write events down, white space as one blank where it is not code."""
+    """Return the text and headings of events; white space is collapsed outside of code."""
     line = _Line()
     headings: list[Heading] = []
     opened: tuple[int, int, int] | None = None  # level, start, and the number of its first part
@@ -287,7 +283,7 @@ def _written(events: Sequence[_Event]) -> tuple[str, tuple[Heading, ...]]:
 
 
 class _Line:
-    """The text as it grows, with the breaks that the next words are to be set off by."""
+    """The output text with its pending line breaks."""
 
     def __init__(self) -> None:
         self.parts: list[str] = []
@@ -296,7 +292,7 @@ class _Line:
         self._begun = False
 
     def put(self, event: _Event) -> None:
-        """Write an event's words."""
+        """Append an event's text."""
         if event.joins or self._begun:
             self.breaks = 0
         told = event.words if event.verbatim else _SPACE.sub(" ", event.words)
@@ -308,7 +304,7 @@ class _Line:
             self._begun = event.begins
 
     def flush(self) -> None:
-        """Write the breaks that are due, in place of the blanks before them."""
+        """Append the pending line breaks, replacing the blanks before them."""
         if self.breaks and self.parts:
             kept = self.parts[-1].rstrip(" ")
             self.length -= len(self.parts[-1]) - len(kept)
@@ -321,26 +317,26 @@ class _Line:
         self.length += len(words)
 
 
-# HTML: what an article says, without menus, scripts and advertisements.
+# The reader: the text of an article without menus, scripts and advertisements.
 
 MAX_EXTRACTED: Final = 2_000_000
 MAX_EXTRACTED_TAGS: Final = 20_000
 MAX_DEPTH: Final = 200
-"""Characters and tags of a page that trafilatura is given, and elements within each other (libxml2 drops those deeper
-than 256). It took 5 s for 67,000 tags; articles have some thousand, and what has more is a book, without menus."""
+"""Limits of a page given to trafilatura: characters, tags, and nesting (libxml2 drops elements deeper than 256). It
+took 5 s for 67,000 tags; articles have some thousand, and a larger page is a book without menus."""
 
 _QUIET: Final = logging.NullHandler()
 _KEPT: Final = 0.5
-"""Share of the own reader's text (menus left out) that an extract must have: below it, it left out what was meant."""
+"""Share of our own text (without menus) that an extract must have; below it, the extract lost content."""
 
 
 class HtmlReader:
-    """Reads pages; the text is what is left of them."""
+    """Reads pages into Markdown or plain text."""
 
     version = "html/2"
 
     def read(self, raw: RawDocument) -> ReadDocument:
-        """Return the article's text in Markdown, or the page's as it stands, with its sections."""
+        """Return the article in Markdown, or the text of the whole page, with its sections."""
         html = text_of(raw)
         page = page_of(html)
         extract = _extracted(html, page)
@@ -354,7 +350,7 @@ class HtmlReader:
 
 
 def _extracted(html: str, page: Page) -> tuple[str, str] | None:
-    """Return the article that trafilatura finds, and by what; None without it, or when it leaves out too much."""
+    """Return the article found by trafilatura, and its version; None without it or if it leaves out too much."""
     if len(html) > MAX_EXTRACTED or page.tags > MAX_EXTRACTED_TAGS or page.depth > MAX_DEPTH:
         return None
     try:

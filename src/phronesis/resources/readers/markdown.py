@@ -1,7 +1,7 @@
-"""Markdown (CommonMark 0.31, and what GitHub adds): headings with # or underlined, and HTML's h1 to h6.
+"""Parse Markdown (CommonMark 0.31 and GitHub's extensions) and Jupyter notebooks into sections.
 
-Fenced code, comments and front matter hold no headings; tables and lists stay as they are. Only lines that may be
-headings are looked at, so that time goes with their number.
+Headings are ATX, setext, or HTML's h1 to h6. Fenced code, comments and front matter contain no headings; tables and
+lists are kept as they are. Only lines that may be headings are examined, so time grows with their number.
 """
 
 import json
@@ -15,10 +15,10 @@ from phronesis.errors import InputError
 from phronesis.resources.laws.outline import MAX_TITLE, Heading, first_headings, plain_title, sections_of
 from phronesis.resources.readers.port import RawDocument, stem, text_of
 
-# Taking the marks off a heading: what is left is what a person would say.
+# Plain text of a heading, without markup.
 
 _LONGEST: Final = 8 * MAX_TITLE
-"""Characters of a written heading that are looked at, addresses of links included."""
+"""Characters of a heading's source that are examined, including link addresses."""
 
 _PLAIN: Final = re.compile(r"[^\\`*_\[\]<>&{}!:~]*")
 _TAG: Final = re.compile(r"</?[A-Za-z][^<>]{0,500}>|<!--[^>]{0,500}-->")
@@ -33,7 +33,7 @@ _ESCAPE: Final = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
 def markdown_title(written: str) -> str:
-    """Return a heading of Markdown without links, pictures, emphasis, code marks, tags and anchors."""
+    """Return a Markdown heading without links, pictures, emphasis, code marks, tags and anchors."""
     if _PLAIN.fullmatch(written):
         return plain_title(written)
     text = _ANCHOR.sub("", written[:_LONGEST])
@@ -45,12 +45,12 @@ def markdown_title(written: str) -> str:
 
 
 def without_escapes(markdown: str) -> str:
-    """Return Markdown that a program made without the escapes that a person would not write."""
+    """Return generated Markdown without the escapes that a person would not write."""
     return _NEEDLESS.sub(r"\1", markdown)
 
 
 def rst_title(written: str) -> str:
-    """Return a heading of reStructuredText without roles, references and emphasis."""
+    """Return a reStructuredText heading without roles, references and emphasis."""
     if _PLAIN.fullmatch(written):
         return plain_title(written)
     text = _TARGET.sub(r"\1", _ROLE.sub("`", written[:_LONGEST]))
@@ -67,14 +67,14 @@ _CLOSING: Final = re.compile(r"(?:^|[ \t])#+[ \t]*$")
 _BORDER: Final = re.compile(
     r"[ ]{0,3}(?:\#{1,6}[ \t]|`{3}|~{3}|(?<!=)=++[ \t\r]*+$|(?<!-)-++[ \t\r]*+$|</(?:h[1-6]|pre|p|div)>|-->)"
 )
-"""A line that ends what is above a paragraph."""
+"""A line that ends the paragraph above it."""
 
 _NO_PARAGRAPH: Final = re.compile(r"[ ]{4}|\t|[ ]{0,3}[-+*>|<]")
-"""How a line begins that no underline makes a heading: code, a list, a quotation, a table, HTML."""
+"""Beginnings of lines that an underline does not make a heading: code, list, quotation, table, HTML."""
 
 _NUMBERED: Final = re.compile(r"[ ]{0,3}\d{1,9}[.)][ \t]")
 _MAX_PARAGRAPH: Final = 3
-"""Lines of a heading that is underlined with =. One with - has one: below more, it is a rule."""
+"""Lines of a heading underlined with =. One underlined with - has one line; below more, it is a rule."""
 
 _FRONT: Final = re.compile(r"\ufeff?---[ \t]*\r?\n")
 _FRONT_END: Final = re.compile(r"^(?:---|\.\.\.)[ \t]*\r?$", re.MULTILINE)
@@ -85,12 +85,12 @@ _HTML_LONGEST: Final = 1_000
 
 
 class MarkdownReader:
-    """Reads Markdown; the text stays as it is."""
+    """Reads Markdown; the text is unchanged."""
 
     version = "markdown/1"
 
     def read(self, raw: RawDocument) -> ReadDocument:
-        """Return the sections; the title is front matter's, or else the first heading of the outermost level."""
+        """Return the sections; the title is that of the front matter, else the first outermost heading."""
         text = text_of(raw)
         begin, told = front_matter(text)
         headings = first_headings(markdown_headings(text, begin))
@@ -100,7 +100,7 @@ class MarkdownReader:
 
 
 def first_title(headings: list[Heading], name: str) -> str:
-    """Return the title that headings tell: the first of level 1, the only one of the outermost level, or the name's."""
+    """Return the title by headings: the first of level 1, the only outermost one, or the file's name."""
     named = [heading for heading in headings if heading.title]
     if not named:
         return stem(name)
@@ -110,7 +110,7 @@ def first_title(headings: list[Heading], name: str) -> str:
 
 
 def front_matter(text: str) -> tuple[int, str]:
-    """Return where a text begins behind its front matter, and the title that it tells, or 0 and nothing."""
+    """Return the end of the front matter and the title in it, or 0 and nothing."""
     opened = _FRONT.match(text)
     closed = _FRONT_END.search(text, opened.end(), opened.end() + _FRONT_LONGEST) if opened else None
     if opened is None or closed is None:
@@ -123,7 +123,7 @@ def front_matter(text: str) -> tuple[int, str]:
 
 
 def markdown_headings(text: str, begin: int = 0) -> Iterator[Heading]:
-    """Return the headings from ``begin`` on, in order."""
+    """Yield the headings from ``begin`` on, in order."""
     place = begin
     while (mark := _MARK.search(text, place)) is not None:
         place = mark.end()
@@ -151,7 +151,7 @@ def markdown_headings(text: str, begin: int = 0) -> Iterator[Heading]:
 
 
 def _behind_fence(text: str, opened: re.Match[str]) -> int:
-    """Return where the code ends: at a fence of the same marks, as long or longer, or with the text."""
+    """Return the end of fenced code: a fence of the same marks, at least as long, or the end of the text."""
     mark = opened["fence"]
     closing = re.compile(rf"^ {{0,3}}{re.escape(mark[0])}{{{len(mark)},}}[ \t\r]*$", re.MULTILINE)
     closed = closing.search(text, _line_end(text, opened.end()))
@@ -159,14 +159,14 @@ def _behind_fence(text: str, opened: re.Match[str]) -> int:
 
 
 def _closing(text: str, tag: str, place: int) -> tuple[int, int] | None:
-    """Return where the element that begins before ``place`` is closed, (its end tag's start, its end)."""
+    """Return the span of the end tag of the element that begins before ``place``."""
     near = text[place : place + _HTML_LONGEST].lower()
     at = near.find(f"</{tag[1:]}>")
     return None if at < 0 else (place + at, place + at + len(tag) + 2)
 
 
 def _underlined(text: str, begin: int, mark: re.Match[str]) -> int | None:
-    """Return where the heading above an underline begins; None when what stands there is none."""
+    """Return the start of the heading above an underline; None if there is none."""
     dashes = mark["under"][0] == "-"
     start, lines = mark.start(), 0
     while begin < start and lines <= _MAX_PARAGRAPH:
@@ -181,35 +181,35 @@ def _underlined(text: str, begin: int, mark: re.Match[str]) -> int | None:
 
 
 def _is_entry(line: str, under: str) -> bool:
-    """Tell whether a line is a list's entry with a rule below it, rather than a numbered heading with its underline."""
+    """Return whether a line is a list entry above a rule instead of a numbered heading with an underline."""
     return _NUMBERED.match(line) is not None and 2 * len(under) < len(line.strip())
 
 
 def _found(text: str, words: str, place: int) -> int:
-    """Return where ``words`` stand from ``place`` on, or the end."""
+    """Return the position of ``words`` from ``place`` on, or the end."""
     found = text.find(words, place)
     return len(text) if found < 0 else found
 
 
 def _line_end(text: str, place: int) -> int:
-    """Return where the line that ``place`` is in ends, before its break."""
+    """Return the end of the line that contains ``place``, before its line break."""
     end = text.find("\n", place)
     return len(text) if end < 0 else end
 
 
-# Jupyter notebooks (nbformat 3 and 4): the cells as Markdown, code fenced, what it printed below it.
+# Jupyter notebooks (nbformat 3 and 4): the cells as Markdown, code fenced, with its output below it.
 
 MAX_OUTPUT: Final = 2_000
-"""Characters of what one cell printed; pictures and pages are left out."""
+"""Characters of the output of one cell; pictures and pages are left out."""
 
 
 class NotebookReader:
-    """Reads notebooks."""
+    """Reads Jupyter notebooks."""
 
     version = "notebook/1"
 
     def read(self, raw: RawDocument) -> ReadDocument:
-        """Return the cells in order, and the sections of their headings."""
+        """Return the cells in order, with the sections of their headings."""
         try:
             notebook = json.loads(text_of(raw))
         except (ValueError, RecursionError) as error:

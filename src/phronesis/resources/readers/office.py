@@ -1,7 +1,7 @@
-"""Excel files, by openpyxl (extra ``documents``): each sheet a section, its rows those of a Markdown table.
+"""Parse Excel (openpyxl), Word and PowerPoint files (markitdown) into sections; extra ``documents``.
 
-Values are those that Excel last worked out, not formulas. Empty rows and columns are left out, and no more cells are
-looked at than a person could: a file of few bytes may name a cell in row 1,048,576.
+Excel: each sheet is a section with a Markdown table of the values last computed, not formulas. Empty rows and columns
+are left out, and the number of cells is limited, since a small file may name a cell in row 1,048,576.
 """
 
 import re
@@ -21,16 +21,16 @@ from phronesis.resources.laws.outline import Heading, first_headings, plain_titl
 from phronesis.resources.readers.markdown import first_title, markdown_headings, without_escapes
 from phronesis.resources.readers.port import MAX_CHARACTERS, PPTX, REMEDY, RawDocument, data_of, stem
 
-# Office files before they unfold: an Office file is a ZIP of XML by an open standard (ECMA-376).
+# Checks before an Office file is unpacked: it is a ZIP of XML by an open standard (ECMA-376).
 
 MAX_PARTS: Final = 10_000
 """Files in the ZIP; a presentation of 500 slides has some 2,000."""
 
 MAX_XML: Final = 40_000_000
-"""Bytes of XML that may unfold, which take some 20 times as much memory. A novel in Word has 5,000,000."""
+"""Bytes of decompressed XML, which take some 20 times as much memory. A novel in Word has 5,000,000."""
 
 MAX_UNFOLDED: Final = 256 << 20
-"""Bytes of everything, pictures and films included."""
+"""Decompressed bytes of all parts, including pictures and films."""
 
 _XML: Final = (".xml", ".rels", ".vml")
 _PIECE: Final = 1 << 16
@@ -41,7 +41,7 @@ _LONGEST_MARK: Final = max(map(len, _FORBIDDEN))
 
 
 def check_office_file(data: bytes) -> None:
-    """Raise InputError for what is no Office file, would unfold to too much, or defines a document type."""
+    """Raise InputError for a file that is no Office file, is too large decompressed, or has a document type."""
     try:
         with zipfile.ZipFile(BytesIO(data)) as archive:
             parts = archive.infolist()
@@ -62,7 +62,7 @@ def check_office_file(data: bytes) -> None:
 
 
 def _checked(archive: zipfile.ZipFile, part: zipfile.ZipInfo, room: int, *, is_xml: bool) -> int:
-    """Unfold a part and give its size; InputError when it has more than ``room`` bytes."""
+    """Decompress a part and return its size; InputError if it has more than ``room`` bytes."""
     size, end = 0, b""
     with archive.open(part) as unfolding:
         while piece := unfolding.read(_PIECE):
@@ -78,13 +78,13 @@ def _checked(archive: zipfile.ZipFile, part: zipfile.ZipInfo, room: int, *, is_x
     return size
 
 
-# Word and PowerPoint files, by markitdown (extra ``documents``) to Markdown, which is then read as such.
+# Word and PowerPoint files, converted by markitdown (extra ``documents``) to Markdown.
 
 BROKEN: Final = (
     ArithmeticError, AssertionError, AttributeError, ExpatError, LookupError, MemoryError, NotImplementedError, OSError,
     RecursionError, RuntimeError, SyntaxError, TypeError, ValueError, struct.error, zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
-"""What readers of Office files raise where a file is not what it says; lxml's errors are syntax errors."""
+"""Exceptions that the libraries raise for invalid Office files; lxml's errors are syntax errors."""
 
 _SLIDE: Final = re.compile(r"<!-- Slide number: (\d{1,5}) -->\n?")
 _TITLE: Final = re.compile(r"^# [^\n]*\n?", re.MULTILINE)
@@ -92,12 +92,12 @@ _PICTURE: Final = re.compile(r"!\[([^\[\]\n]{0,500})\]\([^()\n]{0,500}\)")
 
 
 class OfficeReader:
-    """Reads .docx and .pptx; the text is Markdown made of them."""
+    """Reads .docx and .pptx; the text is Markdown converted from them."""
 
     version = "office/1"
 
     def read(self, raw: RawDocument) -> ReadDocument:
-        """Return the text, and the sections of its headings; slides are sections, named as their titles are."""
+        """Return the text with the sections of its headings; each slide is a section with its title."""
         data = data_of(raw)
         check_office_file(data)
         text = without_escapes(_PICTURE.sub(r"\1", _converted(data, raw.media_type or "")))
@@ -128,10 +128,7 @@ def _converted(data: bytes, form: str) -> str:
 
 
 def _slides(text: str) -> Iterator[str]:
-    """Return the slides with their titles first.
-
-    Shapes come in the order in which they stand, titles where they are.
-    """
+    """Yield the slides with their titles first, since shapes come in order of position."""
     before, *slides = _SLIDE.split(text)
     if before.strip():
         yield before.strip()
@@ -143,14 +140,14 @@ def _slides(text: str) -> Iterator[str]:
 
 
 MAX_CELLS: Final = 2_000_000
-"""Cells that are looked at, empty ones between others too: openpyxl reads about 50,000 full ones in a second."""
+"""Cells that are examined, including empty ones: openpyxl reads about 50,000 full ones per second."""
 
 MAX_CELL: Final = 2_000
 """Characters of a cell that are kept; Excel allows 32,767."""
 
 
 class SheetReader:
-    """Reads .xlsx; the text is a table for each sheet."""
+    """Reads .xlsx; the text is one table per sheet."""
 
     version = "sheets/1"
 
@@ -200,7 +197,7 @@ def _written(sheets: Iterable[Any]) -> tuple[str, list[Heading]]:
 
 
 def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Return the lines of a table; columns without a value are left out."""
+    """Yield the lines of a table without empty columns."""
     used = sorted({n for row in rows for n, value in enumerate(row) if value})
     for number, row in enumerate(rows):
         yield "| " + " | ".join(row[n] if n < len(row) else "" for n in used) + " |"

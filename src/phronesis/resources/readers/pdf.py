@@ -1,7 +1,6 @@
-"""PDF, by pypdf (extra ``documents``): the text by pages, its headings from the outline, from numbers, or the pages.
+"""Parse PDF by pypdf (extra ``documents``) into pages of text, with sections by outline, numbered headings, or pages.
 
-What stands at the head or foot of most pages is left out. A scan has no text: nothing here recognises letters in
-pictures.
+Running headers and footers are left out. A scan has no text: there is no OCR.
 """
 
 import logging
@@ -30,34 +29,34 @@ MAX_PAGES: Final = 3_000
 
 MAX_PAGE: Final = 4_000_000
 MAX_DRAWN: Final = 100_000_000
-"""Bytes that one page's drawing may unfold to, a larger one is a picture without words, and those of all pages: pypdf
-reads one or two million in a second. A page of prose has 5,000."""
+"""Decompressed bytes of one page's drawing (a larger one is a picture without text), and of all pages: pypdf reads one
+or two million per second. A page of prose has 5,000."""
 
 MAX_OUTLINE: Final = 10_000
 _OUTLINE_DEPTH: Final = 8
-"""Entries of an outline that are looked at, and how deep."""
+"""Entries of an outline that are examined, and their maximum depth."""
 
 _EDGE: Final = 2
-"""Lines at a page's head and foot that may be running ones."""
+"""Lines at a page's head and foot that may be running headers or footers."""
 _REPEATED: Final = 0.5
 _FEWEST_PAGES: Final = 4
-"""Share of the pages that a running line stands on, in documents of so many pages and more."""
+"""Share of the pages that a running line is on, and the number of pages from which it is looked for."""
 
 _BETWEEN: Final = "\n\n"
-"""What stands between two pages."""
+"""Separator between two pages."""
 
 _LONGEST: Final = 400
 _BROKEN: Final = (
     ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, NotImplementedError, OSError,
     RecursionError, TypeError, ValueError, struct.error, zlib.error,
 )  # fmt: skip
-"""What pypdf raises beside its own errors where a file is not what it says."""
+"""Exceptions beside pypdf's own that it raises for invalid files."""
 
 _QUIET: Final = logging.NullHandler()
 _SAME: Final = {
     code: unicodedata.normalize("NFKC", chr(code)) for code in (*range(0x2F00, 0x2FD6), *range(0xFB00, 0xFB07))
 }
-"""Radicals of Kangxi's dictionary, which Chinese fonts put for the characters, and ligatures (fi, ff)."""
+"""Kangxi radicals, which Chinese fonts use for characters, and ligatures (fi, ff), with their replacements."""
 
 _UNSTORABLE: Final = re.compile("[\x00\ud800-\udfff]")
 _FILE_NAME: Final = re.compile(
@@ -70,7 +69,7 @@ _LABEL: Final = re.compile(
     r"(?:(?:APPENDIX|CHAPTER|PART)\s+)?(?:\d{1,3}(?:\.\d{1,3}){0,4}|[A-Z](?:\.\d{1,3}){0,4}|[IVX]{1,5})[.:、]?\s+"
     r"|第[\d一二三四五六七八九十百]{1,5}[章节節编篇部][:：、]?\s*|[一二三四五六七八九十]{1,3}、\s*"
 )
-"""The number of a heading, which outlines have and pages may not, or the other way round."""
+"""The number of a heading, which may be only in the outline or only on the page."""
 
 
 class PdfReader:
@@ -79,7 +78,7 @@ class PdfReader:
     version = "pdf/2"
 
     def read(self, raw: RawDocument) -> ReadDocument:
-        """Return the text of the pages, and the sections of the outline, of numbered headings, or one for each page."""
+        """Return the pages' text with sections by the outline, by numbered headings, or by page."""
         try:
             import pypdf  # noqa: PLC0415 - optional
         except ImportError as error:
@@ -104,7 +103,7 @@ class _Entry:
 
 
 def _unpacked(data: bytes) -> tuple[list[str], str, list[_Entry]]:
-    """Return the pages' texts, the title, and the outline; InputError for what is no PDF, or locked."""
+    """Return the pages' texts, the title, and the outline; InputError for an invalid or locked file."""
     import pypdf  # noqa: PLC0415 - see above
     from pypdf.errors import DependencyError, PyPdfError  # noqa: PLC0415 - see above
 
@@ -127,7 +126,7 @@ def _unpacked(data: bytes) -> tuple[list[str], str, list[_Entry]]:
 
 
 def _unlock(reader: "Pages") -> None:
-    """Open a document that only lacks rights, as one may without a password."""
+    """Decrypt a document that only restricts rights, which needs no password."""
     if reader.is_encrypted and not reader.decrypt(""):
         raise InputError("document: the PDF is encrypted; save it without its password", field="document")
 
@@ -157,7 +156,7 @@ def _cleaned(text: str) -> str:
 
 
 def _title(reader: "Pages") -> str:
-    """Return the title that the document tells of itself; programs put file names there, which tell nothing."""
+    """Return the title in the document's metadata, unless a program put a file name there."""
     told = reader.metadata.title if reader.metadata is not None else None
     title = told_title(_UNSTORABLE.sub("", told)) if isinstance(told, str) else ""
     return "" if _FILE_NAME.search(title) else title
@@ -183,7 +182,7 @@ def _entries(reader: "Pages") -> Iterator[_Entry]:
 
 
 def _without_running_lines(pages: Sequence[str]) -> list[str]:
-    """Leave out the lines at the heads and feet of pages that most pages have there, whatever their numbers."""
+    """Return the pages without the headers and footers that most pages have, whatever their numbers."""
     lines = [page.split("\n") for page in pages]
     if len(pages) < _FEWEST_PAGES:
         return list(pages)
@@ -210,7 +209,7 @@ def _mark(line: str) -> str:
 
 
 def _joined(pages: Sequence[str]) -> tuple[list[int], str]:
-    """Return where each page begins, and the text of all."""
+    """Return the start of each page, and the text of all."""
     starts, place = [], 0
     for page in pages:
         starts.append(place)
@@ -219,7 +218,7 @@ def _joined(pages: Sequence[str]) -> tuple[list[int], str]:
 
 
 def _from_outline(text: str, starts: Sequence[int], outline: Sequence[_Entry]) -> list[Heading]:
-    """Give the entries of an outline as headings, each where its words stand on its page, or where the page begins."""
+    """Return headings for the entries of an outline, each at its title on the page, or at the page's start."""
     places: dict[int, dict[str, list[tuple[int, int]]]] = {}
     out: list[Heading] = []
     done = 0
@@ -240,7 +239,7 @@ def _from_outline(text: str, starts: Sequence[int], outline: Sequence[_Entry]) -
 
 
 def _titles(text: str, start: int, end: int) -> dict[str, list[tuple[int, int]]]:
-    """Return where each line of a page stands, and each two lines, by what is compared of them."""
+    """Return the spans of each line of a page, and of each two lines, by their comparison key."""
     spans = [match.span() for match in _LINE.finditer(text, start, end)]
     out: dict[str, list[tuple[int, int]]] = {}
     for n, (begin, close) in enumerate(spans):
@@ -251,6 +250,6 @@ def _titles(text: str, start: int, end: int) -> dict[str, list[tuple[int, int]]]
 
 
 def _keys(title: str) -> tuple[str, str]:
-    """Return what is compared of a title: without case and spaces; then without its number too."""
+    """Return the comparison keys of a title: without case and spaces; then without its number too."""
     flat = unicodedata.normalize("NFKC", title).upper().strip()
     return _SPACE.sub("", flat), _SPACE.sub("", _LABEL.sub("", flat, count=1) if _LABEL.match(flat) else flat)

@@ -1,9 +1,9 @@
-"""Headings by their numbers, in English and Chinese: 第一章, 一、, （一）, 1.2, Chapter 3, IV.
+"""Parse plain text, reStructuredText and Python package metadata into sections by their headings.
 
-A candidate is a short line that begins with a number and ends without the mark of a sentence. A *run* is candidates of
-one form whose numbers follow each other; only runs of two and more are headings, and only when words follow most of
-them: the entries of a list, and a table of contents, have none of their own. Several runs may be open at once, since
-each chapter begins anew at 1.
+Numbered headings are recognised in English and Chinese: 第一章, 一、, （一）, 1.2, Chapter 3, IV. A candidate is a
+short line that begins with a number and does not end like a sentence. A *run* is a series of candidates of one form
+with consecutive numbers. Only runs of two and more are headings, and only if text follows most of them, which excludes
+lists and tables of contents. Several runs may be open at once, since each chapter begins at 1 again.
 """
 
 import re
@@ -22,17 +22,17 @@ MAX_LINE: Final = 80
 """Characters of a heading's line, as editors wrap them: a longer line is a paragraph."""
 
 MAX_CANDIDATES: Final = 50_000
-"""Lines that are looked at: five times the headings that part a document."""
+"""Lines that are examined: five times the headings that start sections."""
 
 MAX_OPEN: Final = 8
-"""Runs of one form that may be open at once: chapters, sections, and lists within lists."""
+"""Runs of one form that may be open at once: chapters, sections, and nested lists."""
 
 _GAP: Final = 2
-"""How far the next number may be: one heading of a run may have been taken for a sentence."""
+"""Maximum step to the next number: one heading of a run may have been taken for a sentence."""
 
 _LEAST_NUMBERED: Final = 2
 _MOST_WITH_WORDS: Final = 0.5
-"""Headings of a run, and the share of them that words must follow."""
+"""Minimum number of headings in a run, and the share of them that text must follow."""
 
 _HAN: Final = r"[〇零○一二三四五六七八九十百千两\d]{1,7}"
 _LINE: Final = re.compile(
@@ -54,7 +54,7 @@ _FORMS: Final = (
     ("bracketed", 5, re.compile(r"[（(]([一二三四五六七八九十]{1,3})[)）][、]?[ \t]{0,4}")),
     ("decimal", 6, re.compile(r"(\d{1,3}(?:\.\d{1,3}){0,5})(?:[.、．][ \t]{0,4}|[ \t\u3000]{1,4})")),
 )
-"""Forms by name and level. A decimal's own level is one more for each dot."""
+"""Forms by name and level. The level of a decimal rises by one for each dot."""
 
 _WORDED: Final = frozenset({"part", "chapter", "appendix", "section"})
 _SENTENCE: Final = re.compile(r"[。！；，、,;:：.!…]$")
@@ -74,9 +74,9 @@ class _Candidate:
 
 
 def numbered_headings(text: str, *, paged: bool = False) -> list[Heading]:
-    """Return the headings of a text that are told by their numbers, in order.
+    """Return the headings of a text that are recognised by their numbers, in order.
 
-    ``paged``: the text was taken from pages, where no blank lines set a heading off; then decimals count in a run that
+    ``paged``: the text was taken from pages, where no blank lines separate headings; then decimals count in a run that
     has some with dots, since lists have none.
     """
     found = list(_candidates(text, paged=paged))
@@ -127,7 +127,7 @@ def _roman(written: str) -> int:
 
 
 def _is_heading(form: str, rest: str) -> bool:
-    """Return whether what follows a number reads like a heading: no sentence, no line of a table of contents."""
+    """Return whether what follows a number looks like a heading, not a sentence or a line of a table of contents."""
     if not rest:
         return form in _WORDED
     if not rest[0].isalnum() or rest[0].islower() or (form not in _WORDED and rest[0].isdigit()):
@@ -136,14 +136,14 @@ def _is_heading(form: str, rest: str) -> bool:
 
 
 def _stands_alone(text: str, match: re.Match[str], rest: str) -> bool:
-    """Tell whether a line is set off: by a blank line or a sentence before it, in Latin script by a blank one after."""
+    """Return whether a line is set off: by a blank line or sentence before it, in Latin script a blank one after."""
     above = text[max(0, match.start() - 3) : match.start()].replace("\r", "")
     before = not above.strip("\n") or above.endswith(("\n\n", "。\n", "！\n", "？\n", "；\n", "：\n"))
     return before and (not rest[0].isascii() or _BLANK.match(text, match.end()) is not None)
 
 
 def _followed(text: str, found: Sequence[_Candidate]) -> set[int]:
-    """Return the candidates that words follow before the next of their level or above, other candidates not counted."""
+    """Return the candidates with text before the next one of their level or above, not counting other candidates."""
     starts = [*(one.start for one in found[1:]), len(text)]
     words = [has_words(text, one.end, start) for one, start in zip(found, starts, strict=False)]
     out: set[int] = set()
@@ -159,7 +159,7 @@ def _followed(text: str, found: Sequence[_Candidate]) -> set[int]:
 
 
 def _runs(found: Sequence[_Candidate]) -> Iterator[list[int]]:
-    """Return the runs of numbers that follow each other, by their places in ``found``."""
+    """Yield the runs of consecutive numbers, by their places in ``found``."""
     opened: dict[str, list[list[int]]] = {}
     for n, one in enumerate(found):
         runs = opened.setdefault(one.form, [])
@@ -190,19 +190,19 @@ def _follows(last: tuple[int, ...], number: tuple[int, ...]) -> bool:
 
 _ADORNMENT: Final = re.compile(r"^([!-/:-@\[-`{-~])\1+[ \t\r]*$", re.MULTILINE)
 _LEAST: Final = 3
-"""Marks of an adornment that is shorter than its title; docutils asks for four, and warns."""
+"""Marks of an adornment that is shorter than its title; docutils requires four, and warns."""
 
 _SHORTER: Final = 0.5
-"""Share of its title's width that an underline must have. Who counts Chinese characters as one comes to a half."""
+"""Share of its title's width that an underline must have. Counting Chinese characters as one column gives a half."""
 
 
 class RstReader:
-    """Reads reStructuredText; the text stays as it is."""
+    """Reads reStructuredText; the text is unchanged."""
 
     version = "rst/1"
 
     def read(self, raw: RawDocument) -> ReadDocument:
-        """Return the sections; the title is the document's own, or else the only one of the outermost level."""
+        """Return the sections; the title is the document's own, else the only outermost one."""
         text = text_of(raw)
         headings = first_headings(rst_headings(text))
         title = first_title(headings, raw.name)
@@ -210,7 +210,7 @@ class RstReader:
 
 
 def rst_headings(text: str) -> Iterator[Heading]:
-    """Return the titles, in order."""
+    """Yield the titles, in order."""
     levels: dict[tuple[str, bool], int] = {}
     done = 0
     for mark in _ADORNMENT.finditer(text):
@@ -227,13 +227,13 @@ def rst_headings(text: str) -> Iterator[Heading]:
 
 
 def _line_above(text: str, start: int) -> tuple[int, str]:
-    """Return the line before the one that begins at ``start``: where it begins, and what it says."""
+    """Return the start and text of the line before the one that begins at ``start``."""
     begin = text.rfind("\n", 0, max(0, start - 1)) + 1
     return begin, text[begin : max(begin, start - 1)]
 
 
 def _is_border(line: str, begin: int, done: int) -> bool:
-    """Return whether a title may follow a line: a blank one, one that was read, or a comment, target or field."""
+    """Return whether a title may follow a line: a blank or processed one, a comment, target or field."""
     return begin < done or not line.strip() or line.startswith(("..", ":"))
 
 
@@ -248,19 +248,19 @@ def _is_title(line: str, adornment: str) -> bool:
     return marks >= width or (marks >= _LEAST and marks >= _SHORTER * width)
 
 
-# Plain text: headings that are underlined, or numbered in a run; else none.
+# Plain text: headings that are underlined or numbered in a run.
 
 _FEW: int = 2
-"""Underlined lines that are headings; one may be a table's."""
+"""Underlined lines from which they are headings; a single one may be a table's."""
 
 
 class PlainReader:
-    """Reads plain text; the text stays as it is."""
+    """Reads plain text; the text is unchanged."""
 
     version = "plain/1"
 
     def read(self, raw: RawDocument) -> ReadDocument:
-        """Return the sections; the title is that of the only outermost heading, or the name's."""
+        """Return the sections; the title is the only outermost heading, or the file's name."""
         text = text_of(raw)
         headings = plain_headings(text)
         underlined = bool(headings) and headings[0].level == 1
@@ -269,18 +269,18 @@ class PlainReader:
 
 
 class TextReader:
-    """Reads text that has a form of its own, but no headings: data, settings, tables. It stays as it is."""
+    """Reads structured text without headings: data, settings, tables. It is unchanged."""
 
     version = "text/1"
 
     def read(self, raw: RawDocument) -> ReadDocument:
-        """Return one section, or as many as its length asks for."""
+        """Return one section, or several if it is too long."""
         text = text_of(raw)
         return ReadDocument(stem(raw.name), raw.media_type or "text/plain", text, sections_of(text, ()), self.version)
 
 
 def plain_headings(text: str) -> list[Heading]:
-    """Return the underlined headings of a text; where there are none, the numbered ones."""
+    """Return the underlined headings of a text; if there are none, the numbered ones."""
     underlined = first_headings(rst_headings(text))
     return underlined if len(underlined) >= _FEW else numbered_headings(text)
 
@@ -292,7 +292,7 @@ _FIELD: Final = re.compile(r"^(name|description-content-type):[ \t]*([^\n]{0,300
 
 
 class MetadataReader:
-    """Reads a package's metadata; the text stays as it is."""
+    """Reads a package's metadata; the text is unchanged."""
 
     version = "metadata/1"
 

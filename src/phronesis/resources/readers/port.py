@@ -1,4 +1,4 @@
-"""Which form a document has: what it is said to be, what its name ends in, what it begins with."""
+"""The port of document readers, and detection of a document's format by declared type, name or first bytes."""
 
 import re
 import zipfile
@@ -10,25 +10,25 @@ from typing import Final, Protocol
 from phronesis.core.documents import ReadDocument
 from phronesis.errors import InputError
 
-# The port of a reader: a document as it came in, its text and sections out.
+# The port of a reader: a raw document in, its text and sections out.
 
 REMEDY: Final = 'pip install "phronesis[documents]"'
-"""What to do when a package for reading documents is missing."""
+"""The command that installs the packages for reading documents."""
 
 MAX_CHARACTERS: Final = 16_000_000
-"""Characters of a document's text (our choice): three times the King James Bible, and below what one entry may hold."""
+"""Characters of a document's text (our choice): three times the King James Bible, and below the limit of an entry."""
 
 MAX_BYTES: Final = 64 << 20
-"""Bytes of a document as it comes in (our choice), pictures included."""
+"""Bytes of an incoming document (our choice), pictures included."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RawDocument:
-    """A document as it was handed in: its text or its bytes, what it is called, and what it is said to be.
+    """A document as received: its text or its bytes, its name, and its declared type.
 
-    ``name`` is a file's name, a path or an address (``guide.md``, ``https://example.org/a.pdf``): its ending tells the
-    form where ``media_type`` does not, its last part is the title of what has none. ``media_type`` may bring a charset
-    (``text/html; charset=gbk``).
+    ``name`` is a file name, a path or a URL (``guide.md``, ``https://example.org/a.pdf``): its extension determines the
+    format if ``media_type`` does not, and its last part is the title if the document has none. ``media_type`` may
+    include a charset (``text/html; charset=gbk``).
     """
 
     name: str = ""
@@ -38,38 +38,38 @@ class RawDocument:
 
 
 class Reader(Protocol):
-    """Reads one form of document. Pure: the same document gives the same sections, with the same packages installed.
+    """The port of a reader of one format. Pure: the result depends on the document and the installed packages only.
 
-    Time and memory go with the size of the document, whoever wrote it.
+    Time and memory must be linear in the document's size, whatever its content.
     """
 
     version: str
-    """What ``made_by`` says: ``markdown/1``. It moves when the same document would give other sections."""
+    """The value of ``made_by``, such as ``markdown/1``; changes when the same document would give other sections."""
 
     def read(self, raw: RawDocument) -> ReadDocument:
-        """Return the text and sections. ``media_type`` is known, and so is ``text`` for forms that are text.
+        """Return the text and sections. ``media_type`` is set, and so is ``text`` for text formats.
 
-        InputError for what is not of the form, or holds no text; MissingExtra where a package is needed.
+        InputError for a document that is not of the format, or has no text; MissingExtra if a package is missing.
         """
         ...
 
 
 def text_of(raw: RawDocument) -> str:
-    """Return the text of a document whose form is text; the shelf has decoded it."""
+    """Return the text of a document in a text format, which the registry has decoded."""
     if raw.text is None:
         raise InputError("document: its form is text; give text, or bytes in a known encoding", field="document")
     return raw.text
 
 
 def data_of(raw: RawDocument) -> bytes:
-    """Return the bytes of a document whose form is not text."""
+    """Return the bytes of a document in a binary format."""
     if raw.data is None:
         raise InputError(f"document: {raw.media_type} is no text; give its bytes", field="document")
     return raw.data
 
 
 def stem(name: str) -> str:
-    """Return what a document is called where it names no title: the last part of its name, without its ending."""
+    """Return the default title of a document: the last part of its name, without its extension."""
     last = name.partition("?")[0].partition("#")[0].replace("\\", "/").rstrip("/").rpartition("/")[2]
     before, dot, ending = last.rpartition(".")
     return before if dot and before and ending.isalnum() else last
@@ -111,10 +111,10 @@ _SAME: Final = {
     "text/x-script.python": "text/x-python", "application/x-sh": "text/x-shellscript",
     "application/sql": "text/x-sql", "application/x-httpd-php": "text/x-php",
 }  # fmt: skip
-"""Other names of a form (IANA's registry, and what servers say)."""
+"""Aliases of media types (IANA's registry, and what servers send)."""
 
 _VAGUE: Final = frozenset({"", "application/octet-stream", "binary/octet-stream", "application/zip", PLAIN})
-"""What says little: the name, or the beginning, may know more."""
+"""Uninformative media types, for which the name or the content is examined."""
 
 _IN_ZIP: Final = {"word/": DOCX, "ppt/": PPTX, "xl/": XLSX}
 _HEAD: Final = 4_096
@@ -131,7 +131,7 @@ _OLD_OFFICE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
 
 def split_type(written: str | None) -> tuple[str, str | None]:
-    """Return a media type in its usual name, and its charset: ``text/html; charset=gbk`` has both."""
+    """Return the canonical media type, and the charset: ``text/html; charset=gbk`` has both."""
     form, *parameters = (written or "").split(";")
     form = form.strip().lower()
     for parameter in parameters:
@@ -142,10 +142,7 @@ def split_type(written: str | None) -> tuple[str, str | None]:
 
 
 def guessed_type(raw: RawDocument) -> str:
-    """Return the form of a document in IANA's words, or in the usual ones where it has none.
-
-    "" when nothing tells it.
-    """
+    """Return the media type of a document, as registered with IANA or else in common use; "" if unknown."""
     said, _ = split_type(raw.media_type)
     if said not in _VAGUE:
         return said
@@ -159,7 +156,7 @@ def _by_name(name: str) -> str:
 
 
 def _by_beginning(data: bytes) -> str:
-    """Return the form of bytes that are no text, by their first ones."""
+    """Return the format of binary data by its first bytes."""
     if _PDF_MARK in data[:1024]:  # its readers allow for so much before it
         return PDF
     if data.startswith(_OLD_OFFICE):
@@ -178,7 +175,7 @@ def _by_beginning(data: bytes) -> str:
 
 
 def form_of_text(text: str) -> str:
-    """Return the form of a text that nobody named: HTML, a package's metadata, Markdown, reStructuredText, or plain."""
+    """Return the detected format of a text: HTML, package metadata, Markdown, reStructuredText, or plain."""
     head = text[:_HEAD]
     if _HTML_HEAD.match(head):
         return HTML

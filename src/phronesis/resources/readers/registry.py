@@ -1,4 +1,4 @@
-"""The readers by form, and the one way to them. A reader's module is imported when its form is first met."""
+"""The registry of readers by format; a reader's module is imported when its format is first used."""
 
 import re
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ _READERS: Final[Mapping[str, str]] = {
     port.PPTX: "office:OfficeReader",
     port.XLSX: "office:SheetReader",
 }
-"""Module and class by form. Other forms of text are code or data: see ``_reader_of``."""
+"""Module and class by format. Other text formats are code or data: see ``_reader_of``."""
 
 _BINARY: Final = frozenset({port.PDF, port.DOCX, port.PPTX, port.XLSX})
 _DATA: Final = frozenset({"text/csv", "text/tab-separated-values", "text/css", "text/x-ini", "application/json",
@@ -40,8 +40,8 @@ _TITLE: Final = 80
 def read_document(raw: RawDocument) -> ReadDocument:
     """Return the text of a document and its sections.
 
-    InputError: empty, too large, encrypted, not of its form, or of a form that nothing here reads. MissingExtra: its
-    form needs the extra ``documents``.
+    InputError: empty, too large, encrypted, invalid, or of an unsupported format. MissingExtra: the format needs the
+    extra ``documents``.
     """
     if (raw.text is None) == (raw.data is None):
         raise InputError("document: give either its text or its bytes", field="document")
@@ -57,7 +57,7 @@ def read_document(raw: RawDocument) -> ReadDocument:
 
 
 def _known(raw: RawDocument) -> RawDocument:
-    """Return a document whose form is known, and decoded when that is text."""
+    """Return a document with its format, and decoded if that is text."""
     form = port.guessed_type(raw)
     if form in _BINARY:
         return replace(raw, media_type=form)
@@ -95,7 +95,7 @@ def _reader_of(form: str) -> Reader:
 
 
 def _opening(text: str) -> str:
-    """Return the beginning of a text that nobody gave a title or a name."""
+    """Return the beginning of a text without title and name."""
     found = _WORDS.search(text)
     line = plain_title(found[0]) if found else ""
     return line if len(line) <= _TITLE else line[: _TITLE - 1].rstrip() + "…"

@@ -1,8 +1,8 @@
-"""Source code of other languages: a section for each declaration that begins a line, by simple patterns.
+"""Split source code into one section per top-level declaration.
 
-What declares is told by its first words (class, func, struct, public void …), in C and its kin by a name with
-parentheses behind it at the beginning of a line, in TeX by its commands. It is no parser: what it misses stays in the
-section before.
+Python is parsed by ``ast``. Other languages are matched by simple patterns: a declaration is recognised by its first
+words (class, func, struct, public void …), in C-like languages by a name with parentheses at the beginning of a line,
+in TeX by its commands. What the patterns miss stays in the section before.
 """
 
 import ast
@@ -54,20 +54,20 @@ _TEX_LEVELS: Final = ("part", "chapter", "section", "subsection", "subsubsection
 _ABOVE: Final = re.compile(
     r"(?<![ \t])[ \t]*+(?://|/\*|\*|#(?!include|define|if|endif|else|pragma)|--|;;|@|\[[A-Za-z])"
 )
-"""How a line begins that belongs to the declaration below it: a comment, a decorator, an attribute."""
+"""Beginnings of lines that belong to the declaration below: a comment, a decorator, an attribute."""
 
 _C_LIKE: Final = frozenset({"text/x-c", "text/x-c++"})
 _MAX_ABOVE: Final = 200
-"""Lines of comments that are looked at above one declaration."""
+"""Lines of comments that are examined above one declaration."""
 
 
 class CodeReader:
-    """Reads source code; the text stays as it is."""
+    """Reads source code; the text is unchanged."""
 
     version = "code/1"
 
     def read(self, raw: RawDocument) -> ReadDocument:
-        """Return the declarations as sections, their comments with them; the path is their names."""
+        """Return the declarations as sections, with their comments; the path is their names."""
         text = text_of(raw)
         form = raw.media_type or "text/plain"
         headings = first_headings(_tex(text) if form == "text/x-tex" else _declarations(text, form))
@@ -99,7 +99,7 @@ def _declarations(text: str, form: str) -> Iterator[Heading]:
 
 
 def _with_comments(text: str, start: int, done: int) -> int:
-    """Return where the comments right above a declaration begin, or where it does."""
+    """Return the start of the comments right above a declaration, or of the declaration."""
     for _ in range(_MAX_ABOVE):
         above = text.rfind("\n", done, max(done, start - 1)) + 1
         if not done < above < start or not _ABOVE.match(text, above, start):
@@ -110,24 +110,24 @@ def _with_comments(text: str, start: int, done: int) -> int:
     return start
 
 
-# Python: a section for each class and function, its decorators, comments above it and docstring with it.
+# Python: a section per class and function, with its decorators, preceding comments and docstring.
 
 MAX_PARSED: Final = 2_000_000
-"""Characters that the parser is given (our choice). Longer files are read by their declarations."""
+"""Characters that are given to the parser (our choice). Longer files are split by ``CodeReader``."""
 
 _COMMENT: Final = re.compile(r"(?<![ \t])[ \t]*+#")
 _Defined = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class PythonReader:
-    """Reads Python; the text stays as it is."""
+    """Reads Python; the text is unchanged."""
 
     version = "python/1"
 
     def read(self, raw: RawDocument) -> ReadDocument:
         """Return module, classes, functions and methods; the path is their names.
 
-        What does not parse is read as code.
+        A file with a syntax error is split by ``CodeReader``.
         """
         text = text_of(raw)
         tree = _parsed(text)
@@ -151,16 +151,16 @@ def _parsed(text: str) -> ast.Module | None:
 
 
 class _Outline:
-    """Finds where definitions stand in a text: the parser counts lines, headings count characters."""
+    """Locates definitions in a text: the parser counts lines, headings count characters."""
 
     def __init__(self, text: str) -> None:
         self._lines = _LINES.findall(text)
         self._starts = [0, *accumulate(map(len, self._lines))]
 
     def of(self, body: Sequence[ast.stmt], level: int, title: str = "") -> Iterator[Heading]:
-        """Return the headings of the definitions in ``body``, and of what stands between and behind them.
+        """Yield the headings of the definitions in ``body``, and of the text between and after them.
 
-        Behind a definition its surroundings go on, under their own ``title``.
+        The text after a definition belongs to the enclosing block, under its ``title``.
         """
         behind = None
         for node in body:
@@ -184,4 +184,4 @@ class _Outline:
 
 
 _LINES: Final = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
-"""Lines as the parser of Python counts them; a form feed ends none."""
+"""Lines as Python's parser counts them; a form feed ends none."""

@@ -1,4 +1,4 @@
-"""Lean 4: the output of the compiler, lake and the REPL, read as attempts."""
+"""The source ``lean``: output of the Lean 4 compiler, lake and the REPL, parsed into attempts."""
 
 from phronesis.experience.sources.lean.lean_source import LeanSource
 

@@ -1,4 +1,4 @@
-"""Drafts of what was checked: one for each place that failed, or one for what was checked as a whole."""
+"""Build drafts from checked Lean units: one per failed position, or one for a unit checked as a whole."""
 
 import hashlib
 import re
@@ -22,7 +22,7 @@ _RULE: Final[Origin] = "rule"
 
 
 def drafts_of(unit: Unit, lines: list[Line]) -> Iterator[Draft]:
-    """Return the drafts of a unit; none where it says neither that something failed nor that it was checked."""
+    """Yield the drafts of a unit; none if it reports neither a failure nor a check."""
     places = places_of(unit)
     warned = {"warnings": sum(one.severity == "warning" for one in unit.messages)}
     for place in places:
@@ -38,7 +38,7 @@ def drafts_of(unit: Unit, lines: list[Line]) -> Iterator[Draft]:
 
 
 def _failure(unit: Unit, place: Place, lines: list[Line], counts: Mapping[str, int]) -> Draft:
-    """Draft what failed at one place."""
+    """Return the draft of the failure at one position."""
     errors = [one for one in place.messages if one.severity == "error"]
     kinds = [kind_of(one.text) for one in errors]
     named = [kind for kind in dict.fromkeys(kinds) if kind != "process_exited"] or list(dict.fromkeys(kinds))
@@ -69,7 +69,7 @@ def _failure(unit: Unit, place: Place, lines: list[Line], counts: Mapping[str, i
 
 
 def _checked(unit: Unit, lines: list[Line], *, sure: bool, left: bool) -> Draft:
-    """Draft what was checked without an error."""
+    """Return the draft of a unit without an error."""
     declaration = _only(unit)
     found = Found(unit, unit.messages, declaration, unit.tactic)
     sorries = len(unit.sorries) or sum(is_sorry(one.text) for one in unit.messages)
@@ -108,7 +108,7 @@ def _checked(unit: Unit, lines: list[Line], *, sure: bool, left: bool) -> Draft:
 
 
 def _signal(unit: Unit, sorries: int, *, left: bool) -> str:
-    """Return what decided the label of something without an error."""
+    """Return the signal that decided the label of a unit without an error."""
     if left and (sorries or not unit.after):
         return f"sorry ({sorries})"
     return unit.signal or (f"goals left ({len(unit.after)})" if unit.after else "no error among its messages")
@@ -156,7 +156,7 @@ def _draft(
 
 
 def _family(unit: Unit, place: Place) -> tuple[str | None, str]:
-    """Name the family of the first error that has one: what comes later often follows from it."""
+    """Return the family of the first error that has one: later errors often follow from it."""
     steps = [unit.tactic or step_of(unit, [one]) for one in place.messages]
     every = [kind_of(one.text) for one in place.messages]
     for message, kind, step in zip(place.messages, every, steps, strict=True):
@@ -171,7 +171,7 @@ def _family(unit: Unit, place: Place) -> tuple[str | None, str]:
 
 
 def _only(unit: Unit) -> Declaration | None:
-    """Return the declaration of a command that has one alone."""
+    """Return the declaration of a command that has exactly one."""
     if unit.form != "repl" or unit.program is None or len(unit.program.declarations) != 1:
         return None
     return unit.program.declarations[0]

@@ -1,4 +1,4 @@
-"""What messages and source hold of one attempt: goals, tactics, lemmas, and sentences made of them."""
+"""Collect the errors, goals, tactics and lemmas of one attempt, and classify known failure families."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -24,17 +24,17 @@ from phronesis.experience.sources.lean.syntax import (
     without_comments,
 )
 
-# Failure families by name: a group of errors that has a well-known cause, by rules of which each can say no.
+# Failure families: groups of errors with a well-known cause, each recognised by rules.
 
 EXPLODING: Final = "exploding_subgoals"
 DIRECTION: Final = "simp_direction"
 MISSING_LEMMA: Final = "missing_lemma"
 
 MANY_GOALS: Final = 5
-"""Open goals at one place from which on they exploded. A conjunction or a case split of a proof gives two to four."""
+"""Open goals at one position that count as an explosion. A conjunction or case split gives two to four."""
 
 NEW_GOALS: Final = 4
-"""How many more goals than before a tactic step leaves, where the goals before it are known."""
+"""Goals added by a tactic step that count as an explosion, where the goals before it are known."""
 
 REFLECTIONS: Final = {
     EXPLODING: "The step splits the goal into {count} goals: prove a general lemma first, or split later.",
@@ -44,10 +44,10 @@ REFLECTIONS: Final = {
 
 
 def is_missing(message: Message, kind: str) -> bool:
-    """Return whether a message misses a lemma or namespace.
+    """Return whether a message reports a missing lemma or namespace.
 
-    An unknown identifier counts when its form is that of a declaration (``Nat.foo``, ``mul_foo``, ``Foo``): ``h``,
-    ``ih``, ``x_pos`` or ``h.symm`` is a hypothesis that is not there, and a single small word may be a variable.
+    An unknown identifier counts if it has the form of a declaration (``Nat.foo``, ``mul_foo``, ``Foo``): ``h``, ``ih``,
+    ``x_pos`` or ``h.symm`` is a missing hypothesis, and a single small word may be a variable.
     """
     if kind not in MISSING:
         return False
@@ -60,8 +60,8 @@ def is_missing(message: Message, kind: str) -> bool:
 def is_direction(messages: Sequence[Message], kinds: Sequence[str], step: str) -> bool:
     """Return whether simp looped, or was used in the wrong direction.
 
-    It looped when Lean says so, or runs into the depth limit inside simp. A timeout inside simp, or no progress, counts
-    only where the step rewrites from right to left (``←``): both have other causes as well.
+    It looped if Lean says so, or the depth limit is reached inside simp. A timeout inside simp, or no progress, counts
+    only if the step rewrites from right to left (``←``), since both have other causes.
     """
     backwards = any(one.backwards for one in _given(step))
     inside = simp_in(step) in SIMP and bool(simp_in(step))
@@ -80,7 +80,7 @@ def is_direction(messages: Sequence[Message], kinds: Sequence[str], step: str) -
 
 
 def is_explosion(open_goals: int, before: int | None) -> bool:
-    """Return whether so many goals are open that they exploded, and that a step made them where that is known."""
+    """Return whether the number of open goals is an explosion, caused by a step if that is known."""
     return open_goals >= MANY_GOALS and (before is None or open_goals - before >= NEW_GOALS)
 
 
@@ -92,7 +92,7 @@ MAX_TEXT: Final = 2000
 
 
 class Found:
-    """What the messages and the source at one place hold: goals, tactics, lemmas, and sentences made of them."""
+    """The messages and source at one position: goals, tactics, lemmas, and sentences made from them."""
 
     def __init__(self, unit: Unit, messages: Sequence[Message], declaration: Declaration | None, step: str) -> None:
         self.unit, self.messages, self.declaration = unit, messages, declaration
@@ -123,7 +123,7 @@ class Found:
         ]
 
     def situation(self, position: Position | None) -> str:
-        """Return the goal that was met, else where it was."""
+        """Return the goal, else the position."""
         goals = self.met or self.goals
         if goals:
             more = f"\n({len(goals) - 1} more goals)" if len(goals) > 1 else ""
@@ -131,14 +131,14 @@ class Found:
         return f"Checking {self.place(position)}."
 
     def sentence(self, position: Position | None) -> str:
-        """Return what was tried in words of ours, where the source does not show it."""
+        """Return a sentence on what was tried, if the source is not available."""
         tactics = ", ".join(self.tactics[:3])
         tried = f"Tactic {tactics}" if tactics else "Checking"
         lemmas = f" with {', '.join(self.lemmas[:3])}" if self.lemmas else ""
         return f"{tried}{lemmas} {'in ' if tactics or lemmas else ''}{self.place(position)}"
 
     def place(self, position: Position | None) -> str:
-        """Return where it was: the declaration, the module or the file, and the position."""
+        """Return the declaration, module or file, and the position."""
         unit = self.unit
         where = unit.file or unit.module or ("a proof state" if unit.tactic else "a command")
         at = f" at line {position[0]}" if position is not None and position[0] else ""
@@ -146,7 +146,7 @@ class Found:
 
 
 def step_of(unit: Unit, errors: Sequence[Message]) -> str:
-    """Give the source of the step at which the first of some errors stands, empty where the input does not show it."""
+    """Return the source of the step at the first of some errors; empty if the input does not contain it."""
     if unit.program is None or not errors or errors[0].position is None:
         return ""
     return unit.program.step_at(errors[0].position, errors[0].end)
@@ -158,7 +158,7 @@ def _constants(step: Mapping[str, Any]) -> Sequence[Any]:
 
 
 def _before_goals(text: str) -> str:
-    """Return the part of a message before its goals: names in hypotheses are nobody's choice."""
+    """Return the part of a message before its goals, without the names in hypotheses."""
     cut = min(
         (at for at in (text.find("\n⊢"), text.find("\n\n"), text.find("unsolved goals")) if at >= 0), default=len(text)
     )

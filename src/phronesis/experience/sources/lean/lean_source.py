@@ -1,4 +1,4 @@
-"""A walk over a text: whatever form of Lean's output it is in, or several of them, its checked units come out."""
+"""The source ``lean``: walk over a text in any form of Lean output, or several of them, and yield checked units."""
 
 import re
 from collections import Counter
@@ -29,14 +29,14 @@ _LEAN: Final = re.compile(
     r"import [A-Z]|open [A-Z]|namespace [A-Z]|(?:@\[[^\]\n]{0,200}\] ?)?(?:private |protected |noncomputable ){0,3}"
     r"(?:theorem|lemma|def|instance|abbrev) [^\s(){}\[\]:]{1,200}(?: [({\[:⦃]|:| ?$)|example ?[({\[:⦃]"
 )
-# What goes on after an empty line of a message.
+# Lines that continue a message after an empty line.
 _GOES_ON: Final = re.compile(
     r"\s|case |⊢|Note: |Hint: |Additional |Possible |use `|failed$|Error: |at case |where$|Try this"
 )
 
 
 class Walk:
-    """Goes over the lines once. ``units`` are in the order of their first lines; ``facts`` are of the whole run."""
+    """A single pass over the lines. ``units`` are in the order of their first lines; ``facts`` are of the whole run."""
 
     def __init__(self, lines: list[Line]) -> None:
         self.units: list[Unit] = []
@@ -51,7 +51,7 @@ class Walk:
         self._failed: set[str] = set()  # modules that lake has marked
 
     def run(self) -> None:
-        """Read everything."""
+        """Process all lines."""
         at = 0
         while at < len(self._lines):
             at = self._read(at)
@@ -133,7 +133,7 @@ class Walk:
         return end + 1
 
     def _source(self, at: int) -> int:
-        """Take Lean source that stands in the text without a fence, to the first line that is of something else."""
+        """Consume unfenced Lean source and return the first line after it."""
         self._close()
         self._job = None
         end = at + 1
@@ -175,7 +175,7 @@ class Walk:
             self._session.ask(value, first)
 
     def _failures(self, at: int) -> int:
-        """Read lake's list of what failed: a module of which the log shows nothing else is a failure too."""
+        """Consume lake's list of failures; a module that the log does not show otherwise is a failure too."""
         at += 1
         while at < len(self._lines) and self._lines[at].text.startswith("- "):
             module = self._lines[at].text[2:].strip()
@@ -193,24 +193,24 @@ class Walk:
         return at + 1
 
 
-# The source ``lean``: logs of Lean 4 in, attempts out.
+# The source adapter.
 
 LEAN_VERSION: Final = "lean/1"
 
 
 class LeanSource:
-    """Reads what Lean 4 says: ``lean --json``, ``lake build``, answers of the REPL, and plain logs of ``lean``.
+    """Reads Lean 4 output: ``lean --json``, ``lake build``, REPL replies, and plain logs of ``lean``.
 
-    The form is found out from the text; one text may hold several. A place with errors is one failure; a file, module
-    or command without one a success; unknown where a sorry was left, or goals are. All texts are of origin ``rule``:
-    Lean or this adapter wrote them, and who wrote the Lean source is not known.
+    The form is detected; one text may contain several. A position with errors is one failure; a file, module or command
+    without errors a success; unknown if a sorry or goals are left. All texts have origin ``rule``: Lean or this adapter
+    wrote them, and the author of the Lean source is unknown.
     """
 
     source_type = "lean"
     version = LEAN_VERSION
 
     def read(self, raw: Raw) -> Sequence[Draft]:
-        """Return the attempts that a log tells of."""
+        """Return the attempts in a log."""
         lines = split_lines(raw.text)
         walk = Walk(lines)
         walk.run()

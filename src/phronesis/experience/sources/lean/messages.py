@@ -1,7 +1,8 @@
-"""Kinds of errors, by the words of Lean's messages. Data: Lean 4.0 to 4.2x, whose words changed in 2025.
+"""Parse Lean's messages and build logs: log lines, error kinds, messages by position, and facts of a run.
 
-A message is compared without case, with one kind of quotation mark. The first row that fits its first line decides; of
-an error inside another ("Tactic `simp` failed with a nested error:") the line behind it is looked at too.
+The words are those of Lean 4.0 to 4.2x, which changed in 2025. A message is compared without case and with one kind of
+quotation mark. The first row of the table that matches its first line decides; for a nested error ("Tactic `simp`
+failed with a nested error:") the next line is matched too.
 """
 
 import re
@@ -14,17 +15,17 @@ from phronesis.core.timestamps import parse_moment
 from phronesis.errors import InputError
 from phronesis.experience.sources.lean.syntax import Declaration, Program
 
-# The lines of a text: where each stands, and what it says without colours, time stamps and carriage returns.
+# Lines of a text, with their position, without colours, time stamps and carriage returns.
 
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
-# What a CI runner writes before each line: 2026-05-28T15:15:24.2537431Z ✔ [2/9] Built Foo
+# Prefix that a CI runner writes: 2026-05-28T15:15:24.2537431Z ✔ [2/9] Built Foo
 _STAMP: Final = re.compile(r"\ufeff?(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z) ?")
 _RUNNER: Final = re.compile(r"##\[[a-z]{1,12}\]")
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line: its first character in the text, the one behind its last, what it says, and the time before it."""
+    """A line: its start and end in the text, its content, and the time in its prefix."""
 
     start: int
     end: int
@@ -33,7 +34,7 @@ class Line:
 
     @property
     def moment(self) -> datetime | None:
-        """When the runner wrote it, if it says so and such a time exists."""
+        """The runner's time stamp, if it is present and valid."""
         if not self.stamp:
             return None
         try:
@@ -43,7 +44,7 @@ class Line:
 
 
 def split_lines(text: str) -> list[Line]:
-    """Return the lines of a text, parted by line feeds alone, so that they count as in an editor."""
+    """Return the lines of a text, separated by line feeds only, so that they count as in an editor."""
     lines, start = [], 0
     while start <= len(text):
         end = text.find("\n", start)
@@ -59,7 +60,7 @@ def span_of(lines: list[Line], first: int, last: int) -> tuple[int, int]:
 
 
 def printable(text: str) -> str:
-    """Return a text without what no database keeps: lone surrogates and zeros, which JSON escapes may hold."""
+    """Return a text without lone surrogates and NUL characters, which JSON escapes may contain."""
     return "".join("\ufffd" if "\ud800" <= sign <= "\udfff" or sign == "\0" else sign for sign in text)
 
 
@@ -134,7 +135,7 @@ KINDS: Final = tuple(
 
 OTHER: Final = "other"
 MISSING: Final = frozenset({"unknown_constant", "unknown_identifier", "unknown_namespace", "invalid_field"})
-"""Kinds that name something which is not there."""
+"""Kinds of errors that name something missing."""
 
 SORRY: Final = ("declaration uses 'sorry'", "sorryax")
 LOOPING: Final = "possibly looping simp theorem"
@@ -145,12 +146,12 @@ _NESTED: Final = ("nested error", "error in norm simp")
 
 
 def normal(text: str) -> str:
-    """Return a message as it is compared: lower case, one kind of quotation mark."""
+    """Return a message in lower case, with one kind of quotation mark."""
     return text.translate(_QUOTES).lower()
 
 
 def head(text: str) -> str:
-    """Return the part of a message that says what it is about, normal: its first line, and a nested one's."""
+    """Return the normalised first line of a message, with that of a nested error."""
     first, _, rest = text.lstrip("\n").partition("\n")
     said = normal(first[:_HEAD])
     if any(word in said for word in _NESTED) or said.endswith(" of"):
@@ -159,7 +160,7 @@ def head(text: str) -> str:
 
 
 def kind_of(text: str) -> str:
-    """Return the kind of an error, ``other`` where no row fits."""
+    """Return the kind of an error; ``other`` if no row matches."""
     said = head(text)
     for name, marks in KINDS:
         if any(mark in said for mark in marks):
@@ -168,15 +169,15 @@ def kind_of(text: str) -> str:
 
 
 def is_sorry(text: str) -> bool:
-    """Return whether a message says that something was left to be proved."""
+    """Return whether a message reports an unproved part."""
     said = normal(text[:4000])
     return any(mark in said for mark in SORRY)
 
 
-# What Lean checked, and what it said of it, by place: the records between reading a text and drafting its attempts.
+# Checked units and their messages by position: the records between parsing and drafting.
 
 Position = tuple[int, int]
-"""Line from 1, column from 0, in the Lean file: as Lean counts."""
+"""Line from 1, column from 0, in the Lean file, as Lean counts."""
 
 Form = Literal["json", "lake", "repl", "plain"]
 
@@ -198,8 +199,8 @@ class Message:
 class Unit:
     """Something that was checked as one: a file, a module of a build, a command or a tactic step of a REPL.
 
-    ``verdict`` is what is said of it as a whole: "ok", "failed", or nothing. ``before`` are the goals that a tactic
-    step met, None where nobody knows; ``after`` those it left; ``steps`` the tactics that a REPL lists of a proof.
+    ``verdict`` is the result of the whole: "ok", "failed", or empty. ``before`` are the goals before a tactic step,
+    None if unknown; ``after`` those after it; ``steps`` the tactics that a REPL lists for a proof.
     """
 
     form: Form
@@ -223,7 +224,7 @@ class Unit:
 
 @dataclass(slots=True)
 class Place:
-    """Errors of one place: of one declaration where the source shows it, else of one line or one range."""
+    """Errors at one place: of one declaration if the source is available, else of one line or range."""
 
     messages: list[Message] = field(default_factory=list)
     start: Position | None = None
@@ -232,7 +233,7 @@ class Place:
 
 
 def places_of(unit: Unit) -> list[Place]:
-    """Put the errors of a unit together by place, in the order of the text. Errors without a place come last or not."""
+    """Return the errors of a unit grouped by place, in text order; errors without a place come last."""
     placed: dict[object, Place] = {}
     last: Place | None = None
     loose = Place()
@@ -265,7 +266,7 @@ def _inside(position: Position, place: Place) -> bool:
     return place.start is not None and place.end is not None and place.start <= position < place.end
 
 
-# The lines of a log by which messages, jobs of a build and facts of a run are known.
+# Patterns of log lines: messages, build jobs, and facts of a run.
 
 _FILE: Final = r"(?P<file>(?:[A-Za-z]:)?[^\n:]{1,300}\.lean)"
 _PLACE: Final = r":(?P<line>\d{1,9}):(?P<column>\d{1,9})(?:-(?P<end_line>\d{1,9}):(?P<end_column>\d{1,9}))?: ?"
@@ -297,13 +298,13 @@ _OLD_LAKE: Final = ("> ", "stdout:", "stderr:", "external command", "build faile
 
 
 def normal_file(name: str) -> str:
-    """Return a file's name as a person writes it: slashes, and without the ``./././`` of lake."""
+    """Return a file name with slashes and without lake's ``./././``."""
     parts = name.strip().replace("\\", "/").split("/")
     return "/".join(part for at, part in enumerate(parts) if part != "." and (part or at == 0))
 
 
 def read_message(lines: list[Line], at: int) -> Message | None:
-    """Read line ``at`` as the first of a message, with or without a place."""
+    """Parse line ``at`` as the first line of a message, with or without a position."""
     said = lines[at].text
     found = _PLAIN.match(said) or _LAKE.match(said)
     if found is None:
@@ -320,7 +321,7 @@ def read_message(lines: list[Line], at: int) -> Message | None:
 
 
 def read_job(said: str, at: int) -> Unit | None:
-    """Read a line of lake that marks a job as done: with its module, its time, and what the mark says."""
+    """Parse a line of lake that reports a finished job: its module, time and status."""
     found = _JOB.match(said)
     if found is None:
         return None
@@ -337,12 +338,12 @@ def read_job(said: str, at: int) -> Unit | None:
 
 
 def ends_message(said: str) -> bool:
-    """Return whether a line cannot belong to a message: another program speaks, or lake sums up."""
+    """Return whether a line cannot belong to a message: output of another program, or lake's summary."""
     return _END.match(said) is not None or _STEP.match(said) is not None
 
 
 def facts_of(said: str) -> dict[str, Any]:
-    """Return the time and memory that a line tells of a whole run (``time -v``, ``time``), in seconds and bytes."""
+    """Return the time and memory of a whole run in a line (``time -v``, ``time``), in seconds and bytes."""
     for name, factor, pattern in _FACTS:
         if (found := pattern.match(said)) is not None:
             return {name: int(found[1]) * factor}

@@ -1,4 +1,4 @@
-"""The JSON of Lean: messages of ``lean --json``, and commands and answers of the community's REPL."""
+"""Parse JSON output of Lean: messages of ``lean --json``, and commands and replies of the community REPL."""
 
 import json
 from collections import deque
@@ -13,14 +13,14 @@ _COMMANDS: Final = ("cmd", "tactic", "path")
 _REFUSED: Final = ("Lean error", "Unknown proof state", "Unknown environment")
 _SEVERITIES: Final = {"information": "info", "info": "info", "warning": "warning", "error": "error"}
 _LONGEST: Final = 1e9
-"""Seconds of an answer: what is longer is no time."""
+"""Seconds of a reply at most; larger values are not times."""
 _INNER: Final = ("response", "result", "results", "responses")
 
 
 def decode(text: str) -> Iterator[tuple[Mapping[str, Any], int, int]]:
-    """Return the objects at the start of a text, with the lines (from 0) on which each begins and ends.
+    """Yield the JSON objects at the start of a text, with the lines (from 0) on which each begins and ends.
 
-    What a harness wraps around answers (a list, ``{"response": …}``) is taken off. Text that is no JSON ends it.
+    Wrappers of a harness (a list, ``{"response": …}``) are removed. Text that is not JSON ends the sequence.
     """
     at, line = 0, 0
     while at < len(text) and text[at] in "{[":
@@ -49,7 +49,7 @@ def _unwrapped(value: object) -> Iterator[Mapping[str, Any]]:
 
 
 def as_message(value: object, first: int, last: int) -> Message | None:
-    """Read a message of ``lean --json`` or of an answer; None for anything else."""
+    """Return a message of ``lean --json`` or of a reply; None for other values."""
     if not isinstance(value, dict) or not isinstance(value.get("data"), str):
         return None
     severity = _SEVERITIES.get(str(value.get("severity")))
@@ -65,12 +65,12 @@ def as_message(value: object, first: int, last: int) -> Message | None:
 
 
 def is_command(value: Mapping[str, Any]) -> bool:
-    """Return whether an object asks the REPL for something."""
+    """Return whether an object is a command for the REPL."""
     return any(isinstance(value.get(name), str) for name in _COMMANDS)
 
 
 def is_answer(value: Mapping[str, Any], *, asked: bool) -> bool:
-    """Return whether an object is an answer of the REPL; ``asked`` when a command waits for one."""
+    """Return whether an object is a reply of the REPL; ``asked``: a command awaits one."""
     refused = value.get("message")
     if isinstance(refused, str):
         return asked or refused.startswith(_REFUSED)
@@ -84,7 +84,7 @@ def is_answer(value: Mapping[str, Any], *, asked: bool) -> bool:
 
 
 class Session:
-    """A session with the REPL: which commands wait for an answer, and which goals each proof state has."""
+    """A REPL session: the commands without a reply, and the goals of each proof state."""
 
     def __init__(self) -> None:
         self._asked: deque[tuple[Mapping[str, Any], int]] = deque()
@@ -93,15 +93,15 @@ class Session:
 
     @property
     def waits(self) -> bool:
-        """Return whether a command has not been answered yet."""
+        """Return whether a command awaits its reply."""
         return bool(self._asked)
 
     def ask(self, command: Mapping[str, Any], line: int) -> None:
-        """Take a command that begins on ``line``."""
+        """Record a command that begins on ``line``."""
         self._asked.append((command, line))
 
     def answer(self, value: Mapping[str, Any], first: int, last: int) -> Unit | None:
-        """Read an answer as a checked unit; None where it says nothing of Lean (a line of JSON that was none)."""
+        """Return a reply as a checked unit; None for JSON that is not from Lean."""
         command, begin = self._asked.popleft() if self._asked else ({}, first)
         if is_command(value):
             command = value

@@ -1,4 +1,4 @@
-"""Tactics: which stand in a proof, and what one was given."""
+"""Parse Lean text: goals, names and lemmas, tactics and rewritings in proofs, and declarations of a program."""
 
 import re
 from bisect import bisect_right
@@ -6,19 +6,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-# Goals as Lean prints them: a case, hypotheses, and what is to be proved behind a turnstile.
+# Goals as Lean prints them: a case, hypotheses, and the target after a turnstile.
 
 TURNSTILES: Final = ("⊢", "|-")
 MAX_GOALS: Final = 200
-"""Goals read of one message: a thousand say no more than two hundred."""
+"""Goals read from one message."""
 
-# `a b : ℕ`, `inst✝ : Group G`, `f : ℕ → ℕ := fun n => n`. Names are parted by single blanks; prose has no " : ".
+# Hypotheses such as `a b : ℕ`, `inst✝ : Group G`, `f : ℕ → ℕ := fun n => n`. Names are separated by single blanks;
+# prose contains no " : ".
 _HYPOTHESIS: Final = re.compile(r"(?P<names>[^\s:|⊢]{1,60}(?: [^\s:|⊢]{1,60}){0,40}) (?::|:=) ?(?P<type>.*)")
 
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """A goal: its case, its hypotheses (a line each, several names may share one), how many names, and the target."""
+    """A goal: its case, its hypotheses (one per line, with several names), the number of names, and the target."""
 
     case: str
     hypotheses: tuple[str, ...]
@@ -27,12 +28,12 @@ class Goal:
 
     @property
     def size(self) -> tuple[int, int]:
-        """Characters of the expression behind the turnstile, and the number of hypotheses."""
+        """Characters of the target, and the number of hypotheses."""
         return len(self.target), self.names
 
     @property
     def text(self) -> str:
-        """The goal on lines of its own, as Lean shows it, without the case."""
+        """The goal on its own lines, as Lean prints it, without the case."""
         return "\n".join([*self.hypotheses, f"⊢ {self.target}"])
 
 
@@ -42,7 +43,7 @@ def is_hypothesis(line: str) -> bool:
 
 
 def read_goals(text: str) -> list[Goal]:
-    """Return the goals that a text shows, in order. Words around them are passed over."""
+    """Return the goals in a text, in order; other text is skipped."""
     goals: list[Goal] = []
     hypotheses: list[str] = []
     target: list[str] = []
@@ -85,17 +86,17 @@ def read_goals(text: str) -> list[Goal]:
 
 
 def distinct(goals: Iterable[Goal]) -> Sequence[Goal]:
-    """Return each goal once: two messages of one place often show the same ones."""
+    """Return each goal once: messages of one position often repeat goals."""
     return list(dict.fromkeys(goals))
 
 
-# Names in Lean's messages and proofs: which are lemmas, which are of the local context.
+# Names in messages and proofs: lemmas, and names of the local context.
 
 # A name between one pair of marks; Lean's own names may end in primes ('Nat.add_comm'').
 _QUOTED: Final = re.compile(r"['`‘]←? ?([^\s'`‘’]{1,200}'{0,3})['`’](?!')")
 _NAME: Final = re.compile(r"(?<![\w.'])[^\W\d][\w'!?₀-₉✝]{0,100}(?:\.[^\W\d][\w'!?₀-₉]{0,100}){0,12}")
 _FIRST: Final = re.compile(r"[^._]*")
-# h, hx, hab, hU, h₁, h1', ih, ih2, x, α, this: what people call what they assume.
+# Usual names of hypotheses and variables: h, hx, hab, hU, h₁, h1', ih, ih2, x, α, this.
 _LOCAL: Final = re.compile(r"(?:h[A-Za-z]{0,2}|ih[a-z]?|this|[^\W\d_])[\d₀-₉']{0,6}")
 _LEMMAS_IN_H: Final = frozenset({"hom", "has", "hat"})
 _ABSENT: Final = re.compile(r"(?i)does not contain\s+['`‘]([^\s`‘’]{1,200}?)['`’](?=[\s,.]|$)")
@@ -103,24 +104,24 @@ _CLASS: Final = re.compile(r"[A-Z][\w.]{0,100}")
 
 
 def quoted(text: str) -> list[str]:
-    """Return the names that stand in quotation marks in a message, in order."""
+    """Return the quoted names in a message, in order."""
     return list(dict.fromkeys(_QUOTED.findall(text)))
 
 
 def is_local(name: str) -> bool:
-    """Return whether a name is one of the local context by its form: ``h``, ``hxy``, ``ih``, ``x_pos``, ``h.symm``."""
+    """Return whether a name has the form of a local hypothesis: ``h``, ``hxy``, ``ih``, ``x_pos``, ``h.symm``."""
     found = _FIRST.match(name)
     first = found[0] if found is not None else ""
     return "✝" in name or (_LOCAL.fullmatch(first) is not None and first not in _LEMMAS_IN_H)
 
 
 def is_lemma(name: str) -> bool:
-    """Return whether a name is that of a declaration by its form: parted by dots or underscores, and not local."""
+    """Return whether a name has the form of a declaration: with dots or underscores, and not local."""
     return ("." in name or "_" in name.strip("_")) and not is_local(name)
 
 
 def names_in(text: str) -> list[str]:
-    """Return every name in a text, in order, repeated ones too."""
+    """Return all names in a text, in order, with repeats."""
     return _NAME.findall(text)
 
 
@@ -130,7 +131,7 @@ def lemmas_in(text: str) -> list[str]:
 
 
 def missing_name(text: str, kind: str) -> str:
-    """Return the name that a message misses, empty where it names none."""
+    """Return the name that a message reports as missing; empty if it names none."""
     said = text[:1000]
     absent = _ABSENT.search(said) if kind == "invalid_field" else None
     found = quoted(said)
@@ -138,7 +139,7 @@ def missing_name(text: str, kind: str) -> str:
 
 
 def class_in(text: str) -> str:
-    """Return the type class that could not be synthesised: the first name of the line behind the message's first."""
+    """Return the type class that could not be synthesised: the first name on the message's second line."""
     for line in text.split("\n", 4)[1:4]:
         found = _CLASS.match(line.strip().lstrip("("))
         if found is not None:
@@ -165,12 +166,12 @@ TACTICS: Final = frozenset(_TACTICS.split())
 """Tactics of Lean 4, Batteries and Mathlib."""
 
 SIMP: Final = frozenset({"simp", "simp?", "simp_all", "simp_all_arith", "simp_arith", "simp_rw", "simpa", "dsimp"})
-"""Tactics that rewrite with simp's engine, to which looping and direction apply."""
+"""Tactics that use simp's engine, to which looping and direction apply."""
 
 MAX_NAMES: Final = 50
 _REWRITES: Final = SIMP | {"rw", "rwa", "rewrite", "nth_rw", "nth_rewrite", "grw", "unfold"}
 _ALIASES: Final = {"rewrite": "rw", "rewriteAt": "rw"}
-# Where a step may begin: after a line's end, `;`, `<;>`, `by`, `=>`, a bullet, `all_goals`, `try`, or `(`.
+# Where a tactic may begin: after a line's end, `;`, `<;>`, `by`, `=>`, a bullet, `all_goals`, `try`, or `(`.
 _START: Final = re.compile(
     r"(?:^|[;\n(·]|=>|<;>|\bby\b|\||\b(?:all_goals|any_goals|try|repeat|focus)\b)"
     r"[ \t]{0,80}(?:· ?)?(?=([a-z][a-z_]{0,30}[0-9]?['!?]?)(?![\w.']))"
@@ -193,7 +194,7 @@ class Rewriting:
 
 
 def without_comments(text: str) -> str:
-    """Return a proof without its comments, lines kept."""
+    """Return a proof without its comments, line numbers kept."""
     kept, start = [], 0
     while (begin := text.find("/-", start)) >= 0:
         end = text.find("-/", begin + 2)
@@ -205,7 +206,7 @@ def without_comments(text: str) -> str:
 
 
 def tactics_in(proof: str) -> list[str]:
-    """Return the tactics of a proof in the order in which they stand, as often as they stand there (to a bound)."""
+    """Return the tactics of a proof in order, with repeats, up to a limit."""
     named = (word for word in _START.findall(proof) if word in TACTICS)
     return [word for word, _ in zip(named, range(MAX_NAMES), strict=False)]
 
@@ -218,7 +219,7 @@ def tactics_said(message: str) -> list[str]:
 
 
 def rewritings(step: str) -> list[Rewriting]:
-    """Return what the first bracket of a step lists, for steps that rewrite."""
+    """Return the arguments in the first bracket of a rewriting step."""
     begin = step.find("[")
     if begin < 0:
         return []
@@ -236,7 +237,7 @@ def rewritings(step: str) -> list[Rewriting]:
 
 
 def lemmas_of(proof: str) -> list[str]:
-    """Return the lemmas that a proof names: by their form, or as what simp and rw were given."""
+    """Return the lemmas that a proof names: by their form, or as arguments of simp and rw."""
     given = [one.name for part in re.split(r"[;\n]", proof) if _leading(part) for one in rewritings(part)]
     both = dict.fromkeys([*lemmas_in(proof), *given])
     return [name for name in both if name not in TACTICS and not is_local(name)][:MAX_NAMES]
@@ -261,7 +262,7 @@ def _rewriting(written: str) -> list[Rewriting]:
     return [Rewriting(names[0], arrow is not None)]
 
 
-# Lean source that stands in the input, beside what was said of it: its declarations, and the text at a position.
+# Lean source within the input: its declarations, and the text at a position.
 
 _DECLARATION: Final = re.compile(
     r"(?:@\[[^\]\n]{0,200}\] ?)?(?:(?:private|protected|noncomputable|nonrec|local|scoped|partial|unsafe) ){0,5}"
@@ -275,7 +276,7 @@ _MAX_LINES: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """A declaration: its name, empty for an example; what it states; its proof; its lines, from 1."""
+    """A declaration: its name, empty for an example; its statement; its proof; its lines, from 1."""
 
     name: str
     keyword: str
@@ -286,7 +287,7 @@ class Declaration:
 
     @property
     def heading(self) -> str:
-        """What it is called where it has no name: ``example``."""
+        """Its name, or ``example``."""
         return self.name or self.keyword
 
 
@@ -298,12 +299,12 @@ class Program:
     declarations: Sequence[Declaration]
 
     def declaration_at(self, line: int) -> Declaration | None:
-        """Return the declaration on whose lines ``line`` (from 1) stands."""
+        """Return the declaration that contains ``line`` (from 1)."""
         at = bisect_right(self.declarations, line, key=lambda one: one.first) - 1
         return self.declarations[at] if at >= 0 and line <= self.declarations[at].last else None
 
     def step_at(self, position: tuple[int, int], end: tuple[int, int] | None) -> str:
-        """Return the source of a tactic step: the whole lines that it stands on, without what leads to the proof."""
+        """Return the source lines of a tactic step, without the text that leads to the proof."""
         first = position[0]
         last = min(max(end[0] if end is not None else first, first), first + _MAX_LINES, len(self.lines))
         if not 1 <= first <= len(self.lines):
@@ -319,7 +320,7 @@ class Program:
 
 
 def read_program(text: str) -> Program:
-    """Read Lean source: a declaration begins at the line's start and ends before the next one."""
+    """Return the declarations of Lean source: each begins at a line's start and ends before the next one."""
     lines = text.split("\n")
     heads = [(at, found) for at, line in enumerate(lines) if (found := _DECLARATION.match(line)) is not None]
     ends = [at for at, _ in heads[1:]] + [len(lines)] * bool(heads)

@@ -1,4 +1,4 @@
-"""Output of programs: test reports, consoles, stack traces, compilers and build logs."""
+"""The source ``log``: test reports, consoles, stack traces, compilers and build logs."""
 
 from phronesis.experience.sources.log.log_source import LogSource
 

@@ -1,4 +1,4 @@
-"""Commands, how they ended, and the errors that tools print in a line of their own: make, npm, pip, a shell."""
+"""Parse shell commands, their exit codes, and one-line errors of tools such as make, npm and pip."""
 
 import re
 from typing import Final
@@ -75,7 +75,7 @@ _VERSION: Final = re.compile(
 
 
 def read_commands(reading: Reading) -> None:
-    """Find the commands that were given: each begins a part of the log."""
+    """Find the shell commands; each begins a part of the log."""
     for n in range(len(reading.lines)):
         text = reading.text(n)
         if not reading.free(n):
@@ -94,7 +94,7 @@ def read_commands(reading: Reading) -> None:
             continue
         else:
             match = _STEP.match(text) or _PROMPT.match(text) or _WINDOWS_PROMPT.match(text)
-            if match is None and text.startswith("Run "):  # as shown on a page: the command stands below again
+            if match is None and text.startswith("Run "):  # as shown on a page: the command is repeated below
                 match = _RUN.match(text)
                 match = match if match and reading.text(n + 1).strip() == match[1].strip() else None
         if match:
@@ -103,14 +103,14 @@ def read_commands(reading: Reading) -> None:
 
 
 def _drop_caller(reading: Reading, n: int) -> None:
-    """Forget the ``npm test`` right above the command of the script that it calls: they are one attempt."""
+    """Remove the ``npm test`` right above the command of the script that it calls: they are one attempt."""
     before = next((k for k in range(n - 1, n - 5, -1) if k in reading.commands), None)
     if before is not None and reading.commands[before].startswith(("npm ", "pnpm ", "yarn ")):
         del reading.commands[before]
 
 
 def read_endings(reading: Reading) -> None:
-    """Find how commands ended, on the lines that nobody has read yet; exit codes anywhere."""
+    """Find the ends of commands on lines not parsed yet, and exit codes anywhere."""
     n = 0
     while n < len(reading.lines):
         if reading.free(n):
@@ -119,7 +119,7 @@ def read_endings(reading: Reading) -> None:
 
 
 def _read_line(reading: Reading, n: int) -> int:
-    """Read a line; give the last one that was read with it."""
+    """Parse a line; return the last line that was parsed with it."""
     text = reading.text(n)
     if not text.strip():
         return n
@@ -149,7 +149,7 @@ def _read_line(reading: Reading, n: int) -> int:
 
 
 def _sanitizer(reading: Reading, n: int) -> None:
-    """Read what AddressSanitizer and its kin report: the kind of fault, and the innermost own frame below."""
+    """Parse a report of AddressSanitizer and similar tools: the kind of fault, and the innermost own frame."""
     match = _SANITIZER.match(reading.text(n))
     if match is None:
         return
@@ -178,7 +178,7 @@ def _make(reading: Reading, n: int) -> None:
 
 
 def _npm(reading: Reading, start: int) -> int:
-    """Read the lines that npm puts its mark before; they are one error, or tell of the one before them."""
+    """Parse lines with npm's prefix: one error, or details of the one before."""
     first = _NPM.match(reading.text(start))
     if first is None:
         reading.called(start, "npm")
@@ -240,7 +240,7 @@ def _facts(reading: Reading, n: int) -> None:
 
 
 def _printed(reading: Reading, start: int) -> int:
-    """Read an error that a program printed in words; lines that follow each other are one."""
+    """Parse an error that a program printed as text; consecutive lines are one."""
     first = _words(reading.text(start))
     if first is None:
         if reading.lines[start].marked:

@@ -1,4 +1,4 @@
-"""What compilers, type checkers, linters and linkers print: a file, a line, and what is wrong there."""
+"""Parse diagnostics of compilers, type checkers, linters and linkers: a file, a line and a message."""
 
 import re
 from typing import Final
@@ -67,7 +67,7 @@ _TOOLS: Final = {
 
 
 def read_compilers(reading: Reading) -> None:
-    """Find the errors of compilers on the lines that nobody has read yet, and count their warnings."""
+    """Find compiler errors on lines not parsed yet, and count warnings."""
     for n in range(len(reading.lines)):
         text = reading.text(n)
         if not reading.free(n) or not text:
@@ -85,7 +85,7 @@ def read_compilers(reading: Reading) -> None:
 
 
 def _line(reading: Reading, n: int, text: str) -> None:
-    """Read a line that names a file or a tool, and what is wrong with it."""
+    """Parse a line with a file or tool and a message."""
     level = _LEVEL.match(text) if text.lstrip().startswith("[") else None
     if level:
         text = level[2]
@@ -100,7 +100,7 @@ def _line(reading: Reading, n: int, text: str) -> None:
 
 
 def _leveled(reading: Reading, n: int, text: str, severity: str) -> bool:
-    """Read what stands behind ``[ERROR]`` or ``[error]``, where that is a place in a file."""
+    """Parse the text after ``[ERROR]`` or ``[error]`` if it is a place in a file."""
     dotty = _DOTTY.match(text) if text.startswith("-- ") else None
     if dotty:
         told = (_DOTTY_SAID.match(level[2]) for k in range(n + 1, n + 12) if (level := _LEVEL.match(reading.text(k))))
@@ -126,7 +126,7 @@ def _kotlin(reading: Reading, n: int, text: str) -> None:
 
 
 def _named(reading: Reading, n: int, text: str) -> None:
-    """Read a line that says itself that it is an error, a warning or a note."""
+    """Parse a line that names itself an error, a warning or a note."""
     match = _COLON.match(text)
     if match:
         code = match[6] or (match[5] if match[5] and match[5][0].isupper() else None)
@@ -167,7 +167,7 @@ def _add(
 
 
 def tool_of(file: str, code: str | None = None) -> str:
-    """Name the compiler that speaks of a file; ``cl`` where the code is one of Microsoft's C compiler."""
+    """Return the compiler by file and code; ``cl`` for codes of Microsoft's C compiler."""
     if code and re.match(r"(?:C|LNK)\d{4}\Z", code):
         return "cl"
     return _TOOLS.get(file.rpartition(".")[2].lower(), "compiler")
@@ -194,7 +194,7 @@ def _cmake(reading: Reading, n: int) -> None:
 
 
 def _unnamed(reading: Reading, n: int, text: str) -> None:
-    """Read a line whose form alone says that it is an error: Go's compiler, a linter, a linker."""
+    """Parse a line that is an error by its form alone: Go's compiler, a linter, a linker."""
     match = _GO.match(text)
     if match:
         reading.found(Finding(tool="go", first=n, last=n, message=match[3], file=match[1].removeprefix("./"),

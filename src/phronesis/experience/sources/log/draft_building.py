@@ -1,4 +1,4 @@
-"""What was found in a log, told as drafts: one for each thing that failed, one for what went well."""
+"""Build drafts from the findings in a log: one per failure, and one for what succeeded."""
 
 import re
 from bisect import bisect_left
@@ -26,7 +26,7 @@ MAX_RESULT: Final = 300
 _BUILDERS: Final = frozenset(
     ("gcc", "clang", "cl", "javac", "rustc", "tsc", "go", "compiler", "linker", "cmake", "swiftc", "kotlinc", "scalac",
      "csc", "ghc"))  # fmt: skip
-"""Tools that build what they speak of."""
+"""Tools that build the files they report on."""
 
 T = TypeVar("T")
 
@@ -42,7 +42,7 @@ _TOOL_WORDS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """The lines from one command to the next, and what was found on them."""
+    """The lines from one command to the next, with their findings."""
 
     first: int
     last: int
@@ -57,12 +57,12 @@ class Part:
 
     @property
     def exit_code(self) -> int | None:
-        """The last exit code that was told."""
+        """The last exit code in the part."""
         return next((one.exit_code for one in reversed(self.endings) if one.exit_code is not None), None)
 
 
 def drafts_of(reading: Reading) -> Iterator[Draft]:
-    """Return the drafts of a log in the order of its lines."""
+    """Yield the drafts of a log in line order."""
     for part in _parts(reading):
         yield from _of_part(reading, part)
 
@@ -75,7 +75,7 @@ def in_short(error_type: str | None, message: str) -> str:
 
 
 def _parts(reading: Reading) -> Iterator[Part]:
-    """Part a log at its commands, and at a second session of tests without a command between."""
+    """Yield the parts of a log, split at commands and at repeated test sessions."""
     marks = sorted(reading.commands)
     bounds = sorted({0, *marks, *_sessions(reading.starts, marks)})
     errors = _Ordered(reading.findings, lambda one: one.first)
@@ -97,14 +97,14 @@ def _parts(reading: Reading) -> Iterator[Part]:
 
 
 class _Ordered(Generic[T]):
-    """Things that stand on lines, to be had by the lines."""
+    """Objects ordered by line, with lookup by range."""
 
     def __init__(self, things: Sequence[T], line: Callable[[T], int]) -> None:
         self._things = sorted(things, key=line)
         self._lines = [line(one) for one in self._things]
 
     def between(self, start: int, end: int) -> list[T]:
-        """Return those on the lines from ``start`` to before ``end``."""
+        """Return the objects on lines from ``start`` to before ``end``."""
         return self._things[bisect_left(self._lines, start) : bisect_left(self._lines, end)]
 
 
@@ -113,7 +113,7 @@ def _distinct(said: Sequence[tuple[int, str]]) -> tuple[str, ...]:
 
 
 def _sessions(starts: Sequence[int], marks: Sequence[int]) -> list[int]:
-    """Return the beginnings of test sessions that no command stands before since the last one."""
+    """Return the starts of test sessions that do not follow a command."""
     return [start for before, start in pairwise(starts) if bisect_left(marks, before) == bisect_left(marks, start)]
 
 
@@ -134,7 +134,7 @@ def _of_part(reading: Reading, part: Part) -> Iterator[Draft]:
 
 
 def _same(one: Finding) -> tuple[Any, ...]:
-    """What two findings share when they are the same error again: all but numbers, and the line it stands on."""
+    """Return the key by which two findings are the same error: all but numbers and the line."""
     if one.test is not None:
         return ("test", one.tool, one.suite, one.test)
     return (one.tool, one.suite, one.error_type, one.file, _NUMBER.sub("#", one.message[:MAX_RESULT]))
@@ -175,7 +175,7 @@ def _failure(reading: Reading, part: Part, same: Sequence[Finding]) -> Draft:
 
 
 def _stands(reading: Reading, first: int, last: int) -> dict[str, Any]:
-    """Return where lines stand in the source, and when the first of them was written."""
+    """Return the span of lines in the source, and the time of the first."""
     begin, end = reading.lines[first], reading.lines[last]
     if end.number < begin.number:  # the reader put the lines in another order: ``go test -json``
         begin, end = end, begin
@@ -187,7 +187,7 @@ def _by_rule(**_texts: str) -> dict[str, Any]:
 
 
 def _did(one: Finding, part: Part) -> str:
-    """Say what was done where the log does not show the command."""
+    """Return what was done, if the log does not show the command."""
     if one.ran:
         return f"run {one.ran}"
     if one.tool in _BUILDERS:
@@ -225,13 +225,13 @@ def _tools(part: Part, tool: str | None) -> list[str]:
 
 
 def _first_word(command: str | None) -> str | None:
-    """Return the tool that a command calls, where it is one of those known by name."""
+    """Return the tool that a command calls, if it is a known one."""
     words = (command or "").replace("-m ", "").split()[:3]
     return next((word for word in words if word in _TOOL_WORDS), None)
 
 
 def _counted(summaries: Sequence[Summary]) -> dict[str, Any]:
-    """Add up what a part's summaries count."""
+    """Return the sums of a part's summaries."""
     out: dict[str, Any] = {}
     for summary in summaries:
         for name, count in summary.counts.items():
@@ -240,7 +240,7 @@ def _counted(summaries: Sequence[Summary]) -> dict[str, Any]:
 
 
 def _whole(reading: Reading, part: Part) -> Draft:
-    """Tell how a command, a suite or a build went in which no single error was found."""
+    """Return the draft of a command, suite or build in which no single error was found."""
     counts = _counted(part.summaries)
     endings = [end for end in part.endings if end.well is not None or end.exit_code is not None]
     said: list[Mapping[str, Any]] = [counts]

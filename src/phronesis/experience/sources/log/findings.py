@@ -1,4 +1,4 @@
-"""What the readers of a log find in it, before it is told as drafts."""
+"""Log lines and the findings of log parsers: failures, summaries and exit statuses."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,16 +10,16 @@ from phronesis.core.timestamps import FUTURE_TOLERANCE, parse_moment
 from phronesis.errors import InputError
 from phronesis.experience.sources.port import Raw
 
-# A log line by line: without colours and what stands in front of a line, with its place and its time.
+# Log lines with their position and time, without colours and prefixes.
 
 MAX_LINE: Final = 2_000
-"""Characters of a line that are looked at: no pattern meets more, so that time goes with the length of the text."""
+"""Characters of a line that are examined, so that time is linear in the text."""
 
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]|\x1b[\]_][^\x07\x1b]{0,400}(?:\x07|\x1b\\)")
-"""Colours, and what a terminal or Buildkite is told besides."""
+"""Colours, and other terminal or Buildkite control sequences."""
 
 _JENKINS_NOTE: Final = re.compile(r"\x1b\[8mha:[^\x1b]*\x1b\[0m")
-"""What Jenkins' plugins write into a console for its pages: an object, encoded and hidden."""
+"""Encoded objects that Jenkins plugins hide in console output."""
 _STAMP: Final = re.compile(
     r"(?:[^\t\n]{1,80}\t[^\t\n]{1,80}\t)?\ufeff?\[?"
     r"(\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?)\]?"
@@ -36,10 +36,10 @@ _QUOTED: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line: ``text`` is what is left to be read, [``start``, ``end``) where it stands, ``at`` the last time told.
+    """One line: ``text`` is its content, [``start``, ``end``) its span, ``at`` the last time stamp.
 
-    ``number`` counts the lines of the source from 0; several lines stand on one where it wraps what a program wrote
-    (``go test -json``). ``marked``: the log itself says that this line is an error (``##[error]``).
+    ``number`` counts the lines of the source from 0; several lines have one number if the source wraps a program's
+    output (``go test -json``). ``marked``: the log itself marks this line as an error (``##[error]``).
     """
 
     text: str
@@ -51,7 +51,7 @@ class Line:
 
 
 def lines_of(raw: Raw) -> list[Line]:
-    """Return the lines of a text; a time that is not complete, or lies ahead of when it was recorded, is no time."""
+    """Return the lines of a text; incomplete and future time stamps are ignored."""
     out: list[Line] = []
     at: datetime | None = None
     bare = _unquoted([_without_colour(raw.text[start:end]) for start, end in _bounds(raw.text)])
@@ -66,15 +66,15 @@ def lines_of(raw: Raw) -> list[Line]:
 
 
 def _without_colour(text: str) -> str:
-    """Return the first `MAX_LINE` characters of a line without colours, notes, and what was written over."""
+    """Return the first `MAX_LINE` characters of a line without colours, notes, and overwritten text."""
     if "\x1b[8mha:" in text:
         text = _JENKINS_NOTE.sub("", text)
     text = _COLOUR.sub("", text[:MAX_LINE]).removeprefix("\ufeff").rstrip()
-    return text.rpartition("\r")[2] if "\r" in text else text  # a progress bar: what stands there in the end
+    return text.rpartition("\r")[2] if "\r" in text else text  # a progress bar: its final state
 
 
 def _unquoted(texts: list[str]) -> list[str]:
-    """Take away what stands before every line of a log that is quoted: ``> ``, or four blanks and more."""
+    """Return lines without the prefix of a quoted log: ``> ``, or at least four blanks."""
     written = [text for text in texts if text]
     if written and all(text.startswith(">") for text in written) and any(text.startswith("> ") for text in written):
         return [text.removeprefix(">").removeprefix(" ") for text in texts]
@@ -83,13 +83,13 @@ def _unquoted(texts: list[str]) -> list[str]:
 
 
 def _gap(texts: list[str]) -> int:
-    """Return the blanks between a time of day and the line: two in a console of Jenkins, else one."""
+    """Return the blanks between a time of day and the line: two in a Jenkins console, else one."""
     gaps = [len(match[1]) for text in texts if (match := _TIME.match(text)) and match[1] and match.end() < len(text)]
     return min(gaps, default=1)
 
 
 def moment(said: str) -> datetime | None:
-    """Read a complete time; None when it is none."""
+    """Return a complete time; None if it is not one."""
     try:
         return parse_moment(said.strip().replace("/", "-").replace(" UTC", "Z").replace(" +", "+"), field="at")
     except InputError:
@@ -106,7 +106,7 @@ def _bounds(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _without_stamp(text: str, gap: int) -> tuple[str, datetime | None]:
-    """Take away the name of a service, and the time with the blanks behind it."""
+    """Return a line without its service name and time stamp, and the time."""
     service = _BUILDKIT.match(text) or _SERVICE.match(text) or _TEAMCITY.match(text)
     if service:
         text = text[service.end() :]
@@ -118,7 +118,7 @@ def _without_stamp(text: str, gap: int) -> tuple[str, datetime | None]:
 
 
 MAX_FRAMES: Final = 20
-"""Frames of a stack that are kept: the innermost tell where it happened."""
+"""Stack frames that are kept, the innermost."""
 
 _FOREIGN: Final = (
     "site-packages", "dist-packages", "/lib/python", "<frozen", "<string>", "<stdin>", "node_modules", "node:",
@@ -134,11 +134,11 @@ _INSIDE: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One thing that went wrong, on the lines ``first`` to ``last`` (counted from 0, both in).
+    """One failure, on the lines ``first`` to ``last`` (from 0, inclusive).
 
-    ``test`` is the id of the test that failed, ``status`` what the tool says of it, ``suite`` what it belongs to (a
-    package of Go). ``place`` is the line of ``file``. ``follows``: it only says that something before it went wrong
-    (``make: *** … Error 1``), and counts alone where nothing else was found.
+    ``test`` is the id of the failed test, ``status`` the tool's word, ``suite`` its suite (a package of Go). ``place``
+    is the line of ``file``. ``follows``: it only reports a consequence of an earlier failure (``make: *** … Error 1``),
+    and counts only if nothing else was found.
     """
 
     tool: str
@@ -160,7 +160,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """What a tool counts of a suite, on a line: passed, failed, errors, skipped, seconds."""
+    """The counts of a suite on a line: passed, failed, errors, skipped, seconds."""
 
     tool: str
     line: int
@@ -169,7 +169,7 @@ class Summary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
-    """How a command ended, on a line: its exit code, or whether it went well; ``target`` is what was to be built."""
+    """The end of a command on a line: its exit code, or whether it succeeded; ``target`` is what was to be built."""
 
     line: int
     exit_code: int | None = None
@@ -181,7 +181,7 @@ class Ending:
 
 @dataclass(slots=True)
 class Reading:
-    """The lines of a log, which of them were understood, and what was found. Each reader adds to it."""
+    """The lines of a log, which of them were parsed, and the findings. Each parser adds to it."""
 
     lines: Sequence[Line]
     taken: bytearray = field(init=False)
@@ -200,15 +200,15 @@ class Reading:
         self.taken = bytearray(len(self.lines))
 
     def text(self, n: int) -> str:
-        """Return the words of a line; nothing past the end."""
+        """Return the content of a line; empty past the end."""
         return self.lines[n].text if 0 <= n < len(self.lines) else ""
 
     def take(self, first: int, last: int) -> None:
-        """Mark lines as understood: no other reader reads them."""
+        """Mark lines as parsed: other parsers skip them."""
         self.taken[first : last + 1] = b"\1" * (last + 1 - first)
 
     def free(self, n: int) -> bool:
-        """Return whether a line is there and nobody has read it."""
+        """Return whether a line exists and has not been parsed."""
         return 0 <= n < len(self.lines) and not self.taken[n]
 
     def called(self, n: int, tool: str) -> None:
@@ -228,7 +228,7 @@ def short_type(name: str) -> str:
 
 
 def foreign(frame: str) -> bool:
-    """Return whether a frame lies in a library or in the language itself."""
+    """Return whether a frame is in a library or the language runtime."""
     words = frame.removeprefix("at ").removeprefix("async ")
     return (
         words.startswith(_FOREIGN)
@@ -243,7 +243,7 @@ _CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 def bare_test(name: str) -> str:
-    """Return a test's own name: without the file, class and module before it, and without its parameters."""
+    """Return a test's own name: without file, class, module and parameters."""
     name = _PARAMETERS.sub("", name[:600])
     if is_file(name):
         return name
@@ -255,12 +255,12 @@ def bare_test(name: str) -> str:
 
 
 def is_file(name: str) -> bool:
-    """Return whether what failed is a whole file of tests, which could not be read."""
+    """Return whether the failure is a whole test file that could not be loaded."""
     return name.endswith((".py", ".js", ".ts")) and "::" not in name
 
 
 def test_in_words(name: str) -> str:
-    """Say what a test is to show, from its name: ``test_total_adds_prices`` is "total adds prices"."""
+    """Return a test's name as words: ``test_total_adds_prices`` is "total adds prices"."""
     if is_file(name):
         return ""
     name = bare_test(name)

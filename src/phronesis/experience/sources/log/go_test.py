@@ -1,4 +1,4 @@
-"""What ``go test`` prints, with ``-v`` or without, in parallel or not; ``-json`` is read as the text it was made of."""
+"""Parse ``go test`` output, with or without ``-v``, sequential or parallel; ``-json`` is read as its text."""
 
 import json
 import re
@@ -25,16 +25,16 @@ _CRASH: Final = ("panic: ", "fatal error: ")
 _QUIET: Final = ("FAIL", "PASS", "ok", "coverage: ", "goos: ", "goarch: ", "pkg: ", "cpu: ", "testing: ")
 
 _MESSAGES: Final = 3
-"""Messages of one test that its result names: which of them is the failure and which a note, the text does not say."""
+"""Messages of one test in its result: the text does not show which is the failure and which a note."""
 
 
 _MOST_RUNNING: Final = 100
-"""Running tests that a time-out's list is read to."""
+"""Running tests that are read from a time-out's list."""
 
 
 @dataclass(slots=True)
 class _Test:
-    """A test: the lines it wrote, and how it ended."""
+    """A test: the lines it wrote, and its status."""
 
     name: str
     output: list[int] = field(default_factory=list)
@@ -45,7 +45,7 @@ class _Test:
 
 @dataclass(slots=True)
 class _Package:
-    """The tests of a package, the lines of none of them, and the line on which the package ended."""
+    """The tests of a package, other lines of it, and the line on which it ended."""
 
     tests: dict[str, _Test] = field(default_factory=dict)
     loose: list[int] = field(default_factory=list)
@@ -61,7 +61,7 @@ class _Package:
 
 
 def read_go_test(reading: Reading) -> None:
-    """Find the tests that failed, the packages that failed without one, and how many passed."""
+    """Find failed tests, packages that failed without one, and the number of passed tests."""
     packages = list(_packages(reading))
     headers = [line.text.split()[1:3] for line in reading.lines if line.text.startswith("# ")]
     built = {word.strip("[]").removesuffix(".test").removesuffix("_test") for header in headers for word in header}
@@ -80,7 +80,7 @@ def read_go_test(reading: Reading) -> None:
 
 
 def _packages(reading: Reading) -> Iterator[_Package]:
-    """Part the lines at the verdicts on packages, and give each line to the test that wrote it."""
+    """Yield the packages, split at their verdicts, with each line assigned to the test that wrote it."""
     package, now, under, depth = _Package(), None, None, 0
     for n in range(len(reading.lines)):
         text = reading.text(n)
@@ -118,7 +118,7 @@ def _packages(reading: Reading) -> Iterator[_Package]:
 
 
 def _result(text: str) -> tuple[int, str, str, float | None] | None:
-    """Read ``--- FAIL: TestX (0.01s)``: its depth, the test, the status, the seconds."""
+    """Parse ``--- FAIL: TestX (0.01s)``: its depth, the test, the status, the seconds."""
     start = text.find("--- ")
     match = _RESULT.match(text, start)
     if match is None or (text[:start].strip() and match[3] is None):  # a test's own words may stand before it
@@ -127,9 +127,9 @@ def _result(text: str) -> tuple[int, str, str, float | None] | None:
 
 
 def _failures(reading: Reading, package: _Package, built: AbstractSet[str]) -> Iterator[Finding]:
-    """Return what failed in a package: its tests, or the package itself where no test did.
+    """Yield the failures in a package: its tests, or the package itself if no test failed.
 
-    ``built`` names the packages of which the compiler's messages stand in the log.
+    ``built`` names the packages whose compiler messages are in the log.
     """
     crash = _crash(reading, package)
     if crash is not None:
@@ -156,7 +156,7 @@ def _failures(reading: Reading, package: _Package, built: AbstractSet[str]) -> I
 
 
 def _failure(reading: Reading, package: _Package, test: _Test) -> Finding:
-    """Tell of a test that failed by the messages it wrote."""
+    """Return the finding of a failed test from its messages."""
     said: list[str] = []
     first, file, place = -1, None, None
     for k, n in enumerate(test.output):
@@ -177,14 +177,14 @@ def _failure(reading: Reading, package: _Package, test: _Test) -> Finding:
 
 
 def said_by_go(texts: Sequence[str]) -> tuple[str | None, str]:
-    """Return the file and the messages of the lines that a failing test of Go wrote."""
+    """Return the file and the messages in the lines of a failed test."""
     places = [match for text in texts if (match := _SAID.match(text))]
     said = dict.fromkeys(match[3].strip() for match in places if match[3].strip())
     return (places[0][1] if places else None), "; ".join(list(said)[:_MESSAGES])
 
 
 def _below(reading: Reading, lines: Sequence[int]) -> str:
-    """Return the message that stands on the lines below its place; testify names it ``Error:``."""
+    """Return the message on the lines below its place; testify labels it ``Error:``."""
     first = ""
     for n in lines:
         text = reading.text(n)
@@ -208,7 +208,7 @@ def _crash(reading: Reading, package: _Package) -> Finding | None:
 
 
 def _running(reading: Reading, package: _Package, crash: Finding) -> list[str]:
-    """Name the tests that a crash ended: those that a time-out lists, else the one that ran."""
+    """Return the tests that a crash ended: those listed by a time-out, else the running one."""
     n = crash.first + 1
     if reading.text(n).startswith("running tests"):
         listed = list[str]()
@@ -222,7 +222,7 @@ def _running(reading: Reading, package: _Package, crash: Finding) -> list[str]:
 
 
 def _without_test(reading: Reading, package: _Package, *, follows: bool) -> Finding:
-    """Tell of a package that failed though none of its tests did: it was not built, or its program ended badly."""
+    """Return the finding of a package that failed without a failed test: not built, or crashed."""
     follows = follows and package.verdict.endswith("failed]")
     words = [text for n in package.loose if not (text := reading.text(n).strip()).startswith(_QUIET)]
     ended = next((text for text in reversed(words) if not text.startswith("exit status ")), "")
@@ -232,7 +232,7 @@ def _without_test(reading: Reading, package: _Package, *, follows: bool) -> Find
 
 
 class _Stream:
-    """The lines of one package, put together from events."""
+    """The lines of one package, assembled from events."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -243,7 +243,7 @@ class _Stream:
         self._verdict: list[Line] = []
 
     def output(self, words: str, test: str, line: Line) -> None:
-        """Add what was written; an event may hold half a line."""
+        """Append output; an event may contain part of a line."""
         *whole, rest = (self._rest.pop(test, "") + words).split("\n")
         if rest:
             self._rest[test] = rest
@@ -251,7 +251,7 @@ class _Stream:
             self._write(text, test, line)
 
     def event(self, action: str, test: str, seconds: float, line: Line) -> None:
-        """Add how a test, or the package (``test`` empty), ended, where its output does not say so."""
+        """Add the end of a test, or of the package (``test`` empty), if the output does not show it."""
         for name in (test, *([] if test else list(self._rest))):
             if rest := self._rest.pop(name, ""):
                 self._write(rest, name, line)
@@ -266,7 +266,7 @@ class _Stream:
             self.close()
 
     def close(self) -> None:
-        """Put the verdict on the package behind its tests: after a panic, their ends come later."""
+        """Move the package's verdict after its tests, whose ends follow it after a panic."""
         self.lines += self._verdict
         self._verdict, self._test = [], ""
         self._ended.clear()
@@ -286,7 +286,7 @@ class _Stream:
 
 
 def event_lines(raw: Raw, lines: list[Line]) -> list[Line]:
-    """Return the lines that ``go test -json`` was made of, package by package; other texts as they are."""
+    """Return the lines of the text output behind ``go test -json``, by package; other texts unchanged."""
     out: list[Line] = []
     streams: dict[tuple[str, str], _Stream] = {}
     for line in lines:

@@ -1,9 +1,8 @@
-"""Reports of tests in JUnit's XML, in the dialects of pytest, Maven, Gradle, googletest, Catch2, Node and others.
+"""Build drafts from JUnit XML reports in the dialects of pytest, Maven, Gradle, googletest, Catch2, Node and others.
 
-What failed is never a success: a case fails by its ``failure`` or ``error``, whatever stands beside it, by a status
-that says so, and a suite by what it counts where it does not list it. A document type is refused, and with it every
-entity that a document could define: no file is opened, nothing grows. A report that breaks off gives the test cases
-before that place.
+A failed case is never a success: a case fails by its ``failure`` or ``error`` element or by its status; a suite fails
+by its counts if it does not list the cases. A document type declaration is refused, and with it all entities. A
+truncated report gives the cases before the break.
 """
 
 import re
@@ -35,13 +34,13 @@ _PYTEST_SETUP: Final = re.compile(r'failed on (?:setup|teardown) with "(.*)"\Z',
 _MESSAGES: Final = 3
 _PLACED: Final = re.compile(r"((?:[A-Za-z]:)?[\w./\\@-]{1,200}\.\w{1,8}):\d{1,9}(?::\d{1,9})?:? ?(.*)\Z")
 _LABELS: Final = frozenset({"failed", "failure", "error", "fail", "test failed", "test failure", "assertion failed"})
-"""Messages that repeat the element's name: the text says what failed."""
+"""Messages that only repeat the element's name; the text then has the message."""
 
 _IN_ONE_LINE: Final = re.compile(r"\b((?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{0,80}(?:Error|Exception|Warning))\b:? ?")
 
 
 def read_junit(raw: Raw) -> list[Draft]:
-    """Return a draft for each case that failed, and one for each suite in which none did."""
+    """Return a draft for each failed case, and one for each suite without failures."""
     text = FORBIDDEN.sub(" ", raw.text)
     report, index = Report(text), LineIndex(raw.text)
     try:
@@ -92,10 +91,7 @@ def _case_draft(raw: Raw, index: LineIndex, suite: Suite, case: Case, *, pytest:
 
 
 def _error(case: Case) -> Finding:
-    """Return the error of a failing case.
-
-    From its ``message``, its text, and its ``type`` where that names an error.
-    """
+    """Return the error of a failed case, from its ``message``, its text, and its ``type`` if that is an error name."""
     text = "".join(case.text)[:KEPT]
     lines = [line for line in text.splitlines() if line.strip() and not _is_title(line, case)]
     said = [_bare(message) for message in case.messages if message.strip()]
@@ -128,7 +124,7 @@ def _error(case: Case) -> Finding:
 
 
 def _is_title(line: str, case: Case) -> bool:
-    """Return whether a line of a failure's text only names the test, as PHPUnit and Jest begin."""
+    """Return whether a line of a failure's text only names the test, as in PHPUnit and Jest."""
     bare = line.strip()
     return bare.startswith("● ") or bare in {case.name, f"{case.classname}::{case.name}",
                                              f"{case.attributes.get('class')}::{case.name}"}  # fmt: skip
@@ -140,7 +136,7 @@ def _bare(message: str) -> str:
 
 
 def _typed(message: str) -> tuple[str | None, str]:
-    """Return the type and the words of a message: of a trace those of its error, else of its first line."""
+    """Return the type and text of a message: of a trace those of its error, else of its first line."""
     first = message.partition("\n")[0]
     if not first.startswith("Traceback (most recent call last)"):
         told = first.rpartition(" E   ")[2].strip()  # pytest's lines, made one
@@ -162,7 +158,7 @@ def _trace(text: str) -> Finding | None:
 
 
 def _unlisted_draft(raw: Raw, index: LineIndex, suite: Suite, *, pytest: bool) -> Draft:
-    """Tell of the failures that a suite counts without listing their cases."""
+    """Return the draft of failures that a suite counts without listing the cases."""
     count = suite.unlisted
     judged = label_of({"failed": count})
     end = len(raw.text) if suite.end is None else suite.end
@@ -184,7 +180,7 @@ def _unlisted_draft(raw: Raw, index: LineIndex, suite: Suite, *, pytest: bool) -
 
 
 def _suite_draft(raw: Raw, index: LineIndex, suite: Suite, *, pytest: bool) -> Draft:
-    """Tell of a suite in which nothing failed; one that breaks off is unknown."""
+    """Return the draft of a suite without failures; a truncated one is unknown."""
     tool = "pytest" if pytest else "junit"
     whole = suite.end is not None
     judged = label_of(suite.counts if whole else None)

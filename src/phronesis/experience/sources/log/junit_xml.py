@@ -1,6 +1,6 @@
-"""JUnit's XML taken apart: the suites of a report, their cases, and what the elements say of each.
+"""Parse JUnit XML into suites and cases.
 
-A document type is refused, and with it every entity that a document could define: no file is opened, nothing grows.
+A document type declaration is refused, and with it all entities: no file is opened and no entity is expanded.
 """
 
 import re
@@ -10,31 +10,31 @@ from typing import Any, Final
 from xml.parsers import expat
 
 KEPT: Final = 20_000
-"""Characters of a failure's text that are looked at."""
+"""Characters of a failure's text that are kept."""
 
 FORBIDDEN: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _FAILED: Final = ("failure", "error", "rerunFailure", "rerunError")
 _OUTPUT: Final = ("system-out", "system-err")
 _FLAKY: Final = ("flakyFailure", "flakyError")
-"""Surefire's names for a try that failed before one that passed."""
+"""Surefire's elements for a failed try before a passing one."""
 
 _STATUS: Final = {
     "failed": "failure", "failure": "failure", "fail": "failure", "error": "error", "errored": "error",
     "notrun": "skipped", "disabled": "skipped", "skipped": "skipped", "suppressed": "skipped", "ignored": "skipped",
     "pending": "skipped",
 }  # fmt: skip
-"""What the attributes ``status`` and ``result`` of a case say, where no element does."""
+"""Meaning of the attributes ``status`` and ``result`` of a case without such an element."""
 
 _VERSIONS: Final = {"java.version": "java", "python.version": "Python", "os.name": "", "node.version": "node"}
 
 
 class RefusedError(Exception):
-    """The document declares a type."""
+    """The document has a document type declaration."""
 
 
 @dataclass(slots=True)
 class Case:
-    """A test case: its places in the text, what its elements say of it, and the text of its failures."""
+    """A test case: its span in the text, its status, and the text of its failures."""
 
     name: str
     classname: str
@@ -52,7 +52,7 @@ class Case:
 
 @dataclass(slots=True)
 class Suite:
-    """A suite: ``listed`` counts the failing cases in it and below, ``unlisted`` those that it declares in vain."""
+    """A suite: ``listed`` counts its failed cases, ``unlisted`` the failures that it counts without a case."""
 
     name: str
     attributes: Mapping[str, str]
@@ -73,7 +73,7 @@ _ROOT: Final = re.compile(r"<(!DOCTYPE|(?:[\w.-]{1,60}:)?[A-Za-z][\w.-]{0,80})")
 
 
 def root_of(text: str) -> str:
-    """Return the name of an XML text's first element without its prefix, or ``!DOCTYPE``; empty for other texts."""
+    """Return the first element's name without prefix, or ``!DOCTYPE``; empty for other texts."""
     n = 1 if text.startswith("\ufeff") else 0
     while match := _PROLOG.match(text, n):
         n = match.end()
@@ -87,12 +87,12 @@ def root_of(text: str) -> str:
 
 
 def is_junit(text: str) -> bool:
-    """Return whether a text is such a report by its first element."""
+    """Return whether a text is a JUnit report by its first element."""
     return root_of(text) in {"testsuites", "testsuite"}
 
 
 def is_broken(text: str) -> bool:
-    """Return whether a report is not well-formed and tells nothing of tests before its fault."""
+    """Return whether a report is not well-formed and contains no test before the error."""
     report = Report(FORBIDDEN.sub(" ", text))
     try:
         report.parse()
@@ -102,7 +102,7 @@ def is_broken(text: str) -> bool:
 
 
 class Report:
-    """Walks over a report and keeps what its suites and cases say."""
+    """Parses a report into suites and cases."""
 
     def __init__(self, text: str) -> None:
         self.suites: list[Suite] = []
@@ -125,7 +125,7 @@ class Report:
         self._parser.CharacterDataHandler = self._characters
 
     def parse(self) -> None:
-        """Read the report as far as it is well formed."""
+        """Parse the report as far as it is well-formed."""
         try:
             self._parser.Parse(self._data, True)
         except expat.ExpatError:
@@ -137,7 +137,7 @@ class Report:
         raise RefusedError
 
     def _here(self, *, after: bool = False) -> int:
-        """Return the character where the parser stands, or the one after the tag that begins there."""
+        """Return the parser's position in characters, or the end of the tag that begins there."""
         byte = self._parser.CurrentByteIndex
         if after:
             close = self._data.find(b">", byte)
@@ -172,7 +172,7 @@ class Report:
             self._fault(name, attributes)
 
     def _fault(self, name: str, attributes: Mapping[str, str]) -> None:
-        """Take what an element in a case says: a failure outweighs that it was skipped."""
+        """Record an element in a case; a failure takes precedence over skipped."""
         case = self._case
         if case is None or name not in (*_FAILED, *_FLAKY, "skipped"):
             return
@@ -229,7 +229,7 @@ class Report:
             suite.failing.append(case)
 
     def _closed(self, suite: Suite) -> None:
-        """Note failures that a suite counts though it lists none; a suite around others counts theirs."""
+        """Record failures that a suite counts without listing them, less those of nested suites."""
         declared = sum(_number(suite.attributes.get(name)) for name in ("failures", "errors"))
         suite.unlisted = 0 if suite.listed else declared
         if self._open:

@@ -1,4 +1,4 @@
-"""The source ``log``: what kind of output a text is, and which readers read it."""
+"""The source ``log``: detect the kind of output and run the parsers for it."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -30,17 +30,18 @@ _READERS: Final = (
     read_compilers,
     read_endings,
 )
-"""In this order: what one has read, the next ones leave alone. A failing test's block holds its stack trace."""
+"""The parsers in order: later ones skip what earlier ones have read. A failing test's block includes its stack
+trace."""
 
 
 class LogSource:
-    """Reads what programs print: reports of tests, consoles, stack traces, compilers, builds."""
+    """Reads program output: test reports, consoles, stack traces, compilers, builds."""
 
     source_type = "log"
     version = "log/3"
 
     def read(self, raw: Raw) -> Sequence[Draft]:
-        """Return a draft for each failing test and each distinct error, one for what went well, none for prose."""
+        """Return a draft per failing test and distinct error, one for what succeeded, none for prose."""
         if is_junit(raw.text):
             return finished(read_junit(raw))
         reading = Reading(without_records(event_lines(raw, lines_of(raw))))

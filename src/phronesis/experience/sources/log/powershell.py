@@ -1,4 +1,4 @@
-"""What PowerShell writes around a command's errors, taken away: the command and the plain message are left."""
+"""Remove the frame that PowerShell prints around a command's errors, keeping the command and the plain message."""
 
 import re
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from typing import Final
 from phronesis.experience.sources.log.findings import Line
 
 PROMPT: Final = "PS> "
-"""What stands before a command in the lines that are given."""
+"""Prefix of a command in the returned lines."""
 
 _TYPED: Final = re.compile(r"(?:\([\w.-]{1,60}\) )?PS(?: [^>\n]{1,200})?> {0,4}(.{0,1900})")
 _CATEGORY: Final = re.compile(r"\s{0,12}\+ CategoryInfo {1,20}: (.{0,600})\Z")
@@ -25,15 +25,15 @@ _SHORT_LINE: Final = re.compile(r"\s{0,8}(\d{1,6})? {0,8}\|(?: (.{0,600}))?\Z")
 _BACK: Final = 14
 _WITHIN: Final = 8
 _WRAPPED: Final = 60
-"""Characters from which a line may have been broken at the window's width, so that its words go on below."""
+"""Length from which a line may have been wrapped at the window's width."""
 
 _WIDTHS: Final = frozenset((79, 80, 119, 120))
-"""Lengths at which a console breaks in the middle of a word; other lines were broken at a blank."""
+"""Lengths at which a console wraps within a word; other lines were wrapped at a blank."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Record:
-    """An error record on the lines ``first`` to ``last``: what was run, and what was said."""
+    """An error record on the lines ``first`` to ``last``: the command and the message."""
 
     first: int
     last: int
@@ -42,7 +42,7 @@ class _Record:
 
 
 def without_records(lines: list[Line]) -> list[Line]:
-    """Return the lines with each error record replaced by its command, behind `PROMPT`, and its message."""
+    """Return the lines with each error record replaced by its command, after `PROMPT`, and its message."""
     out: list[Line] = []
     done, typed = 0, ""
     for n, line in enumerate(lines):
@@ -70,7 +70,7 @@ def without_records(lines: list[Line]) -> list[Line]:
 
 
 def _record(lines: list[Line], done: int, at: int) -> _Record | None:
-    """Read the record of Windows PowerShell whose category stands on line ``at``; it may be cut off behind it."""
+    """Parse the Windows PowerShell record whose category is on line ``at``; its end may be missing."""
     category = _CATEGORY.match(lines[at].text)
     if category is None:
         return None
@@ -101,7 +101,7 @@ def _record(lines: list[Line], done: int, at: int) -> _Record | None:
 
 
 def _marks(text: str) -> bool:
-    """Return whether a line marks the place in the source line above it, or in itself as PowerShell 2 does."""
+    """Return whether a line marks a position in the source line above, or in itself as in PowerShell 2."""
     text = text.strip()
     return text.startswith("+") and ("<<<<" in text or (not text.strip("+ ~") and "~" in text))
 
@@ -113,7 +113,7 @@ def _command(source: str) -> str:
 
 
 def _message(lines: list[Line], done: int, end: int) -> tuple[int, str]:
-    """Return the first line of the message that ends before line ``end``, and its words."""
+    """Return the first line and the text of the message that ends before line ``end``."""
     if end - 1 > done and not lines[end - 1].text.strip():
         end -= 1
     first = end
@@ -130,7 +130,7 @@ def _message(lines: list[Line], done: int, end: int) -> tuple[int, str]:
 
 
 def _joined(texts: Sequence[str], width: int = 0) -> str:
-    """Put together what was broken at the window's width; ``width``: the length of the whole first line."""
+    """Return lines joined that were wrapped; ``width`` is the length of the whole first line."""
     out = ""
     for n, text in enumerate(texts):
         before = texts[n - 1] if n else ""
@@ -141,7 +141,7 @@ def _joined(texts: Sequence[str], width: int = 0) -> str:
 
 
 def _short(lines: list[Line], done: int, at: int) -> _Record | None:
-    """Read a record of PowerShell 7, whose ``Line |`` stands above the source line, the mark and the message."""
+    """Parse a PowerShell 7 record, with ``Line |`` above the source line, the mark and the message."""
     head = _SHORT.match(lines[at - 1].text) if at - 1 >= done else None
     if head is None:
         return None

@@ -1,4 +1,4 @@
-"""What pytest prints: blocks of failures, the short summary, the counts at the end."""
+"""Parse pytest output: failure blocks, the short summary and the final counts."""
 
 import re
 from collections import deque
@@ -26,7 +26,7 @@ _SETUP: Final = re.compile(r"ERROR (?:at (?:setup|teardown) of|collecting) (.{1,
 
 
 def read_pytest(reading: Reading) -> None:
-    """Find what pytest says failed, and its counts."""
+    """Find the failures and counts that pytest reports."""
     blocks: dict[str, deque[Finding]] = {}
     loose: list[Finding] = []
     n, in_blocks = 0, False
@@ -57,7 +57,7 @@ def read_pytest(reading: Reading) -> None:
 
 
 def block_error(texts: list[str]) -> tuple[str | None, str, str | None]:
-    """Return (error type, message, file) of the lines that pytest shows of one failure."""
+    """Return (error type, message, file) of the lines of one failure."""
     said: list[str] = []
     file: str | None = None
     named: str | None = None
@@ -74,7 +74,7 @@ def block_error(texts: list[str]) -> tuple[str | None, str, str | None]:
 
 
 def typed(said: str) -> tuple[str | None, str]:
-    """Part an error's words into its type and its message: a bare ``assert`` is an AssertionError."""
+    """Return an error's type and message; a bare ``assert`` is an AssertionError."""
     if said.startswith("assert "):
         return "AssertionError", said
     match = _SAID.match(said)
@@ -106,7 +106,7 @@ def _read_title(reading: Reading, n: int, title: str) -> None:
 
 
 def _end_of_block(reading: Reading, start: int) -> int:
-    """Return the last line of a block that is not empty."""
+    """Return the last non-empty line of a block."""
     last = start
     for n in range(start + 1, len(reading.lines)):
         text = reading.text(n)
@@ -127,7 +127,7 @@ def _block(reading: Reading, first: int, last: int, name: str) -> Finding:
 
 
 def _is_node(text: str) -> bool:
-    """Return whether a line of the short summary names a test or a file of tests."""
+    """Return whether a line of the short summary names a test or a test file."""
     words = text.partition(" ")[2].partition(" - ")[0]
     return ".py" in words and (words.endswith(".py") or ".py::" in words)
 
@@ -141,7 +141,7 @@ def _summed_up(n: int, text: str) -> Finding:
 
 
 def _joined(reading: Reading, blocks: dict[str, deque[Finding]], loose: list[Finding]) -> list[Finding]:
-    """Join each block with the line of the short summary that names its test; what has no block stands for itself."""
+    """Return the blocks joined with their lines of the short summary, and lines without a block."""
     out: list[Finding] = []
     for line in loose:
         node = line.test or ""
@@ -162,7 +162,7 @@ def _joined(reading: Reading, blocks: dict[str, deque[Finding]], loose: list[Fin
 
 
 def _verbose(reading: Reading) -> list[Finding]:
-    """Read the lines of ``-v`` where nothing else tells of failures: a run that was cut off."""
+    """Parse the lines of ``-v`` if nothing else shows failures, as in a truncated run."""
     out: list[Finding] = []
     for n, line in enumerate(reading.lines):
         if (" FAILED" in line.text or " ERROR" in line.text) and ".py::" in line.text:

@@ -1,4 +1,4 @@
-"""What sbt prints of tests (ScalaTest, MUnit, specs2, JUnit); its compiler's errors are read with those of others."""
+"""Parse test output of sbt (ScalaTest, MUnit, specs2, JUnit); its compiler errors are parsed with the others."""
 
 import re
 from dataclasses import replace
@@ -35,11 +35,11 @@ _ENDED: Final = re.compile(
 _TASK: Final = re.compile(r"[\w./-]{1,100}:test: Tests unsuccessful\Z")
 _PROMPT: Final = re.compile(r"sbt:[\w.-]{1,80}> (\S.{0,400})\Z")
 _BEHIND: Final = 8
-"""Lines below the name of a test that say why it failed."""
+"""Lines below the name of a test that may hold the reason of its failure."""
 
 
 def read_sbt(reading: Reading) -> None:
-    """Find the tests that failed, what is counted of them, and the suites that failed without saying in which test."""
+    """Find failed tests, their counts, and suites that failed without naming a test."""
     suite, n = "", 0
     told = scala = 0
     while n < len(reading.lines):
@@ -63,7 +63,7 @@ def read_sbt(reading: Reading) -> None:
 
 
 def _level(reading: Reading, n: int) -> str | None:
-    """Return what stands behind sbt's level on a line; None where none does."""
+    """Return the text after sbt's level on a line; None without one."""
     level = _LEVEL.match(reading.text(n)) if reading.text(n).startswith("[") else None
     return level[2] if level else None
 
@@ -80,7 +80,7 @@ def _ended(reading: Reading, n: int, level: str, words: str) -> bool:
 
 
 def _counted(reading: Reading, n: int, words: str, first: int) -> bool:
-    """Read the counts; what sbt counts of all frameworks takes the place of what ScalaTest counted right above."""
+    """Parse counts; sbt's counts of all frameworks replace those of ScalaTest right above."""
     counts, own = _SBT_COUNTS.match(words), _SCALATEST.match(words)
     if counts:
         failures, errors, passed = map(int, counts.groups())
@@ -103,7 +103,7 @@ def _counted(reading: Reading, n: int, words: str, first: int) -> bool:
 
 
 def _test(reading: Reading, n: int, words: str, suite: str) -> None:
-    """Read a test that failed, and the lines below it that say why."""
+    """Parse a failed test and the reason on the lines below."""
     failed, aborted, marked, junit = (form.match(words) for form in (_FAILED, _ABORTED, _MARKED, _JUNIT))
     if junit:
         kind, message = thrown(junit[2]) or (None, junit[2])
@@ -119,7 +119,7 @@ def _test(reading: Reading, n: int, words: str, suite: str) -> None:
 
 
 def _said(reading: Reading, n: int, found: Finding) -> None:
-    """Add a test with the first line below it, the place, and the frames of a stack."""
+    """Add a test with the first line below it, the place, and the stack frames."""
     below: list[str] = []
     while len(below) < _BEHIND and (words := _level(reading, n + 1 + len(below))) is not None:
         deeper = words.startswith((" ", "\t")) and words.strip()
@@ -140,7 +140,7 @@ def _said(reading: Reading, n: int, found: Finding) -> None:
 
 
 def _munit(reading: Reading, n: int) -> None:
-    """Read ``==> X suite.test 0.1s error``, or mark a test that went well as read."""
+    """Parse ``==> X suite.test 0.1s error``, or mark a passed test as read."""
     text = reading.text(n)
     match = _MUNIT.match(text[text.find("==> X ") :]) if "==> X " in text else None
     if match is None:
@@ -164,7 +164,7 @@ def _munit(reading: Reading, n: int) -> None:
 
 
 def _listed(reading: Reading, n: int, told: int) -> int:
-    """Read the suites that sbt lists; each is a finding where no test of it was named. Give the last line."""
+    """Parse sbt's list of failed suites, each a finding if no test of it was named; return the last line."""
     tests = [one for one in reading.findings[told:] if one.test is not None]
     named = {one.test.partition(":")[0].rpartition(".")[2] for one in tests if one.test and one.tool == "scalatest"}
     named |= {one.test.partition(" ")[0].rpartition(".")[0] for one in tests if one.test and one.tool == "munit"}

@@ -1,4 +1,4 @@
-"""What runners of tests print whose reports are short: unittest, cargo test, Maven."""
+"""Parse the output of unittest, cargo test, Maven, ``node --test``, TAP, Jest and mocha."""
 
 import re
 from collections.abc import Callable
@@ -30,13 +30,13 @@ _MAVEN_COUNTS: Final = re.compile(
 
 
 def read_suites(reading: Reading) -> None:
-    """Find the failing tests of each runner, and what it counts."""
+    """Find the failed tests and counts of unittest, cargo test and Maven."""
     for read in (_read_unittest, _read_cargo, _read_maven):
         read(reading)
 
 
 def traced(reading: Reading, first: int, last: int, found: Finding) -> Finding:
-    """Return a failing test with the error that the stack trace on its lines is of."""
+    """Return a failed test with the error of the stack trace on its lines."""
     inner = Reading(reading.lines[first : last + 1])
     read_traces(inner)
     if not inner.findings:
@@ -110,7 +110,7 @@ def _read_cargo(reading: Reading) -> None:
 
 
 def _read_maven(reading: Reading) -> None:
-    """Read what surefire and failsafe print: the methods that failed, and the counts of all classes."""
+    """Parse surefire and failsafe output: the failed methods, and the counts of all classes."""
     total = -1
     for n, line in enumerate(reading.lines):
         match = _MAVEN_METHOD.match(line.text) if "<<< " in line.text else None
@@ -134,7 +134,7 @@ def _read_maven(reading: Reading) -> None:
 
 
 def until(reading: Reading, start: int, ends: Callable[[str], bool]) -> int:
-    """Return the last line after ``start`` that is not empty, before one that ends the block; rules do not count."""
+    """Return the last non-empty line after ``start`` before one that ends the block; rules do not count."""
     last = start
     for n in range(start + 1, len(reading.lines)):
         text = reading.text(n)
@@ -145,7 +145,7 @@ def until(reading: Reading, start: int, ends: Callable[[str], bool]) -> int:
     return last
 
 
-# What runners of JavaScript tests print: TAP and the spec form of ``node --test``, Jest.
+# JavaScript: TAP and the spec reporter of ``node --test``, Jest.
 
 _TAP: Final = re.compile(r"\s{0,40}(not ok|ok) \d{1,9}(?: -)? (.{1,300})\Z")
 _TAP_ERROR: Final = re.compile(r"\s{1,40}(?:error|name|message): ['\"|]?[-]?\s?(.{0,300}?)['\"]?\Z")
@@ -159,7 +159,7 @@ _PLACE: Final = re.compile(r"\s{1,40}at .{0,200}?\(?([^\s():]{1,300}):\d{1,9}:\d
 
 
 def read_javascript_tests(reading: Reading) -> None:
-    """Find the failing tests of each runner, and what it counts."""
+    """Find the failed tests and counts of ``node --test`` and Jest."""
     for read in (_read_tap, _read_spec, _read_jest):
         read(reading)
 
@@ -178,7 +178,7 @@ def _read_spec(reading: Reading) -> None:
         elif match and reading.free(n):
             end = until(reading, n, lambda said: said.lstrip().startswith(("✖ ", "✔ ", "ℹ ", "▶ ", "test at ")))
             found = Finding(tool="node --test", first=n, last=end, test=match[1], status="failed")
-            if match[1] not in seen:  # they are told again at the end
+            if match[1] not in seen:  # they are repeated at the end
                 reading.found(traced(reading, n + 1, end, found))
             seen.add(match[1])
             reading.take(n, end)
@@ -240,24 +240,24 @@ def _read_jest(reading: Reading) -> None:
             reading.take(n, last)
 
 
-# What mocha prints in the end (also under Hardhat, Truffle, Cypress): the counts, and each failure by its number.
+# The final report of mocha (also under Hardhat, Truffle, Cypress): the counts, and numbered failures.
 
 _COUNT: Final = re.compile(r"(\s{0,8})(?:[✓✔✖-] )?(\d{1,9}) (passing|failing|pending)( \(.{1,20}\))?\Z")
 _NUMBERED: Final = re.compile(r"(\s{0,40})(\d{1,6})\) {1,4}(\S.*)\Z")
 _FRAME: Final = re.compile(r"\s{2,40}at \S")
 _NAMES: Final = {"passing": "passed", "failing": "failed", "pending": "skipped"}
 _TITLES: Final = 12
-"""Lines of a title: the suites, one in another, and the test."""
+"""Lines of a title: the nested suites and the test."""
 
 _INDENTED: Final = 4
-"""Blanks before a failing test in the tree, at least."""
+"""Minimum indentation of a failed test in the tree."""
 
 _WITHIN: Final = 40
-"""Lines of a message, which may begin at the left, above the frames of its stack."""
+"""Lines of an unindented message above its stack frames, at most."""
 
 
 def read_mocha(reading: Reading) -> None:
-    """Find the failures that mocha numbers behind its counts; those of a log whose counts are cut off, too."""
+    """Find the numbered failures after mocha's counts, or without counts in a truncated log."""
     counts: dict[str, int | float] = {}
     counted, n, tree, seen = -1, 0, 0, False
     while n < len(reading.lines):
@@ -302,7 +302,7 @@ def _summed(reading: Reading, line: int, counts: dict[str, int | float]) -> None
 
 
 def _numbers(reading: Reading, first: int, end: int) -> list[int]:
-    """Mark the numbered lines of the tree above the counts as read, and give them: the failures stand below."""
+    """Mark the numbered lines of the tree above the counts as read, and return them."""
     out = [n for n in range(first, end) if reading.free(n) and _NUMBERED.match(reading.text(n))]
     for n in out:
         reading.take(n, n)
@@ -310,7 +310,7 @@ def _numbers(reading: Reading, first: int, end: int) -> list[int]:
 
 
 def _failures(reading: Reading, n: int) -> tuple[int, int]:
-    """Read the failures from line ``n`` on; give the line behind them, and how many there are."""
+    """Parse the failures from line ``n`` on; return the line after them, and their number."""
     number = 0
     while n < len(reading.lines):
         match = _NUMBERED.match(reading.text(n))
@@ -325,7 +325,7 @@ def _failures(reading: Reading, n: int) -> tuple[int, int]:
 
 
 def _failure(reading: Reading, start: int, match: re.Match[str]) -> int:
-    """Read one failure; give the line behind it."""
+    """Parse one failure; return the line after it."""
     titles, n = [match[3]], start
     while match[1] and not titles[-1].endswith(":") and n - start < _TITLES and reading.text(n + 1).strip():
         n += 1
@@ -336,7 +336,7 @@ def _failure(reading: Reading, start: int, match: re.Match[str]) -> int:
 
 
 def _end(reading: Reading, n: int, following: int, *, indented: bool) -> int:
-    """Return the last line of a failure whose title ends on line ``n``: before the next one, or where it ends."""
+    """Return the last line of a failure whose title ends on line ``n``."""
     last, k, framed = n, n + 1, False
     while k < len(reading.lines):
         text = reading.text(k)
@@ -357,7 +357,7 @@ def _end(reading: Reading, n: int, following: int, *, indented: bool) -> int:
 
 
 def _frames(reading: Reading, n: int, following: int) -> int | None:
-    """Return the line of the first frame below a message that goes on at the left; None where the failure is over."""
+    """Return the line of the first frame below an unindented message; None if the failure is over."""
     for k in range(n, min(n + _WITHIN, len(reading.lines))):
         text = reading.text(k)
         match = _NUMBERED.match(text)

@@ -1,4 +1,4 @@
-"""Stack traces: Python (chained ones too), JavaScript, Java and .NET, panics of Rust and Go."""
+"""Parse stack traces of Python (also chained), JavaScript, Java and .NET, and panics of Rust and Go."""
 
 import re
 from typing import Final
@@ -32,7 +32,7 @@ _GO_AT: Final = re.compile(r"\t(\S{1,300}\.go):\d{1,9}")
 
 
 def read_traces(reading: Reading) -> None:
-    """Find the stack traces that nobody has read yet."""
+    """Find the stack traces on lines not parsed yet."""
     n = 0
     while n < len(reading.lines):
         text = reading.text(n)
@@ -55,7 +55,7 @@ def read_traces(reading: Reading) -> None:
 
 
 def _python(reading: Reading, start: int) -> Finding:
-    """Read a traceback and those chained to it; the last exception is the one that came out."""
+    """Parse a traceback and those chained to it; the last exception is the one raised in the end."""
     raised: list[tuple[str, str]] = []
     frames: list[tuple[str, str]] = []
     n = last = start
@@ -102,7 +102,7 @@ def _python_frames(reading: Reading, n: int) -> tuple[list[tuple[str, str]], int
 
 
 def _next_in_chain(reading: Reading, n: int) -> int:
-    """Return the line of the traceback that the one before line ``n`` led to; -1 when there is none."""
+    """Return the line of the traceback chained to the one before line ``n``; -1 if there is none."""
     for there in range(n, min(n + 2, len(reading.lines))):
         if _bare(reading.text(there)).startswith(_CHAINED):
             return next((k for k in range(there + 1, there + 3) if reading.text(k).endswith(_HEAD)), -1)
@@ -114,7 +114,7 @@ def _bare(text: str) -> str:
 
 
 def _syntax_error(reading: Reading, start: int) -> Finding | None:
-    """Read the form that a text that cannot be parsed gives: a file, the line, a caret, the error."""
+    """Parse the report of a syntax error: a file, the line, a caret, the error."""
     frame = _FRAME.match(reading.text(start).strip())
     for n in range(start + 1, start + 5):
         match = _RAISED.match(reading.text(n)) if reading.free(n) else None
@@ -127,7 +127,7 @@ def _syntax_error(reading: Reading, start: int) -> Finding | None:
 
 
 def _stack(reading: Reading, start: int) -> Finding | None:
-    """Read frames that begin with ``at``, and the error above them."""
+    """Parse frames that begin with ``at``, and the error above them."""
     head = _thrown(reading, start)
     if head is None:
         return None
@@ -159,7 +159,7 @@ def _stack(reading: Reading, start: int) -> Finding | None:
 
 
 def _thrown(reading: Reading, start: int) -> tuple[int, str, str] | None:
-    """Look above a stack for the error that it is of: its line, its type, its message."""
+    """Return the line, type and message of the error above a stack."""
     for n in range(start - 1, max(-1, start - 1 - _LOOK_BACK), -1):
         if not reading.free(n) or _AT.match(reading.text(n)):
             return None
@@ -184,7 +184,7 @@ def _place(frame: str) -> str | None:
 
 
 def _started(frames: list[str], own: list[str], *, java: bool) -> str | None:
-    """Return what was run, as the outermost own frame tells it."""
+    """Return what was run, by the outermost own frame."""
     if not java:
         return own[-1] if own else None
     mine = [frame.partition("(")[0] for frame in frames if not foreign(frame)]
@@ -203,7 +203,7 @@ def _rust_panic(reading: Reading, start: int) -> Finding | None:
 
 
 def go_panic(reading: Reading, start: int) -> Finding | None:
-    """Read a panic of Go with the stacks below it; None where no stack is."""
+    """Parse a Go panic with its stacks; None without a stack."""
     if not any(reading.text(n).startswith(("goroutine ", "[signal ")) for n in range(start + 1, start + 5)):
         return None
     files: list[str] = []
