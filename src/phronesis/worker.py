@@ -1,4 +1,4 @@
-"""The worker: a loop that interprets what is pending, makes missing vectors, and learns when that is due."""
+"""The worker process: a loop that interprets pending entries, computes missing vectors, and learns when that is due."""
 
 import functools
 import logging

@@ -1,10 +1,10 @@
-"""API keys: who may do what through a server, and the form of the token that says so.
+"""API keys: a caller's rights at a server, and the format of tokens.
 
-A token is ``phr_<tenant>.<key id>.<secret>``: the tenant's name in base64url, so that one look finds the row in a store
-that is distributed by tenant; the id under which the key is listed and revoked; and 256 random bits.
+A token is ``phr_<tenant>.<key id>.<secret>``: the tenant's name in base64url, so that one lookup finds the row in a
+store that is distributed by tenant; the id by which the key is listed and revoked; and 256 random bits.
 
-What is kept of a secret is its SHA-256. A password needs a slow, salted hash, because people choose from few; nobody
-guesses 256 random bits, whatever one guess costs, so a fast hash is as safe, and may be computed at every request.
+The store keeps the SHA-256 of the secret. Passwords need a slow, salted hash because they can be guessed; 256 random
+bits cannot, so a fast hash is as safe and cheap enough for every request.
 """
 
 import base64

@@ -1,10 +1,10 @@
-"""Times that a text names, in English and Chinese, as dates against the day it was written.
+"""Resolve time expressions in English and Chinese text to dates, relative to the day the text was written.
 
-What a text leaves open is taken the simplest way. A date without a year, a weekday without a week and a season are the
-nearest ones to that day; ``lean`` takes the last or the next instead, for who knows that a text speaks of the past or
-of what is to come. "Last Friday" is the last one before that day and "next Friday" the one of the next week; 上周三 and
-下周三 are those of the last and next week. "5/4/2023" may be two days and is none. Clock times and times of a day
-("in the morning") give no dates; ``names_time`` sees them.
+Ambiguous expressions take the simplest reading. A date without a year, a weekday without a week and a season are the
+nearest ones to that day; ``lean`` chooses the previous or the next instead, for a text known to be about the past or
+the future. "Last Friday" is the last one before that day and "next Friday" the one of the next week; 上周三 and
+下周三 are those of the last and next week. "5/4/2023" is ambiguous and gives no date. Clock times and times of day ("in the
+morning") give no dates; ``names_time`` detects them.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Times as they are written in Chinese, simplified or traditional."""
+"""Time expressions in Chinese, simplified and traditional."""
 
 from datetime import date, timedelta
 from typing import Final

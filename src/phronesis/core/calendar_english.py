@@ -1,4 +1,4 @@
-"""Times as they are written in English, and the forms of numbers that every language shares."""
+"""Time expressions in English, and the number formats that all languages share."""
 
 import re
 from datetime import date, timedelta

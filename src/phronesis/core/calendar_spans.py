@@ -1,4 +1,4 @@
-"""Days, weeks, months, seasons and years as spans of dates, and the grammar that finds them in a text.
+"""Days, weeks, months, seasons and years as date spans, the grammar that finds them, and written numbers.
 
 Weeks begin on Monday. Seasons are those of the northern hemisphere by whole months (spring March to May); a winter
 belongs to the year it begins in.
@@ -231,7 +231,7 @@ def _nearest(reference: Reference, there: Sequence[date]) -> date:
     return min(there, key=far)
 
 
-# Numbers as people write them: digits, English words, Chinese numerals.
+# Written numbers: digits, English words, Chinese numerals.
 
 _ENGLISH: Final = {
     "zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,

@@ -1,4 +1,4 @@
-"""What applying an entry changes: the handler's wishes, and what the spine makes of them."""
+"""The changes that ``apply`` asks for, the versions and deltas that result, and their rollback."""
 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -298,7 +298,7 @@ def _evidence_after(existing: Existing, changes: Changes) -> dict[str, list[Evid
     return out
 
 
-# Law 11: taking back changes.
+# Rollback of changes (law 11).
 
 
 @dataclass(frozen=True, slots=True)

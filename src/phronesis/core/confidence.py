@@ -1,8 +1,8 @@
-"""Where a trait and a claim stand: stages as a function of confidence and cap, statuses as a fold over runs.
+"""Confidence: updates by evidence, decay with time, the stage of a trait, and the status of a claim.
 
-The two differ on purpose (design, law 4). A trait's stage has no memory: it is the smaller of what its confidence and
-its cap allow, so it can be computed anew at any time. A claim's status has hysteresis: it depends on the order in which
-runs were learnt, so it is a fold over all of them.
+Stages and statuses differ by design (law 4). A trait's stage has no memory: it is the smaller of what its confidence
+and its cap allow, so it can be computed at any time. A claim's status has hysteresis: it depends on the order in which
+runs were learned, so it is a fold over all of them.
 """
 
 from collections.abc import Collection, Iterable
@@ -13,7 +13,7 @@ from typing import Final, Literal, get_args
 
 from phronesis.errors import InputError
 
-# How evidence moves a confidence (requirement NM-09): reinforcement, weakening, and the fold over evidence rows.
+# Updates of a confidence by evidence (NM-09): reinforcement, weakening, and the fold over evidence rows.
 
 Grade = Literal["A", "B", "C", "D"]
 GRADES: Final[tuple[Grade, ...]] = get_args(Grade)
@@ -224,7 +224,7 @@ def claim_status(verdicts: Iterable[Verdict], *, start: ClaimStatus | ClaimState
     return claim_state(verdicts, start=start).status
 
 
-# How a confidence fades with time (requirement NM-09): a pure function of a stored value and its reference time.
+# Decay of a confidence (NM-09): a pure function of a stored value and its reference time.
 
 Subtype = Literal["behavior", "preference", "core"]
 SUBTYPES: Final[tuple[Subtype, ...]] = get_args(Subtype)

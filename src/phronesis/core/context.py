@@ -1,4 +1,4 @@
-"""A composed context: five slots, each block of which says where it comes from, within one token budget."""
+"""A composed context: five slots of blocks with sources, within one token budget."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

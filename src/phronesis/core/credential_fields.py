@@ -1,8 +1,8 @@
-"""Credentials that a text holds because a field is named as one: ``password: hunter22``, ``密码是abc12345``.
+"""Find credentials by the name of their field: ``password: hunter22``, ``密码是abc12345``.
 
-A field is a name that configuration files, headers and forms give to credentials, a mark of assignment (``:``, ``=``,
-``is``, ``是``) and a value. Of a value only its characters are looked at: whether it is drawn from more than letters,
-and is no expression of a program, no address, no version and no placeholder.
+A field is a name that configuration files, headers and forms use for credentials, an assignment mark (``:``, ``=``,
+``is``, ``是``) and a value. A value is judged by its characters only: it must mix more than letters, and must not be an
+expression of a program, an address, a version or a placeholder.
 """
 
 import re

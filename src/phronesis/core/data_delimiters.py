@@ -1,9 +1,9 @@
-"""Parts of a message that nobody in the conversation wrote: contexts that were composed here, and blocks of a host.
+"""Delimiters of untrusted text: write them so that the text cannot close them, and find composed blocks in messages.
 
-They are recognised by their form alone, never by what they say:
+Blocks that no participant of the conversation wrote are recognised by their form alone:
 
-- a *context* by its fences (``<memory-123456789>`` … ``</memory-123456789>``, ``<turn-…>``), by lines that cite a
-  memory (``[mem:<uuid>]``, ``[m1]`` at a line's start) and, around either, by the titles of its sections;
+- a *context* by its delimiters (``<memory-123456789>`` … ``</memory-123456789>``, ``<turn-…>``), by lines that cite a
+  memory (``[mem:<uuid>]``, ``[m1]`` at the start of a line) and, around either, by the titles of its sections;
 - a *block of a host* by an element whose tags stand at the edges of lines (``<system-reminder>`` …
   ``</system-reminder>``).
 
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Final
 
-# Fences that cannot be closed from inside: their tags carry a number that occurs in none of the texts (law 8).
+# Delimiters that the enclosed text cannot close: each tag has a number that occurs in none of the texts (law 8).
 
 DIGITS: Final = 9
 """Digits of a boundary. Three tokens in o200k, one in 10⁹ to guess; a guess that hits is seen, and another is taken."""

@@ -1,10 +1,10 @@
-"""Documents and their sections, as they are read and as they are kept.
+"""Records of documents and sections, as parsed and as stored.
 
-A document is an item of kind ``document`` that nothing searches: its ``source_ref`` is the uri, its ``data`` holds
+A document is an item of kind ``document`` that is not searched: its ``source_ref`` is the uri, its ``data`` holds
 ``title``, ``media_type``, ``type``, ``number`` (of its present version) and ``sections`` (ids in reading order). A
 section is an item of kind ``section``: its content is the section's own text, and its ``data`` holds ``document_id``,
-``title`` (the document's), ``path`` (headings, the outermost first), ``start`` and ``end`` (characters of the text that
-was read) and ``lines``. What a version consisted of is kept in rows, as turns are.
+``title`` (the document's), ``path`` (headings, outermost first), ``start`` and ``end`` (characters of the parsed text)
+and ``lines``. The sections of each version are stored in rows, as turns are.
 """
 
 from collections.abc import Sequence

@@ -1,11 +1,11 @@
-"""What was said, as the log's entries are shown again: sessions, turns, and where each message became an item."""
+"""Records of the log: entries, outcomes, and the sessions and turns read back from it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
-# The log's records: entries, which never change, and the outcomes stored beside them.
+# Entries, which are immutable, and the outcomes stored beside them.
 
 ERASED: Final = {"$erased": True}
 """What stands in a payload for a part that was erased."""

@@ -1,8 +1,7 @@
-"""Identifiers: what is random comes from outside, what is derived is a hash of what it was derived from.
+"""Identifiers: random ones from bytes passed in, derived ones from a hash of their source.
 
-What an entry makes has ids that begin as its own does, with the millisecond in which it was recorded. So the rows of
-one call stand side by side in every index by id, which else would take a page for each: a session of twenty messages
-wrote 77 pages of SQLite, and writes 53.
+Ids derived from an entry begin with the entry's timestamp in milliseconds, so that the rows of one call are adjacent in
+every index by id. For a session of twenty messages, SQLite writes 53 pages instead of 77.
 """
 
 import hashlib

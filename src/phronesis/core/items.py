@@ -1,4 +1,4 @@
-"""An item: something the system holds to be so."""
+"""The item record, and the text of an item as a complete sentence."""
 
 import dataclasses
 import re
@@ -13,7 +13,7 @@ from phronesis.core.proposals import USER
 from phronesis.core.timestamps import from_micros, isoformat, optional_micros
 from phronesis.core.values import label_of
 
-# An item in one sentence of its own: whose it is, what it is about, and its value, in the language it was said in.
+# An item as a sentence: subject, attribute and value, in the language of the source.
 
 _HAN: Final = re.compile("[\u3400-\u9fff]")
 _END: Final = " \t\n.,;。，；"

@@ -1,4 +1,4 @@
-"""What is loaded when it is first asked for, and once, however many threads ask at the same time."""
+"""Values that are loaded on first use, once, from any number of threads."""
 
 import threading
 from collections.abc import Callable

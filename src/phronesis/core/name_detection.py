@@ -1,4 +1,4 @@
-"""Names in a text, by rules: addresses, paths, handles, quoted titles and capitalised names."""
+"""Detect names in a text by rules: addresses, paths, handles, quoted titles and capitalised names."""
 
 import re
 from collections import Counter

@@ -1,8 +1,7 @@
-"""Tables of patterns in TOML: long patterns folded over several lines, and parts of patterns by name.
+"""Read pattern tables in TOML, with long patterns folded over several lines and named pattern fragments.
 
-A regular expression of a thousand characters can be read and compared only when it is broken up, and TOML has no way to
-break a literal string. So a line that begins with a space continues the one before: the line break and the spaces after
-it are left out of every string. A list of words begins its lines at the margin, and stays as it is.
+TOML cannot break a literal string, so a line that begins with a space continues the previous one: the line break and
+the spaces after it are removed from every string. A word list starts its lines at the margin and is unchanged.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Numbers of cards, accounts and identity papers, found by their structure and their check digits.
+"""Find numbers of cards, accounts and identity documents by structure and check digits.
 
 Sources: ISO/IEC 7812 (cards, Luhn), ISO 13616 (IBAN, mod 97-10), GB 11643-1999 (resident identity, mod 11-2), SSA POMS
 RM 10201.035 (areas of social security numbers), and the issuers' pages of the others.

@@ -1,4 +1,4 @@
-"""Whether a number is a phone's: by its structure, and by what the words before it call it."""
+"""Decide whether a number is a phone number, by its structure and by the words before it."""
 
 import re
 from typing import Final

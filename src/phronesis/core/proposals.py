@@ -1,4 +1,4 @@
-"""What an extractor thinks a message says: proposals, before they are compared with what is held, and refusals."""
+"""What an extractor proposes from a message, before consolidation, and the refusals of a write."""
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
@@ -160,7 +160,7 @@ def refusals_in(entry: Entry, outcomes: Outcomes) -> list[Refusal]:
     return found + [Refusal(n=one.n, text=one.quote, rule="echo", reason=_ECHO) for one in repeated]
 
 
-# What a write did not keep, and why.
+# Refusals: what a write did not keep, and why.
 
 DUPLICATE: Final = "duplicate_message"
 """The rule by which a message that its session holds already is not stored again."""

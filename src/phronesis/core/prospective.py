@@ -1,8 +1,8 @@
-"""Prospective memory: what is to be done, when it comes up, and when it is over (requirement NM-15).
+"""Prospective memory: intentions and tasks, when they are due, and when they end (requirement NM-15).
 
-An intention or a task may carry a due time (``data.due``) and an end (``valid_to``). Nothing happens to an item when
-either passes: a read asks with its own time, so that nothing needs a timer and a read as of a time is exact. A due time
-at midnight is a day, and begins and ends with that of the time zone of ``now``.
+An intention or a task may have a due time (``data.due``) and an end (``valid_to``). An item does not change when either
+passes: a read compares them with its own time, so that no timer is needed and a read as of a time is exact. A due time
+at midnight means the whole day, in the time zone of ``now``.
 """
 
 from datetime import UTC, datetime, time, timedelta

@@ -1,4 +1,4 @@
-"""Secrets and personal numbers in a text: where they stand, and the text without them."""
+"""Locate secrets and personal numbers in a text, and replace them."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence

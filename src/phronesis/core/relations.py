@@ -1,4 +1,4 @@
-"""Edges and evidence: what joins items to each other and to the log."""
+"""Records of edges, evidence, entities and mentions."""
 
 import dataclasses
 import unicodedata
@@ -109,7 +109,7 @@ class EvidenceRow:
         return {**self.to_row(), **times}
 
 
-# Entities and where they are mentioned.
+# Entities and their mentions.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

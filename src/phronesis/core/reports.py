@@ -1,4 +1,7 @@
-"""The ledger of model calls: what was asked of whom, what it cost, and what became of it. It holds no text."""
+"""Records of reports: the model-call ledger, pages of listings, the overview, and pending jobs; and backoff delays.
+
+The ledger holds no text.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -88,7 +91,7 @@ def day_of(moment: datetime) -> datetime:
     )
 
 
-# A page of a listing: what a caller iterates over, and how to ask for what follows.
+# A page of a listing, with the cursor of the next one.
 
 _Listed = TypeVar("_Listed")
 
@@ -129,7 +132,7 @@ class Page(Sequence[_Listed], Generic[_Listed]):
         return {"items": as_json(self.items), "next_cursor": self.next_cursor}
 
 
-# What there is at a glance: counts, what was learned lately, what contradicts what, and what waits for a person.
+# The overview: counts, recent learning, contradictions, and items that wait for a person.
 
 RECORDED_KINDS: Final = frozenset({"message", "document", "section", "run", "cycle", "mark"})
 """Kinds that hold what was said, given or done: nothing was learned by them alone."""
@@ -169,7 +172,7 @@ class UserInfo(Record):
     counts: Mapping[str, int] = field(default_factory=dict)
 
 
-# What a tenant's memory still has to do: entries that wait or failed, and reflections that are due.
+# Pending work of a tenant: waiting or failed entries, and reflections that are due.
 
 JobState = Literal["pending", "failed", "due"]
 
@@ -225,7 +228,7 @@ class Jobs(Sequence[Job], Record):
         return Record.to_dict(self)
 
 
-# How long who works by itself waits after it failed, so that what is broken is not asked again and again.
+# Backoff after failures of background work.
 
 FIRST_PAUSE: Final = timedelta(minutes=10)
 """After the first failure: a model that was restarted is back by then."""

@@ -1,4 +1,4 @@
-"""What the verbs give: frozen records, each with ``to_dict()``."""
+"""Results of the verbs: frozen records, each with ``to_dict()``."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""A retrieval plan: what is to be looked for, where, and how much of it. One plan drives every retriever (SB-06)."""
+"""Retrieval plans: what to look for, in which stores, and how much. One plan drives every retriever (SB-06)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -14,7 +14,7 @@ from phronesis.core.text import check_text
 from phronesis.core.timestamps import FORMS, parse_moment
 from phronesis.errors import InputError
 
-# Reading what a caller hands over as a mapping, field by field: InputError names the field and says what it takes.
+# Parsing of a caller's mapping. InputError names the wrong field and what it accepts.
 
 _WORD = TypeVar("_WORD", bound=str)
 

@@ -1,7 +1,7 @@
-"""Credentials that a text holds, found by the formats that their issuers publish.
+"""Find credentials by the formats that their issuers publish.
 
-Each format has a literal that every instance contains. Only where the literal stands is the pattern tried, at that
-place and over a bounded number of characters: the cost goes with the length of the text, whatever is in it.
+Each format has a literal that every instance contains. The pattern is tried only where the literal occurs, over a
+bounded number of characters, so the time is linear in the text.
 """
 
 import re

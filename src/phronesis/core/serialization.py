@@ -1,4 +1,4 @@
-"""Canonical JSON: one text for one value, on every machine, so that hashes can be compared."""
+"""Canonical JSON, equal on every machine so that hashes can be compared, and records as JSON values."""
 
 import hashlib
 import json

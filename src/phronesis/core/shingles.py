@@ -1,14 +1,14 @@
-"""What of a text repeats other texts (law 7): overlapping runs of words, and nothing new among them.
+"""Find the parts of a text that repeat other texts (law 7), by word shingles.
 
-A part repeats texts when it is mostly made of their runs and says nothing that they do not say:
+A part is a repetition if most of its shingles occur in the other texts and it says nothing new:
 
-- the share of its runs of three words that stand in them, its *containment* (A. Broder, "On the resemblance and
-  containment of documents", 1997), is at least ``ECHO``: the words come in their order;
-- no word that tells something (a name, a number, a negation, any word but the small ones) is missing from them: in
-  texts of one pattern, "Balance: 100" and "Balance: 120", it is one word that counts.
+- the share of its three-word shingles that occur in them, its *containment* (A. Broder, "On the resemblance and
+  containment of documents", 1997), is at least ``ECHO``;
+- no content word (a name, a number, a negation, any word but function words) is missing from them: between "Balance:
+  100" and "Balance: 120", one word makes the difference.
 
-Who speaks changes the person: "I live", "you live" and "the user lives" are the same here. Chinese is taken character
-by character. Pure, and linear in the texts.
+Persons are normalised: "I live", "you live" and "the user lives" are equal. Chinese is compared by character. Pure, and
+linear in the texts.
 """
 
 import re

@@ -1,7 +1,7 @@
-"""Statements and what is held: what consolidation compares, and when two values are the same one.
+"""Statements and held items as consolidation compares them, and the equality of values.
 
-A **statement** is a proposal with everything around it that matters: who said it and when, the form of its value that
-is compared, whether its key holds one value or many. What is **held** is an item with each of its sayings.
+A **statement** is a proposal with its context: speaker, time, the normalised form of its value, and whether its key
+holds one value or many. A **held** record is an item with all its statements.
 """
 
 import re

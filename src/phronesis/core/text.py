@@ -1,9 +1,9 @@
-"""Text made safe to show to a model: nothing invisible, nothing that reads as our own markup (law 8).
+"""Make text safe to store and to show to a model: no invisible characters, nothing that imitates our markup (law 8).
 
-What a person would not see is removed: control characters, bidirectional overrides, zero-width characters and the
-invisible letters that smuggle instructions (Unicode tags, supplementary variation selectors). Joiners (ZWJ, ZWNJ) and
-the plain direction marks stay: emoji and right-to-left scripts are written with them. Look-alikes of a fence, of a
-citation and of a chat template's control tokens are spelled so that they are neither.
+Removed are control characters, bidirectional overrides, zero-width characters and invisible letters that can smuggle
+instructions (Unicode tags, supplementary variation selectors). Joiners (ZWJ, ZWNJ) and the plain direction marks stay:
+emoji and right-to-left scripts need them. Look-alikes of a delimiter, a citation or a chat template's control token are
+respelled.
 """
 
 import re
@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 from phronesis.errors import InputError, TooLarge
 
-# What text may hold. The log keeps every character it was given; derived text holds what every database can.
+# Storable text. The log keeps every character; derived text holds only what every database can store.
 
 MAX_ID_LENGTH: Final = 256
 """Characters of an id. Long enough for paths and e-mail addresses, short enough for an index key."""
@@ -88,7 +88,7 @@ def check_text(value: object, *, field: str, allow_empty: bool = False) -> str:
     return value
 
 
-# Letters that look like others: what a text looks like it says, whatever script its letters are of.
+# Confusables: letters of other scripts, mapped to the letters they look like.
 
 _PAIRS: Final = (
     # Cyrillic, Greek, Armenian

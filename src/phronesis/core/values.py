@@ -1,4 +1,7 @@
-"""Names of languages, in English, Chinese and their own, and their codes (BCP 47)."""
+"""Names of languages and attribute keys, kinship synonyms, and the normalised form of values.
+
+Language names are in English, Chinese and the language itself, with BCP 47 codes.
+"""
 
 import re
 import unicodedata
@@ -9,7 +12,7 @@ from typing import Final, TypeVar
 from phronesis.core.calendar import TimeSpan, find_times
 from phronesis.core.calendar_spans import CHINESE_DIGITS, parse_number
 
-# The names under which a policy speaks of what conversations state: keys, families of keys, and kinds.
+# Keys, key families and kinds by the names that a policy uses.
 
 LABELS: Final[Mapping[str, tuple[str, str] | None]] = {
     "name": ("Name", "名字"),
@@ -161,7 +164,7 @@ def language_code(name: str) -> str | None:
     return LANGUAGES.get(word) or next((code for code in _CODES if code.casefold() == word), None)
 
 
-# Words for relatives of which another is the plain one: 我妈 and 我妈妈, "hubby" and "husband" are the same person.
+# Kinship synonyms: 我妈 and 我妈妈, "hubby" and "husband" are the same person.
 
 _PLAIN: Final = {
     "bf": "boyfriend", "gf": "girlfriend", "hubby": "husband", "hubs": "husband", "wifey": "wife", "missus": "wife",
@@ -181,7 +184,7 @@ def plain_relative(word: str) -> str:
     return known or word
 
 
-# Values in the form in which they are compared (docs/memory-types.md): what is the same is written the same.
+# Normalised values (docs/memory-types.md): equal values get equal forms.
 
 MAX_VALUE: Final = 512
 """Characters of a value that are compared: NFKC makes eighteen of some single ones."""

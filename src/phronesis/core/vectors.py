@@ -1,8 +1,9 @@
-"""Exact cosine search in one scope, in numpy: int8 rows with a scale each, a quarter of float32's memory.
+"""Exact cosine search in one scope with int8-quantised vectors in numpy, and deterministic clustering by similarity.
 
-Symmetric int8 quantisation per row keeps recall@10 of the exact scan at .99; :func:`rescore` of the best 50 with the
-stored float32 vectors restores it to 1.0. An exact scan of a scope beats an approximate index up to about 100,000 rows,
-above all under a filter, where graph indexes lose their recall.
+Each int8 row has its own scale and takes a quarter of float32's memory. Symmetric int8 quantisation per row keeps
+recall@10 of the exact scan at .99; :func:`rescore` of the best 50 with the stored float32 vectors restores it to 1.0.
+An exact scan of a scope beats an approximate index up to about 100,000 rows, above all under a filter, where graph
+indexes lose recall.
 """
 
 from collections import Counter
@@ -174,7 +175,7 @@ class VectorScope:
         return scores, self._present[: self._rows].copy()
 
 
-# Grouping what is alike, the same on every machine: ties go by id, never by the order in which things were met.
+# Deterministic clustering by similarity: ties are broken by id, not by input order.
 
 _Node = TypeVar("_Node", str, int)
 

@@ -1,16 +1,16 @@
-"""Text that gives orders to a model (law 8): "ignore all previous instructions", a fake system turn, a planted memory.
+"""Detect prompt injection (law 8): "ignore all previous instructions", fake system turns, planted memories.
 
-It finds what is said openly; it is no proof that a text is harmless. Fences are the first guard
-(``core.data_delimiters``): what is found here is in addition kept out of everything that is searched, composed or
-learned from.
+Detection covers known patterns, also encoded ones; a text without a match may still be harmful. The first defence is
+the delimiters around untrusted text (``core.data_delimiters``). Text detected here is also kept out of search, contexts
+and learning.
 
-The rules are data, ``instructions.toml``:
+The rules are data, in ``instructions.toml``:
 
-- ``folds``: letters that count as others, letter for letter.
-- ``parts``: pieces of patterns, ``<<name>>`` in a pattern.
-- ``mentioned.cue``: what stands before an order that is only spoken of, between quotation marks.
-- ``rule``: a ``name``; ``needs``, of which a text must hold one for the pattern to be tried (a fast look first);
-  ``pattern``; ``not_after``: what, right before a match, makes it none ("do not ignore …").
+- ``folds``: characters treated as other characters, one for one.
+- ``parts``: named pattern fragments, ``<<name>>`` in a pattern.
+- ``mentioned.cue``: words before a quoted order that is only mentioned.
+- ``rule``: a ``name``; ``needs``, literals of which a text must hold one before the pattern is tried; ``pattern``;
+  ``not_after``: words directly before a match that cancel it ("do not ignore …").
 """
 
 import base64
@@ -31,7 +31,7 @@ from phronesis.core.pattern_tables import parse_folded
 from phronesis.core.text import clean, label, latin_letter, name_of, one_of
 from phronesis.index.tokens import ENGLISH_STOP_WORDS
 
-# What a text says once it is decoded: base64, hexadecimal, percent signs, rot13 and the like, or l e t t e r s apart.
+# Decoding of obfuscated text: base64, hexadecimal, percent escapes, rot13, reversed and spaced-out letters.
 
 MAX_DECODED: Final = 100_000
 """Characters of a text, from its beginning, whose encodings are read."""

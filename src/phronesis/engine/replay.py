@@ -1,7 +1,7 @@
-"""Deriving a lane anew with today's extractors: what would it hold, had they been there from the start?
+"""Replay a lane: verify and rebuild from recorded outcomes, and ``rederive`` with today's extractors.
 
-Preparing prepares every entry again and replays the lane over the new outcomes into a scratch store; its outcome is
-what differs from the live state. Applying it is then as cheap as any entry, and a replay needs no extractor.
+The prepare of ``rederive`` prepares every entry again and replays the lane over the new outcomes into a scratch store;
+its outcome is the difference from the live state. Applying it needs no extractor, neither live nor in a replay.
 """
 
 import dataclasses
@@ -32,7 +32,7 @@ from phronesis.store.lanes import Lane, get_lane, list_lanes, lock_lane, mark_do
 from phronesis.store.log import read_outcomes
 from phronesis.store.relations import lane_edges, lane_entities, lane_evidence, lane_mentions
 
-# Replaying the log: law 1. The same ``apply`` over the recorded outcomes, into a scratch store, compared by hash.
+# Replay of the log (law 1): the same ``apply`` over the recorded outcomes, into a scratch store, compared by hash.
 
 PAGE = 200
 """Entries read at a time."""
@@ -125,7 +125,7 @@ def replayed(unit: Unit, lane: Lane, stepper: Stepper, *, until: int, instead: I
         yield scratch
 
 
-# What a lane derived another way holds that this one does not, as rows, by the entry that they come from.
+# The difference between two derivations of a lane, as rows grouped by source entry.
 
 _LEARNING: Final = BOOKKEEPING | {"id", "recorded_at", "entry_id"}
 """Fields that say when and from what an item was learned: they differ by the way and not by the result."""

@@ -1,9 +1,9 @@
-"""Taking a failed entry up again: a new entry, at the lane's end, that stands for the old one.
+"""Roll back a delta or an entry, and retry failed entries.
 
-It is a ``retry``, whose halves are those of the old one's verb. What an entry does to the log itself hangs on its verb:
-such an entry is taken up by another of its verb, that says the same and names it. And some work is better asked for
-again: a ``rederive`` compares with the lane as it is when it runs, and an erasure of words is planned anew, with what
-has come to lean on them since, and certified.
+A ``retry`` entry stands at the lane's end and uses the prepare and apply of the original entry's verb. Verbs with an
+effect on the log are retried by an entry of the same verb that names the original. Some verbs must be called again
+instead: ``rederive`` compares with the lane at the time it runs, and an erasure of text needs a new plan and
+certificate.
 """
 
 import dataclasses
@@ -24,7 +24,7 @@ from phronesis.store.erasure_queries import is_named
 from phronesis.store.lane_view import LaneView
 from phronesis.store.log import entries_of_verb, read_outcomes
 
-# Taking back a delta or all that an entry did: itself an entry, with deltas of its own that can be taken back.
+# Rollback of a delta or of all deltas of an entry. A rollback is itself an entry that can be rolled back.
 
 ROLLBACK: Final = "rollback"
 

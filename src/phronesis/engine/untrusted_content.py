@@ -1,17 +1,15 @@
-"""What preparing looks for in text that is not the user's own (laws 7 and 8).
+"""Check text that is not the user's own for prompt injection, repetition and unknown languages (laws 7 and 8).
 
-A step after the extractors: it takes none of their outcomes away, and says in outcomes of its own
+The check runs after the extractors, keeps all their outcomes, and adds outcomes of its own:
 
-- which messages give orders to a model (``suspected``): ``apply`` puts their items into quarantine, and nothing is
-  learned from them;
-- what repeats texts that a composed context has shown to the session (``echoes``): from anybody but the user it is no
-  new evidence. ``{"echoes": [{n, of, start, end}]}`` names sentences, or words that something is proposed from.
+- ``suspected``: messages that contain orders to a model. ``apply`` quarantines their items, and nothing is learned from
+  them.
+- ``echoes``: sentences, or words behind a proposal, that repeat a context shown to the session: ``{"echoes": [{n, of,
+  start, end}]}``. Unless the user wrote them, they are no new evidence.
+- ``unjudged``: tool messages in a language that the rules do not cover. Nothing is learned from them.
 
-- what a tool says in a language whose orders nobody here would know (``unjudged``): nothing is learned from it.
-
-Messages of the assistant and of tools are looked at, and the results of tool calls, which are numbered behind the
-messages. The user's may say what they like: they are the one who gives orders, and what they say again counts as a
-confirmation.
+Messages of assistants and tools are checked, and the results of tool calls, which are numbered after the messages. The
+user's messages are exempt: users may give orders, and their repetition counts as confirmation.
 """
 
 import dataclasses

@@ -1,4 +1,4 @@
-"""Writing: append, then interpret at once or leave it to the worker."""
+"""Append an entry, then interpret it at once or leave it to the worker."""
 
 import logging
 from collections.abc import Mapping, Sequence

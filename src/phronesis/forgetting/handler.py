@@ -1,7 +1,7 @@
-"""The verb ``forget``: what nobody needs any more is put away, and ends at last (EMB-16; docs/decisions/19).
+"""The handler of ``forget``, which archives and finally ends items that are no longer used (EMB-16; docs/decisions/19).
 
-The entry says which kinds, by which figures, and what was shown since the last time; so applying it is pure, and a dry
-run is the same plan.
+The entry holds the kinds, the parameters, and the usage since the last run, so that ``apply`` is pure and a dry run
+computes the same plan.
 """
 
 from collections.abc import Mapping, Sequence
@@ -110,7 +110,7 @@ def _before(item: Item | Fading, name: str) -> Any:
 HANDLERS: Final = (Handler(verb=FORGET, apply=apply_forget),)
 
 
-# What callers ask around ``forget``: what an entry says, what it would do, what it did, and when it is due.
+# Queries around ``forget``: the entry's content, its dry run, its result, and when it is due.
 
 ACTOR: Final = "worker"
 

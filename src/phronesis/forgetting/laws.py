@@ -1,10 +1,9 @@
-"""What is forgotten: how well something is retained, and what is done about it (EMB-16; docs/decisions/19).
+"""Retention of an item, and what follows from it (EMB-16; docs/decisions/19).
 
-Retention falls exponentially with the time since something was last of use (Ebbinghaus 1885), the slower the more often
-it was used, the more important it is, the more useful it was said to be, and the more its source is trusted; what
-speaks against it lowers it at once. What is retained badly is downweighted where ranking can use that, then archived;
-so is what was to be done by a time that is over. What has been archived for long is deleted: it ends, and stays
-readable by id and in history.
+Retention falls exponentially with the time since the last use (Ebbinghaus 1885), more slowly the more often an item was
+used, the more important and useful it is, and the more its source is trusted; counter-evidence lowers it at once. Items
+of low retention are downweighted where ranking can use that, then archived; so are intentions whose time is over. Items
+that have been archived for long are deleted: they end, and stay readable by id and in history.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What forgetting would do at a time: it follows from the lane, the law, and what was shown since the last time."""
+"""Plan a run of ``forget`` at a given time, from the lane, the law and the usage since the last run."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -40,7 +40,7 @@ from phronesis.store.lane_view import LaneView
 from phronesis.store.retention_queries import Faded, Owner, borne_by, each_fading, read_owners, spoken_of
 from phronesis.store.statements import batches
 
-# What keeps an item that has faded: something that stands on it and lives.
+# Protection: a faded item is kept while a live item rests on it.
 
 LEAST_SUPPORT: Final[Mapping[str, int]] = {PATTERN: MIN_MEMBERS}
 """Live items that each kind stands on at least; 1 of all others."""

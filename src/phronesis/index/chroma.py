@@ -1,4 +1,4 @@
-"""Chroma as an outside index: a folder for one process, or a server. Telemetry is off, and it embeds nothing itself."""
+"""Chroma as an external index: a local folder or a server. Telemetry is off, and Chroma embeds nothing itself."""
 
 import hashlib
 import importlib.util

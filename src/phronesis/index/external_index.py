@@ -1,4 +1,4 @@
-"""An outside index in this process's memory: what the port means, for tests and for whoever writes another one."""
+"""The interface of an external vector index, and an in-memory implementation as a reference and for tests."""
 
 import threading
 import uuid
@@ -10,7 +10,7 @@ import numpy as np
 
 from phronesis.store.columns import Vector
 
-# The port to an index of vectors outside the database. It holds copies; what is true stands in the database.
+# The interface of a vector index outside the database. It holds copies; the database is authoritative.
 
 Facts = Mapping[str, str | int]
 """What is told of a document beside its text."""

@@ -1,4 +1,4 @@
-"""Reading off a text what ranking wants to know of it beside its words (``recall.scoring.packed_features``)."""
+"""Text features that ranking uses besides the words, packed into an integer (``recall.scoring.packed_features``)."""
 
 import re
 from typing import Final

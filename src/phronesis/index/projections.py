@@ -1,4 +1,4 @@
-"""What of an item is searched: its parts as texts, and how a change of the item moves its documents."""
+"""Projections from items to search documents, and how a change of an item updates its documents."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -203,7 +203,7 @@ def _searched(item: Item, part: Part) -> str:
     return f"{labels} {text}" if labels else text
 
 
-# Items that are found by their id and their list, and by no search: runs, and reflections.
+# Kinds that are listed and read by id but not searched: runs and reflections.
 
 
 def no_parts(_item: Item) -> list[Part]:

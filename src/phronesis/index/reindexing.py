@@ -1,4 +1,4 @@
-"""Making the search documents of a kind anew from its items: what projecting each version in its turn would give."""
+"""Rebuild the search documents of a kind from its items, as if each version were projected in turn."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,18 +1,19 @@
-"""The one tokenizer: what is written and what is asked pass through the same function, on every backend.
+"""The tokenizer of documents and queries, the same on every backend.
 
 - Words: runs of letters and digits outside the unspaced scripts. ASCII words lose the stop list and get the Snowball
-  English stem (Porter 2001); other words (Cyrillic, Greek, Arabic, Hebrew, Devanagari …) stay as they are.
+  English stem (Porter 2001); other words (Cyrillic, Greek, Arabic, Hebrew, Devanagari …) are unchanged.
 - Unspaced scripts (Han, Kana, Hangul, and Thai, Lao, Khmer, Myanmar, where a run of letters is a whole sentence and
-  would match nothing): overlapping bigrams, a lone character alone (Nie et al. 2000, 'On the use of words and n-grams
-  for Chinese information retrieval'). Latin beside Chinese is its own word: "用Python写" holds ``python``.
+  would match nothing): overlapping bigrams; a lone character is a term (Nie et al. 2000, 'On the use of words and
+  n-grams for Chinese information retrieval'). Latin beside Chinese is a separate word: "用Python写" holds ``python``.
 - Folding: NFKC, casefold, then the accents of Latin, Greek and Cyrillic, Hebrew points, Arabic vowel signs and tatweel
-  are dropped (``Ålice`` = ``alice``, ``ё`` = ``е``), as people leave them out when they ask. Japanese voicing marks and
-  Indic vowel signs make another letter, so they stay. Letters without a decomposition follow the usual transliteration
-  (ø → o).
-- Emoji and other symbols are no words. Those of a text are searched (``search_terms``), but at the end of a question
-  they carry tone, and there one 🎉 would outrank its words by idf.
-- Identifiers: what separators join (``lumen-cloud-dev``, ``feature/login-fix``, ``v1.2.3``, an e-mail address) is a
-  term beside its parts, and so is a number with the measure word behind it (8套), so that the exact one ranks first.
+  are dropped (``Ålice`` = ``alice``, ``ё`` = ``е``), because queries often omit them. Japanese voicing marks and Indic
+  vowel signs make another letter, so they stay. Letters without a decomposition follow the usual transliteration (ø →
+  o).
+- Emoji and other symbols are not words. Those in a text are searched (``search_terms``), except at the end of a
+  question, where they carry tone and a rare 🎉 would outrank the words by idf.
+- Identifiers: a compound joined by separators (``lumen-cloud-dev``, ``feature/login-fix``, ``v1.2.3``, an e-mail
+  address) is a term besides its parts, and so is a number with its measure word (8套), so that an exact match ranks
+  first.
 
 No text raises: a lone surrogate or NUL is a separator. Time is linear in the text.
 """

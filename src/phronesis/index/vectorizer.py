@@ -1,4 +1,4 @@
-"""Making vectors in the background: never in the way of a write, and again for another model without downtime."""
+"""Compute vectors in the background, without delaying writes, and switch to another model without downtime."""
 
 import logging
 import threading
@@ -23,7 +23,7 @@ from phronesis.store.embedding_models import active_model, drop_other_models, ha
 from phronesis.store.lanes import Documented, documented_lanes, lock_lane
 from phronesis.traits.laws.records import MEMORY_KINDS
 
-# Encoding a batch of documents, so that a text which the encoder refuses costs its own vector and no other.
+# Encoding of a batch. A text that the encoder rejects loses only its own vector.
 
 SHORTER: Final = (4_000, 2_000, 1_000, 500, 250)
 """Characters of a refused text that are tried, one after another. Models that read least take 512 tokens: some 250
@@ -100,7 +100,7 @@ def _shortened(embedder: Embedder, encode: _Encode, text: str) -> Floats:
     return np.zeros((1, embedder.dimension), np.float32)
 
 
-# Which lanes of a tenant may lack vectors: those that were written to here, and now and then every one of them.
+# Lanes that may lack vectors: those written to by this process, and periodically all lanes.
 
 LOOK_AROUND_SECONDS: Final = 60.0
 """How long what this process wrote is all that is looked at: others may have been killed before they made theirs."""

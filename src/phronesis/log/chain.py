@@ -1,4 +1,7 @@
-"""A payload in parts, each under its own salted commitment, so that one message can be erased and the chain holds."""
+"""Payload parts under salted commitments, and the hash chain of entries.
+
+Each part has its own commitment, so that one message can be erased while the chain still verifies.
+"""
 
 import hashlib
 import hmac
@@ -102,7 +105,7 @@ def keyed(secret: bytes, purpose: str, data: bytes) -> str:
     return hmac.new(secret, purpose.encode() + b"\0" + data, hashlib.sha256).hexdigest()
 
 
-# The integrity chain: each entry's hash covers the one before it.
+# The hash chain: each entry's hash covers the hash of the entry before it.
 
 
 @dataclass(frozen=True, slots=True)

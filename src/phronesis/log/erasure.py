@@ -1,6 +1,6 @@
-"""Erasing from the log: what an entry still holds, the words in it, and removing parts with their salts.
+"""Erasure from the log: what an entry still holds, its text, and the removal of parts with their salts.
 
-Entries stay, with their commitments: the chain verifies before and after, and says nothing about what was there.
+Entries and commitments stay, so that the chain verifies before and after an erasure without revealing the content.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Reading an export: line by line, each checked before anything trusts it."""
+"""Export a tenant's log to JSON lines, and read an export with every line checked."""
 
 import base64
 import errno
@@ -25,7 +25,7 @@ from phronesis.store.database import Database, Unit
 from phronesis.store.lanes import GENESIS, Lane, list_lanes
 from phronesis.store.log import EntryRow, PartRow, failures_of, read_entries, read_outcomes, read_parts, tenant_secret
 
-# Writing the log of a tenant to a file: JSON lines, from which ``import_`` makes the same store anywhere.
+# Export to a file. ``import_`` rebuilds an equal store from it.
 
 FORMAT: Final = "phronesis-export"
 VERSION: Final = 1

@@ -1,9 +1,9 @@
-"""Taking an export into a store: what is there already is left alone, what is not is appended in its order.
+"""Import an export into a store: append the entries that are missing, in order.
 
-The whole file is checked before its first entry is stored, in itself and against what is here: where any lane
-conflicts, nothing of the file is taken. A lane's entries are staged in transactions of bounded size and count from the
-moment the last of them is there: whoever reads or writes meanwhile sees the lane as it was. Killed at any point, the
-same call goes on where it stopped.
+The whole file is checked before its first entry is stored, in itself and against the store. If any lane conflicts,
+nothing is imported. A lane's entries are staged in transactions of bounded size and become visible together, after the
+last one is staged; until then, readers and writers see the lane unchanged. An interrupted import continues when it is
+called again with the same file.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""What callers give, checked and made into payloads. A payload keeps every character; a wrong field is named."""
+"""Validate callers' input and build payloads. A payload keeps every character; an error names the wrong field."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta

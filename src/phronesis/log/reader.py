@@ -1,4 +1,4 @@
-"""Reading the log: entries with their payloads, exactly as given or fit for databases."""
+"""Read entries with their payloads from the log, verbatim or made safe for databases."""
 
 import zlib
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Appending to the log: one entry, durable before anything interprets it."""
+"""Append entries to the log durably, before they are interpreted."""
 
 import secrets
 import zlib

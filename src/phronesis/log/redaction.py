@@ -1,7 +1,7 @@
-"""Secrets and personal numbers are taken out of a payload before it is recorded, as the policy says.
+"""Redact secrets and personal numbers from a payload before it is recorded, as the policy demands.
 
-All writes of text come by here, in `engine.writer`. What is recorded is what later reads, quotations and positions
-refer to; the same payload under the same policy is always recorded the same, so that an idempotency key compares.
+``engine.writer`` calls this for every write of text. Quotations and positions refer to the redacted text. Redaction is
+deterministic for a payload and a policy, so that idempotency keys can be compared.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Keys of the server's callers: rows, of which the secret is a hash."""
+"""API keys of a server's callers, stored with a hash of the secret."""
 
 from dataclasses import dataclass
 from typing import Any

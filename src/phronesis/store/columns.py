@@ -1,4 +1,7 @@
-"""A column of half-precision vectors: ``halfvec`` under PostgreSQL (pgvector), little-endian bytes under SQLite."""
+"""Column types (half-precision vectors, JSON, times, ids) and the metadata with which tables are declared.
+
+Vectors are ``halfvec`` under PostgreSQL (pgvector) and little-endian bytes under SQLite.
+"""
 
 import json
 from collections.abc import Sequence
@@ -12,7 +15,7 @@ from sqlalchemy.dialects import postgresql
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
-# A column of JSON, kept as the text it was written as.
+# A JSON column that keeps its text verbatim.
 
 
 def loads(text: str | bytes) -> Any:
@@ -132,7 +135,7 @@ def halves(sent: Sequence[bytes], dialect: str) -> Halves:
     return rows.view("<f2").astype(np.float16)
 
 
-# The kinds of columns that the tables are made of.
+# Column constructors for the schema.
 
 # The same order as SQLite's, on every server; an index does not break when the operating system's collation moves.
 TEXT: Final = sa.Text().with_variant(postgresql.TEXT(collation="C"), "postgresql")
@@ -177,7 +180,7 @@ def blob(name: str, *, required: bool = False) -> sa.Column[bytes]:
     return sa.Column(name, sa.LargeBinary, nullable=not required)
 
 
-# How tables are made: one collection of them, names of constraints, the tenant in front of every row.
+# Table declarations: shared metadata, constraint names, and the leading tenant column.
 
 collection: Final = sa.MetaData(
     naming_convention={

@@ -1,7 +1,6 @@
-"""Which items composed contexts have shown to each session (law 7): ids, never words.
+"""Which items composed contexts have shown to each session (law 7): ids, never text.
 
-A row says for whom by numbers made of the lane's name and the session's: who composed nothing else has left no other
-trace.
+A row identifies its session by hashes of the lane's and the session's name.
 """
 
 import threading
@@ -23,7 +22,7 @@ from phronesis.store.side_tables import shown_contexts
 from phronesis.store.statements import batches, fetch, insert_ignore, run_one
 from phronesis.uuid7 import new_id
 
-# What a read leaves behind, written beside it: a reader waits for nobody and never fails of it.
+# Records of reads, written in the background: they neither delay a read nor make it fail.
 
 MAX_WAITING: Final = 256
 """Notes that wait in this process to be written; the oldest give way."""

@@ -1,4 +1,4 @@
-"""Sessions, turns, messages, tool calls and refs in the database."""
+"""Statements on sessions, turns, messages, tool calls and references."""
 
 from collections.abc import Collection, Sequence
 from functools import cache

@@ -1,4 +1,4 @@
-"""One database: connections, transactions with the right durability, and the driver's errors in our terms."""
+"""The database: connections, transactions with the required durability, and translation of driver errors."""
 
 import sqlite3
 import threading

@@ -1,6 +1,6 @@
-"""Deltas in the database: what each entry changed, and what became of an item.
+"""Statements on deltas: what each entry changed, and the history of an item.
 
-An item that an entry simply made has no row of its own here: ``creations`` holds one for all of the entry's.
+Items that an entry only created have no delta rows of their own; one row of ``creations`` lists all of an entry's.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

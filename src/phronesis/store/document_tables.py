@@ -1,4 +1,4 @@
-"""The tables of what is searched: search documents and their vectors, in the shape that every home of them has."""
+"""Tables of search documents and vectors, of resources, and the choice of tables by kind."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ search_documents: Final = searched("search_documents")
 vectors: Final = embedded("vectors")
 
 
-# The tables of resources: documents, their sections, and the chunks of these that are searched, with vectors.
+# Tables of resources: documents, sections, and searched chunks with their vectors.
 
 # A document's versions, and what each consisted of, are facts of the entries that brought them, as turns are: they stay
 # when an entry is rolled back. Which version counts is said by the item of kind ``document``.
@@ -91,7 +91,7 @@ RESOURCE_TABLES: Final = (documents, sections, chunks, chunk_vectors)
 """What the second schema holds."""
 
 
-# Where search documents live: those of most kinds in memory's own tables, those of resources in the second schema.
+# Tables by kind: the main schema for most kinds, the second schema for resources.
 
 _T = TypeVar("_T")
 

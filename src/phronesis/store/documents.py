@@ -1,7 +1,6 @@
-"""Search documents and vectors in the database.
+"""Statements on search documents and vectors.
 
-What is written, and what is asked for by kind, goes to the home of the kind; where only ids are given, ``home`` says
-which tables are meant.
+Writes and queries by kind go to the tables of that kind; queries by id take the tables as ``home``.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

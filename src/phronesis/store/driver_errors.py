@@ -1,4 +1,4 @@
-"""The drivers' errors, told in our terms by code, never by message."""
+"""Map driver errors to the package's exceptions by error code, never by message."""
 
 import sqlite3
 from typing import Final

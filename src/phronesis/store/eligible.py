@@ -1,4 +1,4 @@
-"""Which items a read may show: scope, attributes, filters and both times, as conditions in the statement."""
+"""SQL conditions for the items a read may return: scope, attributes, filters, valid time and transaction time."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""The embedding models of a tenant: which one's vectors are compared, and which are being made."""
+"""A tenant's embedding models: which one's vectors are compared, and which are being built."""
 
 from collections.abc import Collection
 from typing import Final

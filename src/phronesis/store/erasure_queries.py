@@ -1,4 +1,4 @@
-"""What an erasure asks of the database: who leans on what is to go, and removing it."""
+"""Statements of an erasure: find and remove dependent rows, and search bytes for thousands of probe strings at once."""
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -17,7 +17,7 @@ from phronesis.store.schema import creations, deltas, edges, evidence, items, re
 from phronesis.store.side_tables import entries, failures, lanes, outcomes
 from phronesis.store.statements import batches
 
-# Probes: strings that give an erased text away, and finding many thousands of them in bytes at once.
+# Probes: strings that identify an erased text, and a search for many of them in bytes.
 
 SHINGLE_BYTES: Final = 32
 """A longer text is sought in pieces of so many bytes: about five English words, or ten Chinese characters. Shorter

@@ -1,4 +1,4 @@
-"""What asking the experience base reads: the strongest edges at some nodes, the views of events, and names."""
+"""Queries on experience: the strongest edges at nodes, event views, names, changed documents and labelled items."""
 
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -14,7 +14,7 @@ from phronesis.store.documents import ASIDE
 from phronesis.store.schema import edges, items
 from phronesis.store.statements import batches, fetch, list_value, listed
 
-# What is compared with others of its kind: documents of one part, as they changed, and which items bear a label.
+# Documents of one part as they changed, and the items with a label.
 
 
 class Compared(NamedTuple):

@@ -1,7 +1,7 @@
-"""Expressions that the two databases write differently and must answer alike.
+"""SQL expressions that give equal results in SQLite and PostgreSQL.
 
-Left to themselves they do not: SQLite's LIKE ignores case and its ``lower`` knows ASCII only; PostgreSQL fails where
-a metadata value is not of the type it is compared as, and each converts types in its own way.
+The databases differ otherwise: SQLite's LIKE ignores case and its ``lower`` knows ASCII only; PostgreSQL fails where a
+metadata value has another type than the value it is compared with; and each converts types in its own way.
 """
 
 from typing import Any, Final, Literal

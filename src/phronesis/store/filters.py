@@ -1,12 +1,13 @@
-"""Filters in the form that mem0 made common, as conditions in the statement.
+"""SQL conditions for filters in mem0's syntax.
 
 ``{"kind": "fact"}``, ``{"importance": {"gte": 7}}``, ``{"metadata.topic": {"in": ["a", "b"]}}``, and ``AND``, ``OR``,
-``NOT`` over lists of them. A name that is no column of items is looked up in ``metadata``. An empty ``AND`` lets
-everything through, an empty ``OR`` nothing; ``NOT`` lets through what none of its members does, an empty one all.
-``user_id`` and ``namespace`` are the scope's, which a filter may repeat (`scoped_filters`) and not change.
+``NOT`` over lists of them. A name that is no column of items is looked up in ``metadata``. An empty ``AND`` matches
+everything, an empty ``OR`` nothing; ``NOT`` matches what none of its members matches, so an empty one matches
+everything. ``user_id`` and ``namespace`` belong to the scope: a filter may repeat them (`scoped_filters`) but not
+change them.
 
-Values are compared with values of their own type: ``5`` is not ``"5"`` and not ``true``. ``ne`` and ``nin`` are true
-of an item that has no such value. Text is ordered by its code points. Both databases give the same items.
+Values are compared with values of their own type: ``5`` is not ``"5"`` and not ``true``. ``ne`` and ``nin`` match an
+item without such a value. Text is ordered by code points. Both databases return the same items.
 """
 
 import math

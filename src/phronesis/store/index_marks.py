@@ -1,7 +1,7 @@
-"""How far an index outside the database has followed each lane, and what of a lane it has not seen yet.
+"""Progress of an external index in each lane, and the changes it has not received yet.
 
-What is to be told to it needs no table of its own: search documents and deltas are written in the transaction of every
-change, each with the entry that made it. They are the outbox, and a mark says up to which entry it was emptied.
+No outbox table is needed: search documents and deltas are written in the transaction of every change, each with its
+entry. A mark holds the last entry that was delivered.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Items in the database: reading by id, by lane, by key; writing versions."""
+"""Statements on items: read by id, lane or key; write versions."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Comparing the derived state of a lane in two stores, row by row, and making one like the other."""
+"""Write, discard, compare and copy the derived state of a lane, and create in-memory stores for replays."""
 
 import dataclasses
 import hashlib
@@ -28,7 +28,7 @@ from phronesis.store.schema import DERIVED, metadata
 from phronesis.store.side_tables import lanes
 from phronesis.store.statements import batches, insert
 
-# Writing what applying one entry came to, and throwing a lane's derived state away.
+# Write the changes of one entry, and discard a lane's derived state.
 
 
 def write_settled(
@@ -170,7 +170,7 @@ def _typed(column: sa.Column[Any], part: str) -> Any:
     return int(part) if isinstance(column.type, sa.Integer) else part
 
 
-# A store in memory with the same tables, for replays.
+# In-memory store with the same tables, for replays.
 
 
 @contextmanager

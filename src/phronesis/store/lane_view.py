@@ -1,4 +1,4 @@
-"""What a handler may read of its own lane while it applies an entry."""
+"""The read access to its own lane that a handler has while it applies an entry."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Tenants and lanes: the row that orders a lane's log, and the lock that everyone takes before deriving."""
+"""Statements on tenants and lanes: the row that orders a lane's log, and its lock for derivation."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass

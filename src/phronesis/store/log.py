@@ -1,4 +1,4 @@
-"""Entries, payload parts, blobs and outcomes: the rows of truth."""
+"""Statements on the log: entries, payload parts, blobs and outcomes."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -259,7 +259,7 @@ def find_failure(unit: Unit, entry_id: str) -> Mapping[str, Any] | None:
     return None if row is None else dict(row)
 
 
-# A lane's log on its way between stores: read with all that belongs to its entries, and staged before it counts.
+# Transfer between stores: read a lane's log with all its parts, and stage imported entries.
 
 
 def tenant_secret(unit: Unit) -> bytes | None:

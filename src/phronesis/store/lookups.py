@@ -1,7 +1,6 @@
-"""What a public source answered, kept for a while by a number made of its address and the question, never by words.
+"""Cache of public sources' answers, keyed by a hash of the address and the question, never by text.
 
-An erasure empties a tenant's answers (``engine/erasure_effect``): they may say what was erased in other words, or the
-same.
+An erasure clears a tenant's answers (``engine/erasure_effect``), since they may repeat what was erased.
 """
 
 from collections.abc import Mapping

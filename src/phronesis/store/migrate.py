@@ -1,6 +1,6 @@
-"""Bringing a database to this version's schema, and telling when that cannot be.
+"""Migrate a database to this version's schema, or say why that is impossible.
 
-Opening reads one row. Alembic, whose import takes a tenth of a second, is loaded only when there is work for it.
+Opening reads one row. Alembic takes a tenth of a second to import and is loaded only for a migration.
 """
 
 from collections.abc import Iterator

@@ -1,8 +1,8 @@
-"""The ledger of model calls in the database, written beside whoever asks: a search waits for no other writer.
+"""The ledger of model calls in the database, written in the background so that searches wait for no other writer.
 
-A call waits in this process until it is settled: by a thread beside, a moment later, by ``flush`` or at the close. A
-process that is killed loses what it had not written, a second of calls where nobody else writes. Of a day that is over
-one row is kept for each role and model.
+Calls are buffered in the process and written by a background thread a moment later, by ``flush``, or at the close. A
+process that is killed loses its buffer, about a second of calls. Past days are reduced to one row for each role and
+model.
 """
 
 import threading

@@ -1,4 +1,4 @@
-"""Items by a caller's own names (``external_id``), few columns of each: one, those between two names, their heads."""
+"""Statements on items by external id: one item, a range of ids, or their heads, with few columns each."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache

@@ -1,4 +1,4 @@
-"""How the database itself is set up: what ``doctor`` looks at below the tables' contents."""
+"""Database settings for ``doctor``, and counts of live items by lane and kind."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ from phronesis.store.database import Database, Mode, Unit
 from phronesis.store.schema import items, metadata
 from phronesis.store.side_tables import entries, lanes, outcomes
 
-# Counts of live items, by lane and kind: one statement for all lanes.
+# Counts of live items by lane and kind, in one statement for all lanes.
 
 _COUNTS: Final = (
     sa.select(items.c.lane_id, items.c.kind, sa.func.count())

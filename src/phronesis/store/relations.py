@@ -1,4 +1,4 @@
-"""Edges, evidence, entities and mentions in the database."""
+"""Statements on edges, evidence, entities and mentions."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache

@@ -1,4 +1,4 @@
-"""Versions of documents and what each consisted of, in the database. Their words are in the sections' items."""
+"""Statements on document versions and their sections. The text is in the section items."""
 
 from collections.abc import Sequence
 from typing import Any, Final

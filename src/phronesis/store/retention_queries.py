@@ -1,7 +1,6 @@
-"""What forgetting asks of a lane: what may have faded, without its words; what it bears; what stands on it.
+"""Queries of forgetting: candidates without their text, what they support, and what rests on them.
 
-A lane may hold hundreds of thousands of items, and most of them are not due: the database says which may be, and gives
-them one by one.
+A lane may hold hundreds of thousands of items of which few are due: the database preselects and streams them.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping

@@ -1,16 +1,11 @@
-"""The tables, once, for SQLite and PostgreSQL.
+"""The table declarations, shared by SQLite and PostgreSQL.
 
 Rules that hold for every table, so that the same schema distributes by tenant (tests/architecture checks them):
 ``tenant_id`` is not null, leads every primary, unique and foreign key and is never updated; no enums, triggers or
-foreign keys that set null. Times are microseconds since 1970 UTC. Ids are canonical UUID text. Lanes are numbers:
-the user's name stands in ``lanes.name`` alone, so that erasing a person leaves pseudonymous rows.
+foreign keys that set null. Times are microseconds since 1970 UTC. Ids are canonical UUID text. Lanes are numbers: the
+user's name is stored in ``lanes.name`` alone, so that erasing a person leaves pseudonymous rows.
 
-Truth (never derived): tenants, lanes, entries, payload_parts, blobs, outcomes, failures.
-Derived (rebuilt from truth): items … search_documents, and of the resources (``store/document_tables``, a schema of
-their own on PostgreSQL) documents, sections, chunks. Index (made anew any time, in no hash): vectors, chunk_vectors,
-embedding_models, index_marks. Side (what reads showed, no text; what a public source was asked; who may come in; in no
-hash, not exported): shown_contexts, used_memories, usage, lookups, api_keys. Ledger (what was spent; the same):
-model_calls.
+Source tables (never derived): tenants, lanes, entries, payload_parts, blobs, outcomes, failures.
 """
 
 from typing import Final

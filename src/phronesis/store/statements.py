@@ -1,8 +1,8 @@
-"""The hottest statements, compiled once for a database and run at the driver.
+"""The most frequent statements, compiled once per database and executed directly on the driver.
 
-SQLAlchemy spends about ten times what SQLite needs to insert a row on building its execution context. A write runs
-some twenty statements, so the ones that every write runs go past it: same statement, same types, same SQL text.
-``docs/decisions/03-databases.md`` holds what was measured.
+SQLAlchemy spends about ten times what SQLite needs to insert a row on building its execution context. A write runs some
+twenty statements, so those of every write bypass it: same statement, same types, same SQL text. Measurements:
+``docs/decisions/03-databases.md``.
 """
 
 import json
@@ -186,7 +186,7 @@ def each(unit: Unit, statement: Any, bound: Mapping[str, Any]) -> Iterator[Seque
     return map(form.read, rows) if form.reading else iter(rows)
 
 
-# The few statements whose form differs between the two databases, and reading many ids at once.
+# Statements whose form differs between the two databases, and reads of many ids at once.
 
 _T = TypeVar("_T")
 _TEXTS: Final = postgresql.ARRAY(sa.Text)

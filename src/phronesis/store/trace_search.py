@@ -1,8 +1,8 @@
-"""Looking for what is left of erased texts: in every row of a tenant and, for SQLite, in the bytes of the files.
+"""Search for remains of erased texts in every row of a tenant and, under SQLite, in the bytes of the files.
 
-A text that was erased may rightly stand elsewhere: somebody else said the same words, they name a lane that lives, or a
-public source says them of what others asked. So these are read first: probes that they hold are no traces, and are not
-sought any further.
+An erased text may legitimately occur elsewhere: another user said the same words, a live lane has them as its name, or
+a public source returned them to somebody else. These places are read first, and probes that occur there are dropped
+from the search.
 """
 
 import bisect

@@ -1,7 +1,7 @@
-"""How often reads showed each item, and when last: numbers beside the items, which the next ``forget`` takes up.
+"""How often and when last reads showed each item, and what they showed to each run. ``forget`` uses the counts.
 
-Reads count in memory, and a thread beside them writes the counts now and then, when nobody else is writing.
-What a process that is killed had not written is lost, a minute of counts at most.
+Reads count in memory; a background thread writes the counts periodically, when there are no other writes. A process
+that is killed loses at most a minute of counts.
 """
 
 import json
@@ -202,7 +202,7 @@ def forget_usage(unit: Unit, lane_id: int, item_ids: Collection[str] | None = No
         unit.run(sa.delete(usage).where(*own, usage.c.item_id.in_(batch)))
 
 
-# Which items and claims reads showed to a run (RB-11): ids and distances, never words.
+# Items and claims that reads showed to a run (RB-11): ids and distances, never text.
 
 KEPT: Final = 1_000
 """Rows kept of a run, the first. A run that reads more leaves no more: far above what learning looks at."""

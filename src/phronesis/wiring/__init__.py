@@ -1,4 +1,4 @@
-"""The composition root: the only place where the parts are joined."""
+"""The composition root: the only place where the parts are joined into a `Memory`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -348,7 +348,7 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-# Examining a store that perhaps cannot be opened: what stands in the way is a finding like any other.
+# Diagnosis of a store that may fail to open: the cause is reported like any other finding.
 
 _SQLITE = "sqlite:///"
 

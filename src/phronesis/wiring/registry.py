@@ -1,4 +1,4 @@
-"""What interprets entries, and what of items is searched: an engine is a line here."""
+"""The registry of handlers and projections: one line for each engine."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -132,7 +132,7 @@ def with_keeping(handlers: Sequence[Handler], folds: Mapping[str, Fold]) -> Regi
     return Registry([*retrying, rederive_handler(again)], folds, CONSEQUENCES)
 
 
-# Joining what takes documents in.
+# Wiring of document ingestion.
 
 
 def make_ref_rules(own: ResourceRules) -> RefRules:
