@@ -3,8 +3,8 @@
 Ambiguous expressions take the simplest reading. A date without a year, a weekday without a week and a season are the
 nearest ones to that day; ``lean`` chooses the previous or the next instead, for a text known to be about the past or
 the future. "Last Friday" is the last one before that day and "next Friday" the one of the next week; 上周三 and
-下周三 are those of the last and next week. "5/4/2023" is ambiguous and gives no date. Clock times and times of day ("in the
-morning") give no dates; ``names_time`` detects them.
+下周三 are those of the last and next week. "5/4/2023" is ambiguous and gives no date. Clock times and times of day
+("in the morning") give no dates; ``names_time`` detects them.
 """
 
 import re

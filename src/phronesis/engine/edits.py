@@ -298,8 +298,7 @@ def apply_release(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
 
 
 def apply_reject(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
-    """End a quarantined item for good: archived, retracted and still quarantined, so that no single edit restores it.
-    """
+    """End a quarantined item for good: archived, retracted and quarantined, so that no single edit restores it."""
     fields = {"status": "archived", "ended": "retracted", "ended_by": entry.id, "valid_to": entry.recorded_at}
     return _decided(view, entry, fields)
 

@@ -94,8 +94,7 @@ def plan_item(unit: Unit, lane: Lane, item: Item) -> Plan:
 
 
 def plan_session(unit: Unit, lane: Lane, session_id: str) -> Plan:
-    """Plan the erasure of a session: all text of its turns and additions, what was learned from it, and every edit of
-    that."""
+    """Plan the erasure of a session: its turns and additions, what was learned from it, and every edit of that."""
     logged = list(read_logged(unit, lane))
     whole = {entry.entry_id for entry in logged if _session_of(entry) == session_id and entry.left}
     return _closed(unit, lane, logged, items_of_session(unit, lane.lane_id, session_id), whole)

@@ -51,8 +51,7 @@ class Bench:
             yield LaneView(unit, get_lane(unit, self.lane_id))
 
     def overtaken(self, view: LaneView) -> bool:
-        """Return whether another thread or process has applied the entry meanwhile, so that the preparation is dropped.
-        """
+        """Return whether another thread or process applied the entry meanwhile, so that the preparation is dropped."""
         return self.seq is not None and view.lane.applied_seq >= self.seq
 
 
@@ -64,8 +63,7 @@ Apply = Callable[[LaneView, Entry, Outcomes], Changes]
 state, since the lane may have moved since the preparation."""
 
 Prepare = Callable[[Bench, Entry], Sequence[Outcome]]
-"""The preparation of an entry: all work that may differ between machines, versions and days (models, encoders,
-extractors)."""
+"""The preparation of an entry: all work that may differ between machines, versions and days."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,11 +17,11 @@ from phronesis.store.document_tables import chunks, documents, search_documents,
 from phronesis.store.side_tables import SIDE, TRUTH
 
 metadata: Final = (*TRUTH, *SIDE)[0].metadata
-"""All tables, those of truth and those beside it too."""
+"""All tables, including source and side tables."""
 
 LIVE: Final = "status <> 'archived' AND ended IS NULL AND quarantine IS NULL"
-"""What an ordinary read shows, in words of its own: SQLite would take the index for every statement that asks for
-``status = 'active'``, and walk a lane for the sake of its order where another index finds a few rows at once."""
+"""The condition of ordinary reads, with an unusual spelling: with ``status = 'active'``, SQLite would use this index
+for every such statement and scan a lane for its order where another index finds a few rows at once."""
 
 # --- derived ---------------------------------------------------------------------------------------------------
 
@@ -124,7 +124,7 @@ edges = table(
     sa.Index("ix_edges_in", "tenant_id", "to_id", "lane_id", "type", "weight", "from_id", "grade", "entry_id"),
     small=True,
 )
-"""Their indexes hold all that a walk over the graph reads of an edge."""
+"""Covering indexes for graph traversal."""
 
 evidence = table(
     "evidence",
@@ -338,4 +338,4 @@ DERIVED: Final = (
     search_documents,
     documents, sections, chunks,
 )  # fmt: skip
-"""What a rebuild replays and a verify compares. Every one has ``lane_id``."""
+"""Tables that a rebuild replays and a verification compares. Each has ``lane_id``."""

@@ -144,4 +144,4 @@ api_keys = table(
 )
 
 SIDE: Final = (shown_contexts, used_memories, usage, lookups, api_keys)
-"""All of them."""
+"""All side tables."""
