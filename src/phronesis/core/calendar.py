@@ -51,9 +51,9 @@ _OTHER_CHINESE: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class TimeSpan:
-    """A time in a text at [start, end): from ``first`` to ``last``, both included, as finely as it was said.
+    """A time in a text at [start, end): from ``first`` to ``last``, both included, as precise as the text.
 
-    ``relative``: it has a date only against the day that the text was written.
+    ``relative``: it has a date only relative to the day that the text was written.
     """
 
     start: int
@@ -65,10 +65,10 @@ class TimeSpan:
 
 
 def find_times(text: str, at: datetime, *, lean: int = 0) -> list[TimeSpan]:
-    """Return the times that a text written at ``at`` names, in its order, without overlaps.
+    """Return the times named in a text written at ``at``, in order, without overlaps.
 
-    ``lean`` 0 takes the nearest of what comes again (a weekday, a month, a day of the year), -1 the last one up to
-    ``at``, 1 the next one. Days are those of ``at``'s own time zone. A date that no calendar has is passed over.
+    ``lean`` 0 takes the nearest occurrence of recurring times (a weekday, a month, a day of the year), -1 the last one
+    up to ``at``, 1 the next one. Days are those of ``at``'s own time zone. Impossible dates are skipped.
     """
     return _times(_Looked.at(text), Reference(at.date(), lean))
 
@@ -79,14 +79,14 @@ def names_time(text: str) -> bool:
 
 
 def read_times(text: str, at: datetime) -> tuple[list[TimeSpan], bool]:
-    """Return what ``find_times`` and ``names_time`` do, for little more than one of them takes."""
+    """Return the results of ``find_times`` and ``names_time`` at little more than the cost of one."""
     looked = _Looked.at(text)
     times = _times(looked, Reference(at.date()))
     return times, bool(times) or _names(looked)
 
 
 class _Looked(NamedTuple):
-    """A text in small letters, each in its place, with what a first look sees of it."""
+    """A lower-case text of the same length, with the results of a quick prefilter."""
 
     text: str
     words: frozenset[str]
@@ -102,13 +102,13 @@ class _Looked(NamedTuple):
 
     @property
     def english(self) -> bool:
-        """Return whether a form of the English grammar may be there."""
+        """Return whether the English grammar may match."""
         dated = self.digits and _ENGLISH_DIGITS.search(self.text) is not None
         return dated or not self.words.isdisjoint(calendar_english.WORDS)
 
     @property
     def other_english(self) -> bool:
-        """Return whether another English time may be there."""
+        """Return whether another English time may occur."""
         words = self.words
         return (
             self.digits

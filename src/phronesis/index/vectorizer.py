@@ -27,7 +27,7 @@ from phronesis.traits.laws.records import MEMORY_KINDS
 
 SHORTER: Final = (4_000, 2_000, 1_000, 500, 250)
 """Lengths of the beginning of a rejected text to try, in turn. The smallest models read 512 tokens: some 250
-characters in scripts that need two tokens for each. A beginning that is still rejected is not rejected for its length."""
+characters in scripts that need two tokens for each. A beginning that is still rejected is not too long."""
 
 PROBE: Final = "text"
 """A text that any encoder accepts: if it fails too, the server is at fault and not the text."""
@@ -118,8 +118,7 @@ class WrittenLanes:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def note(self, tenant: str, lane_id: int) -> None:
-        """Record a write to a lane. Call it after the write; before it, a concurrent run would find nothing and drop
-        the note."""
+        """Record a write to a lane. Call it after the write, or a concurrent run would miss it and drop the note."""
         with self._lock:
             known = self._lanes.get(tenant)
             if known is not None:
