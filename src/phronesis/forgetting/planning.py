@@ -51,10 +51,10 @@ _Place = tuple[str, str]
 
 @dataclass(slots=True)
 class Standing:
-    """What stands on each of some items, and how much of what it stands on is left.
+    """What rests on each of some items, and how much of their own support is left.
 
-    A message is kept for whatever was taken from it: it is the evidence. Anything else is kept for a living principle,
-    and as the last evidence of what lives.
+    A message is kept for any item extracted from it, as evidence. Anything else is kept for a live principle, and as
+    the last evidence of a live item.
     """
 
     above: Mapping[str, list[_Place]]
