@@ -1,7 +1,7 @@
-"""Records on the wire: their JSON Schema, and records read back from the JSON that ``to_dict`` gives.
+"""JSON Schemas of the records, and records parsed from the JSON of their ``to_dict``.
 
-One place for what HTTP's documentation, the client and the tools of MCP say of the same records. Pydantic reads the
-annotations of the dataclasses; the laws stay free of it.
+HTTP's documentation, the client and the MCP tools share them. Pydantic reads the annotations of the dataclasses, so the
+records need no dependency on it.
 """
 
 import types

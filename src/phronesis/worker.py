@@ -1,4 +1,4 @@
-"""The worker: a loop that interprets what is pending, makes missing vectors, and learns when that is due."""
+"""The worker process: a loop that interprets pending entries, computes missing vectors, and learns when that is due."""
 
 import functools
 import logging
@@ -16,51 +16,53 @@ from phronesis.memory import Memory
 from phronesis.store.lanes import Lane, list_behind, list_lanes
 
 SHORTEST_SECONDS: Final = 0.05
-"""The pause after a round that found work: more may have come while it was done."""
+"""Seconds of pause after a round that found work."""
 
 GROWTH: Final = 2.0
-"""How much longer each further pause is while there is nothing to do."""
+"""Factor by which each further pause grows while there is no work."""
 
 VECTORS: Final = -1
-"""Stands for a lane's number where making a tenant's vectors failed."""
+"""Stands for a lane's number in faults of making a tenant's vectors."""
 
 OUTSIDE: Final = -2
-"""The same where an index outside the database could not be told what changed."""
+"""Stands for a lane's number in faults of updating an external index."""
 
 LEARNING: Final = -3
-"""The same where the lanes that may want learning could not be listed."""
+"""Stands for a lane's number in faults of listing the lanes that may be due for learning."""
 
 _PARTS: Final = {VECTORS: "vectors", OUTSIDE: "the index outside", LEARNING: "learning"}
 
 LOOK_AGAIN: Final = timedelta(hours=1)
-"""How long a user's lane that did not move is left alone, until time alone may make a reflection due."""
+"""How long an unchanged user's lane is skipped until time alone may make a reflection due."""
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Why a lane could not be brought up to date: the error's code, and how many rounds in a row it was met."""
+    """Why a lane could not be brought up to date: the error's code, and in how many consecutive rounds it occurred."""
 
     code: str
     rounds: int
 
 
 class Visitor(Protocol):
-    """Learns from a lane by itself, where that is due."""
+    """Background learning of one kind in a lane, when due."""
 
     def visit(self, writer: Writer, tenant: str, lane: Lane, now: datetime) -> bool:
-        """Do what is due in a lane; tell whether anything was."""
+        """Do what is due in a lane; return whether anything was."""
         ...
 
 
 class Worker:
-    """Keeps the lanes of some tenants up to date. Any number may run, beside writers that interpret themselves.
+    """Keeps the lanes of some tenants up to date.
+
+    Any number may run, beside writers that interpret their own entries.
 
     Args:
-        memory: the store, open or as its URL; one given as a URL is closed with the worker.
-        tenants: whose lanes; default: the tenant of the Memory.
-        longest_seconds: the longest pause between two looks when there is nothing to do.
+        memory: the store, open or as its URL; a store given as a URL is closed with the worker.
+        tenants: the tenants to serve; default: the tenant of the Memory.
+        longest_seconds: the longest pause between two rounds without work.
     """
 
     def __init__(self, memory: Memory | str, *, tenants: Sequence[str] = (), longest_seconds: float = 2.0) -> None:
@@ -75,11 +77,11 @@ class Worker:
 
     @property
     def faults(self) -> Mapping[tuple[str, int], Fault]:
-        """What stands in the way, by (tenant, lane number); empty when all is well."""
+        """Current faults, by (tenant, lane number); empty when there are none."""
         return dict(self._faults)
 
     def stop(self) -> None:
-        """Let ``run`` return after the lane or batch at hand. May be called from any thread and any signal handler."""
+        """Let ``run`` return after the current lane or batch. May be called from any thread and any signal handler."""
         self._stop.set()
 
     def run(self) -> None:
@@ -103,7 +105,7 @@ class Worker:
                 signal.signal(number, handler)
 
     def work(self) -> int:
-        """Take one round over all tenants; gives how many entries and vectors came of it."""
+        """Do one round over all tenants; return how many entries were applied and vectors made."""
         return sum(self._tenant(tenant) for tenant in self._tenants)
 
     def _tenant(self, tenant: str) -> int:
@@ -130,9 +132,9 @@ class Worker:
         return done + sum(made)
 
     def _learn(self, tenant: str) -> int:
-        """Reflect on users, group events, draw principles, and forget, where that is due.
+        """Reflect, group events, draw principles, and forget, where that is due.
 
-        A lane is looked at when it moved, and once an hour.
+        A lane is checked when it moved, and once an hour.
         """
         stages = self._memory.stages
         visitors = [one for one in (stages.reflector, stages.keeper, stages.forgetter) if one.background]
@@ -160,7 +162,7 @@ class Worker:
             return list_lanes(unit)
 
     def _rests(self, place: tuple[str, int], now: datetime) -> bool:
-        """Tell whether what a lane wants learned failed a while ago: each try writes an entry, which moves the lane."""
+        """Return whether learning failed in a lane recently. Each attempt writes an entry, which moves the lane."""
         failures, last = self._failed.get(place, (0, now))
         return now - last < pause_after(failures)
 
@@ -169,7 +171,7 @@ class Worker:
         made.extend(visitor.visit(writer, tenant, lane, now) for visitor in visitors)
 
     def _guarded(self, tenant: str, lane_id: int, task: Callable[[], object]) -> bool:
-        """Do one lane's work; whatever goes wrong is noted, and the next lane has its turn."""
+        """Work on one lane; record any error and go on with the next lane."""
         try:
             task()
         except Exception as error:  # noqa: BLE001 - the loop's edge: an encoder or extension may raise anything

@@ -1,1 +1,1 @@
-"""Records and pure functions that every part shares. No I/O, clock or randomness."""
+"""Records and pure functions that all packages share. No I/O, clock or randomness."""

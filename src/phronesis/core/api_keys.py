@@ -1,10 +1,10 @@
-"""API keys: who may do what through a server, and the form of the token that says so.
+"""API keys: a caller's rights at a server, and the format of tokens.
 
-A token is ``phr_<tenant>.<key id>.<secret>``: the tenant's name in base64url, so that one look finds the row in a store
-that is distributed by tenant; the id under which the key is listed and revoked; and 256 random bits.
+A token is ``phr_<tenant>.<key id>.<secret>``: the tenant's name in base64url, so that one lookup finds the row in a
+store that is distributed by tenant; the id by which the key is listed and revoked; and 256 random bits.
 
-What is kept of a secret is its SHA-256. A password needs a slow, salted hash, because people choose from few; nobody
-guesses 256 random bits, whatever one guess costs, so a fast hash is as safe, and may be computed at every request.
+The store keeps the SHA-256 of the secret. Passwords need a slow, salted hash because they can be guessed; 256 random
+bits cannot, so a fast hash is as safe and cheap enough for every request.
 """
 
 import base64
@@ -22,18 +22,18 @@ from phronesis.errors import InputError, Unauthenticated
 
 TOKEN_PREFIX: Final = "phr_"  # noqa: S105 - what every token begins with, for those who scan code for lost keys
 SECRET_BYTES: Final = 32
-"""256 bits."""
+"""Length of a secret: 256 bits."""
 MAX_TOKEN_LENGTH: Final = 256
-"""Characters. The longest name of a tenant gives a token of 171."""
+"""Maximum length in characters. The longest name of a tenant gives a token of 171."""
 
 _PARTS: Final = 3
 
 
 class Role(IntEnum):
-    """What a key may do; each may do what those before it may."""
+    """The rights of a key; each role includes those before it."""
 
     READ = 1
-    """Search, list, compose contexts; nothing is stored, but what was shown is noted."""
+    """Search, list, compose contexts; nothing is stored except usage."""
     WRITE = 2
     """Store, change, archive, roll back, learn."""
     ADMIN = 3
@@ -41,13 +41,13 @@ class Role(IntEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> "Role | None":
-        """Take a name in small letters too, which is how a role goes out (``ApiKey.to_dict``)."""
+        """Accept a name in lower case too, as written by ``ApiKey.to_dict``."""
         return cls.__members__.get(value.upper()) if isinstance(value, str) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiKey(Record):
-    """A key as it is listed. ``actor`` is whom the log names for what is done with it; nothing here is secret."""
+    """An API key without its secret. ``actor`` is the name that the log records for its calls."""
 
     id: str
     tenant: str
@@ -59,7 +59,7 @@ class ApiKey(Record):
 
     @property
     def active(self) -> bool:
-        """Return whether it lets anybody in."""
+        """Return whether the key was not revoked."""
         return self.revoked_at is None
 
 
@@ -79,7 +79,7 @@ class Token:
 
 
 def parse_token(text: str) -> Token:
-    """Read a token; Unauthenticated for any other text, which the message does not repeat."""
+    """Parse a token; Unauthenticated for any other text, which the message does not repeat."""
     parts = text.removeprefix(TOKEN_PREFIX).split(".") if len(text) <= MAX_TOKEN_LENGTH else []
     if not text.startswith(TOKEN_PREFIX) or len(parts) != _PARTS or not is_id(parts[1]):
         raise _not_a_key()
@@ -93,12 +93,12 @@ def parse_token(text: str) -> Token:
 
 
 def hashed(secret: bytes) -> bytes:
-    """Return what is kept of a secret."""
+    """Return the stored hash of a secret."""
     return hashlib.sha256(secret).digest()
 
 
 def opens(kept: bytes, secret: bytes) -> bool:
-    """Return whether a secret is the one that was kept, in a time that does not tell how much of it is right."""
+    """Return whether a secret matches a stored hash, in constant time."""
     return hmac.compare_digest(kept, hashed(secret))
 
 

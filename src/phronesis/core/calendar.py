@@ -1,10 +1,10 @@
-"""Times that a text names, in English and Chinese, as dates against the day it was written.
+"""Resolve time expressions in English and Chinese text to dates, relative to the day the text was written.
 
-What a text leaves open is taken the simplest way. A date without a year, a weekday without a week and a season are the
-nearest ones to that day; ``lean`` takes the last or the next instead, for who knows that a text speaks of the past or
-of what is to come. "Last Friday" is the last one before that day and "next Friday" the one of the next week; 上周三 and
-下周三 are those of the last and next week. "5/4/2023" may be two days and is none. Clock times and times of a day
-("in the morning") give no dates; ``names_time`` sees them.
+Ambiguous expressions take the simplest reading. A date without a year, a weekday without a week and a season are the
+nearest ones to that day; ``lean`` chooses the previous or the next instead, for a text known to be about the past or
+the future. "Last Friday" is the last one before that day and "next Friday" the one of the next week; 上周三 and
+下周三 are those of the last and next week. "5/4/2023" is ambiguous and gives no date. Clock times and times of day
+("in the morning") give no dates; ``names_time`` detects them.
 """
 
 import re
@@ -51,9 +51,9 @@ _OTHER_CHINESE: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class TimeSpan:
-    """A time in a text at [start, end): from ``first`` to ``last``, both included, as finely as it was said.
+    """A time in a text at [start, end): from ``first`` to ``last``, both included, as precise as the text.
 
-    ``relative``: it has a date only against the day that the text was written.
+    ``relative``: it has a date only relative to the day that the text was written.
     """
 
     start: int
@@ -65,10 +65,10 @@ class TimeSpan:
 
 
 def find_times(text: str, at: datetime, *, lean: int = 0) -> list[TimeSpan]:
-    """Return the times that a text written at ``at`` names, in its order, without overlaps.
+    """Return the times named in a text written at ``at``, in order, without overlaps.
 
-    ``lean`` 0 takes the nearest of what comes again (a weekday, a month, a day of the year), -1 the last one up to
-    ``at``, 1 the next one. Days are those of ``at``'s own time zone. A date that no calendar has is passed over.
+    ``lean`` 0 takes the nearest occurrence of recurring times (a weekday, a month, a day of the year), -1 the last one
+    up to ``at``, 1 the next one. Days are those of ``at``'s own time zone. Impossible dates are skipped.
     """
     return _times(_Looked.at(text), Reference(at.date(), lean))
 
@@ -79,14 +79,14 @@ def names_time(text: str) -> bool:
 
 
 def read_times(text: str, at: datetime) -> tuple[list[TimeSpan], bool]:
-    """Return what ``find_times`` and ``names_time`` do, for little more than one of them takes."""
+    """Return the results of ``find_times`` and ``names_time`` at little more than the cost of one."""
     looked = _Looked.at(text)
     times = _times(looked, Reference(at.date()))
     return times, bool(times) or _names(looked)
 
 
 class _Looked(NamedTuple):
-    """A text in small letters, each in its place, with what a first look sees of it."""
+    """A lower-case text of the same length, with the results of a quick prefilter."""
 
     text: str
     words: frozenset[str]
@@ -102,13 +102,13 @@ class _Looked(NamedTuple):
 
     @property
     def english(self) -> bool:
-        """Return whether a form of the English grammar may be there."""
+        """Return whether the English grammar may match."""
         dated = self.digits and _ENGLISH_DIGITS.search(self.text) is not None
         return dated or not self.words.isdisjoint(calendar_english.WORDS)
 
     @property
     def other_english(self) -> bool:
-        """Return whether another English time may be there."""
+        """Return whether another English time may occur."""
         words = self.words
         return (
             self.digits

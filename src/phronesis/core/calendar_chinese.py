@@ -1,4 +1,4 @@
-"""Times as they are written in Chinese, simplified or traditional."""
+"""Time expressions in Chinese, simplified and traditional."""
 
 from datetime import date, timedelta
 from typing import Final
@@ -117,7 +117,7 @@ def _week(parts: Parts, reference: Reference) -> Span:
 
 
 def _weekend(_parts: Parts, reference: Reference) -> Span:
-    """Take the weekend nearest by its Saturday."""
+    """Return the nearest weekend, measured by its Saturday."""
     return a_weekend(nearest_weekday(reference, 5).first)
 
 
@@ -133,7 +133,7 @@ def _away(parts: Parts, reference: Reference) -> Span | None:
 
 
 def _stretch(parts: Parts, reference: Reference) -> Span | None:
-    """Read 最近三天, 过去两个星期, 近半年, 未来三个月: as far as "the last three days" and its like go in English."""
+    """Read 最近三天, 过去两个星期, 近半年, 未来三个月, like "the last three days" in English."""
     side = 1 if parts.get("f") else -1
     unit, word, here = _UNITS.get(parts.get("u") or "", "week"), parts.get("c") or "", reference.day
     if word == "半":
@@ -176,7 +176,7 @@ def _of_month(parts: Parts, reference: Reference) -> Span:
 
 
 def _end_of(parts: Parts, reference: Reference) -> Span:
-    """Read 月底 and 年初 as those of the month and year that the text was written in."""
+    """Read 月底 and 年初 as those of the month and year in which the text was written."""
     part = _PARTS.get(parts.get("p") or "", 2)
     if parts.get("u") == "月":
         return a_third(shifted(reference.day, "month", 0), part)

@@ -1,4 +1,4 @@
-"""Times as they are written in English, and the forms of numbers that every language shares."""
+"""Time expressions in English, and the number formats that all languages share."""
 
 import re
 from datetime import date, timedelta
@@ -66,7 +66,7 @@ _NTH: Final = (
     r"\d{1,2}(?:st|nd|rd|th)?" + "".join(f"|{word.replace('-', _JOINED)}" for word in reversed(_ORDINALS)) + r")\b"
 )
 _TO_TENTH: Final = "(?:" + "|".join(word.replace("-", _JOINED) for word in reversed(_ORDINALS[3:])) + ")"
-"""Fourth to thirty-first, in words: "on the second" is more often no day."""
+"""Fourth to thirty-first, in words: "on the second" is rarely a day."""
 _THROUGH: Final = r"(?: ?(?:-|–|to|through) ?(?:the )?(?P<e>\d{1,2})(?:st|nd|rd|th)?\b(?!:))?"
 _COUNT: Final = (
     r"(?P<n>\d{1,3}|an?(?: couple of| few)?|a couple|couple of|few|several|one|two|three|four|five|six|seven|eight|"
@@ -111,7 +111,7 @@ def _iso(parts: Parts, _reference: Reference) -> Span:
 
 
 def _numbers(parts: Parts, _reference: Reference) -> Span | None:
-    """Read 13/4/2023 and 4/13/2023, which can be one day only; 4.13.2023 is none, 4.5.2023 the 4th of May."""
+    """Read 13/4/2023 and 4/13/2023, which are unambiguous; 4.13.2023 is invalid, 4.5.2023 is the 4th of May."""
     first, second, year = int(parts.get("a") or 0), int(parts.get("b") or 0), int(parts.get("y") or 0)
     if parts.get("s") == "." or first > 12 or first == second:  # noqa: PLR2004 - months
         return a_day(date(year, second, first), relative=False)
@@ -159,7 +159,7 @@ def _month_of_year(parts: Parts, reference: Reference) -> Span:
 
 
 def _beside(reference: Reference, spans: list[Span], side: int) -> Span:
-    """Return the last of the spans that has ended, the first that has not begun, or the one of this year."""
+    """Return the last span that has ended, the first that has not begun, or the one of this year."""
     if side < 0:
         return [span for span in spans if span.last < reference.day][-1]
     return next(span for span in spans if span.first > reference.day) if side else spans[1]
@@ -268,11 +268,11 @@ def _weekday(parts: Parts, reference: Reference) -> Span:
 
 
 def _nothing(_parts: Parts, _reference: Reference) -> None:
-    """Take what comes again and again for no date."""
+    """Return no date for recurring times."""
 
 
 def _weekend(_parts: Parts, reference: Reference) -> Span:
-    """Take the weekend nearest by its Saturday."""
+    """Return the nearest weekend, measured by its Saturday."""
     return a_weekend(nearest_weekday(reference, 5).first)
 
 
@@ -298,7 +298,7 @@ NUMBERS: Final = [
     Rule("iso_month", rf"(?P<y>{_YEAR})-(?P<m>0[1-9]|1[0-2])(?![\d-])", _iso),
     Rule("numbers", rf"(?P<a>\d{{1,2}})(?P<s>[-/.])(?P<b>\d{{1,2}})(?P=s)(?P<y>{_YEAR})(?!\d)", _numbers),
 ]
-"""Dates of digits alone; 5/4/2023 may be two days and is none."""
+"""Dates of digits alone; 5/4/2023 is ambiguous and not matched."""
 
 _OF_YEAR: Final = rf"(?:,? (?:of )?(?P<y>{_YEAR}|(?:last|this|next) year)\b)"
 
@@ -373,7 +373,7 @@ _FIRST: Final = "|".join(
     saturday sunday mon tue tues wed thu thur thurs fri sat sun weds tmrw tmr tmw tomoz yday
     """.split()  # noqa: SIM905 - a word list reads better as words
 )
-"""Each form begins with a digit or one of these words; a look at that costs a tenth of trying them all."""
+"""Every form begins with a digit or one of these words; this check costs a tenth of trying all forms."""
 
 GRAMMAR: Final = Grammar([*NUMBERS, *RULES], before=rf"(?<![\w.])(?=\d|q[1-4]\b|(?:{_FIRST})s?\b)")
 
@@ -391,4 +391,4 @@ WORDS: Final = frozenset(
     eighteenth nineteenth twentieth twenty thirty thirtieth
     """.split()  # noqa: SIM905 - a word list reads better as words
 )
-"""Every form of the grammar holds one of these as a word, or a date in digits."""
+"""Every form of the grammar contains one of these words, or a date in digits."""

@@ -1,4 +1,4 @@
-"""Days, weeks, months, seasons and years as spans of dates, and the grammar that finds them in a text.
+"""Days, weeks, months, seasons and years as date spans, the grammar that finds them, and written numbers.
 
 Weeks begin on Monday. Seasons are those of the northern hemisphere by whole months (spring March to May); a winter
 belongs to the year it begins in.
@@ -17,16 +17,16 @@ Season = Literal["spring", "summer", "autumn", "winter"]
 Unit = Literal["day", "week", "month", "year"]
 
 FEW: Final = (2, 5)
-"""What "a few" and 几 count: from two to five."""
+"""The range of "a few" and 几: two to five."""
 
 _SEASON_BEGINS: Final[Mapping[str, int]] = {"spring": 3, "summer": 6, "autumn": 9, "winter": 12}
 _LEAP: Final = 8
-"""Years between two 29th of February at most (1896 to 1904)."""
+"""Maximum number of years between two 29th of February (1896 to 1904)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """From one date to another, both included, as finely as it was said; ``relative``: only against a day."""
+    """A span between two dates, both included, as precise as the text; ``relative`` if it needs a reference day."""
 
     first: date
     last: date
@@ -36,7 +36,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """The day that a text was written, and where a time without a year or week is sought.
+    """The day that a text was written, and the direction in which recurring times are resolved.
 
     ``lean`` 0 takes the occurrence nearest to the day, -1 the last one up to it, 1 the next one from it on.
     """
@@ -51,9 +51,9 @@ Resolve = Callable[[Parts, Reference], Span | None]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A form in which times are written, with what its named parts mean; None: it is no date after all.
+    """A pattern of times, and a function from its named groups to a span; None: it is no date.
 
-    A part ``t`` is the time itself, where the form holds more than that ("in [March]").
+    A group ``t`` is the time itself, where the pattern matches more than that ("in [March]").
     """
 
     name: str
@@ -62,9 +62,9 @@ class Rule:
 
 
 class Grammar:
-    """Rules in one regular expression over a text in small letters: the first that matches at a place has it.
+    """Rules joined to one regular expression over a lower-case text: the first matching rule wins at each place.
 
-    It is compiled when a text is first read: that takes a twentieth of a second, which an import should not.
+    It is compiled on first use, since that takes a twentieth of a second.
     """
 
     def __init__(self, rules: Sequence[Rule], *, before: str = "") -> None:
@@ -85,7 +85,7 @@ class Grammar:
         }
 
     def find(self, text: str, reference: Reference) -> Iterator[tuple[int, int, Span]]:
-        """Return the times of a text with their places."""
+        """Return the times of a text with their positions."""
         for match in self._pattern.finditer(text):
             name = match.lastgroup or ""  # the outermost group closes last, and every rule is one
             numbers = self._parts[name]
@@ -131,7 +131,7 @@ def a_weekend(day: date) -> Span:
 
 
 def a_month(year: int, month: int, *, relative: bool = True) -> Span:
-    """Return a month; one beyond December is of the next year, one below January of the last."""
+    """Return a month; months beyond December or below January belong to the next or the previous year."""
     year, month = year + (month - 1) // 12, (month - 1) % 12 + 1
     return Span(date(year, month, 1), date(year, month, calendar.monthrange(year, month)[1]), "month", relative)
 
@@ -161,7 +161,7 @@ def a_year(year: int, *, relative: bool = True) -> Span:
 
 
 def shifted(day: date, unit: Unit, n: int) -> Span:
-    """Return the day, week, month or year that lies ``n`` of them after a day's own."""
+    """Return the day, week, month or year ``n`` units after that of a day."""
     if unit == "day":
         return a_day(day + timedelta(days=n))
     if unit == "week":
@@ -170,19 +170,19 @@ def shifted(day: date, unit: Unit, n: int) -> Span:
 
 
 def between(day: date, unit: Unit, low: int, high: int) -> Span:
-    """Return from the ``low``-th unit to the ``high``-th after a day's own, the smaller number first."""
+    """Return the span from the ``low``-th to the ``high``-th unit after that of a day, the smaller number first."""
     return Span(shifted(day, unit, low).first, shifted(day, unit, high).last, unit)
 
 
 def nearest_day(reference: Reference, month: int, day: int) -> Span:
-    """Return the nearest such day of a year; ValueError when no year has it."""
+    """Return the nearest occurrence of a day of the year; ValueError when no year has it."""
     years = range(reference.day.year - _LEAP, reference.day.year + _LEAP + 1)
     there = [date(year, month, day) for year in years if day <= calendar.monthrange(year, month)[1]]
     return a_day(_nearest(reference, there))
 
 
 def nearest_month(reference: Reference, month: int) -> Span:
-    """Return the nearest such month of a year; of two as near, the past one."""
+    """Return the nearest occurrence of a month; of two as near, the past one."""
     months = [a_month(reference.day.year + n, month) for n in (-1, 0, 1)]
     here = 12 * reference.day.year + reference.day.month
 
@@ -212,13 +212,13 @@ def _nearest_span(reference: Reference, spans: Sequence[Span]) -> Span:
 
 
 def nearest_weekday(reference: Reference, weekday: int) -> Span:
-    """Return the nearest such weekday, 0 for Monday: at most three days away."""
+    """Return the nearest occurrence of a weekday, 0 for Monday: at most three days away."""
     ahead = (weekday - reference.day.weekday()) % 7
     return a_day(_nearest(reference, [reference.day + timedelta(days=ahead + 7 * n) for n in (-1, 0)]))
 
 
 def nearest_of_month(reference: Reference, day: int) -> Span:
-    """Return the nearest such day of a month; ValueError when none has it."""
+    """Return the nearest occurrence of a day of the month; ValueError when none has it."""
     months = [shifted(reference.day, "month", n) for n in (-2, -1, 0, 1, 2)]
     return a_day(_nearest(reference, [span.first.replace(day=day) for span in months if day <= span.last.day]))
 
@@ -231,7 +231,7 @@ def _nearest(reference: Reference, there: Sequence[date]) -> date:
     return min(there, key=far)
 
 
-# Numbers as people write them: digits, English words, Chinese numerals.
+# Written numbers: digits, English words, Chinese numerals.
 
 _ENGLISH: Final = {
     "zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
@@ -250,16 +250,16 @@ _TENS: Final = {"十": 10, "百": 100, "千": 1000}
 _MYRIADS: Final = {"万": 10**4, "萬": 10**4, "亿": 10**8, "億": 10**8}
 
 CHINESE_DIGITS: Final = "".join([*_DIGITS, *_TENS, *_MYRIADS])
-"""The characters a Chinese numeral is made of, for a regular expression's class."""
+"""The characters of Chinese numerals, for a regular expression's class."""
 
 MAX_NUMERAL: Final = 40
-"""Characters of a numeral: what is longer counts nothing that people talk about."""
+"""Maximum length of a numeral."""
 
 
 def parse_number(text: str) -> float | None:
-    """Return the number a text says, or None: "34", "1,200", "3.5", "thirty-four", "二十三", "二零二三", "3万".
+    """Return the number in a text, or None: "34", "1,200", "3.5", "thirty-four", "二十三", "二零二三", "3万".
 
-    Only numbers that stand alone: no unit, no sign but a leading minus.
+    Only plain numbers: no unit, no sign but a leading minus.
     """
     word = text.strip()
     if not word or len(word) > MAX_NUMERAL:
@@ -281,7 +281,7 @@ def _digits(text: str) -> float | None:
 
 
 def _english(text: str) -> int | None:
-    """Return what "seven", "thirty four" or "thirty-four" says."""
+    """Return the value of "seven", "thirty four" or "thirty-four"."""
     words = text.casefold().replace("-", " ").split()
     numbers = [_ENGLISH.get(word) for word in words]
     match numbers:
@@ -294,7 +294,7 @@ def _english(text: str) -> int | None:
 
 
 def _chinese(text: str) -> int | None:
-    """Return what 三十四, 一百零五, 二零二三 or 两万三千 says."""
+    """Return the value of 三十四, 一百零五, 二零二三 or 两万三千."""
     if all(char in _DIGITS for char in text):
         return int("".join(str(_DIGITS[char]) for char in text))
     total = section = 0

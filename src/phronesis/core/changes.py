@@ -1,4 +1,4 @@
-"""What applying an entry changes: the handler's wishes, and what the spine makes of them."""
+"""The changes that ``apply`` asks for, the versions and deltas that result, and their rollback."""
 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,12 +15,12 @@ from phronesis.core.relations import Edge, Entity, EvidenceRow, Mention
 from phronesis.errors import PhronesisError
 
 RECORDED: Final = "recorded"
-"""The reason of a creation that nobody gave another."""
+"""The default reason of a creation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """New values for some fields of one item, and why."""
+    """New values for some fields of one item, with a reason."""
 
     item_id: str
     fields: Mapping[str, Any]
@@ -29,7 +29,7 @@ class Patch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChildEntry:
-    """An entry that applying this one appends to the same lane; its id is derived, so that a replay meets the same."""
+    """A child entry that ``apply`` appends to the same lane; its id is derived, so that a replay creates the same."""
 
     verb: str
     payload: Mapping[str, Any]
@@ -37,7 +37,7 @@ class ChildEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changes:
-    """What a handler's ``apply`` wishes. Order within a list is kept; creations come before patches."""
+    """The changes that a handler's ``apply`` requests. Order within a list is kept; creations come before patches."""
 
     items: Sequence[Item] = ()
     patches: Sequence[Patch] = ()
@@ -70,7 +70,7 @@ class Delta:
     """One change of one item by one entry: the unit of history.
 
     ``op`` is create or update. ``patch`` maps a field to [before, after] in stored form; a creation has none, since
-    what was created follows from the item and the later deltas. Evidence and edges that came or went are listed as
+    the created item follows from the item and its later deltas. Added and removed evidence and edges are listed as
     stored rows. ``version`` is the item's version afterwards. A creation has the item's id: an item is created once.
     """
 
@@ -91,14 +91,14 @@ class Delta:
 
     @property
     def plain(self) -> bool:
-        """Return whether it says no more than that its entry made the item."""
+        """Return whether it only says that its entry created the item."""
         rows = self.evidence_added or self.evidence_removed or self.edges_added or self.edges_removed
         return self.op == "create" and self.reason == RECORDED and self.version == 1 and not rows and not self.patch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settled:
-    """Changes with their consequences worked out: complete items and the deltas that tell what happened."""
+    """Changes with their consequences applied: complete items and their deltas."""
 
     created: Sequence[Item] = ()
     updated: Sequence[Item] = ()
@@ -107,10 +107,10 @@ class Settled:
 
 
 def field_patch(before: Item, after: Item) -> dict[str, list[Any]]:
-    """Return field → [before, after] in stored form for what differs, bookkeeping left out.
+    """Return field → [before, after] in stored form for changed fields, without bookkeeping.
 
-    A member of ``data`` is a field of its own, ``data.<name>``: engines keep several things there, and one of them
-    changing does not stand in the way of taking back another.
+    A member of ``data`` is a field of its own, ``data.<name>``: engines store several values there, and a change of
+    one does not conflict with a rollback of another.
     """
     old, new = flat_row(before.to_row()), flat_row(after.to_row())
     names = [name for name in {**old, **new} if name not in BOOKKEEPING]
@@ -119,18 +119,18 @@ def field_patch(before: Item, after: Item) -> dict[str, list[Any]]:
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """How fields of a kind follow from its evidence: counts, confidence, status.
+    """How fields of a kind are computed from its evidence: counts, confidence, status.
 
-    ``compute`` gets the item and all its evidence in the order it was learned, and gives exactly ``fields`` (those of
-    an item, or ``data.<name>``). The spine computes it anew whenever the item or its evidence is touched, by a rollback
-    too: so a rollback restores no folded field, and two learnings that added different evidence never conflict.
+    ``compute`` gets the item and all its evidence in the order it was learned, and returns exactly ``fields`` (those
+    of an item, or ``data.<name>``). It runs whenever the item or its evidence changes, also by a rollback: so a
+    rollback restores no folded field, and two learnings that added different evidence never conflict.
     """
 
     fields: frozenset[str]
     compute: Callable[[Item, Sequence[EvidenceRow]], Mapping[str, Any]]
 
     def __call__(self, item: Item, evidence: Sequence[EvidenceRow]) -> Item:
-        """Return the item with its folded fields; an error when ``compute`` gave others than it said."""
+        """Return the item with its computed fields; an error when ``compute`` returns other fields than declared."""
         found = self.compute(item, evidence)
         if found.keys() != self.fields:
             raise PhronesisError(f"the fold of kind '{item.kind}' gave {sorted(found)}, not {sorted(self.fields)}")
@@ -139,7 +139,7 @@ class Fold:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Existing:
-    """What the lane holds of what some changes touch: items, and the evidence and edges of those items."""
+    """The present state of what some changes touch: items, and their evidence and edges."""
 
     items: Mapping[str, Item] = field(default_factory=dict)
     evidence: Sequence[EvidenceRow] = ()
@@ -155,22 +155,17 @@ def settle(
     at: datetime,
     folds: Mapping[str, Fold] | None = None,
 ) -> Settled:
-    """Work out new versions and deltas.
+    """Compute new versions and deltas from the requested changes.
 
-    Args:
-        changes: the handler's wishes.
-        existing: what the lane holds of ``changes.touched``; wishes about items it does not hold fall away, since
-            an erased or never created item has no state to change. So does the creation of an item that it holds.
-            All the evidence of an item whose kind is in ``folds`` must be there.
-        entry_id: the entry being applied.
-        actor: who caused it.
-        at: the entry's ``recorded_at``.
-        folds: by kind, the fields that follow from evidence.
+    ``existing`` is the lane's state of ``changes.touched``. Changes of items that it does not hold are dropped, since
+    an erased or never created item has no state; so is the creation of an existing item. It must have all the evidence
+    of an item whose kind is in ``folds``, which computes fields from evidence by kind. ``entry_id`` is the entry being
+    applied, ``actor`` its author, ``at`` its ``recorded_at``.
 
-    A patch that changes nothing gives no delta. Evidence that is there already is not counted again, an edge that says
-    what the one in place says is no change, and neither can be dropped when it is not there. What is dropped and
-    wished in one is replaced. Deltas come in the order of the wishes, creations first: they are
-    numbered, and the order in which a database gives rows must not decide that.
+    A patch that changes nothing gives no delta. Existing evidence is not counted again, an edge equal to the existing
+    one is no change, and neither can be dropped when it is missing. What is dropped and requested at once is replaced.
+    Deltas keep the order of the requests, creations first: they are numbered, and the row order of a database must not
+    decide that.
     """
     created = {item.id: item for item in changes.items if item.id not in existing.items}
     changes = _effective(changes, existing, set(created) | set(existing.items))
@@ -198,7 +193,7 @@ def settle(
 
 @dataclass(frozen=True, slots=True)
 class _Stamp:
-    """What all deltas of an entry share."""
+    """The values that all deltas of an entry share."""
 
     entry_id: str
     actor: str
@@ -206,7 +201,7 @@ class _Stamp:
 
 
 class _Wishes:
-    """Effective wishes, by the item they belong to. The first patch of an item gives the reason of its delta."""
+    """Effective changes by item. The first patch of an item gives the reason of its delta."""
 
     def __init__(self, changes: Changes) -> None:
         self.fields: dict[str, dict[str, Any]] = {}
@@ -244,7 +239,7 @@ def _by_owner(rows: Iterable[EvidenceRow | Edge]) -> dict[str, list[dict[str, An
 
 
 def _effective(changes: Changes, existing: Existing, known: set[str]) -> Changes:
-    """Leave out what has no effect, and what belongs to items that are not there."""
+    """Leave out changes without effect, and those of missing items."""
     if not (changes.evidence or changes.dropped_evidence or changes.edges or changes.dropped_edges):
         return changes
     evidence, dropped_evidence = _exchanged(
@@ -266,7 +261,7 @@ _Row = TypeVar("_Row", EvidenceRow, Edge)
 def _exchanged(
     wished: Iterable[_Row], unwanted: Iterable[_Row], existing: Iterable[_Row]
 ) -> tuple[tuple[_Row, ...], tuple[_Row, ...]]:
-    """Return what comes and what goes. What goes is listed as it was, so that a rollback restores it exactly."""
+    """Return additions and removals. Removals keep their previous form, so that a rollback restores them exactly."""
     present = {row.identity: row for row in existing}
     going = {row.identity: present[row.identity] for row in unwanted if row.identity in present}
     coming: dict[Any, _Row] = {}
@@ -287,7 +282,7 @@ def _exchanged(
 
 
 def _evidence_after(existing: Existing, changes: Changes) -> dict[str, list[EvidenceRow]]:
-    """Return the evidence as it is afterwards, by item, in the order in which it was learned."""
+    """Return the resulting evidence by item, in the order in which it was learned."""
     rows = {row.identity: row for row in existing.evidence}
     for row in changes.dropped_evidence:
         rows.pop(row.identity, None)
@@ -298,12 +293,12 @@ def _evidence_after(existing: Existing, changes: Changes) -> dict[str, list[Evid
     return out
 
 
-# Law 11: taking back changes.
+# Rollback of changes (law 11).
 
 
 @dataclass(frozen=True, slots=True)
 class Undo:
-    """What would be undone: the deltas, newest first, and the later deltas that stand in the way."""
+    """The deltas to undo, newest first, and the later deltas that conflict."""
 
     deltas: Sequence[Delta]
     blockers: Sequence[Delta]
@@ -316,13 +311,10 @@ def plan_undo(
     folded: Mapping[str, AbstractSet[str]],
     cascade: bool,
 ) -> Undo:
-    """Say what undoing ``targets`` takes.
+    """Plan the undo of ``targets``.
 
-    Args:
-        targets: the deltas to be undone.
-        histories: for each item they touch, all its deltas, oldest first.
-        folded: by item, its kind's fields that follow from evidence: they are computed anew and conflict with nothing.
-        cascade: take later deltas that are in the way along, and what is in theirs.
+    ``histories`` has all deltas of each touched item, oldest first; ``folded`` by item its kind's computed fields,
+    which conflict with nothing; ``cascade`` includes conflicting later deltas, transitively.
     """
     wanted = {delta.id for delta in targets}
     blockers: dict[str, Delta] = {}
@@ -350,7 +342,7 @@ def plan_undo(
 
 
 def _overlap(earlier: Delta, later: Delta, folded: AbstractSet[str]) -> bool:
-    """Return whether ``later`` stands on what ``earlier`` did."""
+    """Return whether ``later`` depends on what ``earlier`` did."""
     if earlier.op == "create":
         return True
     if (set(earlier.patch) & set(later.patch)) - folded:
@@ -371,9 +363,9 @@ def _touched_rows(delta: Delta) -> set[tuple[Any, ...]]:
 
 
 def restored_fields(item: Item, deltas: Sequence[Delta], *, folded: AbstractSet[str]) -> dict[str, Any]:
-    """Return the values that fields of ``item`` take when ``deltas`` (its own, newest first) are undone.
+    """Return the field values of ``item`` after ``deltas`` (its own, newest first) are undone.
 
-    ``folded`` are its kind's fields that follow from evidence: those are left to the fold.
+    ``folded`` are its kind's computed fields, which are left to the fold.
     """
     flat = flat_row(item.to_row())
     before = {name: old for delta in deltas for name, (old, _new) in delta.patch.items() if name not in folded}
@@ -384,7 +376,7 @@ def restored_fields(item: Item, deltas: Sequence[Delta], *, folded: AbstractSet[
 
 
 def as_of(item: Item, deltas: Sequence[Delta]) -> Item:
-    """Return the version of ``item`` before ``deltas`` (its own later ones, newest first): what we knew then."""
+    """Return the version of ``item`` before ``deltas`` (its own later ones, newest first)."""
     if not deltas:
         return item
     flat = flat_row(item.to_row())

@@ -1,8 +1,8 @@
-"""Where a trait and a claim stand: stages as a function of confidence and cap, statuses as a fold over runs.
+"""Confidence: updates by evidence, decay with time, the stage of a trait, and the status of a claim.
 
-The two differ on purpose (design, law 4). A trait's stage has no memory: it is the smaller of what its confidence and
-its cap allow, so it can be computed anew at any time. A claim's status has hysteresis: it depends on the order in which
-runs were learnt, so it is a fold over all of them.
+Stages and statuses differ by design (law 4). A trait's stage has no memory: it is the smaller of what its confidence
+and its cap allow, so it can be computed at any time. A claim's status has hysteresis: it depends on the order in which
+runs were learned, so it is a fold over all of them.
 """
 
 from collections.abc import Collection, Iterable
@@ -13,17 +13,17 @@ from typing import Final, Literal, get_args
 
 from phronesis.errors import InputError
 
-# How evidence moves a confidence (requirement NM-09): reinforcement, weakening, and the fold over evidence rows.
+# Updates of a confidence by evidence (NM-09): reinforcement, weakening, and the fold over evidence rows.
 
 Grade = Literal["A", "B", "C", "D"]
 GRADES: Final[tuple[Grade, ...]] = get_args(Grade)
 
 GRADE_SHARES: Final[dict[Grade, float]] = {"A": 0.25, "B": 0.20, "C": 0.15, "D": 0.05}
-"""The share of the remaining doubt that one supporting piece of evidence removes (NM-09)."""
+"""The share of the remaining doubt that one supporting piece of evidence removes, by grade (NM-09)."""
 
 WEAKENING: Final = 0.2
 STRONG_WEAKENING: Final = 0.4
-"""The share of the confidence that one contradiction takes: a single one, a strong one (NM-09)."""
+"""The share of the confidence that one contradiction removes: a single one, a strong one (NM-09)."""
 
 
 def checked_confidence(value: float, *, field: str = "confidence") -> float:
@@ -54,7 +54,7 @@ def weaken(confidence: float, *, strong: bool = False) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """One piece of evidence: its source, which way it points, and its quality (support) or strength (contra)."""
+    """One piece of evidence: its source, its polarity, and its quality (support) or strength (contra)."""
 
     source_key: str
     polarity: Literal["support", "contra"]
@@ -69,7 +69,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weighed:
-    """What a fold over evidence gives: the confidence, the evidence that counted, and what was passed over."""
+    """The result of a fold over evidence: the confidence, the counted evidence, and the skipped evidence."""
 
     confidence: float
     counted: tuple[Evidence, ...]
@@ -107,13 +107,13 @@ def weigh(
 
 Stage = Literal["dissolved", "candidate", "emerging", "established", "core"]
 STAGES: Final[tuple[Stage, ...]] = get_args(Stage)
-"""In rising order."""
+"""Stages in rising order."""
 
 DISSOLVED_BELOW: Final = 0.1
 EMERGING_FROM: Final = 0.3
 ESTABLISHED_FROM: Final = 0.6
 CORE_ABOVE: Final = 0.85
-"""The borders (NM-09): [.1, .3) candidate, [.3, .6) emerging, [.6, .85] established, (.85, 1] core."""
+"""The thresholds (NM-09): [.1, .3) candidate, [.3, .6) emerging, [.6, .85] established, (.85, 1] core."""
 
 CONCLUSION_SUPPORT: Final = 2
 DEMOTION_CONTRA: Final = 2
@@ -155,7 +155,7 @@ def stage(confidence: float, cap: Stage = "core") -> Stage:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How one learnt run bears on a claim."""
+    """How one learned run bears on a claim."""
 
     run_id: str
     judgement: Judgement
@@ -224,7 +224,7 @@ def claim_status(verdicts: Iterable[Verdict], *, start: ClaimStatus | ClaimState
     return claim_state(verdicts, start=start).status
 
 
-# How a confidence fades with time (requirement NM-09): a pure function of a stored value and its reference time.
+# Decay of a confidence (NM-09): a pure function of a stored value and its reference time.
 
 Subtype = Literal["behavior", "preference", "core"]
 SUBTYPES: Final[tuple[Subtype, ...]] = get_args(Subtype)

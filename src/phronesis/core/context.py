@@ -1,4 +1,4 @@
-"""A composed context: five slots, each block of which says where it comes from, within one token budget."""
+"""A composed context: five slots of blocks with sources, within one token budget."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,21 +10,21 @@ from phronesis.core.results import Evidence
 from phronesis.core.serialization import Record
 
 SLOTS = ("system_blocks", "working_summary", "recent_turns", "evidence", "user_message")
-"""The slots in the order in which they are rendered (source: the runtime's contract, section 8)."""
+"""The slots in rendering order (source: the runtime's contract, section 8)."""
 
 DUE_LABEL = "Due"
-"""The label of system blocks that say what is due. It changes with the time, so they are shown behind what is stable,
-with the evidence."""
+"""The label of system blocks with due items. It changes with time, so they follow the stable part, with the evidence.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Block(Record):
-    """One piece of a slot: text, the citations it stands on, and the role it is shown under.
+    """One block of a slot: text, its citations, and the role it is shown under.
 
-    ``fenced``: the text comes from a source below the user's trust and is rendered as data, not as instruction.
-    Blocks of one ``label`` are rendered as one group under it, each on a line of its own, in the order of ``place``
-    and then in their own. ``about`` stands in parentheses after the citations. Lines of the summary of one ``batch``
-    are left out together. Recent turns have citations that are not rendered: they say which items hold the same words.
+    ``fenced``: the text comes from a source below the user's trust and is rendered as data, not as instruction. Blocks
+    of one ``label`` are rendered as one group, one line each, ordered by ``place`` and then as given. ``about``
+    follows the citations in parentheses. Summary lines of one ``batch`` are dropped together. The citations of recent
+    turns are not rendered: they name the items with the same text.
     """
 
     text: str

@@ -1,8 +1,8 @@
-"""Credentials that a text holds because a field is named as one: ``password: hunter22``, ``密码是abc12345``.
+"""Find credentials by the name of their field: ``password: hunter22``, ``密码是abc12345``.
 
-A field is a name that configuration files, headers and forms give to credentials, a mark of assignment (``:``, ``=``,
-``is``, ``是``) and a value. Of a value only its characters are looked at: whether it is drawn from more than letters,
-and is no expression of a program, no address, no version and no placeholder.
+A field is a name that configuration files, headers and forms use for credentials, an assignment mark (``:``, ``=``,
+``is``, ``是``) and a value. A value is judged by its characters only: it must mix more than letters, and must not be an
+expression of a program, an address, a version or a placeholder.
 """
 
 import re
@@ -46,7 +46,7 @@ NUMBER_KINDS: Final = tuple(sorted({kind for _, kind, form in _NAMES if form == 
 LITERALS: Final = tuple(
     name for name, _, _ in _NAMES if not any(other != name and other in name for other, _, _ in _NAMES)
 )
-"""What one of must stand in a text, in small letters, if any of these fields is in it."""
+"""Lower-case literals of which a text holds one if it has any of these fields."""
 
 _S: Final = r"[^\S\n]"
 _AFTER_NAME: Final = rf"""
@@ -64,10 +64,10 @@ _AFTER_NAME: Final = rf"""
       |(?P<option>{_S}))
     (?P<quote>\\?["'`]|[“‘「『]|\*{{1,2}}{_S}?)?
 """
-"""What stands between a field's name and its value."""
+"""What may separate a field's name from its value."""
 
 _OPTION: Final = re.compile(r"(?:--[\w-]*|\blogin[ ]\S{1,40}[ ])$")
-"""What makes the next word the value of a name: an option of a command, a line of a netrc file."""
+"""What marks the next word as the value of a name: a command's option, a line of a netrc file."""
 
 _RUN: Final = re.compile(r"[!-~]{1,200}")
 _STOPS: Final = re.compile(r"[\"'`<>]|\\[nrt\"']")
@@ -90,7 +90,7 @@ _NOT_A_VALUE: Final = re.compile(
     | (?:base|sha|md|utf|aes|rsa|oauth|argon|pbkdf|bcrypt|hs|rs|es|latin|cp|iso)[-_]?\d{1,4}(?:[-_/]\w+){0,4}
     """
 )
-"""Values that no credential has: expressions, addresses, versions, placeholders, names of algorithms."""
+"""Values that are no credentials: expressions, addresses, versions, placeholders, names of algorithms."""
 
 _TYPES: Final = frozenset(
     """
@@ -98,11 +98,11 @@ _TYPES: Final = frozenset(
     bytes any object undefined hidden redacted encrypted masked empty default unknown invalid incorrect wrong missing
     """.split()  # noqa: SIM905 - a word list reads better as words
 )
-"""What forms and schemas write in a value's place."""
+"""Type names that forms and schemas have in place of a value."""
 
 _WORDY: Final = re.compile(r"(?i)[a-z]+(?:[-_ ][a-z]+)*[-_ ]?\d{0,3}|[a-z0-9]{1,12}(?:-[a-z0-9]{1,12}){1,8}(?<!\d{4})")
 _WORDS_DRAWN: Final = re.compile(r"[a-z]{3,12}(?:-[a-z]{3,12}){3,9}", re.IGNORECASE)
-"""A passphrase of words that were drawn."""
+"""A passphrase of random words."""
 _CLASS_NAME: Final = re.compile(r"(?:[A-Z][a-z]*\d?){2,}")
 _WORD_IN_IT: Final = re.compile(r"[A-Z]?[a-z]{3,}")
 _SYMBOL: Final = re.compile(r"(?<=[A-Za-z])[!@$%^*](?=.)")
@@ -110,13 +110,13 @@ _USER: Final = re.compile(
     r"(?:(?i:user(?:[ _-]?name)?|login|e-?mail|account)[\"']?|账号|用户名?|帳號)\s{0,3}[:=：是为]\s{0,3}"
     r"[\"']?[\w.@+-]{1,40}[\"']?[\s,;，。/|]{1,8}(?:and )?[\"']?$"
 )
-"""The field of who logs in, right before that of the password."""
+"""The user name field directly before that of the password."""
 _USER_REACH: Final = 80
 
 _WEAK_PREFIX: Final = re.compile(
     r"(?i)(?:page|next|sync|continuation|cursor|pad|eos|bos|unk|sep|cls|mask|csrf|prompt|public[-_ ]?key)[-_ ]?$"
 )
-"""Names before ``token`` that make it a place in a listing, or a piece of a text."""
+"""Names before ``token`` that mean a page token or a text token."""
 
 _BY_ENDING: Final = tuple(sorted(
     (*_NAMES, ("authorization", "access_token", "token"), ("credential", "secret", "token")),
@@ -129,7 +129,7 @@ _SHORTEST: Final = 5
 _SHORTEST_TOKEN: Final = 10
 _LONG_TOKEN: Final = 20
 _WORDS_MAKE: Final = 0.7
-"""The share of a name's letters that stand in words."""
+"""The share of a name's letters that belong to words."""
 _PIN: Final = re.compile(r"\d{3,8}")
 _DIGITS: Final = re.compile(r"\d{4,16}")
 
@@ -148,7 +148,7 @@ def _fields() -> tuple[tuple[str, _Field], ...]:
 
 
 def find_fields(text: str, low: str) -> Iterator[Span]:
-    """Return the values of a text that stand under the name of a credential; ``low`` is the text in small letters."""
+    """Return the values in a text under the name of a credential; ``low`` is the lower-case text."""
     for name, field in _fields():
         if name not in low:
             continue
@@ -166,7 +166,7 @@ def find_fields(text: str, low: str) -> Iterator[Span]:
 
 
 def _is_name(text: str, at: int, name: str) -> bool:
-    """Return whether a name stands at a place, and not only its letters in another word."""
+    """Return whether a place holds a name of its own, not letters within another word."""
     if not name.isascii():
         return True
     before = text[at - 1 : at]
@@ -177,7 +177,7 @@ def _is_name(text: str, at: int, name: str) -> bool:
 
 
 def _value(text: str, found: re.Match[str]) -> tuple[int, int] | None:
-    """Return where the value begins and ends: to the closing quotation mark, or the next space."""
+    """Return the bounds of the value: to the closing quotation mark, or the next space."""
     start = found.end()
     run = _RUN.match(text, start)
     if run is None:
@@ -195,7 +195,7 @@ def _value(text: str, found: re.Match[str]) -> tuple[int, int] | None:
 
 
 def _number(text: str, found: re.Match[str]) -> tuple[int, int] | None:
-    """Return where the number that a field of a card or a paper has begins and ends."""
+    """Return the bounds of the number in a field of a card or an identity document."""
     number = _NUMBER.match(text, found.end())
     return number.span() if number is not None and len(_DIGIT.findall(number[0])) >= _SHORTEST else None
 
@@ -221,14 +221,14 @@ def _is_secret(text: str, at: int, field: _Field, found: re.Match[str], value: t
 
 
 def is_placeholder(value: str) -> bool:
-    """Return whether a value stands for one, or is none: a variable, an expression, an address, a name of a type."""
+    """Return whether a value is a placeholder: a variable, an expression, an address, a type name."""
     if len(set(value)) <= 2 and not value.isdigit():  # noqa: PLR2004 - xxxx, ****, -_-_
         return True
     return value.lower() in _TYPES or _NOT_A_VALUE.fullmatch(value) is not None
 
 
 def is_password(value: str) -> bool:
-    """Return whether a value is drawn from more than letters, as passwords are."""
+    """Return whether a value mixes character classes, as passwords do."""
     if value.isdigit():
         return _DIGITS.fullmatch(value) is not None
     if len(value) < _SHORTEST or _LETTER.search(value) is None:
@@ -237,7 +237,7 @@ def is_password(value: str) -> bool:
 
 
 def is_random(value: str) -> bool:
-    """Return whether a value is drawn at random, as keys and tokens are."""
+    """Return whether a value looks random, as keys and tokens do."""
     if len(value) < _SHORTEST_TOKEN or _WORDY.fullmatch(value) is not None:
         return False
     words = sum(map(len, _WORD_IN_IT.findall(value)))
@@ -249,12 +249,10 @@ def is_random(value: str) -> bool:
 
 
 def named_kind(name: str, value: str) -> str | None:
-    """Return the kind of the value of a member of structured data, by the member's name.
+    """Return the kind of a structured value by its member name, or None if it is no credential.
 
-    None for what is no credential.
-
-    ``{"password": "swordfish"}``: what stands under such a name is one, whatever its letters are, unless it stands for
-    one. A token or key is drawn at random.
+    ``{"password": "swordfish"}``: any value under such a name is a credential unless it is a placeholder. A token or
+    key must look random.
     """
     low = lowered(name)[-_NAME_READ:]
     for ending, kind, form in _BY_ENDING:

@@ -1,9 +1,9 @@
-"""Parts of a message that nobody in the conversation wrote: contexts that were composed here, and blocks of a host.
+"""Delimiters of untrusted text: write them so that the text cannot close them, and find composed blocks in messages.
 
-They are recognised by their form alone, never by what they say:
+Blocks that no participant of the conversation wrote are recognised by their form alone:
 
-- a *context* by its fences (``<memory-123456789>`` … ``</memory-123456789>``, ``<turn-…>``), by lines that cite a
-  memory (``[mem:<uuid>]``, ``[m1]`` at a line's start) and, around either, by the titles of its sections;
+- a *context* by its delimiters (``<memory-123456789>`` … ``</memory-123456789>``, ``<turn-…>``), by lines that cite a
+  memory (``[mem:<uuid>]``, ``[m1]`` at the start of a line) and, around either, by the titles of its sections;
 - a *block of a host* by an element whose tags stand at the edges of lines (``<system-reminder>`` …
   ``</system-reminder>``).
 
@@ -20,15 +20,16 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Final
 
-# Fences that cannot be closed from inside: their tags carry a number that occurs in none of the texts (law 8).
+# Delimiters that the enclosed text cannot close: each tag has a number that occurs in none of the texts (law 8).
 
 DIGITS: Final = 9
-"""Digits of a boundary. Three tokens in o200k, one in 10⁹ to guess; a guess that hits is seen, and another is taken."""
+"""Digits of a boundary: three tokens in o200k, and a chance of 1 in 10⁹ to guess it. A number that occurs in a text is
+not used."""
 
 
 @dataclass(frozen=True, slots=True)
 class Boundary:
-    """The number in every tag of a context: that of its session, unless a text holds it."""
+    """The number in every tag of a context: the session's, unless a text contains it."""
 
     number: str
 
@@ -37,23 +38,23 @@ class Boundary:
         return f"<memory-{self.number}>\n{text}\n</memory-{self.number}>"
 
     def turn(self, speaker: str, text: str) -> str:
-        """Return an earlier turn as data; ``speaker`` is made of attributes, already safe."""
+        """Return an earlier turn as data; ``speaker`` is made of attributes that are already safe."""
         return f"<turn-{self.number} {speaker}>\n{text}\n</turn-{self.number}>"
 
 
 SAMPLE: Final = Boundary("0" * DIGITS)
-"""As long as any other: what a fence costs is estimated with it before the texts are known."""
+"""A boundary of the usual length, to estimate the cost of delimiters before the texts are known."""
 
 
 def session_seed(secret: bytes, *names: str) -> str:
-    """Return the seed of a session's boundary: the same for the same names, and not to be told without the secret."""
+    """Return the seed of a session's boundary: deterministic, and not predictable without the secret."""
     return hmac.new(secret, "\n".join(names).encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
 
 
 def choose_boundary(seed: str, texts: Iterable[str]) -> Boundary:
-    """Return the first number derived from ``seed`` that is in none of ``texts``: the same for the same input.
+    """Return the first number derived from ``seed`` that occurs in none of ``texts``.
 
-    Ends always: a text of n characters holds at most n of the 10⁹ numbers.
+    Always terminates: a text of n characters holds at most n of the 10⁹ numbers.
     """
     known = tuple(texts)
     for attempt in count():
@@ -65,27 +66,27 @@ def choose_boundary(seed: str, texts: Iterable[str]) -> Boundary:
 
 
 TITLES: Final = ("# System", "# Summary", "# Recent turns", "# Memory", "# Due")
-"""Titles of the sections of a rendered context, but the last."""
+"""Titles of the sections of a rendered context, except the last."""
 
 MESSAGE_TITLE: Final = "# User message"
-"""The title of the last section, under which stands what the user had asked."""
+"""The title of the last section, which holds the user's message."""
 
 _FENCE: Final = re.compile(r"<(memory|turn)-([0-9]{6,12})\b[^<>\n]{0,200}>")
 _EXPLAINS: Final = re.compile(r"\b(memory|turn)-[0-9]{6,12}\b")
 _EXPLANATION: Final = 1_000
-"""Characters of the paragraph that says what both fences mean, at most."""
+"""Maximum length of the paragraph that explains both delimiters, in characters."""
 
 _CITATION: Final = re.compile(r"\[(?:quoted )?mem:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\]", re.IGNORECASE)
 _CITES: Final = re.compile(r"(?:\[(?:[mp][0-9]{1,4}|policy:[0-9]{1,4})\][ ,]*)+")
-"""How a line begins that cites by an alias."""
+"""The beginning of a line that cites by an alias."""
 
 _QUOTING: Final = " \t>*-•·|"
-"""What may stand before a line that was quoted or listed."""
+"""What may precede a quoted or listed line."""
 
 _TAG: Final = re.compile(r"<(?P<closes>/?)(?P<name>[^\W\d_][\w.:-]{0,60})(?:\s[^<>]{0,400})?(?<!/)>")
 
 _INDENT: Final = 80
-"""Blanks between a tag and its line's edge that are looked over."""
+"""Maximum number of blanks between a tag and its line's edge."""
 
 _TITLES: Final = frozenset(TITLES)
 
@@ -94,14 +95,14 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class OwnText:
-    """What is left of a text: its pieces, each on lines of its own, and where each began in the whole."""
+    """The rest of a text after removal: its pieces, each on lines of its own, with their original positions."""
 
     text: str
     _begun: Sequence[int] = ()
     _moved: Sequence[int] = ()
 
     def place(self, at: int) -> int:
-        """Return where the character at ``at`` stands in the whole text."""
+        """Return the original position of the character at ``at``."""
         return at + self._moved[bisect_right(self._begun, at) - 1] if self._begun else at
 
 
@@ -130,7 +131,7 @@ def has_context(text: str) -> bool:
 
 
 def context_spans(text: str) -> list[Span]:
-    """Return where a text holds composed contexts or lines of them, in order, as (start, end)."""
+    """Return the (start, end) of composed contexts, or lines of them, in a text, in order."""
     if "[" not in text and "<" not in text:
         return []
     fences = _fences(text)
@@ -144,7 +145,7 @@ def context_spans(text: str) -> list[Span]:
 
 
 def _sections(text: str, lines: Sequence[Span], spans: Sequence[Span], titles: Sequence[Span]) -> list[Span]:
-    """Return the stretch from the first title to the last of ``spans``, and with it the message that was asked then."""
+    """Return the range from the first title to the last of ``spans``, including the message after it."""
     if not titles:
         return []
     start, end = min(titles[0][0], spans[0][0]), max(titles[-1][1], spans[-1][1])
@@ -157,7 +158,7 @@ def _sections(text: str, lines: Sequence[Span], spans: Sequence[Span], titles: S
 
 
 def _fences(text: str) -> list[Span]:
-    """Return the fenced stretches with their tags; one that is not closed goes on to the end."""
+    """Return the delimited ranges with their tags; an unclosed one extends to the end."""
     out, at = [], 0
     while (opened := _FENCE.search(text, at)) is not None:
         closing = f"</{opened[1]}-{opened[2]}>"
@@ -191,7 +192,7 @@ def _elements(text: str) -> list[Span]:
 
 
 def _at_edge(text: str, tag: re.Match[str]) -> bool:
-    """Return whether nothing stands before a tag on its line, or nothing after it."""
+    """Return whether a tag is at the beginning or the end of its line."""
     before, after = text[max(0, tag.start() - _INDENT) : tag.start()], text[tag.end() : tag.end() + _INDENT]
     begins = before.rstrip(" \t")[-1:] == "\n" or (not before.strip(" \t") and tag.start() <= _INDENT)
     ends = after.lstrip(" \t\r")[:1] == "\n" or (not after.strip(" \t\r") and len(text) - tag.end() <= _INDENT)

@@ -1,10 +1,10 @@
-"""Documents and their sections, as they are read and as they are kept.
+"""Records of documents and sections, as parsed and as stored.
 
-A document is an item of kind ``document`` that nothing searches: its ``source_ref`` is the uri, its ``data`` holds
+A document is an item of kind ``document`` that is not searched: its ``source_ref`` is the uri, its ``data`` holds
 ``title``, ``media_type``, ``type``, ``number`` (of its present version) and ``sections`` (ids in reading order). A
 section is an item of kind ``section``: its content is the section's own text, and its ``data`` holds ``document_id``,
-``title`` (the document's), ``path`` (headings, the outermost first), ``start`` and ``end`` (characters of the text that
-was read) and ``lines``. What a version consisted of is kept in rows, as turns are.
+``title`` (the document's), ``path`` (headings, outermost first), ``start`` and ``end`` (characters of the parsed text)
+and ``lines``. The sections of each version are stored in rows, as turns are.
 """
 
 from collections.abc import Sequence
@@ -18,9 +18,9 @@ SECTION: Final = "section"
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One section of a text: its headings, the outermost first, and where its own words stand, [start, end).
+    """One section of a text: its headings, outermost first, and the range of its own text, [start, end).
 
-    The words of its subsections are not its own: sections of one text do not overlap, and stand in its order.
+    Subsections are separate: the sections of one text do not overlap, and keep its order.
     """
 
     path: tuple[str, ...]
@@ -30,9 +30,9 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class ReadDocument:
-    """What a reader made of a document: its text, and the sections of it.
+    """The result of parsing a document: its text and sections.
 
-    ``media_type`` is what it was (``application/pdf``), ``made_by`` the reader and its version.
+    ``media_type`` is that of the source (``application/pdf``), ``made_by`` the reader and its version.
     """
 
     title: str
@@ -59,7 +59,7 @@ class DocumentRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SectionRow:
-    """One section of a version of a document: its place in reading order, and the item it became."""
+    """One section of a version of a document: its place in reading order, and its item."""
 
     document_id: str
     number: int

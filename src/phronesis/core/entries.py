@@ -1,14 +1,14 @@
-"""What was said, as the log's entries are shown again: sessions, turns, and where each message became an item."""
+"""Records of the log: entries, outcomes, and the sessions and turns read back from it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
-# The log's records: entries, which never change, and the outcomes stored beside them.
+# Entries, which are immutable, and the outcomes stored beside them.
 
 ERASED: Final = {"$erased": True}
-"""What stands in a payload for a part that was erased."""
+"""The mark of an erased part in a payload."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What preparing an entry gave: discrete JSON, kept for ever, so that a replay asks nobody again."""
+    """The result of preparing an entry: JSON that is kept for ever, so that a replay needs no model."""
 
     role: str
     made_by: str
@@ -43,7 +43,7 @@ class Outcome:
 
 
 NOTHING: Final = Outcome(role="nothing", made_by="interpreter")
-"""The outcome that says an entry was prepared and nothing was found: it is not prepared again."""
+"""The outcome of a preparation that found nothing, so that the entry is not prepared again."""
 
 
 def is_erased(part: object) -> bool:
@@ -57,7 +57,7 @@ REF_TYPES: Final = ("file", "url", "artifact")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionRow:
-    """A session as derived: how much it holds, and its metadata merged in order (the last value of a key wins)."""
+    """A derived session: its size, and its metadata merged in order (the last value of a key wins)."""
 
     session_id: str
     created_at: datetime
@@ -69,7 +69,7 @@ class SessionRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnRow:
-    """One turn: the entry that recorded it and its place in the session. The words are in the log."""
+    """One turn: its entry and its place in the session. The text is in the log."""
 
     entry_id: str
     session_id: str
@@ -79,7 +79,7 @@ class TurnRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageRow:
-    """One message: where it stands in the payload, and the item it became, or that says the same already."""
+    """One message: its place in the payload, and the item made from it or equal to it."""
 
     entry_id: str
     n: int
@@ -93,7 +93,7 @@ class MessageRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCallRow:
-    """One tool call: where it stands in the payload."""
+    """One tool call: its place in the payload."""
 
     entry_id: str
     n: int
@@ -105,7 +105,7 @@ class ToolCallRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefRow:
-    """One thing referred to: a file, a URL or an artifact."""
+    """One reference: a file, a URL or an artifact."""
 
     entry_id: str
     n: int
@@ -116,7 +116,7 @@ class RefRow:
 
 @dataclass(frozen=True, slots=True)
 class SummaryLine:
-    """One line of a summary, and the ids of the items that it stands on."""
+    """One line of a summary, and the ids of its source items."""
 
     text: str
     of: tuple[str, ...]
@@ -124,9 +124,9 @@ class SummaryLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryRow:
-    """What a model made of a session up to a turn. A later one takes its place.
+    """A model's summary of a session up to a turn. A later one replaces it.
 
-    ``entry_id`` is the turn whose preparing made it, ``turn`` that turn's number, ``position`` that of the first
+    ``entry_id`` is the turn whose preparation made it, ``turn`` that turn's number, ``position`` that of the first
     message after it.
     """
 
@@ -140,7 +140,7 @@ class SummaryRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationRows:
-    """What one entry adds to the record of conversations; a ``summary`` replaces the session's earlier one."""
+    """The conversation rows of one entry; a ``summary`` replaces the session's earlier one."""
 
     session: SessionRow
     turn: TurnRow

@@ -1,7 +1,7 @@
-"""Evidence read from plain JSON values, as `Evidence.to_dict` gives them: every field of the right type, or InputError.
+"""Evidence packs: the result of a retrieval plan, and evidence parsed from JSON.
 
-What a field is not said to be here is passed over: a newer server may say more. Whether a text may be believed is not
-decided here (``recall/retrievers``).
+Parsing takes the values of `Evidence.to_dict` and raises InputError for a field of the wrong type. Unknown fields are
+ignored, since a newer server may send more. Trust in a text is decided elsewhere (``recall/retrievers``).
 """
 
 import math
@@ -232,7 +232,7 @@ _SOURCE: Final[Mapping[str, Reader]] = {
 }  # fmt: skip
 
 
-# What carrying out a plan gives: evidence of every retriever, and how it was put together.
+# The result of a retrieval plan: evidence of every retriever, and how it was combined.
 
 
 @dataclass(frozen=True, slots=True)

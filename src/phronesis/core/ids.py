@@ -1,8 +1,7 @@
-"""Identifiers: what is random comes from outside, what is derived is a hash of what it was derived from.
+"""Identifiers: random ones from bytes passed in, derived ones from a hash of their source.
 
-What an entry makes has ids that begin as its own does, with the millisecond in which it was recorded. So the rows of
-one call stand side by side in every index by id, which else would take a page for each: a session of twenty messages
-wrote 77 pages of SQLite, and writes 53.
+Ids derived from an entry begin with the entry's timestamp in milliseconds, so that the rows of one call are adjacent in
+every index by id. For a session of twenty messages, SQLite writes 53 pages instead of 77.
 """
 
 import hashlib
@@ -19,8 +18,7 @@ _NAMESPACE_BYTES: Final = NAMESPACE.bytes
 CITATION_PREFIX: Final = "mem:"
 
 REMOTE_PREFIX: Final = "remote:"
-"""What the id of evidence of another server begins with: it is shown and cited, and nothing here can be done with
-it."""
+"""The prefix of ids of evidence from another server: it is shown and cited, but cannot be edited here."""
 
 
 _TIME: Final = 13
@@ -50,15 +48,12 @@ def _hash(name: str) -> str:
 
 
 def child_entry_id(parent_id: str, n: int) -> str:
-    """Return the id of the ``n``-th entry that applying ``parent_id`` appends.
-
-    Here and below, owners' ids are UUIDs.
-    """
+    """Return the id of the ``n``-th child entry of ``parent_id``; here and below, owners' ids are UUIDs."""
     return _derived_from(parent_id, f"entry:{parent_id}:{n}")
 
 
 def item_id(entry_id: str, kind: str, natural_key: str) -> str:
-    """Return the id of an item: it survives rebuilding and deriving anew, so that citations do."""
+    """Return the id of an item, stable across rebuild and rederive, so that citations stay valid."""
     return _derived_from(entry_id, f"item:{entry_id}:{len(kind)}:{kind}{natural_key}")
 
 
@@ -70,7 +65,7 @@ def document_id(owner_id: str, part: str, version: int) -> str:
 def delta_id(entry_id: str, item: str) -> str:
     """Return the id of an entry's change of an item: an entry changes an item once. A creation has the item's id.
 
-    It holds no number: what else the entry did may be erased, and a rollback must still mean the same delta.
+    It contains no number, since other changes of the entry may be erased without changing the meaning of the id.
     """
     return _derived_from(entry_id, f"delta:{entry_id}:{item}")
 

@@ -1,4 +1,4 @@
-"""An item: something the system holds to be so."""
+"""The item record, and the text of an item as a complete sentence."""
 
 import dataclasses
 import re
@@ -13,17 +13,17 @@ from phronesis.core.proposals import USER
 from phronesis.core.timestamps import from_micros, isoformat, optional_micros
 from phronesis.core.values import label_of
 
-# An item in one sentence of its own: whose it is, what it is about, and its value, in the language it was said in.
+# An item as a sentence: subject, attribute and value, in the language of the source.
 
 _HAN: Final = re.compile("[\u3400-\u9fff]")
 _END: Final = " \t\n.,;。，；"
 
 
 def statement(item: "Item") -> str:
-    """Return what an item says: "Home city: Oslo", "Anna · allergy: nuts", 宠物：豆包.
+    """Return an item as a statement: "Home city: Oslo", "Anna · allergy: nuts", 宠物：豆包.
 
-    Only its own fact: the words it was taken from may tell several, or be the middle of a sentence. The content of an
-    item without a key or a value, and of one whose value does not say it all (a task, an event).
+    The statement holds only the item's own fact, while its source may state several. The content is returned for items
+    without key or value, or whose value is incomplete (a task, an event).
     """
     value = item.value.strip(_END) if isinstance(item.value, str) else ""
     if not value or not item.key:
@@ -59,11 +59,10 @@ DEFAULT_IMPORTANCE: Final = {
 
 
 SUSPECT_WORDS: Final = "suspected"
-"""The member of an item's ``data`` that holds the words for which it is in quarantine."""
+"""The member of an item's ``data`` with the words for which it is quarantined."""
 
 CORRECTED: Final = "corrected"
-"""The member of an item's ``data`` that names the entry whose words it has now: no message that it was taken from says
-the same any more."""
+"""The member of an item's ``data`` with the entry that corrected its text; its source messages no longer match it."""
 
 
 class Trust(IntEnum):
@@ -87,7 +86,7 @@ class Trust(IntEnum):
 
 
 UTC_OFFSET: Final = "utc_offset"
-"""The member of ``data`` that says in how many minutes east of UTC something was said; absent for UTC."""
+"""The member of ``data`` with the source's offset in minutes east of UTC; absent for UTC."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,7 +215,7 @@ class Item:
 
 
 MEMBER_PREFIX: Final = "data."
-"""What the name of a member of ``data`` starts with, where it is treated as a field of its own."""
+"""The prefix of a member of ``data`` that is treated as a field of its own."""
 
 
 def flat_row(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -243,4 +242,4 @@ _TIMES: Final = tuple(map(ROW_FIELDS.index, TIME_FIELDS))
 _TRUST: Final = ROW_FIELDS.index("trust")
 _PINNED: Final = ROW_FIELDS.index("pinned")
 BOOKKEEPING: Final = frozenset({"version", "updated_at"})
-"""Fields that every change moves; a delta's patch leaves them out and a rollback does not restore them."""
+"""Fields that every change updates; a delta's patch leaves them out and a rollback does not restore them."""

@@ -1,4 +1,4 @@
-"""What is loaded when it is first asked for, and once, however many threads ask at the same time."""
+"""Values that are loaded on first use, once, from any number of threads."""
 
 import threading
 from collections.abc import Callable
@@ -10,9 +10,9 @@ R = TypeVar("R")
 
 
 def once(load: Callable[P, R]) -> Callable[P, R]:
-    """Return ``load`` with its results kept by argument; of threads that ask together one loads, the others wait.
+    """Return ``load`` with results cached by argument; of concurrent callers one loads, the others wait.
 
-    ``functools.cache`` lets each of them load. Nothing is kept of a call that raises.
+    ``functools.cache`` would load in each of them. A call that raises is not cached.
     """
     lock = threading.RLock()
     kept: dict[Any, R] = {}
@@ -32,7 +32,7 @@ def once(load: Callable[P, R]) -> Callable[P, R]:
 
 
 class once_property(Generic[R]):  # noqa: N801 - used like property
-    """A ``functools.cached_property`` that of threads that ask together only one works out."""
+    """A ``functools.cached_property`` that only one of several concurrent threads computes."""
 
     def __init__(self, load: Callable[[Any], R]) -> None:
         self._load = load
@@ -40,7 +40,7 @@ class once_property(Generic[R]):  # noqa: N801 - used like property
         self.__doc__ = load.__doc__
 
     def __set_name__(self, owner: type, name: str) -> None:
-        """Note under which name the value is kept in an instance."""
+        """Record the name under which the value is cached in an instance."""
         self._name = name
 
     @overload
@@ -50,7 +50,7 @@ class once_property(Generic[R]):  # noqa: N801 - used like property
     def __get__(self, instance: object, owner: type) -> R: ...
 
     def __get__(self, instance: object | None, owner: type) -> "R | once_property[R]":
-        """Return the value, worked out at the first call; later ones find it in the instance."""
+        """Return the value, computed at the first call and then cached in the instance."""
         if instance is None:
             return self
         kept = instance.__dict__

@@ -1,9 +1,9 @@
-"""The words of one lane, in numpy: an in-memory inverted index that grows and forgets.
+"""The terms of one lane as an in-memory inverted index in numpy, with additions and removals.
 
 A scope is one or more lanes (a user's own and the shared ones). Each lane has one :class:`ScopeIndex`;
-``recall.scoring.lexical_scores`` takes all indexes of the scope together, because the number of documents, a term's
-document frequency and the average length are statistics of the *scope*: a global index would let other tenants' words
-change a user's ranking.
+``recall.scoring.lexical_scores`` takes all indexes of the scope together, because the number of documents, document
+frequencies and the average length are statistics of the *scope*: with a global index, other tenants' words would change
+a user's ranking.
 
 Not thread-safe: the owner (recall's cache) locks around ``add`` and ``remove``.
 """

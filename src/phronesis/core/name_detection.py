@@ -1,4 +1,4 @@
-"""Names in a text, by rules: addresses, paths, handles, quoted titles and capitalised names."""
+"""Detect names in a text by rules: addresses, paths, handles, quoted titles and capitalised names."""
 
 import re
 from collections import Counter
@@ -11,13 +11,13 @@ from phronesis.core.text import UNSPACED
 RULES_VERSION: Final = "mentions-rules/2"
 
 MAX_SCANNED: Final = 20_000
-"""Characters of a text that are scanned: names come early, and a pasted log is not worth its thousand names."""
+"""Characters of a text that are scanned: names occur early, and a pasted log would yield thousands."""
 
 MAX_MENTIONS: Final = 64
-"""Names kept of one text."""
+"""Maximum number of names kept for one text."""
 
 MAX_SURFACE: Final = 300
-"""Characters of a name: what is longer is data."""
+"""Maximum length of a name in characters."""
 
 _LETTER: Final = rf"[^\W{UNSPACED}]"  # of a word that stands alone, in Chinese text too: "我和Alice去"
 _STEM: Final = rf"(?:{_LETTER}|[.-])"
@@ -29,15 +29,12 @@ _EXTENSIONS: Final = (
     "kt|lean|lock|log|md|mp3|mp4|odt|parquet|pdf|php|png|ppt|pptx|ps1|py|pyi|r|rb|rs|rst|sh|sql|sqlite|svg|swift|tar|"
     "tex|toml|ts|tsv|tsx|txt|vasp|wav|xls|xlsx|xml|xyz|yaml|yml|zip"
 )
-"""Endings that make a word a file without a folder before it: else "5 p.m." and "kids.They" would be files."""
+"""Extensions that make a word a file without a folder; otherwise "5 p.m." and "kids.They" would be files."""
 
 
 @once
 def _rules() -> tuple[tuple[str, re.Pattern[str], re.Pattern[str]], ...]:
-    """Return the rules, each with what a text must hold for its pattern to be tried: most hold none, found fast.
-
-    They are compiled when a text is first read, not at import.
-    """
+    """Return the rules, each with a literal that quickly excludes most texts, compiled on first use."""
     return (
         # Chinese letters belong to an address only where a part of it begins (/wiki/北京); else the sentence goes on.
         ("url", re.compile("://"), re.compile(
@@ -70,7 +67,7 @@ _COMMON: Final = frozenset(
     about after also because before congrats congratulations dear good great hello maybe wow yeah
     """.split()  # noqa: SIM905 - a word list reads better as words
 )
-"""Words that open a sentence with a capital and name nobody; weekdays and months are times, not entities."""
+"""Capitalised words at the start of a sentence that are no names; weekdays and months are times, not entities."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +81,10 @@ class Found:
 
 
 def find_mentions(text: str) -> list[Found]:
-    """Return the names in a text, in order, without overlaps; the earlier rule wins where two would match.
+    """Return the names in a text, in order, without overlaps; the earlier rule wins.
 
-    A greeting or a weekday before a name is no part of it ("Hey Caroline"). A single capitalised word at the start of
-    a sentence counts only when it stands elsewhere in the text too. Time is linear in the text.
+    A greeting or a weekday before a name is no part of it ("Hey Caroline"). A capitalised word at the start of a
+    sentence counts only when it occurs elsewhere in the text too. Time is linear in the text.
     """
     scanned = text[:MAX_SCANNED]
     taken = bytearray(len(scanned))

@@ -1,8 +1,7 @@
-"""Tables of patterns in TOML: long patterns folded over several lines, and parts of patterns by name.
+"""Read pattern tables in TOML, with long patterns folded over several lines and named pattern fragments.
 
-A regular expression of a thousand characters can be read and compared only when it is broken up, and TOML has no way to
-break a literal string. So a line that begins with a space continues the one before: the line break and the spaces after
-it are left out of every string. A list of words begins its lines at the margin, and stays as it is.
+TOML cannot break a literal string, so a line that begins with a space continues the previous one: the line break and
+the spaces after it are removed from every string. A word list starts its lines at the margin and is unchanged.
 """
 
 import re
@@ -18,7 +17,7 @@ _PIECE: Final = re.compile(r"(?<!\?P)<([a-z_]+)>")
 
 
 def parse_folded(file: str, source: str) -> dict[str, Any]:
-    """Return the tables of a TOML text, its strings unfolded. PhronesisError, which names the file, when it is none."""
+    """Return the tables of a TOML text, with strings unfolded. PhronesisError names an invalid file."""
     try:
         unfolded: dict[str, Any] = _unfolded(tomllib.loads(source))
     except tomllib.TOMLDecodeError as error:
@@ -28,14 +27,14 @@ def parse_folded(file: str, source: str) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """Parts of patterns by name: ``<name>`` in a pattern, or in a later piece, stands for its text."""
+    """Named pattern fragments: ``<name>`` in a pattern, or in a later fragment, is replaced by its text."""
 
     file: str
     texts: Mapping[str, str]
 
     @classmethod
     def of(cls, file: str, given: Mapping[str, str]) -> "Pieces":
-        """Return the pieces of a file; PhronesisError when one stands for what is not there."""
+        """Return the fragments of a file; PhronesisError for an undefined reference."""
         texts: dict[str, str] = {}
         known = cls(file, texts)
         for name, text in given.items():
@@ -43,7 +42,7 @@ class Pieces:
         return known
 
     def expanded(self, text: str) -> str:
-        """Return a pattern with the texts of its pieces; PhronesisError says which one there is not."""
+        """Return a pattern with fragments expanded; PhronesisError for an undefined one."""
 
         def put(match: re.Match[str]) -> str:
             if match[1] not in self.texts:
@@ -53,7 +52,7 @@ class Pieces:
         return _PIECE.sub(put, text)
 
     def compiled(self, name: str, text: str, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str]:
-        """Return a pattern compiled; PhronesisError says by ``name`` which is no regular expression."""
+        """Return a compiled pattern; PhronesisError gives the ``name`` of an invalid one."""
         try:
             return re.compile(self.expanded(text), flags)
         except re.error as error:

@@ -1,4 +1,4 @@
-"""Numbers of cards, accounts and identity papers, found by their structure and their check digits.
+"""Find numbers of cards, accounts and identity documents by structure and check digits.
 
 Sources: ISO/IEC 7812 (cards, Luhn), ISO 13616 (IBAN, mod 97-10), GB 11643-1999 (resident identity, mod 11-2), SSA POMS
 RM 10201.035 (areas of social security numbers), and the issuers' pages of the others.
@@ -16,7 +16,7 @@ _BEFORE: Final = r"(?<![A-Za-z0-9_.\-])"
 _AFTER: Final = r"(?![A-Za-z0-9_]|[.\-][A-Za-z0-9])"
 
 _FIGURES: Final = re.compile(r"\d{3}")
-"""What every one of these numbers holds."""
+"""A digit, which all these numbers contain."""
 
 _IBAN_LENGTH: Final = {
     "AD": 24, "AE": 23, "AL": 28, "AT": 20, "AZ": 28, "BA": 20, "BE": 16, "BG": 22, "BH": 22, "BR": 29, "BY": 28,
@@ -48,7 +48,7 @@ _IS_AN_ID: Final = re.compile(
     r"(?:[ _-]?(?:no\.?|num|number|id))?)|单号|編號|编号|流水号)[\"'\])]{0,2}\s{0,2}[:=#：]?\s{0,2}[\"']?$",
     re.IGNORECASE,
 )
-"""What stands before a number that is named as an identifier of a record."""
+"""Words before a number that mark it as a record's identifier."""
 
 _NAME_REACH: Final = 24
 
@@ -153,7 +153,7 @@ _CARD: Final = (
     r"(?<![0-9A-Fa-f]{4} )(?:\d{4}(?P<s>[ -])\d{4}(?P=s)\d{4}(?P=s)(?P<short>\d{4})(?:(?P=s)\d{1,3})?"
     r"|\d{4}(?P<t>[ -])\d{6}(?P=t)\d{4,5}|\d{14,19})(?! [0-9A-Fa-f]{4,6}(?![0-9A-Za-z]))"
 )
-"""As it is printed on the card or without spaces; not among other groups of four, as a table of codes has them."""
+"""A card number as printed or without spaces; not within further groups of four, as in a table of codes."""
 
 _CHECKS: Final[tuple[tuple[str, str, Callable[[re.Match[str], str], int]], ...]] = (
     ("card_number", _CARD, _is_card),
@@ -166,7 +166,7 @@ _CHECKS: Final[tuple[tuple[str, str, Callable[[re.Match[str], str], int]], ...]]
 )  # fmt: skip
 
 KINDS: Final = (*(kind for kind, _, _ in _CHECKS), "iban")
-"""Kinds of numbers that are known by their check digits or their structure."""
+"""Kinds of numbers that are recognised by check digits or structure."""
 
 
 @cache
@@ -176,7 +176,7 @@ def _patterns() -> tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str], st
 
 
 def find_numbers(text: str) -> Iterator[Span]:
-    """Return the numbers of cards, accounts and papers in a text."""
+    """Return the numbers of cards, accounts and identity documents in a text."""
     if _FIGURES.search(text) is None:
         return
     for kind, pattern, check in _patterns():

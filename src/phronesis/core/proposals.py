@@ -1,4 +1,4 @@
-"""What an extractor thinks a message says: proposals, before they are compared with what is held, and refusals."""
+"""What an extractor proposes from a message, before consolidation, and the refusals of a write."""
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
@@ -10,21 +10,20 @@ from phronesis.core.serialization import Record
 
 Act = Literal["assert", "retract"]
 Decision = Literal["ADD", "UPDATE", "SUPERSEDE", "RETRACT", "NONE"]
-"""What a statement comes to, compared with what is held."""
+"""The result of consolidating a statement with held items."""
 
 Basis = Literal["user", "tool", "inferred"]
 Cardinality = Literal["one", "many"]
 
 Retention = Literal["versioned", "overwrite", "retracted"]
-"""What becomes of a value whose place another took: it stays as a version (``superseded``), it is archived at once, or
-it counts as having been wrong (``retracted``)."""
+"""What happens to a replaced value: it stays as a version (``superseded``), is archived, or is ended as wrong
+(``retracted``)."""
 
 Conflict = Literal["occurred", "trust", "keep_both"]
-"""How values that cannot both hold are weighed: by when they were said, by the trust in their sources and then by when,
-or not at all, so that both stay, disputed."""
+"""How conflicting values are resolved: by time, by trust and then time, or not at all, so that both stay, disputed."""
 
 USER: Final = "user"
-"""The subject of what a person says of themselves, in a lane or a message that names nobody."""
+"""The subject of a speaker's statements about themselves, where a lane or message names nobody."""
 
 PROPOSALS: Final = "proposals"
 GATED: Final = "gated"
@@ -36,20 +35,21 @@ messages that repeat what their session was shown."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """One thing that a message says.
+    """One proposed item of a message.
 
-    ``n`` is the number of the message in its entry, ``quote`` its very words at ``start:end``. ``content`` is the
-    memory as a sentence that stands alone, in the language it was said in. ``value`` is its core in the words of the
-    text, None where the sentence as a whole is the value; ``compared`` that value in the form of its key
-    (docs/memory-types.md), None where it is the value's own. ``cardinality`` is that of the key.
-    ``act`` retract: it no longer holds, or never did; with ``value`` None whatever the key holds. ``done``: a task that
-    is finished. ``replaces``: the value that this one stands in for ("X instead of Y").
-    ``due`` is when what is to be done is due, ISO 8601, if that was said; a day is its midnight.
-    ``basis`` is who it comes from. ``occurred_at`` is when it happened or began to hold, ISO 8601, resolved against
-    the message; None: when it was said. ``valid_to`` is when it ceases to hold, if that was said.
-    ``ahead``: whether it begins to hold only at ``occurred_at``, until when what it takes the place of holds; None in
-    proposals of earlier versions, which took its place at once.
-    ``retention`` and ``conflict`` are what the policy said of its key when it was proposed: a replay reads no policy.
+    ``n`` is the number of the message in its entry, ``quote`` its exact words at ``start:end``. ``content`` is the
+    item as a self-contained sentence in the message's language. ``value`` is its core in the words of the text, None
+    where the sentence as a whole is the value; ``compared`` is the value in the normalised form of its key
+    (docs/memory-types.md), None where it equals the value. ``cardinality`` is that of the key. ``act`` retract: it no
+    longer holds, or never did; with ``value`` None whatever the key holds. ``done``: a finished task. ``replaces``:
+    the value that this one replaces ("X instead of Y").
+
+    ``due`` is the due time, ISO 8601, if stated; a day is its midnight. ``basis`` is who it comes from.
+    ``occurred_at`` is when it happened or began to hold, ISO 8601, resolved against the message; None: when it was
+    said. ``valid_to`` is when it ceases to hold, if stated. ``ahead``: whether it begins to hold only at
+    ``occurred_at``, until when the replaced value holds; None in proposals of earlier versions, which replaced it at
+    once. ``retention`` and ``conflict`` are the policy's rules for its key at the time of the proposal: a replay reads
+    no policy.
     """
 
     n: int
@@ -77,7 +77,7 @@ class Proposal:
     ahead: bool | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the stored form: what is as by default is left out."""
+        """Return the stored form, without default values."""
         values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         defaults = {f.name: f.default for f in dataclasses.fields(self)}
         return {name: value for name, value in values.items() if value != defaults[name]}
@@ -90,7 +90,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """A text that is not remembered: the message it stands in, the rule that said so, and why."""
+    """A text that was not remembered: its message, the rule that refused it, and why."""
 
     n: int
     text: str
@@ -109,7 +109,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """What a model thinks a proposal (the ``i``-th of its entry) comes to, and of which item."""
+    """A model's decision on a proposal (the ``i``-th of its entry), and the item that it concerns."""
 
     i: int
     act: Decision
@@ -122,23 +122,23 @@ Outcomes = Mapping[str, Sequence[Outcome]]
 
 
 def proposals_in(outcomes: Outcomes) -> list[Proposal]:
-    """Return an entry's proposals, as they are counted by judgements."""
+    """Return an entry's proposals, in the order that judgements number them."""
     return [
         Proposal.from_dict(stored) for outcome in outcomes.get(PROPOSALS, ()) for stored in outcome.body["proposals"]
     ]
 
 
 def judgements_in(outcomes: Outcomes) -> dict[int, Judgement]:
-    """Return a model's judgements by the number of the proposal; what is none of the decisions is left out."""
+    """Return a model's judgements by the number of the proposal, without unknown decisions."""
     rows = [row for outcome in outcomes.get(JUDGED, ()) for row in outcome.body["judgements"]]
     return {row["i"]: Judgement(i=row["i"], act=row["act"], target=row.get("target")) for row in rows
             if row["act"] in get_args(Decision)}  # fmt: skip
 
 
 def echoing(entry: Entry, outcomes: Outcomes) -> Callable[[Proposal], bool]:
-    """Return who tells whether a proposal stands in words that only repeat what its session was shown.
+    """Return a predicate for proposals from text that only repeats what its session was shown.
 
-    Never in the user's: what the user repeats is the user's own saying, and counts as one confirmation (law 7).
+    Never true for the user's text: a user's repetition counts as one confirmation (law 7).
     """
     messages = entry.payload.get("messages", ())
     rows = [row for outcome in outcomes.get(ECHOES, ()) for row in outcome.body["echoes"]]
@@ -160,7 +160,7 @@ def refusals_in(entry: Entry, outcomes: Outcomes) -> list[Refusal]:
     return found + [Refusal(n=one.n, text=one.quote, rule="echo", reason=_ECHO) for one in repeated]
 
 
-# What a write did not keep, and why.
+# Refusals: what a write did not keep, and why.
 
 DUPLICATE: Final = "duplicate_message"
 """The rule by which a message that its session holds already is not stored again."""

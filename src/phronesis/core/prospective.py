@@ -1,8 +1,8 @@
-"""Prospective memory: what is to be done, when it comes up, and when it is over (requirement NM-15).
+"""Prospective memory: intentions and tasks, when they are due, and when they end (requirement NM-15).
 
-An intention or a task may carry a due time (``data.due``) and an end (``valid_to``). Nothing happens to an item when
-either passes: a read asks with its own time, so that nothing needs a timer and a read as of a time is exact. A due time
-at midnight is a day, and begins and ends with that of the time zone of ``now``.
+An intention or a task may have a due time (``data.due``) and an end (``valid_to``). An item does not change when either
+passes: a read compares them with its own time, so that no timer is needed and a read as of a time is exact. A due time
+at midnight means the whole day, in the time zone of ``now``.
 """
 
 from datetime import UTC, datetime, time, timedelta
@@ -12,13 +12,13 @@ from phronesis.core.items import Item
 from phronesis.core.timestamps import parse_moment
 
 DUE: Final = "due"
-"""The member of an item's ``data`` that says when it is due, ISO 8601 in UTC."""
+"""The member of an item's ``data`` with its due time, ISO 8601 in UTC."""
 
 PROSPECTIVE: Final = ("intention", "task")
-"""Kinds of what is to be done; no other carries a due time."""
+"""Kinds with a due time."""
 
 COMING: Final = timedelta(days=1)
-"""How long before its due time something comes up (this project's choice: the day before)."""
+"""How long before its due time an item is shown (this project's choice: a day)."""
 
 OVERDUE_SHOWN: Final = timedelta(days=14)
 """How long after its due time something without an end is shown in contexts (this project's choice): most of what
@@ -29,36 +29,36 @@ _LAST_DAY: Final = datetime(9999, 12, 31, tzinfo=UTC)
 
 
 def due_of(item: Item) -> datetime | None:
-    """Return when an item is due; None: at no time that was said, or it is nothing to be done."""
+    """Return when an item is due; None without a due time."""
     said = item.data.get(DUE)
     return parse_moment(said, field=DUE) if isinstance(said, str) and item.kind in PROSPECTIVE else None
 
 
 def expired(item: Item, now: datetime) -> bool:
-    """Return whether the time in which an item was to be done is over."""
+    """Return whether the end of an intention has passed."""
     return item.valid_to is not None and item.valid_to <= now
 
 
 def surfaces(item: Item, now: datetime, within: timedelta = COMING) -> bool:
-    """Return whether an item is due, or will be ``within`` that long, and its time is not over."""
+    """Return whether an item is due now or ``within`` a duration, and its end has not passed."""
     due = due_of(item)
     return due is not None and due - _clock(due, now) <= within and not expired(item, now)
 
 
 def lapsed(item: Item, now: datetime) -> bool:
-    """Return whether an item has been due for so long that a context no longer shows it: only where it has no end."""
+    """Return whether an item without an end has been overdue for so long that contexts no longer show it."""
     due = due_of(item)
     return due is not None and item.valid_to is None and _clock(due, now) - _passes(due) > OVERDUE_SHOWN
 
 
 def urgency(item: Item) -> tuple[datetime, int, datetime, str]:
-    """Return the order of what is due: the earliest first, then the more important, then what was said first."""
+    """Return the sort key of due items: the earliest first, then the more important, then the oldest."""
     due = due_of(item) or _LAST_DAY
     return due, -item.importance, item.recorded_at, item.id
 
 
 def in_words(item: Item, now: datetime) -> str:
-    """Say when an item is due, in absolute days; nothing of an item without a due time.
+    """Return when an item is due, as text with absolute days; empty without a due time.
 
     A due time at midnight is that day, and passes when the day does: "due 2026-04-03", "was due 2026-04-02 10:00 UTC".
     """
@@ -74,12 +74,12 @@ def _is_day(due: datetime) -> bool:
 
 
 def _clock(due: datetime, now: datetime) -> datetime:
-    """Return what a due time is compared with: where it is a day, what a calendar on the wall shows."""
+    """Return the local time that a due day is compared with, or the time itself."""
     return now.replace(tzinfo=UTC) if _is_day(due) else now
 
 
 def _passes(due: datetime) -> datetime:
-    """Return when a due time has passed; the last day that there is has no end."""
+    """Return when a due time has passed; the last representable day has no end."""
     return due + _DAY if _is_day(due) and due < _LAST_DAY else due
 
 

@@ -1,4 +1,4 @@
-"""Secrets and personal numbers in a text: where they stand, and the text without them."""
+"""Locate secrets and personal numbers in a text, and replace them."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -21,25 +21,25 @@ _MARKER: Final = re.compile(
 )
 
 Skip = Callable[[str], bool]
-"""Tells which kinds are left as they are."""
+"""A predicate for kinds that are not redacted."""
 
 
 def marker(kind: str) -> str:
-    """Return what stands in a text in place of something of a kind: ``[secret: github token]``, ``[card number]``."""
+    """Return the marker of a kind: ``[secret: github token]``, ``[card number]``."""
     name = kind.replace("_", " ")
     return f"[{name}]" if kind in NUMBERS else f"[secret: {name}]"
 
 
 def markers(text: str) -> list[tuple[int, int]]:
-    """Return where markers stand in a text."""
+    """Return the positions of markers in a text."""
     return [found.span() for found in _MARKER.finditer(text)] if "[" in text else []
 
 
 def find_private(text: str) -> list[Span]:
-    """Return the secrets and personal numbers of a text in order, none within another.
+    """Return the secrets and personal numbers in a text in order, without nesting.
 
-    Where two overlap they are one, of the kind of the more specific: a token of a known issuer before the value of a
-    field. The cost goes with the length of the text.
+    Overlapping ones are merged under the more specific kind: a token of a known issuer before the value of a field.
+    Time is linear in the text.
     """
     low = lowered(text)
     found = find_formats(text, low)
@@ -61,7 +61,7 @@ def find_private(text: str) -> list[Span]:
 
 
 def redact(text: str, spans: Sequence[Span]) -> str:
-    """Return a text with a marker in the place of each span; the lines of what is taken out stay, as empty ones."""
+    """Return a text with a marker in the place of each span; line breaks of redacted text are kept."""
     out, at = [], 0
     for span in spans:
         out += [text[at : span.start], marker(span.kind), "\n" * text.count("\n", span.start, span.end)]
@@ -78,15 +78,13 @@ def mask(text: str) -> str:
 def mask_value(value: Any, name: str = "") -> Any:
     """Return plain JSON data without the secrets and personal numbers of its texts.
 
-    ``name`` is what it stands under.
+    ``name`` is the member name of the value.
     """
     return redact_value(value, lambda _kind: False, lambda _kind, _place: None, name=name)
 
 
 def redact_value(value: Any, skip: Skip, note: Callable[[str, str], None], *, name: str = "", place: str = "") -> Any:
-    """Return plain JSON data with a marker for each secret and personal number in it.
-
-    The data itself where it has none.
+    """Return plain JSON data with a marker for each secret and personal number; the same object if there are none.
 
     A text under the name of a credential (``{"password": "swordfish"}``) is one. ``note`` is called with the kind and
     the place (``tool_calls[0].args.password``) of each.

@@ -1,4 +1,4 @@
-"""Edges and evidence: what joins items to each other and to the log."""
+"""Records of edges, evidence, entities and mentions."""
 
 import dataclasses
 import unicodedata
@@ -17,12 +17,12 @@ NodeKind = Literal["item", "entry", "entity", "artifact"]
 Origin = Literal["human", "model", "rule"]
 Polarity = Literal["source", "support", "contra", "useful", "not_useful", "correct", "incorrect", "label"]
 POLARITIES: Final = ("source", "support", "contra", "useful", "not_useful", "correct", "incorrect", "label")
-"""What a row says. The last five are what somebody said of the item, or of a part of it (feedback)."""
+"""The polarities of evidence. The last five are feedback on the item, or on a part of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edge:
-    """A typed, weighted edge. At most one of a type stands between two nodes."""
+    """A typed, weighted edge. Two nodes have at most one edge of each type."""
 
     type: str
     from_kind: NodeKind
@@ -37,11 +37,11 @@ class Edge:
 
     @property
     def identity(self) -> tuple[str, str, str, str, str]:
-        """What makes it one edge and not another."""
+        """The key by which edges are equal."""
         return (self.type, self.from_kind, self.from_id, self.to_kind, self.to_id)
 
     def restates(self, other: "Edge") -> bool:
-        """Return whether it says nothing that ``other`` does not say: another entry may have found the same."""
+        """Return whether it says nothing beyond ``other``, which another entry may have found."""
         return dataclasses.replace(self, entry_id=other.entry_id) == other
 
     def to_row(self) -> dict[str, Any]:
@@ -80,11 +80,11 @@ class EvidenceRow:
 
     @property
     def identity(self) -> tuple[str, str, str, str]:
-        """What makes it one piece of evidence and not another."""
+        """The key by which pieces of evidence are equal."""
         return (self.item_id, self.part, self.polarity, self.source_key)
 
     def restates(self, other: "EvidenceRow") -> bool:
-        """Return whether it is the same piece: whatever else it says, the same source is not counted again."""
+        """Return whether it is the same piece: the same source is counted once."""
         return self.identity == other.identity
 
     def to_row(self) -> dict[str, Any]:
@@ -109,7 +109,7 @@ class EvidenceRow:
         return {**self.to_row(), **times}
 
 
-# Entities and where they are mentioned.
+# Entities and their mentions.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,7 @@
-"""The ledger of model calls: what was asked of whom, what it cost, and what became of it. It holds no text."""
+"""Records of reports: the model-call ledger, pages of listings, the overview, and pending jobs; and backoff delays.
+
+The ledger holds no text.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,15 +15,15 @@ OK: Final = "ok"
 """The status of a call whose answer was used; another status is an error's code."""
 
 FOLDED: Final = "day"
-"""The status of what stands for all calls of a day, a role and a model."""
+"""The status of a merged record of all calls of a day, a role and a model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelCall:
-    """One try at a model, or what stands for several.
+    """One call of a model, or the sum of several.
 
-    ``cost`` is in the currency of the policy's prices, 0 where there is no price. Tokens are those the server counted,
-    or an upper bound where it did not count.
+    ``cost`` is in the currency of the policy's prices, 0 without a price. Tokens are counted by the server, or an
+    upper bound where it does not count.
     """
 
     call_id: str
@@ -37,14 +40,14 @@ class ModelCall:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What calls have taken together."""
+    """The total usage of calls."""
 
     calls: int = 0
     tokens: int = 0
     cost: float = 0.0
 
     def plus(self, other: "Spent") -> "Spent":
-        """Return both together."""
+        """Return the sum of both."""
         return Spent(self.calls + other.calls, self.tokens + other.tokens, self.cost + other.cost)
 
 
@@ -56,7 +59,7 @@ class Price:
     output: float = 0.0
 
     def of(self, prompt_tokens: int, completion_tokens: int) -> float:
-        """Return what a call costs."""
+        """Return the cost of a call."""
         return (prompt_tokens * self.input + completion_tokens * self.output) / 1_000_000
 
 
@@ -82,20 +85,20 @@ def _together(known: ModelCall, one: ModelCall) -> ModelCall:
 
 
 def day_of(moment: datetime) -> datetime:
-    """Return the beginning of a moment's day in UTC: a day's budget begins anew there."""
+    """Return the beginning of a time's day in UTC, when a day's budget starts anew."""
     return moment - timedelta(
         hours=moment.hour, minutes=moment.minute, seconds=moment.second, microseconds=moment.microsecond
     )
 
 
-# A page of a listing: what a caller iterates over, and how to ask for what follows.
+# A page of a listing, with the cursor of the next one.
 
 _Listed = TypeVar("_Listed")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Page(Sequence[_Listed], Generic[_Listed]):
-    """Some of a listing, newest first. ``next_cursor`` gives what follows; None: that was all.
+    """One page of a listing, newest first. ``next_cursor`` continues it; None: this is the last page.
 
     It equals any list or tuple of the same members.
     """
@@ -129,15 +132,15 @@ class Page(Sequence[_Listed], Generic[_Listed]):
         return {"items": as_json(self.items), "next_cursor": self.next_cursor}
 
 
-# What there is at a glance: counts, what was learned lately, what contradicts what, and what waits for a person.
+# The overview: counts, recent learning, contradictions, and items that wait for a person.
 
 RECORDED_KINDS: Final = frozenset({"message", "document", "section", "run", "cycle", "mark"})
-"""Kinds that hold what was said, given or done: nothing was learned by them alone."""
+"""Kinds that record what was said, given or done, as opposed to learned."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dispute(Record):
-    """Two live items of which one contradicts the other: the later one first."""
+    """Two live items of which one contradicts the other, the later one first."""
 
     one: Item
     other: Item
@@ -145,11 +148,11 @@ class Dispute(Record):
 
 @dataclass(frozen=True, slots=True)
 class Overview(Record):
-    """A scope at a glance.
+    """An overview of a scope.
 
-    ``counts`` are live items by kind; ``learned`` what was learned since ``since``, newest first; ``disputes`` what
-    contradicts what; ``quarantined`` how many items wait for a person's word; ``unproven`` principles that no event
-    supports any more.
+    ``counts`` are live items by kind; ``learned`` what was learned since ``since``, newest first; ``disputes``
+    contradicting items; ``quarantined`` the number of items that wait for a person's decision; ``unproven`` principles
+    without a supporting event.
     """
 
     since: datetime
@@ -169,7 +172,7 @@ class UserInfo(Record):
     counts: Mapping[str, int] = field(default_factory=dict)
 
 
-# What a tenant's memory still has to do: entries that wait or failed, and reflections that are due.
+# Pending work of a tenant: waiting or failed entries, and reflections that are due.
 
 JobState = Literal["pending", "failed", "due"]
 
@@ -197,9 +200,9 @@ class Job(Record):
 
 @dataclass(frozen=True, slots=True)
 class Jobs(Sequence[Job], Record):
-    """The jobs: failed ones first, then what waits, then what is due, each in the order of its lane.
+    """Pending jobs: failed ones first, then waiting, then due ones, each in the order of its lane.
 
-    ``pending`` and ``failed`` count all there are, ``without_vector`` the documents that have no vector yet.
+    ``pending`` and ``failed`` are totals, ``without_vector`` the number of documents without a vector.
     """
 
     jobs: tuple[Job, ...] = ()
@@ -225,23 +228,21 @@ class Jobs(Sequence[Job], Record):
         return Record.to_dict(self)
 
 
-# How long who works by itself waits after it failed, so that what is broken is not asked again and again.
+# Backoff after failures of background work.
 
 FIRST_PAUSE: Final = timedelta(minutes=10)
-"""After the first failure: a model that was restarted is back by then."""
+"""The pause after the first failure, long enough for a model to restart."""
 
 LONGEST_PAUSE: Final = timedelta(hours=24)
 
 _DOUBLINGS: Final = 20
-"""More of them than lead past any longest pause: a timedelta that is doubled for ever overflows."""
+"""Maximum number of doublings, so that the timedelta cannot overflow."""
 
 
 def pause_after(failures: int, *, longest: timedelta = LONGEST_PAUSE) -> timedelta:
-    """Return how long to wait after so many failures in a row.
+    """Return the pause after a number of consecutive failures: doubled after each, up to ``longest``.
 
-    Twice as long after each, and no longer than ``longest``.
-
-    Binary exponential back-off; no jitter, since a lane's lock lets one worker at a time.
+    Binary exponential backoff, without jitter since a lane's lock admits one worker at a time.
     """
     if failures <= 0:
         return timedelta()

@@ -1,4 +1,4 @@
-"""What the verbs give: frozen records, each with ``to_dict()``."""
+"""Results of the verbs: frozen records, each with ``to_dict()``."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,9 +12,9 @@ from phronesis.core.serialization import Record, as_json
 
 @dataclass(frozen=True, slots=True)
 class Source(Record):
-    """Where something comes from: an entry of the log, and what in it.
+    """The source of an item: an entry of the log, and a place in it.
 
-    ``quote`` is the exact text; ``source_ref`` a reference outside (file and line, message, experiment).
+    ``quote`` is the exact text; ``source_ref`` an external reference (file and line, message, experiment).
     """
 
     entry_id: str
@@ -27,7 +27,7 @@ class Source(Record):
 
 @dataclass(frozen=True, slots=True)
 class Match(Record):
-    """Which part of an item met the query: the whole, a chunk, a claim or a view."""
+    """The part of an item that matched the query: the whole, a chunk, a claim or a view."""
 
     id: str
     part: str
@@ -37,7 +37,7 @@ class Match(Record):
 
 @dataclass(frozen=True, slots=True)
 class ClaimMatch(Match):
-    """A claim that met the query: ``id`` is ``{parent_mem_id}::claim::{claim_id}``."""
+    """A claim that matched the query: ``id`` is ``{parent_mem_id}::claim::{claim_id}``."""
 
     parent_mem_id: str
     claim_id: str
@@ -46,7 +46,7 @@ class ClaimMatch(Match):
 
 @dataclass(frozen=True, slots=True)
 class Evidence(Record):
-    """One item found, its ``score`` from 0 to 1; ids of items that deny it (``conflicts``) or say the ``same``."""
+    """One retrieved item with a ``score`` from 0 to 1, and the ids of its ``conflicts`` and of the ``same`` items."""
 
     item: Item
     score: float
@@ -69,7 +69,7 @@ class Evidence(Record):
 
 @dataclass(frozen=True, slots=True)
 class Degraded(Record):
-    """A role whose model gave nothing that could be used: why (an error's code), and who took its place."""
+    """A role whose model gave no usable answer: the error's code, and the fallback."""
 
     role: str
     reason: str
@@ -130,9 +130,9 @@ class AddResult(Record):
 
 @dataclass(frozen=True, slots=True)
 class Referred(Record):
-    """What became of a turn's reference: the ``mode`` in which it is taken in, or a ``code`` and ``why`` it is not.
+    """The result of a turn's reference: the ``mode`` of its ingestion, or a ``code`` and ``why`` it is not ingested.
 
-    ``document_id`` is the document that it became, None where that is still to be read or fetched.
+    ``document_id`` is the resulting document, None while it is still to be read or fetched.
     """
 
     uri: str
@@ -161,9 +161,9 @@ class CommitResult(Record):
 
 @dataclass(frozen=True, slots=True)
 class EditResult(Record):
-    """What an edit did: the entry that recorded it, which rolls it back, and the items as they are now.
+    """The result of an edit: its entry, which can be rolled back, and the items as they are now.
 
-    ``gated`` names the secrets and personal numbers that were taken out before it was stored.
+    ``gated`` names the secrets and personal numbers that were redacted before it was stored.
     """
 
     entry_id: str
@@ -245,7 +245,7 @@ class Turn(Record):
 
 @dataclass(frozen=True, slots=True)
 class RebuildResult(Record):
-    """Whether replaying the log gives the live state; ``differences`` name rows, never their text."""
+    """The comparison of a replay of the log with the live state; ``differences`` name rows, never their text."""
 
     equal: bool
     live_hash: str
@@ -257,7 +257,7 @@ class RebuildResult(Record):
 
 @dataclass(frozen=True, slots=True)
 class RederiveResult(Record):
-    """What deriving a lane anew changed, as ids of items: new ones, changed ones, and those no longer found."""
+    """The changes of a rederive, as item ids: new items, changed ones, and those no longer found."""
 
     entry_id: str
     added: Sequence[str] = ()
@@ -268,7 +268,7 @@ class RederiveResult(Record):
 
 @dataclass(frozen=True, slots=True)
 class ReembedResult(Record):
-    """Which model searches use now, and how many vectors were made."""
+    """The model that searches use now, and the number of vectors made."""
 
     model: str
     dimension: int
@@ -292,7 +292,7 @@ class ClaimIndexResult(Record):
 
 @dataclass(frozen=True, slots=True)
 class ExportResult(Record):
-    """Where the log was written to, and how much of it."""
+    """The path of an export, and its size."""
 
     path: str
     lanes: int
@@ -301,7 +301,7 @@ class ExportResult(Record):
 
 @dataclass(frozen=True, slots=True)
 class ImportResult(Record):
-    """How much of a file was new, and how much was there already."""
+    """The number of imported entries, and of those that existed already."""
 
     lanes: int
     entries_added: int
@@ -310,7 +310,7 @@ class ImportResult(Record):
 
 @dataclass(frozen=True, slots=True)
 class Check(Record):
-    """One thing that ``doctor`` looked at; a ``level``, a ``code`` and a ``command`` that mends where it is not ok."""
+    """One check of ``doctor``; if it is not ok, with ``level``, ``code`` and a repairing ``command``."""
 
     name: str
     ok: bool
@@ -323,7 +323,7 @@ class Check(Record):
 
 @dataclass(frozen=True, slots=True)
 class PolicyValue(Record):
-    """One field of the policy in force: its path, its value, and where that comes from.
+    """One field of the policy in force: its path, its value, and the source of the value.
 
     ``source`` is ``default``, ``argument``, an environment variable's name, or a file and the line in it.
     """
@@ -335,14 +335,14 @@ class PolicyValue(Record):
 
 @dataclass(frozen=True, slots=True)
 class DoctorReport(Record):
-    """What ``doctor`` found; ``ok`` when every check is. ``policy`` is the whole policy in force, field by field."""
+    """The result of ``doctor``; ``ok`` when every check is. ``policy`` is the whole policy in force, field by field."""
 
     checks: Sequence[Check]
     policy: Sequence[PolicyValue] = ()
 
     @property
     def ok(self) -> bool:
-        """Return whether nothing needs mending."""
+        """Return whether every check passed."""
         return all(check.ok for check in self.checks)
 
     def to_dict(self) -> dict[str, Any]:

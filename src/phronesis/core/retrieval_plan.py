@@ -1,4 +1,4 @@
-"""A retrieval plan: what is to be looked for, where, and how much of it. One plan drives every retriever (SB-06)."""
+"""Retrieval plans: what to look for, in which stores, and how much. One plan drives every retriever (SB-06)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -14,7 +14,7 @@ from phronesis.core.text import check_text
 from phronesis.core.timestamps import FORMS, parse_moment
 from phronesis.errors import InputError
 
-# Reading what a caller hands over as a mapping, field by field: InputError names the field and says what it takes.
+# Parsing of a caller's mapping. InputError names the wrong field and what it accepts.
 
 _WORD = TypeVar("_WORD", bound=str)
 
@@ -135,27 +135,26 @@ class Fields:
 
 
 MAX_QUERIES: Final = 8
-"""Queries of one plan, the message itself among them (source: the issue of the planner)."""
+"""Maximum number of queries of one plan, including the message (source: the issue of the planner)."""
 
 MAX_ENTITIES: Final = 64
 MAX_REASONS: Final = 64
-"""Names, and reasons, of one plan: more is no plan of a message."""
+"""Maximum number of names, and of reasons, in one plan."""
 
 MAX_EVIDENCE: Final = 10_000
-"""Results of one retriever, as of one search."""
+"""Maximum number of results of one retriever, as in a search."""
 
 CALLER: Final = "caller"
 """Who made a plan that says of itself nothing else."""
 
 Intent = Literal["recall", "lookup", "how_to", "change", "advise", "act", "chat"]
-"""What a message is after: something that was said or is held of somebody (recall), what a document says (lookup), how
-something is done (how_to), what was before or has changed (change), counsel (advise), to have something done or noted
-(act), nothing that is looked for (chat)."""
+"""The intent of a message: recall (something said or held), lookup (a document), how_to (a procedure), change (an
+earlier state), advise (counsel), act (an action or note), chat (no retrieval)."""
 
 INTENTS: Final[tuple[Intent, ...]] = ("recall", "lookup", "how_to", "change", "advise", "act", "chat")
 
 Mode = Literal["exact", "relational", "semantic"]
-"""By words (BM25), by names, files and addresses, by meaning (vectors)."""
+"""The retrieval mode: by words (BM25), by names, files and addresses, by meaning (vectors)."""
 
 MODES: Final[tuple[Mode, ...]] = ("exact", "relational", "semantic")
 
@@ -183,7 +182,7 @@ class SubQuery(Record):
 
 @dataclass(frozen=True, slots=True)
 class TimeWindow(Record):
-    """A time that a message names: ``since`` is in it, ``until`` is not. ``words`` are those that name it."""
+    """A time named in a message, from ``since`` (inclusive) to ``until`` (exclusive). ``words`` are its text."""
 
     since: datetime
     until: datetime
@@ -192,7 +191,7 @@ class TimeWindow(Record):
 
 @dataclass(frozen=True, slots=True)
 class SubPlan(Record):
-    """What one retriever is asked: the queries that are for it, the kinds, the filters, and how many results."""
+    """The part of a plan for one retriever: its queries, kinds, filters, and number of results."""
 
     store: Store
     queries: Sequence[SubQuery]
@@ -339,5 +338,5 @@ def _degraded(read: Fields) -> tuple[Degraded, ...]:
 
 
 def plan_of(given: RetrievalPlan | Mapping[str, Any]) -> RetrievalPlan:
-    """Return a plan as a caller hands it in: as it is, or read from plain values; InputError names a wrong field."""
+    """Return a plan from a plan or plain values; InputError names an invalid field."""
     return given if isinstance(given, RetrievalPlan) else RetrievalPlan.from_dict(given)

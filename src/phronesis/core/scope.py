@@ -1,4 +1,4 @@
-"""Who a call speaks for: a tenant's lane, and the attributes that narrow it."""
+"""The scope of a call: a tenant's lane, and the attributes that narrow it."""
 
 from dataclasses import dataclass
 from typing import Any, Final, Literal

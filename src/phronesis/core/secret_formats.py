@@ -1,7 +1,7 @@
-"""Credentials that a text holds, found by the formats that their issuers publish.
+"""Find credentials by the formats that their issuers publish.
 
-Each format has a literal that every instance contains. Only where the literal stands is the pattern tried, at that
-place and over a bounded number of characters: the cost goes with the length of the text, whatever is in it.
+Each format has a literal that every instance contains. The pattern is tried only where the literal occurs, over a
+bounded number of characters, so the time is linear in the text.
 """
 
 import re
@@ -16,12 +16,12 @@ _URLSAFE: Final = "A-Za-z0-9_-"
 _HEX: Final = "0-9a-f"
 
 MAX_TOKEN: Final = 2048
-"""Characters of a token that are read; a JSON Web Token may have twice as many in each of its parts."""
+"""Maximum length of a token in characters; each part of a JSON Web Token may have twice as many."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Where something stands in a text that is not to be kept, and its kind."""
+    """The position of a credential or number in a text, and its kind."""
 
     start: int
     end: int
@@ -91,7 +91,7 @@ _PREFIXED: Final = (
     ("slack_webhook", "hooks.slack.com/workflows/ hooks.slack.com/triggers/", f"{_ALNUM}/", 20),
     ("sourcegraph_token", "sgp_", _NAME, 40),
 )
-"""Tokens that begin with letters of their issuer's (its documentation, and GitHub's list of secrets it scans for)."""
+"""Tokens with an issuer's prefix (its documentation, and GitHub's list of secrets it scans for)."""
 
 _AUTHORIZATION: Final = (
     rf"(?i:authorization)\\?[\"']?\s{{0,4}}[:=]\s{{0,4}}\\?[\"']?(?i:basic|token|digest|apikey)[ ]{{1,4}}"
@@ -129,15 +129,14 @@ _PEM_LINE: Final = re.compile(r"(?:\\r|\\n|[\s\"'+,]){0,64}+[A-Za-z0-9+/=:, -]{1
 _UNREAL: Final = re.compile(
     r"[$%<{]|\*\*\*|\.\.\.|(?i:^(?:x+|pass(?:word|wd)?|pwd|secret|token|your[-_].*|redacted|hidden|masked)$)"
 )
-"""What stands for a credential: a variable, a mask, or its name."""
+"""Placeholders of credentials: a variable, a mask, or a name."""
 
 _TURN: Final = re.compile(r"[a-z](?=[A-Z])|[A-Z](?=[A-Z][a-z])")
 _TURNS: Final = 5
 _WORD: Final = re.compile(r"[A-Z]?[a-z]{3,}")
 _WORDS: Final = 0.6
 _MIXED_LENGTH: Final = 30
-"""Letters alone are drawn at random where there are many and their case changes again and again, but not from word
-to word."""
+"""Minimum length of a token of letters alone; their case must change often, but not only between words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,13 +165,13 @@ KINDS: Final = tuple(sorted({row[0] for row in _ROWS} | {"private_key"}))
 
 
 def lowered(text: str) -> str:
-    """Return a text in small letters, each in its place."""
+    """Return a text in lower case with positions unchanged."""
     low = text.lower()
     return low if len(low) == len(text) else "".join(one.lower() if one.isascii() else one for one in text)
 
 
 def places(low: str, literal: str) -> Iterator[int]:
-    """Return where a literal stands in a text."""
+    """Return the positions of a literal in a text."""
     at = low.find(literal)
     while at >= 0:
         yield at
@@ -197,7 +196,7 @@ def find_formats(text: str, low: str) -> list[Span]:
 
 
 def _is_issued(value: str, kind: str) -> bool:
-    """Tell whether a value is one that was issued: what was drawn at random has figures, what stands for it a mark."""
+    """Return whether a value was issued: random values have digits, and placeholders have marks."""
     if kind == "password":
         return _UNREAL.search(value) is None
     if not any(map(str.isdigit, value)):
@@ -207,10 +206,7 @@ def _is_issued(value: str, kind: str) -> bool:
 
 
 def _private_keys(text: str, low: str) -> Iterator[Span]:
-    """Return each block of a private key, to its end line.
-
-    To the last line that may be of its body where it has none.
-    """
+    """Return each block of a private key, to its end line, or to the last line that may belong to its body."""
     done, last = 0, text.rfind(_PEM_TAIL)
     for at in places(low, _PRIVATE_KEY):
         head = _PEM_HEAD.match(text, at) if at >= done else None

@@ -1,4 +1,4 @@
-"""Canonical JSON: one text for one value, on every machine, so that hashes can be compared."""
+"""Canonical JSON, equal on every machine so that hashes can be compared, and records as JSON values."""
 
 import hashlib
 import json
@@ -17,7 +17,7 @@ from phronesis.errors import InputError, TooLarge
 # Records as plain JSON values.
 
 _PLAIN_TYPES: Final = frozenset({str, int, float, bool, type(None)})
-"""Types that are JSON as they are: most of what a result holds, so that they are looked at first."""
+"""Types that are JSON values already, which are checked first."""
 
 
 def as_json(value: Any) -> Any:
@@ -63,7 +63,7 @@ def _members(record: Any) -> dict[str, Any]:
 
 @cache
 def _fields(kind: type) -> tuple[tuple[str, ...], Callable[[Any], Iterable[Any]]]:
-    """Return the names of a record's fields, and what gives their values."""
+    """Return the names of a record's fields, and a getter of their values."""
     names = tuple(field.name for field in fields(kind))
     if len(names) > 1:
         return names, attrgetter(*names)
@@ -78,7 +78,7 @@ MAX_DEPTH: Final = 64
 """Nesting that a payload may have; Python's own JSON encoder recurses."""
 
 MAX_KEYS: Final = 10_000
-"""Members of one object. What has more is a table, and belongs in a file."""
+"""Maximum number of members of one object; a larger one is a table and belongs in a file."""
 
 
 # Made once: ``json.dumps`` with any option makes an encoder at every call. Plain data holds no circle to look for.

@@ -1,14 +1,14 @@
-"""What of a text repeats other texts (law 7): overlapping runs of words, and nothing new among them.
+"""Find the parts of a text that repeat other texts (law 7), by word shingles.
 
-A part repeats texts when it is mostly made of their runs and says nothing that they do not say:
+A part is a repetition if most of its shingles occur in the other texts and it says nothing new:
 
-- the share of its runs of three words that stand in them, its *containment* (A. Broder, "On the resemblance and
-  containment of documents", 1997), is at least ``ECHO``: the words come in their order;
-- no word that tells something (a name, a number, a negation, any word but the small ones) is missing from them: in
-  texts of one pattern, "Balance: 100" and "Balance: 120", it is one word that counts.
+- the share of its three-word shingles that occur in them, its *containment* (A. Broder, "On the resemblance and
+  containment of documents", 1997), is at least ``ECHO``;
+- no content word (a name, a number, a negation, any word but function words) is missing from them: between "Balance:
+  100" and "Balance: 120", one word makes the difference.
 
-Who speaks changes the person: "I live", "you live" and "the user lives" are the same here. Chinese is taken character
-by character. Pure, and linear in the texts.
+Persons are normalised: "I live", "you live" and "the user lives" are equal. Chinese is compared by character. Pure, and
+linear in the texts.
 """
 
 import re
@@ -20,7 +20,8 @@ from typing import Final
 from phronesis.core.text import UNSPACED
 
 RUN: Final = 3
-"""Words, or Chinese characters, of a run: two match by chance in short sentences, four are broken by any other word."""
+"""Words, or Chinese characters, of a shingle: two match by chance in short sentences, four break at any changed word.
+"""
 
 ECHO: Final = 0.5
 """Containment from which a part repeats. From .3 to .6 every pair of tests/labelled/echoes.jsonl is judged rightly;
@@ -30,7 +31,7 @@ MAX_COMPARED: Final = 20_000
 """Characters of each text that are compared."""
 
 SOMEBODY: Final = "…"
-"""Whoever speaks or is spoken to or of."""
+"""Pronouns for the speaker and the addressee."""
 
 _TOKEN: Final = re.compile(
     rf"用户|[零〇一二三四五六七八九十百千万亿两]+|(?=\w)[{UNSPACED}]|\d+(?:[.,:/]\d+)*|(?:(?![\d_])[^\W{UNSPACED}])+(?:['’][^\W\d_]+)?"
@@ -55,7 +56,7 @@ _SMALL: Final = frozenset(
     是 在 有 和 与 也 都 就 还 说 过 提 到 记 得 忆 知 道 根 据 之 前 以 好 那 么 所 因 此 这 个 对 哪 什 会 很
     """.split()  # noqa: SIM905 - a word list reads better as words
 )
-"""Words that tell nothing by themselves, and those with which one says that something is known."""
+"""Function words, and words that mark something as known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +70,14 @@ class Echo:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """Texts to compare with: their runs and words, by id."""
+    """Texts to compare with: their shingles and words, by id."""
 
     runs: Mapping[str, frozenset[tuple[str, ...]]]
     words: Mapping[str, frozenset[str]]
 
     @classmethod
     def of(cls, texts: Mapping[str, str]) -> "Shown":
-        """Take in texts by id."""
+        """Index texts by id."""
         tokens = {identity: words_of(text[:MAX_COMPARED]) for identity, text in texts.items()}
         return cls(
             {identity: frozenset(_runs(words)) for identity, words in tokens.items()},
@@ -84,7 +85,7 @@ class Shown:
         )
 
     def repeated_by(self, part: str) -> list[str]:
-        """Return the ids of the texts that a part repeats, together; none when it says something of its own."""
+        """Return the ids of the texts that together contain a part; none when it says something new."""
         words = _framed(words_of(part))
         runs = set(_runs(words))
         if not runs:
@@ -99,9 +100,9 @@ class Shown:
 
 
 def echoes(text: str, shown: Shown, *, parts: Iterable[tuple[int, int]] = ()) -> list[Echo]:
-    """Return the sentences of a text that repeat what was shown, and which of ``parts`` (from, to) do, in order.
+    """Return the sentences of a text, and those of ``parts`` (from, to), that repeat shown texts, in order.
 
-    A part within a sentence that repeats as a whole is not named again.
+    A part within a repeated sentence is not returned again.
     """
     found = [
         Echo(start, end, of)
@@ -118,14 +119,14 @@ def echoes(text: str, shown: Shown, *, parts: Iterable[tuple[int, int]] = ()) ->
 
 
 def sentences(text: str) -> list[tuple[int, int]]:
-    """Return where sentences and lines begin and end, their marks with them."""
+    """Return the start and end of sentences and lines, punctuation included."""
     ends = [match.end() for match in _END.finditer(text)]
     starts = [0, *ends]
     return [(start, end) for start, end in zip(starts, [*ends, len(text)], strict=True) if text[start:end].strip()]
 
 
 def words_of(text: str) -> list[str]:
-    """Return a text's words as they are compared: Chinese by characters, persons as one, small endings taken off."""
+    """Return a text's words in compared form: Chinese by character, persons unified, inflections removed."""
     plain = unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
     return [word for token in _TOKEN.findall(plain) for word in _compared(token)]
 
@@ -147,7 +148,7 @@ def _compared(token: str) -> list[str]:
 
 
 def _framed(words: Sequence[str]) -> Sequence[str]:
-    """Return a part's words without how it is introduced ("as you told me, …") and closed, but for whose they are."""
+    """Return a part's words without introduction ("as you told me, …") and closing, but with possessives."""
     telling = [n for n, word in enumerate(words) if word not in _SMALL and word != SOMEBODY]
     if not telling:
         return ()

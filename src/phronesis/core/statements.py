@@ -1,7 +1,7 @@
-"""Statements and what is held: what consolidation compares, and when two values are the same one.
+"""Statements and held items as consolidation compares them, and the equality of values.
 
-A **statement** is a proposal with everything around it that matters: who said it and when, the form of its value that
-is compared, whether its key holds one value or many. What is **held** is an item with each of its sayings.
+A **statement** is a proposal with its context: speaker, time, the normalised form of its value, and whether its key
+holds one value or many. A **held** record is an item with all its statements.
 """
 
 import re
@@ -18,10 +18,10 @@ from phronesis.core.timestamps import parse_moment
 
 STATED: Final = frozenset({"fact", "episodic", "profile", "preference", "task", "decision", "event", "intention",
                            "procedure"})  # fmt: skip
-"""Kinds that are stated; the others are what was said word for word, or what learning makes."""
+"""Kinds that are statements; the others are verbatim records, or made by learning."""
 
 OCCASIONS: Final = frozenset({"event", "episodic"})
-"""Kinds that happen: the same words on another date are another event, and none of them ceases to have happened."""
+"""Kinds that happen: the same words on another date are another event, and a past event stays valid."""
 
 LASTING: Final = ("profile", "fact", "preference")
 """Kinds that hold until something ends them: past their ``valid_to`` they are left out by reads that ask of no time."""
@@ -30,7 +30,7 @@ OPPOSITE: Final = {"likes": "dislikes", "dislikes": "likes"}
 """Keys that cannot both hold of the same value (docs/memory-types.md)."""
 
 COMPARED: Final = "compared"
-"""The member of an item's ``data`` that holds the compared form of its value, where it is not plain from the value."""
+"""The member of an item's ``data`` with the normalised form of its value, where that differs from the value."""
 
 SAME_DAY: Final = timedelta(days=1)
 """Two dates of an event this near are one date: "yesterday" and "on Monday" are not exact to the hour."""
@@ -45,9 +45,9 @@ _GAP: Final = re.compile(r"[\s,;:(（，；：—–/-]")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Saying:
-    """One time that something was said: when, how far its source is trusted, and who it was of several.
+    """One statement of a value: when, with what trust, and its number among several.
 
-    ``began`` is the date that it names for its beginning; None: it names none.
+    ``began`` is the date that it names for its beginning, or None.
     """
 
     at: datetime
@@ -56,9 +56,9 @@ class Saying:
     began: datetime | None = None
 
     def beats(self, other: "Saying") -> bool:
-        """Return whether it stands where both cannot: it was said later, and by nobody who is trusted less.
+        """Return whether it wins a conflict: it is later, and from a source trusted no less.
 
-        Of what one source says at one instant the later sentence stands, unless both name a date: then the later date.
+        Of one source's statements at one time the later sentence wins, unless both name a date: then the later date.
         """
         if self.trust < other.trust or self.at < other.at:
             return False
@@ -132,34 +132,34 @@ class Statement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Held:
-    """An item of the same subject, and each time that it was said."""
+    """An item of the same subject, with all its statements."""
 
     item: Item
     sayings: Sequence[Saying]
 
     @property
     def form(self) -> str:
-        """The value as it is compared."""
+        """The normalised form of the value."""
         return form_of(self.item)
 
     @property
     def first(self) -> datetime:
-        """When it was first said."""
+        """When it was first stated."""
         return min(saying.at for saying in self.sayings)
 
     @property
     def last(self) -> datetime:
-        """When it was last said."""
+        """When it was last stated."""
         return max(saying.at for saying in self.sayings)
 
     @property
     def current(self) -> bool:
-        """Return whether it holds; what is quarantined or archived is no basis for anything."""
+        """Return whether it is valid; quarantined and archived items are not used."""
         return self.item.live
 
     @property
     def past(self) -> bool:
-        """Return whether something else took its place."""
+        """Return whether another item superseded it."""
         return self.item.ended == "superseded" and self.item.status == "active" and self.item.quarantine is None
 
 
@@ -177,9 +177,9 @@ def timed(one: Proposal, at: datetime) -> Proposal:
 
 
 def plain_form(value: Any) -> str:
-    """Return the form in which a value is compared: case, width, spaces and end punctuation do not count.
+    """Return the normalised form of a value without regard to case, width, spaces and final punctuation.
 
-    What is no text is compared as canonical JSON: true is not 1, and 1 is not "1".
+    Values other than texts are compared as canonical JSON: true is not 1, and 1 is not "1".
     """
     if not isinstance(value, str):
         return f"json:{dumps(value)}"[:MAX_FORM]
@@ -196,9 +196,9 @@ def form_of(item: Item) -> str:
 
 
 def extends(longer: str, shorter: str, cardinality: Cardinality) -> bool:
-    """Return whether a form says another more fully: "lyon, near the station" after "lyon".
+    """Return whether a form adds detail to another: "lyon, near the station" after "lyon".
 
-    Where a key holds many values, only what is set apart by punctuation counts: "tea with milk" is another than "tea".
+    Where a key holds many values, only detail after punctuation counts: "tea with milk" is another value than "tea".
     """
     if not shorter or len(longer) <= len(shorter) or not longer.startswith(shorter):
         return False
@@ -207,5 +207,5 @@ def extends(longer: str, shorter: str, cardinality: Cardinality) -> bool:
 
 
 def alike(one: str, other: str, cardinality: Cardinality) -> bool:
-    """Return whether two forms are one value, one of them perhaps said more fully."""
+    """Return whether two forms are one value, possibly with more detail."""
     return one == other or extends(one, other, cardinality) or extends(other, one, cardinality)

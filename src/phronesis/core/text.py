@@ -1,9 +1,9 @@
-"""Text made safe to show to a model: nothing invisible, nothing that reads as our own markup (law 8).
+"""Make text safe to store and to show to a model: no invisible characters, nothing that imitates our markup (law 8).
 
-What a person would not see is removed: control characters, bidirectional overrides, zero-width characters and the
-invisible letters that smuggle instructions (Unicode tags, supplementary variation selectors). Joiners (ZWJ, ZWNJ) and
-the plain direction marks stay: emoji and right-to-left scripts are written with them. Look-alikes of a fence, of a
-citation and of a chat template's control tokens are spelled so that they are neither.
+Removed are control characters, bidirectional overrides, zero-width characters and invisible letters that can smuggle
+instructions (Unicode tags, supplementary variation selectors). Joiners (ZWJ, ZWNJ) and the plain direction marks stay:
+emoji and right-to-left scripts need them. Look-alikes of a delimiter, a citation or a chat template's control token are
+respelled.
 """
 
 import re
@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 from phronesis.errors import InputError, TooLarge
 
-# What text may hold. The log keeps every character it was given; derived text holds what every database can.
+# Storable text. The log keeps every character; derived text holds only what every database can store.
 
 MAX_ID_LENGTH: Final = 256
 """Characters of an id. Long enough for paths and e-mail addresses, short enough for an index key."""
@@ -88,7 +88,7 @@ def check_text(value: object, *, field: str, allow_empty: bool = False) -> str:
     return value
 
 
-# Letters that look like others: what a text looks like it says, whatever script its letters are of.
+# Confusables: letters of other scripts, mapped to the letters they look like.
 
 _PAIRS: Final = (
     # Cyrillic, Greek, Armenian
@@ -127,7 +127,7 @@ def latin_letter(char: str) -> str:
 
 
 def skeleton(text: str) -> str:
-    """Return what a short text looks like: a name that reads ``system`` in any script, width, case or accents."""
+    """Return the visual skeleton of a short text: ``system`` in any script, width, case or accents."""
     whole = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", text))
     return "".join(latin_letter(char) for char in whole if not unicodedata.category(char).startswith(("M", "C")))
 
@@ -187,7 +187,7 @@ _PLACE_MARKS: Final = re.compile(r"[\[\]()<>\"'`;,:=\\{}|#*]")
 
 
 def clean(text: str) -> str:
-    """Return ``text`` without what is invisible, each line end as a line feed, look-alikes of our tags spelled out."""
+    """Return ``text`` without invisible characters, line ends as line feeds, look-alikes of our tags respelled."""
     if text.isascii() and "<" not in text and "[" not in text and text.replace("\n", "").isprintable():
         return text  # most English text: the patterns need not look for what is not there
     shown = _INVISIBLE.sub("", _LINE_ENDS.sub("\n", storable(text)))
@@ -195,14 +195,14 @@ def clean(text: str) -> str:
 
 
 def without_citations(text: str) -> str:
-    """Return cleaned text in which ``[mem:`` reads ``[quoted mem:`` and ``[m1]`` so too, so that only we can cite."""
+    """Return cleaned text in which ``[mem:`` reads ``[quoted mem:`` and ``[m1]`` likewise, so that text cannot cite."""
     if text.isascii() and "[" not in text:
         return text
     return _ALIAS.sub(_quoted_alias, _CITATION.sub(_quoted, text))
 
 
 def label(text: str) -> str:
-    """Return a speaker's name on one line, without the marks that our own headings use; may be empty."""
+    """Return a speaker's name on one line, without the marks of our headings; may be empty."""
     # The marks go first: what is left of a look-alike that they stood in is looked at as well.
     return " ".join(clean(_LABEL_MARKS.sub(" ", text[:_SAMPLED])).split())[:LABEL_LENGTH].strip()
 
@@ -235,13 +235,13 @@ def title(names: Sequence[str]) -> str:
 
 
 def name_of(text: str) -> str:
-    """Return a speaker's name as ``label`` does; empty when it is a role's: nobody becomes the system by a name."""
+    """Return a speaker's name as ``label`` does; empty for the name of a role, so that no name imitates the system."""
     name = label(text)
     return "" if _reads_as_role(name) else name
 
 
 def _reads_as_role(name: str) -> bool:
-    """Tell whether a name is that of a role, or of several: ``SYSTEM``, ``ѕystem``, ``system 2``, ``System Admin``."""
+    """Return whether a name is that of one or several roles: ``SYSTEM``, ``ѕystem``, ``system 2``, ``System Admin``."""
     seen = skeleton(name)
     if _read(name) in _ROLES or _read(seen) in _ROLES:
         return True

@@ -42,24 +42,24 @@ FORMS: Final = "a datetime, ISO 8601 such as 2026-05-01T10:00:00Z, or seconds si
 """The forms of a `Moment`, as errors name them."""
 
 _MILLISECONDS: Final = 1e11
-"""What is larger counts milliseconds: as seconds it is the year 5138."""
+"""Values above are milliseconds; as seconds, this is the year 5138."""
 
 
 def check_form(value: object) -> object:
-    """Return a value of JSON that may be a time, unread; ValueError names the forms for what is none of them."""
+    """Return a JSON value that may be a time, unparsed; ValueError names the accepted forms otherwise."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise ValueError(f"must be {FORMS}; got {type(value).__name__}")  # noqa: TRY004 - pydantic reads this one
     return value
 
 
 _EPOCH_TEXT: Final = re.compile(r"[0-9]{10}(?:[0-9]{3})?(?:\.[0-9]+)?")
-"""Seconds or milliseconds as a text, as a command line or an address has them: of the years 2001 to 2286."""
+"""Seconds or milliseconds as text, for the years 2001 to 2286."""
 
 
 def parse_local(value: object, *, field: str) -> datetime:
-    """Read a `Moment` in its own offset; a naive one is UTC. InputError names ``field``.
+    """Parse a `Moment` in its own offset; a naive one is UTC. InputError names ``field``.
 
-    Days are reckoned in it: 7 in the morning of the 5th at +08:00 is the 5th, although it is the 4th in UTC.
+    The offset decides the day: 7 in the morning of the 5th at +08:00 is the 5th, although it is the 4th in UTC.
     """
     if isinstance(value, str) and _EPOCH_TEXT.fullmatch(value.strip()):
         value = float(value)
@@ -111,7 +111,7 @@ def parse_moment(value: object, *, field: str) -> datetime:
 
 
 def _of_epoch(value: float, *, field: str) -> datetime:
-    """Return the time of so many seconds or milliseconds since 1970, to the microsecond."""
+    """Return the time of seconds or milliseconds since 1970, to the microsecond."""
     try:
         seconds = value / 1000 if abs(value) > _MILLISECONDS else value
         return _EPOCH + timedelta(microseconds=round(seconds * 1_000_000))

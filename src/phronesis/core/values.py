@@ -1,4 +1,7 @@
-"""Names of languages, in English, Chinese and their own, and their codes (BCP 47)."""
+"""Names of languages and attribute keys, kinship synonyms, and the normalised form of values.
+
+Language names are in English, Chinese and the language itself, with BCP 47 codes.
+"""
 
 import re
 import unicodedata
@@ -9,7 +12,7 @@ from typing import Final, TypeVar
 from phronesis.core.calendar import TimeSpan, find_times
 from phronesis.core.calendar_spans import CHINESE_DIGITS, parse_number
 
-# The names under which a policy speaks of what conversations state: keys, families of keys, and kinds.
+# Keys, key families and kinds by the names that a policy uses.
 
 LABELS: Final[Mapping[str, tuple[str, str] | None]] = {
     "name": ("Name", "名字"),
@@ -72,19 +75,19 @@ KEYS: Final = tuple(LABELS)
 """The keys of docs/memory-types.md, in its order; what ends in ``.*`` is a family."""
 
 FAMILY: Final = ".*"
-"""How the name of a family ends."""
+"""The suffix of a family's name."""
 
 Rule = TypeVar("Rule")
 
 
 def names_of(key: str, kind: str) -> tuple[str, ...]:
-    """Return the names that a policy may use for what stands under a key, the nearest first: key, family, kind."""
+    """Return the names that a policy may use for a key, most specific first: key, family, kind."""
     family, dot, _ = key.partition(".")
     return (key, f"{family}{FAMILY}", kind) if dot else (key, kind)
 
 
 def rule_for(rules: Mapping[str, Rule], key: str, kind: str) -> Rule | None:
-    """Return the rule of the nearest name that has one, else None."""
+    """Return the rule of the most specific name that has one, else None."""
     return next((rules[name] for name in names_of(key, kind) if name in rules), None)
 
 
@@ -95,7 +98,7 @@ def is_known(name: str, kinds: Iterable[str]) -> bool:
 
 
 def label_of(key: str, *, chinese: bool) -> str | None:
-    """Return what a value under a key is called; None where there is no word for it."""
+    """Return the label of a key; None where there is none."""
     family, dot, word = key.partition(".")
     labels = LABELS.get(f"{family}{FAMILY}" if dot else key)
     if labels is None or (dot and not word):
@@ -156,12 +159,12 @@ _CODES: Final = frozenset(LANGUAGES.values())
 
 
 def language_code(name: str) -> str | None:
-    """Return the code of a language by its name or code, in any case; None for what is no language known here."""
+    """Return the code of a language by its name or code, in any case; None for an unknown language."""
     word = name.strip().casefold()
     return LANGUAGES.get(word) or next((code for code in _CODES if code.casefold() == word), None)
 
 
-# Words for relatives of which another is the plain one: 我妈 and 我妈妈, "hubby" and "husband" are the same person.
+# Kinship synonyms: 我妈 and 我妈妈, "hubby" and "husband" are the same person.
 
 _PLAIN: Final = {
     "bf": "boyfriend", "gf": "girlfriend", "hubby": "husband", "hubs": "husband", "wifey": "wife", "missus": "wife",
@@ -174,14 +177,14 @@ _PLAIN: Final = {
 
 
 def plain_relative(word: str) -> str:
-    """Return the plain word for a relative; any other word as it is."""
+    """Return the canonical word for a relative; any other word unchanged."""
     known = _PLAIN.get(word)
     if known is None and word.lower().endswith((" in law", "-in-law")):
         known = _PLAIN.get(word.lower().replace(" ", "-"), word.replace(" ", "-"))
     return known or word
 
 
-# Values in the form in which they are compared (docs/memory-types.md): what is the same is written the same.
+# Normalised values (docs/memory-types.md): equal values get equal forms.
 
 MAX_VALUE: Final = 512
 """Characters of a value that are compared: NFKC makes eighteen of some single ones."""
@@ -198,7 +201,8 @@ _NUMBER: Final = re.compile(
 _AGE: Final = re.compile(r"(?<!\s)\s*+(?:years?(?:\s++old)?|yrs?|岁|歲|周岁|個|个)\s*$")
 _DATE: Final = re.compile(r"-?-?\d{2}-\d{2}|\d{4}(?:-\d{2}(?:-\d{2})?)?")
 _ANCHORS: Final = (datetime(2000, 7, 1, tzinfo=UTC), datetime(2040, 9, 15, tzinfo=UTC))
-"""Two days that agree in nothing: a date found the same against both, but for its year, is one of every year."""
+"""Two days without a common field: a date that resolves equally against both, except for the year, recurs every year.
+"""
 
 
 def normal_value(form: str, value: str, *, at: datetime | None = None) -> str:
@@ -212,14 +216,14 @@ def normal_value(form: str, value: str, *, at: datetime | None = None) -> str:
 
 
 def _folded(value: str) -> str:
-    """Return a value without what never tells two apart: width, case, spaces and punctuation around it."""
+    """Return a value normalised in width, case, spaces and surrounding punctuation."""
     wide = unicodedata.normalize("NFKC", value[:MAX_VALUE])
     text = unicodedata.normalize("NFKC", wide.casefold())
     return " ".join(text.split())[:MAX_VALUE].strip(_ENDS)
 
 
 def _settled(value: str, step: Callable[[str], str]) -> str:
-    """Repeat a step that only ever shortens a text, until it changes nothing."""
+    """Repeat a shortening step until the text no longer changes."""
     while (shorter := step(value)) != value:
         value = shorter
     return value

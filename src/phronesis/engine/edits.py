@@ -1,4 +1,4 @@
-"""Edits of items by id: find the lane, record the entry, say what came of it."""
+"""Edits of items by id: update, archive, pin, retract, rollback, and release or rejection of quarantined items."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -28,10 +28,10 @@ from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import Lane, find_lane, get_lane
 from phronesis.store.log import find_entry, read_outcomes
 
-# Edits by hand: new words, archive, pin, retract. Each is an entry, and history keeps what was before.
+# Edits by hand. Each is an entry, so the item's history keeps the earlier values.
 
 UPDATE: Final = "update"
-"""The edit that takes new words; what it takes them as is a matter of the item's form."""
+"""The edit that takes new content; kinds with a form of their own use another verb."""
 
 SIMPLE: Final[Mapping[str, Mapping[str, Any]]] = {
     "archive": {"status": "archived"},
@@ -45,8 +45,8 @@ SIMPLE: Final[Mapping[str, Mapping[str, Any]]] = {
 _SAID: Final = {"retract": "retracted"}
 
 DECIDED_ROLE: Final = "decided"
-"""The outcome that says whether the item was at the version that the caller expected. Erasures write it: without what
-they take, items count fewer versions, and what was decided stands."""
+"""The role of the outcome that records whether the item was at the version the caller expected. Erasures write it: the
+remaining items count fewer versions afterwards, and the decision must stand."""
 
 
 def apply_edit(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
@@ -55,13 +55,13 @@ def apply_edit(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
 
 
 def apply_retract(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
-    """End an item: it was said to be wrong. It stays readable by id and in history."""
+    """End an item because it was wrong. It stays readable by id and in history."""
     fields = {"ended": "retracted", "ended_by": entry.id, "valid_to": entry.recorded_at}
     return _patched(view, entry, outcomes, fields)
 
 
 def apply_update(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
-    """Take new words with what they state, a value, metadata (merged; None removes a key) or an end of validity."""
+    """Take new content with its key and value, metadata (merged; None removes a key) or an end of validity."""
     payload = entry.payload
     if is_erased(payload):
         return Changes()
@@ -73,10 +73,7 @@ def apply_update(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
 
 
 def edited_fields(item: Item, payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields that any update may change, whatever the form of the item's words.
-
-    Metadata, end of validity.
-    """
+    """Return the fields that any update may change, whatever the item's form: metadata and the end of validity."""
     fields: dict[str, Any] = {}
     if payload.get("metadata") is not None:
         merged = {**item.metadata, **payload["metadata"]}
@@ -87,7 +84,7 @@ def edited_fields(item: Item, payload: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def apply_archive_all(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
-    """Archive the lane's items that carry all the named attributes, those in quarantine too."""
+    """Archive the lane's items that carry all the named attributes, including quarantined ones."""
     if is_erased(entry.payload):
         return Changes()
     wanted = entry.payload.get("attributes") or {}
@@ -112,7 +109,7 @@ def _patched(view: LaneView, entry: Entry, outcomes: Outcomes, fields: Mapping[s
 
 
 def is_stale(item: Item, payload: Mapping[str, Any], outcomes: Outcomes) -> bool:
-    """Return whether the caller saw another version; checked here because only here nobody else can write."""
+    """Return whether the caller saw another version. Only here is the check free of races."""
     for outcome in outcomes.get(DECIDED_ROLE, ()):
         return not outcome.body["met"]
     expected = payload.get("expected_version")
@@ -129,7 +126,7 @@ EDIT_HANDLERS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """How a caller wants a write done: by whom, under which key, and whether to wait for its interpretation."""
+    """The options of a write: actor, idempotency key, and whether to wait for its interpretation."""
 
     tenant: str
     actor: str = "agent"
@@ -139,10 +136,10 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How an item takes new words where they are no free text.
+    """The update rule of kinds whose content is not free text.
 
-    An update of them is recorded under ``verb``, with what ``read`` made of them in place of ``content``; what may not
-    be stored raises InputError there.
+    An update is recorded under ``verb`` with the result of ``read`` in place of ``content``; ``read`` raises InputError
+    for content that may not be stored.
     """
 
     verb: str
@@ -151,7 +148,7 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class Editor:
-    """Carries out edits and rollbacks. ``forms`` are those of the kinds whose words have one."""
+    """Carries out edits and rollbacks. ``forms`` are the update rules of kinds whose content is not free text."""
 
     database: Database
     writer: Writer
@@ -160,9 +157,10 @@ class Editor:
     forms: Mapping[str, Form]
 
     def edit(self, call: Call, item_id: str, verb: str, payload: Mapping[str, Any]) -> EditResult:
-        """Record an edit of one item; NotFound when there is none, VersionConflict when it moved on.
+        """Record an edit of one item.
 
-        InputError when what it says cannot be true of the item.
+        NotFound without such an item, VersionConflict when its version changed, InputError when the new values cannot
+        hold for the item.
         """
         with self.database.transaction(call.tenant, "read") as unit:
             lane, item = find_item(unit, item_id)
@@ -193,7 +191,7 @@ class Editor:
         return result
 
     def archive_all(self, call: Call, name: LaneName, attributes: Mapping[str, str]) -> EditResult:
-        """Archive what a lane holds under the named attributes; nothing is recorded for a lane that is not there."""
+        """Archive a lane's items that carry the named attributes; a missing lane records nothing."""
         with self.database.transaction(call.tenant, "read") as unit:
             lane = find_lane(unit, name)
         if lane is None:
@@ -203,7 +201,7 @@ class Editor:
         return EditResult(written.entry.id, items, pending=written.pending)
 
     def rollback(self, call: Call, target_id: str, *, cascade: bool) -> EditResult:
-        """Take back a delta or an entry; RollbackConflict lists the later deltas that stand on it."""
+        """Roll back a delta or an entry; RollbackConflict lists the later deltas that depend on it."""
         with self.database.transaction(call.tenant, "read") as unit:
             lane = self._lane_of_change(unit, target_id)
             undo = find_undo(LaneView(unit, lane), target_id, cascade=cascade, folds=self.folds)
@@ -223,7 +221,7 @@ class Editor:
         return EditResult(written.entry.id, tuple(self.browser.made_by(call.tenant, written.entry)))
 
     def _was_stale(self, tenant: str, entry_id: str) -> bool:
-        """Whether an erasure found that an edit had not changed anything: versions are counted otherwise since."""
+        """Return whether an erasure recorded that an edit had changed nothing; versions count differently since."""
         with self.database.transaction(tenant, "read") as unit:
             return any(
                 row["role"] == DECIDED_ROLE and not decode(row["body"])["met"]
@@ -262,7 +260,7 @@ def _check_change(item: Item, payload: Mapping[str, Any]) -> None:
 
 
 def moved_on(item: Item, expected: int) -> VersionConflict:
-    """Return the error for an item that is at another version than the caller saw."""
+    """Return the error for an item at another version than the caller saw."""
     found = (
         f"the item is at version {item.version}" if item.version != expected
         else "the item was at another version then, by a count that an erasure has changed since"
@@ -283,24 +281,24 @@ def _blocked(target_id: str, blockers: Any) -> RollbackConflict:
     )
 
 
-# Letting go of what is in quarantine, or ending it: entries like other edits, so that a person's word is in the log.
+# Release and rejection of quarantined items.
 
 RELEASE: Final = "release"
 REJECT: Final = "reject"
 
 
 def in_quarantine(item: Item) -> bool:
-    """Return whether an item waits for somebody's word."""
+    """Return whether an item is in quarantine."""
     return item.quarantine is not None and item.status == "active" and item.ended is None
 
 
 def apply_release(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
-    """Return an item to ordinary reads. Nothing is learned from it by that."""
+    """Make an item visible to ordinary reads. Nothing is learned from it by that."""
     return _decided(view, entry, {"quarantine": None})
 
 
 def apply_reject(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
-    """End an item for good: archived, retracted, and in quarantine still, so that neither edit alone brings it back."""
+    """End a quarantined item for good: archived, retracted and quarantined, so that no single edit restores it."""
     fields = {"status": "archived", "ended": "retracted", "ended_by": entry.id, "valid_to": entry.recorded_at}
     return _decided(view, entry, fields)
 

@@ -1,4 +1,7 @@
-"""Applying one entry to one store: the same code for the live lane and for a replay."""
+"""Apply one entry to one store, live or in a replay.
+
+Also: the replacement of items by ``supersedes`` and the uniqueness of external ids within a lane.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,7 +27,7 @@ from phronesis.store.lanes import Lane, advance_applied
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What applying an entry came to, with its outcomes; ``refusals`` are what these say was not taken."""
+    """The result of applying an entry, with its outcomes; ``refusals`` are the refused proposals named in them."""
 
     settled: Settled
     children: Sequence[ChildEntry]
@@ -44,8 +47,8 @@ class Stepper:
     def step(self, unit: Unit, lane: Lane, entry: Entry, outcomes: Sequence[Outcome], *, log: Unit) -> Applied:
         """Apply ``entry`` to the lane within ``unit``, and move ``applied_seq`` to it.
 
-        ``log`` is where the lane's entries are read from: the same unit when live, the live one in a replay.
-        An entry that failed, or whose words were erased, changes nothing.
+        The lane's entries are read from ``log``: the same unit when live, the live one in a replay. An entry that
+        failed, or whose payload was erased, changes nothing.
         """
         view = LaneView(unit, lane, log)
         roles = by_role(outcomes)
@@ -84,7 +87,7 @@ class Stepper:
     def _followed(
         self, view: LaneView, entry: Entry, changes: Changes, held: Mapping[str, Item]
     ) -> tuple[Changes, Mapping[str, Item]]:
-        """Return the changes with what follows from them, and the items that they touch then."""
+        """Return the changes with their consequences, and the items that both touch."""
         for follow in self.registry.consequences:
             followed = follow(view, entry, changes, held)
             if followed is not changes:
@@ -93,29 +96,29 @@ class Stepper:
 
 
 def _held(view: LaneView, changes: Changes) -> Mapping[str, Item]:
-    """Return what the lane holds of the items that some changes touch or would make."""
+    """Return the lane's items that some changes touch or would create."""
     touched = changes.touched
     return view.items([*touched, *(item.id for item in changes.items)]) if touched else {}
 
 
 def degraded_in(roles: Outcomes) -> tuple[Degraded, ...]:
-    """Return the roles in which rules stood in for a model."""
+    """Return the roles in which rules replaced an unavailable model."""
     return tuple(Degraded(**outcome.body) for outcome in roles.get(DEGRADED_ROLE, ()))
 
 
-# What a caller says that a new item replaces (``add(…, supersedes=id)``): the older items end as superseded by it.
+# Replacement: the items named in ``add(…, supersedes=id)`` end as superseded by the new item.
 
 SUPERSEDES: Final = "supersedes"
-"""The member of a payload that lists the ids of what is replaced."""
+"""The payload member with the ids of the items to supersede."""
 
 _REASON: Final = "superseded by what was added"
 
 
 def with_replaced(view: LaneView, entry: Entry, changes: Changes) -> Changes:
-    """Return an entry's changes with the end of the items that it replaces, as far as they are still live.
+    """Return an entry's changes with the end of the live items that it replaces.
 
-    What was taken from a message replaces them rather than the message. Nothing ends that the entry itself made or
-    ended, or where it made nothing that is shown.
+    Items extracted from a message replace them rather than the message itself. Nothing ends that the entry made or
+    ended itself, or where it made nothing visible.
     """
     wanted: Sequence[str] = entry.payload.get(SUPERSEDES, ())
     made = [item for item in changes.items if item.live and item.quarantine is None]
@@ -132,21 +135,21 @@ def with_replaced(view: LaneView, entry: Entry, changes: Changes) -> Changes:
 
 
 def _end(item: Item, by: Item) -> dict[str, object]:
-    """Return the fields of an item that another took the place of: it held until the other began."""
+    """Return the fields of a superseded item: it was valid until the new one began."""
     begins = by.valid_from
     if begins is None or (item.valid_from is not None and begins < item.valid_from):
         begins = item.valid_from
     return {"ended": "superseded", "ended_by": by.entry_id, "valid_to": begins}
 
 
-# A caller's own names for items: one item of a lane that is neither archived nor ended has an external id.
+# External ids: at most one live item (neither archived nor ended) of a lane has a given external id.
 
 NAMED_SINCE: Final = 2
-"""The version of entries with messages in which a message's ``external_id`` is its item's name."""
+"""The version of entries with messages from which a message's ``external_id`` is its item's name."""
 
 
 def name_taken(item: Item) -> Conflict:
-    """Return the error of a call that gives the name of one item to another."""
+    """Return the error of a call that gives one item's external id to another."""
     return Conflict(
         f"external_id {item.external_id!r:.80} is that of item {item.id}, which says something else: change that item"
         " with update, replace it with supersedes, or delete it first",
@@ -155,21 +158,21 @@ def name_taken(item: Item) -> Conflict:
 
 
 def renamed(view: LaneView, item: Item, payload: Mapping[str, Any]) -> dict[str, str]:
-    """Return the field of an update that names an item; {} where another has the name."""
+    """Return the field of an update that names an item; {} where another item has the name."""
     external_id = payload.get(EXTERNAL_ID)
     held = None if external_id is None else view.named(external_id)
     return {} if external_id is None or (held is not None and held.id != item.id) else {EXTERNAL_ID: external_id}
 
 
 def is_taken(view: LaneView, entry: Entry, external_id: str) -> bool:
-    """Return whether a name is another item's, and the entry does not replace that item."""
+    """Return whether another item has the name, and the entry does not replace it."""
     held = view.named(external_id)
     replaced: Sequence[str] = entry.payload.get(SUPERSEDES, ())
     return held is not None and held.id not in replaced
 
 
 def with_name(view: LaneView, external_id: str | None, changes: Changes) -> Changes:
-    """Return the changes of a stated item with its name on the item that was held already, if that has none."""
+    """Return the changes of a stated item, naming the existing item that it confirms if that has no name."""
     if external_id is None or any(item.external_id == external_id for item in changes.items):
         return changes
     said_again = [row.item_id for row in changes.evidence if row.polarity == "support"]
@@ -182,7 +185,7 @@ def with_name(view: LaneView, external_id: str | None, changes: Changes) -> Chan
 
 
 def without_second_names(view: LaneView, _entry: Entry, changes: Changes, held: Mapping[str, Item]) -> Changes:
-    """Return changes in which an item that comes back has no name that another got meanwhile."""
+    """Return the changes without names of restored items that another item has taken meanwhile."""
     if all(item.external_id is None for item in held.values()) and all(
         one.fields.get(EXTERNAL_ID) is None for one in changes.patches
     ):

@@ -1,4 +1,4 @@
-"""Erasing by id, session or user: record it, carry it out, look for what is left, and certify."""
+"""Erasure by item, session or user: record it, carry it out, search for remaining traces, and certify the result."""
 
 import logging
 from collections.abc import Iterator, Sequence
@@ -50,10 +50,10 @@ from phronesis.store.usage import forget_usage, forget_used
 logger = logging.getLogger(__name__)
 
 MAX_TRIES: Final = 5
-"""How often to try to find a lane with nothing pending, when others keep writing to it."""
+"""Attempts to find a lane with nothing pending while others keep writing to it."""
 
 MAX_SWEEPS: Final = 3
-"""How often to look again for lanes that began to lean on the erased while it was being erased."""
+"""Passes over lanes that came to depend on the erased items during the erasure."""
 
 BEYOND: Final = {
     "sqlite": ("backups, exports and copies of the file",),
@@ -62,7 +62,7 @@ BEYOND: Final = {
         "PostgreSQL's write-ahead log and its archives, standbys, backups and exports",
     ),
 }
-"""Where the traces may be that this process cannot see."""
+"""Places that may hold traces and that this process cannot inspect."""
 
 
 WHEN_REACHED: Final = "what was erased is taken away there by the next flush, worker or mem_search that reaches it"
@@ -71,7 +71,7 @@ UNKNOWN_INDEX: Final = "an index outside the database that held copies, and that
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """What is to be erased: an item (at ``version``, where one is named), a session of a lane, or else a lane."""
+    """The target of an erasure: an item (at ``version``, if given), a session of a lane, or a whole lane."""
 
     item_id: str | None = None
     session_id: str | None = None
@@ -88,7 +88,7 @@ class Target:
         namespace: str | None = None,
         version: int | None = None,
     ) -> Self:
-        """Return what a caller names; InputError where it is not exactly one thing, or no such name."""
+        """Return the named target; InputError unless exactly one valid target is named."""
         scope = make_scope(user_id=user_id, namespace=namespace, session_id=session_id)
         if (item_id is None) == (session_id is None and user_id is None):
             raise InputError("erase takes an id, or a session_id, or a user_id: exactly one thing to be erased",
@@ -109,7 +109,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class _Outside:
-    """What an erasure found in an index outside the database."""
+    """The result of an erasure in an external index."""
 
     residue: Sequence[str] = ()
     outstanding: Sequence[str] = ()
@@ -118,7 +118,7 @@ class _Outside:
 
 @dataclass(frozen=True, slots=True)
 class _Order:
-    """An erasure on record, and what is remembered of it in memory alone, to look for traces."""
+    """A recorded erasure, with the texts kept in memory to search for traces."""
 
     plan: Plan
     probes: Probes
@@ -130,7 +130,7 @@ class _Order:
 
 @dataclass(frozen=True, slots=True)
 class Eraser:
-    """Erases. What it records is durable before anything goes, so that a crash is made good by whoever comes next."""
+    """Carries out erasures. Each is recorded durably before anything is removed, so that it completes after a crash."""
 
     database: Database
     recorder: Recorder
@@ -139,9 +139,10 @@ class Eraser:
     mirror: Mirror | None = None
 
     def erase(self, call: Call, target: Target, *, reason: str | None = None) -> ErasureCertificate:
-        """Erase and certify; NotFound when there is nothing (any more), StorageBusy when others keep writing.
+        """Erase and certify.
 
-        EntryFailed when the words could not be removed. What could not be done besides is outstanding.
+        NotFound without such a target, StorageBusy when others keep writing, EntryFailed when the text could not be
+        removed. Anything else that could not be done is listed as outstanding.
         """
         order = self._ordered(call, target, reason)
         rows = self._carried_out(call.tenant, order.rows, words=True)
@@ -154,7 +155,7 @@ class Eraser:
         return self._certificate(call.tenant, order, rows, outside)
 
     def _carried_out(self, tenant: str, rows: dict[int, EntryRow], *, words: bool = False) -> list[EntryRow]:
-        """Carry out what was recorded, with what has to be prepared again; ``words``: the first takes them."""
+        """Carry out the recorded entries and the preparations that follow; the first entry removes the ``words``."""
         for n, (lane_id, row) in enumerate(rows.items()):
             if words and n == 0:
                 self.interpreter.drain(tenant, lane_id, until=row.seq)
@@ -166,7 +167,7 @@ class Eraser:
         return list(rows.values())
 
     def _ordered(self, call: Call, target: Target, reason: str | None) -> _Order:
-        """Record the erasure, all its entries in one transaction, in a lane with nothing pending."""
+        """Record all entries of the erasure in one transaction, in a lane with nothing pending."""
         for _ in range(MAX_TRIES):
             with self.database.transaction(call.tenant, "read") as unit:
                 lane_id = _lane_of(unit, target).lane_id
@@ -209,7 +210,7 @@ class Eraser:
         return _Order(plan, probes, rows, items, anew, lane.lane_id)
 
     def _late(self, call: Call, order: _Order) -> dict[int, EntryRow]:
-        """Record the erasure where something has come to lean on what is gone since it was planned."""
+        """Record a further erasure where lanes came to depend on erased items after the plan was made."""
         registry = self.interpreter.stepper.registry
         with self.database.transaction(call.tenant, "read") as unit:
             lane = get_lane(unit, order.lane_id)
@@ -231,7 +232,7 @@ class Eraser:
         return self.recorder.write_new(unit, lane, verb=ERASE, version=version, payload=said, actor=call.actor)
 
     def _erased_outside(self, tenant: str, lane_ids: list[int]) -> _Outside:
-        """Have an index outside the database lose what was erased; what cannot be done now is said."""
+        """Remove what was erased from an external index, and report what could not be removed now."""
         if self.mirror is None:
             with self.database.transaction(tenant, "read") as unit:
                 return _Outside(beyond=(UNKNOWN_INDEX,) if followed_spaces(unit) else ())
@@ -269,7 +270,7 @@ class Eraser:
 
 
 def _undone(unit: Unit, rows: Sequence[EntryRow]) -> Iterator[str]:
-    """Name what erase entries, and those that prepare again what leaned on the words, have left to be done."""
+    """Name the entries of an erasure, and of the preparation that follows it, that are still to be done."""
     for row in rows:
         for found in (row, find_entry(unit, child_entry_id(row.entry_id, 0))):
             if found is None:

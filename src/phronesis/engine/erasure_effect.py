@@ -1,9 +1,10 @@
-"""Carrying erasures out (law 9): what an erase entry does to the log, and what it changes in derived state.
+"""The effect of an erase entry on the log and on derived state (law 9).
 
 An erase is an entry of ids, durable before anything is removed. Its effect runs in the transaction that applies it: the
-parts and outcomes go, and the lane becomes what the rest of its log makes. A crash before leaves the entry pending, so
-whoever takes the lane next completes it. What leaned on the erased words is prepared again by a child entry, after
-they are gone. A replay runs no effect: the log that it reads is without the words already.
+payload parts and outcomes are deleted, and the lane's derived state becomes that of a replay of the remaining log. A
+crash before that leaves the entry pending, and the next process that takes the lane completes it. Entries whose
+outcomes depended on the erased text are prepared again by a child entry. A replay runs no effect, because the log it
+reads no longer holds the text.
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,11 +32,11 @@ from phronesis.store.lookups import forget_lookups
 MADE_BY: Final = "erasure/1"
 
 _KEPT: Final = frozenset({FAILED_ROLE, DECIDED_ROLE})
-"""Roles of outcomes that say what became of an entry, and hold nobody's words: no preparing makes them again."""
+"""Outcome roles that record a decision and hold no text: they stay, since no preparation makes them again."""
 
 
 def apply_erase(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
-    """Drop the lane's evidence and edges that come from what is gone, and ask for what has to be prepared again."""
+    """Drop the lane's evidence and edges from erased sources, and request a new preparation of dependent entries."""
     payload = entry.payload
     gone = payload.get("gone", ())
     anew = payload.get("anew", ())
@@ -47,7 +48,7 @@ def apply_erase(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
 
 
 def apply_prepare_again(_view: LaneView, _entry: Entry, _outcomes: Outcomes) -> Changes:
-    """Change nothing: all that it does is its effect."""
+    """Change nothing: the verb acts through its effect."""
     return Changes()
 
 
@@ -58,7 +59,7 @@ HANDLERS: Final = (
 
 
 def effects(replayer: Replayer) -> dict[str, Effect]:
-    """Return, by verb, what the live interpreter does to the log."""
+    """Return the effects on the log by verb, for the live interpreter."""
     return {ERASE: Erasure(replayer), PREPARE_AGAIN: Preparation(replayer)}
 
 
@@ -69,11 +70,11 @@ class Erasure:
     replayer: Replayer
 
     def prepare(self, _bench: Bench, _entry: Entry) -> Sequence[Outcome]:
-        """Nothing: the entry says all of it."""
+        """Prepare nothing: the entry contains everything."""
         return ()
 
     def carry_out(self, unit: Unit, lane: Lane, entry: Entry, _outcomes: Sequence[Outcome]) -> None:
-        """Remove the words from the log, and what came of them from the lane and from what was looked up."""
+        """Remove the text from the log, and what was derived from it from the lane and from cached lookups."""
         payload = entry.payload
         forget_lookups(unit)  # nothing says which run a name was looked up for, and it can be asked again
         if payload.get("everything"):
@@ -92,7 +93,7 @@ class Erasure:
             next_epoch(unit, lane.lane_id)
 
     def _forget(self, unit: Unit, lane: Lane, entry: Entry) -> None:
-        """Empty the lane and cut it from its name; the same name begins another lane."""
+        """Empty the lane and detach its name; the same name then starts another lane."""
         entry_ids = entries_of_lane(unit, lane.lane_id, before=entry.seq)
         parts = read_parts(unit, entry_ids)
         cut_out(unit, {entry_id: {part.n for part in parts[entry_id]} for entry_id in entry_ids})
@@ -103,9 +104,9 @@ class Erasure:
 
 
 def _keep_decisions(unit: Unit, lane: Lane) -> None:
-    """Record which edits met the version that they expected, before the versions are counted anew.
+    """Record which edits met the expected version before versions are counted anew.
 
-    Those behind the erasure are not decided yet: they will meet the versions that it leaves, or not.
+    Edits after the erasure are not decided yet: they compare with the versions that it leaves.
     """
     for entry in read_logged(unit, lane, until=lane.applied_seq):
         if entry.envelope.get("expected_version") is not None:
@@ -115,25 +116,25 @@ def _keep_decisions(unit: Unit, lane: Lane) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Place(Bench):
-    """A bench at an earlier entry's place in a replay: it shows the lane as it was there, without what was erased."""
+    """A prepare context at an earlier entry: it shows the lane as it was there, without what was erased."""
 
     scratch: Unit
     log: Unit
 
     @contextmanager
     def view(self) -> Iterator[LaneView]:
-        """Return the lane as the replay has it."""
+        """View the lane in the replay."""
         yield LaneView(self.scratch, get_lane(self.scratch, self.lane_id), self.log)
 
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    """The effect of ``prepare_again``: new outcomes in the place of those that an erasure took."""
+    """The effect of ``prepare_again``: new outcomes replace those that an erasure removed."""
 
     replayer: Replayer
 
     def prepare(self, bench: Bench, entry: Entry) -> Sequence[Outcome]:
-        """Prepare each entry again where it stands in the log. Only a snapshot is held meanwhile, no lock."""
+        """Prepare each entry again at its place in the log, from a snapshot and without a lock."""
         wanted = frozenset(entry.payload["entries"])
         found: list[Outcome] = []
         stepper = self.replayer.stepper
@@ -153,7 +154,7 @@ class Preparation:
                 return found
 
     def carry_out(self, unit: Unit, lane: Lane, entry: Entry, outcomes: Sequence[Outcome]) -> None:
-        """Put the outcomes beside their entries, and make the lane what its log makes with them."""
+        """Store the outcomes with their entries, and rebuild the lane from its log."""
         by_entry: dict[str, list[dict[str, Any]]] = {}
         for outcome in outcomes:
             if outcome.role == PREPARE_AGAIN:

@@ -1,4 +1,4 @@
-"""What an erasure takes: from what the caller named to parts of the log, items, and the outcomes that lean on them."""
+"""Plan an erasure: the log parts, items and dependent outcomes that a target covers."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -32,16 +32,16 @@ ERASE: Final = "erase"
 PREPARE_AGAIN: Final = "prepare_again"
 
 _KEPT: Final = frozenset({ERASE, PREPARE_AGAIN})
-"""Verbs whose payloads hold ids alone: they say what was done, and stay until their whole lane goes."""
+"""Verbs whose payloads hold only ids: they stay until their whole lane is erased."""
 
 _IDS: Final = re.compile(rb"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to go from one lane: parts of entries, and the items that were made of them.
+    """What to remove from one lane: parts of entries, and the items made from them.
 
-    ``whole`` are the entries of which nothing is left.
+    Nothing remains of the entries in ``whole``.
     """
 
     cut: Mapping[str, frozenset[int]]
@@ -53,17 +53,17 @@ class Plan:
     def gone(self) -> frozenset[str]:
         """The ids that no evidence may come from any more.
 
-        Those of entries that keep a part are among them: evidence that is from the part that stays names its item.
+        They include ids of entries that keep a part: evidence from the remaining part names its item.
         """
         return self.items | self.cut.keys()
 
 
 @dataclass(slots=True)
 class Leaning:
-    """What in one lane leans on what is to go.
+    """What in one lane depends on the items and entries to be removed.
 
     ``gone`` are ids that evidence and edges name; ``anew`` entries to be prepared again; ``apart`` outcomes (entry,
-    role, n) that go by themselves, since each of their entry's outcomes stands alone.
+    role, n) that are removed alone, since each outcome of their entry is independent.
     """
 
     gone: set[str] = field(default_factory=set)
@@ -72,10 +72,10 @@ class Leaning:
 
 
 def plan_item(unit: Unit, lane: Lane, item: Item) -> Plan:
-    """Plan for one item: the words it stands on, and every later entry about it.
+    """Plan the erasure of one item: the text it came from, and every later entry about it.
 
-    A message, and an event that was given as such, stands on its own part; what was taken from other items, on those;
-    anything else on its whole entry.
+    A message, and an event given as such, comes from its own part; an extracted item from its source items; anything
+    else from its whole entry.
     """
     items, whole, waiting = {item.id}, set[str](), [item]
     logged = list(read_logged(unit, lane))
@@ -94,14 +94,14 @@ def plan_item(unit: Unit, lane: Lane, item: Item) -> Plan:
 
 
 def plan_session(unit: Unit, lane: Lane, session_id: str) -> Plan:
-    """Plan for all that a session's turns and additions said, what was learned there, and every edit of it."""
+    """Plan the erasure of a session: its turns and additions, what was learned from it, and every edit of that."""
     logged = list(read_logged(unit, lane))
     whole = {entry.entry_id for entry in logged if _session_of(entry) == session_id and entry.left}
     return _closed(unit, lane, logged, items_of_session(unit, lane.lane_id, session_id), whole)
 
 
 def plan_lane(unit: Unit, lane: Lane) -> Plan:
-    """Plan for a whole lane: every part of every entry."""
+    """Plan the erasure of a whole lane: every part of every entry."""
     cut = {entry.entry_id: entry.left for entry in read_logged(unit, lane) if entry.left}
     return Plan(cut, frozenset(items_of_entries(unit, lane.lane_id, cut)), frozenset(cut), everything=True)
 
@@ -113,7 +113,7 @@ def _session_of(entry: Logged) -> Any:
 
 
 def _closed(unit: Unit, lane: Lane, logged: list[Logged], items: set[str], whole: set[str]) -> Plan:
-    """Follow what hangs together until nothing more comes: items of entries, entries about items, items of items."""
+    """Return the closure: items of entries, entries about items, and items derived from items."""
     known = {entry.entry_id: entry for entry in logged}
     said = {item: (entry, n) for entry in logged for item, n in entry.members().items()}
     whole &= known.keys()
@@ -145,7 +145,7 @@ def _message_parts(
 
 
 def _about(entry: Logged, items: AbstractSet[str], whole: AbstractSet[str]) -> bool:
-    """Return whether an entry is about an item that goes (its text, its reason), or stands for an entry that goes."""
+    """Return whether an entry is about a removed item (its text, its reason), or stands for a removed entry."""
     if entry.verb in _KEPT:
         return False
     named = {entry.envelope.get("item_id"), entry.envelope.get("target_id")}
@@ -153,10 +153,10 @@ def _about(entry: Logged, items: AbstractSet[str], whole: AbstractSet[str]) -> b
 
 
 def leaning(unit: Unit, lane: Lane, plan: Plan, probes: Probes, registry: Registry) -> dict[int, Leaning]:
-    """Find what leans on what is to go: in other lanes evidence and edges, in every lane outcomes.
+    """Find what depends on the removal: evidence and edges in other lanes, outcomes in every lane.
 
-    An outcome leans when it names one of the ids, quotes words that its own entry does not hold, or was made from the
-    outcomes of an entry that leans or loses a part: those that it names under ``stands_on``.
+    An outcome depends on it when it names a removed id, quotes text that its own entry does not hold, or was made from
+    the outcomes of an entry that is dependent or loses a part (``stands_on``).
     """
     found = {other: Leaning(gone=ids) for other, ids in leaning_lanes(unit, plan.gone, beside=lane.lane_id).items()}
     standing: list[tuple[OutcomeRow, frozenset[str]]] = []
@@ -179,7 +179,7 @@ def leaning(unit: Unit, lane: Lane, plan: Plan, probes: Probes, registry: Regist
 
 
 def _follow(standing: Sequence[tuple[OutcomeRow, frozenset[str]]], found: dict[int, Leaning], plan: Plan) -> None:
-    """Add the entries whose outcomes were made from those of entries that are prepared again, and so on."""
+    """Add the entries whose outcomes were made from those of entries that are prepared again, transitively."""
     while True:
         again = plan.cut.keys() | {entry for lean in found.values() for entry in lean.anew}
         late = [row for row, below in standing if below & again and row.entry_id not in again]
@@ -190,7 +190,7 @@ def _follow(standing: Sequence[tuple[OutcomeRow, frozenset[str]]], found: dict[i
 
 
 def cut_but_not_through(unit: Unit, lane: Lane, plan: Plan, registry: Registry) -> set[str]:
-    """Return the entries of the lane that keep something to be prepared, and the retries of them."""
+    """Return the lane's entries that lose a part and keep something to prepare, and their retries."""
     out: set[str] = set()
     for entry in read_logged(unit, lane) if plan.cut.keys() != plan.whole else ():
         going = plan.cut.get(entry.entry_id, frozenset())
@@ -214,7 +214,7 @@ def _holds(unit: Unit, entry_id: str, quoted: Collection[bytes]) -> bool:
 
 
 def payload_of(plan: Plan | None, lean: Leaning) -> dict[str, Any]:
-    """Return what an erase entry says: ids and numbers of parts, nothing that was ever said."""
+    """Return the payload of an erase entry: ids and part numbers, no text."""
     payload: dict[str, Any] = {
         "gone": sorted(lean.gone), "anew": sorted(lean.anew), "apart": [list(row) for row in sorted(lean.apart)],
     }  # fmt: skip

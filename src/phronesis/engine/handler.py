@@ -1,4 +1,4 @@
-"""The port of every engine: a verb's two halves, and the registry that finds them."""
+"""The interface that engines implement: handlers (prepare and apply), effects, and the registry of both."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,23 +16,24 @@ from phronesis.store.lanes import Lane, get_lane
 from phronesis.store.log import seqs_of_entries
 
 FAILED_ROLE: Final = "failed"
-"""The outcome that says an entry could not be interpreted: a replay passes over it as the live lane did."""
+"""The role of the outcome of an entry that could not be interpreted. A replay skips such entries, as the live lane did.
+"""
 
 DEGRADED_ROLE: Final = "degraded"
-"""The outcome that says that rules stood in for a model: ``{role, reason, by, instead_of}``."""
+"""The role of the outcome that records a model's replacement by rules: ``{role, reason, by, instead_of}``."""
 
 
 class TooEarly(Exception):
-    """The lane was looked at for an entry that it has not come to."""
+    """A preparation looked at the lane, which has not reached the entry yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """What preparing may look at: short read transactions on its lane, opened when asked for.
+    """The read access of a preparation to its lane: short read transactions, opened on demand.
 
-    No transaction is held while anything is prepared. ``seq`` is the entry that the lane comes to next; another may be
-    prepared on this bench, one that is prepared again. ``ahead``: the lane has not come to the entry that is prepared,
-    so that looking at it raises TooEarly.
+    No transaction is held during preparation. ``seq`` is the entry that the lane applies next; another one may be
+    prepared in this context when it is prepared again. ``ahead``: the lane has not reached the prepared entry, so that
+    reading the lane raises TooEarly.
     """
 
     database: Database
@@ -43,26 +44,26 @@ class Bench:
 
     @contextmanager
     def view(self) -> Iterator[LaneView]:
-        """Open a short read of the lane."""
+        """Open a short read transaction on the lane."""
         if self.ahead:
             raise TooEarly
         with self.database.transaction(self.tenant, "read") as unit:
             yield LaneView(unit, get_lane(unit, self.lane_id))
 
     def overtaken(self, view: LaneView) -> bool:
-        """Tell whether another thread or process has applied the entry meanwhile: what is prepared here is dropped."""
+        """Return whether another thread or process applied the entry meanwhile, so that the preparation is dropped."""
         return self.seq is not None and view.lane.applied_seq >= self.seq
 
 
 Outcomes = Mapping[str, Sequence[Outcome]]
-"""What was prepared, by role, in order of ``n``."""
+"""Prepared outcomes by role, in order of ``n``."""
 
 Apply = Callable[[LaneView, Entry, Outcomes], Changes]
-"""Pure: the lane's state, the entry and its outcomes give the changes. It checks each proposal of an outcome
-against the state, since the lane may have moved since it was prepared."""
+"""A pure function from the lane's state, the entry and its outcomes to changes. It checks each proposal against the
+state, since the lane may have moved since the preparation."""
 
 Prepare = Callable[[Bench, Entry], Sequence[Outcome]]
-"""Everything that may differ between machines, versions and days: models, encoders, extractors."""
+"""The preparation of an entry: all work that may differ between machines, versions and days."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,10 +71,10 @@ class Handler:
     """How one verb is interpreted.
 
     ``version`` is written into new entries; ``older`` keeps the ``apply`` of versions that entries still carry.
-    ``prepare`` None: the entry says everything itself. ``quick``: it works by rules, in little time, on the entry and
-    a few rows that an index gives, so that the entry is prepared before it is recorded, and applied as it is.
-    ``separable``: each of its outcomes stands alone, so that an erasure removes those that lean on what is erased and
-    leaves the others; else all are prepared again. Until that is done, ``apply`` sees none of them.
+    ``prepare`` is None where the entry contains everything. ``quick``: preparation uses rules and a few indexed rows,
+    so that an entry is prepared before it is recorded and applied in the same transaction. ``separable``: its outcomes
+    are independent, so that an erasure removes the dependent ones and keeps the rest; otherwise all are prepared again,
+    and until then ``apply`` sees none of them.
     """
 
     verb: str
@@ -85,7 +86,7 @@ class Handler:
     older: Mapping[int, Apply] = field(default_factory=dict)
 
     def apply_of(self, version: int) -> Apply:
-        """Return the ``apply`` of a version; an error that says to upgrade when there is none."""
+        """Return the ``apply`` of a version; an error asks to upgrade when there is none."""
         if version == self.version:
             return self.apply
         if version in self.older:
@@ -97,28 +98,31 @@ class Handler:
 
 
 class Effect(Protocol):
-    """What an entry does to the log itself, beside what it changes in derived state. Only an erasure has one.
+    """What an entry does to the log itself, besides changing derived state. Only erasures have one.
 
-    The live interpreter carries it out once, in the transaction that applies the entry; a replay never does. That it
-    was done is the entry's one outcome, so an imported log's is not done again.
+    The live interpreter carries it out once, in the transaction that applies the entry; a replay never does. The
+    entry's one outcome records that it was done, so an imported log's effect is not repeated.
     """
 
     def prepare(self, bench: Bench, entry: Entry) -> Sequence[Outcome]:
-        """Do what may take long, outside any transaction."""
+        """Do the slow work, outside any transaction."""
         ...
 
     def carry_out(self, unit: Unit, lane: Lane, entry: Entry, outcomes: Sequence[Outcome]) -> None:
-        """Do it, on a locked lane that is interpreted up to the entry before this one."""
+        """Carry out the effect on a locked lane that is interpreted up to the entry before this one."""
         ...
 
 
 Consequence = Callable[[LaneView, Entry, Changes, Mapping[str, Item]], Changes]
-"""What follows from changes whatever verb wished them: the lane before, the entry, its changes and the items that they
-touch give the changes with their consequences. Pure, and quick where there are none: every entry comes by."""
+"""A pure function that adds the consequences of changes, whatever verb made them.
+
+It takes the lane before the entry, the entry, its changes and the items that they touch. It runs for every entry, so it
+must be quick where nothing follows.
+"""
 
 
 class Registry:
-    """The handlers by verb, by kind the folds of what they make, and what follows from any change."""
+    """Handlers by verb, folds by kind, and the consequences of changes."""
 
     def __init__(
         self,
@@ -135,7 +139,7 @@ class Registry:
             self._handlers[handler.verb] = handler
 
     def __getitem__(self, verb: str) -> Handler:
-        """Return a verb's handler; an error that says to upgrade when there is none."""
+        """Return a verb's handler; an error asks to upgrade when there is none."""
         try:
             return self._handlers[verb]
         except KeyError:
@@ -155,11 +159,11 @@ def by_role(outcomes: Iterable[Outcome]) -> dict[str, list[Outcome]]:
     return out
 
 
-# What a learn looked at, when it is prepared again in a lane that went on: things as they stood before its entry.
+# Point-in-time views for a ``learn`` that is prepared again in a lane that has since moved on.
 
 
 def items_before(view: LaneView, items: Iterable[Item], entry: Entry) -> list[Item]:
-    """Return items as they stood before an entry; as they are where the lane has not come to it yet."""
+    """Return items as they were before an entry; as they are where the lane has not reached it yet."""
     listed = list(items)
     if view.lane.applied_seq < entry.seq:
         return listed
@@ -170,7 +174,7 @@ def items_before(view: LaneView, items: Iterable[Item], entry: Entry) -> list[It
 
 
 def evidence_before(view: LaneView, item_ids: Iterable[str], entry: Entry) -> dict[str, list[EvidenceRow]]:
-    """Return the evidence of items, without what came with an entry or after it."""
+    """Return the evidence of items from before an entry."""
     held = view.evidence(item_ids)
     if view.lane.applied_seq < entry.seq:
         return held

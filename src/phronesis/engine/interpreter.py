@@ -1,4 +1,4 @@
-"""Bringing a lane up to date: prepare outside any transaction, apply under the lane's lock, in order."""
+"""Bring a lane up to date: prepare entries outside any transaction, then apply them in order under the lane's lock."""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -23,13 +23,13 @@ from phronesis.store.lanes import Lane, get_lane, lock_lane
 from phronesis.store.log import count_failure, find_entry, put_outcomes, read_entries, read_outcomes
 
 MAX_TRIES: Final = 3
-"""After so many failed tries an entry is set aside as failed and the lane moves on (design)."""
+"""Failed attempts after which an entry is set aside as failed and the lane moves on."""
 
 MAX_PREPARES: Final = 3
-"""After so many lanes that moved under a prepared outcome, it is applied as it is: ``apply`` checks it anyway."""
+"""Preparations that another writer may invalidate before the outcome is applied anyway; ``apply`` checks it."""
 
 BATCH: Final = 64
-"""Entries that one transaction applies when a lane has fallen behind, as long as preparing them takes no time."""
+"""Entries that one transaction applies when a lane has fallen behind and preparing them is quick."""
 
 logger = logging.getLogger(__name__)
 
@@ -39,12 +39,12 @@ def _never() -> bool:
 
 
 class NotAtOnce(Exception):
-    """Applying an entry in the transaction that records it failed."""
+    """Applying an entry in its recording transaction failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Following:
-    """An entry that is applied after another in one transaction; ``fresh`` when it was prepared now."""
+    """An entry applied after another in one transaction; ``fresh`` when it was prepared now."""
 
     entry: Entry
     outcomes: Sequence[Outcome]
@@ -60,7 +60,7 @@ class Interpreter:
     stepper: Stepper
     clock: Callable[[], datetime]
     effects: Mapping[str, Effect] = field(default_factory=dict)
-    """By verb, what entries do to the log itself."""
+    """Effects on the log, by verb."""
 
     def drain(
         self,
@@ -71,14 +71,15 @@ class Interpreter:
         known: tuple[Lane, Entry] | None = None,
         give_way: Callable[[], bool] = _never,
     ) -> Applied | None:
-        """Apply what is pending in a lane, oldest first, up to entry ``until`` (default: the head).
+        """Apply a lane's pending entries, oldest first, up to entry ``until`` (default: the head).
 
-        Gives what applying entry ``until`` came to when this call did it, and None when another did. Raises
-        EntryFailed when that entry failed for good, here or in another process; failures of older entries are recorded
-        and passed over. StorageError (the database fails) and HandlerMissing (this version cannot know) are no
-        failures of an entry: it stays pending.
-        ``known`` spares reading again what the caller just wrote: the lane before its entry, and the entry.
-        ``give_way`` is called between two transactions that applied entries; the rest is left when it tells to stop.
+        Returns the result of entry ``until`` if this call applied it, and None if another did. Raises EntryFailed if
+        that entry failed for good, here or in another process; failures of older entries are recorded and skipped.
+        StorageError (the database fails) and HandlerMissing (unknown to this version) do not count as failures of an
+        entry: it stays pending.
+
+        ``known`` avoids reading again what the caller just wrote: the lane before its entry, and the entry.
+        ``give_way`` is called between two transactions that applied entries; draining stops when it returns true.
         """
         result: Applied | None = None
         alone = 0
@@ -124,7 +125,7 @@ class Interpreter:
         return self.stepper.registry[verb].prepare is not None
 
     def prepared(self, tenant: str, entry: Entry) -> list[Outcome]:
-        """Prepare an entry that is not recorded yet. NotAtOnce when that fails, for whatever reason."""
+        """Prepare an entry that is not recorded yet; NotAtOnce when that fails."""
         prepare = self.stepper.registry[entry.verb].prepare
         try:
             return checked(() if prepare is None else prepare(Bench(self.database, tenant, entry.lane_id), entry))
@@ -135,11 +136,11 @@ class Interpreter:
     def at_once(
         self, unit: Unit, lane: Lane, entry: Entry, outcomes: Sequence[Outcome] | None = None
     ) -> Applied | None:
-        """Apply a new entry in the transaction that records it: one commit less, and nothing to read back.
+        """Apply a new entry in the transaction that records it, which saves a commit and a read.
 
-        ``outcomes`` are what it was prepared to be, None for a verb that needs none. None when something older is
-        pending. NotAtOnce when it fails, for whatever reason: the transaction is to be rolled back and the entry
-        recorded alone, so that ``drain`` meets the failure again.
+        ``outcomes`` are its prepared outcomes, None for a verb without preparation. Returns None when an older entry is
+        pending. NotAtOnce when it fails: the caller rolls back and records the entry alone, so that ``drain`` meets the
+        failure again.
         """
         if lane.applied_seq != entry.seq - 1:
             return None
@@ -150,14 +151,14 @@ class Interpreter:
             raise NotAtOnce from error
 
     def degraded(self, tenant: str, entry_id: str) -> tuple[Degraded, ...]:
-        """Return the roles in which rules stood in for a model when an entry was prepared."""
+        """Return the roles in which rules replaced a model when an entry was prepared."""
         with self.database.transaction(tenant, "read") as unit:
             return degraded_in(by_role(_outcomes(read_outcomes(unit, [entry_id])[entry_id])))
 
     def _advance(self, tenant: str, lane: Lane, entry: Entry, stored: list[Outcome], end: int) -> Applied | None:
-        """Prepare and apply the next entry, and those up to ``end`` whose preparing takes no time.
+        """Prepare and apply the next entry, and those up to ``end`` that are quick to prepare.
 
-        Gives what applying entry ``end`` came to; None when another process was faster or ``end`` was not reached.
+        Returns the result of entry ``end``; None when another process was faster or ``end`` was not reached.
         """
         prepare = self._prepare_of(entry, stored)
         following = self._following(tenant, lane, entry, end)
@@ -186,7 +187,7 @@ class Interpreter:
     def _following(self, tenant: str, lane: Lane, entry: Entry, end: int) -> list[_Following]:
         """Prepare the entries after ``entry`` that one transaction can apply with it, before that transaction.
 
-        Up to the first that may take long, fails, or looks at the lane, which has not come to it yet.
+        Stops at the first entry that may be slow, fails, or reads the lane, which has not reached it yet.
         """
         ready: list[_Following] = []
         if entry.seq == end or entry.verb in self.effects:
@@ -209,9 +210,9 @@ class Interpreter:
         return ready
 
     def _prepare_of(self, entry: Entry, stored: Sequence[Outcome]) -> Prepare | None:
-        """Return how an entry is to be prepared; None when it need not be.
+        """Return the preparation of an entry; None when it needs none.
 
-        What was prepared before (an import brings outcomes along) never is again: it may be another answer.
+        Existing outcomes (an import brings some) are never prepared again, since the result may differ.
         """
         if stored or is_erased(entry.payload):
             return None
@@ -236,7 +237,7 @@ class Interpreter:
         return applied
 
     def _failed(self, tenant: str, lane: Lane, entry: Entry, error: Exception, *, last: bool) -> None:
-        """Count a failed try; after the last one set the entry aside."""
+        """Count a failed attempt; after the last one, set the entry aside."""
         code = error.code if isinstance(error, PhronesisError) else f"exception.{type(error).__name__}"
         # The message of a stranger's exception may quote what was remembered: the log of failures keeps no text.
         message = error.message if isinstance(error, PhronesisError) else type(error).__name__
@@ -256,10 +257,9 @@ class Interpreter:
 
 
 def checked(outcomes: Sequence[Outcome]) -> list[Outcome]:
-    """What a replay will read back: plain JSON with rounded floats, its texts fit for every database.
+    """Return outcomes as a replay reads them: plain JSON with rounded floats and texts that every database can store.
 
-    What is quoted of an entry is quoted from words that may hold what no database takes; a model may answer with such.
-    That nothing was found is an outcome too.
+    Quotations and model answers may contain characters that no database takes. Finding nothing is an outcome too.
     """
     found = [
         Outcome(role=o.role, made_by=o.made_by, n=o.n, body=fit(plain(o.body, field=f"outcome {o.role}")))
@@ -271,7 +271,7 @@ def checked(outcomes: Sequence[Outcome]) -> list[Outcome]:
 
 
 def _raise_if_failed(unit: Unit, lane_id: int, seq: int) -> None:
-    """Tell the caller what whoever was faster met: a failure is as final as a success."""
+    """Raise the failure that another thread or process recorded for the entry."""
     entry = read_entries(unit, lane_id, after=seq - 1, until=seq)[0]
     for row in read_outcomes(unit, [entry.entry_id])[entry.entry_id]:
         if row["role"] == FAILED_ROLE:
@@ -288,7 +288,7 @@ def _entry_failed(entry: Entry, code: str, tries: int) -> EntryFailed:
 
 
 def outcome_row(outcome: Outcome) -> dict[str, object]:
-    """Return the stored form."""
+    """Return the stored form of an outcome."""
     return {"role": outcome.role, "n": outcome.n, "made_by": outcome.made_by, "body": encode(outcome.body)}
 
 

@@ -1,16 +1,16 @@
-"""Text that gives orders to a model (law 8): "ignore all previous instructions", a fake system turn, a planted memory.
+"""Detect prompt injection (law 8): "ignore all previous instructions", fake system turns, planted memories.
 
-It finds what is said openly; it is no proof that a text is harmless. Fences are the first guard
-(``core.data_delimiters``): what is found here is in addition kept out of everything that is searched, composed or
-learned from.
+Detection covers known patterns, also encoded ones; a text without a match may still be harmful. The first defence is
+the delimiters around untrusted text (``core.data_delimiters``). Text detected here is also kept out of search, contexts
+and learning.
 
-The rules are data, ``instructions.toml``:
+The rules are data, in ``instructions.toml``:
 
-- ``folds``: letters that count as others, letter for letter.
-- ``parts``: pieces of patterns, ``<<name>>`` in a pattern.
-- ``mentioned.cue``: what stands before an order that is only spoken of, between quotation marks.
-- ``rule``: a ``name``; ``needs``, of which a text must hold one for the pattern to be tried (a fast look first);
-  ``pattern``; ``not_after``: what, right before a match, makes it none ("do not ignore …").
+- ``folds``: characters treated as other characters, one for one.
+- ``parts``: named pattern fragments, ``<<name>>`` in a pattern.
+- ``mentioned.cue``: words before a quoted order that is only mentioned.
+- ``rule``: a ``name``; ``needs``, literals of which a text must hold one before the pattern is tried; ``pattern``;
+  ``not_after``: words directly before a match that cancel it ("do not ignore …").
 """
 
 import base64
@@ -31,13 +31,13 @@ from phronesis.core.pattern_tables import parse_folded
 from phronesis.core.text import clean, label, latin_letter, name_of, one_of
 from phronesis.index.tokens import ENGLISH_STOP_WORDS
 
-# What a text says once it is decoded: base64, hexadecimal, percent signs, rot13 and the like, or l e t t e r s apart.
+# Decoding of obfuscated text: base64, hexadecimal, percent escapes, rot13, reversed and spaced-out letters.
 
 MAX_DECODED: Final = 100_000
-"""Characters of a text, from its beginning, whose encodings are read."""
+"""Characters from the beginning of a text in which encodings are decoded."""
 
 _LEAST: Final = 8
-"""Characters that a decoded run must have: what is shorter says nothing."""
+"""Minimum length of an encoded run, in characters."""
 
 _BASE64: Final = re.compile(r"(?<![A-Za-z0-9+/_-])(?:[A-Za-z0-9+/_-]{4}(?:\r?\n)?+){4,}+[A-Za-z0-9+/_-]{0,3}={0,2}")
 _BASE32: Final = re.compile(r"(?<![A-Z2-7])[A-Z2-7]{24,}+=*+")
@@ -54,7 +54,7 @@ _DIGIT_IN_WORD: Final = re.compile(r"[A-Za-z][013457@$!|]+[A-Za-z]")
 
 
 def decoded(text: str) -> Iterator[str]:
-    """Return what the encoded parts of a text say, one after the other; most texts have none."""
+    """Return the decoded parts of a text, joined; most texts have none."""
     shown = text[:MAX_DECODED]
     for pattern, decode in _RUNS:
         for run in pattern.finditer(shown):
@@ -67,7 +67,7 @@ def decoded(text: str) -> Iterator[str]:
 
 
 def turned(text: str) -> Iterator[str]:
-    """Return a text letter for letter as others: digits as letters, rot13, from its end."""
+    """Return a text with its letters exchanged: digits as letters, rot13, reversed."""
     shown = text[:MAX_DECODED]
     if _DIGIT_IN_WORD.search(shown) is not None:
         yield shown.translate(_LEET)
@@ -77,11 +77,10 @@ def turned(text: str) -> Iterator[str]:
 
 
 def apart(text: str) -> Iterator[str]:
-    """Return the runs of letters that stand apart (``i g n o r e  a l l``), joined.
+    """Return the runs of spaced-out letters (``i g n o r e  a l l``), joined.
 
-    Words are kept where gaps tell them.
-
-    What stands between most letters is what holds them apart; anything longer parts words.
+    Word boundaries are kept where wider gaps show them. The string between most letters is taken as the separator;
+    anything longer ends a word.
     """
     for run in _APART.finditer(text[:MAX_DECODED]):
         parts = _BETWEEN.split(run[0])  # letters, and what stands between them, in turn
@@ -91,7 +90,7 @@ def apart(text: str) -> Iterator[str]:
 
 
 def _text_of(raw: bytes) -> str | None:
-    """Return bytes as text; None when they are none."""
+    """Return bytes as text; None if they are not text."""
     for encoding in ("utf-8", "utf-16-le"):
         try:
             text = raw.decode(encoding)
@@ -144,26 +143,26 @@ _WHOLE: Final[tuple[tuple[re.Pattern[str], Callable[[str], str]], ...]] = (
 )  # fmt: skip
 _SAMPLE: Final = 20_000
 _OFTEN: Final = 4
-"""Times that an escape must stand in a text, in its first characters, for the text to be read with it."""
+"""Occurrences that an escape must have in the beginning of a text before the text is decoded with it."""
 
 
 MAX_SCANNED: Final = 1_000_000
-"""Characters of a text that are looked at: some 0.1 s. What stands behind them is not found."""
+"""Characters of a text that are scanned, in some 0.1 s. Anything after them is not detected."""
 
 MAX_QUOTE: Final = 200
-"""Characters of the words that are quoted."""
+"""Maximum length of a quotation, in characters."""
 
 HIDDEN: Final = "hidden_text"
-"""The rule of text that nobody sees and a model reads."""
+"""The rule of text that is invisible to people but readable for a model."""
 
 _MAX_LAYERS: Final = 2
-"""Encodings within encodings that are read."""
+"""Nested encodings that are decoded."""
 
 _LEAST_HIDDEN: Final = 6
-"""Letters of a word that an order needs, for it to be looked for among letters that stand apart."""
+"""Minimum length of a word that is searched for among spaced-out letters."""
 
 _BEFORE: Final = 160
-"""Characters before a match that may say that it is none."""
+"""Characters before a match that may cancel it."""
 
 _TAGS: Final = range(0xE0020, 0xE007F)
 _TAG_OFFSET: Final = 0xE0000
@@ -185,19 +184,19 @@ _LETTER: Final = re.compile(r"[^\W\d_]")
 _KNOWN_LETTER: Final = re.compile(rf"[a-z\u00df-\u024f\u1e00-\u1eff{_HAN}]")
 _LATIN_WORD: Final = re.compile(r"[a-z\u00df-\u024f']+")
 _MOST_FOREIGN: Final = 0.2
-"""Share of letters of other scripts, in a text of the languages that are known."""
+"""Maximum share of letters of other scripts in a text of the supported languages."""
 _LEAST_FOREIGN: Final = 6
 _ENGLISH: Final = frozenset(word for word in ENGLISH_STOP_WORDS if len(word) > 2) | {"is", "of", "to"}  # noqa: PLR2004
-"""Small words that are of no other language: "a", "me" and "no" are."""
+"""English function words that no other language has: "a", "me" and "no" are ambiguous."""
 _LEAST_WORDS: Final = 6
-"""Words from which a text tells its language: a shorter one may be a list of names."""
+"""Minimum number of words for language detection; a shorter text may be a list of names."""
 
 _SENTENCE_END: Final = re.compile(r"[.!?。！？\n]")
 
 
 @dataclass(frozen=True, slots=True)
 class Suspicion:
-    """What reads like an order: the rule that found it, and the words."""
+    """A detected order: the rule that matched, and the matching words."""
 
     rule: str
     quote: str
@@ -215,24 +214,24 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The table of orders, ready to use; ``ascii_rules`` are those that a text in ASCII may break."""
+    """The compiled rules; ``ascii_rules`` are those that an ASCII text can match."""
 
     version: str
     folding: Mapping[int, str]
     rules: Sequence[Rule]
     ascii_rules: Sequence[Rule]
-    """Those that a text of ASCII alone can meet: the others' needs are Chinese."""
+    """The rules that an ASCII text can match; the others need Chinese."""
     mentioned: re.Pattern[str]
     hint: re.Pattern[str]
     ascii_hint: re.Pattern[str]
-    """Any of the words that one of the rules, and of ``ascii_rules``, needs: most texts hold none."""
+    """Any literal that a rule, or one of ``ascii_rules``, needs: most texts hold none."""
 
 
 def find_order(text: str) -> Suspicion | None:
-    """Return the first order to a model that ``text`` holds, in the order of the rules; None when there is none.
+    """Return the first order to a model in ``text``, in the order of the rules; None when there is none.
 
-    It is found whatever its width and case, with invisible characters or look-alikes of its letters in it; encoded, or
-    with its letters apart.
+    Matching ignores width and case, invisible characters and look-alike letters, and covers encoded and spaced-out
+    text.
     """
     openly = _decoded_order(text, _MAX_LAYERS)
     if openly is not None:
@@ -245,7 +244,7 @@ def find_order(text: str) -> Suspicion | None:
 
 
 def _decoded_order(text: str, layers: int) -> Suspicion | None:
-    """Return what a text says openly, or up to so many encodings in each other."""
+    """Return an order in the plain text, or in up to the maximum number of nested encodings."""
     order = _said_openly(text)
     if order is None and layers:
         order = next(filter(None, (_decoded_order(said, layers - 1) for said in decoded(text))), None)
@@ -253,7 +252,7 @@ def _decoded_order(text: str, layers: int) -> Suspicion | None:
 
 
 def _hides_order(joined: str) -> bool:
-    """Return whether words without spaces, whose letters stood apart, hold what an order needs."""
+    """Return whether joined letters that were spaced out contain the words of an order."""
     folded = _folded(joined, load_rules().folding)[0].replace(" ", "")
     return any(
         len(word) >= _LEAST_HIDDEN and word in folded
@@ -287,9 +286,9 @@ def _said_openly(text: str) -> Suspicion | None:
 
 
 def is_judged(text: str) -> bool:
-    """Return whether a text is in a language that the rules know: English, Chinese, or next to no language at all.
+    """Return whether the rules cover a text's language: English, Chinese, or almost no words.
 
-    A text of other scripts is none of them, nor is one of Latin letters in which no small word of English stands.
+    A text in other scripts is not covered, nor is Latin text without any English function word.
     """
     sample = text[:_SAMPLED].lower()
     letters = _LETTER.findall(sample)
@@ -303,9 +302,9 @@ def is_judged(text: str) -> bool:
 
 
 def speaker_name(given: str | None) -> str | None:
-    """Return a speaker's name as it may stand in what is learned; None for one that reads like a role or an order.
+    """Return a speaker's name in a form safe for derived text; None for one that reads like a role or an order.
 
-    Signs that structure a text (brackets, a colon, line ends) are no part of it.
+    Structural characters (brackets, colons, line ends) are removed.
     """
     if given is None or not name_of(given) or find_order(given) is not None:
         return None
@@ -342,7 +341,7 @@ def _rule(row: Mapping[str, Any], parts: Mapping[str, str]) -> Rule:
 
 
 class _Folding(dict[int, str]):
-    """What each character counts as, worked out when it is first met: always one character."""
+    """The folding of each character, computed on first use: always one character."""
 
     def __init__(self, pairs: Mapping[str, str]) -> None:
         super().__init__()
@@ -355,7 +354,7 @@ class _Folding(dict[int, str]):
 
 
 def _folded(text: str, folding: Mapping[int, str]) -> tuple[str, list[tuple[int, int]]]:
-    """Return the text as it is matched, and for each part left out of it its place there and all that was left out."""
+    """Return the folded text, and for each removed part its position there and the total length removed so far."""
     if text.isascii():
         same_length = text.lower()
         if "*" not in text and text.isprintable():  # as most are: nothing of it is left out
@@ -372,7 +371,7 @@ def _folded(text: str, folding: Mapping[int, str]) -> tuple[str, list[tuple[int,
 
 
 def _place(position: int, dropped: Sequence[tuple[int, int]]) -> int:
-    """Return where a position of the folded text stands in the given one."""
+    """Return the position in the original text of a position in the folded one."""
     earlier = bisect.bisect_right(dropped, position, key=lambda one: one[0])
     return position + (dropped[earlier - 1][1] if earlier else 0)
 
@@ -388,7 +387,7 @@ def _hidden(text: str) -> str | None:
 
 
 def _quoted(text: str, start: int, end: int) -> str:
-    """Return the match with the rest of its sentence, as far as there is room."""
+    """Return the match with the rest of its sentence, up to the maximum length."""
     room = max(0, MAX_QUOTE - (end - start))
     ends = _SENTENCE_END.search(text, end, end + room)
     return text[start : min(end + room, ends.end() if ends is not None else len(text))][:MAX_QUOTE].strip()

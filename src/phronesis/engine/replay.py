@@ -1,7 +1,7 @@
-"""Deriving a lane anew with today's extractors: what would it hold, had they been there from the start?
+"""Replay a lane: verify and rebuild from recorded outcomes, and ``rederive`` with today's extractors.
 
-Preparing prepares every entry again and replays the lane over the new outcomes into a scratch store; its outcome is
-what differs from the live state. Applying it is then as cheap as any entry, and a replay needs no extractor.
+The prepare of ``rederive`` prepares every entry again and replays the lane over the new outcomes into a scratch store;
+its outcome is the difference from the live state. Applying it needs no extractor, neither live nor in a replay.
 """
 
 import dataclasses
@@ -32,13 +32,13 @@ from phronesis.store.lanes import Lane, get_lane, list_lanes, lock_lane, mark_do
 from phronesis.store.log import read_outcomes
 from phronesis.store.relations import lane_edges, lane_entities, lane_evidence, lane_mentions
 
-# Replaying the log: law 1. The same ``apply`` over the recorded outcomes, into a scratch store, compared by hash.
+# Replay of the log (law 1): the same ``apply`` over the recorded outcomes, into a scratch store, compared by hash.
 
 PAGE = 200
 """Entries read at a time."""
 
 MAX_NAMED = 50
-"""Differences named in a result; the hashes tell the rest."""
+"""Maximum number of differences named in a result; the hashes cover all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Replayer:
     stepper: Stepper
 
     def verify(self, tenant: str) -> RebuildResult:
-        """Replay every lane of the tenant and compare, changing nothing."""
+        """Replay every lane of the tenant and compare it with the live state, without changing anything."""
         live_hashes: dict[str, str] = {}
         replayed_hashes: dict[str, str] = {}
         named: list[str] = []
@@ -72,7 +72,7 @@ class Replayer:
         )
 
     def rebuild(self, tenant: str) -> RebuildResult:
-        """Replay every lane and put what it gives in the place of the live state; each lane in one transaction."""
+        """Replay every lane and replace its live state by the result; each lane in one transaction."""
         before = self.verify(tenant)
         with self.database.transaction(tenant, "read") as unit:
             lane_ids = [lane.lane_id for lane in list_lanes(unit)]
@@ -85,7 +85,7 @@ class Replayer:
         )  # fmt: skip
 
     def replace(self, unit: Unit, lane: Lane) -> int:
-        """Make a locked lane's derived rows those of a replay; gives how many rows it touched."""
+        """Replace a locked lane's derived rows by those of a replay; return the number of rows changed."""
         with self.replayed(unit, lane) as scratch:
             touched = make_equal(unit, scratch, lane.lane_id)
         delete_stray_vectors(unit, lane.lane_id)
@@ -95,18 +95,18 @@ class Replayer:
 
     @contextmanager
     def replayed(self, unit: Unit, lane: Lane) -> Iterator[Unit]:
-        """Return a scratch store that holds the lane as its log makes it, up to ``applied_seq``."""
+        """Return a scratch store with the lane replayed up to ``applied_seq``."""
         with replayed(unit, lane, self.stepper, until=lane.applied_seq) as scratch:
             yield scratch
 
 
 Instead = Callable[[Unit, Entry, Sequence[Outcome]], tuple[Entry, Sequence[Outcome]]]
-"""From the scratch store, an entry and its recorded outcomes to what is applied in their place."""
+"""A function from the scratch store, an entry and its recorded outcomes to the entry and outcomes to apply instead."""
 
 
 @contextmanager
 def replayed(unit: Unit, lane: Lane, stepper: Stepper, *, until: int, instead: Instead | None = None) -> Iterator[Unit]:
-    """Return a scratch store that holds the lane as its log makes it up to ``until``, or as ``instead`` has it."""
+    """Return a scratch store with the lane replayed up to ``until``, with entries exchanged by ``instead``."""
     with open_scratch(unit.tenant, lane) as scratch:
         after = 0
         while after < until:
@@ -125,20 +125,20 @@ def replayed(unit: Unit, lane: Lane, stepper: Stepper, *, until: int, instead: I
         yield scratch
 
 
-# What a lane derived another way holds that this one does not, as rows, by the entry that they come from.
+# The difference between two derivations of a lane, as rows grouped by source entry.
 
 _LEARNING: Final = BOOKKEEPING | {"id", "recorded_at", "entry_id"}
-"""Fields that say when and from what an item was learned: they differ by the way and not by the result."""
+"""Fields that say when and from what an item was learned: they depend on the derivation and are not compared."""
 
 Found = dict[str, dict[str, list[Any]]]
-"""By entry, by what is to be done: the rows. One outcome for each entry, so that an erasure finds its own."""
+"""Differing rows by entry and by operation. One outcome for each entry, so that an erasure finds its own."""
 
 
 def difference(live: Unit, other: Unit, lane: Lane, folds: Mapping[str, Fold]) -> list[dict[str, Any]]:
-    """Return what makes the live lane like the other: one body for each entry, in the order of their ids.
+    """Return the changes that make the live lane equal the other: one body for each entry, ordered by entry id.
 
-    ``created`` items, ``changed`` [id, fields], ``vanished`` ids; edges, evidence, entities and mentions to be added
-    or ``dropped_…``. Items that are ended stay so; what belongs to a vanished item is left, as its history.
+    A body has ``created`` items, ``changed`` [id, fields] and ``vanished`` ids; edges, evidence, entities and mentions
+    to add, or to drop (``dropped_…``). Ended items stay ended; what belongs to a vanished item is left as its history.
     """
     found: Found = {}
     before = {item.id: item for item in read_where(live, lane)}
@@ -208,7 +208,7 @@ _PASSED_OVER: Final = (Outcome(role=FAILED_ROLE, made_by=MADE_BY),)
 
 
 def rederive_handler(stepper: Stepper) -> Handler:
-    """Return the handler of ``rederive``; ``stepper`` knows every verb that a lane may hold but this one."""
+    """Return the handler of ``rederive``; ``stepper`` knows every other verb that a lane may hold."""
     folds = stepper.registry.folds
 
     def prepare(bench: Bench, entry: Entry) -> Sequence[Outcome]:
@@ -226,7 +226,7 @@ def rederive_handler(stepper: Stepper) -> Handler:
 
 
 def _prepared(bench: Bench, entry: Entry, registry: Registry) -> Iterator[tuple[Entry, list[Outcome]]]:
-    """Prepare anew each older entry of the lane that has a ``prepare``; what failed stays failed."""
+    """Prepare every older entry of the lane again that has a ``prepare``; failed entries stay failed."""
     after = 0
     while after < entry.seq - 1:
         with bench.view() as view:
@@ -247,13 +247,13 @@ def _prepared(bench: Bench, entry: Entry, registry: Registry) -> Iterator[tuple[
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Today:
-    """A replay with fresh outcomes. What callers decided stands, though versions may be counted differently."""
+    """A replay with fresh outcomes. Callers' decisions stand, though versions may be counted differently."""
 
     live: Unit
     fresh: Mapping[str, Sequence[Outcome]]
 
     def __call__(self, _scratch: Unit, entry: Entry, outcomes: Sequence[Outcome]) -> tuple[Entry, Sequence[Outcome]]:
-        """Return the entry and outcomes to be applied in place of the recorded ones."""
+        """Return the entry and outcomes to apply in place of the recorded ones."""
         if any(outcome.role == FAILED_ROLE for outcome in outcomes):
             return entry, outcomes
         if entry.verb == VERB:
@@ -267,7 +267,7 @@ class _Today:
 
 
 def _changes(view: LaneView, entry: Entry, bodies: Sequence[Mapping[str, Any]]) -> Changes:
-    """Put what was found into changes; what the lane no longer holds falls away."""
+    """Turn the recorded difference into changes, leaving out what the lane no longer holds."""
 
     def rows(name: str) -> list[Any]:
         return [row for body in bodies for row in body.get(name, ())]
@@ -308,7 +308,7 @@ def _typed(name: str, value: Any) -> Any:
 
 
 def effect(entry_id: str, deltas: Sequence[Delta]) -> RederiveResult:
-    """Say what a rederive came to, from its deltas."""
+    """Return the result of a rederive, from its deltas."""
     added = [delta.item_id for delta in deltas if delta.op == "create"]
     vanished = [delta.item_id for delta in deltas if list(delta.patch.get("ended", ())) == [None, "retired"]]
     changed = [delta.item_id for delta in deltas if delta.item_id not in {*added, *vanished}]

@@ -1,9 +1,9 @@
-"""Taking a failed entry up again: a new entry, at the lane's end, that stands for the old one.
+"""Roll back a delta or an entry, and retry failed entries.
 
-It is a ``retry``, whose halves are those of the old one's verb. What an entry does to the log itself hangs on its verb:
-such an entry is taken up by another of its verb, that says the same and names it. And some work is better asked for
-again: a ``rederive`` compares with the lane as it is when it runs, and an erasure of words is planned anew, with what
-has come to lean on them since, and certified.
+A ``retry`` entry stands at the lane's end and uses the prepare and apply of the original entry's verb. Verbs with an
+effect on the log are retried by an entry of the same verb that names the original. Some verbs must be called again
+instead: ``rederive`` compares with the lane at the time it runs, and an erasure of text needs a new plan and
+certificate.
 """
 
 import dataclasses
@@ -24,7 +24,7 @@ from phronesis.store.erasure_queries import is_named
 from phronesis.store.lane_view import LaneView
 from phronesis.store.log import entries_of_verb, read_outcomes
 
-# Taking back a delta or all that an entry did: itself an entry, with deltas of its own that can be taken back.
+# Rollback of a delta or of all deltas of an entry. A rollback is itself an entry that can be rolled back.
 
 ROLLBACK: Final = "rollback"
 
@@ -32,7 +32,7 @@ _EMPTY: Final = Undo(deltas=(), blockers=())
 
 
 def find_undo(view: LaneView, target_id: str, *, cascade: bool, folds: Mapping[str, Fold]) -> Undo | None:
-    """Say what rolling back a delta or an entry takes; None when the lane has no such change."""
+    """Return the undo of a delta or an entry; None when the lane has no such change."""
     delta = view.delta(target_id)
     targets = [delta] if delta is not None else view.deltas_of_entry(target_id)
     if not targets:
@@ -43,10 +43,10 @@ def find_undo(view: LaneView, target_id: str, *, cascade: bool, folds: Mapping[s
 
 
 def undo_handler(folds: Mapping[str, Fold]) -> Handler:
-    """Return the handler of ``rollback``; ``folds`` say, by kind, which fields follow from evidence."""
+    """Return the handler of ``rollback``; ``folds`` compute, by kind, the fields that follow from evidence."""
 
     def apply(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
-        """Undo as far as it stands now; when later changes stand in the way, change nothing."""
+        """Undo as far as possible; when later changes depend on it, change nothing."""
         payload = entry.payload
         undo = find_undo(view, payload["target_id"], cascade=payload["cascade"], folds=folds) or _EMPTY
         if undo.blockers:
@@ -58,7 +58,7 @@ def undo_handler(folds: Mapping[str, Fold]) -> Handler:
 
 
 def taken_back(view: LaneView, item: Item) -> bool:
-    """Return whether a rollback undid the making of an item: to its lane it was never there."""
+    """Return whether a rollback undid the creation of an item, as if it had never existed."""
     undone = item.status == "archived" and item.ended == "retracted" and item.ended_by is not None
     return undone and view.verb_of(str(item.ended_by)) == ROLLBACK
 
@@ -100,9 +100,9 @@ _Row = TypeVar("_Row", EvidenceRow, Edge)
 
 
 def _before(steps: Sequence[tuple[Sequence[_Row], Sequence[_Row]]]) -> tuple[list[_Row], list[_Row]]:
-    """Return what comes back and what goes when (added, removed) of each delta, newest first, are undone.
+    """Return what is restored and what is removed when (added, removed) of each delta, newest first, are undone.
 
-    Whatever stands in a touched place goes, so that what was replaced comes back exactly as it was.
+    Whatever is in a changed place is removed, so that what was replaced is restored exactly.
     """
     touched: dict[Any, _Row] = {}
     there: dict[Any, _Row] = {}
@@ -122,18 +122,18 @@ REPEATED: Final = frozenset({ERASE, PREPARE_AGAIN})
 """Verbs that have an effect on the log."""
 
 _STANDS_FOR: Final = "entry_id"
-"""Where an entry that takes up another names it."""
+"""The payload member that names the entry being retried."""
 
 
 def called_again(verb: str, payload: Mapping[str, Any]) -> str | None:
-    """Return the verb to call again where a failed entry is not taken up by ``retry``; None where it is."""
+    """Return the verb to call again where a failed entry cannot be retried; None where it can."""
     if verb == REDERIVE:
         return REDERIVE
     return ERASE if verb == ERASE and (payload.get("parts") or payload.get("everything")) else None
 
 
 def remedy_of(entry: Entry) -> str:
-    """Say what to call for an entry that failed, once its cause is mended."""
+    """Return the call that repeats a failed entry once its cause is fixed."""
     again = called_again(entry.verb, entry.payload)
     return f"call {again} again" if again is not None else f"call retry('{entry.id}')"
 
@@ -144,12 +144,12 @@ def has_failed(unit: Unit, entry_id: str) -> bool:
 
 
 def stands_for_another(entry: Entry) -> bool:
-    """Return whether an entry takes up one that failed."""
+    """Return whether an entry retries one that failed."""
     return entry.verb == VERB or (entry.verb in REPEATED and _STANDS_FOR in entry.payload)
 
 
 def retry_of(unit: Unit, original: Entry, *, before: int | None = None) -> str | None:
-    """Return the id of the entry that took another up and did not fail (it may be pending), or None.
+    """Return the id of the retry of an entry that did not fail (it may be pending), or None.
 
     ``before`` looks at the lane as it was below that seq.
     """
@@ -162,7 +162,7 @@ def retry_of(unit: Unit, original: Entry, *, before: int | None = None) -> str |
 
 
 def is_made_good(unit: Unit, original: Entry) -> bool:
-    """Return whether what a failed entry was to do has been taken up, or done otherwise since."""
+    """Return whether the work of a failed entry has been retried, or done otherwise since."""
     match called_again(original.verb, original.payload):
         case None:
             return retry_of(unit, original) is not None
@@ -176,10 +176,10 @@ def is_made_good(unit: Unit, original: Entry) -> bool:
 
 
 def failed_original(unit: Unit, entry_id: str) -> Entry:
-    """Return the entry that a retry of ``entry_id`` takes up: itself, or the one that it was a retry of.
+    """Return the original of a retry of ``entry_id``: the entry itself, or the one that it retried.
 
-    NotFound when there is no such entry, Erased when its words are gone, Conflict when it did not fail, or is asked
-    for again by a call of its own.
+    NotFound when there is no such entry, Erased when its payload is gone, Conflict when it did not fail or must be
+    repeated by another call.
     """
     entry = load_entry(unit, entry_id)
     if not has_failed(unit, entry_id):
@@ -198,7 +198,7 @@ def failed_original(unit: Unit, entry_id: str) -> Entry:
 
 
 def refuse_second_retry(unit: Unit, original: Entry) -> None:
-    """Raise Conflict when a retry took the entry up already: what it says would count twice."""
+    """Raise Conflict when the entry has been retried already, since it would count twice."""
     earlier = retry_of(unit, original)
     if earlier is not None:
         raise Conflict(
@@ -209,17 +209,17 @@ def refuse_second_retry(unit: Unit, original: Entry) -> None:
 
 
 def taking_up(original: Entry) -> tuple[str, Mapping[str, Any]]:
-    """Return the verb and payload of the entry that takes up one that failed."""
+    """Return the verb and payload of the entry that retries a failed one."""
     if original.verb in REPEATED:
         return original.verb, {**original.payload, _STANDS_FOR: original.id}
     return VERB, {_STANDS_FOR: original.id}
 
 
 def retry_handler(originals: Registry) -> Handler:
-    """Return the handler of ``retry``, whose halves are those of the original entry's verb.
+    """Return the handler of ``retry``, which uses the handler of the original entry's verb.
 
-    An original that no retry stands for fails it: a lane does not wait for what will never be known. One of a verb that
-    nothing here knows raises HandlerMissing, and waits as the original would.
+    A retry of an entry that cannot be retried fails, so that the lane is not blocked. A retry of an unknown verb
+    raises HandlerMissing and stays pending, as the original would.
     """
 
     def prepare(bench: Bench, entry: Entry) -> Sequence[Outcome]:
@@ -241,7 +241,7 @@ def retry_handler(originals: Registry) -> Handler:
 
 
 def learned_at(changes: Changes, entry: Entry) -> Changes:
-    """Date what an older entry gives as learned with ``entry``: before that, nobody knew it (``as_of``)."""
+    """Date what a retried entry yields to the time of ``entry``, since it was not known before (``as_of``)."""
     at = entry.recorded_at
     return dataclasses.replace(
         changes,

@@ -1,17 +1,15 @@
-"""What preparing looks for in text that is not the user's own (laws 7 and 8).
+"""Check text that is not the user's own for prompt injection, repetition and unknown languages (laws 7 and 8).
 
-A step after the extractors: it takes none of their outcomes away, and says in outcomes of its own
+The check runs after the extractors, keeps all their outcomes, and adds outcomes of its own:
 
-- which messages give orders to a model (``suspected``): ``apply`` puts their items into quarantine, and nothing is
-  learned from them;
-- what repeats texts that a composed context has shown to the session (``echoes``): from anybody but the user it is no
-  new evidence. ``{"echoes": [{n, of, start, end}]}`` names sentences, or words that something is proposed from.
+- ``suspected``: messages that contain orders to a model. ``apply`` quarantines their items, and nothing is learned from
+  them.
+- ``echoes``: sentences, or words behind a proposal, that repeat a context shown to the session: ``{"echoes": [{n, of,
+  start, end}]}``. Unless the user wrote them, they are no new evidence.
+- ``unjudged``: tool messages in a language that the rules do not cover. Nothing is learned from them.
 
-- what a tool says in a language whose orders nobody here would know (``unjudged``): nothing is learned from it.
-
-Messages of the assistant and of tools are looked at, and the results of tool calls, which are numbered behind the
-messages. The user's may say what they like: they are the one who gives orders, and what they say again counts as a
-confirmation.
+Messages of assistants and tools are checked, and the results of tool calls, which are numbered after the messages. The
+user's messages are exempt: users may give orders, and their repetition counts as confirmation.
 """
 
 import dataclasses
@@ -30,37 +28,37 @@ from phronesis.engine.prompt_injection import MAX_QUOTE, find_order, is_judged, 
 from phronesis.store.context_impressions import shown_before, texts_of_items
 
 SUSPECTED: Final = "suspected"
-"""The role of the outcome that names what reads like an order: ``{"suspected": [{n, rule, quote}]}``."""
+"""The role of the outcome that names suspected prompt injections: ``{"suspected": [{n, rule, quote}]}``."""
 
 SPOKEN_FOR: Final = frozenset({"assistant", "tool"})
-"""Roles whose words are trusted less than the user's: a model repeats what it read, and a tool reads what anybody
-wrote (``derive.conversation.TRUST_OF_ROLE``)."""
+"""Roles whose text is trusted less than the user's: a model repeats what it read, and a tool reads what anybody wrote.
+"""
 
 UNJUDGED: Final = "unjudged"
-"""The role of the outcome that names the messages whose language nobody here judges: ``{"unjudged": [n]}``."""
+"""The role of the outcome that names messages in languages that the rules do not cover: ``{"unjudged": [n]}``."""
 
 LANGUAGE_VERSION: Final = "judged-languages/1"
 LANGUAGE: Final = "language"
-"""The rule of the refusal that says so."""
+"""The rule of the refusal of a message in such a language."""
 
 _FOREIGN: Final = "a tool says it in a language in which no order to a model would be recognised; nothing is learned"
 
 ECHO_VERSION: Final = "shingles/1"
 
 QUARANTINED: Final = "quarantine"
-"""The rule of the refusal that says so."""
+"""The rule of the refusal of a quarantined message."""
 
 _WHY: Final = "it reads like an order to a model ({rule}); it is in quarantine until somebody releases or rejects it"
 
 
 @dataclass(frozen=True, slots=True)
 class Suspects:
-    """Which texts of an entry read like orders, by number."""
+    """The suspected texts of an entry, by number."""
 
     by_n: Mapping[int, Mapping[str, Any]]
 
     def held(self, n: int, item: Item) -> Item:
-        """Return the item made of text ``n``: in quarantine when the text is suspected."""
+        """Return the item made of text ``n``: quarantined when the text is suspected."""
         found = self.by_n.get(n)
         if found is None:
             return item
@@ -71,14 +69,14 @@ _NOBODY: Final = Suspects({})
 
 
 def suspected(outcomes: Outcomes) -> Suspects:
-    """Return which texts of an entry are suspected."""
+    """Return the suspected texts of an entry."""
     if SUSPECTED not in outcomes:
         return _NOBODY
     return Suspects({row["n"]: row for outcome in outcomes[SUSPECTED] for row in outcome.body["suspected"]})
 
 
 def guarded(prepare: Prepare) -> Prepare:
-    """Return ``prepare`` with the look at what is not the user's own after it."""
+    """Return ``prepare`` followed by the checks on untrusted text."""
 
     def both(bench: Bench, entry: Entry) -> Sequence[Outcome]:
         outcomes = prepare(bench, entry)
@@ -93,9 +91,7 @@ def guarded(prepare: Prepare) -> Prepare:
 
 
 def suspicions(texts: Mapping[int, str], *, beside: Iterable[Outcome] = ()) -> list[Outcome]:
-    """Return the outcomes that say which of ``texts`` read like orders, and refuse to learn from them.
-
-    None when none do.
+    """Return the outcomes that name suspected ``texts`` and refuse to learn from them; None when there are none.
 
     ``beside`` are outcomes of the same entry, whose numbers are taken.
     """
@@ -115,9 +111,9 @@ def suspicions(texts: Mapping[int, str], *, beside: Iterable[Outcome] = ()) -> l
 
 
 def unjudged(entry: Entry, outcomes: Sequence[Outcome], texts: Mapping[int, str]) -> list[Outcome]:
-    """Return the outcomes that say which messages of tools are learned nothing from, for want of their language.
+    """Return the outcomes that refuse to learn from tool messages in uncovered languages.
 
-    Only what something is proposed from is looked at.
+    Only messages from which something is proposed are checked.
     """
     proposed, messages = _proposed(outcomes), entry.payload.get("messages", ())
     found = [n for n, text in texts.items()
@@ -132,7 +128,7 @@ def unjudged(entry: Entry, outcomes: Sequence[Outcome], texts: Mapping[int, str]
 
 
 def unlearned(outcomes: Outcomes) -> frozenset[int]:
-    """Return the messages of an entry from which nothing is learned, whatever is proposed."""
+    """Return the messages of an entry from which nothing is learned."""
     return frozenset(n for outcome in outcomes.get(UNJUDGED, ()) for n in outcome.body[UNJUDGED])
 
 
@@ -142,10 +138,10 @@ def _free(outcomes: Iterable[Outcome]) -> int:
 
 
 def repetitions(bench: Bench, entry: Entry, outcomes: Sequence[Outcome], texts: Mapping[int, str]) -> list[Outcome]:
-    """Return the outcome that says which sentences and proposals of an entry repeat what its session was shown.
+    """Return the outcome that names the sentences and proposals of an entry that repeat what its session was shown.
 
-    Nothing is looked up unless one of ``texts``, which are not the user's, is proposed to be learned from. The user's
-    own repetitions are named beside them.
+    Nothing is looked up unless something is proposed from one of ``texts``, which are not the user's. The user's own
+    repetitions are included.
     """
     session_id = entry.payload.get("session_id")
     proposed = _proposed(outcomes)
@@ -169,7 +165,7 @@ def repetitions(bench: Bench, entry: Entry, outcomes: Sequence[Outcome], texts: 
 
 
 def _proposed(outcomes: Iterable[Outcome]) -> dict[int, list[tuple[int, int]]]:
-    """Return where the words stand that something is proposed from, by message."""
+    """Return the positions of the words behind each proposal, by message."""
     out: dict[int, list[tuple[int, int]]] = {}
     for outcome in outcomes:
         for row in outcome.body["proposals"] if outcome.role == PROPOSALS else ():
@@ -178,7 +174,7 @@ def _proposed(outcomes: Iterable[Outcome]) -> dict[int, list[tuple[int, int]]]:
 
 
 def _answers(entry: Entry) -> dict[int, str]:
-    """Return the words of what tools were found to answer, numbered behind the messages."""
+    """Return the texts of tool results, numbered after the messages."""
     calls = entry.payload.get("tool_calls", ())
     first = len(entry.payload.get("messages", ()))
     found = {first + n: "\n".join(words_in(call.get("result"))) for n, call in enumerate(calls) if not is_erased(call)}
@@ -186,7 +182,7 @@ def _answers(entry: Entry) -> dict[int, str]:
 
 
 def words_in(value: Any) -> Iterator[str]:
-    """Return the texts in a JSON value, in order, the names of its members too."""
+    """Return the texts in a JSON value, in order, including member names."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
@@ -199,7 +195,7 @@ def words_in(value: Any) -> Iterator[str]:
 
 
 def _spoken_for(entry: Entry) -> dict[int, str]:
-    """Return the words of the messages that are trusted less than the user's."""
+    """Return the texts of messages that are trusted less than the user's."""
     messages = entry.payload.get("messages", ())
     if not any(not is_erased(message) and message["role"] in SPOKEN_FOR for message in messages):
         return {}

@@ -1,4 +1,4 @@
-"""Writing: append, then interpret at once or leave it to the worker."""
+"""Append an entry, then interpret it at once or leave it to the worker."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -18,16 +18,16 @@ from phronesis.store.database import Unit
 from phronesis.store.lanes import Lane
 
 LATER: Final = (StorageError, HandlerMissing)
-"""What keeps a lane from being interpreted and is no failure of an entry: doctor tells of it."""
+"""Errors that keep a lane from being interpreted and are no failure of an entry; ``doctor`` reports them."""
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """An entry, and what applying it came to when this call applied it.
+    """An entry, and its result if this call applied it.
 
-    ``redacted`` names what was taken out of the payload before it was recorded.
+    ``redacted`` names what was redacted from the payload before it was recorded.
     """
 
     entry: Entry
@@ -39,7 +39,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class _Ready:
-    """What an entry needs to be applied as it is recorded: which entry was prepared, if any had to be, and outcomes."""
+    """What applying an entry in its recording transaction needs: the prepared entry, if any, and its outcomes."""
 
     foreseen: Foreseen | None
     outcomes: Sequence[Outcome] | None
@@ -47,9 +47,9 @@ class _Ready:
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """Appends entries and brings their lane up to date; ``written`` is told which lanes may lack vectors since.
+    """Appends entries and brings their lane up to date.
 
-    ``redactor`` takes secrets and personal numbers out of what is recorded.
+    ``written`` is called with lanes that may lack vectors since; ``redactor`` redacts secrets and personal numbers.
     """
 
     recorder: Recorder
@@ -68,12 +68,12 @@ class Writer:
         idempotency_key: str | None = None,
         wait: bool = True,
     ) -> Written:
-        """Record an entry, durable on return; with ``wait`` interpreted too.
+        """Record an entry, durable on return; with ``wait``, interpret it too.
 
-        What older entries of the lane left pending is interpreted first. Once the entry is on disk, nothing that keeps
-        the lane from being interpreted raises (no room, a lock, a damaged part or an unknown verb of an older entry):
-        saying that nothing was stored would have the caller store it twice. It is left pending, as the lane is.
-        EntryFailed when this entry failed for good: it stays in the log, and ``retry`` takes it up again.
+        Older pending entries of the lane are interpreted first. Once the entry is on disk, nothing that keeps the lane
+        from being interpreted raises (no space, a lock, a damaged part or an unknown verb of an older entry), since
+        the caller would repeat the write. The entry is left pending instead. EntryFailed when this entry failed for
+        good: it stays in the log, and ``retry`` repeats it.
         """
         version = self.interpreter.stepper.registry[verb].version
         payload, redacted = self.redactor(payload)
@@ -101,9 +101,9 @@ class Writer:
             self.written.note(tenant, recorded.entry.lane_id)
 
     def _prepared(self, tenant: str, lane: LaneName | int, new: NewEntry) -> _Ready | None:
-        """Prepare an entry before the transaction that records it; None when it is to be recorded alone.
+        """Prepare an entry before the transaction that records it; None when it must be recorded first.
 
-        Nobody can write while that transaction is open, and the first entry of a process loads what it is read by.
+        While that transaction is open, nobody else can write, and the first entry of a process loads its extractors.
         """
         if not self.interpreter.is_quick(new.verb):
             return None
@@ -126,7 +126,7 @@ class Writer:
         return Written(entry, applied, recorded.repeated, pending=False)
 
     def follow(self, tenant: str, written: Written) -> None:
-        """Interpret what an entry asked for besides itself, as far as that can be done now; the rest stays pending."""
+        """Interpret the child entries of an entry as far as possible now; the rest stays pending."""
         try:
             self.interpreter.drain(tenant, written.entry.lane_id)
         except LATER as error:

@@ -1,1 +1,1 @@
-"""Forgetting: items that nobody needs are archived and end at last. One law for conversation memory and experience."""
+"""Forgetting: archive and finally end items that are no longer used, by one law for conversation and experience."""

@@ -1,7 +1,7 @@
-"""The verb ``forget``: what nobody needs any more is put away, and ends at last (EMB-16; docs/decisions/19).
+"""The handler of ``forget``, which archives and finally ends items that are no longer used (EMB-16; docs/decisions/19).
 
-The entry says which kinds, by which figures, and what was shown since the last time; so applying it is pure, and a dry
-run is the same plan.
+The entry holds the kinds, the parameters, and the usage since the last run, so that ``apply`` is pure and a dry run
+computes the same plan.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,14 +29,14 @@ from phronesis.store.usage import Usage, used_since
 FORGET: Final = "forget"
 
 KEEP: Final = "keep"
-"""The action of a row about what has faded, and is kept."""
+"""The action in rows of items that have faded and are kept."""
 
 _ASIDE: Final = frozenset({"action", "at", "why", "protected_by"})
-"""Members of what an item says of its forgetting that are no figures."""
+"""Members of an item's forgetting record that are no figures."""
 
 
 def apply_forget(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
-    """Carry the plan out, and note what was of use."""
+    """Carry out the plan, and record usage."""
     if is_erased(entry.payload):
         return Changes()
     shown = entry.payload.get("used") or {}
@@ -55,10 +55,7 @@ def apply_forget(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
 
 
 def forgotten(item: Item | Fading, patch: Mapping[str, Sequence[Any]], reason: str) -> Forgotten | None:
-    """Return the row of an item that was, or would be, patched so ({field: [before, after]}).
-
-    None: not forgetting's.
-    """
+    """Return the row of an item that was, or would be, patched by forgetting ({field: [before, after]}), or None."""
     told = patch.get(f"data.{FORGETTING}")
     if told is None:
         return None
@@ -83,7 +80,7 @@ def _told(name: str, value: Any) -> Any:
 
 
 def foreseen(view: LaneView, payload: Mapping[str, Any], at: datetime) -> tuple[list[Forgotten], list[Forgotten]]:
-    """Return the rows of what forgetting would do at a time, and of what it keeps though it has faded."""
+    """Return the rows of what forgetting would do at a time, and of faded items that it keeps."""
     plan = planned(view, payload, at)
     return [row for step in plan.steps if (row := _foreseen(step)) is not None], [_kept(step) for step in plan.kept]
 
@@ -110,14 +107,14 @@ def _before(item: Item | Fading, name: str) -> Any:
 HANDLERS: Final = (Handler(verb=FORGET, apply=apply_forget),)
 
 
-# What callers ask around ``forget``: what an entry says, what it would do, what it did, and when it is due.
+# Queries around ``forget``: the entry's content, its dry run, its result, and when it is due.
 
 ACTOR: Final = "worker"
 
 
 @dataclass(frozen=True, slots=True)
 class Forgetter:
-    """Says by which figures a lane forgets, and reads what that came to. With ``background``, a worker forgets too."""
+    """Builds the payload of ``forget`` for a lane and reads its results. With ``background``, a worker forgets too."""
 
     database: Database
     usage: Usage
@@ -128,13 +125,13 @@ class Forgetter:
 
     @property
     def kinds(self) -> list[str]:
-        """The kinds that have a rule, in the order in which they are forgotten."""
+        """The kinds with a rule, in the order in which they are forgotten."""
         return [kind for kind in FORGETTABLE if kind in self.law.rules]
 
     def payload(
         self, tenant: str, name: LaneName, kinds: object = None, narrowing: Mapping[str, str] | None = None
     ) -> dict[str, Any]:
-        """Return what an entry says: kinds, figures, what reads showed since the last time.
+        """Return the payload of an entry: kinds, figures, and usage since the last run.
 
         InputError: no such kind.
         """
@@ -159,20 +156,20 @@ class Forgetter:
     def would_do(
         self, tenant: str, name: LaneName, payload: Mapping[str, Any], at: datetime
     ) -> tuple[list[Forgotten], list[Forgotten]]:
-        """Return what an entry with this payload would do at a time, and what it would keep though it has faded."""
+        """Return what an entry with this payload would do at a time, and the faded items that it would keep."""
         with self.database.transaction(tenant, "read") as unit:
             lane = find_lane(unit, name)
             return ([], []) if lane is None else foreseen(LaneView(unit, lane), payload, at)
 
     def did(self, browser: Browser, tenant: str, entry: Entry) -> list[Forgotten]:
-        """Return what an entry did."""
+        """Return the result of an entry."""
         rows = (forgotten(item, delta.patch, delta.reason) for delta, item in browser.changed_by(tenant, entry))
         return [row for row in rows if row is not None]
 
     def visit(self, writer: Writer, tenant: str, lane: Lane, now: datetime) -> bool:
-        """Forget in a lane where it was not looked at for so long; tell whether there was anything to be done.
+        """Forget in a lane that was not checked for long; return whether anything was done.
 
-        What was shown is taken up then too. Where nothing is to be moved, no entry is written.
+        Usage is recorded then too. If nothing changes, no entry is written.
         """
         if lane.name is None:
             return False

@@ -1,10 +1,9 @@
-"""What is forgotten: how well something is retained, and what is done about it (EMB-16; docs/decisions/19).
+"""Retention of an item, and what follows from it (EMB-16; docs/decisions/19).
 
-Retention falls exponentially with the time since something was last of use (Ebbinghaus 1885), the slower the more often
-it was used, the more important it is, the more useful it was said to be, and the more its source is trusted; what
-speaks against it lowers it at once. What is retained badly is downweighted where ranking can use that, then archived;
-so is what was to be done by a time that is over. What has been archived for long is deleted: it ends, and stays
-readable by id and in history.
+Retention falls exponentially with the time since the last use (Ebbinghaus 1885), more slowly the more often an item was
+used, the more important and useful it is, and the more its source is trusted; counter-evidence lowers it at once. Items
+of low retention are downweighted where ranking can use that, then archived; so are intentions whose time is over. Items
+that have been archived for long are deleted: they end, and stay readable by id and in history.
 """
 
 from collections.abc import Mapping
@@ -20,22 +19,22 @@ from phronesis.core.timestamps import isoformat, parse_moment
 from phronesis.experience.laws.records import L1, PATTERN, PRINCIPLE
 
 FORGETTING: Final = "forgetting"
-"""The member of an item's ``data`` that says what forgetting did to it: ``{action, at, why, …figures}``."""
+"""The member of an item's ``data`` with the last action of forgetting: ``{action, at, why, …figures}``."""
 
 USE: Final = "use"
-"""The member of an item's ``data`` that says how often, all in all, and when it was last shown: ``{count, last}``."""
+"""The member of an item's ``data`` with its usage: total count and last time, ``{count, last}``."""
 
 WEIGHT: Final = "weight"
-"""The member of an item's ``data`` that ranking multiplies by; absent: 1."""
+"""The member of an item's ``data`` by which ranking multiplies; absent: 1."""
 
 USEFULNESS: Final = "usefulness"
-"""The member of an item's ``data`` that says how useful it was said to be, where a fold keeps it."""
+"""The member of an item's ``data`` with its usefulness by feedback, where a fold computes it."""
 
 DOWNWEIGHTED: Final = 0.5
-"""The weight of what is downweighted."""
+"""The weight of a downweighted item."""
 
 MACHINE_SHARE: Final = 0.5
-"""How long a machine's word is retained, in terms of a person's."""
+"""Half-life of a machine's statement, as a share of a person's."""
 
 POINTS: Final = 2.0
 """Points of importance that double the half-life (this project's choice: the steps of the scale are two apart)."""
@@ -43,23 +42,23 @@ POINTS: Final = 2.0
 MESSAGE: Final = "message"
 
 EXPERIENCE: Final = (PRINCIPLE, PATTERN, L1)
-"""Kinds of experience, those above first: what goes there keeps nothing below."""
+"""Kinds of experience, highest level first: what is forgotten there no longer protects lower levels."""
 
 CONVERSATION: Final = (
     "decision", "task", "intention", "event", "episodic", "preference", "profile", "procedure", "fact", "document",
     "section", MESSAGE,
 )  # fmt: skip
-"""Kinds of conversation memory; messages last, as they are what the others were taken from."""
+"""Kinds of conversation memory; messages last, as the others were extracted from them."""
 
 FORGETTABLE: Final = (*EXPERIENCE, *CONVERSATION)
-"""Kinds that may be forgotten, in the order in which they are."""
+"""Kinds that may be forgotten, in order."""
 
 Action = Literal["downweight", "archive", "delete", "restore"]
 Why = Literal["decay", "low use", "contradicted", "expired", "archived", "of use again", "brought back"]
-"""Why something is moved. ``low use``: nothing ever showed it; ``decay``: it was shown, and not for long now."""
+"""The reason of an action. ``low use``: never shown by a read; ``decay``: shown, but not recently."""
 
 FAMILY: Final = ".*"
-"""What the name of a family of keys ends with, as in ``favorite.*``."""
+"""The suffix of a family of keys, as in ``favorite.*``."""
 
 _DAY: Final = timedelta(days=1)
 _MEMBERS: Final = (FORGETTING, USE, WEIGHT, USEFULNESS, DUE)
@@ -67,11 +66,11 @@ _MEMBERS: Final = (FORGETTING, USE, WEIGHT, USEFULNESS, DUE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """The policy's figures for one kind: days, and retentions from 0 to 1 (see `phronesis.config.conversation`).
+    """The policy's parameters for one kind: days, and retentions from 0 to 1 (see `phronesis.config.conversation`).
 
-    ``downweight_below`` 0: a kind that ranking does not weigh. ``usual``: the importance for which the half-life is
-    given. ``expired_after_days``: how long after its end something that was to be done is archived; None: never for
-    that. ``keep`` names kinds and keys (``allergy``, ``favorite.*``) that are never forgotten, ``keep_importance`` the
+    ``downweight_below`` 0: a kind that ranking does not weigh. ``usual``: the importance to which the half-life
+    refers. ``expired_after_days``: how long after its end an intention is archived; None: never for that reason.
+    ``keep`` names kinds and keys (``allergy``, ``favorite.*``) that are never forgotten, ``keep_importance`` the
     importance from which nothing is.
     """
 
@@ -92,7 +91,7 @@ class Rule:
 
     @classmethod
     def of(cls, payload: Mapping[str, Any]) -> "Rule":
-        """Read what ``to_payload`` gave."""
+        """Read what ``to_payload`` returned."""
         given: dict[str, Any] = {
             name: frozenset(value) if isinstance(value, list) else value for name, value in payload.items()
         }
@@ -100,7 +99,7 @@ class Rule:
 
     @property
     def youngest_days(self) -> float:
-        """Days before which no item that nothing speaks against is badly retained, whatever else is said of it."""
+        """Days before which no item without counter-evidence can fall below a threshold."""
         below = max(self.downweight_below, self.archive_below)
         if below <= 0.0:
             return float("inf")
@@ -110,24 +109,24 @@ class Rule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Law:
-    """The rule of each kind that is forgotten, and how many items one entry moves at most."""
+    """The rule of each kind that is forgotten, and the maximum number of items of one entry."""
 
     rules: Mapping[str, Rule] = field(default_factory=dict)
     most: int = 10_000
 
     def to_payload(self) -> dict[str, Any]:
-        """Return plain JSON values: an entry says by which figures it forgot."""
+        """Return plain JSON values, so that an entry holds its own parameters."""
         return {"most": self.most, "rules": {kind: rule.to_payload() for kind, rule in self.rules.items()}}
 
     @classmethod
     def of(cls, payload: Mapping[str, Any]) -> "Law":
-        """Read what ``to_payload`` gave."""
+        """Read what ``to_payload`` returned."""
         return cls(rules={kind: Rule.of(rule) for kind, rule in payload["rules"].items()}, most=payload["most"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fading:
-    """What forgetting needs to know of an item that has not ended: its words and most else left out."""
+    """The fields of a live item that forgetting needs, without its text."""
 
     id: str
     kind: str
@@ -147,13 +146,13 @@ class Fading:
 
     @staticmethod
     def members(data: Mapping[str, Any] | None) -> dict[str, Any]:
-        """Return those members of an item's ``data`` that matter here."""
+        """Return the relevant members of an item's ``data``."""
         return {name: data[name] for name in _MEMBERS if name in data} if data else {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """What retention follows from. ``counter``: the share of the evidence that speaks against it, in [0, 1]."""
+    """The quantities that retention depends on. ``counter``: the share of counter-evidence, in [0, 1]."""
 
     age_days: float
     uses: int = 0
@@ -165,7 +164,7 @@ class Figures:
 
     @property
     def slower(self) -> float:
-        """How many times as long as the half-life half of it is retained."""
+        """The factor on the half-life."""
         value: float = (1.0 + log2(1.0 + self.uses)) * (0.5 + self.usefulness)
         value *= 2.0 ** ((self.importance - self.usual) / POINTS)
         return value if self.human else value * MACHINE_SHARE
@@ -180,36 +179,36 @@ class Figures:
 
 
 def retention(figures: Figures, half_life_days: float) -> float:
-    """Return how well something is retained, in [0, 1].
+    """Return the retention of an item, in [0, 1].
 
     (1 - counter) 2^(-age / h), where h is the half-life · (1 + log2(1 + uses)) · (.5 + usefulness) · 2^((importance -
-    what is usual of the kind) / 2) · (1 for a person's word, .5 for a machine's). So .5 after one half-life of what a
-    person said, of the usual importance, that nobody judged, and nobody used.
+    the kind's usual importance) / 2) · (1 for a person's statement, .5 for a machine's). An unused, unrated statement
+    of a person with the usual importance has .5 after one half-life.
     """
     value = (1.0 - figures.counter) * 2.0 ** (-max(0.0, figures.age_days) / (half_life_days * figures.slower))
     return value if isfinite(value) else 0.0
 
 
 def is_forgotten(item: Item | None) -> bool:
-    """Return whether forgetting put an item away: what it was evidence for goes on holding."""
+    """Return whether forgetting archived or ended an item; what it was evidence for stays valid."""
     done = {} if item is None else item.data.get(FORGETTING) or {}
     return item is not None and not item.live and done.get("action") in ("archive", "delete")
 
 
 def is_human(item: Item | Fading) -> bool:
-    """Return whether a person said it, or what it was learned from."""
+    """Return whether a person said an item, or its source."""
     return item.trust >= Trust.USER
 
 
 def brought_back(item: Item | Fading) -> bool:
-    """Return whether somebody took out of the archive what forgetting had put there."""
+    """Return whether somebody restored an item that forgetting had archived."""
     return item.status == "active" and (item.data.get(FORGETTING) or {}).get("action") == "archive"
 
 
 def last_moment(item: Item | Fading, use: datetime | None) -> datetime:
-    """Return the time from which an item's age counts, as far as it says itself; ``use``: when it was last shown.
+    """Return the time from which an item's age counts; ``use``: when it was last shown.
 
-    What lies ahead does not age: an appointment before it comes, a task before it is due or over.
+    Times in the future count: an appointment does not age before it happens, nor a task before it is due or over.
     """
     moments = [item.occurred_at, item.valid_from, use]
     if item.kind in PROSPECTIVE:
@@ -223,7 +222,7 @@ def last_moment(item: Item | Fading, use: datetime | None) -> datetime:
 
 
 def is_expired(item: Item | Fading, rule: Rule, use: datetime | None, at: datetime) -> bool:
-    """Whether the time in which something was to be done has been over for so long; being shown since puts it off."""
+    """Return whether an intention has been over for long enough; being shown since then postpones that."""
     if rule.expired_after_days is None or item.kind not in PROSPECTIVE or item.valid_to is None:
         return False
     since = item.valid_to if use is None else max(item.valid_to, use)
@@ -231,7 +230,7 @@ def is_expired(item: Item | Fading, rule: Rule, use: datetime | None, at: dateti
 
 
 def protection(item: Item | Fading, rule: Rule) -> str | None:
-    """Say what keeps an item, whatever its retention; None: nothing does."""
+    """Return what protects an item whatever its retention, or None."""
     if item.pinned:
         return "pinned"
     if rule.keep_importance is not None and item.importance >= rule.keep_importance:
@@ -248,10 +247,10 @@ def protection(item: Item | Fading, rule: Rule) -> str | None:
 def next_action(
     item: Item | Fading, kept: float, rule: Rule, at: datetime, *, expired: bool = False
 ) -> tuple[Action, Why | None] | None:
-    """Return what is done with an item that is retained so well, and why; None: nothing, which is so after anything.
+    """Return the action for an item of this retention, and its reason; None for no action.
 
-    No reason for what faded: its figures say it. What somebody brought back by hand is restored. What nobody but
-    forgetting archived waits to be deleted.
+    Fading needs no reason besides the figures. An item that somebody restored by hand returns to normal weight. Only
+    items that forgetting itself archived are deleted later.
     """
     done = item.data.get(FORGETTING) or {}
     action = done.get("action")
@@ -271,7 +270,7 @@ def next_action(
 
 
 def why_faded(figures: Figures, rule: Rule, action: Action) -> Why:
-    """Say what lowered the retention of what is downweighted or archived."""
+    """Return what lowered the retention of a downweighted or archived item."""
     floor = rule.archive_below if action == "archive" else rule.downweight_below
     unopposed = 0.0 if figures.counter >= 1.0 else retention(figures, rule.half_life_days) / (1.0 - figures.counter)
     if figures.counter >= 1.0 or (figures.counter > 0.0 and unopposed >= floor):
@@ -282,9 +281,9 @@ def why_faded(figures: Figures, rule: Rule, action: Action) -> Why:
 def fields_of(
     action: Action, told: Mapping[str, Any], at: datetime, *, weighed: bool = True
 ) -> dict[str, Any]:  # fmt: skip
-    """Return the fields that an action sets; those of a deletion lack what ended the item.
+    """Return the fields that an action sets; a deletion adds the ending.
 
-    ``told``: why, and figures.
+    ``told``: the reason and the figures.
     """
     if action == "restore":
         return {f"data.{FORGETTING}": None, f"data.{WEIGHT}": None}
@@ -299,5 +298,5 @@ def fields_of(
 
 
 def used(count: int, last: datetime) -> dict[str, Any]:
-    """Return the field that says how often, all in all, and when something was last shown."""
+    """Return the field with total count and last time of use."""
     return {f"data.{USE}": {"count": count, "last": isoformat(last)}}

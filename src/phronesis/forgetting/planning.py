@@ -1,4 +1,4 @@
-"""What forgetting would do at a time: it follows from the lane, the law, and what was shown since the last time."""
+"""Plan a run of ``forget`` at a given time, from the lane, the law and the usage since the last run."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -40,10 +40,10 @@ from phronesis.store.lane_view import LaneView
 from phronesis.store.retention_queries import Faded, Owner, borne_by, each_fading, read_owners, spoken_of
 from phronesis.store.statements import batches
 
-# What keeps an item that has faded: something that stands on it and lives.
+# Protection: a faded item is kept while a live item rests on it.
 
 LEAST_SUPPORT: Final[Mapping[str, int]] = {PATTERN: MIN_MEMBERS}
-"""Live items that each kind stands on at least; 1 of all others."""
+"""Minimum number of live items on which each kind rests; 1 for all others."""
 
 _Place = tuple[str, str]
 """An item, and a part of it."""
@@ -51,10 +51,10 @@ _Place = tuple[str, str]
 
 @dataclass(slots=True)
 class Standing:
-    """What stands on each of some items, and how much of what it stands on is left.
+    """What rests on each of some items, and how much of their own support is left.
 
-    A message is kept for whatever was taken from it: it is the evidence. Anything else is kept for a living principle,
-    and as the last evidence of what lives.
+    A message is kept for any item extracted from it, as evidence. Anything else is kept for a live principle, and as
+    the last evidence of a live item.
     """
 
     above: Mapping[str, list[_Place]]
@@ -91,7 +91,7 @@ class Standing:
                 self.left[place] = self.left.get(place, 0) + 1
 
     def kept_for(self, item: Fading, *, ending: bool) -> str | None:
-        """Say for what an item is kept from being archived, or (``ending``) from being deleted; None: nothing is."""
+        """Return why an item is kept from archiving, or (``ending``) from deletion; None without a reason."""
         if item.kind == MESSAGE:
             return self._evidence_of(item, ending=ending)
         for owner, part in sorted(self.above.get(item.id, ())):
@@ -115,7 +115,7 @@ class Standing:
         return None
 
     def _living(self, owner: str) -> str | None:
-        """Return the kind of an item that lives; None of one that does not, or no longer."""
+        """Return the kind of a live item; None otherwise."""
         state = self.owners.get(owner)
         return state.kind if state is not None and state.live and owner not in self.archived else None
 
@@ -123,7 +123,7 @@ class Standing:
         return any(self._living(one) == PRINCIPLE for one, _ in self.above.get(owner, ()))
 
     def take(self, item: Fading, *, ending: bool) -> None:
-        """Count an item out."""
+        """Remove an item from the support counts."""
         if ending:
             self.deleted.add(item.id)
             return
@@ -133,19 +133,19 @@ class Standing:
 
 
 MAX_KEPT: Final = 1_000
-"""Items told of that are kept though they have faded; there may be as many as a lane has."""
+"""Maximum number of reported items that are kept though they have faded."""
 
 NARROWING: Final = ("session_id", "agent_id")
-"""Members of a payload that narrow what is forgotten."""
+"""Members of a payload that restrict what is forgotten."""
 
 _DAY: Final = timedelta(days=1)
 _LIFTS: Final = frozenset({"support", "useful", "correct"})
-"""Evidence that reinforces: time counts from it."""
+"""Reinforcing evidence, from whose time age counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One item that forgetting moves, or (action ``keep``) leaves where it is though it has faded."""
+    """An item that forgetting changes, or (action ``keep``) a faded one that it leaves."""
 
     item: Item | Fading
     action: Action | str
@@ -157,7 +157,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What forgetting moves, in order, and the first of what it keeps though it has faded."""
+    """What forgetting changes, in order, and the first of the faded items that it keeps."""
 
     steps: Sequence[Step]
     kept: Sequence[Step]
@@ -173,7 +173,7 @@ class _Judged:
 
 
 def planned(view: LaneView, payload: Mapping[str, Any], at: datetime) -> Plan:
-    """Say what forgetting does at a time: principles first, messages last, of each kind the worst retained first."""
+    """Return the plan at a time: principles first, messages last, lowest retention first within a kind."""
     law = Law.of(payload["law"])
     kinds = [kind for kind in FORGETTABLE if kind in law.rules and kind in (payload.get("kinds") or ())]
     judged = sorted(_Judging(view, payload, law, at).of(kinds), key=_order)
@@ -210,7 +210,7 @@ def _carried(judged: Iterable[_Judged], law: Law, standing: Standing, at: dateti
 
 
 def _evidence_back(view: LaneView, steps: Iterable[Step]) -> list[Step]:
-    """Bring back, with what somebody brought back, the messages that it was taken from: its evidence."""
+    """Restore the source messages of items that somebody restored."""
     back = {step.item.id: step for step in steps if step.action == "restore" and brought_back(step.item)}
     rows = [row for of in view.evidence(back).values() for row in of if row.polarity in ("source", "support")]
     messages = view.items(sorted({row.source_item_id for row in rows if row.source_item_id is not None}))
@@ -252,7 +252,7 @@ def _reason(action: Action, why: Why, one: _Judged, rule: Rule) -> str:
 
 
 class _Judging:
-    """Looks at what may have faded, and says what its retention asks for."""
+    """Computes retention and action of candidates."""
 
     def __init__(self, view: LaneView, payload: Mapping[str, Any], law: Law, at: datetime) -> None:
         # By the second: an entry may be recorded some microseconds after the dry run that foresaw it.
@@ -264,7 +264,7 @@ class _Judging:
         self._narrowed = {name: payload.get(name) for name in NARROWING}
 
     def of(self, kinds: Sequence[str]) -> list[_Judged]:
-        """Return what is to be moved of some kinds, were there nothing that keeps it."""
+        """Return the changes of some kinds, before protection by dependents."""
         if not kinds:
             return []
         known, against = spoken_of(self._view.unit, self._view.lane_id)
@@ -317,7 +317,7 @@ def _reinforced(rows: Iterable[EvidenceRow]) -> Iterable[datetime]:
 
 
 def _counter(item: Fading, rows: Sequence[EvidenceRow]) -> float:
-    """Return the share of the evidence that speaks against something, what was said of it included."""
+    """Return the share of counter-evidence of an item, feedback included."""
     if not rows:
         return 0.0
     if item.kind == PATTERN:

@@ -1,4 +1,4 @@
-"""Chroma as an outside index: a folder for one process, or a server. Telemetry is off, and it embeds nothing itself."""
+"""Chroma as an external index: a local folder or a server. Telemetry is off, and Chroma embeds nothing itself."""
 
 import hashlib
 import importlib.util
@@ -19,12 +19,12 @@ from phronesis.index.external_index import OutsideDocument, Where
 from phronesis.store.columns import Vector
 
 BATCH: Final = 500
-"""Documents of one call: a few megabytes with their vectors. Chroma itself takes 5,461 (its ``max_batch_size``)."""
+"""Documents in one call: a few megabytes with their vectors. Chroma's own limit is 5,461 (its ``max_batch_size``)."""
 
 BEYOND: Final = ("Chroma's own files and log, until `chroma vacuum`, and their copies",)
 
 _MARK: Final = 12
-"""Hexadecimal digits that tell encoders apart in a collection's name."""
+"""Length of the encoder's mark in a collection's name, in hexadecimal digits."""
 
 
 class Chroma:
@@ -73,14 +73,14 @@ class Chroma:
             return self._open.setdefault(name, ChromaSpace(self, found))
 
     def spaces(self) -> "Sequence[ChromaSpace]":
-        """Return every collection whose name begins as ours do."""
+        """Return every collection with the configured prefix."""
         ours = re.compile(rf"{re.escape(self._collection)}-[0-9a-f]{{{_MARK}}}")
         with self.reaching():
             listed = self._connected().list_collections()
         return [ChromaSpace(self, found) for found in listed if ours.fullmatch(found.name)]
 
     def close(self) -> None:
-        """Let go of the folder or the server."""
+        """Release the folder or the server."""
         with self._lock:
             client, sessions, self._client, self._sessions = self._client, self._sessions, None, []
             self._open.clear()
@@ -91,7 +91,7 @@ class Chroma:
 
     @contextmanager
     def reaching(self) -> Iterator[None]:
-        """Put Chroma's errors, its server's and the system's in our terms, and have the next call begin anew."""
+        """Translate errors of Chroma, its server and the system, and reconnect at the next call."""
         import httpx  # noqa: PLC0415 - comes with the optional package
         from chromadb.errors import ChromaError  # noqa: PLC0415 - an optional package
 
@@ -151,11 +151,11 @@ class ChromaSpace:
 
     @property
     def id(self) -> str:
-        """The collection's own id: one that is deleted and made again has another."""
+        """The collection's own id; a collection that is deleted and created again has another."""
         return str(self._collection.id)
 
     def put(self, documents: Sequence[OutsideDocument]) -> None:
-        """Store documents, some hundreds a call."""
+        """Store documents, in batches."""
         for start in range(0, len(documents), BATCH):
             batch = documents[start : start + BATCH]
             with self._index.reaching():
@@ -166,18 +166,18 @@ class ChromaSpace:
                 )  # fmt: skip
 
     def remove(self, ids: Sequence[str]) -> None:
-        """Delete documents, some hundreds a call."""
+        """Remove documents, in batches."""
         for start in range(0, len(ids), BATCH):
             with self._index.reaching():
                 self._collection.delete(ids=list(ids[start : start + BATCH]))
 
     def clear(self, where: Where) -> None:
-        """Delete all that is meant."""
+        """Delete all matching documents."""
         with self._index.reaching():
             self._collection.delete(where=_condition(where))
 
     def held(self, where: Where, *, vectors: bool = False) -> Iterator[OutsideDocument]:
-        """Return all that is meant, read in pages."""
+        """Return all matching documents, read in pages."""
         include = ["documents", "metadatas", *(["embeddings"] if vectors else [])]
         start = 0
         while True:
@@ -191,7 +191,7 @@ class ChromaSpace:
             start += BATCH
 
     def nearest(self, vector: Vector, where: Where, *, limit: int) -> list[str]:
-        """Return the nearest as its HNSW graph finds them."""
+        """Return the nearest documents found by its HNSW graph."""
         with self._index.reaching():
             found = self._collection.query(
                 query_embeddings=[np.asarray(vector, np.float32)], n_results=limit, where=_condition(where), include=[]
@@ -205,6 +205,6 @@ def _settings(chromadb: Any) -> Any:
 
 
 def _condition(where: Where) -> Mapping[str, Any]:
-    """Return a condition in Chroma's language, which knows no conjunction of one."""
+    """Return a condition in Chroma's syntax, which has no conjunction of one."""
     parts = [{name: values[0] if len(values) == 1 else {"$in": list(values)}} for name, values in where.items()]
     return parts[0] if len(parts) == 1 else {"$and": parts}

@@ -1,4 +1,4 @@
-"""An outside index in this process's memory: what the port means, for tests and for whoever writes another one."""
+"""The interface of an external vector index, and an in-memory implementation as a reference and for tests."""
 
 import threading
 import uuid
@@ -10,18 +10,18 @@ import numpy as np
 
 from phronesis.store.columns import Vector
 
-# The port to an index of vectors outside the database. It holds copies; what is true stands in the database.
+# The interface of a vector index outside the database. It holds copies; the database is authoritative.
 
 Facts = Mapping[str, str | int]
-"""What is told of a document beside its text."""
+"""A document's attributes besides its text."""
 
 Where = Mapping[str, Sequence[str]]
-"""Which documents are meant: each named fact is one of these."""
+"""A filter: each named attribute has one of these values."""
 
 
 @dataclass(frozen=True, slots=True)
 class OutsideDocument:
-    """A document as it is put there, and comes back; ``vector`` is None where it was not asked for."""
+    """A document as stored in the index; ``vector`` is None where it was not requested."""
 
     id: str
     text: str
@@ -30,31 +30,31 @@ class OutsideDocument:
 
 
 class Space(Protocol):
-    """Documents whose vectors are of one encoder. Every call raises IndexUnavailable when it is not reached."""
+    """Documents with vectors of one encoder. Every call raises IndexUnavailable when the index cannot be reached."""
 
     @property
     def id(self) -> str:
-        """What tells it from every other space that is, was or will be: one made anew has another."""
+        """A unique id: a space that is created again has another."""
         ...
 
     def put(self, documents: Sequence[OutsideDocument]) -> None:
-        """Store documents with their vectors; those of the same ids are replaced."""
+        """Store documents with their vectors, replacing those of the same ids."""
         ...
 
     def remove(self, ids: Sequence[str]) -> None:
-        """Delete documents; those that are not there are passed over."""
+        """Delete documents, ignoring missing ones."""
         ...
 
     def clear(self, where: Where) -> None:
-        """Delete all that is meant."""
+        """Delete all matching documents."""
         ...
 
     def held(self, where: Where, *, vectors: bool = False) -> Iterator[OutsideDocument]:
-        """Return all that is meant."""
+        """Return all matching documents."""
         ...
 
     def nearest(self, vector: Vector, where: Where, *, limit: int) -> list[str]:
-        """Return the ids of what is meant and lies nearest by cosine, nearest first; it may be approximate."""
+        """Return the ids of the nearest matching documents by cosine, nearest first; may be approximate."""
         ...
 
 
@@ -63,30 +63,30 @@ class OutsideIndex(Protocol):
 
     @property
     def name(self) -> str:
-        """What results and ``doctor`` call it."""
+        """The name of the index in results and in ``doctor``."""
         ...
 
     @property
     def beyond(self) -> Sequence[str]:
-        """Where erased words may be left that its interface does not show, for certificates."""
+        """Places outside its interface where erased text may remain, for certificates."""
         ...
 
     def space(self, model: str, dimension: int) -> Space:
-        """Return the space of a model's vectors, making it; IndexUnavailable when it cannot be had."""
+        """Return the space of a model's vectors, creating it if needed; IndexUnavailable when that fails."""
         ...
 
     def spaces(self) -> Sequence[Space]:
-        """Return every space that is ours, other models' too."""
+        """Return every space of this store, of all models."""
         ...
 
     def close(self) -> None:
-        """Let go of files and connections."""
+        """Release files and connections."""
         ...
 
 
 @dataclass(slots=True)
 class MemorySpace:
-    """A space as a dictionary, searched row by row."""
+    """A space as a dictionary, searched exhaustively."""
 
     id: str
     _held: dict[str, OutsideDocument] = field(default_factory=dict)
@@ -104,17 +104,17 @@ class MemorySpace:
                 self._held.pop(one, None)
 
     def clear(self, where: Where) -> None:
-        """Delete all that is meant."""
+        """Delete all matching documents."""
         self.remove([document.id for document in self.held(where)])
 
     def held(self, where: Where, *, vectors: bool = False) -> Iterator[OutsideDocument]:
-        """Return all that is meant."""
+        """Return all matching documents."""
         with self._lock:
             found = [document for document in self._held.values() if _meant(document, where)]
         yield from found if vectors else (replace(document, vector=None) for document in found)
 
     def nearest(self, vector: Vector, where: Where, *, limit: int) -> list[str]:
-        """Return the nearest, exactly."""
+        """Return the exact nearest documents."""
         found = [(document.id, document.vector) for document in self.held(where, vectors=True)]
         scored = sorted((-_cosine(vector, other), one) for one, other in found if other is not None)
         return [one for _, one in scored[:limit]]
@@ -122,7 +122,7 @@ class MemorySpace:
 
 @dataclass(slots=True)
 class InMemoryIndex:
-    """Spaces that end with the process."""
+    """Spaces that exist as long as the process."""
 
     name: str = "memory"
     beyond: Sequence[str] = ()
@@ -140,7 +140,7 @@ class InMemoryIndex:
             return list(self._spaces.values())
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: no resource is held."""
 
 
 def _meant(document: OutsideDocument, where: Where) -> bool:

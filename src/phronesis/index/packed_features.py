@@ -1,4 +1,4 @@
-"""Reading off a text what ranking wants to know of it beside its words (``recall.scoring.packed_features``)."""
+"""Text features that ranking uses besides the words, packed into an integer (``recall.scoring.packed_features``)."""
 
 import re
 from typing import Final
@@ -25,7 +25,7 @@ from phronesis.traits.laws.records import MEMORY_KINDS
 from phronesis.traits.laws.strength import TRAIT
 
 _NOTE: Final = re.compile(r"(?<!\s)\s*+\[[^\[\]\n]{1,600}\]\s*\Z")
-"""A note in brackets at the end of a message, as chats show what was sent with it."""
+"""A note in brackets at the end of a message, as chats show attachments."""
 
 _PHOTO: Final = re.compile(
     r"\[[^\[\]\n]{0,40}\b(?:photos?|images?|pictures?|screenshots?|selfies?)\b|[\[【][^\[\]【】\n]{0,20}(?:照片|图片|截图|相片)|!\[[^\[\]\n]{0,300}\]\(",
@@ -33,20 +33,18 @@ _PHOTO: Final = re.compile(
 )
 _ASKING: Final = ("?", "？")
 WEIGHED_KINDS: Final = frozenset({"message", *MEMORY_KINDS, TRAIT})
-"""Kinds whose importance counts when they are found: what conversations hold, and what was learned of them."""
+"""Kinds whose importance affects ranking: conversation memories and what was learned from them."""
 
 ROLE_FLAGS: Final = {"user": FROM_USER, "assistant": FROM_ASSISTANT, "tool": FROM_TOOL}
-"""The bit of each role that ranking or an exclusion asks for."""
+"""The bit of each role, for ranking and exclusion."""
 
 
 def marks_of(item: Item, text: str, *, dated: bool = True) -> Marks:
-    """Return the marks of one part of an item.
+    """Return the packed features of one part of an item: role, speech act, its day, days named in it, boosts.
 
-    Its role, what its words do, its day and the days they name, its bonuses.
-
-    Days are those of the offset in which the item was said; not ``dated``, none are looked for in the words. What
-    names no time and is no message speaks of the day from which it holds. A text's relative times count from when it
-    was said, or else from when it was recorded.
+    Days are in the offset in which the item was said; if not ``dated``, none are looked for in the text. An item that
+    names no time and is no message has the day from which it is valid. Relative times count from when the text was
+    said, or else recorded.
     """
     said = item.occurred_at or item.recorded_at
     # What was taken from a message has the day on which it was so, not when it was said.
@@ -67,7 +65,7 @@ def marks_of(item: Item, text: str, *, dated: bool = True) -> Marks:
 
 
 def lifted_by(item: Item) -> tuple[int, int]:
-    """Return the importance and the number of the stage for which an item gets bonuses."""
+    """Return the importance and the stage number that boost an item."""
     weighed = item.kind in WEIGHED_KINDS
     # An imported log may say anything.
     importance = min(max(item.importance, LEAST_IMPORTANT), MOST_IMPORTANT) if weighed else NO_IMPORTANCE
@@ -75,7 +73,7 @@ def lifted_by(item: Item) -> tuple[int, int]:
 
 
 def asks(text: str) -> bool:
-    """Return whether a text ends with a question mark, a note in brackets after it left aside."""
+    """Return whether a text ends with a question mark, ignoring a note in brackets after it."""
     end = text[-1_000:].rstrip()
     if end.endswith(_ASKING):
         return True

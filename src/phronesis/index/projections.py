@@ -1,4 +1,4 @@
-"""What of an item is searched: its parts as texts, and how a change of the item moves its documents."""
+"""Projections from items to search documents, and how a change of an item updates its documents."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,27 +16,27 @@ from phronesis.store.documents import DocumentRow
 WHOLE: Final = "whole"
 CHUNK: Final = "chunk:"
 PROSE: Final = "prose"
-"""The whole of an item whose content is no prose, in words."""
+"""The part that states a non-prose item in words."""
 
 ALIKE: Final = "alike"
-"""The whole of an item that is compared with others of its kind: it is encoded as questions are, since the encoders
-that tell questions from passages say that likeness is told among questions (E5, Wang et al. 2022)."""
+"""The part that is compared with others of its kind. It is encoded like a query, since encoders with separate query
+and passage modes measure similarity between queries (E5, Wang et al. 2022)."""
 
 ASIDE: Final = "~"
-"""What the name of a part begins with that has a vector and no words: it is compared, and not searched."""
+"""The prefix of parts that have a vector and no terms: they are compared, not searched."""
 
 CHUNK_CHARACTERS: Final = 4_000
-"""A text longer than this is searched in chunks too: about a thousand tokens, more than the encoders read."""
+"""Length above which a text is also searched in chunks: about a thousand tokens, more than the encoders read."""
 
 CHUNK_OVERLAP: Final = 200
-"""Characters that a chunk shares with the next one, so that a sentence is whole in one of them."""
+"""Characters that consecutive chunks share, so that every sentence is whole in one of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
     """One searchable part of an item; ``text`` None means the item's own content.
 
-    ``dated`` False: it says what holds at any time, and no calendar is asked for the times that it names.
+    ``dated`` False: the text is valid at any time and is not searched for dates.
     """
 
     part: str
@@ -45,20 +45,20 @@ class Part:
 
 
 _HELD_ONCE: Final = frozenset({"superseded", "retired"})
-"""Endings of what held until then."""
+"""Ways of ending that apply to items that were valid until then."""
 
 Projection = Callable[[Item], Sequence[Part]]
 
 
 def whole(item: Item) -> list[Part]:
-    """Project an item as its content: whole when short, in overlapping chunks when long."""
+    """Project an item as its content: whole, and in overlapping chunks when long."""
     if len(item.content) <= CHUNK_CHARACTERS:
         return [Part(WHOLE, None)]
     return [Part(f"{CHUNK}{start}", text) for start, text in _chunks(item.content)]
 
 
 def in_words(text: str, *, dated: bool = True) -> list[Part]:
-    """Project an item whose content is no prose as ``text``, which says the same in words; none when it is empty."""
+    """Project a non-prose item as ``text``, which states it in words; no part when empty."""
     if len(text) <= CHUNK_CHARACTERS:
         return [Part(PROSE, text, dated)] if text else []
     return [Part(f"{PROSE}:{start}", piece, dated) for start, piece in _chunks(text)]
@@ -70,21 +70,19 @@ def _chunks(text: str) -> list[tuple[int, str]]:
 
 
 def chunk_start(part: str) -> int:
-    """Return where in its item a part begins: a chunk's offset in characters, 0 for the whole."""
+    """Return the offset of a part in its item's content: a chunk's offset in characters, 0 for the whole."""
     return int(part.removeprefix(CHUNK)) if part.startswith(CHUNK) else 0
 
 
 def of_content(part: str) -> bool:
-    """Return whether a part is a stretch of its item's content, and not a text of its own."""
+    """Return whether a part is a section of its item's content, not a text of its own."""
     return part == WHOLE or part.startswith(CHUNK)
 
 
 def own_words(item: Item, part: str, text: str | None) -> str:
-    """Return what is shown of a part whose text was ``text``.
+    """Return the text to show for a part with the indexed text ``text``.
 
-    The item's words from there where it is a stretch of them.
-
-    What stands before a stretch so that it is found, such as headings, is not among them.
+    For a section of the content, that is the content without prefixes added for search, such as headings.
     """
     if text is None or not of_content(part):
         return item.content if text is None else text
@@ -93,44 +91,41 @@ def own_words(item: Item, part: str, text: str | None) -> str:
 
 
 def compared(part: str) -> bool:
-    """Return whether a part is encoded as questions are, to be compared with others of its kind."""
+    """Return whether a part is encoded like a query, to be compared with others of its kind."""
     return part == ALIKE or part.startswith(ASIDE)
 
 
 def part_name(part: str) -> str:
-    """Return what kind of part it is, such as ``chunk``: what stands before the colon."""
+    """Return the type of a part, such as ``chunk``: its name before the colon."""
     return part.partition(":")[0]
 
 
 def match_id(item_id: str, part: str) -> str:
-    """Return the id of an item's part as results show it.
-
-    The item's own for the whole, else ``{item}::chunk::3800``.
-    """
+    """Return the id of an item's part in results: the item's id for the whole, else ``{item}::chunk::3800``."""
     name, _, which = part.partition(":")
     return item_id if part in (WHOLE, PROSE, ALIKE) else f"{item_id}::{name}::{which}"
 
 
 @dataclass(frozen=True, slots=True)
 class Projector:
-    """Makes search documents; ``by_kind`` holds the projections of kinds that are searched in parts of their own.
+    """Makes search documents; ``by_kind`` holds the projections of kinds with parts of their own.
 
-    ``of_members`` names, by kind, the members of ``data`` that all parts are made of, as long as the item is live:
-    where they stay, no part need be made to see that none moved.
+    ``of_members`` names, by kind, the members of ``data`` from which all parts of a live item are made: if they did
+    not change, the parts did not either.
     """
 
     by_kind: Mapping[str, Projection] = field(default_factory=dict)
     of_members: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def parts(self, item: Item) -> list[Part]:
-        """Return an item's parts; none when ordinary reads do not see it."""
+        """Return an item's parts; none when ordinary reads do not show it."""
         return list(self.by_kind.get(item.kind, whole)(item)) if item.live else []
 
     def project(self, settled: Settled, before: Mapping[str, Item], *, seq: int) -> tuple[list[DocumentRow], list[str]]:
         """Return the new documents and the ids of items whose current documents end.
 
-        An update that leaves an item's parts as they were, and what lifts them, moves no document. What enters as
-        history, over when it was recorded, has documents that never were current: searches of what held then find it.
+        An update that changes neither parts nor boosts changes no document. An item that is already over when recorded
+        gets documents that were never current, for searches at a past time.
         """
         fresh = [row for item in settled.created for row in (self._past if _is_past(item) else self._rows)(item, seq)]
         closed: list[str] = []
@@ -142,7 +137,7 @@ class Projector:
         return fresh, closed
 
     def _unmoved(self, old: Item, item: Item) -> bool:
-        """Return whether all that is searched of an item stayed as it was; its content may be something else."""
+        """Return whether an update left all indexed text unchanged."""
         if (lifted_by(old), old.valid_from) != (lifted_by(item), item.valid_from):
             return False
         members = self.of_members.get(item.kind)
@@ -180,7 +175,7 @@ class Projector:
 
 
 def terms_of(item: Item, part: Part) -> bytes:
-    """Return the packed terms of a part: identifiers whole too, except where its words are compared with others'."""
+    """Return the packed terms of a part, including whole identifiers unless the part is only compared."""
     if part.part.startswith(ASIDE):
         return pack_terms([])
     return pack_terms((tokenize if compared(part.part) else search_terms)(_searched(item, part)))
@@ -192,20 +187,20 @@ def _marks(item: Item, part: Part) -> Marks:
 
 
 def _is_past(item: Item) -> bool:
-    """Return whether an item is over, and was so: what was taken back as wrong held at no time."""
+    """Return whether an item ended and was valid before; a retracted one never was."""
     return item.ended in _HELD_ONCE and item.valid_to is not None
 
 
 def _searched(item: Item, part: Part) -> str:
-    """The words of a part; a subject and key are searched with the content they belong to."""
+    """Return the indexed text of a part: subject and key are indexed with the content."""
     text = item.content if part.text is None else part.text
     labels = " ".join(label for label in (item.subject, item.key) if label)
     return f"{labels} {text}" if labels else text
 
 
-# Items that are found by their id and their list, and by no search: runs, and reflections.
+# Kinds that are listed and read by id but not searched: runs and reflections.
 
 
 def no_parts(_item: Item) -> list[Part]:
-    """Return no parts: what an agent tried, or when it reflected, is no memory and must not crowd what is."""
+    """Return no parts: attempts and reflections are not searched, so that they do not crowd out memories."""
     return []

@@ -1,4 +1,4 @@
-"""Making the search documents of a kind anew from its items: what projecting each version in its turn would give."""
+"""Rebuild the search documents of a kind from its items, as if each version were projected in turn."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,12 +24,12 @@ from phronesis.store.lanes import Lane, list_lanes, lock_lane, mark_documents, n
 from phronesis.store.log import seqs_of_entries
 
 BATCH: Final = 500
-"""Items of one transaction: writers wait for a fraction of a second."""
+"""Items of one transaction, so that writers wait for a fraction of a second."""
 
 
 @dataclass(slots=True)
 class Reindexed:
-    """How much was looked at and put right; ``counted`` are current documents of the part that was asked for."""
+    """Counts of examined and repaired documents; ``counted`` are current documents of the requested part."""
 
     items: int = 0
     counted: int = 0
@@ -39,13 +39,13 @@ class Reindexed:
 
 @dataclass(frozen=True, slots=True)
 class Reindexer:
-    """Repairs the search documents of a kind of item, lane by lane."""
+    """Repairs the search documents of a kind, lane by lane."""
 
     database: Database
     projector: Projector
 
     def run(self, tenant: str, kind: str, *, counted: str) -> Reindexed:
-        """Put the documents of a tenant's items of ``kind`` right; ``counted`` names the part that is counted."""
+        """Repair the documents of a tenant's items of ``kind``; ``counted`` names the part that is counted."""
         done = Reindexed()
         with self.database.transaction(tenant, "read") as unit:
             lane_ids = [lane.lane_id for lane in list_lanes(unit)]
@@ -73,7 +73,7 @@ class Reindexer:
         counted: str,
         done: Reindexed,
     ) -> None:
-        """Put right the documents of some items, given with the entries that made them; ``held`` are there."""
+        """Repair the documents of some items, given with their entries; ``held`` are the existing ones."""
         stored = {row.id: row for row in held}
         missing: list[DocumentRow] = []
         wrong = []
@@ -92,7 +92,7 @@ class Reindexer:
         done.items += len(made_by)
 
     def _finish(self, unit: Unit, lane: Lane, kind: str, done: Reindexed, before: int) -> None:
-        """Remove what belongs to no item, and have every process read the lane's documents anew."""
+        """Remove documents without an item, and make every process reload the lane's documents."""
         strays = stray_documents(unit, lane.lane_id, kind)
         delete_documents(unit, lane.lane_id, strays)
         done.repaired += len(strays)

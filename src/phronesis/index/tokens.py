@@ -1,18 +1,19 @@
-"""The one tokenizer: what is written and what is asked pass through the same function, on every backend.
+"""The tokenizer of documents and queries, the same on every backend.
 
 - Words: runs of letters and digits outside the unspaced scripts. ASCII words lose the stop list and get the Snowball
-  English stem (Porter 2001); other words (Cyrillic, Greek, Arabic, Hebrew, Devanagari …) stay as they are.
+  English stem (Porter 2001); other words (Cyrillic, Greek, Arabic, Hebrew, Devanagari …) are unchanged.
 - Unspaced scripts (Han, Kana, Hangul, and Thai, Lao, Khmer, Myanmar, where a run of letters is a whole sentence and
-  would match nothing): overlapping bigrams, a lone character alone (Nie et al. 2000, 'On the use of words and n-grams
-  for Chinese information retrieval'). Latin beside Chinese is its own word: "用Python写" holds ``python``.
+  would match nothing): overlapping bigrams; a lone character is a term (Nie et al. 2000, 'On the use of words and
+  n-grams for Chinese information retrieval'). Latin beside Chinese is a separate word: "用Python写" holds ``python``.
 - Folding: NFKC, casefold, then the accents of Latin, Greek and Cyrillic, Hebrew points, Arabic vowel signs and tatweel
-  are dropped (``Ålice`` = ``alice``, ``ё`` = ``е``), as people leave them out when they ask. Japanese voicing marks and
-  Indic vowel signs make another letter, so they stay. Letters without a decomposition follow the usual transliteration
-  (ø → o).
-- Emoji and other symbols are no words. Those of a text are searched (``search_terms``), but at the end of a question
-  they carry tone, and there one 🎉 would outrank its words by idf.
-- Identifiers: what separators join (``lumen-cloud-dev``, ``feature/login-fix``, ``v1.2.3``, an e-mail address) is a
-  term beside its parts, and so is a number with the measure word behind it (8套), so that the exact one ranks first.
+  are dropped (``Ålice`` = ``alice``, ``ё`` = ``е``), because queries often omit them. Japanese voicing marks and Indic
+  vowel signs make another letter, so they stay. Letters without a decomposition follow the usual transliteration (ø →
+  o).
+- Emoji and other symbols are not words. Those in a text are searched (``search_terms``), except at the end of a
+  question, where they carry tone and a rare 🎉 would outrank the words by idf.
+- Identifiers: a compound joined by separators (``lumen-cloud-dev``, ``feature/login-fix``, ``v1.2.3``, an e-mail
+  address) is a term besides its parts, and so is a number with its measure word (8套), so that an exact match ranks
+  first.
 
 No text raises: a lone surrogate or NUL is a separator. Time is linear in the text.
 """
@@ -41,12 +42,12 @@ own same only once here both each few nor over under again further during before
 until while off down because get got
 """
 ENGLISH_STOP_WORDS: Final = frozenset(_ENGLISH.split())
-"""135 words: function words and what apostrophes leave; with them recall@10 on LoCoMo rose from .555 to .604."""
+"""135 words: function words and remains of contractions; with them recall@10 on LoCoMo rose from .555 to .604."""
 
 CHINESE_FUNCTION_CHARACTERS: Final = frozenset(
     "的了是在我你您他她它们們这這那和与與也都就还還很吗嗎呢吧啊呀么麼着著把被之而且但及或"
 )
-"""A bigram of two of these says nothing (我的 这是 他们); one beside a content character stays (目的 了解)."""
+"""A bigram of two of these is a stop word (我的 这是 他们); one with a content character is kept (目的 了解)."""
 
 _CHINESE: Final = """
 什么 什麼 怎么 怎麼 怎样 怎樣 为什 為什 哪个 哪個 哪些 哪里 哪裡 这个 這個 那个 那個 这些 這些 那些
@@ -54,8 +55,8 @@ _CHINESE: Final = """
 不是 可以 因为 因為 所以 如果 虽然 雖然 然后 然後 以及 已经 已經 时候 時候 的时 的時
 """
 CHINESE_STOP_BIGRAMS: Final = frozenset(_CHINESE.split())
-"""Question, demonstrative and linking words that hold a character outside the set above. Short on purpose: what can be
-part of a content word stays, and idf weighs it down. Both spellings stand here: NFKC does not map one to the other."""
+"""Question, demonstrative and linking words with a character outside the set above. The list is short: parts of
+content words are kept and weighted down by idf. Both scripts are listed, since NFKC does not map one to the other."""
 
 _UNSPACED: Final = (
     "\u0e01-\u0e3a\u0e40-\u0e4e\u0e50-\u0e59\u0e80-\u0eff"  # Thai, Lao
@@ -87,7 +88,7 @@ _IDENTIFIERS: Final = re.compile(rf"(?<![a-z0-9])[a-z0-9]++(?:{_SEPARATED}[a-z0-
 _MARKED: Final = re.compile(r"(?<![a-z0-9])[a-z](?:\+\+|#)(?![a-z0-9+#])")  # C++, C#
 _SEPARATOR: Final = re.compile(_SEPARATED)
 _LEVELS: Final = re.compile("://|::|[/:@#~+]")
-"""What parts the levels of an identifier: a path's folders and file, an address's name and host."""
+"""Separators of the levels of an identifier: a path's folders and file, an address's name and host."""
 _EMOJI: Final = (
     "\u203c\u2049\u2139\u2190-\u21ff\u231a-\u23ff\u24c2\u25a0-\u27bf\u2900-\u297f\u2b00-\u2bff\U0001f000-\U0001f1e5"
     "\U0001f200-\U0001f3fa\U0001f400-\U0001faff"
@@ -97,13 +98,13 @@ _TONE: Final = re.compile(f"[\\s{_EMOJI}\U0001f1e6-\U0001f1ff\U0001f3fb-\U0001f3
 _RECORD: Final = Struct("<QH")  # one TERM_RECORD
 _CACHED_WORD: Final = 64  # characters; longer ones (keys, encoded data) are rare and would only fill the caches
 MAX_WHOLE: Final = 256
-"""Characters of the longest identifier that is given at its levels as well; of a longer one the whole alone."""
+"""Maximum length of an identifier that is indexed at each level; a longer one is indexed whole."""
 MAX_FREQUENCY: Final = 0xFFFF
-"""A term frequency saturates here (two bytes); BM25 is flat long before."""
+"""Maximum stored term frequency (two bytes); BM25 saturates far below."""
 
 
 def tokenize(text: str) -> list[str]:
-    """Return the index terms of a text, in order, repeats kept; empty when it holds stop words and symbols only."""
+    """Return the index terms of a text, in order, with repeats; empty for stop words and symbols only."""
     if text.isascii():
         words = _ASCII_WORDS.findall(text.lower())
         short = max(map(len, words), default=0) <= _CACHED_WORD
@@ -120,12 +121,12 @@ def tokenize(text: str) -> list[str]:
 
 
 def search_terms(text: str) -> list[str]:
-    """Return the terms by which a text is searched: its words, then its identifiers and emoji as wholes."""
+    """Return the search terms of a text: its words, then whole identifiers and emoji."""
     return [*tokenize(text), *wholes(text)]
 
 
 def question_terms(text: str) -> list[str]:
-    """Return the terms that a question asks for: those of a text, without emoji that end it behind words."""
+    """Return the search terms of a question: those of a text, without emoji at its end."""
     words = text if text.isascii() else text[: _without_tone(text)]
     return search_terms(words) or search_terms(text)
 
@@ -139,9 +140,9 @@ def _without_tone(text: str) -> int:
 
 
 def wholes(text: str) -> list[str]:
-    """Return what a text holds that is searched whole beside its parts, in order, repeats kept.
+    """Return the identifiers and emoji of a text that are searched whole, in order, with repeats.
 
-    A path, address or qualified name is given at each of its levels that is no single word: feature/login-fix and
+    A path, address or qualified name is returned at each level that is no single word: feature/login-fix and
     login-fix.
     """
     plain = text.isascii()
@@ -152,7 +153,7 @@ def wholes(text: str) -> list[str]:
 
 
 def _levels(identifier: str) -> list[str]:
-    """Return an identifier and those of its parts that separators join as well; none of stop words alone."""
+    """Return an identifier and its compound parts, without those of stop words alone."""
     whole = identifier.replace("\\", "/")
     if ENGLISH_STOP_WORDS.issuperset(_ASCII_WORDS.findall(whole)) and whole.isascii():
         return []
@@ -161,7 +162,7 @@ def _levels(identifier: str) -> list[str]:
 
 
 def _joined(folded: str) -> list[str]:
-    """Return what separators join in a folded text of any script, and numbers with the character behind them."""
+    """Return compounds joined by separators in a folded text, and numbers with the character after them."""
     out: list[str] = []
     begin = end = parts = 0
     for run in _RUNS.finditer(folded):
@@ -205,10 +206,7 @@ def _cached_stem(word: str) -> str:
 
 
 def term_hash(term: str) -> int:
-    """Return a term's 64-bit number (BLAKE2b, RFC 7693, 8 bytes, little-endian, unsigned).
-
-    The same on every machine.
-    """
+    """Return a term's 64-bit hash (BLAKE2b, RFC 7693, 8 bytes, little-endian, unsigned), the same on every machine."""
     return _cached_hash(term) if len(term) <= _CACHED_WORD else _hash(term)
 
 
@@ -220,13 +218,13 @@ _cached_hash = lru_cache(maxsize=1 << 16)(_hash)
 
 
 def clear_caches() -> None:
-    """Forget the words seen: an erasure calls it, since a name may stand in the caches of stems and hashes."""
+    """Clear the caches of stems and hashes, which may hold erased names; an erasure calls it."""
     _cached_stem.cache_clear()
     _cached_hash.cache_clear()
 
 
 def pack_terms(tokens: Sequence[str]) -> bytes:
-    """Return a document's term frequencies as `core.lexical.TERM_RECORD` records sorted by hash, 10 bytes each.
+    """Return a document's term frequencies as `core.lexical_index.TERM_RECORD` records sorted by hash, 10 bytes each.
 
     A frequency saturates at 65,535. The document's length is the sum of its frequencies.
     """

@@ -1,4 +1,4 @@
-"""Making vectors in the background: never in the way of a write, and again for another model without downtime."""
+"""Compute vectors in the background, without delaying writes, and switch to another model without downtime."""
 
 import logging
 import threading
@@ -23,14 +23,14 @@ from phronesis.store.embedding_models import active_model, drop_other_models, ha
 from phronesis.store.lanes import Documented, documented_lanes, lock_lane
 from phronesis.traits.laws.records import MEMORY_KINDS
 
-# Encoding a batch of documents, so that a text which the encoder refuses costs its own vector and no other.
+# Encoding of a batch. A text that the encoder rejects loses only its own vector.
 
 SHORTER: Final = (4_000, 2_000, 1_000, 500, 250)
-"""Characters of a refused text that are tried, one after another. Models that read least take 512 tokens: some 250
-characters in the scripts that need a token or two for each. What is refused even then is not refused for its length."""
+"""Lengths of the beginning of a rejected text to try, in turn. The smallest models read 512 tokens: some 250
+characters in scripts that need two tokens for each. A beginning that is still rejected is not too long."""
 
 PROBE: Final = "text"
-"""What any encoder takes: where it is refused as well, the fault is the server's, and every text's."""
+"""A text that any encoder accepts: if it fails too, the server is at fault and not the text."""
 
 logger = logging.getLogger(__name__)
 
@@ -38,10 +38,10 @@ _Encode = Callable[[Sequence[str]], Floats]
 
 
 def encoded(embedder: Embedder, todo: Sequence[Unembedded]) -> Floats:
-    """Encode each as it is used: what is compared with others of its kind as a question, the rest as a document.
+    """Return an iterator of vectors: compared parts are encoded as queries, the rest as documents.
 
-    A text that is refused, where others are not, is encoded by its beginning; where no beginning is taken, it gets the
-    zeros of a text without content, and is found by its words alone. ModelError: no text is taken just now.
+    A text that is rejected where others are not is encoded by its beginning; if no beginning is accepted, it gets a
+    zero vector and is found by its terms alone. ModelError: the encoder accepts no text at present.
     """
     out = np.zeros((len(todo), embedder.dimension), np.float32)
     questions = [n for n, one in enumerate(todo) if compared(one.part)]
@@ -62,7 +62,7 @@ def _taken(embedder: Embedder, encode: _Encode, texts: Sequence[str]) -> Floats:
 
 
 def _check_taken(embedder: Embedder, error: ModelError) -> None:
-    """Raise ``error`` unless it is of the text: the encoder takes another one just now."""
+    """Raise ``error`` unless it concerns the text, that is, unless the encoder accepts another text now."""
     if not may_be_the_text(error):
         raise error
     try:
@@ -72,7 +72,7 @@ def _check_taken(embedder: Embedder, error: ModelError) -> None:
 
 
 def _parted(embedder: Embedder, encode: _Encode, texts: Sequence[str]) -> Floats:
-    """Encode texts of which one at least was refused: in halves, down to that one."""
+    """Encode texts of which at least one was rejected, by bisection."""
     if len(texts) == 1:
         return _shortened(embedder, encode, texts[0])
     out = []
@@ -87,7 +87,7 @@ def _parted(embedder: Embedder, encode: _Encode, texts: Sequence[str]) -> Floats
 
 
 def _shortened(embedder: Embedder, encode: _Encode, text: str) -> Floats:
-    """Encode the longest beginning of a refused text that is taken; zeros where none is."""
+    """Encode the longest accepted beginning of a rejected text; zeros where none is accepted."""
     for length in SHORTER:
         if length < len(text):
             try:
@@ -100,36 +100,37 @@ def _shortened(embedder: Embedder, encode: _Encode, text: str) -> Floats:
     return np.zeros((1, embedder.dimension), np.float32)
 
 
-# Which lanes of a tenant may lack vectors: those that were written to here, and now and then every one of them.
+# Lanes that may lack vectors: those written to by this process, and periodically all lanes.
 
 LOOK_AROUND_SECONDS: Final = 60.0
-"""How long what this process wrote is all that is looked at: others may have been killed before they made theirs."""
+"""Seconds during which only lanes written by this process are checked; others may have been killed before theirs were.
+"""
 
 
 @dataclass(slots=True)
 class WrittenLanes:
-    """Remembers the lanes that were written to until their vectors are made. Thread-safe."""
+    """Remembers which lanes were written to until their vectors are made. Thread-safe."""
 
     seconds: Callable[[], float] = time.monotonic
     _lanes: dict[str, set[int]] = field(default_factory=dict)
-    """By tenant; where a tenant is not named, every lane of it is to be looked at."""
+    """Lanes by tenant; every lane of a missing tenant is to be checked."""
     _looked: dict[str, float] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def note(self, tenant: str, lane_id: int) -> None:
-        """Say that a lane was written to: after the write, or who looks now would find nothing and forget it."""
+        """Record a write to a lane. Call it after the write, or a concurrent run would miss it and drop the note."""
         with self._lock:
             known = self._lanes.get(tenant)
             if known is not None:
                 known.add(lane_id)
 
     def note_all(self, tenant: str) -> None:
-        """Say that any lane of a tenant may have changed."""
+        """Record that any lane of a tenant may have changed."""
         with self._lock:
             self._lanes.pop(tenant, None)
 
     def take(self, tenant: str) -> Collection[int] | None:
-        """Return the lanes that are to be looked at, None for every one; who cannot finish them gives them back."""
+        """Return and clear the lanes to check, None for all; a caller that cannot finish them calls ``give_back``."""
         now = self.seconds()
         with self._lock:
             taken = self._lanes.get(tenant)
@@ -141,7 +142,7 @@ class WrittenLanes:
             return taken
 
     def give_back(self, tenant: str, taken: Collection[int] | None) -> None:
-        """Have lanes that were taken looked at again."""
+        """Return lanes to the set of lanes to check."""
         with self._lock:
             known = self._lanes.get(tenant)
             if taken is None:
@@ -151,30 +152,30 @@ class WrittenLanes:
 
 
 BATCH: Final = 32
-"""Texts encoded at a time: few enough that a stop does not wait long, enough to write vectors in batches."""
+"""Texts encoded at a time: few enough for a quick stop, enough to write vectors in batches."""
 
 BATCH_CHARACTERS: Final = 16_000
-"""Characters encoded at a time, or one text: a stop waits for one batch, which a slow encoder has done in seconds."""
+"""Characters encoded at a time, or one text: a stop waits for one batch, seconds on a slow encoder."""
 
 
 FIRST: Final = 1
-"""The number of a lane's first entry."""
+"""The seq of a lane's first entry."""
 
 SPAN: Final = BATCH
-"""Entries looked through at first for documents without a vector; then twice as many as held the last batch."""
+"""Entries searched at first for documents without a vector; later, twice as many as the last batch covered."""
 
 TWICE: Final = (L1, *MEMORY_KINDS)
-"""What is compared with others of its kind: events for patterns, what conversations gave for traits. Two encoders look
-at it where there is one beside the tenant's own; what is only searched is left to that one. The encoder of lessons
-looks at events alone, and at the whole of each."""
+"""Parts that are compared with others of their kind: events for patterns, conversation memories for traits. They get
+vectors of a second encoder too, where one is configured; documents that are only searched do not. The encoder of
+lessons covers events alone, and the whole of each."""
 
 TURNS: Final = 64
-"""Locks that lanes share: two lanes of one lock seldom come together, and then one waits for a batch of the other."""
+"""Number of locks that lanes share; two lanes with the same lock at worst wait for one batch of each other."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """Whose vectors are made, of which documents, by which encoder."""
+    """The documents to embed, the encoder, and the tenant."""
 
     tenant: str
     lane_id: int
@@ -183,15 +184,15 @@ class _Job:
     home: Home
     part: str | None = None
     beside: bool = False
-    """Whether the encoder stands beside the tenant's own, which searches use."""
+    """Whether the encoder is a second one, besides the tenant's own, which searches use."""
 
 
 @dataclass(slots=True)
 class Vectorizer:
-    """Gives documents their vectors. Thread-safe; any number of processes may run at once.
+    """Computes the vectors of documents. Thread-safe; any number of processes may run at once.
 
-    Threads of one process take turns at a lane, a batch each: to encode is the dearest there is, and the thread in the
-    background and a `flush` would both do all of it. Processes may make a vector twice, which is the same vector.
+    Threads of one process take turns at a lane, a batch each, since encoding is expensive and the background thread
+    and a `flush` would both do all of it. Two processes may compute the same vector twice.
     """
 
     database: Database
@@ -202,11 +203,11 @@ class Vectorizer:
     _turns: tuple[Lock, ...] = field(default_factory=lambda: tuple(Lock() for _ in range(TURNS)))
 
     def serves(self, tenant: str) -> bool:
-        """Return whether there is an encoder for the tenant."""
+        """Return whether the tenant has an encoder."""
         return self.embedders.serving(tenant) is not None
 
     def catch_up(self, tenant: str, *, stopped: Callable[[], bool] = lambda: False) -> int:
-        """Do as ``run`` does for the lanes that were written to, at first and now and then for all of them."""
+        """Run for the lanes that were written to; at first and periodically for all lanes."""
         lanes = self.written.take(tenant)
         is_done = False
         try:
@@ -220,14 +221,11 @@ class Vectorizer:
     def run(
         self, tenant: str, *, stopped: Callable[[], bool] = lambda: False, only: Collection[int] | None = None
     ) -> int:
-        """Embed every current document of the tenant that has no vector of its model; gives how many it made.
+        """Embed every current document of the tenant without a vector of its model; return the number of vectors made.
 
-        ``only`` names the lanes to look at. A tenant may have many thousands, and all but a few of them idle.
-
-        The first model a tenant is embedded with becomes active; another one only by ``reembed``. Nothing is made
-        for a model that is not loaded here.
-
-        A lane that fails ends the run, and does not keep the others from their vectors: the next run comes to it last.
+        ``only`` names the lanes to check, since a tenant may have thousands of idle ones. The first model becomes the
+        active one; only ``reembed`` changes it. Nothing is made for a model that is not loaded here. A lane that fails
+        ends the run after the others are done; the next run takes it last.
         """
         with self.database.transaction(tenant, "read") as unit:
             lanes = documented_lanes(unit, only)
@@ -258,13 +256,13 @@ class Vectorizer:
         return made
 
     def _forget(self, tenant: str, lane_ids: Collection[int]) -> None:
-        """Forget what was done in lanes that are there no more."""
+        """Forget the progress in lanes that no longer exist."""
         for key in [key for key in list(self._done) if key[0] == tenant and key[1] not in lane_ids]:
             self._done.pop(key, None)
         self._failed.difference_update([key for key in self._failed if key[0] == tenant and key[1] not in lane_ids])
 
     def embed(self, tenant: str, lane_id: int, kind: str) -> int:
-        """Embed a lane's current documents of one kind, for who cannot wait for all; gives how many vectors it made."""
+        """Embed a lane's current documents of one kind at once; return the number of vectors made."""
         with self.database.transaction(tenant, "read") as unit:
             embedder, lanes = self._embedder(unit), documented_lanes(unit, {lane_id})
         if embedder is None:
@@ -297,7 +295,7 @@ class Vectorizer:
     def _compared(
         self, tenant: str, lane: Documented, own: Embedder, stopped: Callable[[], bool], *, start: int
     ) -> int:
-        """Make the vectors of `TWICE` by the encoders that stand beside the tenant's own."""
+        """Make the vectors of `TWICE` by the second encoders."""
         beside = self.embedders.beside(own)
         jobs = [] if beside is None else [_Job(tenant, lane.lane_id, beside, TWICE, MEMORY, beside=True)]
         jobs += [_Job(tenant, lane.lane_id, one, (L1,), MEMORY, ALIKE, beside=True)
@@ -305,7 +303,7 @@ class Vectorizer:
         return sum(self._round(job, range(start, lane.documents_seq + 1), stopped) for job in jobs)
 
     def _round(self, job: "_Job", entries: range, stopped: Callable[[], bool]) -> int:
-        """Make what is missing of entries, a batch at a time: as many entries at once as hold about a batch."""
+        """Embed the documents of a range of entries in batches, with a range that holds about one batch."""
         made, begin, span = 0, entries.start, SPAN
         turn = self._turns[hash((job.tenant, job.lane_id)) % TURNS]
         while begin < entries.stop and not stopped():
@@ -327,7 +325,7 @@ class Vectorizer:
         return made
 
     def _encode(self, job: "_Job", todo: list[Unembedded]) -> bool:
-        """Make a batch's vectors; False when another model's have taken their place meanwhile."""
+        """Store a batch's vectors; return False if another model has become active meanwhile."""
         embedder = job.embedder
         vectors = encoded(embedder, todo)
         self.embedders.reached(embedder)
@@ -346,10 +344,10 @@ class Vectorizer:
         return True
 
     def reembed(self, tenant: str, embedder: Embedder) -> int:
-        """Embed everything with this encoder beside the old one, then let searches use it and drop the old vectors.
+        """Embed everything with a new encoder, then make it active and delete the old vectors; return the number made.
 
-        Searches go on with the old vectors until then. Killed in between it changes nothing for them, and the next
-        call goes on where this one stopped. Gives how many vectors it made.
+        Searches use the old vectors until then. An interrupted call changes nothing for them, and the next one
+        continues where it stopped.
         """
         self.embedders.add(embedder)
         with self.database.transaction(tenant, "derive") as unit:

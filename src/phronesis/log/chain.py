@@ -1,4 +1,7 @@
-"""A payload in parts, each under its own salted commitment, so that one message can be erased and the chain holds."""
+"""Payload parts under salted commitments, and the hash chain of entries.
+
+Each part has its own commitment, so that one message can be erased while the chain still verifies.
+"""
 
 import hashlib
 import hmac
@@ -13,34 +16,34 @@ from phronesis.store.lanes import GENESIS, Lane
 from phronesis.store.log import EntryRow, PartRow
 
 MEMBERS: Final[Mapping[str, str]] = {"messages": "message", "events": "l1"}
-"""The lists of a payload whose members become an item each, and of what kind: the item's natural key is its place."""
+"""The payload lists whose members become items, with the items' kind; an item's natural key is its position."""
 
 SPLIT: Final = (*MEMBERS, "tool_calls", "refs")
-"""The lists of mappings of a payload whose members are parts of their own. What stays is the envelope, part 0."""
+"""The payload lists whose members are separate parts. The rest is the envelope, part 0."""
 
 SALT_BYTES: Final = 16
 COMMITMENT_BYTES: Final = 32
 ENVELOPE: Final = 0
-"""The number of the part that holds what is in no part of its own. Its path is empty."""
+"""The number of the part with everything outside the other parts. Its path is empty."""
 
 METADATA: Final = "metadata"
-"""The path of metadata given for all messages of a payload: it goes when the last of them is erased."""
+"""The path of metadata that applies to all messages of a payload; it is erased with the last message."""
 
 _ENVELOPE_PATH: Final = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One part: its path in the payload (``messages/3``; the envelope's is empty) and its canonical body."""
+    """One part: its path in the payload (``messages/3``; empty for the envelope) and its canonical body."""
 
     path: str
     body: bytes
 
 
 def split(payload: Mapping[str, Any]) -> list[Part]:
-    """Cut a payload into the envelope, the members of its ``SPLIT`` lists, and the metadata of its messages.
+    """Split a payload into the envelope, the members of its ``SPLIT`` lists, and the metadata of its messages.
 
-    Only what `join` puts together again as it was is cut: anything else of such a name stays in the envelope.
+    Only what `join` restores exactly is split off; anything else of such a name stays in the envelope.
     """
     lists = [name for name in SPLIT if _is_cut(payload.get(name))]
     apart = {*lists, METADATA} if "messages" in lists and payload.get(METADATA) else set(lists)
@@ -54,7 +57,7 @@ def split(payload: Mapping[str, Any]) -> list[Part]:
 
 
 def join(paths: Sequence[str], bodies: Mapping[int, bytes]) -> dict[str, Any]:
-    """Put a payload together again; a part without a body was erased, and ``ERASED`` stands in its place.
+    """Join parts into a payload; a part without a body was erased and is replaced by ``ERASED``.
 
     An erased envelope gives a payload that is itself marked: ``{"$erased": True, …}``. Erased metadata is left out.
     """
@@ -70,11 +73,10 @@ def join(paths: Sequence[str], bodies: Mapping[int, bytes]) -> dict[str, Any]:
 
 
 def as_read(payload: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[Part]]:
-    """Return a payload as it comes back from its parts, which is what a replay sees, and the parts.
+    """Return a payload as it reads back from its parts, as in a replay, and the parts.
 
-    JSON joins the two halves of a character that came as two surrogates, and sorts keys, which decides between two
-    that differ in a character that no database holds. InputError for one that carries the mark of the erased: it would
-    be read as erased.
+    JSON joins surrogate pairs that came as two characters, and sorts keys, which decides between keys that differ only
+    in a character that no database holds. InputError for a payload with the erased mark, which would read as erased.
     """
     if is_erased(payload) or any(is_erased(member) for name in SPLIT if _is_cut(payload.get(name))
                                  for member in payload[name]):  # fmt: skip
@@ -86,23 +88,23 @@ def as_read(payload: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[Part]]:
 
 
 def _is_cut(value: object) -> bool:
-    """Return whether a member of a payload is a list of mappings; an empty one would leave no part to put together."""
+    """Return whether a payload member is a non-empty list of mappings; an empty one would leave no part."""
     if not isinstance(value, (list, tuple)) or not value:
         return False
     return all(isinstance(member, (dict, Mapping)) for member in value)
 
 
 def commitment(part: Part, salt: bytes) -> bytes:
-    """Return SHA-256 over salt, path and body: without the salt, a short sentence cannot be guessed from it."""
+    """Return SHA-256 over salt, path and body. The salt keeps short texts from being guessed."""
     return hashlib.sha256(salt + len(part.path).to_bytes(4, "big") + part.path.encode() + part.body).digest()
 
 
 def keyed(secret: bytes, purpose: str, data: bytes) -> str:
-    """Return a keyed hash (HMAC-SHA-256): blob addresses and idempotency keys mean nothing outside their tenant."""
+    """Return a keyed hash (HMAC-SHA-256), so that blob addresses and idempotency keys differ between tenants."""
     return hmac.new(secret, purpose.encode() + b"\0" + data, hashlib.sha256).hexdigest()
 
 
-# The integrity chain: each entry's hash covers the one before it.
+# The hash chain: each entry's hash covers the hash of the entry before it.
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +118,7 @@ class Break:
 
 
 def link(previous: str, facts: Mapping[str, Any], commitments: bytes) -> str:
-    """Return the hash of an entry: over the one before, its columns, and the commitments of its parts."""
+    """Return the hash of an entry: over the previous hash, its columns, and the commitments of its parts."""
     return hashlib.sha256(previous.encode() + encode(facts) + commitments).hexdigest()
 
 
@@ -129,10 +131,10 @@ def facts_of(row: EntryRow) -> dict[str, Any]:
 
 
 def problems(row: EntryRow, parts: Sequence[tuple[PartRow, bytes]], *, previous: str, expected: int) -> list[str]:
-    """Say what is wrong with one entry, given the hash before it and the seq it must have; nothing when all is well.
+    """Return the problems of one entry, given the previous hash and the expected seq; empty when it verifies.
 
-    Finds gaps in ``seq``, altered columns, altered or foreign parts. Parts that were erased are not there to be
-    checked; their commitments are.
+    Finds gaps in ``seq``, altered columns, altered or foreign parts. For erased parts, only the commitments are
+    checked.
     """
     found: list[str] = []
     if row.seq != expected:
@@ -149,7 +151,7 @@ def problems(row: EntryRow, parts: Sequence[tuple[PartRow, bytes]], *, previous:
 def verify(
     lane: Lane, rows: Iterable[tuple[EntryRow, Sequence[tuple[PartRow, bytes]]]], *, previous: str = GENESIS
 ) -> list[Break]:
-    """Check a lane's entries in order, with the parts that are left and their bodies; and that the head is the last."""
+    """Verify a lane's entries in order, with their remaining parts and bodies, and that the head is the last entry."""
     found: list[Break] = []
     expected = 1
     for row, parts in rows:

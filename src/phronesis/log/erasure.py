@@ -1,6 +1,6 @@
-"""Erasing from the log: what an entry still holds, the words in it, and removing parts with their salts.
+"""Erasure from the log: what an entry still holds, its text, and the removal of parts with their salts.
 
-Entries stay, with their commitments: the chain verifies before and after, and says nothing about what was there.
+Entries and commitments stay, so that the chain verifies before and after an erasure without revealing the content.
 """
 
 import re
@@ -20,7 +20,7 @@ from phronesis.store.log import EntryRow, PartRow, delete_parts, read_blob, read
 from phronesis.store.statements import batches
 
 Cut = Mapping[str, Collection[int]]
-"""Parts to be erased, by entry."""
+"""Parts to erase, by entry."""
 
 PAGE: Final = 200
 """Entries read at a time."""
@@ -28,14 +28,14 @@ PAGE: Final = 200
 _UUID: Final = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _MOMENT: Final = r"\d{4}-\d{2}-\d{2}T[\d:.]+(?:Z|[+-]\d\d:\d\d)"
 _OUR_WORDS: Final = frozenset({"role", "kind", "type"})
-"""Fields whose values are ours to choose from."""
+"""Fields whose values the system chooses."""
 
 _TELLS_NOTHING: Final = re.compile(f"(?:mem:)?{_UUID}|{_MOMENT}")
 
 
 @dataclass(frozen=True, slots=True)
 class Logged:
-    """An entry as an erasure sees it: the parts that are left, and its envelope (the erased mark when it is gone)."""
+    """An entry as an erasure sees it: the remaining parts, and its envelope (the erased mark when it is gone)."""
 
     entry_id: str
     verb: str
@@ -45,7 +45,7 @@ class Logged:
     envelope: Mapping[str, Any]
 
     def members(self) -> dict[str, int]:
-        """Return the part of each message or event that is left, by the id of the item that it became."""
+        """Return the remaining part of each message or event, by the id of its item."""
         out: dict[str, int] = {}
         for n in self.left:
             name, _, place = self.paths[n].partition("/")
@@ -54,16 +54,16 @@ class Logged:
         return out
 
     def part_of_message(self, n: int) -> int | None:
-        """Return the part of the ``n``-th message, unless it is gone."""
+        """Return the part of the ``n``-th message, unless it is erased."""
         path = f"messages/{n}"
         number = self.paths.index(path) if path in self.paths else None
         return number if number in self.left else None
 
     def with_last_member(self, numbers: Collection[int]) -> frozenset[int]:
-        """Return the parts that go when these messages or events do.
+        """Return the parts that are erased with these messages or events.
 
-        Metadata given for all of the messages goes with the last of them. The envelope stays in a session, where it
-        holds the turn's place; elsewhere nothing but words is in it once no message, event, call or ref is left.
+        Metadata of all messages is erased with the last of them. The envelope stays in a session, where it marks the
+        turn's place; elsewhere it is erased with the last message, event, call or ref.
         """
         going = frozenset(numbers) & self.left
         if any(self.paths[n].partition("/")[0] in MEMBERS for n in self.left - going):
@@ -90,7 +90,7 @@ def _logged(unit: Unit, row: EntryRow, parts: list[PartRow]) -> Logged:
 
 
 def _body_of(unit: Unit, part: PartRow) -> bytes | None:
-    """Return a part's body; None when it is damaged, which is no reason to keep it."""
+    """Return a part's body; None when it is damaged, which does not keep it from being erased."""
     try:
         return body_of(unit, part)
     except IntegrityError:
@@ -100,7 +100,7 @@ def _body_of(unit: Unit, part: PartRow) -> bytes | None:
 def words_of(unit: Unit, cut: Cut) -> tuple[list[str], list[bytes]]:
     """Return the texts in some parts, and the compressed bodies of those that are blobs.
 
-    Ids and times that look like ours are left out: they say nothing, and rightly stand in many places.
+    Ids and times in the system's own format are left out: they reveal nothing and occur in many places.
     """
     texts: dict[str, None] = {}
     compressed: list[bytes] = []
@@ -117,7 +117,7 @@ def words_of(unit: Unit, cut: Cut) -> tuple[list[str], list[bytes]]:
 
 
 def _texts(value: Any, *, depth: int) -> Iterator[str]:
-    """Every string in a part, and the keys that a caller chose: those below the part's own fields."""
+    """Yield every string in a part, and the keys that a caller chose: those below the part's own fields."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
@@ -132,7 +132,7 @@ def _texts(value: Any, *, depth: int) -> Iterator[str]:
 
 
 def cut_out(unit: Unit, cut: Cut) -> int:
-    """Delete parts with their salts, and blobs that nothing else holds; gives how many were still there."""
+    """Delete parts with their salts, and blobs without references; return how many parts were left."""
     gone = 0
     for batch in batches(cut):
         for entry_id, parts in read_parts(unit, batch).items():

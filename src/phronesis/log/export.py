@@ -1,4 +1,4 @@
-"""Reading an export: line by line, each checked before anything trusts it."""
+"""Export a tenant's log to JSON lines, and read an export with every line checked."""
 
 import base64
 import errno
@@ -25,25 +25,25 @@ from phronesis.store.database import Database, Unit
 from phronesis.store.lanes import GENESIS, Lane, list_lanes
 from phronesis.store.log import EntryRow, PartRow, failures_of, read_entries, read_outcomes, read_parts, tenant_secret
 
-# Writing the log of a tenant to a file: JSON lines, from which ``import_`` makes the same store anywhere.
+# Export to a file. ``import_`` rebuilds an equal store from it.
 
 FORMAT: Final = "phronesis-export"
 VERSION: Final = 1
 PAGE: Final = 200
-"""Entries read at a time: what is held in memory is one page and the entry being written."""
+"""Entries read at a time: memory holds one page and the entry being written."""
 
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
-"""What the system says where there is no more room: no other path of the same disk would help."""
+"""Operating system errors of a full disk, for which another path of the same disk would not help."""
 
 ENTRY_FIELDS: Final = ("seq", "entry_id", "verb", "handler_version", "actor", "recorded_at", "parent_id",
                        "idempotency", "paths", "hash")  # fmt: skip
-"""Columns of an entry that stand in the file as they are; the commitments are bytes."""
+"""Columns of an entry that are exported unchanged; the commitments are bytes."""
 
 
 def write_export(database: Database, tenant: str, path: str | os.PathLike[str], now: datetime) -> ExportResult:
-    """Write the tenant's log as of one moment; the file is complete or not there.
+    """Write the tenant's log from one snapshot; the file is complete or absent, and readable by its owner only.
 
-    Only its owner may read it. IntegrityError when the log does not verify: such a file could not be imported.
+    IntegrityError when the log does not verify: such a file could not be imported.
     """
     target = Path(path)
     counts = {"lane": 0, "entry": 0}
@@ -75,7 +75,7 @@ def write_export(database: Database, tenant: str, path: str | os.PathLike[str], 
 
 
 def export_lines(unit: Unit, now: datetime) -> Iterator[tuple[str, bytes]]:
-    """Return the file's lines in order, each with the name of what it is."""
+    """Return the file's lines in order, each with its record type."""
     header = {"format": FORMAT, "version": VERSION, "tenant": unit.tenant, "created_at": isoformat(now)}
     yield "header", encode(header) + b"\n"
     total = hashlib.sha256()
@@ -154,7 +154,7 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class LaneRecord:
-    """A lane as the file has it."""
+    """A lane in the file."""
 
     lane_id: int
     kind: LaneKind
@@ -165,13 +165,13 @@ class LaneRecord:
 
     @property
     def lane_name(self) -> LaneName | None:
-        """What callers call it; None when it was cut from its person."""
+        """The name of the lane; None when it was detached by an erasure."""
         return None if self.name is None else LaneName(self.kind, self.name)
 
 
 @dataclass(frozen=True, slots=True)
 class EntryRecord:
-    """An entry as the file has it, with the parts that are left, its outcomes and its failed tries."""
+    """An entry in the file, with its remaining parts, its outcomes and its failed attempts."""
 
     row: EntryRow
     parts: Sequence[tuple[PartRow, bytes]]
@@ -181,7 +181,7 @@ class EntryRecord:
 
 @dataclass(frozen=True, slots=True)
 class SecretRecord:
-    """The secret of the tenant that was exported."""
+    """The secret of the exported tenant."""
 
     secret: bytes
 
@@ -190,11 +190,10 @@ Record = SecretRecord | LaneRecord | EntryRecord
 
 
 def read_export(file: BinaryIO) -> Iterator[Record]:
-    """Return the file's records in order, chain and all checked; complete only when it ends without an error.
+    """Return the file's records in order, checked; they are valid only once iteration ends without an error.
 
-    Raises:
-        InputError: it is no export, or damaged; the message names the line. SchemaTooNew: a newer Phronesis wrote it.
-        IntegrityError: its chain does not verify.
+    Raises InputError if it is no export, or damaged (the message names the line); SchemaTooNew if a newer Phronesis
+    wrote it; IntegrityError if its chain does not verify.
     """
     _check_header(file.readline())
     total = hashlib.sha256()

@@ -1,9 +1,9 @@
-"""Taking an export into a store: what is there already is left alone, what is not is appended in its order.
+"""Import an export into a store: append the entries that are missing, in order.
 
-The whole file is checked before its first entry is stored, in itself and against what is here: where any lane
-conflicts, nothing of the file is taken. A lane's entries are staged in transactions of bounded size and count from the
-moment the last of them is there: whoever reads or writes meanwhile sees the lane as it was. Killed at any point, the
-same call goes on where it stopped.
+The whole file is checked before its first entry is stored, in itself and against the store. If any lane conflicts,
+nothing is imported. A lane's entries are staged in transactions of bounded size and become visible together, after the
+last one is staged; until then, readers and writers see the lane unchanged. An interrupted import continues when it is
+called again with the same file.
 """
 
 import os
@@ -36,7 +36,7 @@ from phronesis.store.log import (
 
 MAX_ENTRIES: Final = 500
 MAX_BYTES: Final = 8_000_000
-"""What one transaction takes at most: other writers wait for so much, and a kill loses no more."""
+"""Maximum bytes of one transaction, which bounds the wait of other writers and the loss at a kill."""
 
 PAGE: Final = 500
 """Stored entries that are compared at a time."""
@@ -44,7 +44,7 @@ PAGE: Final = 500
 
 @dataclass(slots=True)
 class Importer:
-    """Takes one file into one tenant; used once."""
+    """Imports one file into one tenant; used once."""
 
     database: Database
     tenant: str
@@ -112,13 +112,13 @@ class Importer:
         return ImportResult(lanes=lanes, entries_added=added, entries_known=known)
 
     def _settle_secret(self, secret: bytes) -> None:
-        """Take over the file's secret in an empty tenant. Keyed with another one, its idempotency keys mean nothing."""
+        """Adopt the file's secret in an empty tenant. Under another one, the file's idempotency keys do not match."""
         with self.database.transaction(self.tenant, "append") as unit:
             self._secret = ensure_tenant(unit, secret=secret, created_at=to_micros(self.clock()))
         self._foreign = self._secret != secret
 
     def _begin(self, lane: LaneRecord) -> int:
-        """Find or make the lane; gives the seq up to which its entries are there."""
+        """Find or create the lane; return the seq up to which its entries are stored."""
         self._stored = {}
         with self.database.transaction(self.tenant, "append") as unit:
             held, present = _standing(unit, lane)
@@ -168,7 +168,7 @@ class Importer:
             insert_failure(unit, row.lane_id, row.entry_id, record.failure)
 
     def _key_of(self, unit: Unit, row: EntryRow) -> str | None:
-        """Return the idempotency key that a new entry keeps; Conflict when it was used here for another call."""
+        """Return the idempotency key that a new entry keeps; Conflict when another call used it here."""
         key = None if self._foreign else row.idempotency
         used = None if key is None else find_idempotent(unit, key)
         if used is not None and used.entry_id != row.entry_id:
@@ -180,7 +180,7 @@ class Importer:
         return key
 
     def _finish(self, lane: LaneRecord) -> None:
-        """Let the lane's staged entries count, if there are any."""
+        """Publish the lane's staged entries, if there are any."""
         self._write()
         with self.database.transaction(self.tenant, "append") as unit:
             held: Lane = lock_lane(unit, lane.lane_id)
@@ -205,7 +205,7 @@ def _opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def _standing(unit: Unit, lane: LaneRecord) -> tuple[Lane | None, int]:
-    """Return the lane of the file as it is here (None: it is not), and the seq up to which its entries are there."""
+    """Return the stored lane of an imported one (None if missing), and the seq up to which its entries are stored."""
     named = None if lane.lane_name is None else find_lane(unit, lane.lane_name)
     held = find_numbered(unit, lane.lane_id)
     if named is not None and named.lane_id != lane.lane_id:

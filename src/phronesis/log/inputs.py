@@ -1,4 +1,4 @@
-"""What callers give, checked and made into payloads. A payload keeps every character; a wrong field is named."""
+"""Validate callers' input and build payloads. A payload keeps every character; an error names the wrong field."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -13,16 +13,16 @@ from phronesis.core.timestamps import isoformat, local_isoformat, parse_local, p
 from phronesis.errors import InputError, TooLarge
 
 EXTERNAL_ID: Final = "external_id"
-"""The member of a message, or of a stated item's payload, that is the caller's own name for the item."""
+"""The member of a message, or of a stated item's payload, with the caller's own id of the item."""
 
 TIME_ZONE: Final = "time_zone"
-"""The member of a payload that names the time zone in which messages without an offset were said."""
+"""The payload member with the time zone of messages without an offset."""
 
 MAX_MESSAGES: Final = 10_000
-"""Messages in one call. A longer history is added in several calls, each atomic."""
+"""Maximum number of messages in one call. A longer history is added in several calls, each atomic."""
 
 MAX_REFS: Final = 1_000
-"""References in one turn: each becomes an entry of its own."""
+"""Maximum number of references in one turn: each becomes an entry of its own."""
 
 STATED_KINDS: Final = frozenset(KINDS) - {
     "message",
@@ -37,16 +37,16 @@ STATED_KINDS: Final = frozenset(KINDS) - {
     "mark",
     "document",
 }
-"""Kinds that a caller may state outright; the others are made by their own verbs."""
+"""Kinds that a caller may state directly; the others are made by their own verbs."""
 
 MAX_HOURS: Final = 876_600
-"""A hundred years: nothing is asked for further ahead."""
+"""A hundred years, the furthest look ahead."""
 
 MAX_URI_BYTES: Final = 2_000
-"""A URI is a key of an index; what is longer is data (``data:`` …) and belongs in a file."""
+"""Maximum length of a URI, which is an index key. Longer ones are data (``data:`` …) and belong in a file."""
 
 _MAY_BE_EMPTY: Final = frozenset({"assistant", "tool"})
-"""A message that only calls a tool, or a tool that answers nothing, has no words."""
+"""Messages that only call a tool, and tools that return nothing, have no text."""
 
 
 def metadata(value: object, *, field: str = "metadata") -> dict[str, Any]:
@@ -90,7 +90,7 @@ def item(content: object, *, kind: object, subject: object, key: object, value: 
 
 
 def times_to_do(kind: object, *, due: object, expires: object) -> dict[str, str]:
-    """Return when something is due and when it is over, as a payload holds them; only what is to be done has either."""
+    """Return the due time and the end of a task or intention for its payload; other kinds have neither."""
     for name, value in (("due", due), ("expires", expires)):
         if value is not None and kind not in PROSPECTIVE:
             raise InputError(f"{name} belongs to what is to be done: kind {' or '.join(PROSPECTIVE)}", field=name)
@@ -105,7 +105,7 @@ def times_to_do(kind: object, *, due: object, expires: object) -> dict[str, str]
 
 
 def refuse_without_kind(**given: object) -> None:
-    """Refuse what only a stated item has."""
+    """Refuse arguments that only a stated item has."""
     for name, value in given.items():
         if value is not None:
             kind = "task" if name == "due" else "fact"
@@ -136,14 +136,14 @@ def share(value: object, *, field: str) -> float:
 
 
 def cursor(value: object) -> str | None:
-    """Return a cursor that is a text, or None; whether it is one of ours is told where it is read."""
+    """Return a cursor that is a text, or None; its reader decides whether it is valid."""
     if value is None or isinstance(value, str):
         return value
     raise InputError(f"cursor must be a text, next_cursor as it came, not {type(value).__name__}", field="cursor")
 
 
 def no_pages(*, cursor: object = None, offset: object = None) -> None:
-    """Refuse a cursor or an offset beside a query (RB-12): a search has one best list and no pages."""
+    """Refuse a cursor or an offset with a query (RB-12): a search returns one ranked list without pages."""
     for field, value in (("cursor", cursor), ("offset", offset)):
         if value is not None:
             raise InputError(
@@ -154,7 +154,7 @@ def no_pages(*, cursor: object = None, offset: object = None) -> None:
 
 
 def past(value: object, *, field: str, now: datetime) -> str | None:
-    """Return ISO 8601 of a time that is not in the future, in the offset that it was given in, or None."""
+    """Return ISO 8601 of a time that is not in the future, in its original offset, or None."""
     if value is None:
         return None
     parse_past(value, field=field, now=now)
@@ -175,7 +175,7 @@ def moment(value: object, *, field: str) -> str | None:
 
 
 def span(value: object, *, field: str) -> timedelta:
-    """Return a length of time from a timedelta or a number of hours, not below nought."""
+    """Return a non-negative duration from a timedelta or a number of hours."""
     if not isinstance(value, timedelta | int | float) or isinstance(value, bool):
         raise InputError(f"{field} must be a timedelta or a number of hours, not {type(value).__name__}", field=field)
     hours = value / timedelta(hours=1) if isinstance(value, timedelta) else value
@@ -185,7 +185,7 @@ def span(value: object, *, field: str) -> timedelta:
 
 
 def flag(value: object, *, field: str) -> bool:
-    """Return True or False: the string "false" would count as true."""
+    """Return a boolean; the string "false" would count as true."""
     if not isinstance(value, bool):
         raise InputError(f"{field} must be True or False, not {type(value).__name__}", field=field)
     return value

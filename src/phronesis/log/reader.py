@@ -1,4 +1,4 @@
-"""Reading the log: entries with their payloads, exactly as given or fit for databases."""
+"""Read entries with their payloads from the log, verbatim or made safe for databases."""
 
 import zlib
 from collections.abc import Iterator, Sequence
@@ -35,7 +35,7 @@ def _left_of(unit: Unit, part: PartRow) -> bytes:
 
 
 def entry_of(unit: Unit, row: EntryRow, parts: list[PartRow], lane: Lane) -> Entry:
-    """Return an entry with its payload exactly as it was given."""
+    """Return an entry with its original payload."""
     payload = join(row.paths, {part.n: body_of(unit, part) for part in parts})
     return Entry(
         id=row.entry_id, lane_id=row.lane_id, seq=row.seq, verb=row.verb, handler_version=row.handler_version,
@@ -60,7 +60,7 @@ def load_entry(unit: Unit, entry_id: str) -> Entry:
 
 
 def load_listed(unit: Unit, lane: Lane, entry_ids: Sequence[str]) -> dict[str, Entry]:
-    """Return entries of one lane by id; those that it does not hold are left out."""
+    """Return entries of one lane by id, leaving out unknown ids."""
     found = find_with_parts(unit, lane.lane_id, entry_ids)
     return {row.entry_id: entry_of(unit, row, parts, lane) for row, parts in found}
 
@@ -74,7 +74,7 @@ def iterate(unit: Unit, lane: Lane, *, until: int | None = None) -> Iterator[Ent
 
 
 def check_chain(unit: Unit, lane: Lane) -> list[Break]:
-    """Verify a lane's chain and every part that is left; an empty list when all is well."""
+    """Verify a lane's chain and every remaining part; return an empty list when all verify."""
 
     def rows() -> Iterator[tuple[EntryRow, list[tuple[PartRow, bytes]]]]:
         after = 0
@@ -88,7 +88,7 @@ def check_chain(unit: Unit, lane: Lane) -> list[Break]:
 
 
 def fit(value: Any) -> Any:
-    """Return payload data with every text fit for a database (no NUL, no lone surrogates); the same when it is."""
+    """Return payload data with every text made storable (no NUL, no lone surrogates); the same object if it is."""
     return value if _fits(value) else _fitted(value)
 
 

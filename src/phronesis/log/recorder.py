@@ -1,4 +1,4 @@
-"""Appending to the log: one entry, durable before anything interprets it."""
+"""Append entries to the log durably, before they are interpreted."""
 
 import secrets
 import zlib
@@ -28,19 +28,19 @@ from phronesis.store.log import EntryRow, PartRow, find_idempotent, insert_blob,
 from phronesis.uuid7 import new_id
 
 BLOB_BYTES: Final = 65_536
-"""A part's body above this goes to a blob, compressed: rows stay small enough for a page cache."""
+"""Bytes above which a part's body is stored as a compressed blob, so that rows fit a page cache."""
 
 MAX_PAYLOAD_BYTES: Final = 64 << 20
-"""Bytes of one call's canonical JSON: twice the largest single text in Chinese, and small beside what a process has."""
+"""Maximum bytes of one call's canonical JSON: twice the largest single text in Chinese."""
 
 _LANE_NUMBERS: Final = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What appending gave: the entry, its lane as it was before, and whether it was there already.
+    """The result of appending: the entry, and its lane before it.
 
-    ``repeated``: the entry was recorded by an earlier call with the same idempotency key.
+    ``repeated``: an earlier call with the same idempotency key recorded the entry.
     """
 
     entry: Entry
@@ -50,7 +50,7 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class NewEntry:
-    """What a call asks to have recorded."""
+    """An entry to record."""
 
     verb: str
     version: int
@@ -61,7 +61,7 @@ class NewEntry:
 
 @dataclass(frozen=True, slots=True)
 class Foreseen:
-    """An entry as it will be recorded if nothing comes to its lane before it, and the lane before it."""
+    """An entry as it will be recorded if its lane does not move before, and the lane before it."""
 
     entry: Entry
     lane: Lane
@@ -75,7 +75,7 @@ class Foreseen:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """An entry to be written: its id, verb, the handler's version, the parts of its payload, and its actor."""
+    """An entry to be written: id, verb, handler version, payload parts, and actor."""
 
     entry_id: str
     verb: str
@@ -89,7 +89,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Recorder:
-    """Appends entries. ``clock`` gives the time; order within a lane is ``seq``, whatever the clock does."""
+    """Appends entries. ``clock`` gives the time; order within a lane is ``seq``, independent of the clock."""
 
     database: Database
     clock: Callable[[], datetime]
@@ -98,7 +98,7 @@ class Recorder:
     def foresee(self, tenant: str, lane: LaneName | int, new: NewEntry) -> Foreseen | None:
         """Return the entry that ``append`` would record now, so that it can be prepared outside the transaction.
 
-        None when its lane is new or has entries that were not interpreted, or when its idempotency key is known.
+        None when its lane is new or has pending entries, or when its idempotency key is known.
         """
         payload, _ = _checked(new.payload)
         with self.database.transaction(tenant, "read") as unit:
@@ -125,14 +125,15 @@ class Recorder:
         foreseen: Foreseen | None = None,
         then: Callable[[Unit, Lane, Entry], object] | None = None,
     ) -> Recorded:
-        """Append one entry in a transaction, synced to disk before this returns.
+        """Append one entry in a transaction, synced to disk on return.
 
-        ``lane`` is a name, whose lane is made when it is new, or the number of a lane that exists.
-        With an idempotency key that was used before, gives the entry recorded then; IdempotencyConflict if that
-        entry had another verb, lane or payload, Erased if its payload is gone. InputError for a payload that is too
-        large; what it holds was checked before.
-        ``foreseen`` is recorded as it is when it still holds; else the entry gets an id and a time of its own.
-        ``then`` is called with a new entry in the same transaction, and with its lane as it was before.
+        ``lane`` is a name, whose lane is created if missing, or the number of an existing lane. With a known
+        idempotency key, returns the entry recorded then; IdempotencyConflict if that entry had another verb, lane or
+        payload, Erased if its payload is gone. InputError for a payload that is too large; its content was checked
+        before.
+
+        ``foreseen`` is recorded unchanged if it still holds; otherwise the entry gets a new id and time. ``then`` is
+        called with a new entry in the same transaction, and with its lane as it was before.
         """
         payload, parts = _checked(new.payload)
         with self.database.transaction(tenant, "append") as unit:
@@ -159,14 +160,14 @@ class Recorder:
         return Recorded(entry, locked, repeated=False)
 
     def known(self, tenant: str, idempotency_key: str) -> str | None:
-        """Return the id of the entry that a key names, or None. Writes nothing."""
+        """Return the id of the entry with an idempotency key, or None. Writes nothing."""
         with self.database.transaction(tenant, "read") as unit:
             secret = find_secret(unit)
             found = None if secret is None else find_idempotent(unit, _commitment_of(secret, idempotency_key))
             return None if found is None else found.entry_id
 
     def tenant_secret(self, unit: Unit) -> bytes:
-        """Return the tenant's secret, making the tenant when it is new."""
+        """Return the tenant's secret, creating the tenant if it is new."""
         known = self._secrets.get(unit.tenant)
         if known is not None:
             return known
@@ -209,12 +210,12 @@ class Recorder:
         return row
 
     def _moment_after(self, lane: Lane) -> int:
-        """Return the time of a lane's next entry: later than the one before, so that every instant names one state."""
+        """Return the time of a lane's next entry: later than the previous one, so that an instant names one state."""
         return max(to_micros(self.clock()), lane.last_recorded_at + 1)
 
 
 def _checked(payload: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[Part]]:
-    """Return a payload as it will be read and its parts; InputError when it is too large."""
+    """Return a payload as it reads back, and its parts; InputError when it is too large."""
     payload, parts = as_read(payload)
     size = sum(len(part.body) for part in parts)
     if size > MAX_PAYLOAD_BYTES:
@@ -227,7 +228,7 @@ def _checked(payload: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[Part]]
 
 
 def part_row(unit: Unit, secret: bytes, row: PartRow) -> PartRow:
-    """Return a part as it is stored: a large body goes to a blob."""
+    """Return the stored form of a part: a large body goes to a blob."""
     if row.body is None or len(row.body) <= BLOB_BYTES:
         return row
     blob_id = keyed(secret, "blob", row.body)

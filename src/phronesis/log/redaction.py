@@ -1,7 +1,7 @@
-"""Secrets and personal numbers are taken out of a payload before it is recorded, as the policy says.
+"""Redact secrets and personal numbers from a payload before it is recorded, as the policy demands.
 
-All writes of text come by here, in `engine.writer`. What is recorded is what later reads, quotations and positions
-refer to; the same payload under the same policy is always recorded the same, so that an idempotency key compares.
+``engine.writer`` calls this for every write of text. Quotations and positions refer to the redacted text. Redaction is
+deterministic for a payload and a policy, so that idempotency keys can be compared.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,23 +19,24 @@ Action = Literal["redact", "keep", "refuse"]
 
 SECRET: Final = "secret"  # noqa: S105 - the name of a rule
 PERSONAL_NUMBER: Final = "personal_number"
-"""The rules under which a result tells what was taken out."""
+"""The rules under which a result reports redactions of personal numbers."""
 
 MAX_TOLD: Final = 100
-"""Places that a result names; all are redacted."""
+"""Maximum number of places that a result names; all are redacted."""
 
 _AS_GIVEN: Final = frozenset({"session_id", "agent_id", "run_id", "context_id", "memory_ids", "external_id", "data"})
-"""Members of a payload that name something, and the bytes of a document, whose sections are looked at when read."""
+"""Payload members that are not redacted: identifiers, and a document's bytes, whose sections are checked when parsed.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Redactor:
-    """Takes out of payloads what the policy does not let in. ``actions`` are those of kinds that are not redacted."""
+    """Redacts payloads by the policy. ``actions`` are those of kinds that are not redacted."""
 
     actions: Mapping[str, Action] = field(default_factory=dict)
 
     def __call__(self, payload: Mapping[str, Any]) -> tuple[Mapping[str, Any], tuple[Gated, ...]]:
-        """Return a payload as it is recorded, and what was taken out of it: the kind and the place, never the value.
+        """Return a payload as it is recorded, and what was redacted: the kind and the place, never the value.
 
         InputError names the field and the kind where the policy refuses it.
         """
@@ -65,16 +66,16 @@ class Redactor:
         return {**payload, **changed}, tuple(_told(kind, place) for kind, place in list(found)[:MAX_TOLD])
 
     def places(self, payload: Mapping[str, Any]) -> tuple[Gated, ...]:
-        """Return what of a recorded payload would not be recorded today; refused kinds among it."""
+        """Return the parts of a recorded payload that the present policy would not record, including refused kinds."""
         kept: dict[str, Action] = {kind: action for kind, action in self.actions.items() if action == "keep"}
         return Redactor(kept)(payload)[1]
 
     def cleaned(self, payload: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return a payload as it is recorded."""
+        """Return a redacted payload."""
         return self(payload)[0]
 
     def document(self, found: ReadDocument) -> ReadDocument:
-        """Return a document as it was read, with markers in its text, and its sections where they stand since."""
+        """Return a parsed document with markers in its text, and its sections at their new positions."""
         spans = [span for span in find_private(found.text) if not self._keeps(span.kind)]
         if not spans:
             return found
@@ -91,7 +92,7 @@ class Redactor:
 
 
 def _without_external_ids(messages: Any) -> Any:
-    """Return messages without what names their items: it is looked up as it was given."""
+    """Return messages without the external ids of their items, which are looked up verbatim."""
     if not any(EXTERNAL_ID in one for one in messages):
         return messages
     return [{name: value for name, value in one.items() if name != EXTERNAL_ID} for one in messages]
@@ -118,9 +119,9 @@ def _told(kind: str, place: str) -> Gated:
 
 
 def _replaced(text: str, spans: Sequence[Span], places: Sequence[int]) -> tuple[str, list[int]]:
-    """Return a text with markers, and where its places are since.
+    """Return a text with redaction markers, and the new positions of given places.
 
-    One inside of what is taken out is after its marker.
+    A place inside a redacted part moves behind its marker.
     """
     out: list[str] = []
     length, at, moved = 0, 0, dict[int, int]()

@@ -1,4 +1,4 @@
-"""Keys of the server's callers: rows, of which the secret is a hash."""
+"""API keys of a server's callers, stored with a hash of the secret."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +14,7 @@ from phronesis.store.statements import insert
 
 @dataclass(frozen=True, slots=True)
 class KeptKey:
-    """A key with what is kept of its secret."""
+    """A key with the hash of its secret."""
 
     key: ApiKey
     hash: bytes
@@ -31,7 +31,7 @@ def keep_key(unit: Unit, kept: KeptKey) -> None:
 
 
 def find_key(unit: Unit, key_id: str) -> KeptKey | None:
-    """Return a key, revoked ones too; None when there is none of that id."""
+    """Return a key, revoked or not; None when there is none of that id."""
     query = sa.select(api_keys).where(api_keys.c.tenant_id == unit.tenant, api_keys.c.key_id == key_id)
     row = unit.run(query).one_or_none()
     return None if row is None else _kept(row)
@@ -50,13 +50,13 @@ def has_active_key(unit: Unit) -> bool:
 
 
 def has_key(unit: Unit) -> bool:
-    """Return whether a tenant ever had a key: those that were revoked stay."""
+    """Return whether a tenant ever had a key, revoked ones included."""
     query = sa.select(sa.literal(1)).where(api_keys.c.tenant_id == unit.tenant)
     return unit.run(query.limit(1)).first() is not None
 
 
 def revoke_key(unit: Unit, key_id: str, *, at: int) -> None:
-    """Note when a key was revoked; the first time counts."""
+    """Record when a key was revoked; the first time is kept."""
     mine = (api_keys.c.tenant_id == unit.tenant) & (api_keys.c.key_id == key_id)
     unit.run(sa.update(api_keys).where(mine, api_keys.c.revoked_at.is_(None)).values(revoked_at=at))
 

@@ -1,4 +1,7 @@
-"""A column of half-precision vectors: ``halfvec`` under PostgreSQL (pgvector), little-endian bytes under SQLite."""
+"""Column types (half-precision vectors, JSON, times, ids) and the metadata with which tables are declared.
+
+Vectors are ``halfvec`` under PostgreSQL (pgvector) and little-endian bytes under SQLite.
+"""
 
 import json
 from collections.abc import Sequence
@@ -12,14 +15,14 @@ from sqlalchemy.dialects import postgresql
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
-# A column of JSON, kept as the text it was written as.
+# A JSON column that keeps its text verbatim.
 
 
 def loads(text: str | bytes) -> Any:
-    """Read what ``core.canonical.dumps`` wrote: just what ``json.loads`` gives.
+    """Parse what ``core.serialization.dumps`` wrote; equal to ``json.loads``.
 
-    The parser that pydantic brings takes half the time: it knows the names of members, of which thousands of rows have
-    the same. What it refuses and JSON's grammar allows (half of a surrogate pair, 200 levels) ``json`` reads.
+    Pydantic's parser takes half the time, because it caches the member names that thousands of rows share. JSON that
+    it rejects (half of a surrogate pair, 200 levels) is parsed by ``json``.
     """
     try:
         return from_json(text, cache_strings="keys")
@@ -64,7 +67,7 @@ class HalfVector(sa.types.TypeDecorator[Vector]):
         return dialect.type_descriptor(sa.LargeBinary())
 
     def process_bind_param(self, value: Vector | None, dialect: sa.Dialect) -> Any:
-        """Return what the driver takes."""
+        """Return the value that the driver takes."""
         if value is None:
             return None
         half = np.asarray(value, dtype="<f2")
@@ -99,7 +102,7 @@ _SENT_BEFORE = 4
 
 
 class half_bytes(FunctionElement[Any]):  # noqa: N801 - a function of SQL
-    """A column of half vectors as bytes. PostgreSQL would send each as text: reading a text takes ten times as long."""
+    """Read half vectors as bytes. PostgreSQL would send each as text, which takes ten times as long to parse."""
 
     type: sa.types.TypeEngine[Any] = _Sent()
     inherit_cache = True
@@ -116,14 +119,14 @@ def _as_sent(element: Any, compiler: Any, **more: Any) -> str:
 
 
 class sent_bytes(half_bytes):  # noqa: N801 - a function of SQL
-    """A column of half vectors as bytes, which many rows together are made of (`halves`)."""
+    """Read half vectors as bytes, for `halves` to decode many rows at once."""
 
     type = sa.LargeBinary()
     inherit_cache = True
 
 
 def halves(sent: Sequence[bytes], dialect: str) -> Halves:
-    """Return vectors of one length as rows, from what `sent_bytes` gave of them: as they are stored, in one go."""
+    """Return vectors of one length as rows, from the results of `sent_bytes`, in one conversion."""
     if not sent:
         return np.zeros((0, 0), np.float16)
     rows = np.frombuffer(b"".join(sent), np.uint8).reshape(len(sent), -1)
@@ -132,14 +135,14 @@ def halves(sent: Sequence[bytes], dialect: str) -> Halves:
     return rows.view("<f2").astype(np.float16)
 
 
-# The kinds of columns that the tables are made of.
+# Column constructors for the schema.
 
 # The same order as SQLite's, on every server; an index does not break when the operating system's collation moves.
 TEXT: Final = sa.Text().with_variant(postgresql.TEXT(collation="C"), "postgresql")
 
 
 def tenant() -> sa.Column[str]:
-    """Return the column that every row and every key begins with."""
+    """Return the tenant column, which leads every row and key."""
     return sa.Column("tenant_id", TEXT, primary_key=True, nullable=False)
 
 
@@ -149,7 +152,7 @@ def key(name: str, kind: Any = TEXT) -> sa.Column[Any]:
 
 
 SELDOM: Final = "seldom"
-"""What a column's ``info`` says where most rows have nothing in it: inserts of such rows leave it out."""
+"""Key of a column's ``info`` for columns that are NULL in most rows; inserts of such rows omit them."""
 
 
 def text(name: str, *, required: bool = False, seldom: bool = False) -> sa.Column[str]:
@@ -177,7 +180,7 @@ def blob(name: str, *, required: bool = False) -> sa.Column[bytes]:
     return sa.Column(name, sa.LargeBinary, nullable=not required)
 
 
-# How tables are made: one collection of them, names of constraints, the tenant in front of every row.
+# Table declarations: shared metadata, constraint names, and the leading tenant column.
 
 collection: Final = sa.MetaData(
     naming_convention={
@@ -190,7 +193,7 @@ collection: Final = sa.MetaData(
 
 
 def table(name: str, *columns: sa.schema.SchemaItem, small: bool = False) -> sa.Table:
-    """Return a table of every tenant's rows; the rows of a ``small`` one live in the key's own tree."""
+    """Return a table with a tenant column; a ``small`` table stores its rows in the key's tree (WITHOUT ROWID)."""
     # A small row lives in the key's own tree; a wide one would make that tree deep. Every tree that a write touches is
     # a page more to write and to sync: an index must earn its keep.
     return sa.Table(name, collection, tenant(), *columns, sqlite_with_rowid=not small)

@@ -1,7 +1,6 @@
-"""Which items composed contexts have shown to each session (law 7): ids, never words.
+"""Which items composed contexts have shown to each session (law 7): ids, never text.
 
-A row says for whom by numbers made of the lane's name and the session's: who composed nothing else has left no other
-trace.
+A row identifies its session by hashes of the lane's and the session's name.
 """
 
 import threading
@@ -23,17 +22,17 @@ from phronesis.store.side_tables import shown_contexts
 from phronesis.store.statements import batches, fetch, insert_ignore, run_one
 from phronesis.uuid7 import new_id
 
-# What a read leaves behind, written beside it: a reader waits for nobody and never fails of it.
+# Records of reads, written in the background: they neither delay a read nor make it fail.
 
 MAX_WAITING: Final = 256
-"""Notes that wait in this process to be written; the oldest give way."""
+"""Maximum number of notes waiting in this process; the oldest are dropped."""
 
 _Note = TypeVar("_Note")
 
 
 @dataclass(slots=True)
 class Aside(Generic[_Note]):
-    """Writes notes with ``store``, each once, those that wait together. Thread-safe."""
+    """Writes notes with ``store`` in the background, each once and in batches. Thread-safe."""
 
     database: Database
     store: Callable[[Unit, Sequence[_Note]], None]
@@ -41,17 +40,17 @@ class Aside(Generic[_Note]):
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def note(self, tenant: str, note: _Note) -> None:
-        """Keep a note until it is settled. Never fails and never waits."""
+        """Queue a note. Never fails and never blocks."""
         with self._lock:
             self._waiting.append((tenant, note))
 
     def settle(self, tenant: str, *, patient: bool = True) -> None:
-        """Write what waits, before a write that it may matter to; waits as that write would, if ``patient``."""
+        """Write the queue before a write that depends on it; waits for the lock as that write would, if ``patient``."""
         if self._waiting:
             self._write(tenant, patient=patient)
 
     def close(self) -> None:
-        """Write what waits of all tenants, unless somebody else is writing."""
+        """Write the queue of all tenants, unless another writer holds the lock."""
         with self._lock:
             tenants = list(dict.fromkeys(tenant for tenant, _ in self._waiting))
         for tenant in tenants:
@@ -76,13 +75,13 @@ class Aside(Generic[_Note]):
 
 
 KEPT: Final = 64
-"""Contexts kept of a session, the newest. A session that goes on for longer forgets what its first ones showed."""
+"""Number of contexts kept for each session, the newest."""
 
 COMPARED: Final = 8
-"""Contexts before an entry that it is compared with: what an agent still has before its eyes."""
+"""Number of contexts before an entry with which it is compared: those that an agent can still see."""
 
 SEARCHES: Final = "\0searches"
-"""Stands for the session of what was shown outside of any; no session can be called so."""
+"""The session of what was shown outside of any session; no session can have this name."""
 
 _ROWS: Final = (
     sa.select(shown_contexts.c.context_id, shown_contexts.c.item_ids)
@@ -110,12 +109,12 @@ _OLDER: Final = sa.delete(shown_contexts).where(*_OF_SESSION, shown_contexts.c.c
 
 
 def owner_of(lane: LaneName) -> str:
-    """Return the number of whoever a lane is of."""
+    """Return the number that stands for a lane's owner."""
     return derived_id("shown", lane.kind, lane.name)
 
 
 def session_of(lane: LaneName, session_id: str) -> str:
-    """Return the number of a session of a lane."""
+    """Return the number that stands for a session of a lane."""
     return derived_id("shown", owner_of(lane), session_id)
 
 
@@ -130,36 +129,36 @@ class _Context:
 
 @dataclass(frozen=True, slots=True)
 class ShownContexts:
-    """Writes down what was shown. Thread-safe."""
+    """Records which items contexts showed. Thread-safe."""
 
     aside: Aside[_Context]
 
     @classmethod
     def over(cls, database: Database) -> "ShownContexts":
-        """Return one that writes to a database."""
+        """Return an instance that writes to a database."""
         return cls(Aside(database, _store))
 
     def note(
         self, tenant: str, lane: LaneName, *, session_id: str, context_id: str, item_ids: Sequence[str],
         seq: int | None = None,
     ) -> None:  # fmt: skip
-        """Keep what a context showed until it is settled. Never fails and never waits.
+        """Queue what a context showed. Never fails and never blocks.
 
-        ``seq`` is where the lane stood when the context was composed; None: where it stands when this is written.
+        ``seq`` is the lane's position when the context was composed; None: its position at the time of writing.
         """
         if item_ids:
             self.aside.note(tenant, _Context(lane, session_id, context_id, item_ids, seq))
 
     def note_search(self, tenant: str, lane: LaneName, *, item_ids: Sequence[str]) -> None:
-        """Keep what a search showed to whoever a lane is of, in no session of theirs."""
+        """Queue what a search showed to a lane's owner, outside of any session."""
         self.note(tenant, lane, session_id=SEARCHES, context_id=new_id(), item_ids=item_ids)
 
     def settle(self, tenant: str, *, patient: bool = True) -> None:
-        """Write what waits, before a write that it may matter to; waits as that write would, if ``patient``."""
+        """Write the queue before a write that depends on it; waits for the lock as that write would, if ``patient``."""
         self.aside.settle(tenant, patient=patient)
 
     def close(self) -> None:
-        """Write what waits of all tenants, unless somebody else is writing."""
+        """Write the queue of all tenants, unless another writer holds the lock."""
         self.aside.close()
 
 
@@ -185,9 +184,9 @@ def _stands_at(unit: Unit, name: LaneName) -> int:
 
 
 def shown_before(unit: Unit, lane: LaneName, session_id: str, *, seq: int, context_id: str | None = None) -> list[str]:
-    """Return the ids of the items that a session was shown before its lane's entry ``seq``, newest context first.
+    """Return the ids of the items shown to a session before its lane's entry ``seq``, newest context first.
 
-    Those of its last contexts, and of ``context_id``: the one that the entry answers.
+    Covers its last contexts, and ``context_id``, the one that the entry answers.
     """
     session = session_of(lane, session_id)
     rows = unit.run(_ROWS, {"t": unit.tenant, "s": session, "seq": seq}).all()
@@ -202,7 +201,7 @@ def shown_before(unit: Unit, lane: LaneName, session_id: str, *, seq: int, conte
 
 
 def shown_since(unit: Unit, lane: LaneName, *, seq: int) -> Counter[str]:
-    """Return how often each item was shown to whoever a lane is of, since the lane's entry ``seq``: one a context."""
+    """Return how often each item was shown to a lane's owner since entry ``seq``, at most once for each context."""
     query = sa.select(shown_contexts.c.item_ids).where(
         shown_contexts.c.tenant_id == unit.tenant, shown_contexts.c.owner == owner_of(lane), shown_contexts.c.seq >= seq
     )
@@ -210,7 +209,7 @@ def shown_since(unit: Unit, lane: LaneName, *, seq: int) -> Counter[str]:
 
 
 def texts_of_items(unit: Unit, item_ids: Collection[str]) -> dict[str, str]:
-    """Return the words of items by id, whatever lane of the tenant they are in; of a section with its headings."""
+    """Return the texts of items by id, from any lane of the tenant; a section's text includes its headings."""
     out: dict[str, str] = {}
     for batch in batches(item_ids):
         query = sa.select(items.c.id, items.c.content, items.c.kind, items.c.data).where(
@@ -221,14 +220,14 @@ def texts_of_items(unit: Unit, item_ids: Collection[str]) -> dict[str, str]:
 
 
 def _words(row: Any) -> str:
-    """Return the words of an item as a context shows them: those of a section stand under its headings."""
+    """Return an item's text as a context shows it, with the headings of a section."""
     if row.kind != SECTION:
         return str(row.content)
     return "\n".join([row.data["title"], *row.data["path"], row.content])
 
 
 def forget_shown(unit: Unit, lane: LaneName, session_id: str | None = None) -> None:
-    """Delete what was shown to a session, or to every session of a lane."""
+    """Delete the impressions of a session, or of every session of a lane."""
     columns = shown_contexts.c
     whose = columns.owner == owner_of(lane) if session_id is None else columns.session == session_of(lane, session_id)
     unit.run(sa.delete(shown_contexts).where(columns.tenant_id == unit.tenant, whose))

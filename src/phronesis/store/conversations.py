@@ -1,4 +1,4 @@
-"""Sessions, turns, messages, tool calls and refs in the database."""
+"""Statements on sessions, turns, messages, tool calls and references."""
 
 from collections.abc import Collection, Sequence
 from functools import cache
@@ -41,7 +41,7 @@ def _session_and_messages(dialect: str) -> sa.Select[Any]:
 def find_session_holding(
     unit: Unit, lane_id: int, session_id: str, message_ids: Sequence[str]
 ) -> tuple[SessionRow | None, bool]:
-    """Return a session of the lane, and whether it holds a message of any of these ids: the index alone says so."""
+    """Return a session of the lane, and whether it holds a message of any of these ids, from the index alone."""
     bound = {"t": unit.tenant, "l": lane_id, "s": session_id, "ids": list_value(unit.dialect, message_ids)}
     rows = fetch(unit, _session_and_messages(unit.dialect), bound)
     return (_session(rows[0][:-1]), rows[0][-1]) if rows else (None, False)
@@ -85,7 +85,7 @@ def _turns(*, last: bool, before: bool, as_of: bool) -> sa.Select[Any]:
 
 
 def repeats_of_entries(unit: Unit, entry_ids: Sequence[str]) -> list[MessageRow]:
-    """Return the messages of some entries that became no item of their own, in payload order."""
+    """Return the messages of some entries that duplicated an item, in payload order."""
     columns = [repeated_messages.c[name] for name in MessageRow.__dataclass_fields__]
     query = sa.select(*columns).where(
         repeated_messages.c.tenant_id == unit.tenant, repeated_messages.c.entry_id.in_(entry_ids)
@@ -106,7 +106,7 @@ _SUMMARY: Final = sa.select(
 
 
 def find_summary(unit: Unit, lane_id: int, session_id: str) -> SummaryRow | None:
-    """Return what a model made of a session, or None."""
+    """Return a session's summary by a model, or None."""
     rows = fetch(unit, _SUMMARY, {"t": unit.tenant, "l": lane_id, "s": session_id})
     if not rows:
         return None

@@ -1,4 +1,4 @@
-"""One database: connections, transactions with the right durability, and the driver's errors in our terms."""
+"""The database: connections, transactions with the required durability, and translation of driver errors."""
 
 import sqlite3
 import threading
@@ -18,29 +18,32 @@ from phronesis.store.driver_errors import translated
 from phronesis.store.expressions import LOWER
 
 BUSY_TIMEOUT_MS: Final = 60_000
-"""How long a SQLite writer waits for another process. A write takes milliseconds; a rebuild or an erase, seconds."""
+"""Milliseconds that a SQLite writer waits for another process. A write takes milliseconds; a rebuild or an erasure,
+seconds."""
 
 APPLICATION_ROLE: Final = "phronesis_app"
-"""PostgreSQL's role of every transaction here. It owns nothing, so that row-level security binds whoever logs in."""
+"""PostgreSQL's role for every transaction. It owns no table, so that row-level security applies whatever the login."""
 
 TENANT_SETTING: Final = "phronesis.tenant_id"
-"""The setting that row-level security compares ``tenant_id`` with."""
+"""The setting that row-level security compares with ``tenant_id``."""
 
 SEARCH_PATH: Final = "phronesis, phronesis_resources, public"
-"""PostgreSQL's schemas: memory's, the resources', and the one that the vector extension usually lives in.
+"""PostgreSQL's schemas: memory, resources, and the usual one of the vector extension.
 
-No two tables have one name, so that statements need not say in which schema they lie."""
+Table names are unique across them, so that statements need no schema.
+"""
 
 _IMPATIENT: Final = "20ms"
-"""PostgreSQL has no zero here: zero waits for ever."""
+"""Lock timeout of an impatient transaction: PostgreSQL takes zero as no limit."""
 
 _WAL_PAUSES: Final = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
-"""Seconds between tries: the switch takes milliseconds, and only the first processes to open a new file meet."""
+"""Seconds between attempts to enable WAL: the switch takes milliseconds, and collides only when a new file is first
+opened."""
 
 Mode = Literal["read", "append", "derive"]
-"""read: a snapshot. append: the log's writes, durable when acknowledged. derive: what the log can give again.
+"""The mode of a transaction: read (a snapshot), append (log writes, durable when acknowledged) or derive (rebuildable).
 
-What a crash may not bring back (an erasure) is written in ``append``, though it changes derived rows too.
+An erasure must survive a crash, so it uses ``append`` although it changes derived rows too.
 """
 
 _SYNCHRONOUS: Final[dict[str, str]] = {"append": "FULL", "derive": "NORMAL"}
@@ -54,16 +57,16 @@ _BEGINNING: Final[dict[str, tuple[str, ...]]] = {
 }
 
 _SERVED: Final = "served"
-"""What a connection's ``info`` says once a transaction began on it: it may have been lost since."""
+"""Key of a connection's ``info`` once a transaction began on it: it may have been lost since."""
 
 
 _SQLITE_FORMS: Final[dict[Any, Any]] = {}
-"""Statements as SQLite's driver takes them: alike for every file, so that the next one opened compiles none anew."""
+"""SQLite statements compiled for its driver, shared by all files, so that opening another one compiles none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One transaction of one tenant. Everything in ``store`` takes a Unit first."""
+    """One transaction of one tenant. Every function of ``store`` takes a Unit first."""
 
     connection: sa.Connection
     tenant: str
@@ -80,7 +83,7 @@ class Unit:
 
 @dataclass(slots=True)
 class Database:
-    """An engine with the transactions that Phronesis knows. Thread-safe; close it when done."""
+    """An engine with the transaction modes of Phronesis. Thread-safe; close it when done."""
 
     engine: sa.Engine
     path: str | None = None
@@ -95,9 +98,9 @@ class Database:
 
     @contextmanager
     def transaction(self, tenant: str, mode: Mode, *, patient: bool = True) -> Iterator[Unit]:
-        """Open a transaction of ``tenant``; commits at the end, rolls back on any exception.
+        """Open a transaction of ``tenant``; commit at the end, roll back on any exception.
 
-        Not ``patient``: one that writes waits for no other writer; StorageBusy when there is one.
+        If not ``patient``, a write raises StorageBusy instead of waiting for another writer.
         """
         is_live = False
         try:
@@ -117,10 +120,11 @@ class Database:
 
     @contextmanager
     def _connection(self, tenant: str, mode: Mode, *, patient: bool) -> Iterator[sa.Connection]:
-        """Return a connection with a transaction begun: one of its own to a reader and on PostgreSQL.
+        """Return a connection with a transaction begun.
 
-        In one process SQLite's writers queue here rather than at the file's lock, whose waiters poll, and share one
-        connection that stays open. A database in memory is one connection: its readers queue as well.
+        Readers, and everyone on PostgreSQL, get their own. SQLite's writers of one process share one connection and
+        queue here, because waiters on the file's lock poll. An in-memory database is one connection, so its readers
+        queue as well.
         """
         if self.dialect != "sqlite":
             with self._begun(tenant, mode, patient=patient) as connection:
@@ -153,9 +157,8 @@ class Database:
     def _begun(self, tenant: str, mode: Mode, *, patient: bool) -> sa.Connection:
         """Return a connection of PostgreSQL's pool on which a transaction began, in one round trip.
 
-        What the transaction is allowed ends with it, so that poolers may share connections between them. A connection
-        that the server closed since it was last used is found out here, and the next one taken: to ask each
-        beforehand would be one round trip more.
+        Settings end with the transaction, so that poolers may share connections. A connection that the server closed
+        meanwhile is detected here and replaced; a check in advance would cost another round trip.
         """
         text = _beginning(tenant, mode, patient=patient)
         while True:
@@ -178,7 +181,7 @@ class Database:
                 return connection
 
     def close(self) -> None:
-        """Close every connection; a SQLite write-ahead log is folded into the file."""
+        """Close every connection; a SQLite write-ahead log is merged into the file."""
         with self._writing:
             self._close_writer()
         if self.dialect == "sqlite" and self.path is not None:
@@ -186,9 +189,9 @@ class Database:
         self.engine.dispose()
 
     def compact(self) -> None:
-        """Write a SQLite file anew, without free pages and gaps, and empty its write-ahead log; nothing elsewhere.
+        """Rewrite a SQLite file without free pages and empty its write-ahead log; do nothing on PostgreSQL.
 
-        StorageError when that cannot be done now: another process is writing, or the disk has no room for a copy.
+        StorageError when that is impossible now: another process is writing, or the disk has no space for a copy.
         """
         if self.dialect != "sqlite" or self.path is None:
             return
@@ -201,7 +204,7 @@ class Database:
             self.checkpoint()
 
     def checkpoint(self) -> None:
-        """Fold SQLite's write-ahead log into the file and empty it; nothing on PostgreSQL or while others read."""
+        """Merge SQLite's write-ahead log into the file and empty it; do nothing on PostgreSQL or while others read."""
         if self.dialect != "sqlite":
             return
         with self._writing, self.engine.connect() as connection:
@@ -245,15 +248,15 @@ def _beginning(tenant: str, mode: Mode, *, patient: bool) -> str:
 
 
 def _ending(connection: sa.Connection, driver: Any) -> Any:
-    """Return who ends a transaction: SQLAlchemy, unless every statement went past it, so that it knows of none."""
+    """Return the object that ends a transaction: SQLAlchemy, or the driver if every statement bypassed SQLAlchemy."""
     return connection if connection.in_transaction() else driver
 
 
 def connect(url: str) -> Database:
     """Return a Database for ``sqlite:///path``, ``sqlite://`` (in memory) or ``postgresql://…``.
 
-    InputError for another kind of URL, MissingExtra when the driver is not installed. Nothing is created yet but
-    the connection pool.
+    InputError for another kind of URL, MissingExtra when the driver is not installed. Only the connection pool is
+    created.
     """
     try:
         parsed = sa.make_url(url)
@@ -269,9 +272,9 @@ def connect(url: str) -> Database:
 
 
 def in_memory() -> Database:
-    """Return a new, empty SQLite database that ends when it is closed; for one writer, which must not wait for another.
+    """Return a new, empty in-memory SQLite database for a single writer.
 
-    All of them share an engine, and with it SQLAlchemy's compiled statements, whose making takes longer than to open.
+    All of them share an engine and its compiled statements, which take longer to make than a database to open.
     """
     return Database(_private(), _forms=_SQLITE_FORMS)
 
@@ -311,10 +314,10 @@ def _sqlite_engine(url: sa.URL, **pool: Any) -> sa.Engine:
 
 
 def _use_wal(cursor: Any) -> None:
-    """Switch to write-ahead logging, waiting for others who do the same.
+    """Switch to write-ahead logging, retrying while others do the same.
 
-    SQLite does not wait by itself here: the switch needs the file alone, and who holds a read lock while asking for
-    more would wait for ever for another who does. So it says busy at once, whatever the timeout.
+    The switch needs exclusive access, and SQLite reports busy at once regardless of the timeout, since waiting for
+    other upgrading readers could deadlock.
     """
     for pause in _WAL_PAUSES:
         try:

@@ -1,6 +1,6 @@
-"""Deltas in the database: what each entry changed, and what became of an item.
+"""Statements on deltas: what each entry changed, and the history of an item.
 
-An item that an entry simply made has no row of its own here: ``creations`` holds one for all of the entry's.
+Items that an entry only created have no delta rows of their own; one row of ``creations`` lists all of an entry's.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ _ORDER: Final = (deltas.c.seq, deltas.c.n)
 
 
 def insert_deltas(unit: Unit, lane_id: int, seq: int, rows: Sequence[Delta], made_by: Mapping[str, str]) -> None:
-    """Store the deltas of the entry at ``seq``; ``made_by`` gives, by id, the entry that an item it made names."""
+    """Store the deltas of the entry at ``seq``; ``made_by`` maps an item to the entry that created it."""
     plain = {delta.n: delta for delta in rows if delta.plain and made_by.get(delta.item_id) == delta.entry_id}
     values: list[dict[str, Any]] = []
     for delta in rows:
@@ -51,10 +51,9 @@ def deltas_of_items(unit: Unit, lane_id: int, item_ids: Sequence[str]) -> dict[s
 
 
 def edits_of_items(unit: Unit, lane_id: int, item_ids: Sequence[str]) -> dict[str, list[Delta]]:
-    """Return, by item and oldest first, the deltas that made or changed it without evidence, and the first with some.
+    """Return, by item and oldest first, the deltas without evidence, and the first with some.
 
-    Whoever asks what an item said at first, and who edited it since, need not read each of a thousand verdicts, nor
-    the edges that were drawn to it.
+    They tell an item's first content and its edits without reading thousands of deltas of evidence and edges.
     """
     return _of_items(unit, lane_id, item_ids, _edits(unit.dialect))
 
@@ -89,7 +88,7 @@ def _edits(dialect: str) -> sa.Select[Any]:
 
 @cache
 def _made_with(dialect: str) -> sa.Select[Any]:
-    """The creations of the entries that made some items: with each, those of all that its entry made."""
+    """Read the ``creations`` rows of the entries that made some items."""
     makers = sa.select(items.c.entry_id).where(
         items.c.tenant_id == sa.bindparam("t"), _in_lane(items.c.lane_id), listed(items.c.id, dialect)
     )
@@ -121,10 +120,7 @@ def deltas_of_entry(unit: Unit, lane_id: int, entry_id: str) -> list[Delta]:
 
 
 def patches_since(unit: Unit, lane_id: int, seq: int, *, most: int) -> list[tuple[str, dict[str, Any]]] | None:
-    """Return item and patch of each change of a lane's items after entry ``seq``, in order.
-
-    None: more than ``most``.
-    """
+    """Return item and patch of each change of a lane's items after entry ``seq``, in order; None beyond ``most``."""
     rows = fetch(unit, _since(most + 1), {"t": unit.tenant, "l": lane_id, "s": seq, "op": "update"})
     return [(row[0], dict(row[1] or {})) for row in rows] if len(rows) <= most else None
 
@@ -159,7 +155,7 @@ def _creations(unit: Unit, *conditions: sa.ColumnElement[bool]) -> Iterator[tupl
 
 
 def _created(rows: Iterable[Sequence[Any]], wanted: Collection[str] | None = None) -> Iterator[tuple[int, Delta]]:
-    """Return the lane's number and the delta of each item, or of those ``wanted``, that entries simply made.
+    """Return the lane's number and the delta of each created item, or of those ``wanted``.
 
     Rows are of `_MADE`. An entry may have made a thousand items, of which one is wanted.
     """

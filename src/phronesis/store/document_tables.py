@@ -1,4 +1,4 @@
-"""The tables of what is searched: search documents and their vectors, in the shape that every home of them has."""
+"""Tables of search documents and vectors, of resources, and the choice of tables by kind."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ from phronesis.store.columns import HalfVector, big, blob, json_text, key, table
 
 
 def searched(name: str) -> sa.Table:
-    """Return a table of search documents: parts of versions of items, each while it was current.
+    """Return a table of search documents: parts of item versions, with the interval in which each was current.
 
-    Not in its key's own tree: ids are random, and each document of a session would be on a page of its own.
+    It has no tree by key: ids are random, and each document of a session would be on a page of its own.
     """
     return table(
         name,
@@ -52,7 +52,7 @@ search_documents: Final = searched("search_documents")
 vectors: Final = embedded("vectors")
 
 
-# The tables of resources: documents, their sections, and the chunks of these that are searched, with vectors.
+# Tables of resources: documents, sections, and searched chunks with their vectors.
 
 # A document's versions, and what each consisted of, are facts of the entries that brought them, as turns are: they stay
 # when an entry is rolled back. Which version counts is said by the item of kind ``document``.
@@ -88,17 +88,17 @@ chunks: Final = searched("chunks")
 chunk_vectors: Final = embedded("chunk_vectors")
 
 RESOURCE_TABLES: Final = (documents, sections, chunks, chunk_vectors)
-"""What the second schema holds."""
+"""The tables of the second schema."""
 
 
-# Where search documents live: those of most kinds in memory's own tables, those of resources in the second schema.
+# Tables by kind: the main schema for most kinds, the second schema for resources.
 
 _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Home:
-    """Tables of search documents and of their vectors; ``store`` is what a search calls them."""
+    """The tables of some kinds' search documents and vectors; ``store`` is their name in searches."""
 
     store: Store
     documents: sa.Table
@@ -114,17 +114,17 @@ _BY_STORE: Final = {home.store: home for home in HOMES}
 
 
 def home_of(kind: str) -> Home:
-    """Return where the search documents of a kind of items live."""
+    """Return the tables that hold the search documents of a kind."""
     return _BY_KIND.get(kind, MEMORY)
 
 
 def home_named(store: Store) -> Home:
-    """Return the home of a store's name."""
+    """Return the tables of a store's name."""
     return _BY_STORE[store]
 
 
 def by_home(kinds: Iterable[tuple[str, _T]]) -> Iterator[tuple[Home, list[_T]]]:
-    """Return what comes with its kind by the home of that kind, homes without any left out."""
+    """Group values by the tables of their kind, leaving out empty groups."""
     found: dict[Home, list[_T]] = {}
     for kind, one in kinds:
         found.setdefault(_BY_KIND.get(kind, MEMORY), []).append(one)

@@ -1,7 +1,6 @@
-"""Search documents and vectors in the database.
+"""Statements on search documents and vectors.
 
-What is written, and what is asked for by kind, goes to the home of the kind; where only ids are given, ``home`` says
-which tables are meant.
+Writes and queries by kind go to the tables of that kind; queries by id take the tables as ``home``.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,15 +17,15 @@ from phronesis.store.schema import items
 from phronesis.store.statements import batches, fetch, insert, list_value, listed, run_one, upsert
 
 ASIDE: Final = "~"
-"""What the name of a part begins with that has a vector and no words (`index.projections`)."""
+"""The prefix of the name of a part that has a vector and no terms (`index.projections`)."""
 
 
 class DocumentRow(NamedTuple):
     """A search document: one part of one version of an item, while it was current.
 
-    ``text`` is None for the whole item: its words are the item's own. ``speaker`` is who said it, or whom or what it is
-    about; ``marks`` are packed ``recall.scoring.packed_features``. A tuple: a rebuild of the index makes and compares
-    as many as there are, and a frozen record takes five times as long to make.
+    ``text`` is None for the whole item, whose text is the item's own. ``speaker`` is who said it, or whom or what it
+    is about; ``marks`` are packed ``recall.scoring.packed_features``. A tuple, because a rebuild creates and compares
+    all documents, and a frozen dataclass takes five times as long to create.
     """
 
     id: str
@@ -60,7 +59,7 @@ def insert_documents(unit: Unit, lane_id: int, rows: Sequence[DocumentRow]) -> N
 def close_documents(
     unit: Unit, lane_id: int, item_ids: Sequence[str], *, at: int, seq: int, home: Home = MEMORY
 ) -> None:
-    """End the interval in which items' current documents were current."""
+    """End the validity of items' current documents."""
     for batch in batches(item_ids):
         bound = {"t": unit.tenant, "l": lane_id, "ids": list_value(unit.dialect, batch), "at": at, "seq": seq}
         run_one(unit, _closing(home, unit.dialect), bound)
@@ -81,7 +80,7 @@ def _closing(home: Home, dialect: str) -> sa.Update:
 
 
 def documents_of_items(unit: Unit, lane_id: int, item_ids: Sequence[str], *, home: Home = MEMORY) -> list[DocumentRow]:
-    """Return the documents of some items, those that are no longer current too."""
+    """Return the documents of some items, including past ones."""
     out: list[DocumentRow] = []
     for batch in batches(item_ids):
         bound = {"t": unit.tenant, "l": lane_id, "ids": list_value(unit.dialect, batch)}
@@ -102,7 +101,7 @@ def _of_items(home: Home, dialect: str) -> sa.Select[Any]:
 def _none(found: sa.Select[Any]) -> sa.ColumnElement[bool]:
     """Return whether a correlated select of one column finds nothing.
 
-    Not EXISTS: PostgreSQL makes a join of it, and walks all that the lane has for each row, where it knows of none yet.
+    Not EXISTS: PostgreSQL turns it into a join and scans the whole lane where it has no statistics yet.
     """
     return found.limit(sa.literal_column("1")).scalar_subquery().is_(None)
 
@@ -135,7 +134,7 @@ def delete_documents(unit: Unit, lane_id: int, rows: Iterable[DocumentRow]) -> N
 
 
 class Changed(NamedTuple):
-    """What an index in memory keeps of a search document; ``DocumentRow`` says what each member is."""
+    """The members of a search document that an in-memory index keeps; see ``DocumentRow``."""
 
     id: str
     item_id: str
@@ -151,9 +150,9 @@ class Changed(NamedTuple):
 
 
 def changed_documents(unit: Unit, lane_id: int, *, after: int, home: Home = MEMORY) -> list[Changed]:
-    """Return the lane's documents that changed after entry ``after``: what an index in memory needs to catch up.
+    """Return the lane's documents that changed after entry ``after``, for an in-memory index to catch up.
 
-    Those that are compared and not searched are not among them.
+    Documents that are compared and not searched are left out.
     """
     bound = {"t": unit.tenant, "l": lane_id, "after": after, "aside": ASIDE}
     return list(map(Changed._make, fetch(unit, _changed(home), bound)))
@@ -173,7 +172,7 @@ def _changed(home: Home) -> sa.Select[Any]:
 
 
 def document_texts(unit: Unit, owners: Mapping[str, str], *, home: Home = MEMORY) -> dict[str, str]:
-    """Return the text of documents that have their own; ``owners`` are the items' ids by the documents'."""
+    """Return the text of documents with a text of their own; ``owners`` maps documents to items."""
     documents = home.documents
     out: dict[str, str] = {}
     for batch in batches(owners):
@@ -206,10 +205,10 @@ def documents_without_vector(
     part: str | None = None,
     home: Home = MEMORY,
 ) -> list[Unembedded]:
-    """Return current documents that some ``entries`` made, of some kinds, of a part, without a vector of this model.
+    """Return current documents made by some ``entries``, of some kinds, of a part, without a vector of this model.
 
-    The database reads all that these entries made for the first ``limit`` of them, whatever it knows of a lane: who has
-    many to read asks for few entries at a time.
+    The database reads all documents of these entries for the first ``limit``, so callers ask for few entries at a
+    time.
     """
     bound = {"t": unit.tenant, "l": lane_id, "m": model_id, "begin": entries.start, "end": entries.stop}
     named = {f"k{n}": kind for n, kind in enumerate(kinds)}
@@ -274,7 +273,7 @@ def _existing(home: Home, dialect: str) -> sa.Select[Any]:
 def put_vectors(
     unit: Unit, lane_id: int, model_id: str, rows: Sequence[tuple[str, Vector]], *, home: Home = MEMORY
 ) -> None:
-    """Store vectors; one that is there is replaced."""
+    """Store vectors, replacing existing ones."""
     upsert(unit, home.vectors, [
         {"tenant_id": unit.tenant, "lane_id": lane_id, "model_id": model_id, "document_id": document_id,
          "embedding": vector}
@@ -318,7 +317,7 @@ def _named_vectors(home: Home, dialect: str) -> sa.Select[Any]:
 
 
 def delete_vectors(unit: Unit, lane_id: int, document_ids: Sequence[str], *, home: Home = MEMORY) -> None:
-    """Delete the vectors of some documents: they are embedded again."""
+    """Delete the vectors of some documents, so that they are embedded again."""
     vectors = home.vectors
     for batch in batches(document_ids):
         unit.run(
@@ -329,7 +328,7 @@ def delete_vectors(unit: Unit, lane_id: int, document_ids: Sequence[str], *, hom
 
 
 def delete_stray_vectors(unit: Unit, lane_id: int) -> None:
-    """Delete vectors whose document is gone."""
+    """Delete vectors whose document no longer exists."""
     for home in HOMES:
         documents, vectors = home.documents, home.vectors
         live = sa.select(documents.c.id).where(documents.c.tenant_id == unit.tenant, documents.c.lane_id == lane_id)

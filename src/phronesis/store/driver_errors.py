@@ -1,4 +1,4 @@
-"""The drivers' errors, told in our terms by code, never by message."""
+"""Map driver errors to the package's exceptions by error code, never by message."""
 
 import sqlite3
 from typing import Final
@@ -36,16 +36,16 @@ _REFUSING_CLASSES: Final = frozenset({"22", "23", "54"})
 exceeded (a text too long for an index)."""
 
 _REFUSING_ERRORS: Final = frozenset({"DataError", "IntegrityError"})
-"""The names that every driver gives to errors of data (PEP 249): its own, where a statement went past SQLAlchemy."""
+"""PEP 249's names of data errors, for statements that bypass SQLAlchemy."""
 
 _PRIMARY_CODE: Final = 0xFF
 """SQLite's extended result codes carry the primary code in the lowest byte."""
 
 
 def translated(error: Exception, *, is_live: bool = False) -> StorageError:
-    """Return our error for a driver's, wrapped by SQLAlchemy or not; unknown ones name the driver's class.
+    """Return the package's exception for a driver's error, wrapped by SQLAlchemy or not.
 
-    ``is_live``: the connection it came from still stands, so that it is no matter of reaching the database.
+    Unknown errors name the driver's class. ``is_live``: the connection still works, so that the database is reachable.
     """
     original = getattr(error, "orig", error)
     if isinstance(original, UnicodeEncodeError):
@@ -67,7 +67,7 @@ def translated(error: Exception, *, is_live: bool = False) -> StorageError:
 
 
 def _unknown(error: Exception) -> type[StorageError]:
-    """Tell a value that could not even be bound from a database that fails: the first fails every time."""
+    """Return the exception for an unknown error: invalid data if the value could not be bound, else a failure."""
     refused = (sa.exc.IntegrityError, sa.exc.DataError, sa.exc.ProgrammingError, sa.exc.InterfaceError)
     lost = isinstance(error, sa.exc.DBAPIError) and error.connection_invalidated
     unbound = isinstance(error, sa.exc.StatementError) and not isinstance(error, sa.exc.DBAPIError)

@@ -1,4 +1,4 @@
-"""Which items a read may show: scope, attributes, filters and both times, as conditions in the statement."""
+"""SQL conditions for the items a read may return: scope, attributes, filters, valid time and transaction time."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,7 +25,7 @@ from phronesis.traits.laws.strength import TRAIT, UNRECALLED_STAGES
 _POSITION: Final = sa.func.coalesce(items.c.position, sa.literal_column("-1"))
 _PLACE: Final = (items.c.recorded_at, _POSITION, items.c.id)
 NEWEST: Final = tuple(column.desc() for column in _PLACE)
-"""Newest first. None of it ever changes of an item, so that a page ends at a place that stays."""
+"""Newest first, by columns that never change, so that a cursor stays valid."""
 
 _LIVE: Final = sa.text(LIVE)
 _SECOND: Final = 1_000_000
@@ -33,7 +33,7 @@ _SECOND: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True, order=True)
 class Place:
-    """Where an item stands among others, oldest first: when it was recorded, its place in that session, its id."""
+    """The position of an item, oldest first: time of recording, place in that session, id."""
 
     recorded_at: int
     position: int
@@ -41,7 +41,7 @@ class Place:
 
     @classmethod
     def of(cls, item: Item) -> "Place":
-        """Return an item's place."""
+        """Return an item's position."""
         return cls(to_micros(item.recorded_at), -1 if item.position is None else item.position, item.id)
 
 
@@ -49,7 +49,7 @@ class Place:
 class Exclusion:
     """What a search leaves out: items of some sessions, messages of some roles, and single items by id.
 
-    Sessions leave out what was taken from their messages as well. Roles are user, assistant and tool.
+    A session's exclusion covers items extracted from its messages. Roles are user, assistant and tool.
     """
 
     sessions: frozenset[str] = frozenset()
@@ -62,12 +62,12 @@ NO_EXCLUSION: Final = Exclusion()
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a read asks for. Times are microseconds; ``attributes`` are ANDed hot columns.
+    """The conditions of a read. Times are microseconds; ``attributes`` are ANDed hot columns.
 
-    ``due_by``: only what may be due up to that time, in a listing; as of a time its history decides.
-    ``parts`` names the only parts that a search looks through (``claim``): each result then tells of every such part
-    that met the question. ``recalled``: traits that may not be recalled (``traits.laws.strength``) are left out; as of
-    a     their history decides. ``exclude`` holds for searches.
+    ``due_by``: in a listing, only what may be due up to that time; with ``as_of``, history decides. ``parts``: the
+    only parts that a search looks through (``claim``); each result then lists every matching part. ``recalled``: leave
+    out traits that may not be recalled (``traits.laws.strength``); with ``as_of``, history decides. ``exclude``
+    applies to searches.
     """
 
     kinds: Sequence[str] | None = None
@@ -83,31 +83,31 @@ class Wanted:
 
     @property
     def past(self) -> bool:
-        """Return whether it asks for items that ordinary reads leave out."""
+        """Return whether the read asks for items that ordinary reads leave out."""
         return self.as_of is not None or self.valid_at is not None or mentions_ended(self.filters)
 
     @property
     def narrow(self) -> bool:
-        """Return whether the database must say which items are meant; kinds alone an index in memory knows."""
+        """Return whether the database must select the items; an in-memory index filters by kind alone."""
         return bool(self.attributes or self.filters) or self.past
 
     @property
     def scanned(self) -> bool:
-        """Return whether no index is nearer to what is asked for than that of all that ordinary reads show."""
+        """Return whether the index of all visible items is the best one for the read."""
         indexed = {"session_id", "run_id"} & self.attributes.keys()
         return not self.past and not indexed and (self.kinds is None or "message" in self.kinds)
 
     def carries(self, item: Item) -> bool:
-        """Return whether an item has the attributes that are wanted, and is not left out."""
+        """Return whether an item has the wanted attributes, and is not excluded."""
         if item.id in self.exclude.items or item.session_id in self.exclude.sessions:
             return False
         return all(getattr(item, name) == value for name, value in self.attributes.items())
 
     def conditions(self) -> list[sa.ColumnElement[bool]]:
-        """Return the conditions on a lane's items.
+        """Return the SQL conditions on a lane's items.
 
-        With ``as_of``, ended and archived items are let through: what they were then is decided on their history. What
-        is in quarantine today is never shown, whatever is asked and however it was seen then.
+        With ``as_of``, ended and archived items are included, since their history decides. Items that are quarantined
+        today are never shown, whatever their state was then.
         """
         out: list[sa.ColumnElement[bool]] = [items.c.quarantine.is_(None)]
         if self.kinds is not None:
@@ -148,7 +148,7 @@ def check_kinds(kinds: object, known: Sequence[str]) -> list[str] | None:
 
 
 def eligible_ids(unit: Unit, lane: Lane, wanted: Wanted) -> set[str]:
-    """Return the ids of the lane's items that may be shown."""
+    """Return the ids of the lane's visible items."""
     query = sa.select(items.c.id).where(
         items.c.tenant_id == unit.tenant, items.c.lane_id == lane.lane_id, *wanted.conditions()
     )
@@ -156,7 +156,7 @@ def eligible_ids(unit: Unit, lane: Lane, wanted: Wanted) -> set[str]:
 
 
 def eligible_items(unit: Unit, lane: Lane, wanted: Wanted, ids: Iterable[str]) -> list[Item]:
-    """Return those of ``ids`` that the lane holds and that may be shown."""
+    """Return those of ``ids`` that the lane holds and that are visible."""
     out: list[Item] = []
     for batch in batches(dict.fromkeys(ids)):
         out += read_where(unit, lane, items.c.id.in_(batch), *wanted.conditions())
@@ -164,7 +164,7 @@ def eligible_items(unit: Unit, lane: Lane, wanted: Wanted, ids: Iterable[str]) -
 
 
 def items_in_quarantine(unit: Unit, lane: Lane, attributes: Mapping[str, str], *, limit: int) -> list[Item]:
-    """Return the lane's items that wait for somebody's word, newest first; ``attributes`` are ANDed hot columns."""
+    """Return the lane's quarantined items, newest first; ``attributes`` are ANDed hot columns."""
     conditions = [items.c[name] == value for name, value in attributes.items()]
     return read_where(
         unit, lane, items.c.quarantine.is_not(None), items.c.status == "active", items.c.ended.is_(None), *conditions,
@@ -173,7 +173,7 @@ def items_in_quarantine(unit: Unit, lane: Lane, attributes: Mapping[str, str], *
 
 
 def newest_items(unit: Unit, lane: Lane, wanted: Wanted, *, limit: int | None, weightiest: bool = False) -> list[Item]:
-    """Return the lane's items that may be shown, newest first; with ``weightiest`` the most important of all first."""
+    """Return the lane's visible items, newest first; with ``weightiest``, the most important first."""
     if wanted.filters or wanted.past:
         return read_where(unit, lane, *wanted.conditions(), order=_order(weightiest=weightiest), limit=limit)
     # Every context asks this several times: it goes past SQLAlchemy (docs/decisions/03).
@@ -191,7 +191,7 @@ def newest_items(unit: Unit, lane: Lane, wanted: Wanted, *, limit: int | None, w
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """What of an ordinary listing is the same from call to call."""
+    """The parts of a listing statement that do not change between calls."""
 
     kinds: tuple[str, ...] | None
     attributes: tuple[str, ...]
@@ -229,9 +229,9 @@ def _bound(due_by: int) -> str | None:
 
 
 def items_before(unit: Unit, lane: Lane, wanted: Wanted, before: Place | None, *, limit: int | None) -> list[Item]:
-    """Return the lane's next items that may be shown, newest first: ``limit`` of them, all when it is None.
+    """Return the lane's next visible items: ``limit`` of them, all when it is None.
 
-    A kind at a time where kinds are named: so each is read in its index, and no more of it than a page.
+    Named kinds are read one at a time, each from its index and no further than a page.
     """
     apart = wanted.kinds is not None and limit is not None
     parts = [replace(wanted, kinds=[kind]) for kind in dict.fromkeys(wanted.kinds or ())] if apart else [wanted]

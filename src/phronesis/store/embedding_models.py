@@ -1,4 +1,4 @@
-"""The embedding models of a tenant: which one's vectors are compared, and which are being made."""
+"""A tenant's embedding models: which one's vectors are compared, and which are being built."""
 
 from collections.abc import Collection
 from typing import Final
@@ -24,7 +24,7 @@ def active_model(unit: Unit) -> ActiveModel | None:
 
 
 def has_model(unit: Unit, model_id: str) -> bool:
-    """Return whether a model's vectors are kept: of the active one, of one that is being made, of one beside it."""
+    """Return whether a model's vectors are kept, active or not."""
     query = sa.select(embedding_models.c.model_id).where(
         embedding_models.c.tenant_id == unit.tenant, embedding_models.c.model_id == model_id
     )
@@ -32,7 +32,7 @@ def has_model(unit: Unit, model_id: str) -> bool:
 
 
 def put_model(unit: Unit, model_id: str, *, dimension: int, prefix_scheme: str, active: bool) -> None:
-    """Record an embedding model; an active one takes the place of the one before."""
+    """Record an embedding model; an active one replaces the previous active one."""
     if active:
         unit.run(sa.update(embedding_models).where(embedding_models.c.tenant_id == unit.tenant).values(active=False))
     row = {"tenant_id": unit.tenant, "model_id": model_id, "dimension": dimension, "prefix_scheme": prefix_scheme,
@@ -41,7 +41,7 @@ def put_model(unit: Unit, model_id: str, *, dimension: int, prefix_scheme: str, 
 
 
 def drop_other_models(unit: Unit, kept: Collection[str]) -> None:
-    """Delete the vectors and records of every model but some."""
+    """Delete the vectors and records of every model except some."""
     for home in HOMES:
         own = home.vectors.c
         unit.run(sa.delete(home.vectors).where(own.tenant_id == unit.tenant, own.model_id.not_in(kept)))

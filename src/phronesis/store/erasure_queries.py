@@ -1,4 +1,4 @@
-"""What an erasure asks of the database: who leans on what is to go, and removing it."""
+"""Statements of an erasure: find and remove dependent rows, and search bytes for thousands of probe strings at once."""
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -17,22 +17,23 @@ from phronesis.store.schema import creations, deltas, edges, evidence, items, re
 from phronesis.store.side_tables import entries, failures, lanes, outcomes
 from phronesis.store.statements import batches
 
-# Probes: strings that give an erased text away, and finding many thousands of them in bytes at once.
+# Probes: strings that identify an erased text, and a search for many of them in bytes.
 
 SHINGLE_BYTES: Final = 32
-"""A longer text is sought in pieces of so many bytes: about five English words, or ten Chinese characters. Shorter
-pieces are common phrases, which say nothing about where they come from."""
+"""Length in bytes of the pieces into which a longer text is split: about five English words, or ten Chinese
+characters. Shorter pieces are common phrases and prove nothing."""
 
 STRIDE_BYTES: Final = SHINGLE_BYTES // 2
-"""A piece begins at every so many bytes: any remnant of SHINGLE_BYTES + STRIDE_BYTES - 1 bytes holds a whole one."""
+"""Distance in bytes between the starts of pieces: any remnant of SHINGLE_BYTES + STRIDE_BYTES - 1 bytes holds a whole
+piece."""
 
 MIN_ASCII_BYTES: Final = 12
 MIN_BYTES: Final = 8
-"""Shorter texts are not sought: "ok" or "Paris" stands in too many places to be a trace of one. Three Chinese
+"""Minimum length in bytes of a text that is searched for: "ok" or "Paris" occurs in too many places. Three Chinese
 characters (nine bytes) are a name already."""
 
 MAX_PIECES: Final = 4096
-"""Pieces of one text that are sought, evenly spread: enough to cover 64 KB without a gap."""
+"""Maximum number of pieces of one text, evenly spread: enough to cover 64 KB without a gap."""
 
 _WINDOW: Final = 8
 _TABLE_BITS: Final = 22
@@ -42,16 +43,16 @@ _SHIFT: Final = np.uint64(64 - _TABLE_BITS)
 
 @dataclass(frozen=True, slots=True)
 class _Sought:
-    """The pieces of one text: as it is, and in the other forms in which it may stand."""
+    """The pieces of one text in all its stored forms."""
 
     plain: frozenset[bytes]
     others: frozenset[bytes]
 
 
 class Probes:
-    """A set of byte strings to be sought, and the texts they were made from.
+    """Byte strings to search for, and the texts they were made from.
 
-    ``too_short`` is how many texts are not sought.
+    ``too_short`` counts the texts that are not searched for.
     """
 
     def __init__(self, sought: Sequence[_Sought], *, too_short: int = 0, but: AbstractSet[bytes] = frozenset()) -> None:
@@ -67,7 +68,7 @@ class Probes:
 
     @classmethod
     def of(cls, texts: Iterable[str], raw: Iterable[bytes] = ()) -> "Probes":
-        """Make the probes of some texts, in every form in which they are stored; ``raw`` are bytes to seek as such."""
+        """Make the probes of some texts, in every form in which they are stored; ``raw`` are searched for verbatim."""
         sought: list[_Sought] = []
         too_short = 0
         for text in dict.fromkeys(texts):
@@ -84,25 +85,25 @@ class Probes:
 
     @property
     def texts(self) -> int:
-        """How many texts are sought."""
+        """The number of texts searched for."""
         return len(self._sought)
 
     def without(self, found: AbstractSet[bytes]) -> "Probes":
-        """Return the probes but those, which stand where they may.
+        """Return the probes without those given.
 
-        A text all of which stands there is sought no more.
+        A text all of whose probes are removed is no longer searched for.
         """
         return Probes([text for text in self._sought if not text.plain <= found], too_short=self.too_short, but=found)
 
     def only(self, found: AbstractSet[bytes]) -> "Probes":
-        """Return those of the probes."""
+        """Return only the given probes."""
         return Probes([_Sought(text.plain & found, text.others & found) for text in self._sought])
 
     def find(self, haystack: bytes) -> Iterator[tuple[int, bytes]]:
         """Return (offset, probe) of each occurrence.
 
-        Every probe has an anchor, eight of its bytes; one look at each position's eight bytes finds the few places
-        that are worth comparing, whatever the number of probes.
+        Every probe has an anchor of eight bytes; one lookup at each position finds the few places worth comparing,
+        whatever the number of probes.
         """
         if not self._pieces:
             return
@@ -125,7 +126,7 @@ class Probes:
 
 
 def _forms(text: str) -> dict[bytes, None]:
-    """Return the bytes in which a text may stand: as it is, as derived text keeps it, and within JSON, both ways."""
+    """Return the encodings of a text: verbatim, as derived text stores it, and in both JSON forms."""
     said = (text, storable(text))
     escaped = [json.dumps(form, ensure_ascii=ascii_only)[1:-1] for form in said for ascii_only in (False, True)]
     return dict.fromkeys(form.encode("utf-8", "surrogatepass") for form in (*said, *escaped))
@@ -173,7 +174,7 @@ def items_of_entries(unit: Unit, lane_id: int, entry_ids: Iterable[str]) -> set[
 
 
 def items_of_session(unit: Unit, lane_id: int, session_id: str) -> set[str]:
-    """Return the ids of the lane's items that carry a session, whatever their status."""
+    """Return the ids of the lane's items with a session, whatever their status."""
     return _ids(unit, items, lane_id, items.c.session_id, [session_id])
 
 
@@ -186,7 +187,7 @@ def count_items(unit: Unit, lane_id: int, item_ids: Iterable[str] | None = None)
 
 
 def repeats_of(unit: Unit, item_ids: Iterable[str]) -> list[tuple[str, int]]:
-    """Return (entry id, n) of every message that repeats one of these items, beside the one it was made of."""
+    """Return (entry id, n) of every message that duplicates one of these items, besides its own source."""
     out: list[tuple[str, int]] = []
     for batch in batches(item_ids):
         query = sa.select(repeated_messages.c.entry_id, repeated_messages.c.n).where(
@@ -197,7 +198,7 @@ def repeats_of(unit: Unit, item_ids: Iterable[str]) -> list[tuple[str, int]]:
 
 
 def sources_of_item(unit: Unit, lane_id: int, item_id: str) -> list[tuple[str | None, str | None]]:
-    """Return (item id, entry id) of what an item was taken from, as its evidence of polarity ``source`` says."""
+    """Return (item id, entry id) of the sources of an item: its evidence of polarity ``source``."""
     query = sa.select(evidence.c.source_item_id, evidence.c.source_entry_id).where(
         evidence.c.tenant_id == unit.tenant, evidence.c.lane_id == lane_id, evidence.c.item_id == item_id,
         evidence.c.polarity == "source",
@@ -206,7 +207,7 @@ def sources_of_item(unit: Unit, lane_id: int, item_id: str) -> list[tuple[str | 
 
 
 def taken_from(unit: Unit, lane_id: int, item_ids: Collection[str]) -> set[str]:
-    """Return the ids of the lane's items whose every source is one of these items."""
+    """Return the ids of the lane's items whose sources are all among these items."""
     wanted: set[str] = set()
     for batch in batches(item_ids):
         query = sa.select(evidence.c.item_id).where(
@@ -219,9 +220,9 @@ def taken_from(unit: Unit, lane_id: int, item_ids: Collection[str]) -> set[str]:
 
 
 def evidence_from(unit: Unit, lane_id: int, gone: Collection[str]) -> list[EvidenceRow]:
-    """Return the lane's evidence that comes from any of these items or entries.
+    """Return the lane's evidence from any of these items or entries.
 
-    A row that names its item comes from that item alone, whatever entry it was in.
+    A row that names its item comes from that item alone, whatever its entry.
     """
     found: dict[Any, EvidenceRow] = {}
     for batch in batches(sorted(gone)):
@@ -235,7 +236,7 @@ def evidence_from(unit: Unit, lane_id: int, gone: Collection[str]) -> list[Evide
 
 
 def leaning_lanes(unit: Unit, gone: Collection[str], *, beside: int) -> dict[int, set[str]]:
-    """Return the tenant's other lanes whose evidence or edges name any of these ids, with the ids that they name."""
+    """Return the tenant's other lanes whose evidence or edges name any of these ids, with those ids."""
     out: dict[int, set[str]] = {}
     for batch in batches(sorted(gone)):
         among = set(batch)
@@ -283,7 +284,7 @@ def drop_outcome(unit: Unit, entry_id: str, role: str, n: int) -> None:
 
 
 def drop_outcomes(unit: Unit, entry_ids: Iterable[str], *, keep: Collection[str]) -> None:
-    """Delete entries' outcomes, but those of the roles ``keep``, and what is noted of their failures."""
+    """Delete entries' outcomes, except those of the roles ``keep``, and their recorded failures."""
     for batch in batches(entry_ids):
         unit.run(
             sa.delete(outcomes).where(
@@ -304,7 +305,7 @@ def entries_of_lane(unit: Unit, lane_id: int, *, before: int) -> list[str]:
 
 
 def is_named(unit: Unit, lane_id: int) -> bool:
-    """Return whether a lane still says whose it is."""
+    """Return whether a lane still has its name."""
     query = sa.select(lanes.c.name).where(lanes.c.tenant_id == unit.tenant, lanes.c.lane_id == lane_id)
     return unit.run(query).scalar_one_or_none() is not None
 

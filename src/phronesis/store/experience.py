@@ -1,4 +1,4 @@
-"""What asking the experience base reads: the strongest edges at some nodes, the views of events, and names."""
+"""Queries on experience: the strongest edges at nodes, event views, names, changed documents and labelled items."""
 
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -14,11 +14,11 @@ from phronesis.store.documents import ASIDE
 from phronesis.store.schema import edges, items
 from phronesis.store.statements import batches, fetch, list_value, listed
 
-# What is compared with others of its kind: documents of one part, as they changed, and which items bear a label.
+# Documents of one part as they changed, and the items with a label.
 
 
 class Compared(NamedTuple):
-    """A document that is compared with others of its kind, and when its item came to be (microseconds)."""
+    """A document that is compared with others of its kind, and when its item was created (microseconds)."""
 
     id: str
     item_id: str
@@ -29,7 +29,7 @@ class Compared(NamedTuple):
 
 
 def changed_parts(unit: Unit, lane_id: int, kind: str, part: str, *, after: int) -> list[Compared]:
-    """Return the documents of one part of one kind that changed after entry ``after``, in the order of their items."""
+    """Return the documents of one part of one kind that changed after entry ``after``, ordered by item."""
     bound = {"t": unit.tenant, "l": lane_id, "k": kind, "part": part, "after": after}
     return list(map(Compared._make, fetch(unit, _changed_parts(home_of(kind)), bound)))
 
@@ -49,14 +49,14 @@ def _changed_parts(home: Home) -> sa.Select[Any]:
 
 
 class StoredHalves(NamedTuple):
-    """Vectors of documents, a row for each of ``document_ids``, halves as they are stored."""
+    """Vectors of documents as stored in half precision, one row for each of ``document_ids``."""
 
     document_ids: Sequence[str]
     rows: Halves
 
 
 def read_halves(unit: Unit, lane_id: int, kind: str, model_id: str, document_ids: Sequence[str]) -> StoredHalves:
-    """Return the vectors of some documents of items of one kind, those that are stored."""
+    """Return the stored vectors of some documents of items of one kind."""
     ids, sent = list[str](), list[bytes]()
     for batch in batches(document_ids):
         bound = {"t": unit.tenant, "l": lane_id, "m": model_id, "ids": list_value(unit.dialect, batch)}
@@ -76,7 +76,7 @@ def _halves(home: Home, dialect: str) -> sa.Select[Any]:
 
 
 def labelled_ids(unit: Unit, lane_id: int, kind: str, label: str) -> set[str]:
-    """Return the ids of a lane's items of a kind that bear a label, whatever their status."""
+    """Return the ids of a lane's items of a kind with a label, whatever their status."""
     return {row[0] for row in fetch(unit, _LABELLED, {"t": unit.tenant, "l": lane_id, "k": kind, "label": label})}
 
 
@@ -104,11 +104,10 @@ _LANE: Final = edges.c.lane_id == sa.bindparam("l")
 
 
 def strongest_edges(unit: Unit, lane_id: int, ids: Iterable[str], types: Sequence[str], *, each: int) -> list[EdgeEnd]:
-    """Return the edges at some items, whichever way they point.
+    """Return the edges at some items in both directions.
 
-    At most the ``each`` heaviest of each item, way and type.
-
-    Edges to artifacts are among them where their type is; edges at artifacts are not (`holders`).
+    At most the ``each`` heaviest for each item, direction and type. Edges to artifacts are included by type; for edges
+    at artifacts see `holders`.
     """
     out: list[EdgeEnd] = []
     for batch in batches(dict.fromkeys(ids)):
@@ -158,7 +157,7 @@ def _place(edge: EdgeEnd) -> tuple[str, str, str, float]:
 
 
 class View(NamedTuple):
-    """A document that is one view of an item and is compared, not searched."""
+    """A view of an item as a document that is compared, not searched."""
 
     id: str
     item_id: str
@@ -185,7 +184,7 @@ def _views(dialect: str) -> sa.Select[Any]:
 
 
 def changed_views(unit: Unit, lane_id: int, kind: str, parts: Sequence[str], *, after: int) -> list[tuple[str, str]]:
-    """Return the item's id and the text of the views of a kind that came after entry ``after``, past ones too."""
+    """Return the item ids and texts of the views of a kind since entry ``after``, including past ones."""
     query = sa.select(_DOCUMENTS.c.item_id, _DOCUMENTS.c.text).where(
         _DOCUMENTS.c.tenant_id == unit.tenant, _DOCUMENTS.c.lane_id == lane_id, _DOCUMENTS.c.changed_seq > after,
         _DOCUMENTS.c.kind == kind, _DOCUMENTS.c.part.in_(parts), _DOCUMENTS.c.text.is_not(None),

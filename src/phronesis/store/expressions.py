@@ -1,7 +1,7 @@
-"""Expressions that the two databases write differently and must answer alike.
+"""SQL expressions that give equal results in SQLite and PostgreSQL.
 
-Left to themselves they do not: SQLite's LIKE ignores case and its ``lower`` knows ASCII only; PostgreSQL fails where
-a metadata value is not of the type it is compared as, and each converts types in its own way.
+The databases differ otherwise: SQLite's LIKE ignores case and its ``lower`` knows ASCII only; PostgreSQL fails where a
+metadata value has another type than the value it is compared with; and each converts types in its own way.
 """
 
 from typing import Any, Final, Literal
@@ -13,7 +13,7 @@ from sqlalchemy.sql.functions import FunctionElement
 JsonKind = Literal["text", "number", "boolean"]
 
 LOWER: Final = "phronesis_lower"
-"""SQLite's function of this name, made for each connection: ``str.lower``."""
+"""SQLite function registered on each connection: ``str.lower``."""
 
 _SQLITE_TYPES: Final[dict[JsonKind, str]] = {
     "text": "('text')", "number": "('integer', 'real')", "boolean": "('true', 'false')",
@@ -21,11 +21,11 @@ _SQLITE_TYPES: Final[dict[JsonKind, str]] = {
 _POSTGRES_TYPES: Final[dict[JsonKind, str]] = {"text": "string", "number": "number", "boolean": "boolean"}
 
 _DIGITS: Final = 300
-"""Characters from which on a number may be larger than any of type double."""
+"""Number of characters from which a number may exceed the range of a double."""
 
 
 class contains(FunctionElement[bool]):  # noqa: N801 - reads as the SQL function that it is
-    """``contains(text, part)``: case and accents matter, ``%`` and ``_`` are letters."""
+    """``contains(text, part)``: case- and accent-sensitive, without wildcards."""
 
     type = sa.Boolean()
     inherit_cache = True
@@ -39,7 +39,7 @@ class lowered(FunctionElement[str]):  # noqa: N801
 
 
 class member_text(FunctionElement[str]):  # noqa: N801
-    """``member_text(json, key)``: the member when it is a string, else NULL. Likewise for the other two."""
+    """``member_text(json, key)``: the member if it is a string, else NULL."""
 
     type = sa.Text()
     inherit_cache = True
@@ -47,7 +47,7 @@ class member_text(FunctionElement[str]):  # noqa: N801
 
 
 class member_number(FunctionElement[float]):  # noqa: N801
-    """``member_number(json, key)``: the member when it is a number."""
+    """``member_number(json, key)``: the member if it is a number, else NULL."""
 
     type = sa.Double()
     inherit_cache = True
@@ -55,7 +55,7 @@ class member_number(FunctionElement[float]):  # noqa: N801
 
 
 class member_boolean(FunctionElement[bool]):  # noqa: N801
-    """``member_boolean(json, key)``: the member when it is true or false."""
+    """``member_boolean(json, key)``: the member if it is true or false, else NULL."""
 
     type = sa.Boolean()
     inherit_cache = True
@@ -63,14 +63,14 @@ class member_boolean(FunctionElement[bool]):  # noqa: N801
 
 
 class has_member(FunctionElement[bool]):  # noqa: N801
-    """``has_member(json, key)``: whether there is such a member that is not null."""
+    """``has_member(json, key)``: whether a member exists and is not null."""
 
     type = sa.Boolean()
     inherit_cache = True
 
 
 class _Key(sa.types.TypeDecorator[str]):
-    """A member's name, as the dialect at hand writes it."""
+    """The name of a member, rendered for the dialect."""
 
     impl = sa.Text
     cache_ok = True
@@ -82,17 +82,17 @@ class _Key(sa.types.TypeDecorator[str]):
 
 
 def key(name: str) -> sa.BindParameter[str]:
-    """Return a member's name to be bound; it may hold no quotation marks, backslashes or control characters."""
+    """Return a member name to bind; it may hold no quotation marks, backslashes or control characters."""
     return sa.literal(name, _Key())
 
 
 def bound_key(bound: str) -> sa.BindParameter[str]:
-    """Return the parameter of this name, for a member's name: of a statement that is built once."""
+    """Return a bind parameter for a member name, for a statement that is built once."""
     return sa.bindparam(bound, type_=_Key())
 
 
 class parsed(FunctionElement[Any]):  # noqa: N801
-    """``parsed(text)``: a JSON text, to ask for its members; NULL where PostgreSQL might not take what it escapes."""
+    """``parsed(text)``: JSON text as JSON; NULL where PostgreSQL might reject an escape in it."""
 
     type = sa.Text()
     inherit_cache = True

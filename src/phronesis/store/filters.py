@@ -1,12 +1,13 @@
-"""Filters in the form that mem0 made common, as conditions in the statement.
+"""SQL conditions for filters in mem0's syntax.
 
 ``{"kind": "fact"}``, ``{"importance": {"gte": 7}}``, ``{"metadata.topic": {"in": ["a", "b"]}}``, and ``AND``, ``OR``,
-``NOT`` over lists of them. A name that is no column of items is looked up in ``metadata``. An empty ``AND`` lets
-everything through, an empty ``OR`` nothing; ``NOT`` lets through what none of its members does, an empty one all.
-``user_id`` and ``namespace`` are the scope's, which a filter may repeat (`scoped_filters`) and not change.
+``NOT`` over lists of them. A name that is no column of items is looked up in ``metadata``. An empty ``AND`` matches
+everything, an empty ``OR`` nothing; ``NOT`` matches what none of its members matches, so an empty one matches
+everything. ``user_id`` and ``namespace`` belong to the scope: a filter may repeat them (`scoped_filters`) but not
+change them.
 
-Values are compared with values of their own type: ``5`` is not ``"5"`` and not ``true``. ``ne`` and ``nin`` are true
-of an item that has no such value. Text is ordered by its code points. Both databases give the same items.
+Values are compared with values of their own type: ``5`` is not ``"5"`` and not ``true``. ``ne`` and ``nin`` match an
+item without such a value. Text is ordered by code points. Both databases return the same items.
 """
 
 import math
@@ -66,16 +67,17 @@ MAX_MEMBERS: Final = 10_000
 """Values of one ``in`` list: with a few such lists a statement stays below SQLite's 32,766 variables."""
 
 MAX_CONDITIONS: Final = 500
-"""Names in all mappings of a filter together: SQLite's parser takes some thousand terms."""
+"""Maximum number of names in all mappings of a filter: SQLite's parser takes some thousand terms."""
 
 _UNNAMEABLE: Final = frozenset('"\\')
-"""What no name of a metadata key in a filter holds: SQLite's paths cannot express it."""
+"""Characters that the name of a metadata key in a filter may not hold, since SQLite's paths cannot express them."""
 
 
 def scoped_filters(filters: Any, scope: Mapping[str, str | None], *, _depth: int = 0) -> Any:
-    """Return filters without the conditions that name the scope's own ``user_id`` or ``namespace``, which always hold.
+    """Return filters without conditions that repeat the scope's ``user_id`` or ``namespace``.
 
-    InputError for another value: a scope is an argument of the call. What is no filter is left to `compile_filters`.
+    InputError for another value: the scope is an argument of the call. Anything malformed is left to
+    `compile_filters`.
     """
     if _depth > MAX_DEPTH:
         return filters
@@ -102,7 +104,7 @@ def _not_a_filter(name: str, field: str) -> InputError:
 
 
 def compile_filters(filters: Mapping[str, Any] | None, *, field: str = "filters", _depth: int = 0) -> Any:
-    """Return one condition, or None for no filters. InputError names what is not understood."""
+    """Return one SQL condition, or None for no filters. InputError names what is invalid."""
     if filters is None and _depth == 0:
         return None
     if not isinstance(filters, Mapping):
@@ -135,7 +137,7 @@ def compile_filters(filters: Mapping[str, Any] | None, *, field: str = "filters"
 
 
 def _conditions(filters: Any) -> int:
-    """Count the names in a filter's mappings; what is above the limit is not counted out."""
+    """Count the names in a filter's mappings, stopping above the limit."""
     count, waiting = 0, [filters]
     while waiting and count <= MAX_CONDITIONS:
         one = waiting.pop()
@@ -148,9 +150,9 @@ def _conditions(filters: Any) -> int:
 
 
 def mentions_ended(filters: Any) -> bool:
-    """Return whether filters ask for what ordinary reads leave out: archived or ended items.
+    """Return whether filters select archived or ended items, which ordinary reads leave out.
 
-    What is in quarantine no filter brings out.
+    No filter selects quarantined items.
     """
     if isinstance(filters, Mapping):
         return any(name in _ENDING or mentions_ended(inner) for name, inner in filters.items())
@@ -193,7 +195,7 @@ def _compare(name: str, operator: str, value: Any, *, field: str) -> Any:
 
 
 def _among(name: str, values: Any, *, field: str) -> Any:
-    """One condition for each type among the values, however many there are."""
+    """Return one condition for each type among the values."""
     if not isinstance(values, Sequence) or isinstance(values, str | bytes):
         raise InputError(f"{field}: 'in' and 'nin' take a list", field=field)
     if len(values) > MAX_MEMBERS:
@@ -218,7 +220,7 @@ def _missing(name: str, *, field: str) -> Any:
 
 
 def _typed(name: str, value: Any, *, field: str) -> tuple[Any, Any]:
-    """Return the column or member, and the value, as they are compared: of one type."""
+    """Return the column or member, and the value, converted to one type for comparison."""
     if name in FILTERABLE:
         return _column(name, value, field=field)
     member = _key(name, field=field)
@@ -248,7 +250,7 @@ def _column(name: str, value: Any, *, field: str) -> tuple[Any, Any]:
 
 
 def is_key(name: object) -> bool:
-    """Return whether a member of JSON can be asked for by a name."""
+    """Return whether a JSON member can be queried by a name."""
     named = isinstance(name, str) and name != "" and not _UNNAMEABLE.intersection(name)
     return named and min(str(name)) >= " " and storable(str(name)) == name
 

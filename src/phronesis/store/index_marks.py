@@ -1,7 +1,7 @@
-"""How far an index outside the database has followed each lane, and what of a lane it has not seen yet.
+"""Progress of an external index in each lane, and the changes it has not received yet.
 
-What is to be told to it needs no table of its own: search documents and deltas are written in the transaction of every
-change, each with the entry that made it. They are the outbox, and a mark says up to which entry it was emptied.
+No outbox table is needed: search documents and deltas are written in the transaction of every change, each with its
+entry. A mark holds the last entry that was delivered.
 """
 
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ from phronesis.store.side_tables import entries
 from phronesis.store.statements import insert_ignore
 
 NEVER: Final = -1
-"""The epoch of a lane that was never looked at: no lane's own."""
+"""The epoch of a lane that was never followed; no lane has it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Up to which entry, and in which epoch, a lane was followed. ``stamp`` counts the steps, so that none is lost."""
+    """The entry and epoch up to which a lane was followed. ``stamp`` counts updates, so that none is lost."""
 
     epoch: int = NEVER
     seq: int = 0
@@ -38,7 +38,7 @@ def read_mark(unit: Unit, space: str, lane_id: int) -> Mark:
 
 
 def move_mark(unit: Unit, space: str, lane_id: int, before: Mark, *, epoch: int, seq: int) -> bool:
-    """Say that a lane was followed up to ``seq``, unless somebody else moved its mark since ``before`` was read."""
+    """Move a lane's mark to ``seq``, unless another process moved it since ``before`` was read."""
     fresh = {"tenant_id": unit.tenant, "space": space, "lane_id": lane_id, "epoch": NEVER, "seq": 0, "stamp": 0}
     insert_ignore(unit, index_marks, [fresh])
     moved = unit.run(
@@ -59,18 +59,18 @@ def followed_spaces(unit: Unit) -> set[str]:
 
 
 def reset_marks(unit: Unit, space: str) -> None:
-    """Have a space begin anew with the tenant's lanes."""
+    """Reset the marks of a space, so that it follows the tenant's lanes from the start."""
     own = sa.update(index_marks).where(index_marks.c.tenant_id == unit.tenant, index_marks.c.space == space)
     unit.run(own.values(epoch=NEVER, seq=0, stamp=index_marks.c.stamp + 1))
 
 
 def drop_marks(unit: Unit, space: str) -> None:
-    """Forget that a space ever followed the tenant's lanes."""
+    """Delete the marks of a space."""
     unit.run(sa.delete(index_marks).where(index_marks.c.tenant_id == unit.tenant, index_marks.c.space == space))
 
 
 def changed_items(unit: Unit, lane_id: int, kind: str, *, after: int) -> set[str]:
-    """Return the ids of the lane's items of a kind that changed after entry ``after``, or whose documents did."""
+    """Return the ids of the lane's items of a kind that changed, or whose documents did, after entry ``after``."""
     documents = home_of(kind).documents
     moved = sa.select(documents.c.item_id).where(
         documents.c.tenant_id == unit.tenant, documents.c.lane_id == lane_id, documents.c.kind == kind,

@@ -1,4 +1,4 @@
-"""Items in the database: reading by id, by lane, by key; writing versions."""
+"""Statements on items: read by id, lane or key; write versions."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -50,7 +50,7 @@ def read_items(unit: Unit, lane: Lane, ids: Iterable[str]) -> dict[str, Item]:
 
 
 def each_item(unit: Unit, lane: Lane, ids: Iterable[str]) -> Iterator[Item]:
-    """Return those of ``ids`` that the lane holds, in any order, each read when it is asked for."""
+    """Yield those of ``ids`` that the lane holds, in any order, each read on demand."""
     for batch in batches(dict.fromkeys(ids)):
         bound = {"t": unit.tenant, "l": lane.lane_id, "ids": list_value(unit.dialect, batch)}
         for row in each(unit, _by_ids(unit.dialect), bound):
@@ -58,14 +58,14 @@ def each_item(unit: Unit, lane: Lane, ids: Iterable[str]) -> Iterator[Item]:
 
 
 def read_named(unit: Unit, lane: Lane, external_id: str) -> list[Item]:
-    """Return a lane's items that have or had an external id, the one that changed last at the end."""
+    """Return a lane's items that have or had an external id, the last changed one at the end."""
     bound = {"t": unit.tenant, "l": lane.lane_id, "x": external_id}
     return [as_item(row, lane) for row in fetch(unit, _NAMED, bound)]
 
 
 @dataclass(frozen=True, slots=True)
 class ItemState:
-    """Whether an item is neither archived nor ended, whether it is in quarantine, and its version; 1: never changed."""
+    """Whether an item is live (neither archived nor ended), whether it is quarantined, and its version, from 1."""
 
     kept: bool
     held: bool
@@ -78,7 +78,7 @@ class ItemState:
 
 
 def read_states(unit: Unit, lane: Lane, ids: Iterable[str]) -> dict[str, ItemState]:
-    """Return the state of those of ``ids`` that the lane holds, without reading what they say."""
+    """Return the state of those of ``ids`` that the lane holds, without their content."""
     return {
         one.id: ItemState(one.status == "active" and one.ended is None, one.quarantine is not None, one.version)
         for one in read_heads(unit, lane.lane_id, ids)
@@ -86,7 +86,7 @@ def read_states(unit: Unit, lane: Lane, ids: Iterable[str]) -> dict[str, ItemSta
 
 
 class ItemHead(NamedTuple):
-    """An item without what it says."""
+    """An item without its content."""
 
     id: str
     kind: str
@@ -98,7 +98,7 @@ class ItemHead(NamedTuple):
 
 
 def read_heads(unit: Unit, lane_id: int, ids: Iterable[str]) -> list[ItemHead]:
-    """Return those of ``ids`` that a lane holds without what they say, which takes most of the time to read."""
+    """Return those of ``ids`` that a lane holds without their content, which takes most of the time to read."""
     out: list[ItemHead] = []
     for batch in batches(dict.fromkeys(ids)):
         bound = {"t": unit.tenant, "l": lane_id, "ids": list_value(unit.dialect, batch)}
@@ -115,9 +115,9 @@ def _heads(dialect: str) -> sa.Select[Any]:
 
 
 def read_versions(unit: Unit, lane: Lane, kind: str, *, before: Item) -> list[tuple[str, int]]:
-    """Return id and version of a lane's items of a kind, not of messages, that ordinary reads show, oldest first.
+    """Return id and version of a lane's visible items of a kind (not messages), oldest first.
 
-    Those that were recorded ``before`` an item. Rows as they come: a learn asks for as many as the lane has runs.
+    Those recorded ``before`` an item. Raw rows, because ``learn`` reads as many as the lane has runs.
     """
     bound = {"t": unit.tenant, "l": lane.lane_id, "k": kind, "a": "active", "at": to_micros(before.recorded_at),
              "id": before.id}  # fmt: skip
@@ -125,9 +125,9 @@ def read_versions(unit: Unit, lane: Lane, kind: str, *, before: Item) -> list[tu
 
 
 def count_changes(unit: Unit, lane: Lane, kinds: Sequence[str]) -> int:
-    """Return how often a lane's items of some kinds, not of messages, were made or changed.
+    """Count the creations and changes of a lane's items of some kinds (not messages).
 
-    Within an epoch it grows.
+    It only grows within an epoch.
     """
     bound = {"t": unit.tenant, "l": lane.lane_id, "ids": list_value(unit.dialect, kinds)}
     return int(fetch(unit, _changes(unit.dialect), bound)[0][0])
@@ -142,7 +142,7 @@ def _changes(dialect: str) -> sa.Select[Any]:
 
 
 def live_by_stage(unit: Unit, lane: Lane, kind: str, stages: Sequence[str]) -> list[Item]:
-    """Return a lane's items of a kind at any of some stages that ordinary reads show."""
+    """Return a lane's visible items of a kind at any of some stages."""
     bound = {"t": unit.tenant, "l": lane.lane_id, "k": kind, "a": "active", "ids": list_value(unit.dialect, stages)}
     return [as_item(row, lane) for row in fetch(unit, _by_stage(unit.dialect), bound)]
 
@@ -159,7 +159,7 @@ def _by_stage(dialect: str) -> sa.Select[Any]:
 
 @dataclass(frozen=True, slots=True)
 class OfSession:
-    """Which items of a session are meant: the newest ``limit`` of some kinds, of one role or of any."""
+    """A selection of a session's items: the newest ``limit`` of some kinds, of one role or of any."""
 
     kinds: Sequence[str]
     limit: int
@@ -167,7 +167,7 @@ class OfSession:
 
 
 def live_of_session(unit: Unit, lane: Lane, session_id: str, wanted: Sequence[OfSession]) -> list[list[Item]]:
-    """Return a session's items that ordinary reads show, for each of what is ``wanted``, newest first."""
+    """Return a session's visible items for each selection in ``wanted``, newest first."""
     known = {"t": unit.tenant, "l": lane.lane_id, "s": session_id, "a": "active"}
     asked = [
         (
@@ -201,7 +201,7 @@ def _by_ids(dialect: str) -> sa.Select[Any]:
 
 
 def of_kinds(kinds: Collection[str]) -> list[sa.ColumnElement[bool]]:
-    """Return the conditions that an item is of one of ``kinds``, so put that the index of kinds serves them."""
+    """Return the condition that an item is of one of ``kinds``, in a form that uses the index of kinds."""
     wanted: list[sa.ColumnElement[bool]] = [items.c.kind.in_([sa.literal(kind) for kind in sorted(kinds)])]
     if "message" not in kinds:
         wanted.append(items.c.kind != sa.literal_column("'message'"))  # the index leaves messages out
@@ -220,7 +220,7 @@ def read_where(
 
 
 def weigh_kinds(unit: Unit, lane: Lane, kinds: Collection[str], *, since: int) -> tuple[int, int]:
-    """Count the live items of ``kinds`` recorded after ``since`` (microseconds), and add up their importance."""
+    """Count the live items of ``kinds`` recorded after ``since`` (microseconds), and sum their importance."""
     query = sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(items.c.importance), 0)).where(
         items.c.tenant_id == unit.tenant, items.c.lane_id == lane.lane_id, *of_kinds(kinds), items.c.status == "active",
         items.c.ended.is_(None), items.c.quarantine.is_(None), items.c.recorded_at > since,
@@ -230,12 +230,12 @@ def weigh_kinds(unit: Unit, lane: Lane, kinds: Collection[str], *, since: int) -
 
 
 def items_of_kind(unit: Unit, lane: Lane, kind: str, *, after: str, limit: int) -> list[Item]:
-    """Return a lane's items of a kind, whatever their status, by id: the next ``limit`` with a greater one."""
+    """Return a lane's items of a kind, whatever their status, by id: the next ``limit`` after a given id."""
     return read_where(unit, lane, items.c.kind == kind, items.c.id > after, order=(items.c.id,), limit=limit)
 
 
 def ids_of_kind(unit: Unit, lane: Lane, kind: str, *, after: str, limit: int) -> dict[str, str]:
-    """Return, of the items that `items_of_kind` gives, the ids and, by them, the entries that made them."""
+    """Return the ids of the items that `items_of_kind` selects, and by id the entries that made them."""
     bound = {"t": unit.tenant, "l": lane.lane_id, "k": kind, "after": after}
     return dict(cast("list[tuple[str, str]]", fetch(unit, _of_kind(limit), bound)))
 

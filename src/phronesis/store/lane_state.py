@@ -1,4 +1,4 @@
-"""Comparing the derived state of a lane in two stores, row by row, and making one like the other."""
+"""Write, discard, compare and copy the derived state of a lane, and create in-memory stores for replays."""
 
 import dataclasses
 import hashlib
@@ -28,7 +28,7 @@ from phronesis.store.schema import DERIVED, metadata
 from phronesis.store.side_tables import lanes
 from phronesis.store.statements import batches, insert
 
-# Writing what applying one entry came to, and throwing a lane's derived state away.
+# Write the changes of one entry, and discard a lane's derived state.
 
 
 def write_settled(
@@ -43,7 +43,7 @@ def write_settled(
 ) -> None:
     """Write the state after the entry at ``seq``.
 
-    ``documents`` are the new search documents; ``closed`` the updated items whose current ones end now, at ``at``.
+    ``documents`` are the new search documents; ``closed`` the updated items whose current documents end at ``at``.
     """
     changes = settled.changes
     insert_items(unit, lane_id, settled.created)
@@ -85,7 +85,7 @@ class Snapshot:
 
     @property
     def digest(self) -> str:
-        """One hash of it all: equal exactly when every row is."""
+        """One hash over all rows: equal exactly when all rows are equal."""
         total = hashlib.sha256()
         for name in sorted(self.tables):
             total.update(name.encode())
@@ -99,7 +99,7 @@ _HOMES: Final = {home.documents: home for home in HOMES}
 
 
 def snapshot(unit: Unit, lane_id: int) -> Snapshot:
-    """Read a lane's derived rows. Floats are rounded, bytes are hexadecimal, keys are text."""
+    """Return a lane's derived rows. Floats are rounded, bytes are hexadecimal, keys are text."""
     return Snapshot({table.name: dict(_rows(unit, table, lane_id)) for table in DERIVED})
 
 
@@ -124,7 +124,7 @@ def _plain(value: Any) -> Any:
 
 
 def differences(live: Snapshot, replayed: Snapshot) -> list[str]:
-    """Name the rows that differ: ``items/<id>: altered``, ``missing`` (live lacks it) or ``stray``. No text of them."""
+    """Name the rows that differ: ``items/<id>: altered``, ``missing`` (live lacks it) or ``stray``; no texts."""
     out: list[str] = []
     for name, rows in live.tables.items():
         other = replayed.tables[name]
@@ -136,7 +136,7 @@ def differences(live: Snapshot, replayed: Snapshot) -> list[str]:
 
 
 def make_equal(live: Unit, scratch: Unit, lane_id: int) -> int:
-    """Make the live lane's rows those of the scratch store, touching only rows that differ; gives how many."""
+    """Make the live lane's rows equal to the scratch store's, changing only rows that differ; return their number."""
     before, after = snapshot(live, lane_id), snapshot(scratch, lane_id)
     touched = 0
     for table in DERIVED:
@@ -170,12 +170,12 @@ def _typed(column: sa.Column[Any], part: str) -> Any:
     return int(part) if isinstance(column.type, sa.Integer) else part
 
 
-# A store in memory with the same tables, for replays.
+# In-memory store with the same tables, for replays.
 
 
 @contextmanager
 def open_scratch(tenant: str, lane: Lane) -> Iterator[Unit]:
-    """Return a unit on an empty store that knows one lane, as it was before its first entry."""
+    """Return a unit on an empty store with one lane, as it was before its first entry."""
     database = in_memory()
     try:
         with database.transaction(tenant, "derive") as unit:
@@ -190,7 +190,7 @@ def open_scratch(tenant: str, lane: Lane) -> Iterator[Unit]:
 
 @cache
 def _statements() -> tuple[str, ...]:
-    """Return the statements that make the tables: to word them takes four times as long as to run them."""
+    """Return the statements that create the tables, cached: compiling takes four times as long as running them."""
     worded: list[str] = []
     dialect = sqlite.dialect()
     engine = sa.create_mock_engine(

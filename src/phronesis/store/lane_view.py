@@ -1,4 +1,4 @@
-"""What a handler may read of its own lane while it applies an entry."""
+"""The read access to its own lane that a handler has while it applies an entry."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -25,16 +25,16 @@ from phronesis.store.statements import batches
 
 @dataclass(frozen=True)
 class LaneView:
-    """Read-only questions to the derived state of one lane, in the transaction of ``unit``.
+    """Read-only queries on the derived state of one lane, in the transaction of ``unit``.
 
     The same entries give the same answers on every machine: nothing here depends on time, models or other lanes.
-    Nothing is written while a view is in use: what it has read, it reads once.
+    Nothing is written while a view is in use, so results are cached.
     """
 
     unit: Unit
     lane: Lane
     log: Unit | None = None
-    """Where the lane's entries are read from; None: from ``unit``."""
+    """The unit from which the lane's entries are read; None: ``unit``."""
 
     @cached_property
     def lane_id(self) -> int:
@@ -46,7 +46,7 @@ class LaneView:
         return {}
 
     def items(self, ids: Iterable[str]) -> dict[str, Item]:
-        """Return those of ``ids`` that the lane holds, ended and archived ones too."""
+        """Return those of ``ids`` that the lane holds, including ended and archived ones."""
         wanted = list(dict.fromkeys(ids))
         missing = [item_id for item_id in wanted if item_id not in self._read]
         if missing:
@@ -59,12 +59,12 @@ class LaneView:
         return self.items([item_id]).get(item_id)
 
     def named(self, external_id: str) -> Item | None:
-        """Return the item that an external id names, or None."""
+        """Return the item with an external id, or None."""
         found = [item for item in read_named(self.unit, self.lane, external_id) if item.keeps_name]
         return found[-1] if found else None
 
     def versions(self, kind: str, *, before: Item) -> list[tuple[str, int]]:
-        """Return id and version of the live items of a kind that were recorded ``before`` an item, oldest first."""
+        """Return id and version of the live items of a kind recorded ``before`` an item, oldest first."""
         return read_versions(self.unit, self.lane, kind, before=before)
 
     def find(
@@ -80,7 +80,7 @@ class LaneView:
     ) -> list[Item]:
         """Return items by their hot columns, oldest first.
 
-        ``live`` leaves out what ended, is archived or quarantined.
+        ``live`` leaves out ended, archived and quarantined items.
         """
         wanted: list[sa.ColumnElement[bool]] = []
         named = {items.c.subject: subject, items.c.key: key, items.c.session_id: session_id, items.c.run_id: run_id}
@@ -95,7 +95,7 @@ class LaneView:
         return read_where(self.unit, self.lane, *wanted, limit=limit)
 
     def of_words(self, texts: Collection[str]) -> list[Item]:
-        """Return the live items whose content is one of these texts, whatever the case of its letters."""
+        """Return the live items whose content is one of these texts, ignoring case."""
         lower = {text.lower() for text in texts}  # SQLite knows the case of ASCII's letters alone
         lower |= {"".join(one.lower() if one.isascii() else one for one in text) for text in texts}
         out: list[Item] = []
@@ -105,13 +105,13 @@ class LaneView:
         return out
 
     def weight(self, kinds: Collection[str], *, since: datetime | None) -> tuple[int, int]:
-        """Return how many live items of ``kinds`` were recorded after ``since``, and their importance in all."""
+        """Return the number of live items of ``kinds`` recorded after ``since``, and their total importance."""
         return weigh_kinds(self.unit, self.lane, kinds, since=0 if since is None else to_micros(since))
 
     def stated(self, subjects: Collection[str], keys: Collection[str], kinds: Collection[str]) -> list[Item]:
-        """Return what is held of these subjects (as spelled in the items) under these keys, oldest first.
+        """Return the items of these subjects (as spelled in the items) under these keys, oldest first.
 
-        What was superseded, retracted or retired is among it; what is archived or in quarantine is not.
+        Superseded, retracted and retired items are included; archived and quarantined ones are not.
         """
         return read_where(
             self.unit, self.lane, items.c.subject.in_(sorted(subjects)), items.c.key.in_(sorted(keys)),
@@ -119,7 +119,7 @@ class LaneView:
         )  # fmt: skip
 
     def about(self, subjects: Collection[str]) -> list[Item]:
-        """Give all that stands under these subjects (as spelled in the items), whatever became of it, oldest first."""
+        """Return all items of these subjects (as spelled in the items), whatever their status, oldest first."""
         return read_where(self.unit, self.lane, items.c.subject.in_(sorted(subjects)))
 
     def edges_from(self, ids: Iterable[str], *types: str) -> list[Edge]:
@@ -135,7 +135,7 @@ class LaneView:
         return relations.read_evidence(self.unit, self.lane_id, item_ids)
 
     def evidence_from(self, source_ids: Collection[str]) -> list[EvidenceRow]:
-        """Return the evidence that comes from any of these items or entries, whatever items it is for."""
+        """Return the evidence that comes from any of these items or entries, for whatever items."""
         return erasure_queries.evidence_from(self.unit, self.lane_id, source_ids)
 
     def deltas(self, item_ids: Sequence[str]) -> dict[str, list[Delta]]:
@@ -143,7 +143,7 @@ class LaneView:
         return deltas.deltas_of_items(self.unit, self.lane_id, item_ids)
 
     def deltas_of_entry(self, entry_id: str) -> list[Delta]:
-        """Return what an earlier entry changed."""
+        """Return the deltas of an earlier entry."""
         return deltas.deltas_of_entry(self.unit, self.lane_id, entry_id)
 
     def delta(self, delta_id: str) -> Delta | None:
@@ -157,9 +157,9 @@ class LaneView:
         return None if row is None else row.verb
 
     def last_recorded(self, verb: str, *, before: int, without: str) -> datetime | None:
-        """Return when the last entry of a verb ahead of seq ``before`` was recorded; None when there was none.
+        """Return when the last entry of a verb before seq ``before`` was recorded; None when there was none.
 
-        An entry that has an outcome of role ``without`` (one that failed) does not count.
+        An entry with an outcome of role ``without`` (one that failed) does not count.
         """
         log = self.log or self.unit
         for row in reversed(entries_of_verb(log, self.lane_id, verb, before=before)):
@@ -182,24 +182,24 @@ class LaneView:
         return conversations.list_turns(self.unit, self.lane_id, session_id)
 
     def summary(self, session_id: str) -> SummaryRow | None:
-        """Return what a model made of a session, or None."""
+        """Return a session's summary by a model, or None."""
         return conversations.find_summary(self.unit, self.lane_id, session_id)
 
     def document(self, uri: str) -> Item | None:
-        """Return the document that was read at a uri, the one that is live or else the newest; None where none was."""
+        """Return the document at a uri, the live one or else the newest; None where there is none."""
         ids = dict.fromkeys(row.document_id for row in resources.documents_at(self.unit, self.lane_id, uri))
         found = [*self.items(ids).values()]
         return next((item for item in reversed(found) if item.live), found[-1] if found else None)
 
     def document_versions(self, document_id: str) -> list[DocumentRow]:
-        """Return a document's versions, oldest first, those that were rolled back too.
+        """Return a document's versions, oldest first, including rolled back ones.
 
-        A new one's number is the next.
+        A new version takes the next number.
         """
         return resources.versions_of(self.unit, self.lane_id, document_id)
 
     def sections(self, document_id: str, number: int) -> list[SectionRow]:
-        """Return what a version of a document consisted of, in reading order."""
+        """Return the sections of a version of a document, in reading order."""
         return resources.sections_of(self.unit, self.lane_id, document_id, number)
 
     def messages_by_id(self, session_id: str, message_ids: Sequence[str]) -> list[Item]:
@@ -214,9 +214,9 @@ class LaneView:
         return relations.find_entities(self.unit, self.lane_id, normals)
 
     def families(self, root_ids: Iterable[str]) -> list[Entity]:
-        """Return entities that are nobody's aliases, and their aliases."""
+        """Return entities that are no aliases, and their aliases."""
         return relations.read_families(self.unit, self.lane_id, root_ids)
 
     def scope_fields(self) -> dict[str, Any]:
-        """Return what an item of this lane carries of its lane's name."""
+        """Return the scope fields that items of this lane carry."""
         return {"user_id": self.lane.user_id, "namespace": self.lane.namespace}

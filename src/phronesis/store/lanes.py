@@ -1,4 +1,4 @@
-"""Tenants and lanes: the row that orders a lane's log, and the lock that everyone takes before deriving."""
+"""Statements on tenants and lanes: the row that orders a lane's log, and its lock for derivation."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -14,18 +14,18 @@ from phronesis.store.side_tables import lanes, tenants
 from phronesis.store.statements import fetch, fetch_together, insert_ignore, run_one
 
 GENESIS: Final = "0" * 64
-"""What the first entry of a lane is chained to."""
+"""The previous hash of a lane's first entry."""
 
 MANY: Final = 200
-"""Lanes that are looked up one by one at most; of more, the whole tenant is read."""
+"""Number of lanes that are looked up one by one; for more, all lanes of the tenant are read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """A lane's row. ``head_seq`` is the last entry appended, ``applied_seq`` the last interpreted.
+    """The row of a lane. ``head_seq`` is the last entry appended, ``applied_seq`` the last applied.
 
     ``documents_seq`` is the last entry that changed search documents; ``epoch`` counts rebuilds and erasures, after
-    which nothing read before may be trusted.
+    which all caches are invalid.
     """
 
     lane_id: int
@@ -40,17 +40,17 @@ class Lane:
 
     @property
     def user_id(self) -> str | None:
-        """The user, when it is a user's."""
+        """The user of the lane, or None."""
         return self.name if self.kind == "user" else None
 
     @property
     def namespace(self) -> str | None:
-        """The namespace, when it is shared."""
+        """The shared namespace of the lane, or None."""
         return self.name if self.kind == "shared" else None
 
 
 class ActiveModel(NamedTuple):
-    """The model whose vectors searches use, and how many numbers each has."""
+    """The model whose vectors searches use, and its dimension."""
 
     model_id: str
     dimension: int
@@ -82,7 +82,7 @@ def _lane(row: Any) -> Lane:
 
 
 def ensure_tenant(unit: Unit, *, secret: bytes, created_at: int) -> bytes:
-    """Return the tenant's secret, making the tenant when it is new."""
+    """Return the tenant's secret, creating the tenant if it is new."""
     rows = fetch(unit, _SECRET, {"t": unit.tenant})
     if not rows:
         insert_ignore(unit, tenants, [{"tenant_id": unit.tenant, "secret": secret, "created_at": created_at}])
@@ -103,9 +103,9 @@ def find_lane(unit: Unit, name: LaneName) -> Lane | None:
 
 
 def find_lanes(unit: Unit, names: Sequence[LaneName]) -> tuple[list[Lane], ActiveModel | None]:
-    """Return those of one or two lanes that were written to, in that order, and the model whose vectors searches use.
+    """Return the existing ones of one or two lanes, in that order, and the model whose vectors searches use.
 
-    One statement, since every read begins with it. Where there is no lane, no model is looked for.
+    One statement, since every read begins with it. Without a lane, no model is looked up.
     """
     first, last = names[0], names[-1]
     bound = {"t": unit.tenant, "k1": first.kind, "n1": first.name, "k2": last.kind, "n2": last.name}
@@ -117,7 +117,7 @@ def find_lanes(unit: Unit, names: Sequence[LaneName]) -> tuple[list[Lane], Activ
 
 
 def ensure_lane(unit: Unit, name: LaneName, *, new_id: int) -> Lane:
-    """Return the lane of that name, making it under ``new_id`` when it is new."""
+    """Return the lane of that name, creating it under ``new_id`` if it is new."""
     lane = find_lane(unit, name)
     if lane is None:
         fresh: dict[str, Any] = {
@@ -140,13 +140,13 @@ def get_lane(unit: Unit, lane_id: int) -> Lane:
 
 
 def lock_lane_named(unit: Unit, name: LaneName, *, new_id: Callable[[], int]) -> Lane:
-    """Return the lane of that name and hold its row, making it when it is new."""
+    """Return the lane of that name with its row locked, creating it if it is new."""
     rows = fetch(unit, _LOCKED_BY_NAME, {"t": unit.tenant, "k": name.kind, "n": name.name})
     return _lane(rows[0]) if rows else lock_lane(unit, ensure_lane(unit, name, new_id=new_id()).lane_id)
 
 
 def lock_lane(unit: Unit, lane_id: int) -> Lane:
-    """Return a lane and hold its row until the transaction ends. SQLite's writers hold the whole file already."""
+    """Return a lane with its row locked until the transaction ends. SQLite's writers lock the whole file already."""
     rows = fetch(unit, _LOCKED, {"t": unit.tenant, "l": lane_id})
     if not rows:
         raise NotFound("there is no such lane in this tenant")
@@ -160,7 +160,7 @@ def list_lanes(unit: Unit) -> list[Lane]:
 
 
 class Documented(NamedTuple):
-    """How far the search documents of a lane are, as its row says."""
+    """The state of a lane's search documents."""
 
     lane_id: int
     epoch: int
@@ -176,7 +176,7 @@ _DOCUMENTED_LANE: Final = _DOCUMENTED.where(lanes.c.lane_id == sa.bindparam("l")
 
 
 def documented_lanes(unit: Unit, lane_ids: Collection[int] | None = None) -> list[Documented]:
-    """Return the tenant's lanes that ever held search documents, or those among some, by number."""
+    """Return the tenant's lanes that ever had search documents, or those among some, by number."""
     if lane_ids is None or len(lane_ids) > MANY:
         every = [Documented(*row) for row in fetch(unit, _DOCUMENTED, {"t": unit.tenant})]
         return every if lane_ids is None else [lane for lane in every if lane.lane_id in lane_ids]
@@ -187,7 +187,7 @@ def documented_lanes(unit: Unit, lane_ids: Collection[int] | None = None) -> lis
 
 
 def list_behind(unit: Unit) -> list[Lane]:
-    """Return the lanes with entries that were not interpreted yet."""
+    """Return the lanes with pending entries."""
     query = sa.select(*_COLUMNS).where(lanes.c.tenant_id == unit.tenant, lanes.c.applied_seq < lanes.c.head_seq)
     return [_lane(row) for row in unit.run(query.order_by(lanes.c.lane_id))]
 
@@ -206,20 +206,20 @@ def advance_head(unit: Unit, lane_id: int, *, seq: int, entry_hash: str, recorde
 
 
 def advance_applied(unit: Unit, lane_id: int, *, seq: int, documents_changed: bool) -> None:
-    """Record the last interpreted entry of a locked lane."""
+    """Record the last applied entry of a locked lane."""
     statement = _APPLIED_DOCUMENTS if documents_changed else _APPLIED
     run_one(unit, statement, {"t": unit.tenant, "l": lane_id, "seq": seq})
 
 
 def mark_documents(unit: Unit, lane_id: int, *, seq: int) -> None:
-    """Say that a locked lane's search documents changed with entry ``seq``."""
+    """Record that entry ``seq`` changed a locked lane's search documents."""
     unit.run(
         sa.update(lanes).where(lanes.c.tenant_id == unit.tenant, lanes.c.lane_id == lane_id).values(documents_seq=seq)
     )
 
 
 def next_epoch(unit: Unit, lane_id: int, *, forget_name: bool = False) -> None:
-    """Say that derived state was replaced; ``forget_name`` also cuts the lane from the person it belonged to."""
+    """Record that derived state was replaced; ``forget_name`` also detaches the lane from its user."""
     values: dict[str, Any] = {"epoch": lanes.c.epoch + 1}
     if forget_name:
         values["name"] = None

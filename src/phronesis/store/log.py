@@ -1,4 +1,4 @@
-"""Entries, payload parts, blobs and outcomes: the rows of truth."""
+"""Statements on the log: entries, payload parts, blobs and outcomes."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -83,7 +83,7 @@ def insert_entry(unit: Unit, row: EntryRow, parts: Sequence[PartRow]) -> None:
 
 
 def insert_blob(unit: Unit, blob_id: str, body: bytes) -> None:
-    """Store a blob; one that is there already is the same."""
+    """Store a blob unless it exists."""
     insert_ignore(unit, blobs, [{"tenant_id": unit.tenant, "blob_id": blob_id, "body": body}])
 
 
@@ -108,7 +108,7 @@ def find_entry(unit: Unit, entry_id: str) -> EntryRow | None:
 
 
 def seqs_of_entries(unit: Unit, entry_ids: Iterable[str]) -> dict[str, int]:
-    """Return the places of entries in their lanes' logs, by id."""
+    """Return the seqs of entries by id."""
     out: dict[str, int] = {}
     for batch in batches(entry_ids):
         bound = {"t": unit.tenant, "ids": list_value(unit.dialect, batch)}
@@ -143,7 +143,7 @@ def find_entries(unit: Unit, lane_id: int, entry_ids: Sequence[str]) -> list[Ent
 
 
 def find_with_parts(unit: Unit, lane_id: int, entry_ids: Sequence[str]) -> list[tuple[EntryRow, list[PartRow]]]:
-    """Return a lane's entries of these ids, in order, each with what is left of its payload."""
+    """Return a lane's entries of these ids, in order, each with its remaining payload parts."""
     found: list[Sequence[Any]] = []
     parts: dict[str, list[PartRow]] = {}
     for batch in batches(entry_ids):
@@ -174,7 +174,7 @@ def find_idempotent(unit: Unit, idempotency: str) -> EntryRow | None:
 
 
 def read_parts(unit: Unit, entry_ids: Sequence[str]) -> dict[str, list[PartRow]]:
-    """Return what is left of the payloads, by entry."""
+    """Return the remaining payload parts, by entry."""
     out: dict[str, list[PartRow]] = {entry_id: [] for entry_id in entry_ids}
     for batch in batches(entry_ids):
         bound = {"t": unit.tenant, "ids": list_value(unit.dialect, batch)}
@@ -198,7 +198,7 @@ def _parts_of(dialect: str) -> sa.Select[Any]:
 
 
 def delete_parts(unit: Unit, entry_id: str, numbers: Sequence[int]) -> None:
-    """Delete parts with their salts, and blobs that no part refers to any more."""
+    """Delete parts with their salts, and blobs without references."""
     condition = sa.and_(
         payload_parts.c.tenant_id == unit.tenant, payload_parts.c.entry_id == entry_id, payload_parts.c.n.in_(numbers)
     )
@@ -237,7 +237,7 @@ def delete_outcomes(unit: Unit, entry_ids: Sequence[str]) -> None:
 
 
 def count_failure(unit: Unit, lane_id: int, entry_id: str, *, code: str, message: str, at: int) -> int:
-    """Record one more failed try at an entry; gives how many there were."""
+    """Record one more failed attempt at an entry; return the number of attempts."""
     query = sa.select(failures.c.attempts).where(failures.c.tenant_id == unit.tenant, failures.c.entry_id == entry_id)
     attempts = (unit.run(query).scalar_one_or_none() or 0) + 1
     row = {"tenant_id": unit.tenant, "entry_id": entry_id, "lane_id": lane_id, "attempts": attempts,
@@ -259,7 +259,7 @@ def find_failure(unit: Unit, entry_id: str) -> Mapping[str, Any] | None:
     return None if row is None else dict(row)
 
 
-# A lane's log on its way between stores: read with all that belongs to its entries, and staged before it counts.
+# Transfer between stores: read a lane's log with all its parts, and stage imported entries.
 
 
 def tenant_secret(unit: Unit) -> bytes | None:
@@ -269,7 +269,7 @@ def tenant_secret(unit: Unit) -> bytes | None:
 
 
 def failures_of(unit: Unit, entry_ids: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return the failed tries recorded for some entries, by entry."""
+    """Return the failed attempts recorded for some entries, by entry."""
     columns = (failures.c.entry_id, failures.c.attempts, failures.c.code, failures.c.message, failures.c.at)
     out: dict[str, dict[str, Any]] = {}
     for batch in batches(entry_ids):
@@ -280,12 +280,12 @@ def failures_of(unit: Unit, entry_ids: Sequence[str]) -> dict[str, dict[str, Any
 
 
 def insert_failure(unit: Unit, lane_id: int, entry_id: str, row: Mapping[str, Any]) -> None:
-    """Store the failed tries of an entry."""
+    """Store the failed attempts of an entry."""
     insert(unit, failures, [{"tenant_id": unit.tenant, "lane_id": lane_id, "entry_id": entry_id, **row}])
 
 
 def stage_lane(unit: Unit, lane_id: int, kind: str, *, head_hash: str) -> None:
-    """Make an empty lane without a name under the number it has elsewhere; nothing when it is there already."""
+    """Create an empty lane without a name under its number elsewhere, unless it exists."""
     row = {
         "tenant_id": unit.tenant, "lane_id": lane_id, "kind": kind, "name": None, "head_seq": 0, "applied_seq": 0,
         "documents_seq": 0, "epoch": 0, "last_recorded_at": 0, "head_hash": head_hash,
@@ -312,6 +312,6 @@ def find_numbered(unit: Unit, lane_id: int) -> Lane | None:
 def publish_lane(
     unit: Unit, lane_id: int, *, name: str | None, head_seq: int, head_hash: str, last_recorded_at: int
 ) -> None:
-    """Let the staged entries of a locked lane count."""
+    """Publish the staged entries of a locked lane."""
     values = {"name": name, "head_seq": head_seq, "head_hash": head_hash, "last_recorded_at": last_recorded_at}
     unit.run(sa.update(lanes).where(lanes.c.tenant_id == unit.tenant, lanes.c.lane_id == lane_id).values(values))

@@ -1,7 +1,6 @@
-"""What a public source answered, kept for a while by a number made of its address and the question, never by words.
+"""Cache of public sources' answers, keyed by a hash of the address and the question, never by text.
 
-An erasure empties a tenant's answers (``engine/erasure_effect``): they may say what was erased in other words, or the
-same.
+An erasure clears a tenant's answers (``engine/erasure_effect``), since they may repeat what was erased.
 """
 
 from collections.abc import Mapping
@@ -18,7 +17,7 @@ from phronesis.store.statements import upsert
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """An answer, when it was asked for, and until when it counts: microseconds since 1970 UTC."""
+    """An answer with the time of the request and its expiry: microseconds since 1970 UTC."""
 
     asked_at: int
     expires_at: int
@@ -26,12 +25,12 @@ class Lookup:
 
 
 def lookup_number(source: str, question: str) -> str:
-    """Return the number under which the answer of a source to a question is kept."""
+    """Return the key under which a source's answer to a question is stored."""
     return derived_id("looked_up", source, question)
 
 
 def read_lookup(unit: Unit, number: str, *, now: int) -> Lookup | None:
-    """Return an answer that still counts; None when there is none."""
+    """Return an answer that has not expired, or None."""
     query = sa.select(lookups.c.asked_at, lookups.c.expires_at, lookups.c.answer).where(
         lookups.c.tenant_id == unit.tenant, lookups.c.number == number, lookups.c.expires_at > now
     )
@@ -40,7 +39,7 @@ def read_lookup(unit: Unit, number: str, *, now: int) -> Lookup | None:
 
 
 def keep_lookup(unit: Unit, number: str, lookup: Lookup) -> None:
-    """Keep an answer, in the place of an older one; those that no longer count go."""
+    """Store an answer, replacing an older one, and delete expired ones."""
     unit.run(sa.delete(lookups).where(lookups.c.tenant_id == unit.tenant, lookups.c.expires_at <= lookup.asked_at))
     row = {"tenant_id": unit.tenant, "number": number, "asked_at": lookup.asked_at, "expires_at": lookup.expires_at,
            "answer": dict(lookup.answer)}  # fmt: skip
@@ -48,5 +47,5 @@ def keep_lookup(unit: Unit, number: str, lookup: Lookup) -> None:
 
 
 def forget_lookups(unit: Unit) -> None:
-    """Delete all that was answered to a tenant."""
+    """Delete all cached answers of a tenant."""
     unit.run(sa.delete(lookups).where(lookups.c.tenant_id == unit.tenant))

@@ -1,6 +1,6 @@
-"""Bringing a database to this version's schema, and telling when that cannot be.
+"""Migrate a database to this version's schema, or say why that is impossible.
 
-Opening reads one row. Alembic, whose import takes a tenth of a second, is loaded only when there is work for it.
+Opening reads one row. Alembic takes a tenth of a second to import and is loaded only for a migration.
 """
 
 from collections.abc import Iterator
@@ -26,14 +26,14 @@ _NO_EXTENSION: Final = frozenset({"0A000", "58P01"})
 
 
 def open_schema(database: Database) -> None:
-    """Make sure that the schema is this version's: what every opening does. Closes ``database`` when it is not.
+    """Ensure that the schema is this version's, on every opening. Closes ``database`` on failure.
 
-    An empty database is prepared, and an older SQLite file upgraded. An older PostgreSQL database is not: other
-    processes may be using it, so that is the operator's to decide.
+    An empty database is prepared, and an older SQLite file upgraded. An older PostgreSQL database is not upgraded,
+    since other processes may be using it: that is the operator's decision.
 
-    Raises:
-        SchemaMissing: an empty or older database that is not upgraded here. SchemaTooNew: a newer Phronesis wrote it.
-        InputError: the path of a SQLite file leads nowhere. StorageError: the database cannot be read or written.
+    Raises SchemaMissing for an empty or older database that is not upgraded here; SchemaTooNew if a newer Phronesis
+    wrote it; InputError if the path of a SQLite file leads nowhere; StorageError if the database cannot be read or
+    written.
     """
     try:
         _check_path(database)
@@ -65,9 +65,9 @@ def check(database: Database) -> None:
 
 
 def upgrade(database: Database) -> None:
-    """Run the migrations that are missing, all in one transaction; nothing when there are none.
+    """Run the missing migrations in one transaction; do nothing when there are none.
 
-    Any number of processes may do so at the same time: one works, the others wait.
+    Any number of processes may call it at once: one migrates, the others wait.
     """
     with _migrating(database) as connection:
         version = _version(connection)
@@ -110,7 +110,7 @@ def _version(connection: sa.Connection) -> str | None:
 
 
 def _become_application(connection: sa.Connection) -> None:
-    """Do as every transaction will, so that a login that may not is told so when it opens."""
+    """Switch to the application role, so that a login without permission fails when the store is opened."""
     try:
         connection.exec_driver_sql(f"SET LOCAL ROLE {APPLICATION_ROLE}; SET LOCAL search_path = {SEARCH_PATH}")
     except sa.exc.ProgrammingError as error:
@@ -150,7 +150,7 @@ def _migrating(database: Database) -> Iterator[sa.Connection]:
 
 
 def _prepare_postgres(connection: sa.Connection) -> None:
-    """Make what the migrations, and Alembic's own table, stand on."""
+    """Create what the migrations and Alembic's table need."""
     try:
         connection.exec_driver_sql("CREATE EXTENSION IF NOT EXISTS vector")
     except sa.exc.DBAPIError as error:

@@ -1,8 +1,8 @@
-"""The ledger of model calls in the database, written beside whoever asks: a search waits for no other writer.
+"""The ledger of model calls in the database, written in the background so that searches wait for no other writer.
 
-A call waits in this process until it is settled: by a thread beside, a moment later, by ``flush`` or at the close. A
-process that is killed loses what it had not written, a second of calls where nobody else writes. Of a day that is over
-one row is kept for each role and model.
+Calls are buffered in the process and written by a background thread a moment later, by ``flush``, or at the close. A
+process that is killed loses its buffer, about a second of calls. Past days are reduced to one row for each role and
+model.
 """
 
 import threading
@@ -22,30 +22,30 @@ from phronesis.store.schema import model_calls
 from phronesis.store.statements import batches, insert, insert_ignore
 
 MAX_WAITING: Final = 10_000
-"""Calls of a tenant that wait, one by one, where nothing can be written; then those of a day are folded."""
+"""Maximum number of buffered calls of a tenant while nothing can be written; beyond it, calls of a day are merged."""
 
 _COLUMNS: Final = tuple(column for column in model_calls.c if column.name != "tenant_id")
 
 
 @dataclass(slots=True)
 class StoredLedger:
-    """Keeps calls in the store they were made for. Thread-safe.
+    """A ledger that stores calls in the database. Thread-safe.
 
-    ``wake`` is called when calls wait, to have them settled beside the caller.
+    ``wake`` is called when calls are buffered, to have them written in the background.
     """
 
     database: Database
     wake: Callable[[], None] | None = None
     _waiting: dict[str, list[ModelCall]] = field(default_factory=dict)
     _moving: dict[str, list[ModelCall]] = field(default_factory=dict)
-    """What is being written: in the database, or not yet."""
+    """Calls being written at the moment."""
     _folded: dict[str, datetime] = field(default_factory=dict)
-    """The day before which all of a tenant's calls are folded, as far as this process has seen."""
+    """By tenant, the day before which all calls are merged, as far as this process knows."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _writing: threading.Lock = field(default_factory=threading.Lock)
 
     def record(self, tenant: str, call: ModelCall) -> None:
-        """Keep a call until it is settled. Never fails and never waits."""
+        """Buffer a call. Never fails and never blocks."""
         with self._lock:
             mine = self._waiting.setdefault(tenant, [])
             mine.append(call)
@@ -56,9 +56,9 @@ class StoredLedger:
                 self.wake()
 
     def settle(self, *, patient: bool = True) -> bool:
-        """Write what waits, of all tenants; False where another writer was in the way, and some of it waits on.
+        """Write the buffers of all tenants; return False where another writer kept some from being written.
 
-        Where the store cannot be written at all, it waits as well, and counts. ``patient`` waits as a write would.
+        If the store cannot be written at all, the buffer is kept and still counts. ``patient`` waits for the lock.
         """
         if not self._writing.acquire(blocking=patient):
             return False
@@ -71,9 +71,9 @@ class StoredLedger:
             self._writing.release()
 
     def spent(self, tenant: str, *, since: datetime, role: str | None = None) -> Spent:
-        """Return what a tenant's calls have taken since a moment, all or those of one role; those that wait, too.
+        """Return the usage of a tenant's calls since a time, of all roles or one, buffered calls included.
 
-        Of a day that is over all calls count as made at its beginning.
+        Merged calls of a past day count as made at its beginning.
         """
         # Taken before the database is asked: what is written meanwhile is found there by its id, and counted once.
         with self._lock:
@@ -128,7 +128,7 @@ def _row(tenant: str, call: ModelCall) -> dict[str, Any]:
 
 
 def _fold(unit: Unit, *, before: datetime) -> None:
-    """Fold the calls of days before this one. Another process that does it too folds other rows: each is taken once."""
+    """Merge the calls of days before this one. A concurrent process merges other rows: each is taken once."""
     taken = sa.delete(model_calls).where(
         model_calls.c.tenant_id == unit.tenant, model_calls.c.at < to_micros(before), model_calls.c.status != FOLDED
     )
@@ -138,7 +138,7 @@ def _fold(unit: Unit, *, before: datetime) -> None:
 
 
 def _written(unit: Unit, call_ids: Collection[str]) -> set[str]:
-    """Return those of some calls that are in the database."""
+    """Return those of some calls that are stored."""
     out: set[str] = set()
     for batch in batches(call_ids):
         query = sa.select(model_calls.c.call_id).where(

@@ -1,4 +1,4 @@
-"""Items by a caller's own names (``external_id``), few columns of each: one, those between two names, their heads."""
+"""Statements on items by external id: one item, a range of ids, or their heads, with few columns each."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache
@@ -15,7 +15,7 @@ from phronesis.store.statements import batches, fetch, list_value, listed
 Order = Literal["eq", "lt", "gt"]
 
 HEADS: Final = 500
-"""Heads that are looked up one after the other; were there more, reading every name would be cheaper."""
+"""Maximum number of heads looked up one by one; beyond that, reading every name is cheaper."""
 
 _LIVE: Final = (items.c.status == sa.literal_column("'active'"), items.c.ended.is_(None), items.c.quarantine.is_(None))
 _IN_LANE: Final = (items.c.tenant_id == sa.bindparam("t"), items.c.lane_id == sa.bindparam("l"), *_LIVE)
@@ -25,7 +25,7 @@ _NEWEST: Final = (items.c.updated_at.desc(), items.c.id.desc())
 
 
 class NamedRow(NamedTuple):
-    """What a listing of named items shows of one; times are microseconds, ``size`` counts the bytes of its words."""
+    """The columns of a named item in a listing; times are microseconds, ``size`` is the content's length in bytes."""
 
     id: str
     external_id: str | None
@@ -36,7 +36,7 @@ class NamedRow(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """A comparison with a member of a JSON text; a text is compared by ``eq`` alone."""
+    """A comparison with a member of a JSON text; texts are compared by ``eq`` alone."""
 
     member: str
     order: Order
@@ -44,10 +44,10 @@ class Compared(NamedTuple):
 
 
 class Inside(NamedTuple):
-    """Comparisons, all of which are to hold, with members of the JSON text that items' metadata have under ``key``.
+    """Conditions, all of which must hold, on members of the JSON text under ``key`` in items' metadata.
 
-    They may let more through: a number is held to compare with whatever is no number, and what PostgreSQL may not be
-    able to read is let through.
+    The database may let more through (values of another type, escapes that PostgreSQL may reject); callers check
+    again.
     """
 
     key: str
@@ -55,7 +55,7 @@ class Inside(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """Which of the rows: those ``inside`` which and for which ``meets`` holds, ``limit`` of them after ``offset``."""
+    """A page of rows: those that match ``inside`` and ``meets``, ``limit`` of them after ``offset``."""
 
     limit: int | None = None
     offset: int = 0
@@ -67,15 +67,15 @@ EVERY: Final = Asked()
 
 
 def row_named(unit: Unit, lane: Lane, external_id: str) -> NamedRow | None:
-    """Return the item of a name that ordinary reads show, or None."""
+    """Return the visible item of an external id, or None."""
     found = fetch(unit, _one(unit.dialect), {"t": unit.tenant, "l": lane.lane_id, "x": external_id})
     return NamedRow(*found[-1]) if found else None
 
 
 def heads_between(unit: Unit, lane: Lane, low: str, high: str, *, until: str) -> set[str]:
-    """Return what stands ahead of the first ``until`` in the names of the items that ordinary reads show.
+    """Return the distinct prefixes, up to the first ``until``, of the names of visible items.
 
-    Names from ``low`` up to ``high``, without it; one that lacks ``until`` has no head that counts.
+    Names from ``low`` up to ``high``, exclusive; a name without ``until`` has no prefix.
     """
     bound = {**_bound(unit, lane, low, high), "until": until, "beyond": f"{until[:-1]}{chr(ord(until[-1]) + 1)}"}
     names = [row[0] for row in fetch(unit, _first_names(unit.dialect), bound)]
@@ -86,7 +86,7 @@ def heads_between(unit: Unit, lane: Lane, low: str, high: str, *, until: str) ->
 
 
 def rows_between(unit: Unit, lane: Lane, low: str, high: str, asked: Asked = EVERY) -> list[NamedRow]:
-    """Return the items of these names, those first that changed last."""
+    """Return the items of these names, last changed first."""
     bound = _bound(unit, lane, low, high)
     if asked.inside is None and asked.meets is None and asked.limit is None:
         return [NamedRow(*row) for row in fetch(unit, _all(unit.dialect), bound)][asked.offset :]
@@ -137,14 +137,14 @@ def _by_ids(dialect: str) -> sa.Select[Any]:
 
 @lru_cache(maxsize=256)
 def _ids(dialect: str, kinds: tuple[tuple[Order, bool], ...], ends: bool) -> sa.Select[Any]:
-    """Return the statement of the ids; ``kinds`` say of each comparison its order, and whether it is with a text."""
+    """Return the statement of the ids; ``kinds`` give each comparison's operator, and whether it is with a text."""
     compared = _compared_in_postgresql if dialect == "postgresql" else _compared_in_sqlite
     found = sa.select(items.c.id).where(*_SHOWN, *(compared(kinds) if kinds else ())).order_by(*_NEWEST)
     return found.limit(sa.bindparam("last", type_=sa.Integer)) if ends else found
 
 
 def _compared_in_sqlite(kinds: Sequence[tuple[Order, bool]]) -> Iterator[Any]:
-    """Yield the conditions, each of which reads the JSON once: it orders texts behind all numbers, true is 1."""
+    """Yield the conditions. SQLite orders texts after all numbers, and true is 1."""
     text = sa.func.json_extract(items.c.metadata, bound_key("key"))
     for n, (order, words) in enumerate(kinds):
         member = sa.func.json_extract(text, bound_key(f"member{n}"))
@@ -170,7 +170,7 @@ def _compared_in_postgresql(kinds: Sequence[tuple[Order, bool]]) -> Iterator[Any
 
 @cache
 def _first_names(dialect: str) -> sa.Select[Any]:
-    """Return the statement of one name for each head, in their order: the first behind all names of the head before."""
+    """Return a statement that finds the first name of each prefix, in order."""
     name, until = items.c.external_id, sa.bindparam("until", type_=sa.Text)
 
     def first(*conditions: Any) -> Any:

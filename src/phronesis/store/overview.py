@@ -1,4 +1,4 @@
-"""How the database itself is set up: what ``doctor`` looks at below the tables' contents."""
+"""Database settings for ``doctor``, and counts of live items by lane and kind."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ from phronesis.store.database import Database, Mode, Unit
 from phronesis.store.schema import items, metadata
 from phronesis.store.side_tables import entries, lanes, outcomes
 
-# Counts of live items, by lane and kind: one statement for all lanes.
+# Counts of live items by lane and kind, in one statement for all lanes.
 
 _COUNTS: Final = (
     sa.select(items.c.lane_id, items.c.kind, sa.func.count())
@@ -36,7 +36,7 @@ _HELD_IN_LANE: Final = _HELD.where(items.c.lane_id == sa.bindparam("l"))
 
 
 def counts_by_lane(unit: Unit, lane_id: int | None = None) -> dict[int, Mapping[str, int]]:
-    """Return how many live items of each kind each lane of the tenant holds, or one lane alone."""
+    """Return the number of live items of each kind for each lane of the tenant, or one lane alone."""
     bound = {"t": unit.tenant}
     query = _COUNTS if lane_id is None else _IN_LANE
     out: dict[int, dict[str, int]] = {}
@@ -47,7 +47,7 @@ def counts_by_lane(unit: Unit, lane_id: int | None = None) -> dict[int, Mapping[
 
 
 def count_quarantined(unit: Unit, lane_id: int | None = None) -> int:
-    """Return how many items of the tenant, or of one lane, wait for somebody's word."""
+    """Return the number of quarantined items of the tenant, or of one lane."""
     bound = {"t": unit.tenant}
     if lane_id is None:
         return int(unit.run(_HELD, bound).scalar_one())
@@ -55,14 +55,14 @@ def count_quarantined(unit: Unit, lane_id: int | None = None) -> int:
 
 
 def sqlite_settings(database: Database, tenant: str, mode: Mode) -> dict[str, str]:
-    """Return the pragmas that durability and erasure stand on, as a transaction of that mode has them."""
+    """Return the pragmas that durability and erasure depend on, in a transaction of that mode."""
     names = ("journal_mode", "synchronous", "secure_delete")
     with database.transaction(tenant, mode) as unit:
         return {name: str(unit.connection.exec_driver_sql(f"PRAGMA {name}").scalar_one()).lower() for name in names}
 
 
 def free_bytes(database: Database) -> int | None:
-    """Return the free space beside a SQLite file; None for a server or a database in memory."""
+    """Return the free bytes on a SQLite file's disk; None for a server or a database in memory."""
     if database.path is None:
         return None
     return shutil.disk_usage(Path(database.path).absolute().parent).free
@@ -74,7 +74,7 @@ def may_write(path: str) -> bool:
 
 
 def try_writing(database: Database, tenant: str) -> None:
-    """Write a row, and delete it in the same transaction; StorageError when the database cannot be written."""
+    """Write a row and delete it in the same transaction; StorageError when the database cannot be written."""
     row = {"tenant_id": tenant, "lane_id": 0, "kind": "shared", "name": None, "head_seq": 0, "applied_seq": 0,
            "documents_seq": 0, "epoch": 0, "last_recorded_at": 0, "head_hash": ""}  # fmt: skip
     with database.transaction(tenant, "append") as unit:
@@ -83,7 +83,7 @@ def try_writing(database: Database, tenant: str) -> None:
 
 
 def bypassing_role(database: Database, tenant: str) -> str | None:
-    """Return the name of the role of PostgreSQL's transactions when row-level security does not bind it."""
+    """Return the name of the transactions' PostgreSQL role if it bypasses row-level security."""
     with database.transaction(tenant, "read") as unit:
         return unit.run(
             sa.text("SELECT rolname FROM pg_roles WHERE rolname = current_user AND (rolsuper OR rolbypassrls)")
@@ -91,7 +91,7 @@ def bypassing_role(database: Database, tenant: str) -> str | None:
 
 
 def unprotected_tables(database: Database, tenant: str) -> list[str]:
-    """Return PostgreSQL's tables of ours, with their schema, that are without forced row-level security."""
+    """Return the PostgreSQL tables without forced row-level security, with their schema."""
     with database.transaction(tenant, "read") as unit:
         query = sa.text(
             "SELECT n.nspname, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
@@ -103,12 +103,12 @@ def unprotected_tables(database: Database, tenant: str) -> list[str]:
 
 
 def binding(role: str) -> str:
-    """Return the SQL after which row-level security binds a role."""
+    """Return the SQL that makes row-level security apply to a role."""
     return f'ALTER ROLE "{role}" NOSUPERUSER NOBYPASSRLS'
 
 
 def forcing(tables: Sequence[str]) -> str:
-    """Return the SQL after which tables force row-level security."""
+    """Return the SQL that forces row-level security on tables."""
     return "; ".join(f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY" for table in tables)
 
 
@@ -124,7 +124,7 @@ def entries_with_outcome(unit: Unit, role: str) -> list[str]:
 
 
 def count_by_kind(unit: Unit) -> dict[str, int]:
-    """Return how many items of each kind a tenant holds, archived and ended ones too."""
+    """Return the number of a tenant's items of each kind, archived and ended ones included."""
     query = (
         sa.select(items.c.kind, sa.func.count().label("number"))
         .where(items.c.tenant_id == unit.tenant)

@@ -1,4 +1,4 @@
-"""Edges, evidence, entities and mentions in the database."""
+"""Statements on edges, evidence, entities and mentions."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
@@ -51,7 +51,7 @@ def _edges_of(dialect: str, incoming: bool, by_type: bool) -> sa.Select[Any]:
 
 
 class Contradiction(NamedTuple):
-    """Two items of which one contradicts the other, and the entry that drew the edge."""
+    """Two items of which one contradicts the other, and the entry that added the edge."""
 
     one: str
     other: str
@@ -65,7 +65,7 @@ _CONTRADICTING: Final = sa.select(edges.c.from_id, edges.c.to_id, edges.c.entry_
 
 
 def contradicting(unit: Unit, lane_id: int) -> list[Contradiction]:
-    """Return the pairs of items of which one contradicts the other, in a fixed order: there are few."""
+    """Return the pairs of contradicting items, in a fixed order."""
     bound = {"t": unit.tenant, "l": lane_id, "e": "contradicts", "k": "item"}
     return sorted(Contradiction(*row) for row in fetch(unit, _CONTRADICTING, bound))
 
@@ -101,7 +101,7 @@ def _origins(dialect: str) -> sa.Select[Any]:
 
 
 def origins_of(unit: Unit, lane_id: int, item_ids: Sequence[str]) -> dict[str, list[str]]:
-    """Give the ids of the items that each of some items was taken from, as its evidence of polarity ``source`` says."""
+    """Return the ids of each item's source items: its evidence of polarity ``source``."""
     out: dict[str, list[str]] = {}
     for batch in batches(dict.fromkeys(item_ids)):
         bound = {"t": unit.tenant, "l": lane_id, "p": "source", "ids": list_value(unit.dialect, batch)}
@@ -191,7 +191,7 @@ def _ids_of_families(dialect: str) -> sa.CompoundSelect[Any]:
 
 
 def read_mentions(unit: Unit, lane_id: int, entity_ids: Iterable[str]) -> list[Mention]:
-    """Return where entities are mentioned."""
+    """Return the mentions of entities."""
     out: list[Mention] = []
     for batch in batches(dict.fromkeys(entity_ids)):
         query = sa.select(*_MENTION_COLUMNS).where(
@@ -202,7 +202,7 @@ def read_mentions(unit: Unit, lane_id: int, entity_ids: Iterable[str]) -> list[M
 
 
 def write_entities(unit: Unit, lane_id: int, found: Sequence[Entity], where: Sequence[Mention]) -> None:
-    """Store entities (a known one takes a new canonical entity only) and mentions."""
+    """Store entities (an existing one only changes its canonical entity) and mentions."""
     fresh = [{"tenant_id": unit.tenant, "lane_id": lane_id, **_values(entity)} for entity in found]
     insert_ignore(unit, entities, fresh)
     for entity in found:

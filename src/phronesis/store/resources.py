@@ -1,4 +1,4 @@
-"""Versions of documents and what each consisted of, in the database. Their words are in the sections' items."""
+"""Statements on document versions and their sections. The text is in the section items."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -21,7 +21,7 @@ _ANY_DOCUMENT: Final = (
 
 
 def write_resources(unit: Unit, lane_id: int, rows: ResourceRows) -> None:
-    """Store what one entry adds."""
+    """Store the rows of one entry."""
     own = {"tenant_id": unit.tenant, "lane_id": lane_id}
     insert(unit, documents, [
         {**own, **_plain(row, _DOCUMENT), "recorded_at": to_micros(row.recorded_at)} for row in rows.documents
@@ -35,7 +35,7 @@ def has_documents(unit: Unit, lane_ids: Sequence[int]) -> bool:
 
 
 def documents_at(unit: Unit, lane_id: int, uri: str, *, as_of: int | None = None) -> list[DocumentRow]:
-    """Return the versions of what was read at a uri, oldest first; ``as_of`` (microseconds) leaves out later ones."""
+    """Return the versions of the document at a uri, oldest first; ``as_of`` (microseconds) leaves out later ones."""
     return _versions(unit, lane_id, documents.c.uri == uri, as_of=as_of)
 
 

@@ -1,7 +1,6 @@
-"""What forgetting asks of a lane: what may have faded, without its words; what it bears; what stands on it.
+"""Queries of forgetting: candidates without their text, what they support, and what rests on them.
 
-A lane may hold hundreds of thousands of items, and most of them are not due: the database says which may be, and gives
-them one by one.
+A lane may hold hundreds of thousands of items of which few are due: the database preselects and streams them.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -30,10 +29,10 @@ _COLUMNS: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Faded:
-    """Which items of a lane may have to be moved: those of kinds, learned at a time or before, by kind.
+    """Which items of a lane may be due: by kind, those learned at or before a time.
 
-    Besides those, whatever their age, what is archived, what forgetting moved before, what was over at ``over``, and
-    ``also``. Times are microseconds since 1970 UTC.
+    Besides, whatever their age: archived items, items that forgetting moved before, items that were over at ``over``,
+    and ``also``. Times are microseconds since 1970 UTC.
     """
 
     learned_by: Mapping[str, int]
@@ -44,7 +43,7 @@ class Faded:
 
 
 def each_fading(unit: Unit, lane: Lane, wanted: Faded) -> Iterator[Fading]:
-    """Return the items that have not ended, wait in no quarantine, and may have faded, in no order, each once."""
+    """Yield the items that have not ended, are not quarantined, and may be due, each once, in no order."""
     due = sa.or_(
         *(sa.and_(items.c.kind == kind, items.c.recorded_at <= at) for kind, at in wanted.learned_by.items()),
         items.c.status == "archived", items.c.valid_to <= wanted.over, has_member(items.c.data, key(FORGETTING)),
@@ -86,7 +85,7 @@ _SPOKEN: Final = sa.select(evidence.c.item_id, evidence.c.polarity).where(
 
 
 def spoken_of(unit: Unit, lane_id: int) -> tuple[set[str], set[str]]:
-    """Return the items of which more is known than where they were taken from, and those that are spoken against."""
+    """Return the items with evidence besides their sources, and those with counter-evidence."""
     known, against = set[str](), set[str]()
     for item_id, polarity in fetch(unit, _SPOKEN, {"t": unit.tenant, "l": lane_id, "p": "source"}):
         known.add(item_id)
@@ -96,9 +95,9 @@ def spoken_of(unit: Unit, lane_id: int) -> tuple[set[str], set[str]]:
 
 
 def borne_by(unit: Unit, lane_id: int, sources: Collection[str]) -> dict[str, list[tuple[str, str]]]:
-    """Return, by item, of which items and parts of them some items are the source, or support them.
+    """Return, for some items, the items and parts that have them as source or support.
 
-    One pass over the lane's evidence: there is no index by source, and one would cost every write.
+    One pass over the lane's evidence: an index by source would cost every write.
     """
     query = sa.select(evidence.c.source_item_id, evidence.c.item_id, evidence.c.part).where(
         evidence.c.tenant_id == unit.tenant, evidence.c.lane_id == lane_id,
@@ -114,12 +113,12 @@ def borne_by(unit: Unit, lane_id: int, sources: Collection[str]) -> dict[str, li
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """What forgetting needs to know of an item that stands on others."""
+    """What forgetting needs to know of an item that rests on others."""
 
     kind: str
     live: bool
     held: bool
-    """Whether it has not ended, be it archived or in quarantine: it may come back."""
+    """Whether the item has not ended; archived or quarantined, it may be restored."""
 
 
 def read_owners(unit: Unit, lane: Lane, ids: Iterable[str]) -> dict[str, Owner]:

@@ -1,16 +1,11 @@
-"""The tables, once, for SQLite and PostgreSQL.
+"""The table declarations, shared by SQLite and PostgreSQL.
 
 Rules that hold for every table, so that the same schema distributes by tenant (tests/architecture checks them):
 ``tenant_id`` is not null, leads every primary, unique and foreign key and is never updated; no enums, triggers or
-foreign keys that set null. Times are microseconds since 1970 UTC. Ids are canonical UUID text. Lanes are numbers:
-the user's name stands in ``lanes.name`` alone, so that erasing a person leaves pseudonymous rows.
+foreign keys that set null. Times are microseconds since 1970 UTC. Ids are canonical UUID text. Lanes are numbers: the
+user's name is stored in ``lanes.name`` alone, so that erasing a person leaves pseudonymous rows.
 
-Truth (never derived): tenants, lanes, entries, payload_parts, blobs, outcomes, failures.
-Derived (rebuilt from truth): items … search_documents, and of the resources (``store/document_tables``, a schema of
-their own on PostgreSQL) documents, sections, chunks. Index (made anew any time, in no hash): vectors, chunk_vectors,
-embedding_models, index_marks. Side (what reads showed, no text; what a public source was asked; who may come in; in no
-hash, not exported): shown_contexts, used_memories, usage, lookups, api_keys. Ledger (what was spent; the same):
-model_calls.
+Source tables (never derived): tenants, lanes, entries, payload_parts, blobs, outcomes, failures.
 """
 
 from typing import Final
@@ -22,11 +17,11 @@ from phronesis.store.document_tables import chunks, documents, search_documents,
 from phronesis.store.side_tables import SIDE, TRUTH
 
 metadata: Final = (*TRUTH, *SIDE)[0].metadata
-"""All tables, those of truth and those beside it too."""
+"""All tables, including source and side tables."""
 
 LIVE: Final = "status <> 'archived' AND ended IS NULL AND quarantine IS NULL"
-"""What an ordinary read shows, in words of its own: SQLite would take the index for every statement that asks for
-``status = 'active'``, and walk a lane for the sake of its order where another index finds a few rows at once."""
+"""The condition of ordinary reads, with an unusual spelling: with ``status = 'active'``, SQLite would use this index
+for every such statement and scan a lane for its order where another index finds a few rows at once."""
 
 # --- derived ---------------------------------------------------------------------------------------------------
 
@@ -129,7 +124,7 @@ edges = table(
     sa.Index("ix_edges_in", "tenant_id", "to_id", "lane_id", "type", "weight", "from_id", "grade", "entry_id"),
     small=True,
 )
-"""Their indexes hold all that a walk over the graph reads of an edge."""
+"""Covering indexes for graph traversal."""
 
 evidence = table(
     "evidence",
@@ -343,4 +338,4 @@ DERIVED: Final = (
     search_documents,
     documents, sections, chunks,
 )  # fmt: skip
-"""What a rebuild replays and a verify compares. Every one has ``lane_id``."""
+"""Tables that a rebuild replays and a verification compares. Each has ``lane_id``."""

@@ -1,4 +1,4 @@
-"""The tables of truth: written once, and derived from nothing (the rules of ``store/schema`` hold here too)."""
+"""Tables that are not derived from the log: the log itself, and records beside it (rules as in ``store/schema``)."""
 
 from typing import Final
 
@@ -82,7 +82,7 @@ failures = table(
 TRUTH: Final = (tenants, lanes, entries, payload_parts, blobs, outcomes, failures)
 
 
-# Side tables: what reads showed, what a public source was asked, and who may come in.
+# Records beside the log: impressions and usage of reads, cached lookups, API keys.
 
 # Which items composed contexts showed to a session: ids alone, and for whose it was a number made of their name.
 shown_contexts = table(
@@ -144,4 +144,4 @@ api_keys = table(
 )
 
 SIDE: Final = (shown_contexts, used_memories, usage, lookups, api_keys)
-"""All of them."""
+"""All side tables."""

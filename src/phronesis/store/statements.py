@@ -1,8 +1,8 @@
-"""The hottest statements, compiled once for a database and run at the driver.
+"""The most frequent statements, compiled once per database and executed directly on the driver.
 
-SQLAlchemy spends about ten times what SQLite needs to insert a row on building its execution context. A write runs
-some twenty statements, so the ones that every write runs go past it: same statement, same types, same SQL text.
-``docs/decisions/03-databases.md`` holds what was measured.
+SQLAlchemy spends about ten times what SQLite needs to insert a row on building its execution context. A write runs some
+twenty statements, so those of every write bypass it: same statement, same types, same SQL text. Measurements:
+``docs/decisions/03-databases.md``.
 """
 
 import json
@@ -22,22 +22,22 @@ _FLOAT8: Final = 701  # pg_type.oid of double precision
 _Make = Callable[[Any], Any]
 
 MAX_FORMS: Final = 1_000
-"""Compiled statements that a database keeps; at 1,001 it begins anew."""
+"""Maximum number of compiled statements that a database keeps; beyond it, the cache is cleared."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """A statement as one driver takes it: its text, how a row gives its values, and what is made of them."""
+    """A statement compiled for one driver: its text, its parameters, and the conversion of its rows."""
 
     text: str
     values: Callable[[Mapping[str, Any]], Any]
     reading: Sequence[tuple[int, _Make]] = ()
     short: "_Short | None" = None
     cursor: Mapping[str, bool] = field(default_factory=dict)
-    """What the driver's cursor is made with."""
+    """Arguments for the driver's cursor."""
 
     def for_rows(self, rows: Sequence[Mapping[str, Any]]) -> "_Form":
-        """Return the form without the columns that are seldom set, where no row sets any of them."""
+        """Return the form without seldom set columns if no row sets any of them."""
         short = self.short
         return self if short is None or any(short.seldom(row) != short.unset for row in rows) else short.form
 
@@ -51,7 +51,7 @@ class _Form:
 
 @dataclass(frozen=True, slots=True)
 class _Short:
-    """An insert without its table's columns that are ``seldom`` set: a NULL that is bound costs more than a text."""
+    """An insert without the columns that are ``seldom`` set: binding a NULL costs more than a text."""
 
     form: _Form
     seldom: Callable[[Mapping[str, Any]], tuple[Any, ...]]
@@ -128,12 +128,12 @@ def _by_name(binds: Sequence[tuple[str, _Make | None]]) -> Callable[[Mapping[str
 
 
 def _with(fixed: Mapping[str, Any], values: Callable[[Mapping[str, Any]], Any]) -> Callable[[Mapping[str, Any]], Any]:
-    """Add the values that stand in the statement itself."""
+    """Add the literal values of the statement."""
     return lambda row: values({**fixed, **row})
 
 
 def _code(kind: Any) -> int | None:
-    """Return PostgreSQL's type code of a float: SQLAlchemy asks for it to tell what psycopg reads from decimals."""
+    """Return PostgreSQL's type code of a float, which SQLAlchemy uses to tell psycopg's floats from decimals."""
     return _FLOAT8 if isinstance(kind, sa.Double) else None
 
 
@@ -153,20 +153,20 @@ def run_each(unit: Unit, statement: Any, rows: Sequence[Mapping[str, Any]]) -> N
 
 
 def run_one(unit: Unit, statement: Any, bound: Mapping[str, Any]) -> None:
-    """Run a statement that gives no rows; ``bound`` are its bind parameters."""
+    """Run a statement without result rows; ``bound`` are its bind parameters."""
     form = _form(unit, statement, ())
     unit.driver.cursor().execute(form.text, form.values(bound))
 
 
 def fetch(unit: Unit, statement: Any, bound: Mapping[str, Any]) -> list[Sequence[Any]]:
-    """Run a select; gives its rows."""
+    """Run a select and return its rows."""
     return list(each(unit, statement, bound))
 
 
 def fetch_together(unit: Unit, asked: Sequence[tuple[Any, Mapping[str, Any]]]) -> list[list[Sequence[Any]]]:
-    """Run selects none of which waits for another, each with what is bound; gives the rows of each.
+    """Run independent selects, each with its bind parameters; return the rows of each.
 
-    PostgreSQL is asked all of them in one round trip.
+    PostgreSQL gets all of them in one round trip.
     """
     if unit.dialect != "postgresql":
         return [fetch(unit, statement, bound) for statement, bound in asked]
@@ -180,19 +180,19 @@ def fetch_together(unit: Unit, asked: Sequence[tuple[Any, Mapping[str, Any]]]) -
 
 
 def each(unit: Unit, statement: Any, bound: Mapping[str, Any]) -> Iterator[Sequence[Any]]:
-    """Run a select; gives its rows one by one, so that the JSON of one that is done with is not held any longer."""
+    """Run a select and yield its rows one by one, so that consumed JSON is freed."""
     form = _form(unit, statement, ())
     rows = unit.driver.cursor(**form.cursor).execute(form.text, form.values(bound)).fetchall()
     return map(form.read, rows) if form.reading else iter(rows)
 
 
-# The few statements whose form differs between the two databases, and reading many ids at once.
+# Statements whose form differs between the two databases, and reads of many ids at once.
 
 _T = TypeVar("_T")
 _TEXTS: Final = postgresql.ARRAY(sa.Text)
 
 BATCH: Final = 500
-"""Ids bound in one statement: SQLite allows 32,766 variables, PostgreSQL 65,535; plans stay cached at one size."""
+"""Ids bound in one statement: SQLite allows 32,766 variables, PostgreSQL 65,535; one size keeps plans cached."""
 
 
 # Building a statement costs more than running it: each is built once for its table, and keeps its cache key.
@@ -214,25 +214,25 @@ def _replacing(table: sa.Table, dialect: str) -> sa.Insert:
 
 
 def insert_ignore(unit: Unit, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Insert rows, passing over those whose primary or unique key is there already."""
+    """Insert rows, skipping those whose primary or unique key exists."""
     if rows:
         run_many(unit, _ignoring(table, unit.dialect), rows)
 
 
 def upsert(unit: Unit, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Insert whole rows; where the primary key is there, take the new values of the other columns."""
+    """Insert whole rows; where the primary key exists, update the other columns."""
     if rows:
         run_many(unit, _replacing(table, unit.dialect), rows)
 
 
 def insert(unit: Unit, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Insert rows; nothing for none."""
+    """Insert rows; do nothing for none."""
     if rows:
         run_many(unit, _inserting(table), rows)
 
 
 def listed(column: sa.ColumnElement[str], dialect: str, name: str = "ids") -> sa.ColumnElement[bool]:
-    """Give "the column is one of a list" with the whole list bound as one value, so that the statement stays the same.
+    """Return the condition "column in list" with the list bound as one value, so that the statement text is constant.
 
     PostgreSQL takes an array, SQLite a JSON text: bind with ``list_value``.
     """
@@ -245,9 +245,9 @@ def listed(column: sa.ColumnElement[str], dialect: str, name: str = "ids") -> sa
 
 
 def selected(column: sa.ColumnElement[str], values: Any, dialect: str) -> sa.ColumnElement[bool]:
-    """Return "the column is one of what a query of one column selects": of a few values, each looked up.
+    """Return the condition "column in subquery" for a subquery of few values, which are looked up one by one.
 
-    PostgreSQL joins with a query, and walks the tenant to do so; it looks an array's values up.
+    PostgreSQL would join with the subquery and scan the tenant; an array's values are looked up.
     """
     if dialect == "postgresql":
         return column == sa.func.any(sa.func.array(values.scalar_subquery(), type_=_TEXTS))
@@ -255,10 +255,10 @@ def selected(column: sa.ColumnElement[str], values: Any, dialect: str) -> sa.Col
 
 
 def looked_up(column: sa.Column[str], dialect: str, name: str = "ids") -> sa.ColumnElement[bool]:
-    """Return "a row of the tenant whose column is one of a list", bound as ``t`` and as ``listed`` binds it.
+    """Return the condition "tenant's row with column in list", bound as ``t`` and as for ``listed``.
 
-    For a column that an index holds right behind the tenant. Where that is not the table's key, SQLite holds it for
-    cheaper to walk the tenant by the key than to look several values up, unless tenant and value are compared as one.
+    For a column that follows the tenant in an index. Where that is not the table's key, SQLite prefers a scan of the
+    tenant by key, unless tenant and value are compared as one.
     """
     tenant = column.table.c.tenant_id
     if dialect == "postgresql":
@@ -269,7 +269,7 @@ def looked_up(column: sa.Column[str], dialect: str, name: str = "ids") -> sa.Col
 
 
 def list_value(dialect: str, values: Sequence[str]) -> Any:
-    """Return a list as ``listed`` takes it."""
+    """Return a list in the form that ``listed`` takes."""
     return list(values) if dialect == "postgresql" else json.dumps(list(values))
 
 

@@ -1,8 +1,8 @@
-"""Looking for what is left of erased texts: in every row of a tenant and, for SQLite, in the bytes of the files.
+"""Search for remains of erased texts in every row of a tenant and, under SQLite, in the bytes of the files.
 
-A text that was erased may rightly stand elsewhere: somebody else said the same words, they name a lane that lives, or a
-public source says them of what others asked. So these are read first: probes that they hold are no traces, and are not
-sought any further.
+An erased text may legitimately occur elsewhere: another user said the same words, a live lane has them as its name, or
+a public source returned them to somebody else. These places are read first, and probes that occur there are dropped
+from the search.
 """
 
 import bisect
@@ -24,13 +24,13 @@ from phronesis.store.schema import metadata
 from phronesis.store.side_tables import api_keys, blobs, entries, lanes, lookups, payload_parts, tenants
 
 CHUNK_BYTES: Final = 4 << 20
-"""Bytes looked at in one go: they fit a processor's cache with their hashes, and 64 of them make a large store."""
+"""Bytes scanned at a time: with their hashes they fit a processor's cache."""
 
 SUFFIXES: Final = ("", "-wal", "-shm", "-journal")
-"""SQLite's files beside the database's own."""
+"""Suffixes of SQLite's additional files."""
 
 MAX_NAMED: Final = 50
-"""Places named in a result; that there is one is what counts."""
+"""Maximum number of places named in a result."""
 
 LEFT_IN_FILE: Final = (
     "it could not be written anew, and its free space holds traces: run VACUUM on it when nobody else writes to it and"
@@ -42,14 +42,14 @@ _FETCHED: Final = 500
 _OWN_ID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 Located = tuple[str, bytes]
-"""Where something stands, and its bytes."""
+"""A place and its bytes."""
 
 
 @dataclass(slots=True)
 class Scan:
-    """What a scan looked at and found. ``residue`` names places, never their text.
+    """The result of a scan. ``residue`` names places, never their text.
 
-    ``outstanding`` says which files hold traces that could not be written over now, and what is to be done.
+    ``outstanding`` names files with traces that could not be overwritten now, and what to do.
     """
 
     rows: int = 0
@@ -59,13 +59,13 @@ class Scan:
     outstanding: list[str] = field(default_factory=list)
 
     def note(self, place: str) -> None:
-        """Add a place where a trace is."""
+        """Add a place that holds a trace."""
         if place not in self.residue and len(self.residue) < MAX_NAMED:
             self.residue.append(place)
 
 
 def scan(database: Database, tenant: str, probes: Probes) -> Scan:
-    """Look for probes in all that this process can reach of the database."""
+    """Search for probes in all parts of the database that this process can read."""
     result = Scan()
     with database.transaction(tenant, "read") as unit:
         everyone = [tenant] if database.path is None else _tenants(unit)  # one file holds the words of all tenants
@@ -83,7 +83,7 @@ def scan(database: Database, tenant: str, probes: Probes) -> Scan:
 
 
 def _scan_files(database: Database, tenants: Sequence[str], probes: Probes, result: Scan) -> None:
-    """Look at a SQLite database's files; where they hold a trace, write them anew without free space and look again."""
+    """Scan a SQLite database's files; if they hold a trace, rewrite them without free space and scan again."""
     if database.path is None:
         return
     for attempt in range(2):
@@ -108,9 +108,9 @@ def _files(path: str) -> list[Path]:
 
 
 def _joined_by_chance(database: Database, tenants: Sequence[str], probes: Probes) -> set[bytes]:
-    """Return the probes that come about where one column of a living row ends and the next begins.
+    """Return the probes that occur only across the border of two adjacent columns of a live row.
 
-    SQLite stores a row's values without anything between them: "at 1" before an id that begins with "0" reads "at 10".
+    SQLite stores values without separators: "at 1" before an id that begins with "0" reads "at 10".
     """
     out: set[bytes] = set()
     for tenant in tenants if len(probes) else ():
@@ -129,7 +129,7 @@ def _pieces_in(path: Path, probes: Probes) -> Iterator[bytes]:
 
 
 def _found(probes: Probes, located: Iterable[Located]) -> Iterator[tuple[str, bytes]]:
-    """Return (place, probe) of each trace; many small bodies are looked at as one."""
+    """Return (place, probe) of each trace; many small bodies are scanned as one."""
     places: list[str] = []
     starts: list[int] = []
     gathered = bytearray()
@@ -155,7 +155,7 @@ def _counted(rows: Iterable[list[Located]], result: Scan) -> Iterator[Located]:
 
 
 def _surviving(unit: Unit) -> Iterator[Located]:
-    """Return the words that may be there: what is left of payloads, and the names of those who are."""
+    """Return the texts that may legitimately remain: remaining payloads, and the names of live lanes."""
     parts = sa.select(payload_parts.c.body).where(
         payload_parts.c.tenant_id == unit.tenant, payload_parts.c.body.is_not(None)
     )
@@ -185,7 +185,7 @@ def _surviving(unit: Unit) -> Iterator[Located]:
 
 
 def _rows(unit: Unit) -> Iterator[list[Located]]:
-    """Return each row of each table with its texts and bytes, but for the log's bodies, which were looked at before."""
+    """Yield each row of each table with its texts and bytes, except the log's bodies, which were scanned before."""
     for table in metadata.sorted_tables:
         if table in _WORDLESS:
             continue
@@ -205,7 +205,7 @@ def _rows(unit: Unit) -> Iterator[list[Located]]:
 
 
 def _named(key: Any) -> str:
-    """Return a key that is a number or an id of ours; one that a caller chose may be what was erased."""
+    """Return a key that is a number or a generated id; a caller's own key may be erased text."""
     return str(key) if isinstance(key, int) or _OWN_ID.fullmatch(str(key)) else "…"
 
 

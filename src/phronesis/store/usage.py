@@ -1,7 +1,7 @@
-"""How often reads showed each item, and when last: numbers beside the items, which the next ``forget`` takes up.
+"""How often and when last reads showed each item, and what they showed to each run. ``forget`` uses the counts.
 
-Reads count in memory, and a thread beside them writes the counts now and then, when nobody else is writing.
-What a process that is killed had not written is lost, a minute of counts at most.
+Reads count in memory; a background thread writes the counts periodically, when there are no other writes. A process
+that is killed loses at most a minute of counts.
 """
 
 import json
@@ -28,13 +28,13 @@ from phronesis.store.side_tables import usage, used_memories
 from phronesis.store.statements import batches, each, fetch, list_value, listed, run_each, run_one, upsert
 
 WRITTEN_AT: Final = 512
-"""Items that wait to be written at most, before they are."""
+"""Number of waiting items at which the counts are written."""
 
 WRITTEN_AFTER: Final = 60_000_000
-"""Microseconds after which the next read has what waits written."""
+"""Microseconds after which the next read triggers a write."""
 
 MAX_WAITING: Final = 20_000
-"""Items whose counts are kept where nothing can be written; what comes then is not counted."""
+"""Maximum number of counted items while nothing can be written; further ones are not counted."""
 
 
 @cache
@@ -45,7 +45,7 @@ def _counted(dialect: str) -> sa.Select[Any]:
 
 
 def _adding() -> Any:
-    """Return what SQLite is told of each item: its first count here, or how much more. PostgreSQL: `_at_once`."""
+    """Return SQLite's statement for each item: its first count, or an increment. PostgreSQL: `_at_once`."""
     first = sqlite.insert(usage).values(
         tenant_id=sa.bindparam("t"), lane_id=sa.bindparam("lane"), item_id=sa.bindparam("item"),
         count=sa.bindparam("known", type_=sa.BigInteger) + sa.bindparam("more", type_=sa.BigInteger),
@@ -61,10 +61,10 @@ _MORE: Final = _adding()
 
 @cache
 def _at_once() -> tuple[Any, Any]:
-    """Return what PostgreSQL is told in two statements, where it would take a round trip for each of 500 items.
+    """Return PostgreSQL's two statements, which avoid a round trip for each of 500 items.
 
-    First the counts of items that were never counted here, then what came now. Rows are bound as one JSON text:
-    lane, item, what was ``known`` of it before, how often ``more``, and when last (``at``).
+    First the initial counts of items that were never counted here, then the increments. Rows are bound as one JSON
+    text: lane, item, the count ``known`` before, how often ``more``, and when last (``at``).
     """
     members = {
         name: sa.Text() if name == "item" else sa.BigInteger() for name in ("lane", "item", "known", "more", "at")
@@ -95,7 +95,7 @@ _USED: Final = (
 
 @dataclass(slots=True)
 class _Waiting:
-    """A tenant's counts that are not written yet: by item, how often and when last; and since when they wait."""
+    """A tenant's unwritten counts: by item, how often and when last; and since when they wait."""
 
     counts: dict[str, tuple[int, int]] = field(default_factory=dict)
     since: int | None = None
@@ -103,7 +103,7 @@ class _Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Counts what reads show. Thread-safe."""
+    """Counts how often reads show items. Thread-safe."""
 
     database: Database
     _waiting: dict[str, _Waiting] = field(default_factory=dict)
@@ -111,7 +111,7 @@ class Usage:
     _writing: threading.Lock = field(default_factory=threading.Lock)
 
     def note(self, tenant: str, item_ids: Iterable[str], at: datetime) -> bool:
-        """Count once more each of some items that a read showed. Never fails, never waits, tells whether to settle."""
+        """Count each of some items once more. Never fails, never blocks; returns whether to write."""
         now = to_micros(at)
         with self._lock:
             mine = self._waiting.setdefault(tenant, _Waiting())
@@ -123,11 +123,11 @@ class Usage:
             return len(mine.counts) >= WRITTEN_AT or now - mine.since >= WRITTEN_AFTER
 
     def settle(self, tenant: str, *, patient: bool = True) -> None:
-        """Write what waits, before it is taken up; waits as that write would, if ``patient``."""
+        """Write the counts before they are used; waits for the lock as that write would, if ``patient``."""
         self._write(tenant, patient=patient)
 
     def close(self) -> None:
-        """Write what waits of all tenants, unless somebody else is writing."""
+        """Write the counts of all tenants, unless another writer holds the lock."""
         for tenant in list(self._waiting):
             self._write(tenant, patient=False)
 
@@ -154,7 +154,7 @@ class Usage:
             return  # a store that cannot be written learns nothing either
 
     def _again(self, tenant: str, mine: _Waiting) -> None:
-        """Let counts wait for the next time, with those that came meanwhile."""
+        """Return counts to the queue, merged with those counted meanwhile."""
         with self._lock:
             newer = self._waiting.pop(tenant, _Waiting())
             for one, (count, last) in newer.counts.items():
@@ -165,7 +165,7 @@ class Usage:
 
 
 def _store(unit: Unit, counts: dict[str, tuple[int, int]]) -> None:
-    """Add counts to those of before. The first count of an item goes on from what the item says of itself."""
+    """Add counts to the stored ones. An item's first count starts from the count in the item itself."""
     for batch in batches(sorted(counts)):
         ids = {"t": unit.tenant, "ids": list_value(unit.dialect, batch)}
         rows = sorted(fetch(unit, _counted(unit.dialect), ids), key=itemgetter(1, 0))
@@ -184,16 +184,16 @@ def _store(unit: Unit, counts: dict[str, tuple[int, int]]) -> None:
 
 
 def used_since(unit: Unit, lane_id: int) -> dict[str, tuple[int, int]]:
-    """Return the items of a lane that were shown since they last said so, but those that ended.
+    """Return a lane's live items that were shown since their recorded usage.
 
-    How often all in all, and when last, in microseconds since 1970 UTC.
+    With the total count, and the last time in microseconds since 1970 UTC.
     """
     rows = each(unit, _USED, {"t": unit.tenant, "l": lane_id})
     return {one: (count, last) for one, count, last, said in rows if count > (said or {}).get("count", 0)}
 
 
 def forget_usage(unit: Unit, lane_id: int, item_ids: Collection[str] | None = None) -> None:
-    """Delete what was counted of some items of a lane, or of all."""
+    """Delete the counts of some items of a lane, or of all."""
     own = (usage.c.tenant_id == unit.tenant, usage.c.lane_id == lane_id)
     if item_ids is None:
         unit.run(sa.delete(usage).where(*own))
@@ -202,13 +202,13 @@ def forget_usage(unit: Unit, lane_id: int, item_ids: Collection[str] | None = No
         unit.run(sa.delete(usage).where(*own, usage.c.item_id.in_(batch)))
 
 
-# Which items and claims reads showed to a run (RB-11): ids and distances, never words.
+# Items and claims that reads showed to a run (RB-11): ids and distances, never text.
 
 KEPT: Final = 1_000
-"""Rows kept of a run, the first. A run that reads more leaves no more: far above what learning looks at."""
+"""Number of rows kept for a run, the first ones: far more than learning reads."""
 
 WHOLE_ITEM: Final = ""
-"""The part of a row about an item that was read whole."""
+"""The part in rows about an item that was read whole."""
 
 Via = Literal["mem_search", "mem_get"]
 
@@ -221,7 +221,7 @@ _ROWS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """An item, or one claim of it (``part``), that a run was shown, and how far it was from what was asked."""
+    """An item, or one claim of it (``part``), that a run was shown, and its distance from the query."""
 
     item_id: str
     part: str
@@ -238,44 +238,44 @@ class _Read:
 
 @dataclass(frozen=True, slots=True)
 class UsedMemories:
-    """Writes down what runs read. Thread-safe."""
+    """Records what runs read. Thread-safe."""
 
     aside: Aside[_Read]
 
     @classmethod
     def over(cls, database: Database) -> "UsedMemories":
-        """Return one that writes to a database."""
+        """Return an instance that writes to a database."""
         return cls(Aside(database, _store_run_reads))
 
     def note(self, tenant: str, lane: LaneName, run_id: str, uses: Sequence[Use]) -> None:
-        """Write down what a run read, as soon as nobody else is writing. Never fails and never waits."""
+        """Queue what a run read. Never fails and never blocks."""
         if uses:
             self.aside.note(tenant, _Read(lane, run_id, uses))
             self.aside.settle(tenant, patient=False)
 
     def settle(self, tenant: str) -> None:
-        """Write what waits, before a write that it may matter to; waits as that write would."""
+        """Write the queue before a write that depends on it; waits for the lock as that write would."""
         self.aside.settle(tenant)
 
 
 def owner_of(lane: LaneName) -> str:
-    """Return the number of whoever a lane is of."""
+    """Return the number that stands for a lane's owner."""
     return derived_id("used", lane.kind, lane.name)
 
 
 def number_of(lane: LaneName, run_id: str) -> str:
-    """Return the number of a run of a lane."""
+    """Return the number that stands for a run of a lane."""
     return derived_id("used", owner_of(lane), run_id)
 
 
 def used_by(unit: Unit, lane: LaneName, run_id: str) -> list[Use]:
-    """Return what a run read: what it took whole, then what it found, the nearest first."""
+    """Return what a run read: whole items first, then search results, nearest first."""
     rows = unit.run(_ROWS, {"t": unit.tenant, "r": number_of(lane, run_id)})
     return [Use(row.item_id, row.part, row.via, row.distance) for row in rows]
 
 
 def forget_used(unit: Unit, lane: LaneName, item_ids: Collection[str] | None = None) -> None:
-    """Delete what was noted of some items of a lane, and of the runs among them; or all that its runs read."""
+    """Delete the records of some items of a lane, and of the runs among them; or all of its runs'."""
     own = used_memories.c.tenant_id == unit.tenant
     if item_ids is None:
         unit.run(sa.delete(used_memories).where(own, used_memories.c.owner == owner_of(lane)))

@@ -1,4 +1,4 @@
-"""The composition root: the only place where the parts are joined."""
+"""The composition root: the only place where the parts are joined into a `Memory`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -106,7 +106,7 @@ def open_memory(
     embedder: Embedder | Embedders | None = None,
     index: OutsideIndex | None = None,
 ) -> Memory:
-    """Open a store and join the stages over it; see ``Memory.open``. ``index`` is asked instead of the policy's."""
+    """Open a store and join the components over it; see ``Memory.open``. ``index`` overrides the policy's."""
     settings, database = _store(load_settings(url, tenant=tenant, policy=policy))
     time = _now if clock is None else _in_utc(clock)
     counter = _counter(settings.policy)
@@ -178,7 +178,7 @@ def _answering(
     counter: Callable[[], TokenCounter],
     time: Callable[[], datetime],
 ) -> dict[str, Any]:
-    """Join what answers and composes, by the stage's name; ``search`` orders by its own scores."""
+    """Join the components that answer and compose, by name; ``search`` ranks by its own scores."""
     database, judge = browser.database, roster.judge()
     searcher = search if judge is None else Reranking(search, judge)
     retrieving = make_retrieving(search, policy, judge)
@@ -203,7 +203,7 @@ def _answering(
 
 
 def _outside(policy: Policy) -> OutsideIndex | None:
-    """Return the index outside the database that the policy names, or None."""
+    """Return the external index that the policy names, or None."""
     named = policy.reasoning.index
     if named.backend == "native":
         return None
@@ -214,7 +214,7 @@ def _outside(policy: Policy) -> OutsideIndex | None:
 
 @dataclass(frozen=True, slots=True)
 class _Finding:
-    """The parts that vectors and searches are made of."""
+    """The components of which vectors and searches are made."""
 
     indexes: ScopeIndexes
     vectorizer: Vectorizer
@@ -229,7 +229,7 @@ def _finding(
     time: Callable[[], datetime],
     index: OutsideIndex | None,
 ) -> _Finding:
-    """Join what finds: the store's own search, and the index outside where there is one."""
+    """Join the components of search: the store's own search, and the external index where there is one."""
     indexes, vectorizer = ScopeIndexes(), Vectorizer(database, embedders)
     outside = index or _outside(policy)
     mirror = None if outside is None else Mirror(database, vectorizer, outside)
@@ -239,14 +239,14 @@ def _finding(
 
 
 def _reflecting(own: TraitRules, roster: Roster, embedders: Embedders, searcher: Search) -> Reflecting:
-    """Join what reflects: who says what memories come to, and what is kept out of it."""
+    """Join the components of reflection: the strategy and the filter."""
     thresholds = Thresholds(importance=own.importance, hours=own.hours)
     guard = Guard(own.sensitive)
     return Reflecting(_mind(roster, embedders, searcher, guard), guard, Likeness(embedders), thresholds)
 
 
 def _mind(roster: Roster, embedders: Embedders, searcher: Search, guard: Guard) -> Mind:
-    """Return who reflects: the model of the role, perhaps after questions, or rules."""
+    """Return the reflection strategy: the role's model, with or without questions, or rules."""
     asker = roster.asker("reflect")
     if asker is None:
         return Ruling(Likeness(embedders), guard)
@@ -296,7 +296,7 @@ def _experienced(
     *,
     own: Policy,
 ) -> dict[str, Any]:
-    """Join what asks the experience base, keeps it in order, and forgets, by the stage's name."""
+    """Join the components of experience queries, maintenance and forgetting, by name."""
     usage = Usage(database)
     return {
         "experience": ExperienceBook(database),
@@ -348,16 +348,16 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-# Examining a store that perhaps cannot be opened: what stands in the way is a finding like any other.
+# Diagnosis of a store that may fail to open: the cause is reported like any other finding.
 
 _SQLITE = "sqlite:///"
 
 
 def examine(url: str | None, *, policy: PolicySource | None = None, tenant: str | None = None) -> DoctorReport:
-    """Return what ``doctor`` finds; of a store that cannot be opened, why, and how to mend it.
+    """Return the findings of ``doctor``; for a store that cannot be opened, the cause and its remedy.
 
-    A policy's mistakes are a finding each, with the line; the store is not looked at then. InputError: the url or the
-    tenant itself is wrong.
+    Each error of a policy is a finding with its line; the store is not checked then. InputError: the url or the tenant
+    itself is invalid.
     """
     try:
         with open_memory(url, policy=policy, tenant=tenant, clock=None) as memory:

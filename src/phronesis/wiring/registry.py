@@ -1,4 +1,4 @@
-"""What interprets entries, and what of items is searched: an engine is a line here."""
+"""The registry of handlers and projections: one line for each engine."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -58,14 +58,14 @@ from phronesis.traits.search import project_trait
 CONSEQUENCES: Final = (with_names, without_withdrawn, without_unheld, with_sections, with_requests_met,
     without_second_names,
 )  # fmt: skip
-"""What follows from changes, whatever verb wished them."""
+"""The consequences of changes, whatever verb made them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preparing:
-    """How entries are prepared, by what they bring: None, and a verb says everything itself, or its rules do it.
+    """The preparations of entries by content; None where the verb needs none, or rules do it.
 
-    ``turns`` and added messages, ``runs`` that are learned from, ``old`` memories, ``reflections``, raw ``sources`` of
+    ``turns`` and added messages, ``runs`` to learn from, ``old`` memories, ``reflections``, raw ``sources`` of
     experience, ``patterns`` of events, ``principles`` of patterns, ``documents``.
     """
 
@@ -80,9 +80,9 @@ class Preparing:
 
 
 def make_registry(preparing: Preparing, *, refs: RefRules | None = None, terms: Terms = USUAL) -> Registry:
-    """Return every verb's handler; a new engine is a new line here.
+    """Return the handlers of all verbs; a new engine adds a line here.
 
-    ``refs`` says which references of turns become documents, ``terms`` what the policy says of stated items.
+    ``refs`` are the rules by which references of turns become documents, ``terms`` the policy on stated items.
     """
     handlers: list[Handler] = [
         *_conversing(preparing.turns, refs or RefRules()),
@@ -116,7 +116,7 @@ def _conversing(extract: Prepare | None, refs: RefRules) -> list[Handler]:
 
 
 def make_projector() -> Projector:
-    """Return the projector; a kind that is searched in parts of its own is a line here."""
+    """Return the projector; a kind with parts of its own adds a line here."""
     by_kind = {
         REASONING: project_reasoning, runs.RUN: no_parts, CYCLE: no_parts, TRAIT: project_trait, L1: project_event,
         PATTERN: project_learned, PRINCIPLE: project_learned, MARK: no_parts, DOCUMENT: no_parts,
@@ -126,24 +126,24 @@ def make_projector() -> Projector:
 
 
 def with_keeping(handlers: Sequence[Handler], folds: Mapping[str, Fold]) -> Registry:
-    """Return a registry of ``handlers`` and of the verbs that stand on them all: retry and rederive."""
+    """Return a registry of ``handlers`` and of the verbs built on them: retry and rederive."""
     retrying = [*handlers, retry_handler(Registry(handlers, folds))]
     again = Stepper(Registry(retrying, folds, CONSEQUENCES), make_projector())
     return Registry([*retrying, rederive_handler(again)], folds, CONSEQUENCES)
 
 
-# Joining what takes documents in.
+# Wiring of document ingestion.
 
 
 def make_ref_rules(own: ResourceRules) -> RefRules:
-    """Return which references of turns become documents."""
+    """Return the rules by which references of turns become documents."""
     return RefRules(own.urls, own.files, own.artifacts)
 
 
 def make_taking_in(
     own: ResourceRules, clock: Callable[[], datetime], redact: Callable[[ReadDocument], ReadDocument]
 ) -> TakingIn:
-    """Join what reads documents, and fetches pages by the policy's rules."""
+    """Join the components that parse documents and fetch pages by the policy's rules."""
     rules = FetchRules(
         max_bytes=own.max_bytes, seconds=own.timeout, allow_hosts=own.allow_hosts, deny_hosts=own.deny_hosts,
         allow_private=own.private_addresses,
@@ -168,7 +168,7 @@ class _Pages:
 
 
 def _in_short(document: ReadDocument) -> ReadDocument:
-    """Return a document's summary in its place: one section."""
+    """Replace a document by its summary as one section."""
     text = summary_of(document)
     sections = (Section((document.title,) if document.title else (), 0, len(text)),)
     return replace(document, text=text, sections=sections, media_type="text/plain")
