@@ -16,7 +16,7 @@ DEV := $(VENV)/.installed-dev
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test suite check lint types imports deps bench
+.PHONY: help demo test suite check lint types imports deps bench labelled
 
 # Hundreds of processes are started: each would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
@@ -51,6 +51,9 @@ imports: $(DEV)  ## imports run one way
 
 deps: $(DEV)  ## what is imported is declared, and the other way round
 	$(BIN)/deptry src
+
+labelled:  ## unpack the labelled texts of benchmarks/data to .build/labelled
+	@mkdir -p .build && tar -xf benchmarks/data/labelled.tar.xz -C .build
 
 bench: $(DEV)  ## make bench DATA=locomo.json [PEERS=bm25,chromadb]: recall and speed on real conversations
 	@test -n "$(DATA)" || { echo "make bench needs DATA=path/to/a/locomo.json" >&2; exit 2; }

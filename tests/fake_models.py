@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from phronesis.core.reports import ModelCall, Spent
-from phronesis.models.call_policy import Allowance, Conduct, Limits, Purse
+from phronesis.models.call_policy import Allowance, CallPolicy, Limits, SpendingLimit
 from phronesis.models.language_model import AnswerSchema, Completion, Constraint, Message
-from phronesis.models.structured_client import Asker
+from phronesis.models.structured_client import StructuredClient
 from phronesis.models.token_counter import ByteBound
 
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
@@ -55,14 +55,14 @@ class ScriptedModel:
         return Completion(text=step, finish_reason="stop") if isinstance(step, str) else step
 
 
-def asker(model: ScriptedModel, ledger: MemoryLedger | None = None, **given: Any) -> Asker:
+def asker(model: ScriptedModel, ledger: MemoryLedger | None = None, **given: Any) -> StructuredClient:
     settings: dict[str, Any] = {"timeout": 5.0, "tries": 1, "concurrency": 2, "allowance": Allowance(), **given}
     clock: Callable[[], datetime] = settings.get("clock", lambda: NOON)
-    return Asker(
+    return StructuredClient(
         role="extract",
         model=model,
-        conduct=Conduct(timeout=settings["timeout"], tries=settings["tries"], concurrency=settings["concurrency"]),
-        purse=Purse(ledger or MemoryLedger(), clock, settings["allowance"], settings.get("prices", {})),
+        conduct=CallPolicy(timeout=settings["timeout"], tries=settings["tries"], concurrency=settings["concurrency"]),
+        purse=SpendingLimit(ledger or MemoryLedger(), clock, settings["allowance"], settings.get("prices", {})),
         counter=ByteBound(),
         max_tokens=settings.get("max_tokens", 100),
     )

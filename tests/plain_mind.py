@@ -7,10 +7,10 @@ from phronesis.core.relations import Origin
 from phronesis.models.embedders import Embedders
 from phronesis.traits.laws.records import NewBehavior, Reconsidered, Reinforcement, Wishes
 from phronesis.traits.laws.strength import MIN_MEMORIES
-from phronesis.traits.reflection import Reflecting
-from phronesis.traits.scan import Material, open_traits
-from phronesis.traits.strategies import Thought
-from phronesis.traits.text_similarity import Likeness
+from phronesis.traits.reflection import ReflectionPreparer
+from phronesis.traits.scan import ReflectionInput, open_traits
+from phronesis.traits.strategies import StrategyResult
+from phronesis.traits.text_similarity import TextSimilarity
 
 
 class PlainMind:
@@ -24,15 +24,17 @@ class PlainMind:
         self.special: Reconsidered | None = None
         self.away = False
 
-    def wishes(self, _bench: Any, _entry: Any, material: Material) -> Thought:
+    def wishes(self, _bench: Any, _entry: Any, material: ReflectionInput) -> StrategyResult:
         """Give what the memories come to; nothing while it is ``away``, as a model is that does not answer."""
         if self.away:
-            return Thought(wishes=None, made_by=self.name, error="model.unavailable")
-        return Thought(wishes=self.then.pop(0) if self.then else _grouped(material), made_by=self.name)
+            return StrategyResult(wishes=None, made_by=self.name, error="model.unavailable")
+        return StrategyResult(wishes=self.then.pop(0) if self.then else _grouped(material), made_by=self.name)
 
-    def reconsider(self, _bench: Any, _entry: Any, _work: Any, _trait_id: str) -> tuple[Reconsidered | None, Thought]:
+    def reconsider(
+        self, _bench: Any, _entry: Any, _work: Any, _trait_id: str
+    ) -> tuple[Reconsidered | None, StrategyResult]:
         """Give what a test set."""
-        return self.special, Thought(made_by=self.name)
+        return self.special, StrategyResult(made_by=self.name)
 
 
 class Unguarded:
@@ -44,12 +46,12 @@ class Unguarded:
         """Find nothing."""
 
 
-def reflecting(mind: PlainMind) -> Reflecting:
+def reflecting(mind: PlainMind) -> ReflectionPreparer:
     """Give how such a mind reflects, without an encoder."""
-    return Reflecting(mind, Unguarded(), Likeness(Embedders(None)))
+    return ReflectionPreparer(mind, Unguarded(), TextSimilarity(Embedders(None)))
 
 
-def _grouped(material: Material) -> Wishes:
+def _grouped(material: ReflectionInput) -> Wishes:
     groups: dict[str, list[str]] = {}
     for memory in material.memories:
         groups.setdefault(" ".join(str(memory.value or memory.content).casefold().split()), []).append(memory.id)

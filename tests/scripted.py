@@ -6,7 +6,7 @@ from typing import Any
 from phronesis.conversation.extraction import ByRules, texts_of
 from phronesis.core.entries import Entry, Outcome
 from phronesis.core.proposals import ECHOES, GATED, JUDGED, PROPOSALS, Proposal, Refusal
-from phronesis.engine.handler import Bench, Prepare
+from phronesis.engine.handler import Prepare, PrepareContext
 
 KINDS = {"home_city": "profile", "name": "profile", "alias": "profile", "employer": "profile", "likes": "preference",
          "dislikes": "preference", "task": "task", "decision": "decision", "event": "event", "deadline": "fact",
@@ -34,7 +34,7 @@ def scripted(
     """
     known = list(phrases)
 
-    def prepare(bench: Bench, entry: Entry) -> Sequence[Outcome]:
+    def prepare(bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
         found: list[Proposal] = []
         for n, text in texts_of(entry).items():
             here = [(text.index(each["quote"]), each) for each in known if each["quote"] in text]

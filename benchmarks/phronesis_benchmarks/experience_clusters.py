@@ -1,6 +1,6 @@
 """How well events are clustered into patterns, on labelled events (``phronesis bench experience --labelled``).
 
-An event is a JSON object a line, in the form of tests/labelled/experience: the fields of an experience, ``id``,
+An event is a JSON object a line, in the form of labelled/experience: the fields of an experience, ``id``,
 ``lang`` and ``patterns``, the names of the gold patterns that it belongs to. The events of a file are ingested into a
 store of their own and aggregated at once, and in another store most of them at once and the others one by one.
 

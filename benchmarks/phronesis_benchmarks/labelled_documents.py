@@ -1,4 +1,4 @@
-"""Labelled questions over documents that installed packages bring (tests/labelled/resources): how they are read.
+"""Labelled questions over documents that installed packages bring (labelled/resources): how they are read.
 
 A document is named by its distribution and a file of it, so that no text is copied; a section by its headings. What
 the installed versions do not hold is told, not passed over.

@@ -1,6 +1,6 @@
 """How well an encoder of lessons tells lessons apart, and its fit (``phronesis bench lesson-encoder``).
 
-A file holds the labelled events of one author (tests/labelled/experience). Files are dealt into `FOLDS`, and those of
+A file holds the labelled events of one author (labelled/experience). Files are dealt into `FOLDS`, and those of
 each are judged by an encoder that the others taught: how the pairs of events in one lane are ranked by the cosines of
 their wholes, before and after.
 """

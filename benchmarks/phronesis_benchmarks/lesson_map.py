@@ -1,6 +1,6 @@
 """How well the maps of lessons tell lessons apart, and their fit (``phronesis bench lesson-map``).
 
-A file holds the labelled events of one author (tests/labelled/experience). Files are dealt into `FOLDS`, and those of
+A file holds the labelled events of one author (labelled/experience). Files are dealt into `FOLDS`, and those of
 each are judged by maps that the others taught: of what both encoders see, and of what each sees. Judged is how the
 pairs of events in one lane are ranked: the average precision, by the cosines of the wholes, and by that of each map.
 """

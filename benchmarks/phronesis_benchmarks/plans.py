@@ -1,7 +1,7 @@
 """How well plans are made, on labelled messages (``phronesis bench plans``).
 
 A message is a JSON object a line: ``{"id", "message", "now", "language", "resources_needed", "time", "intent"}``
-(tests/labelled/plans). Each is planned by ``Memory.plan`` of an empty store whose clock stands at ``now``. A plan's
+(labelled/plans). Each is planned by ``Memory.plan`` of an empty store whose clock stands at ``now``. A plan's
 window is compared by its days, in UTC: an ``until`` within a day takes that day in.
 """
 

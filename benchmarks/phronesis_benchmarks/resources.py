@@ -1,6 +1,6 @@
 """Whether the section that answers a question is found, over documents (``phronesis bench resources``).
 
-The documents and questions are those of tests/labelled/resources. All documents are taken into one store by
+The documents and questions are those of labelled/resources. All documents are taken into one store by
 ``Memory.ingest_resource``; each question is asked by ``Memory.search`` among sections, or its plan is carried out by
 ``Memory.retrieve``. BM25 over the same sections, their headings and text, is the floor.
 """

@@ -1,6 +1,6 @@
 """How well sensitive matters are known, on labelled texts (``phronesis bench sensitive``), and the model's weights.
 
-A file holds a text a line, ``{"text", "topic"}`` (tests/labelled/sensitive), or a user a line (tests/labelled/traits),
+A file holds a text a line, ``{"text", "topic"}`` (labelled/sensitive), or a user a line (labelled/traits),
 whose memories of ``sensitive`` groups have a topic that nobody wrote down. Each file is judged by a model that was
 fitted on the others; what is shipped was fitted on all.
 """

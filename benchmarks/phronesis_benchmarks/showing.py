@@ -1,6 +1,6 @@
 """Which memories of labelled users show a behaviour, and the weights that tell (``phronesis bench showing``).
 
-A file holds a user a line (tests/labelled/traits). Each file is judged by weights that were fitted on the others; what
+A file holds a user a line (labelled/traits). Each file is judged by weights that were fitted on the others; what
 is shipped was fitted on all. Judged is how well the members of a user's traits are ranked above the rest: the area
 under the curve (Hanley & McNeil 1982), .5 by chance.
 """

@@ -1,6 +1,6 @@
 """Fitting the network that tags messages (``phronesis bench tagger``), and what it adds to the rules.
 
-It learns from labelled turns (tests/labelled): every token of a message has a tag, which says that a value of some key
+It learns from labelled turns (benchmarks/data): every token of a message has a tag, which says that a value of some key
 begins or goes on there, and its signs. Beside each turn it learns from one with other values of the same keys, so that
 it is told by what stands around a value, too (mention replacement: Dai and Adel 2020, 'An Analysis of Simple Data
 Augmentation for Named Entity Recognition'). What is learned goes through the

@@ -1,6 +1,6 @@
 """How well a reflection by rules finds traits, on labelled users (``phronesis bench traits``).
 
-A user is a JSON object a line: ``{"user", "language", "memories", "traits", "never"}`` (tests/labelled/traits). The
+A user is a JSON object a line: ``{"user", "language", "memories", "traits", "never"}`` (labelled/traits). The
 memories are replayed in the order of time, with a reflection after every few sessions and one at the end; each is shown
 the traits found before, with what they have been given as evidence since.
 

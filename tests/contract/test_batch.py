@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from phronesis import Memory
-from phronesis.batch import Batch, Told
+from phronesis.batch import Batch, RowResult
 from phronesis.core.ids import derived_id
 from phronesis.errors import Conflict
 from phronesis.reasoning.handlers import RUN
@@ -35,7 +35,7 @@ def stream(*rows: dict[str, Any]) -> io.BytesIO:
     return io.BytesIO("\n".join(map(json.dumps, rows)).encode())
 
 
-def run(memory: Memory, *rows: dict[str, Any]) -> list[Told]:
+def run(memory: Memory, *rows: dict[str, Any]) -> list[RowResult]:
     return list(Batch(memory, user_id="lin").run(stream(*rows)))
 
 

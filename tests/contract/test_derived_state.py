@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from phronesis.core.changes import Changes, Delta, Settled
+from phronesis.core.changes import Changes, Delta, ResolvedChanges
 from phronesis.core.entries import ConversationRows, MessageRow, RefRow, SessionRow, ToolCallRow, TurnRow
 from phronesis.core.items import Item, Trust
 from phronesis.core.relations import Edge, Entity, EvidenceRow, Mention
@@ -88,7 +88,7 @@ def _fill(unit: Unit, lane: Lane) -> None:
     changes = Changes(
         edges=[EDGE], evidence=[EVIDENCE], entities=ENTITIES, mentions=[MENTION], conversation=CONVERSATION
     )
-    settled = Settled(created=[FULL, BARE], updated=[], deltas=[DELTA], changes=changes)
+    settled = ResolvedChanges(created=[FULL, BARE], updated=[], deltas=[DELTA], changes=changes)
     write_settled(unit, lane.lane_id, 2, settled, documents=[DOCUMENT], closed=[], at=9)
 
 

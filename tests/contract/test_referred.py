@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from phronesis import Memory
-from phronesis.core.results import Referred
+from phronesis.core.results import ReferenceResult
 
 WORDS = "# Alarm\n\nPress TEST once a month."
 POLICY = {
@@ -40,7 +40,7 @@ def test_the_words_of_an_artifact_are_taken_from_any_result(memory: Memory, resu
     [section] = memory.get_all(kinds=["section"])
     assert (section.content, section.data["path"]) == ("Press TEST once a month.", ["Alarm"])
     [document] = memory.get_all(kinds=["document"])
-    assert done.referred == (Referred("artifact:alarm", "artifact", mode="artifact", document_id=document.id),)
+    assert done.referred == (ReferenceResult("artifact:alarm", "artifact", mode="artifact", document_id=document.id),)
     assert memory.rebuild(verify=True).equal
 
 

@@ -16,7 +16,7 @@ from phronesis.core.items import Item
 from phronesis.core.results import Check
 from phronesis.core.scope import LaneName
 from phronesis.engine import erasure_effect, replay
-from phronesis.engine.handler import Bench, Handler, Outcomes
+from phronesis.engine.handler import Handler, Outcomes, PrepareContext
 from phronesis.errors import Conflict, EntryFailed, HandlerMissing, NotFound
 from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import list_lanes
@@ -148,7 +148,7 @@ def _principle(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     ])  # fmt: skip
 
 
-def _read_all(bench: Bench, _entry: Entry) -> list[Outcome]:
+def _read_all(bench: PrepareContext, _entry: Entry) -> list[Outcome]:
     with bench.database.transaction(bench.tenant, "read") as unit:
         lanes = [lane for lane in list_lanes(unit) if lane.kind == "user"]
         texts = sorted(item.content for lane in lanes for item in LaneView(unit, lane).find(kinds=("fact",)))

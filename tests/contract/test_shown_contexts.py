@@ -15,7 +15,7 @@ from phronesis.conversation import handlers as conversation
 from phronesis.conversation.extraction import ByRules, texts_of
 from phronesis.core.entries import Entry, Outcome
 from phronesis.core.proposals import PROPOSALS, Proposal
-from phronesis.engine.handler import Bench
+from phronesis.engine.handler import PrepareContext
 from phronesis.store.context_impressions import KEPT
 from phronesis.store.log import read_outcomes
 from phronesis.store.side_tables import shown_contexts
@@ -24,7 +24,7 @@ FACT = "My sister Anna is allergic to peanuts."
 SAID_AGAIN = "Your sister Anna is allergic to peanuts. She lives in Lyon."
 
 
-def propose_all(bench: Bench, entry: Entry) -> Sequence[Outcome]:
+def propose_all(bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
     """An extractor that proposes each message as a fact; it may think, so it is not quick."""
     rows = [
         Proposal(n=n, quote=text, start=0, end=len(text), kind="fact", subject="user", key="k", content=text).to_dict()

@@ -9,7 +9,7 @@ from phronesis import Memory
 from phronesis.conversation import handlers
 from phronesis.core.changes import Changes
 from phronesis.core.entries import Entry, Outcome
-from phronesis.engine.handler import Bench, Handler, Outcomes
+from phronesis.engine.handler import Handler, Outcomes, PrepareContext
 from phronesis.errors import InputError
 from phronesis.store.lane_state import snapshot
 from phronesis.store.lane_view import LaneView
@@ -72,7 +72,7 @@ def test_a_heading(memory: Memory, unfit: str) -> None:
 def test_an_answer_of_a_model(database_url: str, unfit: str) -> None:
     """What is prepared may hold what the entry does not; deriving anew prepares it so again."""
 
-    def answer(_bench: Bench, _entry: Entry) -> list[Outcome]:
+    def answer(_bench: PrepareContext, _entry: Entry) -> list[Outcome]:
         return [Outcome(role="answer", made_by="model", body={"name": f"tea{unfit}", unfit: [unfit]})]
 
     def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:

@@ -1,18 +1,18 @@
-"""Labelled changes (tests/labelled/changes_*.jsonl): what is held and what ended, after messages in their order."""
+"""Labelled changes (.build/labelled/changes_*.jsonl): what is held and what ended, after messages in their order."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from labelled_texts import LABELLED_TEXTS
 from phronesis import Memory
 from phronesis.conversation.extracting.memory_types import load_memory_types
 from scenarios.story_told import USER, Row, matched, row, rows_held, turns_of
 
-LABELLED = Path(__file__).parents[1] / "labelled"
+LABELLED = LABELLED_TEXTS
 LATER = datetime(2028, 1, 1, tzinfo=UTC)  # the labelled messages reach into 2027
 
 

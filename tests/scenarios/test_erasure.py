@@ -17,7 +17,7 @@ from phronesis.core.results import ErasureCertificate
 from phronesis.core.scope import LaneName
 from phronesis.engine import erasure_effect
 from phronesis.engine.erasure import Eraser
-from phronesis.engine.handler import Bench, Handler, Outcomes
+from phronesis.engine.handler import Handler, Outcomes, PrepareContext
 from phronesis.errors import EntryFailed, Erased, InputError, NotFound
 from phronesis.log.reader import check_chain, load_entry
 from phronesis.store.lane_view import LaneView
@@ -347,7 +347,7 @@ def _principle_of(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     return Changes(items=[learned], evidence=rows)
 
 
-def _find(bench: Bench, _entry: Entry) -> list[Outcome]:
+def _find(bench: PrepareContext, _entry: Entry) -> list[Outcome]:
     with bench.database.transaction(bench.tenant, "read") as unit:
         lanes = [lane for lane in list_lanes(unit) if lane.kind == "user"]
         found = [item for lane in lanes for item in LaneView(unit, lane).find(kinds=("message",))]

@@ -3,16 +3,16 @@
 import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from labelled_texts import LABELLED_TEXTS
 from phronesis import Memory
 from phronesis.engine.prompt_injection import find_order, speaker_name
 
 ROWS = [json.loads(line) for line in
-        (Path(__file__).parents[1] / "labelled" / "hidden_orders.jsonl").read_text("utf-8").splitlines()]  # fmt: skip
+        (LABELLED_TEXTS / "hidden_orders.jsonl").read_text("utf-8").splitlines()]  # fmt: skip
 FENCED = re.compile(r"<(memory|turn)-(\w+)[^>]*>.*?</\1-\2>", re.DOTALL)
 HARMLESS = [
     "Press A B C D E F G H I J to go on", "x y z", "U.S.A., E.U., N.A.T.O., U.N.E.S.C.O.",

@@ -20,7 +20,7 @@ from phronesis.core.context import ContextPackage
 from phronesis.core.documents import SECTION
 from phronesis.core.entries import Entry, Outcome
 from phronesis.core.proposals import PROPOSALS, Proposal
-from phronesis.engine.handler import Bench
+from phronesis.engine.handler import PrepareContext
 from phronesis.errors import BudgetTooSmall
 from phronesis.models.token_counter import MESSAGE_OVERHEAD, PRIMING_OVERHEAD, O200k
 
@@ -310,7 +310,7 @@ def test_a_heading_cannot_break_out_of_the_fence(memory: Memory, story: Story, h
 # Law 7: what a context showed is no news
 
 
-def propose_all(bench: Bench, entry: Entry) -> Sequence[Outcome]:
+def propose_all(bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
     """An extractor that proposes each message as a fact."""
     rows = [
         Proposal(

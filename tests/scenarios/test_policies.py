@@ -19,7 +19,7 @@ from phronesis.conversation import handlers
 from phronesis.conversation.extracting.rules import Rules
 from phronesis.conversation.extraction import ByModel, ByRules
 from phronesis.conversation.retention_policy import terms_of
-from phronesis.conversation.summaries import Summarising
+from phronesis.conversation.summaries import SessionSummarizer
 from phronesis.core.items import Item
 from phronesis.memory import Memory
 from phronesis.store.conversations import find_summary
@@ -282,7 +282,7 @@ def test_who_sums_up_sees_no_sensitive_matter_and_may_say_none(tmp_path: Path) -
     lines = [{"text": "The user lives in Oslo.", "of": [0]}, {"text": "The user has asthma.", "of": [0]}]
     model = ScriptedModel([json.dumps({"lines": lines})])
     terms = terms_of(Policy.model_validate({"sensitive": {"store": "messages_only"}}))
-    prepare = Summarising(ByRules(Rules(), terms), asker(model), every_turns=2, max_tokens=200, hides=terms.hides)
+    prepare = SessionSummarizer(ByRules(Rules(), terms), asker(model), every_turns=2, max_tokens=200, hides=terms.hides)
     with open_with(f"sqlite:///{tmp_path / 'm.db'}", handlers.handlers(prepare)) as memory:
         say(memory, "I have asthma.")
         say(memory, "I live in Oslo.")

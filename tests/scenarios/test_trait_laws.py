@@ -38,7 +38,7 @@ from phronesis.traits.laws.records import (
     Wishes,
 )
 from phronesis.traits.laws.strength import stage_at, strength_of
-from phronesis.traits.strategies import Thought
+from phronesis.traits.strategies import StrategyResult
 from plain_mind import PlainMind, reflecting
 
 USER = "wen"
@@ -68,10 +68,10 @@ class Whim(PlainMind):
 
     fails = False
 
-    def wishes(self, bench: Any, entry: Any, material: Any) -> Thought:
+    def wishes(self, bench: Any, entry: Any, material: Any) -> StrategyResult:
         """Give what a test set."""
         if self.fails:
-            return Thought(made_by=self.name, error="model.answer")
+            return StrategyResult(made_by=self.name, error="model.answer")
         self.then = self.then or [Wishes()]
         return super().wishes(bench, entry, material)
 

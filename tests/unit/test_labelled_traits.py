@@ -3,12 +3,13 @@
 import json
 from collections import Counter
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-LABELLED = Path(__file__).parents[1] / "labelled" / "traits"
+from labelled_texts import LABELLED_TEXTS
+
+LABELLED = LABELLED_TEXTS / "traits"
 SIZES = {"dev": 8, "test": 6}
 KINDS = {"fact", "episodic", "preference", "event", "decision"}
 CONTEXTS = {"work", "personal", "social", "learning", "general"}

@@ -18,7 +18,7 @@ from custom_store import open_with, write
 from phronesis.conversation import typed_items
 from phronesis.engine.handler import Handler
 from phronesis.errors import StorageError
-from phronesis.experience.maintenance_schedule import Keeper
+from phronesis.experience.maintenance_schedule import MaintenanceScheduler
 from phronesis.memory import Memory
 from phronesis.models.embedder import HashingEmbedder
 from phronesis.store.lanes import list_behind
@@ -167,13 +167,13 @@ def test_what_fails_in_learning_is_not_tried_again_at_once(sqlite_url: str, monk
     moments, visits = Clock(datetime(2026, 3, 1, 12, tzinfo=UTC)), []
     with Memory.open(sqlite_url, policy=POLICY, clock=moments) as memory:
 
-        def visit(_keeper: Keeper, _writer: object, tenant: str, *_: object) -> bool:
+        def visit(_keeper: MaintenanceScheduler, _writer: object, tenant: str, *_: object) -> bool:
             """Fail after an entry, which moves the lane."""
             visits.append(tenant)
             memory.add("tea again", user_id="lin")
             raise RuntimeError("no such luck")
 
-        monkeypatch.setattr(Keeper, "visit", visit)
+        monkeypatch.setattr(MaintenanceScheduler, "visit", visit)
         memory.add("tea", user_id="lin")
         worker = Worker(memory)
         for _ in range(5):

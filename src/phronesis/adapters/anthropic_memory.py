@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import unquote
 
-from phronesis.adapters.keyed_items import KeyedItems, Naming
+from phronesis.adapters.keyed_items import ItemNaming, KeyedItems
 from phronesis.core.items import Item
 from phronesis.core.results import HistoryEvent
 from phronesis.core.text import is_storable, storable
@@ -136,7 +136,7 @@ def _shown(lines: Sequence[str], first: int) -> str:
 
 
 ROOT: Final = "/memories"
-_NAMING: Final = Naming(subject="memory file", prefix="memory_file", member="path")
+_NAMING: Final = ItemNaming(subject="memory file", prefix="memory_file", member="path")
 FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     "view": ("path",),
     "create": ("path", "file_text"),

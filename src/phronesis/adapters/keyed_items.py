@@ -27,7 +27,7 @@ _UNNAMED: Final[Mapping[str, Any]] = {"external_id": None}
 
 
 @dataclass(frozen=True, slots=True)
-class Naming:
+class ItemNaming:
     """How an adapter names its items: ``prefix`` of each ``external_id``; ``member``, the metadata key of the name."""
 
     subject: str
@@ -58,7 +58,7 @@ class KeyedItems:
     item is looked up.
     """
 
-    def __init__(self, memory: Memory, naming: Naming, *, user_id: str | None, namespace: str) -> None:
+    def __init__(self, memory: Memory, naming: ItemNaming, *, user_id: str | None, namespace: str) -> None:
         self.memory = memory
         self.naming = naming
         self.lock = threading.RLock()

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from itertools import takewhile
 from typing import Any, Final
 
-from phronesis.adapters.keyed_items import KeyedItems, Naming
+from phronesis.adapters.keyed_items import ItemNaming, KeyedItems
 from phronesis.core.results import HistoryEvent
 from phronesis.core.text import is_storable, storable
 from phronesis.core.timestamps import from_micros
@@ -25,7 +25,7 @@ try:
 except ImportError as missing:
     raise MissingExtra("phronesis.adapters.langgraph needs LangGraph: pip install langgraph") from missing
 
-_NAMING: Final = Naming(subject="LangGraph store", prefix="langgraph", member="name")
+_NAMING: Final = ItemNaming(subject="LangGraph store", prefix="langgraph", member="name")
 _MOST: Final = 10_000
 """Maximum results of one search of a Memory."""
 

@@ -29,7 +29,7 @@ MAX_ERRORS: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told(Record):
+class RowResult(Record):
     """The result of one row: for each part what was done (None: the row lacks it), or the error.
 
     The error is ``{code, field, message}``. ``supports`` and ``contras`` count the claims for and against which the run
@@ -51,10 +51,10 @@ class Told(Record):
     error: Mapping[str, Any] | None = None
 
 
-def failed(line: int, run_id: str | None, error: PhronesisError) -> Told:
+def failed(line: int, run_id: str | None, error: PhronesisError) -> RowResult:
     """Return the result of a row that failed."""
     said = {"code": error.code, "field": error.field, "message": error.message}
-    return Told(line=line, run_id=run_id, error=said)
+    return RowResult(line=line, run_id=run_id, error=said)
 
 
 @dataclass(slots=True)
@@ -71,9 +71,9 @@ class Summary:
     added: int = 0
     updated: int = 0
     dropped: int = 0
-    errors: list[Told] = field(default_factory=list)
+    errors: list[RowResult] = field(default_factory=list)
 
-    def add(self, told: Told) -> None:
+    def add(self, told: RowResult) -> None:
         """Count one more row."""
         self.rows += 1
         if told.error is not None:

@@ -9,7 +9,7 @@ from phronesis.batch.rows import (
     Done,
     Piece,
     Row,
-    Told,
+    RowResult,
     another,
     failed,
     key_of,
@@ -64,7 +64,7 @@ class Foresight:
     lane: LaneName
     _seen: dict[str, _Seen] = field(default_factory=dict)
 
-    def of(self, row: Row) -> Told:
+    def of(self, row: Row) -> RowResult:
         """Return the predicted result of one row; raises what recording it would raise."""
         seen = self._seen.get(row.run_id) or self._stored(row.run_id)
         run: Done | None = None if row.run is None else "known" if seen is not None else "missing"
@@ -87,7 +87,7 @@ class Foresight:
             seen.feedback = row.feedback
         seen.run = _fields_of(seen.run)
         self._seen[row.run_id] = seen
-        return Told(line=row.line, run_id=row.run_id, run=run, feedback=feedback, learn=learn, added=counts.added,
+        return RowResult(line=row.line, run_id=row.run_id, run=run, feedback=feedback, learn=learn, added=counts.added,
                     dropped=counts.dropped)  # fmt: skip
 
     def _stored(self, run_id: str) -> _Seen | None:
@@ -173,12 +173,12 @@ class Batch:
         check_id(self.actor, field="actor")
         self._lane = make_scope(user_id=self.user_id, namespace=self.namespace).write_lane
 
-    def run(self, stream: BinaryIO) -> Iterator[Told]:
+    def run(self, stream: BinaryIO) -> Iterator[RowResult]:
         """Record, interpret and learn row by row; yield the result of each row, in order.
 
         A wrong row yields an error, and the batch continues.
         """
-        waiting: list[_Job | Told] = []
+        waiting: list[_Job | RowResult] = []
         begun = done = 0
         for piece in read_pieces(stream):
             row = _read(piece, self.memory.stages.writer.redactor.cleaned)
@@ -193,7 +193,7 @@ class Batch:
             done = piece.end
         yield from self._finished(waiting, done)
 
-    def foresee(self, stream: BinaryIO) -> Iterator[Told]:
+    def foresee(self, stream: BinaryIO) -> Iterator[RowResult]:
         """Yield what ``run`` would do with each row, and its errors; nothing is written."""
         foresight = Foresight(self.memory, self._lane)
         for piece in read_pieces(stream):
@@ -204,7 +204,7 @@ class Batch:
                 yield failed(row.line, row.run_id, error)
             self.on_bytes(piece.end)
 
-    def _recorded(self, row: Row) -> _Job | Told:
+    def _recorded(self, row: Row) -> _Job | RowResult:
         """Record a row as pending entries."""
         try:
             return self._job(row)
@@ -262,7 +262,7 @@ class Batch:
         job.entries[verb], job.told[verb] = entry, "known" if repeated else "recorded"
         return entry
 
-    def _finished(self, waiting: list[_Job | Told], done: int) -> Iterator[Told]:
+    def _finished(self, waiting: list[_Job | RowResult], done: int) -> Iterator[RowResult]:
         """Interpret a window's entries in order, and yield the results of its rows."""
         for one in waiting:
             yield self._finish(one) if isinstance(one, _Job) else one
@@ -274,7 +274,7 @@ class Batch:
                 stages.vectorizer.run(self.memory.tenant)
             self.on_bytes(done)
 
-    def _finish(self, job: _Job) -> Told:
+    def _finish(self, job: _Job) -> RowResult:
         row, told = job.row, job.told
         try:
             retried = [entry for entry in job.entries.values() if not self._interpreted(entry)]
@@ -286,7 +286,7 @@ class Batch:
             counts: dict[str, Any] = {} if learn is None else self._counts(learn)
         except OF_A_ROW as error:
             return failed(row.line, row.run_id, error)
-        return Told(
+        return RowResult(
             line=row.line, run_id=row.run_id, run=told.get(handlers.RUN), feedback=told.get(handlers.FEEDBACK),
             learn=told.get(LEARN), **counts,
         )  # fmt: skip
@@ -324,7 +324,7 @@ class Batch:
         return self.memory.stages.runs.find(self.memory.tenant, self._lane, run_id)
 
 
-def _read(piece: Piece, cleaned: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> Row | Told:
+def _read(piece: Piece, cleaned: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> Row | RowResult:
     """Parse a row in its recorded form, or return its error."""
     try:
         row = read_row(piece)

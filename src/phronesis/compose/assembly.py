@@ -28,10 +28,10 @@ from phronesis.recall.planning.planner import Planner, PlanRequest
 from phronesis.recall.planning.wordings import STATE_FIELDS, candidates, names_held
 from phronesis.recall.reranking import Search
 from phronesis.recall.result_dedup import origins_at
-from phronesis.recall.retrieval import Retrieving
+from phronesis.recall.retrieval import PlanExecutor
 from phronesis.recall.retrievers import MEMORY
 from phronesis.recall.search import Query
-from phronesis.recall.search_options import Encodings, Manner
+from phronesis.recall.search_options import Encodings, SearchOptions
 from phronesis.store.database import Unit
 from phronesis.store.eligible import Wanted
 from phronesis.store.lanes import Lane, find_secret
@@ -75,7 +75,7 @@ RECENT: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class PlannedEvidence:
     """The result of a plan. ``first`` holds relevant procedures, which precede the evidence of the pack."""
 
     pack: EvidencePack
@@ -104,11 +104,11 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class EvidencePlanner:
     """Plans and retrieves. It never writes."""
 
     planner: Planner
-    retrieving: Retrieving
+    retrieving: PlanExecutor
     searcher: Search
 
     def plan(
@@ -131,15 +131,15 @@ class Finding:
         )  # fmt: skip
         return self.planner.plan(tenant, asked)
 
-    def find(self, tenant: str, request: Request, plan: RetrievalPlan, *, procedures: bool) -> Found:
+    def find(self, tenant: str, request: Request, plan: RetrievalPlan, *, procedures: bool) -> PlannedEvidence:
         """Execute a plan; relevant procedures come before the evidence."""
         encodings = Encodings()
         pack = self.retrieving.retrieve(tenant, plan, encodings)
         if not procedures:
-            return Found(pack)
+            return PlannedEvidence(pack)
         asked = Query(_said(request), plan.scope, request.wanted, limit_of(request.budget), explain=True,
-                      manner=Manner(encodings=encodings))  # fmt: skip
-        return Found(pack, bearing_procedures(self.searcher, tenant, asked))
+                      manner=SearchOptions(encodings=encodings))  # fmt: skip
+        return PlannedEvidence(pack, bearing_procedures(self.searcher, tenant, asked))
 
 
 def _store(retriever: str) -> Store:
@@ -224,7 +224,7 @@ class Assembler:
     """
 
     browser: Browser
-    finding: Finding
+    finding: EvidencePlanner
     counter: Callable[[], TokenCounter]
     core: CorePolicy = CorePolicy()  # noqa: RUF009 - frozen
     summing: SummaryPolicy = SummaryPolicy()  # noqa: RUF009 - frozen
@@ -284,7 +284,7 @@ class Assembler:
         )  # fmt: skip
 
     def _candidates(
-        self, tenant: str, request: Request, loaded: _Loaded, found: Found
+        self, tenant: str, request: Request, loaded: _Loaded, found: PlannedEvidence
     ) -> tuple[Candidates, dict[str, Any]]:
         """Return the candidates (evidence with its disputes), and the reasons for leaving out the other results."""
         standing = self._masked(Candidates(

@@ -9,8 +9,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from phronesis.conversation.consolidation_apply import Stated, Working
-from phronesis.conversation.entity_resolution import ALIAS_KEY, NAMED, Names, make_mention, names_stated, said_subject
+from phronesis.conversation.consolidation_apply import ApplyState, PlacedProposal
+from phronesis.conversation.entity_resolution import (
+    ALIAS_KEY,
+    NAMED,
+    NameFamilies,
+    make_mention,
+    names_stated,
+    said_subject,
+)
 from phronesis.conversation.laws import Verdict, best_match, confirm, consolidate, enter, finish, retract
 from phronesis.core.changes import Changes
 from phronesis.core.entries import Entry
@@ -19,7 +26,7 @@ from phronesis.core.items import UTC_OFFSET, Item, Trust
 from phronesis.core.proposals import Outcomes, Proposal, echoing, judgements_in, proposals_in
 from phronesis.core.prospective import DUE
 from phronesis.core.relations import EvidenceRow, Mention, normal_name
-from phronesis.core.statements import COMPARED, OPPOSITE, STATED, Held, Saying, Statement, plain_form
+from phronesis.core.statements import COMPARED, OPPOSITE, STATED, HeldStatement, Occurrence, Statement, plain_form
 from phronesis.core.timestamps import parse_moment
 from phronesis.index.tokens import tokenize
 from phronesis.store.lane_view import LaneView
@@ -37,13 +44,13 @@ MOST_TRUSTED: Final = {"user": Trust.OPERATOR, "tool": Trust.TOOL, "inferred": T
 """Maximum trust of a proposal by its basis: what a model infers, the user has not said."""
 
 
-def consolidated(view: LaneView, entry: Entry, stated: Sequence[Stated]) -> Changes:
+def consolidated(view: LaneView, entry: Entry, stated: Sequence[PlacedProposal]) -> Changes:
     """Return the changes of an entry's statements, applied in order; nothing is read when there is none."""
     if not stated:
         return Changes()
-    names = Names(view, _named(one.proposal for one in stated), entry_id=entry.id)
+    names = NameFamilies(view, _named(one.proposal for one in stated), entry_id=entry.id)
     held, unproved = _held(view, stated, names)
-    judging = _Judging(names, Working(entry, held, unproved))
+    judging = _Judging(names, ApplyState(entry, held, unproved))
     for one in stated:
         judging.take(one)
     work = judging.work
@@ -56,7 +63,7 @@ def consolidated(view: LaneView, entry: Entry, stated: Sequence[Stated]) -> Chan
 
 def stated_in_messages(
     view: LaneView, entry: Entry, outcomes: Outcomes, messages: Sequence[Item], ids: Sequence[str]
-) -> list[Stated]:
+) -> list[PlacedProposal]:
     """Return the statements of an entry's messages, in the order of the text.
 
     ``messages`` are the items that the entry creates, ``ids`` the ids of all its messages by number. A message that is
@@ -66,7 +73,7 @@ def stated_in_messages(
         return []
     judged, echoes = judgements_in(outcomes), echoing(entry, outcomes)
     fresh = {message.id: message for message in messages if message.quarantine is None}
-    found: list[Stated] = []
+    found: list[PlacedProposal] = []
     for i, proposal in enumerate(proposals_in(outcomes)):
         message = fresh.get(ids[proposal.n]) if 0 <= proposal.n < len(ids) and not echoes(proposal) else None
         if message is not None and message.content[proposal.start : proposal.end] == proposal.quote:
@@ -74,7 +81,7 @@ def stated_in_messages(
     return sorted(found, key=lambda one: (one.proposal.n, one.proposal.start))
 
 
-def _stated(view: LaneView, entry: Entry, proposal: Proposal, message: Item) -> Stated:
+def _stated(view: LaneView, entry: Entry, proposal: Proposal, message: Item) -> PlacedProposal:
     said_at = message.occurred_at or entry.recorded_at
     since = said_at if proposal.occurred_at is None else parse_moment(proposal.occurred_at, field="occurred_at")
     trust = min(message.trust, MOST_TRUSTED[proposal.basis])
@@ -113,18 +120,18 @@ def _stated(view: LaneView, entry: Entry, proposal: Proposal, message: Item) -> 
         data={name: member for name, member in data.items() if member is not None},
         **view.scope_fields(),
     )
-    saying = Saying(at=said_at, trust=trust, by=by, began=since if since != said_at else None)
+    saying = Occurrence(at=said_at, trust=trust, by=by, began=since if since != said_at else None)
     quote = (proposal.start, proposal.end)
-    return Stated(proposal=proposal, item=item, saying=saying, form=form, source=message.id, quote=quote)
+    return PlacedProposal(proposal=proposal, item=item, saying=saying, form=form, source=message.id, quote=quote)
 
 
 @dataclass(slots=True)
 class _Judging:
-    names: Names
-    work: Working
+    names: NameFamilies
+    work: ApplyState
     mentions: list[Mention] = field(default_factory=list)
 
-    def take(self, one: Stated) -> None:
+    def take(self, one: PlacedProposal) -> None:
         """Judge a statement, and apply the verdict."""
         proposal = one.proposal
         if proposal.act == "assert" and not proposal.done:
@@ -143,7 +150,7 @@ class _Judging:
         if self.work.carry_out(one, verdict):
             self.mentions.append(make_mention(replace(subject, entry_id=self.work.entry.id), item.id, 0, 0))
 
-    def _about(self, proposal: Proposal) -> list[Held]:
+    def _about(self, proposal: Proposal) -> list[HeldStatement]:
         if proposal.key == ALIAS_KEY:
             # Each alias is a statement of its own, so that retracting one leaves the others.
             own = normal_name(proposal.subject)
@@ -152,7 +159,7 @@ class _Judging:
         return [one for one in self.work.held.values() if normal_name(one.item.subject or "") in names]
 
     @staticmethod
-    def _statement(one: Stated, about: Sequence[Held]) -> Statement:
+    def _statement(one: PlacedProposal, about: Sequence[HeldStatement]) -> Statement:
         proposal, item = one.proposal, one.item
         return Statement(
             id=item.id, kind=item.kind, key=proposal.key, form=one.form, saying=one.saying,
@@ -161,7 +168,7 @@ class _Judging:
         )  # fmt: skip
 
 
-def _by_rule(one: Stated, statement: Statement, about: Sequence[Held]) -> Verdict:
+def _by_rule(one: PlacedProposal, statement: Statement, about: Sequence[HeldStatement]) -> Verdict:
     proposal = one.proposal
     if proposal.done:
         task = _by_words(_told(proposal), [held for held in about if held.item.key in {*TASKS, proposal.key}])
@@ -175,7 +182,7 @@ def _by_rule(one: Stated, statement: Statement, about: Sequence[Held]) -> Verdic
     return verdict
 
 
-def _by_judgement(one: Stated, statement: Statement, about: Sequence[Held]) -> Verdict | None:
+def _by_judgement(one: PlacedProposal, statement: Statement, about: Sequence[HeldStatement]) -> Verdict | None:
     """Return the verdict of a model's judgement; None where there is none, or it does not fit the held items."""
     judgement = one.judgement
     if judgement is None:
@@ -196,7 +203,7 @@ def _by_judgement(one: Stated, statement: Statement, about: Sequence[Held]) -> V
     return replace(verdict, act="UPDATE" if fuller else "NONE", counted=verdict.counted or fuller)
 
 
-def _replaced(proposal: Proposal, about: Sequence[Held]) -> frozenset[str]:
+def _replaced(proposal: Proposal, about: Sequence[HeldStatement]) -> frozenset[str]:
     """Return the items whose value a proposal names as replaced."""
     if proposal.replaces is None:
         return frozenset()
@@ -207,7 +214,9 @@ def _replaced(proposal: Proposal, about: Sequence[Held]) -> frozenset[str]:
     return exact if found is None else frozenset({found.item.id})
 
 
-def _held(view: LaneView, stated: Sequence[Stated], names: Names) -> tuple[dict[str, Held], set[str]]:
+def _held(
+    view: LaneView, stated: Sequence[PlacedProposal], names: NameFamilies
+) -> tuple[dict[str, HeldStatement], set[str]]:
     """Return the items that the statements may be about, with their sayings, and the ids of those without evidence."""
     proposals = [one.proposal for one in stated]
     subjects = {entity.name for name in _named(proposals) for entity in names.family(name)}
@@ -217,30 +226,32 @@ def _held(view: LaneView, stated: Sequence[Stated], names: Names) -> tuple[dict[
     if targets:
         found |= {item.id: item for item in view.items(targets).values() if item.kind in STATED}
     rows = view.evidence(found) if found else {}
-    held: dict[str, Held] = {}
+    held: dict[str, HeldStatement] = {}
     unproved: set[str] = set()
     for item in found.values():
         sources = [row for row in rows.get(item.id, ()) if row.polarity == "source"]
-        held[item.id] = Held(item=item, sayings=tuple(_saying(item, row) for row in sources) or (_own_saying(item),))
+        held[item.id] = HeldStatement(
+            item=item, sayings=tuple(_saying(item, row) for row in sources) or (_own_saying(item),)
+        )
         if not sources:
             unproved.add(item.id)
     return held, unproved
 
 
-def _own_saying(item: Item) -> Saying:
-    return Saying(at=item.occurred_at or item.recorded_at, trust=item.trust, by=item.data.get(BY))
+def _own_saying(item: Item) -> Occurrence:
+    return Occurrence(at=item.occurred_at or item.recorded_at, trust=item.trust, by=item.data.get(BY))
 
 
-def _saying(item: Item, row: EvidenceRow) -> Saying:
+def _saying(item: Item, row: EvidenceRow) -> Occurrence:
     """Return the saying in an evidence row of an item: of the entry that created it, or a later one of the user."""
     at = row.occurred_at or row.recorded_at
     if row.source_entry_id != item.entry_id:
-        return Saying(at=at, trust=max(item.trust, Trust.USER))
+        return Occurrence(at=at, trust=max(item.trust, Trust.USER))
     began = item.valid_from if item.valid_from != at else None
-    return Saying(at=at, trust=item.trust, by=item.data.get(BY), began=began)
+    return Occurrence(at=at, trust=item.trust, by=item.data.get(BY), began=began)
 
 
-def _by_words(text: str, among: Sequence[Held]) -> Held | None:
+def _by_words(text: str, among: Sequence[HeldStatement]) -> HeldStatement | None:
     ordered = sorted((held for held in among if held.current), key=lambda held: (held.item.recorded_at, held.item.id))
     current = {held.item.id: held for held in ordered}
     words = {name: frozenset(tokenize(_words(held.item))) for name, held in current.items()}

@@ -12,13 +12,13 @@ from phronesis.core.items import CORRECTED, MEMBER_PREFIX, Item
 from phronesis.core.proposals import Judgement, Proposal
 from phronesis.core.prospective import DUE
 from phronesis.core.relations import Edge, EvidenceRow, Polarity
-from phronesis.core.statements import COMPARED, Held, Saying
+from phronesis.core.statements import COMPARED, HeldStatement, Occurrence
 
 _OVER: Final = ("retracted", "retired")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stated:
+class PlacedProposal:
     """A proposal with its source, and the item that it becomes if no held item says the same.
 
     ``form`` is its value normalised for comparison. ``source`` is the item of its message, None if the entry itself
@@ -27,7 +27,7 @@ class Stated:
 
     proposal: Proposal
     item: Item
-    saying: Saying
+    saying: Occurrence
     form: str
     source: str | None = None
     quote: tuple[int, int] | None = None
@@ -35,14 +35,14 @@ class Stated:
 
 
 @dataclass(slots=True)
-class Working:
+class ApplyState:
     """The held items while an entry is applied: each statement sees the effect of the one before.
 
     ``unproved`` are items without evidence rows: the entry that created them is their source.
     """
 
     entry: Entry
-    held: dict[str, Held]
+    held: dict[str, HeldStatement]
     unproved: set[str]
     made: list[str] = field(default_factory=list)
     evidence: dict[tuple[str, ...], EvidenceRow] = field(default_factory=dict)
@@ -68,7 +68,7 @@ class Working:
             wanted = derived_id("item", wanted, "again")
         return wanted
 
-    def carry_out(self, one: Stated, verdict: Verdict) -> bool:
+    def carry_out(self, one: PlacedProposal, verdict: Verdict) -> bool:
         """Apply a verdict; return whether the statement became an item."""
         becomes = verdict.into is None and verdict.act in ("ADD", "SUPERSEDE")
         if becomes:
@@ -85,18 +85,18 @@ class Working:
             self._link(self._edge("contradicts", start, end), "disputed")
         return becomes
 
-    def _make(self, one: Stated, fields: Mapping[str, Any]) -> None:
+    def _make(self, one: PlacedProposal, fields: Mapping[str, Any]) -> None:
         item = one.item.with_fields(fields)
         if item.ended is not None and item.ended_by is None:
             item = item.with_fields({"ended_by": self.entry.id})
-        self.held[item.id] = Held(item=item, sayings=(one.saying,))
+        self.held[item.id] = HeldStatement(item=item, sayings=(one.saying,))
         self.made.append(item.id)
         if one.source is None:
             self.unproved.add(item.id)
         else:
             self._note(self._row(one, item.id, "source"))
 
-    def _confirm(self, one: Stated, item: Item, verdict: Verdict) -> None:
+    def _confirm(self, one: PlacedProposal, item: Item, verdict: Verdict) -> None:
         """Count one more saying: an evidence row, and one confirmation per session or entry that repeats it."""
         if verdict.act == "UPDATE":
             kept = {name: member for name, member in item.data.items() if name not in (COMPARED, CORRECTED)}
@@ -124,7 +124,7 @@ class Working:
         counted = derived_id("session", session) if session is not None else self.entry.id
         self._note(replace(self._row(one, item.id, "support"), source_key=counted))
 
-    def _put_off(self, one: Stated, item: Item) -> None:
+    def _put_off(self, one: PlacedProposal, item: Item) -> None:
         """Take the due time of a task from its latest saying: a reminder for another day moves it."""
         due, held = one.item.data.get(DUE), self.held[item.id]
         if due is None or item.ended is not None or any(one.saying.at < saying.at for saying in held.sayings):
@@ -132,7 +132,7 @@ class Working:
         if (due, one.item.valid_to) != (item.data.get(DUE), item.valid_to):
             self._patch(item.id, {f"{MEMBER_PREFIX}{DUE}": due, "valid_to": one.item.valid_to}, "due at another time")
 
-    def _end(self, one: Stated, item_id: str, fields: Mapping[str, Any]) -> None:
+    def _end(self, one: PlacedProposal, item_id: str, fields: Mapping[str, Any]) -> None:
         ended = fields.get("ended")
         if ended is None:
             self._patch(
@@ -163,7 +163,7 @@ class Working:
             self.dropped_edges[edge.identity] = edge
         self._reasons.setdefault(edge.from_id, "something came between")
 
-    def _row(self, one: Stated, item_id: str, polarity: Polarity) -> EvidenceRow:
+    def _row(self, one: PlacedProposal, item_id: str, polarity: Polarity) -> EvidenceRow:
         start, end = one.quote if one.quote is not None else (None, None)
         return EvidenceRow(
             item_id=item_id, polarity=polarity, source_key=one.source or self.entry.id, entry_id=self.entry.id,

@@ -52,7 +52,7 @@ NAMED: Final = "named"
 _KIND: Final = "name"
 
 
-class Names:
+class NameFamilies:
     """The families of some names, with an entry's changes."""
 
     def __init__(self, view: LaneView, names: Iterable[str], *, entry_id: str) -> None:
@@ -180,7 +180,9 @@ def with_names(view: LaneView, entry: Entry, changes: Changes, held: Mapping[str
         return changes
     made = {item.id: item for item in changes.items if item.key in NAMING}
     naming = [*made.values(), *(item for item_id in moved for item in (held[item_id], after[item_id]))]
-    names = Names(view, [name for item in naming for pair in joined_by(item) for name in pair], entry_id=entry.id)
+    names = NameFamilies(
+        view, [name for item in naming for pair in joined_by(item) for name in pair], entry_id=entry.id
+    )
     spelled = {entity.name for entity in names.known}
     known = {item.id: item for item in view.stated(spelled, NAMING, STATED)}
     joining = sorted(({**known, **made, **after}).values(), key=lambda item: (item.recorded_at, item.id))
@@ -205,7 +207,7 @@ def _after(changes: Changes, held: Mapping[str, Item]) -> dict[str, Item]:
     return after
 
 
-def _moved(about: Iterable[Item], names: Names, changes: Changes) -> Iterable[Patch]:
+def _moved(about: Iterable[Item], names: NameFamilies, changes: Changes) -> Iterable[Patch]:
     """Yield patches that move items to the canonical name of their subject's present family."""
     taken = {patch.item_id for patch in changes.patches if "subject" in patch.fields}
     for item in about:

@@ -17,8 +17,8 @@ from phronesis.conversation.extracting.proposed import ModelGate, ProposedMemory
 from phronesis.conversation.extracting.rules import RULES_VERSION as EXTRACT_VERSION
 from phronesis.conversation.extracting.rules import Rules, known_languages, placed
 from phronesis.conversation.extracting.tagging.opinion import second_opinion
-from phronesis.conversation.llm_consolidation import Judge
-from phronesis.conversation.retention_policy import USUAL, WITHHELD, Terms, withheld_in
+from phronesis.conversation.llm_consolidation import ConsolidationJudge
+from phronesis.conversation.retention_policy import USUAL, WITHHELD, RetentionPolicy, withheld_in
 from phronesis.core.data_delimiters import choose_boundary, own_text
 from phronesis.core.entries import Entry, Outcome, is_erased
 from phronesis.core.lazy_loading import once
@@ -26,7 +26,7 @@ from phronesis.core.name_detection import MAX_MENTIONS, MAX_SURFACE, RULES_VERSI
 from phronesis.core.proposals import GATED, PROPOSALS, Proposal, Refusal, proposals_in
 from phronesis.core.text import UNSPACED
 from phronesis.core.timestamps import parse_local
-from phronesis.engine.handler import DEGRADED_ROLE, Bench, by_role
+from phronesis.engine.handler import DEGRADED_ROLE, PrepareContext, by_role
 from phronesis.engine.prompt_injection import speaker_name
 from phronesis.log.reader import fit
 from phronesis.models.prompts import prompt
@@ -96,9 +96,9 @@ class ByRules:
     """
 
     rules: Rules | None
-    terms: Terms = USUAL
+    terms: RetentionPolicy = USUAL
 
-    def __call__(self, _bench: Bench, entry: Entry) -> Sequence[Outcome]:
+    def __call__(self, _bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
         """Return the names, proposals and refusals as outcomes."""
         texts, withheld, refused = self.terms.parted(texts_of(entry))
         found = [
@@ -151,7 +151,7 @@ def _usual() -> ByRules:
     return ByRules(Rules(second=second_opinion()))
 
 
-def by_rules(bench: Bench, entry: Entry) -> Sequence[Outcome]:
+def by_rules(bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
     """Extract names and memories by rules, behind the usual gate."""
     return _usual()(bench, entry)
 
@@ -181,9 +181,9 @@ class ByModel:
 
     asker: FindingAsker
     rules: ByRules
-    judge: Judge | None = None
+    judge: ConsolidationJudge | None = None
 
-    def __call__(self, bench: Bench, entry: Entry) -> Sequence[Outcome]:
+    def __call__(self, bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
         """Return what the model extracted and the messages contain, and its answers; by rules if it gave nothing."""
         ruled = self.rules(bench, entry)
         withheld = [one for one in ruled if one.role == WITHHELD]
@@ -225,7 +225,7 @@ class ByModel:
         return [*outcomes, *self._judged(bench, entry, [*proposals, *more], told)]
 
     def _judged(
-        self, bench: Bench, entry: Entry, proposals: Sequence[Proposal], told: Sequence[Outcome]
+        self, bench: PrepareContext, entry: Entry, proposals: Sequence[Proposal], told: Sequence[Outcome]
     ) -> list[Outcome]:
         if self.judge is None or not proposals:
             return []

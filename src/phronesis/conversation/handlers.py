@@ -16,9 +16,9 @@ from phronesis.conversation.extracting.gate import Gate
 from phronesis.conversation.extracting.rules import Rules
 from phronesis.conversation.extracting.tagging.opinion import second_opinion
 from phronesis.conversation.extraction import MENTIONS, ByModel, ByRules, by_rules, message_text
-from phronesis.conversation.llm_consolidation import Judge
+from phronesis.conversation.llm_consolidation import ConsolidationJudge
 from phronesis.conversation.retention_policy import terms_of, withheld_in
-from phronesis.conversation.summaries import Summarising, with_summary
+from phronesis.conversation.summaries import SessionSummarizer, with_summary
 from phronesis.core.changes import Changes
 from phronesis.core.entries import (
     ConversationRows,
@@ -37,13 +37,13 @@ from phronesis.core.proposals import PROPOSALS
 from phronesis.core.relations import Entity, Mention
 from phronesis.core.timestamps import local_isoformat, offset_minutes, parse_moment, parse_zone
 from phronesis.engine.entry_applier import NAMED_SINCE, is_taken, with_replaced
-from phronesis.engine.handler import Bench, Handler, Outcomes, Prepare
+from phronesis.engine.handler import Handler, Outcomes, Prepare, PrepareContext
 from phronesis.engine.prompt_injection import find_order
 from phronesis.engine.rollback import taken_back
 from phronesis.engine.untrusted_content import guarded, suspected, unlearned
 from phronesis.errors import InputError
 from phronesis.log.inputs import EXTERNAL_ID, TIME_ZONE
-from phronesis.models.model_registry import Roster
+from phronesis.models.model_registry import ModelRegistry
 from phronesis.store.lane_view import LaneView
 
 TRUST_OF_ROLE: Final = {
@@ -265,7 +265,7 @@ class InZone:
     prepare: Prepare
     zone: str
 
-    def __call__(self, bench: Bench, entry: Entry) -> Sequence[Outcome]:
+    def __call__(self, bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
         """Return the outcomes of the inner prepare, and the offsets if there are any."""
         name = entry.payload.get(TIME_ZONE) or self.zone
         messages = list(entry.payload.get("messages", ()))
@@ -308,15 +308,17 @@ def handlers(extract: Prepare | None = None) -> list[Handler]:
 # Choosing how turns are prepared, by the policy: rules, or the models of the roles.
 
 
-def prepare_turns(roster: Roster, policy: Policy) -> Prepare:
+def prepare_turns(roster: ModelRegistry, policy: Policy) -> Prepare:
     """Return the extractor for turns, with session summaries where a model makes them."""
     gates, terms = policy.gates, terms_of(policy)
     gate = Gate(user=gates.user, tool=gates.tool, inferred=gates.inferred)
     second = second_opinion() if policy.extraction and policy.second_opinion else None
     rules = ByRules(Rules(gate=gate, second=second) if policy.extraction else None, terms)
     names, lines = roster.asker("extract"), roster.asker("summarise")
-    prepare: Prepare = rules if names is None else ByModel(names, rules, Judge(names))
+    prepare: Prepare = rules if names is None else ByModel(names, rules, ConsolidationJudge(names))
     if lines is not None:
         own = policy.summary
-        prepare = Summarising(prepare, lines, own.every_turns, own.max_tokens, suspicious=find_order, hides=terms.hides)
+        prepare = SessionSummarizer(
+            prepare, lines, own.every_turns, own.max_tokens, suspicious=find_order, hides=terms.hides
+        )
     return InZone(prepare, policy.time_zone)

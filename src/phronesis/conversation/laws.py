@@ -26,7 +26,7 @@ from typing import Any, Final
 
 from phronesis.core.items import Trust
 from phronesis.core.proposals import Decision, Retention
-from phronesis.core.statements import OCCASIONS, OPPOSITE, SAME_DAY, Held, Statement, alike, extends
+from phronesis.core.statements import OCCASIONS, OPPOSITE, SAME_DAY, HeldStatement, Statement, alike, extends
 
 MATCHING: Final = 0.6
 """Share of the shorter text's words that the longer must contain for both to be about one task: "renewed the passport"
@@ -68,7 +68,7 @@ class Verdict:
 NOTHING: Final = Verdict(act="NONE")
 
 
-def consolidate(new: Statement, held: Sequence[Held]) -> Verdict:
+def consolidate(new: Statement, held: Sequence[HeldStatement]) -> Verdict:
     """Return the verdict on an assertion; ``held`` are the items of its subject, ended ones included."""
     rivals = [one for one in held if (one.current or one.past) and _stands_against(new, one)]
     same = _same(new, held, rivals)
@@ -81,7 +81,7 @@ def consolidate(new: Statement, held: Sequence[Held]) -> Verdict:
     return verdict if until is None else replace(verdict, fields={"valid_to": until, **verdict.fields})
 
 
-def enter(new: Statement, rivals: Sequence[Held]) -> Verdict:
+def enter(new: Statement, rivals: Sequence[HeldStatement]) -> Verdict:
     """Return the verdict that makes a statement an item.
 
     It supersedes its rivals, stands beside them, or precedes its follower in time.
@@ -104,7 +104,7 @@ def enter(new: Statement, rivals: Sequence[Held]) -> Verdict:
     )
 
 
-def confirm(new: Statement, same: Held, rivals: Sequence[Held]) -> Verdict:
+def confirm(new: Statement, same: HeldStatement, rivals: Sequence[HeldStatement]) -> Verdict:
     """Return the verdict for a repetition, perhaps a fuller one, of a held item; it settles a dispute over it."""
     item = same.item
     counted = new.saying.trust >= Trust.USER
@@ -129,7 +129,9 @@ def confirm(new: Statement, same: Held, rivals: Sequence[Held]) -> Verdict:
     )  # fmt: skip
 
 
-def retract(new: Statement, held: Sequence[Held], *, whole: bool = False, named: Collection[str] = ()) -> Verdict:
+def retract(
+    new: Statement, held: Sequence[HeldStatement], *, whole: bool = False, named: Collection[str] = ()
+) -> Verdict:
     """Return the verdict that ends a value, or the ``whole`` key; ``named`` are items found by other means.
 
     A value that was said again since, or by a more trusted source, stays.
@@ -147,7 +149,7 @@ def retract(new: Statement, held: Sequence[Held], *, whole: bool = False, named:
     return Verdict(act="RETRACT", patches=fields) if found else NOTHING
 
 
-def finish(new: Statement, one: Held | None) -> Verdict:
+def finish(new: Statement, one: HeldStatement | None) -> Verdict:
     """Return the verdict that ends a completed task (None: none was found): it was right, and is over."""
     if one is None or not (one.current and _beaten(new, one)):
         return NOTHING
@@ -171,7 +173,7 @@ def best_match(words: AbstractSet[str], candidates: Mapping[str, AbstractSet[str
     return found
 
 
-def _stands_against(new: Statement, one: Held) -> bool:
+def _stands_against(new: Statement, one: HeldStatement) -> bool:
     if one.item.id in new.against:
         return True
     if one.item.key == new.key:
@@ -179,11 +181,11 @@ def _stands_against(new: Statement, one: Held) -> bool:
     return one.item.key == OPPOSITE.get(new.key) and one.form == new.form
 
 
-def _is_meant(new: Statement, one: Held) -> bool:
+def _is_meant(new: Statement, one: HeldStatement) -> bool:
     return one.item.key == new.key and alike(new.form, one.form, new.cardinality)
 
 
-def _same(new: Statement, held: Sequence[Held], rivals: Sequence[Held]) -> Held | None:
+def _same(new: Statement, held: Sequence[HeldStatement], rivals: Sequence[HeldStatement]) -> HeldStatement | None:
     """Return the item that says the same.
 
     A current one first, and one in the same words before fuller or shorter ones.
@@ -199,7 +201,7 @@ def _same(new: Statement, held: Sequence[Held], rivals: Sequence[Held]) -> Held 
     return min(found, key=lambda one: (not one.current, one.form != new.form), default=None)
 
 
-def _joins(new: Statement, one: Held, rivals: Sequence[Held]) -> bool:
+def _joins(new: Statement, one: HeldStatement, rivals: Sequence[HeldStatement]) -> bool:
     """Return whether a saying belongs to an item: no other value held between it and the item's own sayings."""
     at = new.saying.at
     sayings = [saying for rival in rivals for saying in rival.sayings]
@@ -214,27 +216,27 @@ def _joins(new: Statement, one: Held, rivals: Sequence[Held]) -> bool:
     return at < one.last or not any(one.last <= saying.at <= at for saying in sayings)
 
 
-def _one_occasion(new: Statement, one: Held) -> bool:
+def _one_occasion(new: Statement, one: HeldStatement) -> bool:
     if new.kind not in OCCASIONS or new.saying.began is None:
         return True
     dated = [saying.began for saying in one.sayings if saying.began is not None]
     return not dated or any(abs(began - new.saying.began) <= SAME_DAY for began in dated)
 
 
-def _beaten(new: Statement, one: Held) -> bool:
+def _beaten(new: Statement, one: HeldStatement) -> bool:
     return all(new.saying.beats(saying) for saying in one.sayings)
 
 
-def _gives_way(new: Statement, one: Held) -> bool:
+def _gives_way(new: Statement, one: HeldStatement) -> bool:
     """Return whether an item is replaced: by the rule for conflicts, or because the statement names it as ended."""
     return all(map(new.beats, one.sayings)) or (one.item.id in new.against and _beaten(new, one))
 
 
-def _followed_at(new: Statement, one: Held) -> datetime:
+def _followed_at(new: Statement, one: HeldStatement) -> datetime:
     return min(saying.at for saying in one.sayings if new.loses_to(saying))
 
 
-def _as_history(new: Statement, follower: Held, rivals: Sequence[Held]) -> Verdict:
+def _as_history(new: Statement, follower: HeldStatement, rivals: Sequence[HeldStatement]) -> Verdict:
     """Return the verdict that puts a statement before ``follower``, and after what ``follower`` had superseded."""
     start = follower.item.valid_from
     over = start if start is not None and start >= new.since else max(new.since, _followed_at(new, follower))
@@ -253,13 +255,13 @@ def _as_history(new: Statement, follower: Held, rivals: Sequence[Held]) -> Verdi
     )
 
 
-def _is_coming(new: Statement, one: Held) -> bool:
+def _is_coming(new: Statement, one: HeldStatement) -> bool:
     """Return whether a rival, known before, begins only after what is now said of the present."""
     start, at = one.item.valid_from, new.saying.at
     return new.ahead is False and one.current and start is not None and start > at and one.last <= at
 
 
-def _until(new: Statement, beaten: Sequence[Held], *, by: str) -> dict[str, dict[str, Any]]:
+def _until(new: Statement, beaten: Sequence[HeldStatement], *, by: str) -> dict[str, dict[str, Any]]:
     """Return patches that let replaced values hold until a statement begins; those not begun by then end."""
     return {
         one.item.id: _replaced(new, one, by=by, at=new.since)
@@ -269,7 +271,7 @@ def _until(new: Statement, beaten: Sequence[Held], *, by: str) -> dict[str, dict
     }
 
 
-def _replaced(new: Statement, one: Held, *, by: str, at: datetime) -> dict[str, Any]:
+def _replaced(new: Statement, one: HeldStatement, *, by: str, at: datetime) -> dict[str, Any]:
     if new.ahead is not None and one.item.valid_to is not None:
         at = min(at, one.item.valid_to)
     return {**_ENDED[new.retention], "ended_by": by, "valid_to": _not_before(one.item.valid_from, at)}

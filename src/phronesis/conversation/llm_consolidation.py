@@ -15,7 +15,7 @@ from phronesis.core.data_delimiters import choose_boundary
 from phronesis.core.entries import Entry, Outcome
 from phronesis.core.items import Item
 from phronesis.core.proposals import JUDGED, Proposal
-from phronesis.engine.handler import Bench
+from phronesis.engine.handler import PrepareContext
 from phronesis.index.tokens import tokenize
 from phronesis.models.prompts import prompt
 from phronesis.models.structured_client import Answer, Attempt, Task
@@ -73,12 +73,12 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Judge:
+class ConsolidationJudge:
     """Judges the proposals under multi-valued keys against the most similar held items."""
 
     asker: JudgementAsker
 
-    def __call__(self, bench: Bench, entry: Entry, proposals: Sequence[Proposal]) -> Verdict:
+    def __call__(self, bench: PrepareContext, entry: Entry, proposals: Sequence[Proposal]) -> Verdict:
         """Ask once for all proposals; without similar held items nothing is asked."""
         asked = {i: one for i, one in enumerate(proposals) if one.cardinality == "many" and one.act == "assert"}
         held = _near(bench, list(asked.values()))
@@ -93,7 +93,7 @@ class Judge:
         return Verdict((Outcome(role=JUDGED, made_by=made_by, body=body),), answer.attempts)
 
 
-def _near(bench: Bench, proposals: Sequence[Proposal]) -> list[Item]:
+def _near(bench: PrepareContext, proposals: Sequence[Proposal]) -> list[Item]:
     """Return held items of the same kinds, most similar first: same key, then shared words; ties by id."""
     if not proposals:
         return []

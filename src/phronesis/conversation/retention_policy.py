@@ -42,7 +42,7 @@ _STOP: Final = re.compile(r"[!?。！？;；\r\n]|\.(?=\s|$)")
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class RetentionPolicy:
     """Policy rules by key, family or kind; ``usual`` is the default.
 
     ``sensitive`` detects sensitive topics (None: no check), ``whole`` withholds the item of such a message too.
@@ -119,14 +119,14 @@ class Terms:
         return None if topic is None else Finding(topic, ())
 
 
-USUAL: Final = Terms()
+USUAL: Final = RetentionPolicy()
 """Rules where a policy says nothing."""
 
 
-def terms_of(policy: Policy) -> Terms:
+def terms_of(policy: Policy) -> RetentionPolicy:
     """Return the rules of a policy."""
     matters = policy.sensitive
-    return Terms(
+    return RetentionPolicy(
         policy.retention.types,
         policy.conflict.types,
         (policy.retention.default, policy.conflict.default),

@@ -19,7 +19,7 @@ from phronesis.conversation.extraction import message_text
 from phronesis.core.data_delimiters import choose_boundary
 from phronesis.core.entries import ConversationRows, Entry, Outcome, SummaryLine, SummaryRow, is_erased
 from phronesis.core.ids import item_id
-from phronesis.engine.handler import DEGRADED_ROLE, Bench, Outcomes, Prepare
+from phronesis.engine.handler import DEGRADED_ROLE, Outcomes, Prepare, PrepareContext
 from phronesis.log.reader import fit, load_listed
 from phronesis.models.prompts import prompt
 from phronesis.models.structured_client import Answer, Attempt, Task
@@ -112,7 +112,7 @@ def _no(_text: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Summarising:
+class SessionSummarizer:
     """Prepares a turn as ``before`` does, and a summary every ``every_turns`` turns of a session.
 
     ``suspicious`` returns a finding for a text that reads like an order to a model, which no line of a summary may be.
@@ -126,7 +126,7 @@ class Summarising:
     suspicious: Callable[[str], object | None] = _nothing
     hides: Callable[[str], bool] = _no
 
-    def __call__(self, bench: Bench, entry: Entry) -> Sequence[Outcome]:
+    def __call__(self, bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
         """Return the outcomes of both, renumbered within a role."""
         prepared = list(self.before(bench, entry))
         for outcome in self.prepare_summary(bench, entry):
@@ -134,7 +134,7 @@ class Summarising:
             prepared.append(dataclasses.replace(outcome, n=taken))
         return prepared
 
-    def prepare_summary(self, bench: Bench, entry: Entry) -> Sequence[Outcome]:
+    def prepare_summary(self, bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
         """Return the summary due at this turn and the model's answers; empty when none is due."""
         with bench.view() as view:
             window = self._due(view, entry)

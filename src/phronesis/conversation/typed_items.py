@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from phronesis.conversation.consolidation import BY, consolidated
-from phronesis.conversation.consolidation_apply import Stated
-from phronesis.conversation.entity_resolution import Names, make_mention
+from phronesis.conversation.consolidation_apply import PlacedProposal
+from phronesis.conversation.entity_resolution import NameFamilies, make_mention
 from phronesis.conversation.extracting.gate import INJECTED, refusal
 from phronesis.conversation.extracting.memory_types import MemoryTypes, compared, load_memory_types
-from phronesis.conversation.retention_policy import USUAL, Terms
+from phronesis.conversation.retention_policy import USUAL, RetentionPolicy
 from phronesis.core.changes import Changes
 from phronesis.core.data_delimiters import has_context
 from phronesis.core.entries import Entry, Outcome, is_erased
@@ -23,10 +23,10 @@ from phronesis.core.items import DEFAULT_IMPORTANCE, UTC_OFFSET, Item, Trust
 from phronesis.core.lazy_loading import once
 from phronesis.core.proposals import GATED, USER, Proposal, refusals_in
 from phronesis.core.prospective import DUE
-from phronesis.core.statements import COMPARED, OCCASIONS, Saying, form_of
+from phronesis.core.statements import COMPARED, OCCASIONS, Occurrence, form_of
 from phronesis.core.timestamps import offset_minutes, parse_moment
 from phronesis.engine.entry_applier import is_taken, with_name, with_replaced
-from phronesis.engine.handler import Bench, Handler, Outcomes
+from phronesis.engine.handler import Handler, Outcomes, PrepareContext
 from phronesis.engine.untrusted_content import suspected, suspicions
 from phronesis.log.inputs import EXTERNAL_ID
 from phronesis.store.lane_view import LaneView
@@ -39,12 +39,12 @@ TYPE: Final = "memory_type"
 
 
 @dataclass(frozen=True, slots=True)
-class Looking:
+class TypedItemPreparer:
     """Prepares a stated item: the memory type of its key, and the policy's rules."""
 
-    terms: Terms = USUAL
+    terms: RetentionPolicy = USUAL
 
-    def __call__(self, _bench: Bench, entry: Entry) -> Sequence[Outcome]:
+    def __call__(self, _bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
         """Look the key up in the memory types, and check text trusted less than the user's for orders to a model.
 
         An item that contains a composed context, or a line of one, is refused.
@@ -92,7 +92,7 @@ def _made(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
         return Changes(items=[item])
     for outcome in outcomes.get(TYPE, ()):
         return consolidated(view, entry, [_stated(entry, item, outcome.body)])
-    names = Names(view, [item.subject], entry_id=entry.id)
+    names = NameFamilies(view, [item.subject], entry_id=entry.id)
     mention = make_mention(names.entity(item.subject), item.id, 0, 0)
     return Changes(items=[item], entities=names.changed, mentions=[mention])
 
@@ -103,7 +103,7 @@ def natural_key(payload: Any) -> str:
     return "\n".join(named) if any(named) else str(payload["content"])
 
 
-def _stated(entry: Entry, item: Item, known: Mapping[str, Any]) -> Stated:
+def _stated(entry: Entry, item: Item, known: Mapping[str, Any]) -> PlacedProposal:
     proposal = Proposal(
         n=0, quote=item.content, start=0, end=len(item.content), kind=item.kind, subject=item.subject or USER,
         key=item.key or "", content=item.content, value=item.value if isinstance(item.value, str) else None,
@@ -114,8 +114,8 @@ def _stated(entry: Entry, item: Item, known: Mapping[str, Any]) -> Stated:
         item = item.with_fields({f"data.{COMPARED}": known["compared"]})
     at = item.occurred_at or entry.recorded_at
     began = at if item.kind in OCCASIONS else None
-    saying = Saying(at=at, trust=item.trust, by=item.data.get(BY), began=began)
-    return Stated(proposal=proposal, item=item, saying=saying, form=form_of(item))
+    saying = Occurrence(at=at, trust=item.trust, by=item.data.get(BY), began=began)
+    return PlacedProposal(proposal=proposal, item=item, saying=saying, form=form_of(item))
 
 
 def _trust(payload: Any) -> Trust:
@@ -159,9 +159,9 @@ def _item(view: LaneView, entry: Entry) -> Item:
     )
 
 
-def handlers(terms: Terms = USUAL) -> list[Handler]:
+def handlers(terms: RetentionPolicy = USUAL) -> list[Handler]:
     """Return the handler of stated items; ``terms`` are the policy's rules for them.
 
     ``session_id`` on such an item says where it was learned; the item is no turn of that session.
     """
-    return [Handler(verb="item", apply=apply, prepare=Looking(terms), quick=True)]
+    return [Handler(verb="item", apply=apply, prepare=TypedItemPreparer(terms), quick=True)]

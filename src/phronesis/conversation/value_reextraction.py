@@ -19,19 +19,19 @@ from phronesis.core.items import CORRECTED, MEMBER_PREFIX, Item
 from phronesis.core.lazy_loading import once
 from phronesis.core.proposals import Proposal
 from phronesis.core.statements import COMPARED, STATED
-from phronesis.engine.handler import Bench, Outcomes
+from phronesis.engine.handler import Outcomes, PrepareContext
 
 REREAD: Final = "reread"
 """Role of the outcome with the value of an item's new text: ``{value?, compared?}``."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rereading:
+class ValueReextraction:
     """Prepares an update by extracting the new text's value. Hedges are ignored, since a person wrote it."""
 
     rules: Rules = field(default_factory=lambda: Rules(gate=Gate(user=0.0)))
 
-    def __call__(self, bench: Bench, entry: Entry) -> Sequence[Outcome]:
+    def __call__(self, bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
         """Return the item's new value; nothing where its key does not define how values compare."""
         payload = entry.payload
         if payload.get("content") is None and "value" not in payload:
@@ -69,11 +69,11 @@ class Rereading:
 
 
 @once
-def _usual() -> Rereading:
-    return Rereading()
+def _usual() -> ValueReextraction:
+    return ValueReextraction()
 
 
-def reread(bench: Bench, entry: Entry) -> Sequence[Outcome]:
+def reread(bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
     """Prepare an update of an item's text or value with the default rules."""
     return () if is_erased(entry.payload) else _usual()(bench, entry)
 

@@ -97,7 +97,7 @@ class Delta:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settled:
+class ResolvedChanges:
     """Changes with their consequences applied: complete items and their deltas."""
 
     created: Sequence[Item] = ()
@@ -154,7 +154,7 @@ def settle(
     actor: str,
     at: datetime,
     folds: Mapping[str, Fold] | None = None,
-) -> Settled:
+) -> ResolvedChanges:
     """Compute new versions and deltas from the requested changes.
 
     ``existing`` is the lane's state of ``changes.touched``. Changes of items that it does not hold are dropped, since
@@ -188,7 +188,9 @@ def settle(
         if patch or wishes.about_relations_of(item.id):
             updated.append(after.changed({}, at=at))
             deltas.append(wishes.delta(stamp, updated[-1], len(deltas), op="update", patch=patch))
-    return Settled(created=tuple(created.values()), updated=tuple(updated), deltas=tuple(deltas), changes=changes)
+    return ResolvedChanges(
+        created=tuple(created.values()), updated=tuple(updated), deltas=tuple(deltas), changes=changes
+    )
 
 
 @dataclass(frozen=True, slots=True)

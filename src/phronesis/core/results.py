@@ -129,7 +129,7 @@ class AddResult(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class Referred(Record):
+class ReferenceResult(Record):
     """The result of a turn's reference: the ``mode`` of its ingestion, or a ``code`` and ``why`` it is not ingested.
 
     ``document_id`` is the resulting document, None while it is still to be read or fetched.
@@ -156,7 +156,7 @@ class CommitResult(Record):
     superseded: Sequence[Item] = ()
     pending: bool = False
     degraded: Sequence[Degraded] = ()
-    referred: Sequence[Referred] = ()
+    referred: Sequence[ReferenceResult] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ RUN: Final = 3
 """
 
 ECHO: Final = 0.5
-"""Containment from which a part repeats. From .3 to .6 every pair of tests/labelled/echoes.jsonl is judged rightly;
+"""Containment from which a part repeats. From .3 to .6 every pair of labelled/echoes.jsonl is judged rightly;
 from .7 on, a sentence made of two texts is missed. That nothing new is said decides most of them."""
 
 MAX_COMPARED: Final = 20_000
@@ -69,14 +69,14 @@ class Echo:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ComparedTexts:
     """Texts to compare with: their shingles and words, by id."""
 
     runs: Mapping[str, frozenset[tuple[str, ...]]]
     words: Mapping[str, frozenset[str]]
 
     @classmethod
-    def of(cls, texts: Mapping[str, str]) -> "Shown":
+    def of(cls, texts: Mapping[str, str]) -> "ComparedTexts":
         """Index texts by id."""
         tokens = {identity: words_of(text[:MAX_COMPARED]) for identity, text in texts.items()}
         return cls(
@@ -99,7 +99,7 @@ class Shown:
         return found if all(word in known or word in _SMALL for word in words) else []
 
 
-def echoes(text: str, shown: Shown, *, parts: Iterable[tuple[int, int]] = ()) -> list[Echo]:
+def echoes(text: str, shown: ComparedTexts, *, parts: Iterable[tuple[int, int]] = ()) -> list[Echo]:
     """Return the sentences of a text, and those of ``parts`` (from, to), that repeat shown texts, in order.
 
     A part within a repeated sentence is not returned again.

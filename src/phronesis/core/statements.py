@@ -44,7 +44,7 @@ _GAP: Final = re.compile(r"[\s,;:(（，；：—–/-]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Saying:
+class Occurrence:
     """One statement of a value: when, with what trust, and its number among several.
 
     ``began`` is the date that it names for its beginning, or None.
@@ -55,7 +55,7 @@ class Saying:
     by: str | None = None
     began: datetime | None = None
 
-    def beats(self, other: "Saying") -> bool:
+    def beats(self, other: "Occurrence") -> bool:
         """Return whether it wins a conflict: it is later, and from a source trusted no less.
 
         Of one source's statements at one time the later sentence wins, unless both name a date: then the later date.
@@ -67,7 +67,7 @@ class Saying:
         same_source = (self.trust, self.by) == (other.trust, other.by)
         return same_source and not _begins_before(self, other)
 
-    def loses_to(self, earlier: "Saying") -> bool:
+    def loses_to(self, earlier: "Occurrence") -> bool:
         """Return whether what was recorded before it stands all the same: it was said later, or names a later date."""
         if earlier.trust < self.trust or earlier.at < self.at:
             return False
@@ -77,7 +77,7 @@ class Saying:
         return same_source and _begins_before(self, earlier)
 
 
-def _begins_before(one: Saying, other: Saying) -> bool:
+def _begins_before(one: Occurrence, other: Occurrence) -> bool:
     return one.began is not None and other.began is not None and one.began < other.began
 
 
@@ -95,7 +95,7 @@ class Statement:
     kind: str
     key: str
     form: str
-    saying: Saying
+    saying: Occurrence
     cardinality: Cardinality = "many"
     against: frozenset[str] = frozenset()
     until: datetime | None = None
@@ -113,7 +113,7 @@ class Statement:
         """Return whether it had ceased to hold when it was said ("I lived in Leeds until 2015")."""
         return self.until is not None and self.until <= self.saying.at and self.kind not in OCCASIONS
 
-    def beats(self, other: Saying) -> bool:
+    def beats(self, other: Occurrence) -> bool:
         """Return whether it stands where both cannot, by its rule for conflicts."""
         if self.conflict == "keep_both":
             return False
@@ -121,7 +121,7 @@ class Statement:
             return self.saying.trust > other.trust
         return self.saying.beats(other)
 
-    def loses_to(self, other: Saying) -> bool:
+    def loses_to(self, other: Occurrence) -> bool:
         """Return whether what was recorded before it stands all the same, by its rule for conflicts."""
         if self.conflict == "keep_both":
             return False
@@ -131,11 +131,11 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class HeldStatement:
     """An item of the same subject, with all its statements."""
 
     item: Item
-    sayings: Sequence[Saying]
+    sayings: Sequence[Occurrence]
 
     @property
     def form(self) -> str:

@@ -30,7 +30,7 @@ from phronesis.log.reader import check_chain, iterate, load_entries, load_entry
 from phronesis.log.redaction import Redactor
 from phronesis.models.embedders import Embedders
 from phronesis.models.local_embedders import missing_package
-from phronesis.models.model_registry import Effective, Roster, try_role
+from phronesis.models.model_registry import Effective, ModelRegistry, try_role
 from phronesis.models.token_counter import TokenCounter
 from phronesis.reasoning.external_mirror import Mirror
 from phronesis.store import overview
@@ -104,7 +104,7 @@ class Doctor:
     registry: Registry
     embedders: Embedders
     counter: Callable[[], TokenCounter]
-    roster: Roster
+    roster: ModelRegistry
     mirror: Mirror | None = None
     policy: Sequence[PolicyValue] = ()
     clock: Callable[[], datetime] | None = None

@@ -147,7 +147,7 @@ class Form:
 
 
 @dataclass(frozen=True, slots=True)
-class Editor:
+class ItemEditor:
     """Carries out edits and rollbacks. ``forms`` are the update rules of kinds whose content is not free text."""
 
     database: Database

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from phronesis.core.changes import Changes, ChildEntry, Existing, Patch, Settled, settle
+from phronesis.core.changes import Changes, ChildEntry, Existing, Patch, ResolvedChanges, settle
 from phronesis.core.entries import Entry, Outcome, is_erased
 from phronesis.core.items import Item
 from phronesis.core.proposals import Refusal, refusals_in
@@ -26,10 +26,10 @@ from phronesis.store.lanes import Lane, advance_applied
 
 
 @dataclass(frozen=True, slots=True)
-class Applied:
+class AppliedEntry:
     """The result of applying an entry, with its outcomes; ``refusals`` are the refused proposals named in them."""
 
-    settled: Settled
+    settled: ResolvedChanges
     children: Sequence[ChildEntry]
     documents_changed: bool
     degraded: Sequence[Degraded] = ()
@@ -38,13 +38,13 @@ class Applied:
 
 
 @dataclass(frozen=True, slots=True)
-class Stepper:
+class EntryApplier:
     """Applies entries with the registry's handlers."""
 
     registry: Registry
     projector: Projector
 
-    def step(self, unit: Unit, lane: Lane, entry: Entry, outcomes: Sequence[Outcome], *, log: Unit) -> Applied:
+    def step(self, unit: Unit, lane: Lane, entry: Entry, outcomes: Sequence[Outcome], *, log: Unit) -> AppliedEntry:
         """Apply ``entry`` to the lane within ``unit``, and move ``applied_seq`` to it.
 
         The lane's entries are read from ``log``: the same unit when live, the live one in a replay. An entry that
@@ -54,7 +54,7 @@ class Stepper:
         roles = by_role(outcomes)
         if FAILED_ROLE in roles or is_erased(entry.payload):
             advance_applied(unit, lane.lane_id, seq=entry.seq, documents_changed=False)
-            return Applied(Settled(), (), documents_changed=False, outcomes=roles)
+            return AppliedEntry(ResolvedChanges(), (), documents_changed=False, outcomes=roles)
         payload = fit(entry.payload)
         clean = entry if payload is entry.payload else replace(entry, payload=payload)
         changes = self.registry[entry.verb].apply_of(entry.handler_version)(view, clean, roles)
@@ -79,7 +79,7 @@ class Stepper:
         )  # fmt: skip
         moved = bool(documents or closed)
         advance_applied(unit, lane.lane_id, seq=entry.seq, documents_changed=moved)
-        return Applied(
+        return AppliedEntry(
             settled, changes.children, documents_changed=moved, degraded=degraded_in(roles),
             refusals=refusals_in(clean, roles), outcomes=roles,
         )  # fmt: skip

@@ -12,7 +12,7 @@ from phronesis.core.timestamps import from_micros
 from phronesis.engine.edits import Call, moved_on
 from phronesis.engine.erasure_plan import (
     ERASE,
-    Leaning,
+    Dependents,
     Plan,
     cut_but_not_through,
     leaning,
@@ -196,7 +196,7 @@ class Eraser:
         forget_usage(unit, lane.lane_id, None if plan.everything else plan.items)
         registry = self.interpreter.stepper.registry
         found = leaning(unit, lane, plan, probes, registry)
-        own = found.setdefault(lane.lane_id, Leaning())
+        own = found.setdefault(lane.lane_id, Dependents())
         own.gone |= plan.gone
         own.anew |= cut_but_not_through(unit, lane, plan, registry)
         rows = {

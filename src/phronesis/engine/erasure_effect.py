@@ -16,7 +16,7 @@ from phronesis.core.changes import Changes, ChildEntry
 from phronesis.core.entries import Entry, Outcome, is_erased
 from phronesis.engine.edits import DECIDED_ROLE
 from phronesis.engine.erasure_plan import ERASE, PREPARE_AGAIN
-from phronesis.engine.handler import FAILED_ROLE, Bench, Effect, Handler, Outcomes
+from phronesis.engine.handler import FAILED_ROLE, Effect, Handler, Outcomes, PrepareContext
 from phronesis.engine.interpreter import checked, outcome_row
 from phronesis.engine.replay import Replayer, replayed
 from phronesis.log.erasure import cut_out, read_logged
@@ -69,7 +69,7 @@ class Erasure:
 
     replayer: Replayer
 
-    def prepare(self, _bench: Bench, _entry: Entry) -> Sequence[Outcome]:
+    def prepare(self, _bench: PrepareContext, _entry: Entry) -> Sequence[Outcome]:
         """Prepare nothing: the entry contains everything."""
         return ()
 
@@ -115,7 +115,7 @@ def _keep_decisions(unit: Unit, lane: Lane) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Place(Bench):
+class _Place(PrepareContext):
     """A prepare context at an earlier entry: it shows the lane as it was there, without what was erased."""
 
     scratch: Unit
@@ -133,7 +133,7 @@ class Preparation:
 
     replayer: Replayer
 
-    def prepare(self, bench: Bench, entry: Entry) -> Sequence[Outcome]:
+    def prepare(self, bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
         """Prepare each entry again at its place in the log, from a snapshot and without a lock."""
         wanted = frozenset(entry.payload["entries"])
         found: list[Outcome] = []

@@ -59,7 +59,7 @@ class Plan:
 
 
 @dataclass(slots=True)
-class Leaning:
+class Dependents:
     """What in one lane depends on the items and entries to be removed.
 
     ``gone`` are ids that evidence and edges name; ``anew`` entries to be prepared again; ``apart`` outcomes (entry,
@@ -152,13 +152,13 @@ def _about(entry: Logged, items: AbstractSet[str], whole: AbstractSet[str]) -> b
     return bool(named & items) or entry.parent_id in whole or entry.envelope.get("entry_id") in whole
 
 
-def leaning(unit: Unit, lane: Lane, plan: Plan, probes: Probes, registry: Registry) -> dict[int, Leaning]:
+def leaning(unit: Unit, lane: Lane, plan: Plan, probes: Probes, registry: Registry) -> dict[int, Dependents]:
     """Find what depends on the removal: evidence and edges in other lanes, outcomes in every lane.
 
     An outcome depends on it when it names a removed id, quotes text that its own entry does not hold, or was made from
     the outcomes of an entry that is dependent or loses a part (``stands_on``).
     """
-    found = {other: Leaning(gone=ids) for other, ids in leaning_lanes(unit, plan.gone, beside=lane.lane_id).items()}
+    found = {other: Dependents(gone=ids) for other, ids in leaning_lanes(unit, plan.gone, beside=lane.lane_id).items()}
     standing: list[tuple[OutcomeRow, frozenset[str]]] = []
     for row in all_outcomes(unit):
         here = row.lane_id == lane.lane_id
@@ -168,7 +168,7 @@ def leaning(unit: Unit, lane: Lane, plan: Plan, probes: Probes, registry: Regist
             if b'"stands_on"' in row.body:
                 standing.append((row, frozenset(decode(row.body).get("stands_on", ()))))
             continue
-        in_lane = found.setdefault(row.lane_id, Leaning())
+        in_lane = found.setdefault(row.lane_id, Dependents())
         entry = find_entry(unit, row.entry_id)
         if entry is not None and registry[entry.verb].separable:
             in_lane.apart.append((row.entry_id, row.role, row.n))
@@ -178,13 +178,13 @@ def leaning(unit: Unit, lane: Lane, plan: Plan, probes: Probes, registry: Regist
     return found
 
 
-def _follow(standing: Sequence[tuple[OutcomeRow, frozenset[str]]], found: dict[int, Leaning], plan: Plan) -> None:
+def _follow(standing: Sequence[tuple[OutcomeRow, frozenset[str]]], found: dict[int, Dependents], plan: Plan) -> None:
     """Add the entries whose outcomes were made from those of entries that are prepared again, transitively."""
     while True:
         again = plan.cut.keys() | {entry for lean in found.values() for entry in lean.anew}
         late = [row for row, below in standing if below & again and row.entry_id not in again]
         for row in late:
-            found.setdefault(row.lane_id, Leaning()).anew.add(row.entry_id)
+            found.setdefault(row.lane_id, Dependents()).anew.add(row.entry_id)
         if not late:
             return
 
@@ -213,7 +213,7 @@ def _holds(unit: Unit, entry_id: str, quoted: Collection[bytes]) -> bool:
     return all(piece in own for piece in quoted)
 
 
-def payload_of(plan: Plan | None, lean: Leaning) -> dict[str, Any]:
+def payload_of(plan: Plan | None, lean: Dependents) -> dict[str, Any]:
     """Return the payload of an erase entry: ids and part numbers, no text."""
     payload: dict[str, Any] = {
         "gone": sorted(lean.gone), "anew": sorted(lean.anew), "apart": [list(row) for row in sorted(lean.apart)],

@@ -28,7 +28,7 @@ class TooEarly(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
+class PrepareContext:
     """The read access of a preparation to its lane: short read transactions, opened on demand.
 
     No transaction is held during preparation. ``seq`` is the entry that the lane applies next; another one may be
@@ -62,7 +62,7 @@ Apply = Callable[[LaneView, Entry, Outcomes], Changes]
 """A pure function from the lane's state, the entry and its outcomes to changes. It checks each proposal against the
 state, since the lane may have moved since the preparation."""
 
-Prepare = Callable[[Bench, Entry], Sequence[Outcome]]
+Prepare = Callable[[PrepareContext, Entry], Sequence[Outcome]]
 """The preparation of an entry: all work that may differ between machines, versions and days."""
 
 
@@ -104,7 +104,7 @@ class Effect(Protocol):
     entry's one outcome records that it was done, so an imported log's effect is not repeated.
     """
 
-    def prepare(self, bench: Bench, entry: Entry) -> Sequence[Outcome]:
+    def prepare(self, bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
         """Do the slow work, outside any transaction."""
         ...
 

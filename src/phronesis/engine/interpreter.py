@@ -11,8 +11,8 @@ from phronesis.core.ids import child_entry_id
 from phronesis.core.results import Degraded
 from phronesis.core.serialization import decode, encode, plain
 from phronesis.core.timestamps import to_micros
-from phronesis.engine.entry_applier import Applied, Stepper, degraded_in
-from phronesis.engine.handler import FAILED_ROLE, Bench, Effect, Prepare, by_role
+from phronesis.engine.entry_applier import AppliedEntry, EntryApplier, degraded_in
+from phronesis.engine.handler import FAILED_ROLE, Effect, Prepare, PrepareContext, by_role
 from phronesis.engine.rollback import remedy_of
 from phronesis.errors import EntryFailed, HandlerMissing, PhronesisError, StorageError, StorageRefused
 from phronesis.log.chain import split
@@ -57,7 +57,7 @@ class Interpreter:
 
     database: Database
     recorder: Recorder
-    stepper: Stepper
+    stepper: EntryApplier
     clock: Callable[[], datetime]
     effects: Mapping[str, Effect] = field(default_factory=dict)
     """Effects on the log, by verb."""
@@ -70,7 +70,7 @@ class Interpreter:
         until: int | None = None,
         known: tuple[Lane, Entry] | None = None,
         give_way: Callable[[], bool] = _never,
-    ) -> Applied | None:
+    ) -> AppliedEntry | None:
         """Apply a lane's pending entries, oldest first, up to entry ``until`` (default: the head).
 
         Returns the result of entry ``until`` if this call applied it, and None if another did. Raises EntryFailed if
@@ -81,7 +81,7 @@ class Interpreter:
         ``known`` avoids reading again what the caller just wrote: the lane before its entry, and the entry.
         ``give_way`` is called between two transactions that applied entries; draining stops when it returns true.
         """
-        result: Applied | None = None
+        result: AppliedEntry | None = None
         alone = 0
         while True:
             if known is not None and known[0].applied_seq == known[1].seq - 1:
@@ -128,14 +128,16 @@ class Interpreter:
         """Prepare an entry that is not recorded yet; NotAtOnce when that fails."""
         prepare = self.stepper.registry[entry.verb].prepare
         try:
-            return checked(() if prepare is None else prepare(Bench(self.database, tenant, entry.lane_id), entry))
+            return checked(
+                () if prepare is None else prepare(PrepareContext(self.database, tenant, entry.lane_id), entry)
+            )
         except Exception as error:
             logger.info("an entry (%s) was not prepared at once: %s", entry.verb, type(error).__name__)
             raise NotAtOnce from error
 
     def at_once(
         self, unit: Unit, lane: Lane, entry: Entry, outcomes: Sequence[Outcome] | None = None
-    ) -> Applied | None:
+    ) -> AppliedEntry | None:
         """Apply a new entry in the transaction that records it, which saves a commit and a read.
 
         ``outcomes`` are its prepared outcomes, None for a verb without preparation. Returns None when an older entry is
@@ -155,7 +157,7 @@ class Interpreter:
         with self.database.transaction(tenant, "read") as unit:
             return degraded_in(by_role(_outcomes(read_outcomes(unit, [entry_id])[entry_id])))
 
-    def _advance(self, tenant: str, lane: Lane, entry: Entry, stored: list[Outcome], end: int) -> Applied | None:
+    def _advance(self, tenant: str, lane: Lane, entry: Entry, stored: list[Outcome], end: int) -> AppliedEntry | None:
         """Prepare and apply the next entry, and those up to ``end`` that are quick to prepare.
 
         Returns the result of entry ``end``; None when another process was faster or ``end`` was not reached.
@@ -165,7 +167,7 @@ class Interpreter:
         outcomes = stored
         for turn in range(MAX_PREPARES + 1):
             if prepare is not None and turn < MAX_PREPARES:
-                outcomes = checked(prepare(Bench(self.database, tenant, lane.lane_id, seq=entry.seq), entry))
+                outcomes = checked(prepare(PrepareContext(self.database, tenant, lane.lane_id, seq=entry.seq), entry))
             # What was erased must not come back after a crash.
             with self.database.transaction(tenant, "append" if entry.verb in self.effects else "derive") as unit:
                 locked = lock_lane(unit, lane.lane_id)
@@ -202,7 +204,7 @@ class Interpreter:
                 if prepare is not None:
                     if not self.is_quick(one.verb):
                         break
-                    outcomes = checked(prepare(Bench(self.database, tenant, lane.lane_id, ahead=True), one))
+                    outcomes = checked(prepare(PrepareContext(self.database, tenant, lane.lane_id, ahead=True), one))
             except Exception as error:  # noqa: BLE001 - its own turn comes, and what fails then is counted
                 logger.debug("an entry (%s) was not prepared ahead: %s", one.verb, type(error).__name__)
                 break
@@ -219,7 +221,7 @@ class Interpreter:
         effect = self.effects.get(entry.verb)
         return effect.prepare if effect is not None else self.stepper.registry[entry.verb].prepare
 
-    def _apply(self, unit: Unit, lane: Lane, entry: Entry, outcomes: Sequence[Outcome], *, keep: bool) -> Applied:
+    def _apply(self, unit: Unit, lane: Lane, entry: Entry, outcomes: Sequence[Outcome], *, keep: bool) -> AppliedEntry:
         effect = self.effects.get(entry.verb)
         if keep and effect is not None:
             effect.carry_out(unit, lane, entry, outcomes)

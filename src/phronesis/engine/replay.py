@@ -17,8 +17,8 @@ from phronesis.core.relations import Edge, Entity, EvidenceRow, Mention
 from phronesis.core.results import RebuildResult, RederiveResult
 from phronesis.core.serialization import decode, digest, plain
 from phronesis.core.timestamps import optional_moment
-from phronesis.engine.entry_applier import Stepper
-from phronesis.engine.handler import FAILED_ROLE, Bench, Handler, Outcomes, Registry
+from phronesis.engine.entry_applier import EntryApplier
+from phronesis.engine.handler import FAILED_ROLE, Handler, Outcomes, PrepareContext, Registry
 from phronesis.engine.interpreter import checked
 from phronesis.engine.rollback import REDERIVE
 from phronesis.log.reader import load_entries
@@ -46,7 +46,7 @@ class Replayer:
     """Rebuilds derived state from the log."""
 
     database: Database
-    stepper: Stepper
+    stepper: EntryApplier
 
     def verify(self, tenant: str) -> RebuildResult:
         """Replay every lane of the tenant and compare it with the live state, without changing anything."""
@@ -105,7 +105,9 @@ Instead = Callable[[Unit, Entry, Sequence[Outcome]], tuple[Entry, Sequence[Outco
 
 
 @contextmanager
-def replayed(unit: Unit, lane: Lane, stepper: Stepper, *, until: int, instead: Instead | None = None) -> Iterator[Unit]:
+def replayed(
+    unit: Unit, lane: Lane, stepper: EntryApplier, *, until: int, instead: Instead | None = None
+) -> Iterator[Unit]:
     """Return a scratch store with the lane replayed up to ``until``, with entries exchanged by ``instead``."""
     with open_scratch(unit.tenant, lane) as scratch:
         after = 0
@@ -207,11 +209,11 @@ REDERIVE_PAGE: Final = 200
 _PASSED_OVER: Final = (Outcome(role=FAILED_ROLE, made_by=MADE_BY),)
 
 
-def rederive_handler(stepper: Stepper) -> Handler:
+def rederive_handler(stepper: EntryApplier) -> Handler:
     """Return the handler of ``rederive``; ``stepper`` knows every other verb that a lane may hold."""
     folds = stepper.registry.folds
 
-    def prepare(bench: Bench, entry: Entry) -> Sequence[Outcome]:
+    def prepare(bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
         fresh = {again.id: outcomes for again, outcomes in _prepared(bench, entry, stepper.registry)}
         with bench.view() as view:
             today = _Today(view.unit, fresh)
@@ -225,7 +227,7 @@ def rederive_handler(stepper: Stepper) -> Handler:
     return Handler(verb=VERB, apply=apply, prepare=prepare, separable=True)
 
 
-def _prepared(bench: Bench, entry: Entry, registry: Registry) -> Iterator[tuple[Entry, list[Outcome]]]:
+def _prepared(bench: PrepareContext, entry: Entry, registry: Registry) -> Iterator[tuple[Entry, list[Outcome]]]:
     """Prepare every older entry of the lane again that has a ``prepare``; failed entries stay failed."""
     after = 0
     while after < entry.seq - 1:

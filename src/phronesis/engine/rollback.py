@@ -15,7 +15,7 @@ from phronesis.core.entries import Entry, Outcome, is_erased
 from phronesis.core.items import Item
 from phronesis.core.relations import Edge, EvidenceRow
 from phronesis.engine.erasure_plan import ERASE, PREPARE_AGAIN
-from phronesis.engine.handler import FAILED_ROLE, Apply, Bench, Handler, Outcomes, Registry
+from phronesis.engine.handler import FAILED_ROLE, Apply, Handler, Outcomes, PrepareContext, Registry
 from phronesis.errors import Conflict, Erased
 from phronesis.log.erasure import left_of
 from phronesis.log.reader import fit, load_entry
@@ -222,7 +222,7 @@ def retry_handler(originals: Registry) -> Handler:
     raises HandlerMissing and stays pending, as the original would.
     """
 
-    def prepare(bench: Bench, entry: Entry) -> Sequence[Outcome]:
+    def prepare(bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
         with bench.view() as view:
             original = _original(view, entry)
         if original.verb in {VERB, REDERIVE}:

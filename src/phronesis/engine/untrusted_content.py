@@ -22,8 +22,8 @@ from phronesis.core.entries import Entry, Outcome, is_erased
 from phronesis.core.items import SUSPECT_WORDS, Item
 from phronesis.core.proposals import ECHOES, GATED, PROPOSALS, Refusal
 from phronesis.core.scope import LaneName
-from phronesis.core.shingles import Shown, echoes
-from phronesis.engine.handler import Bench, Outcomes, Prepare
+from phronesis.core.shingles import ComparedTexts, echoes
+from phronesis.engine.handler import Outcomes, Prepare, PrepareContext
 from phronesis.engine.prompt_injection import MAX_QUOTE, find_order, is_judged, load_rules
 from phronesis.store.context_impressions import shown_before, texts_of_items
 
@@ -78,7 +78,7 @@ def suspected(outcomes: Outcomes) -> Suspects:
 def guarded(prepare: Prepare) -> Prepare:
     """Return ``prepare`` followed by the checks on untrusted text."""
 
-    def both(bench: Bench, entry: Entry) -> Sequence[Outcome]:
+    def both(bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
         outcomes = prepare(bench, entry)
         texts = _spoken_for(entry)
         answers = _answers(entry)
@@ -137,7 +137,9 @@ def _free(outcomes: Iterable[Outcome]) -> int:
     return 1 + max((outcome.n for outcome in outcomes if outcome.role == GATED), default=-1)
 
 
-def repetitions(bench: Bench, entry: Entry, outcomes: Sequence[Outcome], texts: Mapping[int, str]) -> list[Outcome]:
+def repetitions(
+    bench: PrepareContext, entry: Entry, outcomes: Sequence[Outcome], texts: Mapping[int, str]
+) -> list[Outcome]:
     """Return the outcome that names the sentences and proposals of an entry that repeat what its session was shown.
 
     Nothing is looked up unless something is proposed from one of ``texts``, which are not the user's. The user's own
@@ -153,7 +155,7 @@ def repetitions(bench: Bench, entry: Entry, outcomes: Sequence[Outcome], texts: 
             return []
         name = LaneName(lane.kind, lane.name)
         ids = shown_before(live, name, session_id, seq=entry.seq, context_id=entry.payload.get("context_id"))
-        shown = Shown.of(texts_of_items(live, ids)) if ids else None
+        shown = ComparedTexts.of(texts_of_items(live, ids)) if ids else None
     if shown is None:
         return []
     rows = [

@@ -8,7 +8,7 @@ from typing import Any, Final
 from phronesis.core.entries import Entry, Outcome
 from phronesis.core.proposals import Gated
 from phronesis.core.scope import LaneName
-from phronesis.engine.entry_applier import Applied
+from phronesis.engine.entry_applier import AppliedEntry
 from phronesis.engine.interpreter import Interpreter, NotAtOnce
 from phronesis.errors import HandlerMissing, PhronesisError, StorageError, StorageFull
 from phronesis.index.vectorizer import WrittenLanes
@@ -31,7 +31,7 @@ class Written:
     """
 
     entry: Entry
-    applied: Applied | None
+    applied: AppliedEntry | None
     repeated: bool
     pending: bool
     redacted: tuple[Gated, ...] = ()
@@ -78,7 +78,7 @@ class Writer:
         version = self.interpreter.stepper.registry[verb].version
         payload, redacted = self.redactor(payload)
         new = NewEntry(verb, version, payload, actor, idempotency_key)
-        done: list[Applied | None] = []
+        done: list[AppliedEntry | None] = []
         try:
             ready = self._prepared(tenant, lane, new) if wait else None
         except NotAtOnce:
@@ -112,7 +112,7 @@ class Writer:
         foreseen = self.recorder.foresee(tenant, lane, new)
         return None if foreseen is None else _Ready(foreseen, self.interpreter.prepared(tenant, foreseen.entry))
 
-    def _interpreted(self, tenant: str, recorded: Recorded, at_once: Applied | None, *, wait: bool) -> Written:
+    def _interpreted(self, tenant: str, recorded: Recorded, at_once: AppliedEntry | None, *, wait: bool) -> Written:
         entry = recorded.entry
         if at_once is not None:
             return Written(entry, at_once, repeated=False, pending=False)

@@ -18,7 +18,7 @@ from phronesis.core.entries import Entry, Outcome
 from phronesis.core.items import Item
 from phronesis.core.relations import EvidenceRow
 from phronesis.core.vectors import match_by_overlap
-from phronesis.engine.handler import DEGRADED_ROLE, Bench
+from phronesis.engine.handler import DEGRADED_ROLE, PrepareContext
 from phronesis.engine.prompt_injection import find_order
 from phronesis.experience.aggregation import AGGREGATE
 from phronesis.experience.counterexamples import repeats, with_loose
@@ -261,7 +261,7 @@ class Abstracting:
     def __post_init__(self) -> None:
         self._likeness = TopicLikeness(self.embedders)
 
-    def __call__(self, bench: Bench, entry: Entry) -> Sequence[Outcome]:
+    def __call__(self, bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
         """Return the changes to the principles of a lane."""
         with bench.view() as view:
             seen = see(view, entry)

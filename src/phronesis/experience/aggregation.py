@@ -12,7 +12,7 @@ import numpy as np
 from phronesis.core.entries import Entry, Outcome
 from phronesis.core.items import Item
 from phronesis.core.timestamps import to_micros
-from phronesis.engine.handler import Bench
+from phronesis.engine.handler import PrepareContext
 from phronesis.experience.counterexamples import counterexamples, typical_first
 from phronesis.experience.event_embeddings import Encoders
 from phronesis.experience.event_matrix import EventTable, EventTables
@@ -233,7 +233,7 @@ class Aggregating:
     _lock: Lock = field(default_factory=Lock)
     _last: tuple[tuple[str, str, int], list[Outcome]] | None = None
 
-    def __call__(self, bench: Bench, entry: Entry) -> Sequence[Outcome]:
+    def __call__(self, bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
         """Return the groups of what is new since the last aggregation, or of all events with ``full``.
 
         Thread-safe. If two threads prepare the same entry, the second gets the result of the first, or nothing once it
@@ -249,7 +249,7 @@ class Aggregating:
                 self._last = (key, self._prepared(bench, view, entry))
             return self._last[1]
 
-    def _prepared(self, bench: Bench, view: LaneView, entry: Entry) -> list[Outcome]:
+    def _prepared(self, bench: PrepareContext, view: LaneView, entry: Entry) -> list[Outcome]:
         before = to_micros(entry.recorded_at)
         again = view.lane.applied_seq >= entry.seq  # prepared anew, in a lane that went on: as it was then
         if entry.payload.get("full"):

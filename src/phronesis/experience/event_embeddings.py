@@ -95,7 +95,7 @@ class Apart:
 
 APART: Final = {LEARNED: Apart(0.2, 0.0), TAUGHT: Apart(0.14, 0.44, -0.03)}
 """Spread and start of the cosines of two events, by metric. The standard deviations are means over the 37 readable sets
-of tests/labelled/experience, each by a map and an encoder trained on other authors. Vectors of trained encoders are not
+of labelled/experience, each by a map and an encoder trained on other authors. Vectors of trained encoders are not
 centred, since centring removes part of what was learned. ``over_usual`` is the distance of the start from the mean
 cosine of two unlike events of those sets (.47 and .38). Without it, 188 failures of one agent in one text game, whose
 pairs have a mean cosine of .82, form one pattern of 151; with it seventeen of five and more."""

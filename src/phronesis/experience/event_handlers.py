@@ -16,7 +16,7 @@ from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
 from phronesis.core.relations import Edge, Origin
 from phronesis.core.timestamps import parse_moment
 from phronesis.engine.entry_applier import is_taken
-from phronesis.engine.handler import Bench, Handler, Outcomes, Prepare
+from phronesis.engine.handler import Handler, Outcomes, Prepare, PrepareContext
 from phronesis.engine.untrusted_content import suspected, suspicions
 from phronesis.experience.laws.event_draft import VERSION, VIEWS, Artifact, Draft, artifacts_in
 from phronesis.experience.laws.evidence_fold import DECIDED
@@ -87,7 +87,7 @@ class Telling:
         return self.source_type == MANUAL and all(origins.get(view) == HUMAN for view in self.draft.texts)
 
 
-def prepare_experience(_bench: Bench, entry: Entry) -> Sequence[Outcome]:
+def prepare_experience(_bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
     """Return an outcome that marks prompt injections in what a machine reports."""
     told = {one.n: _content(one.draft) for one in _given(entry) if not one.human}
     return suspicions(told)
@@ -109,7 +109,7 @@ class Reading:
 
     sources: Sources
 
-    def __call__(self, _bench: Bench, entry: Entry) -> Sequence[Outcome]:
+    def __call__(self, _bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
         """Return the drafts, and marks of prompt injections in a machine's words."""
         payload = entry.payload
         source = self.sources[payload["source_type"]]

@@ -46,7 +46,7 @@ MEANING: Final = {
 }  # fmt: skip
 """Weight of the cosine of each facet, in units of its spread between unrelated texts; for two encoders' wholes, of the
 mean. The parts of the lesson are in the ratio of a logistic regression on nine readable sets of
-tests/labelled/experience, rounded; with .25 each the average precision of pairs is .01 less
+labelled/experience, rounded; with .25 each the average precision of pairs is .01 less
 (docs/decisions/13-experience-patterns.md). The weight of the map was chosen on twenty-two readable sets it was not
 trained on (docs/decisions/14-lesson-encoders.md), that of the lesson encoder on eighteen it was not trained on: 3 or 4
 change F1 by .01."""
@@ -55,7 +55,7 @@ WORDS_UNIT: Final = 0.06
 WORDS_OFFSET: Final = 0.05
 WORDS_WEIGHT: Final = 0.15
 """Weight of the root of the cosine of terms, in units of .06; unrelated events have .05. It is lower with vectors.
-`MEANT` was tuned on the nine readable sets of tests/labelled/experience, `WORDS` on dev.jsonl of them
+`MEANT` was tuned on the nine readable sets of labelled/experience, `WORDS` on dev.jsonl of them
 (docs/benchmarks.md)."""
 
 SCALED: Final = 0.5

@@ -25,7 +25,7 @@ ACTOR: Final = "worker"
 
 
 @dataclass(frozen=True, slots=True)
-class Rhythm:
+class MaintenanceSchedule:
     """Schedule: aggregate after a number of new events, or of hours with any; abstract at most every so many hours."""
 
     events: int = 20
@@ -34,11 +34,11 @@ class Rhythm:
 
 
 @dataclass(frozen=True, slots=True)
-class Keeper:
+class MaintenanceScheduler:
     """Runs aggregation and abstraction of a lane when they are due."""
 
     database: Database
-    rhythm: Rhythm
+    rhythm: MaintenanceSchedule
     background: bool = True
 
     def visit(self, writer: Writer, tenant: str, lane: Lane, now: datetime) -> bool:

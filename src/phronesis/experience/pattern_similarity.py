@@ -14,7 +14,7 @@ import numpy as np
 from phronesis.core.entries import Entry
 from phronesis.core.relations import Edge
 from phronesis.core.vectors import similar_pairs
-from phronesis.engine.handler import Bench
+from phronesis.engine.handler import PrepareContext
 from phronesis.errors import ModelError
 from phronesis.experience.counterexamples import TYPICAL, bags_of
 from phronesis.experience.event_embeddings import unrelated_vectors
@@ -43,7 +43,7 @@ WORDS_OFFSET: Final = 0.05
 SAME: Final = (5.3, 0.375)
 OPPOSITE: Final = (4.9, 0.335)
 """Thresholds of similarity for one topic, with vectors and by words alone: for the same outcome, and for two. Chosen on
-tests/labelled/experience/dev.jsonl so that no patterns of two domains are joined; of the six matters there in which one
+labelled/experience/dev.jsonl so that no patterns of two domains are joined; of the six matters there in which one
 thing works and another fails, five are found with vectors and three by words."""
 
 NAMED: Final = 0.5
@@ -60,13 +60,15 @@ class TopicLikeness:
     embedders: Embedders
     _unrelated: dict[str, Floats] = field(default_factory=dict)
 
-    def topics(self, bench: Bench, patterns: Sequence[SeenPattern], joined: Sequence[Sequence[str]]) -> list[list[int]]:
+    def topics(
+        self, bench: PrepareContext, patterns: Sequence[SeenPattern], joined: Sequence[Sequence[str]]
+    ) -> list[list[int]]:
         """Return the topics, by the places of their patterns; ``joined`` are patterns that were in one topic before."""
         if not patterns:
             return []
         return grouped(self.alike(bench, patterns, joined))
 
-    def alike(self, bench: Bench, patterns: Sequence[SeenPattern], joined: Sequence[Sequence[str]]) -> Floats:
+    def alike(self, bench: PrepareContext, patterns: Sequence[SeenPattern], joined: Sequence[Sequence[str]]) -> Floats:
         """Return the similarity matrix of patterns, in units of the topic threshold."""
         rows = np.arange(len(patterns), dtype=np.int64)
         typical = [event.id for one in patterns for event in one.events[:TYPICAL]]
@@ -102,7 +104,7 @@ class TopicLikeness:
         return out
 
     def _read(
-        self, bench: Bench, ids: Sequence[str]
+        self, bench: PrepareContext, ids: Sequence[str]
     ) -> tuple[dict[str, bytes], tuple[Embedder, Mapping[str, Floats]] | None]:
         """Return the events' words and vectors; no vectors without an encoder or while its server is unavailable."""
         encoder = self.embedders.serving(bench.tenant)

@@ -14,7 +14,7 @@ from phronesis.core.entries import ROLES
 from phronesis.core.timestamps import isoformat
 from phronesis.importers.import_call import (
     Format,
-    Given,
+    ImportCall,
     Member,
     Skipped,
     Step,
@@ -45,7 +45,7 @@ def named(message: Mapping[str, Any], identity: object) -> Mapping[str, Any]:
     return message if name is None else {**message, EXTERNAL_ID: name}
 
 
-def turns_of(chat: Chat) -> Iterator[Given]:
+def turns_of(chat: Chat) -> Iterator[ImportCall]:
     """Yield a conversation's turns: a user message with all replies up to the next user message."""
     turn: list[Mapping[str, Any]] = []
     for message in chat.messages:
@@ -57,12 +57,12 @@ def turns_of(chat: Chat) -> Iterator[Given]:
         yield _turn(chat, turn)
 
 
-def _turn(chat: Chat, messages: Sequence[Mapping[str, Any]]) -> Given:
+def _turn(chat: Chat, messages: Sequence[Mapping[str, Any]]) -> ImportCall:
     events: dict[str, Any] = {"messages": list(messages)}
     if chat.title:
         events["session_metadata"] = {"title": chat.title}
     arguments = {"session_id": chat.session_id, "turn_events": events}
-    return Given("commit_turn", f"{chat.session_id}#{messages[0]['id']}", arguments, done=chat.done)
+    return ImportCall("commit_turn", f"{chat.session_id}#{messages[0]['id']}", arguments, done=chat.done)
 
 
 CHATGPT_FILE: Final = r"conversations(-\d+)?\.json"

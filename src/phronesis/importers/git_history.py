@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from phronesis.errors import InputError
-from phronesis.importers.import_call import Format, Given, Step
+from phronesis.importers.import_call import Format, ImportCall, Step
 
 FORMAT: Final = "%x1e%H%x1f%aI%x1f%an%x1f%s%x1f%b%x1f"
 """The log format of a commit: id, author's date, author's name, subject, body; then its file names, one a line."""
@@ -58,7 +58,7 @@ def _records(stream: IO[str] | None) -> Iterator[str]:
         yield held
 
 
-def _commit(record: str, repository: str, done: int) -> Given:
+def _commit(record: str, repository: str, done: int) -> ImportCall:
     commit, date, author, subject, body, files = record.split("\x1f", 5)
     names = [name for name in files.splitlines() if name.strip()]
     experience = {
@@ -70,7 +70,7 @@ def _commit(record: str, repository: str, done: int) -> Given:
     if names:
         experience["hints"] = {"artifacts": [{"type": "file", "name": name} for name in names[:MAX_FILES]]}
     experience["field_origin"] = {name: "human" for name in ("attempt", "reflection") if experience[name]}
-    return Given("ingest", f"git:{commit}", {"nei": {k: v for k, v in experience.items() if v}}, done=done)
+    return ImportCall("ingest", f"git:{commit}", {"nei": {k: v for k, v in experience.items() if v}}, done=done)
 
 
 GIT: Final = Format(read_git, count_commits, "commits")

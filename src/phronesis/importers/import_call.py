@@ -18,7 +18,7 @@ Verb = Literal["commit_turn", "add", "ingest"]
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class ImportCall:
     """One call: a verb of Memory, its arguments, and ``ref``, the object's name in the source program.
 
     ``owner`` is the user that the export names. ``done`` is the reader's progress, in the units of its total.
@@ -44,7 +44,7 @@ class Skipped:
     done: int = 0
 
 
-Step = Given | Skipped
+Step = ImportCall | Skipped
 Reader = Callable[[Path], Iterator[Step]]
 
 

@@ -13,7 +13,7 @@ from phronesis.engine.entry_applier import SUPERSEDES
 from phronesis.errors import Conflict, EntryFailed, Erased, InputError, StorageRefused
 from phronesis.importers.chats import CHATGPT, CLAUDE
 from phronesis.importers.git_history import GIT
-from phronesis.importers.import_call import Format, Given, Skipped, Step, name_of
+from phronesis.importers.import_call import Format, ImportCall, Skipped, Step, name_of
 from phronesis.importers.stores import LANGGRAPH, MEM0
 from phronesis.log.inputs import EXTERNAL_ID
 from phronesis.memory import Memory
@@ -106,7 +106,7 @@ class Importing:
         except OF_ONE as error:
             summary.fail(step.ref, error)
 
-    def _take(self, given: Given, summary: ImportSummary) -> None:
+    def _take(self, given: ImportCall, summary: ImportSummary) -> None:
         """Make the call, unless it was made before."""
         owner: dict[str, Any] = {"user_id": self.user_id or (None if self.namespace else given.owner),
                                  "namespace": self.namespace}  # fmt: skip
@@ -124,7 +124,7 @@ class Importing:
             verb(**arguments, **owner, actor=self.actor, idempotency_key=key)
             summary.recorded += 1
 
-    def _with_free_names(self, given: Given, names: NamedItems) -> dict[str, Any]:
+    def _with_free_names(self, given: ImportCall, names: NamedItems) -> dict[str, Any]:
         """Return the arguments of a call without external ids that belong to other objects.
 
         A message whose id another conversation uses is named by its session and its id. An item with changed content

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from phronesis.importers.import_call import Format, Given, Skipped, Step, bytes_of, mapping, name_of, read_members
+from phronesis.importers.import_call import Format, ImportCall, Skipped, Step, bytes_of, mapping, name_of, read_members
 
 INSIDE: Final = r".*\.jsonl?"
 _MEM0_KEPT: Final = ("id", "hash", "updated_at", "categories", "actor_id", "role", "app_id")
@@ -30,7 +30,7 @@ def read_mem0(path: Path) -> Iterator[Step]:
         }  # fmt: skip
         ref = f"mem0:{given.get('id') or member.place}"
         owner = given.get("user_id")
-        yield Given("add", ref, _said(arguments), None if owner is None else str(owner), member.done,
+        yield ImportCall("add", ref, _said(arguments), None if owner is None else str(owner), member.done,
                     {"mem0": {"id": given.get("id")}})  # fmt: skip
 
 
@@ -56,8 +56,13 @@ def read_langgraph(path: Path) -> Iterator[Step]:
         arguments = {"content": text, "kind": "fact", "occurred_at": given.get("created_at"),
                      "external_id": None if given.get("key") is None else name_of(name),
                      "metadata": {"langgraph": _said(about)}}  # fmt: skip
-        yield Given("add", f"langgraph:{'/'.join(namespace)}/{given.get('key')}", _said(arguments), done=member.done,
-                    identity={"langgraph": {"namespace": namespace, "key": given.get("key")}})  # fmt: skip
+        yield ImportCall(
+            "add",
+            f"langgraph:{'/'.join(namespace)}/{given.get('key')}",
+            _said(arguments),
+            done=member.done,
+            identity={"langgraph": {"namespace": namespace, "key": given.get("key")}},
+        )
 
 
 def _words(value: Any) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from phronesis.core.changes import Settled
+from phronesis.core.changes import ResolvedChanges
 from phronesis.core.ids import document_id
 from phronesis.core.items import Item
 from phronesis.core.timestamps import to_micros
@@ -121,7 +121,9 @@ class Projector:
         """Return an item's parts; none when ordinary reads do not show it."""
         return list(self.by_kind.get(item.kind, whole)(item)) if item.live else []
 
-    def project(self, settled: Settled, before: Mapping[str, Item], *, seq: int) -> tuple[list[DocumentRow], list[str]]:
+    def project(
+        self, settled: ResolvedChanges, before: Mapping[str, Item], *, seq: int
+    ) -> tuple[list[DocumentRow], list[str]]:
         """Return the new documents and the ids of items whose current documents end.
 
         An update that changes neither parts nor boosts changes no document. An item that is already over when recorded

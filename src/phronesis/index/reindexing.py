@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from phronesis.core.changes import Delta, Settled, as_of
+from phronesis.core.changes import Delta, ResolvedChanges, as_of
 from phronesis.core.items import Item
 from phronesis.core.timestamps import to_micros
 from phronesis.index.projections import Projector, part_name
@@ -110,11 +110,11 @@ class Reindexer:
     def _of_item(self, item: Item, deltas: Sequence[Delta], seqs: Mapping[str, int]) -> list[DocumentRow]:
         first, later = (deltas[0].entry_id if deltas else item.entry_id), deltas[1:]
         version = _before(item, later, item.recorded_at)
-        rows, _ = self.projector.project(Settled(created=(version,)), {}, seq=seqs[first])
+        rows, _ = self.projector.project(ResolvedChanges(created=(version,)), {}, seq=seqs[first])
         for n, delta in enumerate(later):
             older, version = version, _before(item, later[n + 1 :], delta.recorded_at)
             fresh, closed = self.projector.project(
-                Settled(updated=(version,)), {item.id: older}, seq=seqs[delta.entry_id]
+                ResolvedChanges(updated=(version,)), {item.id: older}, seq=seqs[delta.entry_id]
             )
             if closed:
                 at, seq = to_micros(delta.recorded_at), seqs[delta.entry_id]

@@ -38,7 +38,7 @@ from phronesis.log.export import write_export
 from phronesis.log.import_log import Importer
 from phronesis.log.inputs import flag
 from phronesis.log.reader import load_entry
-from phronesis.memory.service import Inside
+from phronesis.memory.service import Service
 from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import ROLE as EMBED_ROLE
 from phronesis.models.embedders import load_embedder
@@ -49,7 +49,7 @@ from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import find_lane
 
 
-class Keeping(Inside):
+class Keeping(Service):
     """Verbs on the whole store of a tenant: rebuild, retry, rederive, erase, reembed, export, import_, doctor."""
 
     def rebuild(self, *, verify: bool = False) -> RebuildResult:
@@ -204,7 +204,7 @@ MAX_JOBS: Final = 1_000
 """Maximum number of jobs in one answer."""
 
 
-class Upkeep(Inside):
+class Upkeep(Service):
     """The verbs feedback, forget and jobs."""
 
     def jobs(self, *, limit: int = 100) -> Jobs:
@@ -328,7 +328,7 @@ MAX_LISTED = 10_000
 """Maximum number of items in one answer."""
 
 
-class Quarantining(Inside):
+class Quarantining(Service):
     """The verbs quarantine_list, quarantine_release and quarantine_reject."""
 
     def quarantine_list(

@@ -34,7 +34,7 @@ from phronesis.index.tokens import tokenize
 from phronesis.log.inputs import EXTERNAL_ID, flag, share
 from phronesis.log.inputs import limit as checked_limit
 from phronesis.memory.reading import MAX_BUDGET, MAX_LIMIT
-from phronesis.memory.service import Inside
+from phronesis.memory.service import Service
 from phronesis.recall.as_of import NamedItems
 from phronesis.resources.readers.decoding import decoded
 
@@ -46,7 +46,7 @@ MAX_ANSWER: Final = 200
 MAX_ARTIFACTS: Final = 24
 
 
-class Asking(Inside):
+class Asking(Service):
     """The verb query."""
 
     def query(
@@ -153,7 +153,7 @@ MAX_BYTES: Final = 8_000_000
 """Maximum bytes of a file ingested as one source, as for one text (`core.text.MAX_TEXT_LENGTH`)."""
 
 
-class Experience(Inside):
+class Experience(Service):
     """The verbs ingest, ingest_source, get_source, get_episode, aggregate and abstract."""
 
     def ingest(

@@ -10,7 +10,7 @@ from phronesis.core.scope import LaneName
 from phronesis.engine.entry_applier import SUPERSEDES, name_taken
 from phronesis.errors import InputError, NotFound
 from phronesis.log.inputs import EXTERNAL_ID
-from phronesis.memory.service import Stages
+from phronesis.memory.service import Components
 from phronesis.recall.as_of import held_at, known_at
 from phronesis.store.eligible import Wanted
 from phronesis.store.items import read_named
@@ -33,7 +33,7 @@ def name_messages(messages: list[dict[str, Any]], external_id: str | None) -> li
 class Names:
     """The external ids that one write assigns, and the lane that it writes to."""
 
-    stages: Stages
+    stages: Components
     tenant: str
     lane: LaneName
     payload: Mapping[str, Any]
@@ -70,7 +70,7 @@ class Names:
         return self.payload.get(EXTERNAL_ID) is not None or any(one.get(EXTERNAL_ID) is not None for one in messages)
 
 
-def item_named(stages: Stages, tenant: str, lane: LaneName, external_id: str, wanted: Wanted) -> Item:
+def item_named(stages: Components, tenant: str, lane: LaneName, external_id: str, wanted: Wanted) -> Item:
     """Return the item that has an external id in a lane, or had it at the requested times; NotFound if none."""
     with stages.database.transaction(tenant, "read") as unit:
         there = find_lane(unit, lane)

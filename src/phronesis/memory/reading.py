@@ -20,7 +20,7 @@ from phronesis.errors import InputError
 from phronesis.log import inputs
 from phronesis.log.reader import fit
 from phronesis.memory.external_ids import item_named
-from phronesis.memory.service import Inside
+from phronesis.memory.service import Service
 from phronesis.reasoning.laws.item_records import reasoning_item
 from phronesis.reasoning.laws.records import REASONING
 from phronesis.recall.as_of import visible_lanes
@@ -39,7 +39,7 @@ MAX_SHOWN: Final = 1_000
 """Maximum members of one list of an overview."""
 
 
-class Overviewing(Inside):
+class Overviewing(Service):
     """The verbs overview and list_users."""
 
     def overview(
@@ -78,7 +78,7 @@ MAX_BUDGET: Final = 10_000_000
 """Maximum tokens of a context: beyond any model's window."""
 
 
-class Reading(Inside):
+class Reading(Service):
     """The verbs search, compose_context, due, get, get_all, history, explain, list_sessions and get_turns."""
 
     def search(

@@ -10,7 +10,7 @@ from phronesis.core.text import check_id, check_text, storable
 from phronesis.errors import InputError, NotFound, Violation
 from phronesis.log import inputs
 from phronesis.memory.reading import MAX_LIMIT
-from phronesis.memory.service import Inside
+from phronesis.memory.service import Service
 from phronesis.reasoning import handlers
 from phronesis.reasoning.documents import CLAIM
 from phronesis.reasoning.laws.claim_status import written_block
@@ -24,7 +24,7 @@ from phronesis.store.eligible import Wanted, check_kinds
 from phronesis.store.usage import WHOLE_ITEM, Use
 
 
-class Reasoning(Inside):
+class Reasoning(Service):
     """The verbs add_reasoning, check_claims, mem_search, mem_get and rebuild_claim_index."""
 
     def add_reasoning(
@@ -139,7 +139,7 @@ Progress = Callable[[str, int, int], None]
 """Called with the current step, the amount done, and the total."""
 
 
-class Migrating(Inside):
+class Migrating(Service):
     """The verb migrate_memories."""
 
     def migrate_memories(

@@ -16,7 +16,7 @@ from phronesis.engine.untrusted_content import QUARANTINED
 from phronesis.engine.writer import Written
 from phronesis.errors import InputError
 from phronesis.log import inputs
-from phronesis.memory.service import Inside
+from phronesis.memory.service import Service
 from phronesis.resources.handlers import RESOURCE
 from phronesis.resources.ingestion import SUMMARY
 from phronesis.resources.laws.records import IngestedResource, Resource
@@ -25,7 +25,7 @@ from phronesis.resources.readers.port import RawDocument
 _OFF: Final = "off"
 
 
-class Resources(Inside):
+class Resources(Service):
     """The verbs ingest_resource and get_resource."""
 
     def ingest_resource(

@@ -14,7 +14,7 @@ from phronesis.core.timestamps import Moment, optional_moment
 from phronesis.log import inputs
 from phronesis.log.inputs import share
 from phronesis.log.reader import fit
-from phronesis.memory.service import Inside
+from phronesis.memory.service import Service
 from phronesis.recall.as_of import visible_lanes
 from phronesis.recall.planning.planner import PlanRequest
 from phronesis.recall.prospective import asked_at
@@ -26,7 +26,7 @@ MAX_EVIDENCE: Final = 1_000
 """Maximum pieces of evidence of one plan."""
 
 
-class Planning(Inside):
+class Planning(Service):
     """The verb plan."""
 
     def plan(
@@ -80,7 +80,7 @@ class Planning(Inside):
 # Executing a plan.
 
 
-class CarryingOut(Inside):
+class CarryingOut(Service):
     """The verb retrieve."""
 
     def retrieve(self, plan: RetrievalPlan | Mapping[str, Any], *, min_score: float | None = None) -> EvidencePack:

@@ -14,14 +14,14 @@ from phronesis.errors import Conflict, IdempotencyConflict
 from phronesis.log import inputs
 from phronesis.log.inputs import flag
 from phronesis.memory.reading import MAX_LIMIT
-from phronesis.memory.service import Inside
+from phronesis.memory.service import Service
 from phronesis.reasoning import handlers
 from phronesis.reasoning.laws.item_records import LearnResult, RunRecord
 from phronesis.reasoning.laws.records import Review, Run
 from phronesis.reasoning.learning import LEARN
 
 
-class Runs(Inside):
+class Runs(Service):
     """The verbs record_run, run_feedback, list_runs, get_run, review_run and learn."""
 
     def record_run(

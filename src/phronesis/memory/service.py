@@ -14,17 +14,17 @@ from phronesis.core.context import Budget
 from phronesis.core.ids import parse_id
 from phronesis.core.items import KINDS, Item
 from phronesis.core.proposals import Gated
-from phronesis.core.results import ClaimMatch, Degraded, EditResult, Evidence, Referred, SearchResult
+from phronesis.core.results import ClaimMatch, Degraded, EditResult, Evidence, ReferenceResult, SearchResult
 from phronesis.core.text import check_id, check_text
 from phronesis.core.timestamps import parse_moment, parse_zone, to_micros
 from phronesis.engine.background import Background
 from phronesis.engine.doctor import Doctor
-from phronesis.engine.edits import Call, Editor
+from phronesis.engine.edits import Call, ItemEditor
 from phronesis.engine.erasure import Eraser
 from phronesis.engine.replay import Replayer
 from phronesis.engine.writer import Writer, Written
 from phronesis.errors import Closed, PhronesisError
-from phronesis.experience.maintenance_schedule import Keeper
+from phronesis.experience.maintenance_schedule import MaintenanceScheduler
 from phronesis.experience.query import ExperienceSearch
 from phronesis.experience.query_answer import ExperienceBook
 from phronesis.experience.sources.port import Sources
@@ -33,17 +33,17 @@ from phronesis.index.reindexing import Reindexer
 from phronesis.index.vectorizer import Vectorizer
 from phronesis.log.inputs import flag
 from phronesis.memory.overview import OverviewBook
-from phronesis.models.model_registry import Roster
+from phronesis.models.model_registry import ModelRegistry
 from phronesis.reasoning.catalysis.review import ModifierReviews
 from phronesis.reasoning.documents import CLAIM
 from phronesis.reasoning.external_mirror import Mirror
 from phronesis.reasoning.laws.claim_status import status_of
 from phronesis.reasoning.migration import Migrator
-from phronesis.reasoning.run_reader import RunBook
+from phronesis.reasoning.run_reader import RunReader
 from phronesis.recall.browse import Browser, gated_in
 from phronesis.recall.planning.planner import Planner
 from phronesis.recall.reranking import Search
-from phronesis.recall.retrieval import Retrieving
+from phronesis.recall.retrieval import PlanExecutor
 from phronesis.recall.search import Query
 from phronesis.resources.ingestion import TakingIn
 from phronesis.resources.references import referred_in
@@ -60,16 +60,16 @@ from phronesis.traits.search import TraitBook
 
 
 @dataclass(frozen=True, slots=True)
-class Stages:
+class Components:
     """The components that a Memory delegates to; ``wiring`` builds them."""
 
     database: Database
     writer: Writer
-    editor: Editor
+    editor: ItemEditor
     browser: Browser
     overviews: OverviewBook
     searcher: Search
-    retrieving: Retrieving
+    retrieving: PlanExecutor
     assembler: Assembler
     planner: Planner
     budget: Budget
@@ -78,7 +78,7 @@ class Stages:
     shown: ShownContexts
     used: UsedMemories
     usage: Usage
-    runs: RunBook
+    runs: RunReader
     reviews: ModifierReviews
     doctor: Doctor
     vectorizer: Vectorizer
@@ -93,8 +93,8 @@ class Stages:
     experience: ExperienceBook
     asking: ExperienceSearch
     forgetter: Forgetter
-    keeper: Keeper
-    roster: Roster
+    keeper: MaintenanceScheduler
+    roster: ModelRegistry
     ledger: StoredLedger
     clock: Callable[[], datetime]
     zone: tzinfo
@@ -104,15 +104,15 @@ class Stages:
         return self.assembler.counter().count(text)
 
 
-class Inside:
+class Service:
     """Base class of the verb classes: the state of a Memory and the steps that verbs share."""
 
-    def __init__(self, stages: Stages, tenant: str, *, host: "Inside | None" = None) -> None:
+    def __init__(self, stages: Components, tenant: str, *, host: "Service | None" = None) -> None:
         self._stages = stages
         self._tenant = tenant
         self._host = host
         self._closed = False
-        self._guests = weakref.WeakSet[Inside]()
+        self._guests = weakref.WeakSet[Service]()
         self._coming = threading.Lock()
         self._background = Background(self._work, name=f"phronesis-{tenant}")
         self._counts_due = False
@@ -121,7 +121,7 @@ class Inside:
             stages.ledger.wake = partial(self._notes.wake, pressing=True)
 
     @property
-    def stages(self) -> Stages:
+    def stages(self) -> Components:
         """The components of this Memory, for the worker and the interfaces; Closed if it was closed."""
         return self._open_stages()
 
@@ -151,13 +151,13 @@ class Inside:
                 self._stages.ledger.settle()
                 self._stages.database.close()
 
-    def _take_in(self, guest: "Inside") -> None:
+    def _take_in(self, guest: "Service") -> None:
         """Register a Memory that is closed with this one, by a weak reference."""
         with self._coming:
             self._open_stages()  # raises if closed meanwhile: the guest would never be closed
             self._guests.add(guest)
 
-    def _open_stages(self) -> Stages:
+    def _open_stages(self) -> Components:
         if self._closed:
             raise Closed("this Memory was closed; open it again")
         return self._stages
@@ -257,7 +257,7 @@ class Inside:
             return tuple(written.applied.degraded)
         return self._stages.writer.interpreter.degraded(self._tenant, written.entry.id)
 
-    def _referred(self, written: Written) -> tuple[Referred, ...]:
+    def _referred(self, written: Written) -> tuple[ReferenceResult, ...]:
         return () if written.pending else referred_in(self._stages.database, self._tenant, written.entry)
 
     def _zone(self, name: str | None) -> tzinfo:

@@ -14,7 +14,7 @@ from phronesis.errors import InputError
 from phronesis.log import inputs
 from phronesis.log.inputs import flag
 from phronesis.memory.reading import MAX_LIMIT
-from phronesis.memory.service import Inside
+from phronesis.memory.service import Service
 from phronesis.store.eligible import Wanted
 from phronesis.traits.contradictions import CORRECT, correction_payload
 from phronesis.traits.laws.records import ReflectionCycle, Trait, TraitEvidence, not_due
@@ -23,7 +23,7 @@ from phronesis.traits.reflection import REFLECT
 from phronesis.traits.search import DEFAULT_STAGE, Filter
 
 
-class Traits(Inside):
+class Traits(Service):
     """The verbs should_reflect, reflect, get_user_traits, get_trait_evidence, correct_trait and list_reflections."""
 
     def should_reflect(self, user_id: str) -> Due:

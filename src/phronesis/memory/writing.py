@@ -15,7 +15,7 @@ from phronesis.errors import InputError, NotFound
 from phronesis.log import inputs
 from phronesis.log.inputs import EXTERNAL_ID
 from phronesis.memory.external_ids import Names, name_messages
-from phronesis.memory.service import Inside
+from phronesis.memory.service import Service
 from phronesis.resources.references import at_hand
 from phronesis.store.items import read_items
 from phronesis.store.lanes import find_lane
@@ -24,7 +24,7 @@ MAX_REPLACED: Final = 100
 """Maximum number of items that one call may supersede."""
 
 
-class Writing(Inside):
+class Writing(Service):
     """The verbs add and commit_turn, the edits of items, and rollback."""
 
     def add(

@@ -62,7 +62,7 @@ TURN_SECONDS: Final = 0.05
 """Interval in seconds at which a waiting call checks for cancellation."""
 
 
-class Conduct:
+class CallPolicy:
     """The call policy of one server, shared by all roles that use it. Thread-safe.
 
     ``timeout`` bounds a call in seconds, including waiting for a slot and retries; ``tries`` is the maximum number of
@@ -172,7 +172,7 @@ class Allowance:
 
 
 @dataclass(frozen=True, slots=True)
-class Purse:
+class SpendingLimit:
     """Checks a call against the spending limits and records its cost. Days are UTC days of one tenant.
 
     Simultaneous calls are each checked against what was recorded before: they can exceed a day's budget by as many

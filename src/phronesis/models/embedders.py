@@ -9,7 +9,7 @@ from typing import Final, Protocol
 import numpy as np
 
 from phronesis.errors import InputError, ModelUnavailable
-from phronesis.models.call_policy import Conduct, Limits, Purse
+from phronesis.models.call_policy import CallPolicy, Limits, SpendingLimit
 from phronesis.models.embedder import Embedder, Floats, HashingEmbedder, may_be_the_text
 from phronesis.models.local_embedders import load_beside, load_local_embedder, load_of_lessons
 from phronesis.models.token_counter import TokenCounter
@@ -148,8 +148,8 @@ class MeteredEmbedder:
         inner: BoundedEmbedder,
         *,
         model: str,
-        conduct: Conduct,
-        purse: Purse,
+        conduct: CallPolicy,
+        purse: SpendingLimit,
         counter: Callable[[], TokenCounter],
         tenant: str,
     ) -> None:

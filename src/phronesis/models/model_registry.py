@@ -12,7 +12,7 @@ from phronesis.config.model_roles import RULES, ChatName, Gateway, RerankRole
 from phronesis.config.policy import ROLES, Policy
 from phronesis.core.reports import Price, Spent
 from phronesis.errors import InputError
-from phronesis.models.call_policy import Allowance, Conduct, Ledger, Purse
+from phronesis.models.call_policy import Allowance, CallPolicy, Ledger, SpendingLimit
 from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import ROLE as EMBED
 from phronesis.models.embedders import MeteredEmbedder
@@ -22,7 +22,7 @@ from phronesis.models.openai_embedder import OpenAIEmbedder
 from phronesis.models.rerankers import ROLE as RERANK
 from phronesis.models.rerankers import ChatReranker, HttpReranker, Judge, Reranker
 from phronesis.models.sentence_transformers_models import CrossEncoderReranker, SentenceTransformerEmbedder
-from phronesis.models.structured_client import Asker, Task
+from phronesis.models.structured_client import StructuredClient, Task
 from phronesis.models.token_counter import TokenCounter
 from phronesis.models.transport import Gateway as Server
 
@@ -52,7 +52,7 @@ class Effective:
     used: bool
 
 
-class Roster:
+class ModelRegistry:
     """The models of one policy, each created on first use. ``close`` cancels running calls."""
 
     def __init__(
@@ -71,7 +71,7 @@ class Roster:
         self._counter = counter
         self._stop = threading.Event()
         limits = policy.limits
-        self._purse = Purse(
+        self._purse = SpendingLimit(
             ledger,
             clock,
             Allowance(limits.tokens_per_call, limits.tokens_per_day, limits.cost_per_day),
@@ -80,7 +80,7 @@ class Roster:
         self._conducts = {name: self._conduct(gateway) for name, gateway in policy.gateways.items()}
         self._closing: list[Callable[[], None]] = []
         self._making = threading.Lock()
-        self._askers: dict[tuple[str, str], Asker] = {}
+        self._askers: dict[tuple[str, str], StructuredClient] = {}
         self._judge: Judge | None = None
         self._embedder: Embedder | None = None
 
@@ -104,7 +104,7 @@ class Roster:
             if one.used and one.by.partition("/")[0] in served and self._purse.is_free(one.by)
         })  # fmt: skip
 
-    def asker(self, role: ChatName, reference: str | None = None) -> Asker | None:
+    def asker(self, role: ChatName, reference: str | None = None) -> StructuredClient | None:
         """Return the language model of a role, or the one that ``reference`` names for one call; None: rules.
 
         InputError if the reference names no model: see `reference`.
@@ -117,7 +117,7 @@ class Roster:
             if (role, name) not in self._askers:
                 model = OpenAIChat(self._server(chosen.gateway), chosen.model, temperature=chosen.temperature)
                 self._closing.append(model.close)
-                self._askers[role, name] = Asker(
+                self._askers[role, name] = StructuredClient(
                     role=role, model=model, conduct=self._conducts[chosen.gateway], purse=self._purse,
                     counter=self._counter(), max_tokens=chosen.max_tokens,
                 )  # fmt: skip
@@ -203,8 +203,8 @@ class Roster:
         secret = None if key is None else key.get_secret_value()
         return Server(name=name, base_url=gateway.base_url or "", api_key=secret)
 
-    def _conduct(self, gateway: Gateway) -> Conduct:
-        return Conduct(
+    def _conduct(self, gateway: Gateway) -> CallPolicy:
+        return CallPolicy(
             timeout=gateway.timeout, tries=gateway.tries, concurrency=gateway.concurrency, cancelled=self._stop.is_set
         )
 
@@ -222,7 +222,7 @@ class Ready(pydantic.BaseModel):
     word: Annotated[str, pydantic.Field(max_length=40)]
 
 
-def try_role(roster: Roster, role: str, tenant: str) -> None:
+def try_role(roster: ModelRegistry, role: str, tenant: str) -> None:
     """Call a role's model; ModelError or MissingExtra if it does not answer. Does nothing for rules."""
     if role == EMBED:
         embedder = roster.embedder()

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Protocol
 
-from phronesis.models.call_policy import Conduct, Limits, Purse
+from phronesis.models.call_policy import CallPolicy, Limits, SpendingLimit
 from phronesis.models.embedder import encodable
 from phronesis.models.openai_chat import without_thoughts
 from phronesis.models.token_counter import TokenCounter
@@ -41,8 +41,8 @@ class Judge:
     """A reranker in its role; ``candidates`` is the maximum number of texts it is shown. Thread-safe."""
 
     reranker: Reranker
-    conduct: Conduct
-    purse: Purse
+    conduct: CallPolicy
+    purse: SpendingLimit
     counter: TokenCounter
     candidates: int
 

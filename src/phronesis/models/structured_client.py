@@ -14,7 +14,7 @@ import pydantic
 
 from phronesis.core.reports import Spent
 from phronesis.errors import AnswerRejected, ModelError, ModelRefused
-from phronesis.models.call_policy import Conduct, Limits, Purse, Tally
+from phronesis.models.call_policy import CallPolicy, Limits, SpendingLimit, Tally
 from phronesis.models.language_model import (
     FINISHED,
     PLAIN,
@@ -168,13 +168,13 @@ class Answer(Generic[_FORM]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asker:
+class StructuredClient:
     """A language model in a role. Thread-safe."""
 
     role: str
     model: LanguageModel
-    conduct: Conduct
-    purse: Purse
+    conduct: CallPolicy
+    purse: SpendingLimit
     counter: TokenCounter
     max_tokens: int
 

@@ -30,7 +30,7 @@ from phronesis.store.lanes import Lane
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
+class RunFacts:
     """Reads runs with the FACTS builder of their field of work; FACTS list ``products`` products."""
 
     builder: FactsBuilder

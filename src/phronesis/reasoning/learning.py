@@ -16,7 +16,7 @@ from phronesis.core.changes import Changes
 from phronesis.core.entries import Entry, Outcome, is_erased
 from phronesis.core.items import DEFAULT_IMPORTANCE, Item, Trust
 from phronesis.core.relations import Edge
-from phronesis.engine.handler import Bench, Handler, Outcomes, Prepare, evidence_before, items_before
+from phronesis.engine.handler import Handler, Outcomes, Prepare, PrepareContext, evidence_before, items_before
 from phronesis.errors import InputError, Violation
 from phronesis.reasoning.claim_effects import (
     BY_RULE,
@@ -30,10 +30,10 @@ from phronesis.reasoning.claim_effects import (
 from phronesis.reasoning.handlers import RUN, feedback_of, find_run, run_of
 from phronesis.reasoning.laws.claim_status import WRITTEN, current_block, written_block, written_of
 from phronesis.reasoning.laws.records import REASONING, Claim, Feedback, ReasoningBlock, Run
-from phronesis.reasoning.learn_candidates import RULES, Candidates, Proposal, Telling, propose_by_rules, used_ids
+from phronesis.reasoning.learn_candidates import RULES, Candidates, Proposal, RunFacts, propose_by_rules, used_ids
 from phronesis.reasoning.learn_prompt import LearnAsker
 from phronesis.reasoning.llm_verdicts import Classes, Question, Taught, classes_of, may_go, teach, unknown_model
-from phronesis.reasoning.proposal_filter import Rewrite, Sieve, Taken, by_form
+from phronesis.reasoning.proposal_filter import ProposalFilter, Rewrite, Taken, by_form
 from phronesis.store.lane_view import LaneView
 
 # Cache of values per lane: runs as tests evaluate them, and tests parsed from claims' text.
@@ -95,12 +95,12 @@ class Candidacy:
 class Learning:
     """Prepares learns, by rules or with the model that ``asker`` gives for a reference (None: that of the role)."""
 
-    telling: Telling
+    telling: RunFacts
     candidates: Candidates
     asker: Callable[[str | None], LearnAsker | None] = lambda _reference: None
     kept: Kept = field(default_factory=Kept)
 
-    def __call__(self, bench: Bench, entry: Entry) -> Sequence[Outcome]:
+    def __call__(self, bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
         """Return the outcomes: FACTS, candidates, accepted and dropped proposals, and a verdict on every claim."""
         payload = entry.payload
         with bench.view() as view:
@@ -132,7 +132,7 @@ class Learning:
         chosen, ways = self.candidates.chosen(view, used, found, entry=entry)
         return Candidacy({item.id: item for item in chosen}, ways)
 
-    def _taught(self, bench: Bench, run: Item, question: Question) -> Taught | None:
+    def _taught(self, bench: PrepareContext, run: Item, question: Question) -> Taught | None:
         """Ask the model, if one is configured. A run without feedback gives no verdicts, so nothing is asked."""
         if feedback_of(run) is None:
             return None
@@ -157,7 +157,7 @@ class Learning:
         classes = Classes() if lesson is None else classes_of(lesson, question.facts, known)
         bearing = {item_id: [classes.row(scales, item_id, claim) for claim in block.claims]
                    for item_id, block in known.items()}  # fmt: skip
-        sieve = Sieve(
+        sieve = ProposalFilter(
             entry_id=question.entry.id, facts=question.facts, candidates=seen.items,
             agree=lambda claim: scales.weigh(claim) != "contra", rewrite=_rewrite(lesson),
             may_go=lambda item_id, claim: may_go(claim, bearing[item_id], told.run_id),
@@ -298,14 +298,14 @@ class Foretold(NamedTuple):
     dropped: int
 
 
-def foretell(telling: Telling, run: Run, feedback: Feedback) -> Foretold:
+def foretell(telling: RunFacts, run: Run, feedback: Feedback) -> Foretold:
     """Count the proposals of rules for a run's feedback, filtered by the gate and the run's own FACTS.
 
     The bank is not read, and no model is asked.
     """
     view = telling.builder.view(run, feedback)
     scales = Scales(view, has_feedback=True, read_earlier=tuple)
-    sieve = Sieve(entry_id="", facts=telling.facts_of(run, feedback), candidates={},
+    sieve = ProposalFilter(entry_id="", facts=telling.facts_of(run, feedback), candidates={},
                   agree=lambda claim: scales.weigh(claim) != "contra")  # fmt: skip
     taken, dropped = sieve.sift(propose_by_rules(feedback, view, ()))
     return Foretold(len(taken), len(dropped))

@@ -21,7 +21,7 @@ from phronesis.core.scope import LaneName
 from phronesis.core.serialization import decode, dumps
 from phronesis.core.timestamps import parse_moment
 from phronesis.engine.edits import Call
-from phronesis.engine.handler import DEGRADED_ROLE, Bench, Handler, Outcomes, Prepare
+from phronesis.engine.handler import DEGRADED_ROLE, Handler, Outcomes, Prepare, PrepareContext
 from phronesis.engine.writer import Writer, Written
 from phronesis.errors import Erased, IdempotencyConflict, Violation
 from phronesis.log.reader import load_entry
@@ -74,7 +74,7 @@ class Rewriter:
             return asked.made, said
         return rewrite_by_rules(old), said
 
-    def __call__(self, bench: Bench, entry: Entry) -> Sequence[Outcome]:
+    def __call__(self, bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
         """Prepare an entry; return nothing if the item that it names is gone."""
         with bench.view() as view:
             item = view.item(entry.payload["item_id"]) if "item_id" in entry.payload else None

@@ -190,7 +190,7 @@ def by_form(content: str, _violations: Sequence[Violation]) -> str | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sieve:
+class ProposalFilter:
     """Filters the proposals of the learn ``entry_id``. ``facts`` are the run's; ``agree`` tests a claim against them.
 
     ``may_go`` returns whether a claim of a candidate may be left out of its block: whether enough runs contradict it.

@@ -13,7 +13,7 @@ from phronesis.core.results import Degraded
 from phronesis.core.scope import LaneName
 from phronesis.core.serialization import decode
 from phronesis.core.timestamps import to_micros
-from phronesis.engine.entry_applier import Applied
+from phronesis.engine.entry_applier import AppliedEntry
 from phronesis.engine.handler import DEGRADED_ROLE
 from phronesis.errors import NotFound
 from phronesis.log.reader import load_entry
@@ -31,7 +31,7 @@ from phronesis.reasoning.laws.item_records import (
     reasoning_item,
 )
 from phronesis.reasoning.laws.records import REASONING
-from phronesis.reasoning.learn_candidates import Telling
+from phronesis.reasoning.learn_candidates import RunFacts
 from phronesis.reasoning.learning import DROPPED, FACTS, PROPOSED, REFUSED, VERDICTS
 from phronesis.reasoning.llm_verdicts import ASKED
 from phronesis.recall.as_of import known_at
@@ -49,11 +49,11 @@ from phronesis.store.usage import WHOLE_ITEM, Use, used_by
 
 
 @dataclass(frozen=True, slots=True)
-class RunBook:
+class RunReader:
     """Reads the runs of a lane, and the results of learns."""
 
     database: Database
-    telling: Telling
+    telling: RunFacts
 
     def find(self, tenant: str, name: LaneName, run_id: str) -> Item | None:
         """Return a run's item, or None."""
@@ -118,7 +118,7 @@ class RunBook:
             deltas = {delta.item_id: delta for delta in deltas_of_entry(unit, entry.lane_id, entry.id)}
             return _result(unit, _Done(entry, outcomes, deltas, {}))
 
-    def just_learned(self, tenant: str, entry: Entry, applied: Applied) -> LearnResult:
+    def just_learned(self, tenant: str, entry: Entry, applied: AppliedEntry) -> LearnResult:
         """Return the result of a learn applied by this call, without reading again what it read and wrote."""
         settled = applied.settled
         outcomes = {role: [outcome.body for outcome in listed] for role, listed in applied.outcomes.items()}

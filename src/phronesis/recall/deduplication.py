@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from phronesis.core.documents import SECTION
 from phronesis.core.results import Evidence
 from phronesis.core.retrieval_plan import Store
-from phronesis.core.shingles import Shown
+from phronesis.core.shingles import ComparedTexts
 
 # Relevance of a source's results, on one scale from 0 to 1 for all sources.
 
@@ -267,7 +267,7 @@ class Text:
 
     words: str
     _flat: str = field(init=False)
-    _shown: Shown | None = field(init=False, default=None)
+    _shown: ComparedTexts | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         """Normalise the text: white space and case are ignored."""
@@ -291,10 +291,10 @@ class Text:
         """Return whether the text contains one of the pieces."""
         return any(piece in self._flat for piece in pieces)
 
-    def shown(self) -> Shown:
+    def shown(self) -> ComparedTexts:
         """Return the text in the form in which it is compared."""
         if self._shown is None:
-            self._shown = Shown.of({_SELF: self.words})
+            self._shown = ComparedTexts.of({_SELF: self.words})
         return self._shown
 
 

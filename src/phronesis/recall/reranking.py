@@ -26,7 +26,7 @@ class Search(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Reranking:
+class RerankedSearch:
     """A search whose best candidates are reordered by a reranker.
 
     If it fails, the order stays and ``degraded`` says so.

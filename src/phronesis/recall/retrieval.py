@@ -23,7 +23,7 @@ FEWEST: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Retrieving:
+class PlanExecutor:
     """Executes plans over its retrievers; ``judge`` reranks their joint candidates once. It never writes."""
 
     retrievers: Sequence[Retriever]
@@ -97,7 +97,7 @@ def _part_of(plan: RetrievalPlan, retriever: Retriever) -> SubPlan | None:
 # Building the retrievers that a policy names.
 
 
-def make_retrieving(searcher: Search, policy: Policy, judge: Judge | None) -> Retrieving:
+def make_retrieving(searcher: Search, policy: Policy, judge: Judge | None) -> PlanExecutor:
     """Return the executor of plans over this store's memory and resources, and another server if the policy names one.
 
     ``searcher`` must not rerank: ``judge`` reranks the joint candidates once. InputError: the variable that holds the
@@ -107,4 +107,4 @@ def make_retrieving(searcher: Search, policy: Policy, judge: Judge | None) -> Re
     remote, key = policy.resources.remote, remote_key(policy)
     if remote is not None:
         retrievers.append(RemoteRetriever(remote.url, None if key is None else key.get_secret_value(), remote.timeout))
-    return Retrieving(retrievers, policy.fusion.rules(), judge)
+    return PlanExecutor(retrievers, policy.fusion.rules(), judge)

@@ -28,7 +28,7 @@ from phronesis.models.transport import Gateway, ModelHttp
 from phronesis.recall.deduplication import COVERED, OUTLYING, Part
 from phronesis.recall.reranking import Search
 from phronesis.recall.search import Query
-from phronesis.recall.search_options import Encodings, Manner
+from phronesis.recall.search_options import Encodings, SearchOptions
 from phronesis.store.eligible import NO_EXCLUSION, Exclusion, Wanted, check_kinds
 from phronesis.store.filters import scoped_filters
 
@@ -158,7 +158,7 @@ def _query(plan: RetrievalPlan, sub: SubPlan, encodings: Encodings, exclude: Exc
         as_of=optional_micros(plan.as_of), valid_at=optional_micros(plan.valid_at), exclude=exclude,
     )  # fmt: skip
     names = tuple(map(storable, plan.entities))  # a plan may come from a caller or a model
-    manner = Manner(wordings=others, modes=tuple(sub.modes), names=names, signals=True, encodings=encodings)
+    manner = SearchOptions(wordings=others, modes=tuple(sub.modes), names=names, signals=True, encodings=encodings)
     return Query(storable(main.text), plan.scope, wanted, sub.limit, explain=True, store=sub.store, manner=manner)
 
 

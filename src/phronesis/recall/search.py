@@ -30,7 +30,7 @@ from phronesis.recall.scoring.lane_arrays import Floats, Mask, best_of
 from phronesis.recall.scoring.ranking import CANDIDATES, HAPPENED, at_the_time, rank
 from phronesis.recall.scoring.signals import LaneInput, Signals, read_signals, voice_of
 from phronesis.recall.scoring.weights import A12, B12, DIGITS, FEW, SECTIONS, Formula, Support, abstains, on_scale
-from phronesis.recall.search_options import ORDINARY, Asking, Manner, Vector, read_question, spoken_names
+from phronesis.recall.search_options import ORDINARY, Asking, SearchOptions, Vector, read_question, spoken_names
 from phronesis.store.database import Database, Unit
 from phronesis.store.document_tables import MEMORY, RESOURCES, Home, home_named
 from phronesis.store.documents import document_texts, read_vectors, stacked
@@ -75,7 +75,7 @@ class Query:
     limit: int
     explain: bool = False
     store: Store | None = None
-    manner: Manner = ORDINARY
+    manner: SearchOptions = ORDINARY
     zone: tzinfo = UTC
 
 

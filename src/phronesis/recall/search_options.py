@@ -42,7 +42,7 @@ class Encodings:
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
+class SearchOptions:
     """Search options. The default is an ordinary search.
 
     ``wordings`` are matched by their words alone, each with its weight. ``names`` are looked up in addition to those in
@@ -116,7 +116,7 @@ MAX_DATED: Final = 2_000
 
 _NAMES_LOOKED_AT: Final = 500
 
-ORDINARY: Final = Manner()
+ORDINARY: Final = SearchOptions()
 """The default search options."""
 
 _NAMED: Final = re.compile(
@@ -128,7 +128,7 @@ _RECKONED: Final = re.compile(r"\b(?:last|this|next|past|previous|coming)\b|[上
 
 
 def read_question(
-    text: str, *, speakers: Collection[str], now: datetime, days: Sequence[int], manner: Manner = ORDINARY
+    text: str, *, speakers: Collection[str], now: datetime, days: Sequence[int], manner: SearchOptions = ORDINARY
 ) -> Question:
     """Return the parsed question. ``speakers`` are the names of the scope's speakers that it contains.
 

@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 from phronesis.core.documents import ReadDocument
 from phronesis.core.entries import Entry, Outcome
-from phronesis.engine.handler import Bench
+from phronesis.engine.handler import PrepareContext
 from phronesis.engine.untrusted_content import suspicions
 from phronesis.errors import InputError, PhronesisError
 from phronesis.resources.handlers import READ
@@ -74,7 +74,7 @@ class TakingIn:
     max_bytes: int = 10_000_000
     redact: Callable[[ReadDocument], ReadDocument] | None = None
 
-    def __call__(self, _bench: Bench, entry: Entry) -> Sequence[Outcome]:
+    def __call__(self, _bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
         """Return the outcome with the document's text, and one that marks possible prompt injections."""
         payload = entry.payload
         if payload.get("mode") == LISTED:

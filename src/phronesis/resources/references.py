@@ -14,9 +14,9 @@ from typing import Any, Final
 from phronesis.core.changes import Changes, ChildEntry
 from phronesis.core.entries import Entry, Outcome, is_erased
 from phronesis.core.ids import child_entry_id
-from phronesis.core.results import Referred
+from phronesis.core.results import ReferenceResult
 from phronesis.core.serialization import decode
-from phronesis.engine.handler import Bench, Handler, Outcomes, by_role
+from phronesis.engine.handler import Handler, Outcomes, PrepareContext, by_role
 from phronesis.resources.handlers import READ, RESOURCE
 from phronesis.resources.ingestion import REFUSED
 from phronesis.store.database import Database, Unit
@@ -71,7 +71,7 @@ def with_references(handler: Handler, rules: RefRules) -> Handler:
     """Return the handler of turns, extended to create documents from references."""
     prepare = handler.prepare
 
-    def prepared(bench: Bench, entry: Entry) -> Sequence[Outcome]:
+    def prepared(bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
         found = [] if prepare is None else list(prepare(bench, entry))
         rows = list(_decided(entry, rules))
         return [*found, Outcome(role=REFERRED, made_by=_MADE_BY, body={"refs": rows})] if rows else found
@@ -163,7 +163,7 @@ _OFF: Final = {
 }
 
 
-def referred_in(database: Database, tenant: str, entry: Entry) -> tuple[Referred, ...]:
+def referred_in(database: Database, tenant: str, entry: Entry) -> tuple[ReferenceResult, ...]:
     """Return for each reference of an interpreted turn its mode and document, or the reason for skipping it."""
     refs = entry.payload.get("refs", ())
     if not refs:
@@ -189,16 +189,18 @@ def _outcomes(unit: Unit, entry_ids: Sequence[str]) -> dict[str, list[Outcome]]:
     }
 
 
-def _came_of(view: LaneView, ref: Mapping[str, Any], mode: str, outcomes: Mapping[str, Sequence[Outcome]]) -> Referred:
+def _came_of(
+    view: LaneView, ref: Mapping[str, Any], mode: str, outcomes: Mapping[str, Sequence[Outcome]]
+) -> ReferenceResult:
     for refused in outcomes.get(REFUSED, ()):
-        return Referred(ref["uri"], ref["type"], code=refused.body["code"], why=refused.body["reason"])
+        return ReferenceResult(ref["uri"], ref["type"], code=refused.body["code"], why=refused.body["reason"])
     document = view.document(ref["uri"]) if READ in outcomes else None
     held = document is not None and document.ended is None
-    return Referred(ref["uri"], ref["type"], mode=mode, document_id=document.id if document and held else None)
+    return ReferenceResult(ref["uri"], ref["type"], mode=mode, document_id=document.id if document and held else None)
 
 
-def _passed_over(entry: Entry, ref: Mapping[str, Any], code: str) -> Referred:
-    return Referred(ref["uri"], ref["type"], code=code, why=_why(entry, ref, code))
+def _passed_over(entry: Entry, ref: Mapping[str, Any], code: str) -> ReferenceResult:
+    return ReferenceResult(ref["uri"], ref["type"], code=code, why=_why(entry, ref, code))
 
 
 def _why(entry: Entry, ref: Mapping[str, Any], code: str) -> str:

@@ -31,7 +31,7 @@ _Note = TypeVar("_Note")
 
 
 @dataclass(slots=True)
-class Aside(Generic[_Note]):
+class WriteBehind(Generic[_Note]):
     """Writes notes with ``store`` in the background, each once and in batches. Thread-safe."""
 
     database: Database
@@ -131,12 +131,12 @@ class _Context:
 class ShownContexts:
     """Records which items contexts showed. Thread-safe."""
 
-    aside: Aside[_Context]
+    aside: WriteBehind[_Context]
 
     @classmethod
     def over(cls, database: Database) -> "ShownContexts":
         """Return an instance that writes to a database."""
-        return cls(Aside(database, _store))
+        return cls(WriteBehind(database, _store))
 
     def note(
         self, tenant: str, lane: LaneName, *, session_id: str, context_id: str, item_ids: Sequence[str],

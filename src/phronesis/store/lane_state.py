@@ -11,7 +11,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 from sqlalchemy.dialects import sqlite
 
-from phronesis.core.changes import Settled
+from phronesis.core.changes import ResolvedChanges
 from phronesis.core.ids import document_id
 from phronesis.core.serialization import encode, rounded
 from phronesis.store import documents as document_store
@@ -35,7 +35,7 @@ def write_settled(
     unit: Unit,
     lane_id: int,
     seq: int,
-    settled: Settled,
+    settled: ResolvedChanges,
     *,
     documents: Sequence[DocumentRow],
     closed: Sequence[str],

@@ -21,7 +21,7 @@ from phronesis.core.scope import LaneName
 from phronesis.core.timestamps import to_micros
 from phronesis.errors import StorageBusy, StorageError
 from phronesis.forgetting.laws import USE
-from phronesis.store.context_impressions import Aside
+from phronesis.store.context_impressions import WriteBehind
 from phronesis.store.database import Database, Unit
 from phronesis.store.schema import items
 from phronesis.store.side_tables import usage, used_memories
@@ -240,12 +240,12 @@ class _Read:
 class UsedMemories:
     """Records what runs read. Thread-safe."""
 
-    aside: Aside[_Read]
+    aside: WriteBehind[_Read]
 
     @classmethod
     def over(cls, database: Database) -> "UsedMemories":
         """Return an instance that writes to a database."""
-        return cls(Aside(database, _store_run_reads))
+        return cls(WriteBehind(database, _store_run_reads))
 
     def note(self, tenant: str, lane: LaneName, run_id: str, uses: Sequence[Use]) -> None:
         """Queue what a run read. Never fails and never blocks."""

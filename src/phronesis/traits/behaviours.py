@@ -16,9 +16,16 @@ from phronesis.core.relations import Edge
 from phronesis.index.tokens import tokenize
 from phronesis.traits.laws.records import NewBehavior, NewTrend, RefusedWish, Reinforcement, Upgrade, Wishes
 from phronesis.traits.laws.strength import MIN_MEMORIES
-from phronesis.traits.reflection_state import NO_NEW_EVIDENCE, NO_SUCH_TRAIT, NO_WORDS, TAKEN_BACK, Round, context_of
-from phronesis.traits.scan import SIDES, Link, Material, open_traits
-from phronesis.traits.text_similarity import Likeness
+from phronesis.traits.reflection_state import (
+    NO_NEW_EVIDENCE,
+    NO_SUCH_TRAIT,
+    NO_WORDS,
+    TAKEN_BACK,
+    ReflectionState,
+    context_of,
+)
+from phronesis.traits.scan import SIDES, Link, ReflectionInput, open_traits
+from phronesis.traits.text_similarity import TextSimilarity
 from phronesis.traits.upgrades import KNOWN, OPERATION, confirm, is_trend
 
 NEW_BEHAVIOURS: Final = "new_behaviors"
@@ -29,7 +36,7 @@ SAME_EVIDENCE: Final = 2 / 3
 """Share of a behaviour's memories already counted by another trait, from which it is the same trait."""
 
 
-def begin_behaviours(work: Round, wishes: Iterable[NewBehavior]) -> None:
+def begin_behaviours(work: ReflectionState, wishes: Iterable[NewBehavior]) -> None:
     """Create a behaviour for each operation that names three memories, or reinforce the existing one.
 
     A trend with the same words is replaced by the behaviour.
@@ -61,7 +68,7 @@ def begin_behaviours(work: Round, wishes: Iterable[NewBehavior]) -> None:
             _take_up_trends(work, made)
 
 
-def reinforce(work: Round, wishes: Iterable[Reinforcement], *, trends: AbstractSet[str]) -> None:
+def reinforce(work: ReflectionState, wishes: Iterable[Reinforcement], *, trends: AbstractSet[str]) -> None:
     """Apply the reinforcements of all traits but ``trends``, which were confirmed before."""
     for wish in wishes:
         if wish.trait_id in trends:
@@ -72,7 +79,7 @@ def reinforce(work: Round, wishes: Iterable[Reinforcement], *, trends: AbstractS
         confirm(work, wish, operation="reinforcements")
 
 
-def _same_evidence(work: Round, ids: AbstractSet[str]) -> str | None:
+def _same_evidence(work: ReflectionState, ids: AbstractSet[str]) -> str | None:
     """Return the behaviour that already counts most of these memories, or None.
 
     Trends are excluded, and a side is returned instead of the trait it belongs to.
@@ -95,7 +102,7 @@ def _of_one_conversation(memories: Sequence[Item]) -> bool:
     return len(sessions) == len(days) == 1 and None not in sessions
 
 
-def _spent(work: Round) -> frozenset[str]:
+def _spent(work: ReflectionState) -> frozenset[str]:
     """Return the memories of behaviours that dissolved by decay: a new behaviour needs others."""
     return frozenset().union(
         *(work.supporting(trait.id) for trait in work.gone.values()
@@ -103,7 +110,7 @@ def _spent(work: Round) -> frozenset[str]:
     )  # fmt: skip
 
 
-def _take_up_trends(work: Round, made: str) -> None:
+def _take_up_trends(work: ReflectionState, made: str) -> None:
     """Supersede the trends that share at least half of their memories with the new behaviour."""
     own = work.supporting(made)
     for trait_id, trait in list(work.traits.items()):
@@ -120,7 +127,7 @@ Fresh = NewTrend | NewBehavior
 
 
 def without_twins(
-    likeness: Likeness, tenant: str, wishes: Wishes, material: Material
+    likeness: TextSimilarity, tenant: str, wishes: Wishes, material: ReflectionInput
 ) -> tuple[Wishes, list[RefusedWish]]:
     """Turn new traits that repeat existing ones in other words into reinforcements, and merge duplicate proposals.
 
@@ -171,7 +178,7 @@ def _as_reinforcement(wish: Fresh, trait: Item) -> Reinforcement:
 
 
 def _once(
-    likeness: Likeness, tenant: str, wishes: Sequence[Upgrade], traits: Mapping[str, Item]
+    likeness: TextSimilarity, tenant: str, wishes: Sequence[Upgrade], traits: Mapping[str, Item]
 ) -> tuple[list[Upgrade], list[RefusedWish]]:
     """Return the upgrades that say something new among traits of their subtype, and the refusals of the others."""
     kept: dict[int, Upgrade] = {}
@@ -215,7 +222,7 @@ def links_of(memories: Sequence[Item], new: AbstractSet[str]) -> list[Link]:
     return out
 
 
-def join(work: Round, links: Sequence[Sequence[object]]) -> None:
+def join(work: ReflectionState, links: Sequence[Sequence[object]]) -> None:
     """Create the edges between memories that still exist."""
     for from_id, to_id, weight in links:
         if from_id in work.memories and to_id in work.memories:

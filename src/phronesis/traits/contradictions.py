@@ -26,7 +26,7 @@ from phronesis.traits.reflection_state import (
     NO_NEW_EVIDENCE,
     NO_SUCH_TRAIT,
     NO_WORDS,
-    Round,
+    ReflectionState,
     context_of,
     form_of,
 )
@@ -95,7 +95,7 @@ _NO_SIDES: Final = 2
 _EVEN: Final = 0.5
 
 
-def contradict(work: Round, wishes: Iterable[Contradicted]) -> None:
+def contradict(work: ReflectionState, wishes: Iterable[Contradicted]) -> None:
     """Count contradictions of traits: one per operation, strong where it names several memories."""
     for wish in wishes:
         trait = work.traits.get(wish.trait_id)
@@ -111,19 +111,19 @@ def contradict(work: Round, wishes: Iterable[Contradicted]) -> None:
         work.tally("traits_contradicted", wish.trait_id)
 
 
-def doubtful(work: Round) -> list[str]:
+def doubtful(work: ReflectionState) -> list[str]:
     """Return the traits for which a special reflection is due, oldest first; none that a person wrote."""
     return [trait_id for trait_id, trait in work.traits.items()
             if not trait.data.get(SIDES) and not trait.data.get(CORRECTED) and _doubted(work, trait)]  # fmt: skip
 
 
-def _doubted(work: Round, trait: Item) -> bool:
+def _doubted(work: ReflectionState, trait: Item) -> bool:
     strength = work.strength(trait.id)
     against, found = strength.contradictions, strength.contradictions + strength.reinforcements
     return not is_trend(trait) and against > FIRST_FREE and against / found > DOUBTFUL_SHARE
 
 
-def reconsider(work: Round, trait_id: str, said: Reconsidered) -> None:
+def reconsider(work: ReflectionState, trait_id: str, said: Reconsidered) -> None:
     """Apply the answer of a special reflection to a trait, if one is still due."""
     trait = work.traits.get(trait_id)
     if trait is None or trait_id not in doubtful(work):
@@ -136,7 +136,7 @@ def reconsider(work: Round, trait_id: str, said: Reconsidered) -> None:
         _split(work, trait, said)
 
 
-def _modify(work: Round, trait: Item, said: Reconsidered) -> None:
+def _modify(work: ReflectionState, trait: Item, said: Reconsidered) -> None:
     """Replace a trait's text. Its confidence is that of its support: contradictions so far are settled."""
     content = said.new_content.strip()
     if not content or content == trait.content:
@@ -146,7 +146,7 @@ def _modify(work: Round, trait: Item, said: Reconsidered) -> None:
     work.counts["traits_modified"] += 1
 
 
-def _split(work: Round, trait: Item, said: Reconsidered) -> None:
+def _split(work: ReflectionState, trait: Item, said: Reconsidered) -> None:
     """Split a trait into two sides and divide its evidence between them, as `_sides` says."""
     sides = _sides(work, trait, said.sides)
     if len(sides) < _NO_SIDES:
@@ -170,7 +170,7 @@ def _split(work: Round, trait: Item, said: Reconsidered) -> None:
     work.counts["traits_modified"] += 1
 
 
-def _sides(work: Round, trait: Item, given: Sequence[Side]) -> list[tuple[Side, list[EvidenceRow]]]:
+def _sides(work: ReflectionState, trait: Item, given: Sequence[Side]) -> list[tuple[Side, list[EvidenceRow]]]:
     """Return the two sides with the evidence named for each, the better supported one first.
 
     Without named evidence, one side has the supporting rows and the other the contradicting ones.
@@ -203,11 +203,11 @@ def _against(rows: Sequence[EvidenceRow]) -> float:
     return len(_half(rows, "contra")) / len(rows) if rows else 0.0
 
 
-def _settled(work: Round) -> dict[str, Any]:
+def _settled(work: ReflectionState) -> dict[str, Any]:
     return {"data.settled": isoformat(work.entry.recorded_at)}
 
 
-def _kept(work: Round, trait_id: str) -> float:
+def _kept(work: ReflectionState, trait_id: str) -> float:
     return round(confidence_at(work.traits[trait_id], work.entry.recorded_at) or 0.0, 6)
 
 

@@ -16,15 +16,15 @@ from phronesis.core.entries import Entry, Outcome
 from phronesis.core.items import Item
 from phronesis.core.relations import Origin
 from phronesis.core.timestamps import isoformat
-from phronesis.engine.handler import Bench
+from phronesis.engine.handler import PrepareContext
 from phronesis.log.reader import fit
 from phronesis.models.prompts import prompt
 from phronesis.models.structured_client import Answer, Task
 from phronesis.traits.laws.records import Reconsidered, SeenTrait
 from phronesis.traits.reflection_answer import Questions, ReflectAsker, Reflected, Special
-from phronesis.traits.reflection_state import Round
-from phronesis.traits.scan import Material, open_traits, seen_trait
-from phronesis.traits.strategies import ANSWERS, Thought
+from phronesis.traits.reflection_state import ReflectionState
+from phronesis.traits.scan import ReflectionInput, open_traits, seen_trait
+from phronesis.traits.strategies import ANSWERS, StrategyResult
 
 # What a model sees: memories and traits as lines of JSON between fences (law 8).
 
@@ -109,7 +109,7 @@ def _json(value: Mapping[str, Any]) -> str:
 PROMPT_VERSION: Final = "reflect/1"
 """Version of ``prompts/reflect.md`` and its two companions, recorded with every outcome."""
 
-Look = Callable[[Bench, str], Sequence[str]]
+Look = Callable[[PrepareContext, str], Sequence[str]]
 """A function that searches a lane for a question and returns ids of items, best first."""
 
 FOUND: Final = 8
@@ -117,7 +117,7 @@ FOUND: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class ModelStrategy:
     """The strategy of a model. ``questions`` is the model asked what to look up first; None skips that stage.
 
     ``special`` is the model asked about traits with too many contradictions; None: the same model.
@@ -138,7 +138,7 @@ class Asking:
         """The origin of its results: model."""
         return "model"
 
-    def wishes(self, bench: Bench, entry: Entry, material: Material) -> Thought:
+    def wishes(self, bench: PrepareContext, entry: Entry, material: ReflectionInput) -> StrategyResult:
         """Ask for the operations that follow from the new memories."""
         asked, earlier = self._earlier(bench, entry, material)
         data = self._shown(entry, material, earlier)
@@ -146,30 +146,34 @@ class Asking:
         thought = asked.plus(self._thought("reflect", self.asker, answer, data, material))
         found = None if answer.value is None else answer.value.wishes()
         error = None if answer.value is not None else _code(answer)
-        return Thought(
+        return StrategyResult(
             wishes=found, made_by=self.name, said=_numbered(thought.said), seen=thought.seen,
             stands_on=thought.stands_on, spent=thought.spent, error=error,
         )  # fmt: skip
 
-    def reconsider(self, bench: Bench, entry: Entry, work: Round, trait_id: str) -> tuple[Reconsidered | None, Thought]:
+    def reconsider(
+        self, bench: PrepareContext, entry: Entry, work: ReflectionState, trait_id: str
+    ) -> tuple[Reconsidered | None, StrategyResult]:
         """Ask what to do with a trait; None without an answer."""
         asker = self.special or self.asker
         rows = work.rows.get(trait_id, [])
         trait = seen_trait(work.traits[trait_id], rows, entry.recorded_at)
         data = shown_special(entry.id, trait, work.evidence(trait.supporting), work.evidence(trait.contradicting))
         answer: Answer[Special] = asker.ask(bench.tenant, Task(prompt("special_reflection"), data.data, Special))
-        thought = Thought(
+        thought = StrategyResult(
             made_by=f"{asker.name} {PROMPT_VERSION}", said=_said("special_reflection", asker, answer),
             seen=[*data.memories, trait_id], stands_on=[work.traits[trait_id].entry_id], spent=answer.spent,
         )  # fmt: skip
         return (None if answer.value is None else answer.value.reconsidered()), thought
 
-    def _earlier(self, bench: Bench, entry: Entry, material: Material) -> tuple[Thought, list[Item]]:
+    def _earlier(
+        self, bench: PrepareContext, entry: Entry, material: ReflectionInput
+    ) -> tuple[StrategyResult, list[Item]]:
         """Return earlier memories: those linked to new ones, and those found for the questions of the first stage."""
         known = {memory.id: memory for memory in material.memories if memory.id not in material.new}
         linked = [link.to_id for link in sorted(material.links, key=lambda link: -link.weight)]
         if self.questions is None:
-            return Thought(), [known[one] for one in dict.fromkeys(linked) if one in known]
+            return StrategyResult(), [known[one] for one in dict.fromkeys(linked) if one in known]
         data = self._shown(entry, material, [])
         answer: Answer[Questions] = self.questions.ask(
             bench.tenant, Task(prompt("reflect_questions"), data.data, Questions)
@@ -180,16 +184,18 @@ class Asking:
         return thought, [known[one] for one in dict.fromkeys([*ids, *linked]) if one in known]
 
     @staticmethod
-    def _shown(entry: Entry, material: Material, earlier: Sequence[Item]) -> Shown:
+    def _shown(entry: Entry, material: ReflectionInput, earlier: Sequence[Item]) -> Shown:
         new = [memory for memory in material.memories if memory.id in material.new]
         traits = [seen_trait(trait, material.evidence.get(trait.id, ()), entry.recorded_at)
                   for trait in open_traits(material)]  # fmt: skip
         return shown(entry.id, new, earlier, traits)
 
     @staticmethod
-    def _thought(role: str, asker: ReflectAsker, answer: Answer[Any], data: Shown, material: Material) -> Thought:
+    def _thought(
+        role: str, asker: ReflectAsker, answer: Answer[Any], data: Shown, material: ReflectionInput
+    ) -> StrategyResult:
         made = {material.traits[one].entry_id for one in data.traits}
-        return Thought(said=_said(role, asker, answer), seen=data.memories, stands_on=sorted(made),
+        return StrategyResult(said=_said(role, asker, answer), seen=data.memories, stands_on=sorted(made),
                        spent=answer.spent)  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from phronesis.core.ids import item_id
 from phronesis.core.items import Item
 from phronesis.core.relations import Origin
 from phronesis.core.timestamps import isoformat
-from phronesis.engine.handler import Bench, Handler, Outcomes, Prepare
+from phronesis.engine.handler import Handler, Outcomes, Prepare, PrepareContext
 from phronesis.store.lane_view import LaneView
 from phronesis.traits import behaviours, contradictions, upgrades
 from phronesis.traits.behaviours import without_twins
@@ -24,10 +24,18 @@ from phronesis.traits.contradictions import CORRECTED
 from phronesis.traits.laws.records import COUNTED, CYCLE, RefusedWish, Wishes
 from phronesis.traits.laws.strength import DECAYED_TO, TRAIT, TRAITS_FOLD, Due, Thresholds, due, stage_at
 from phronesis.traits.reflection_answer import as_body, from_body, special_body, special_from
-from phronesis.traits.reflection_state import Round
-from phronesis.traits.scan import SIDES, Material, scan
-from phronesis.traits.strategies import ANSWERS, Guard, Mind, Thought, sensitive_words, sift, withheld
-from phronesis.traits.text_similarity import Likeness
+from phronesis.traits.reflection_state import ReflectionState
+from phronesis.traits.scan import SIDES, ReflectionInput, scan
+from phronesis.traits.strategies import (
+    ANSWERS,
+    Guard,
+    ReflectionStrategy,
+    StrategyResult,
+    sensitive_words,
+    sift,
+    withheld,
+)
+from phronesis.traits.text_similarity import TextSimilarity
 from phronesis.traits.upgrades import is_trend
 
 # Step 9: the item of kind cycle that records a reflection (requirements NM-03, NM-14).
@@ -80,7 +88,7 @@ CREDIT: Final = 0.02
 USEFULNESS: Final = "data.usefulness"
 
 
-def credit(work: Round, recalled: Mapping[str, int]) -> None:
+def credit(work: ReflectionState, recalled: Mapping[str, int]) -> None:
     """Add usefulness to the traits that were shown, once per impression."""
     for trait_id, times in recalled.items():
         trait = work.traits.get(trait_id)
@@ -92,7 +100,7 @@ def credit(work: Round, recalled: Mapping[str, int]) -> None:
 # Step 8, decay (requirement NM-09): a trait changes only when time has moved it across a stage border.
 
 
-def fade(work: Round) -> None:
+def fade(work: ReflectionState) -> None:
     """Move traits across the stage borders that decay has reached; below 0.1 they dissolve."""
     now = work.entry.recorded_at
     for trait_id, trait in list(work.traits.items()):
@@ -105,7 +113,7 @@ def fade(work: Round) -> None:
             work.change(trait_id, {DECAYED_TO: isoformat(now)}, "faded")
 
 
-def rejoin(work: Round) -> None:
+def rejoin(work: ReflectionState) -> None:
     """Give a trait with one remaining side the text of that side; end it if no side remains.
 
     A text that a person wrote is kept.
@@ -135,15 +143,15 @@ round was skipped. A model's answers have the role defined in `strategies`.
 
 
 @dataclass(frozen=True, slots=True)
-class Reflecting:
+class ReflectionPreparer:
     """The prepare of ``reflect``."""
 
-    mind: Mind
+    mind: ReflectionStrategy
     guard: Guard
-    likeness: Likeness
+    likeness: TextSimilarity
     thresholds: Thresholds = field(default_factory=Thresholds)
 
-    def __call__(self, bench: Bench, entry: Entry) -> Sequence[Outcome]:
+    def __call__(self, bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
         """Return the outcomes that apply needs; only the reason where nothing is due or nothing is new."""
         with bench.view() as view:
             material = scan(view, entry)
@@ -162,7 +170,7 @@ class Reflecting:
         wishes, refused = sift(self.guard, thought.wishes, material)
         outcomes += withheld(self.guard, thought.said, refused=bool(refused))
         wishes, known = without_twins(self.likeness, bench.tenant, wishes, material)
-        work = Round.of(material, entry, self.mind.origin, scope)
+        work = ReflectionState.of(material, entry, self.mind.origin, scope)
         carry_out(work, wishes)
         specials, later = self._reconsidered(bench, entry, work)
         body = {
@@ -177,10 +185,12 @@ class Reflecting:
         first = sum(one.role == ANSWERS for one in outcomes)
         return outcomes + [replace(one, n=first + n) for n, one in enumerate(later.said)]
 
-    def _reconsidered(self, bench: Bench, entry: Entry, work: Round) -> tuple[list[Outcome], Thought]:
+    def _reconsidered(
+        self, bench: PrepareContext, entry: Entry, work: ReflectionState
+    ) -> tuple[list[Outcome], StrategyResult]:
         """Ask about the traits with too many contradictions; one without an answer stays unchanged."""
         found: list[Outcome] = []
-        together = Thought()
+        together = StrategyResult()
         for trait_id in contradictions.doubtful(work):
             said, thought = self.mind.reconsider(bench, entry, work, trait_id)
             refusal = None if said is None else sensitive_words(self.guard, said)
@@ -195,7 +205,7 @@ class Reflecting:
         return found, together
 
 
-def carry_out(work: Round, wishes: Wishes) -> None:
+def carry_out(work: ReflectionState, wishes: Wishes) -> None:
     """Execute steps 2 to 7, except special reflections."""
     standing = {trait_id for trait_id, trait in work.traits.items() if upgrades.is_trend(trait)}
     upgrades.begin_trends(work, wishes.new_trends)
@@ -221,7 +231,7 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
         return Changes(items=[failed])
     said = next(iter(outcomes.get(WISHES, ())), None)
     origin: Origin = "rule" if said is None else said.body["origin"]
-    work = Round.of(scan(view, entry), entry, origin, scope)
+    work = ReflectionState.of(scan(view, entry), entry, origin, scope)
     carry_out(work, Wishes() if said is None else from_body(said.body))
     behaviours.join(work, () if said is None else said.body["links"])
     for outcome in outcomes.get(SPECIAL, ()):
@@ -237,7 +247,7 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     return Changes(items=[*work.created, cycle], patches=work.patches, evidence=work.added, edges=work.edges)
 
 
-def _due(material: Material, entry: Entry, thresholds: Thresholds) -> Due:
+def _due(material: ReflectionInput, entry: Entry, thresholds: Thresholds) -> Due:
     """Return whether the reflection is still due: another may have run since it was requested."""
     payload = entry.payload
     learned = material.learned
@@ -248,7 +258,7 @@ def _due(material: Material, entry: Entry, thresholds: Thresholds) -> Due:
     return due(learned, entry.recorded_at, thresholds, **asked)
 
 
-def _skipped(name: str, thought: Thought) -> Outcome:
+def _skipped(name: str, thought: StrategyResult) -> Outcome:
     body: Mapping[str, Any] = {"error": thought.error, "spent": asdict(thought.spent), "seen": list(thought.seen),
                                "stands_on": list(thought.stands_on)}  # fmt: skip
     return Outcome(role=SKIPPED, made_by=name, body=body)

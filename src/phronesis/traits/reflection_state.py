@@ -19,7 +19,7 @@ from phronesis.core.relations import Edge, EvidenceRow, Origin, Polarity
 from phronesis.core.timestamps import isoformat
 from phronesis.traits.laws.records import CONTEXTS, GENERAL, RefusedWish
 from phronesis.traits.laws.strength import SIDE_OF, TRAIT, TRAITS_FOLD, Strength, weighed
-from phronesis.traits.scan import SIDES, Material
+from phronesis.traits.scan import SIDES, ReflectionInput
 
 MAX_CONTENT: Final = 500
 """Maximum characters of a trait: one sentence."""
@@ -32,7 +32,7 @@ NO_WORDS: Final = "no_words"
 
 
 @dataclass(slots=True)
-class Round:
+class ReflectionState:
     """The state of one reflection. ``traits`` are the live ones in their current state; ``gone`` the others.
 
     ``undone`` are the entries of reflections that were rolled back.
@@ -55,7 +55,7 @@ class Round:
     tallied: set[tuple[str, str]] = field(default_factory=set)
 
     @classmethod
-    def of(cls, material: Material, entry: Entry, origin: Origin, scope: Mapping[str, Any]) -> "Round":
+    def of(cls, material: ReflectionInput, entry: Entry, origin: Origin, scope: Mapping[str, Any]) -> "ReflectionState":
         """Return the initial state from a scan."""
         return cls(
             entry=entry, origin=origin, scope=scope, memories={memory.id: memory for memory in material.memories},

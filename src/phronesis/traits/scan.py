@@ -34,7 +34,7 @@ class Link(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Material:
+class ReflectionInput:
     """The input of a reflection. ``memories`` are all live ones, oldest first, ``new`` the ids of those since the last.
 
     ``traits`` include ended ones, with their evidence; ``last`` is the last completed reflection, ``undone`` the
@@ -56,7 +56,7 @@ class Material:
         kept = {memory.id for memory in earlier[max(0, len(earlier) - room) :]} | self.new
         return [memory for memory in self.memories if memory.id in kept]
 
-    def readable(self) -> "Material":
+    def readable(self) -> "ReflectionInput":
         """Return a copy without what a reflection must not read.
 
         Left out are memories that contain a composed context, from an edit or an older store, and repeated identical
@@ -92,13 +92,13 @@ def failed_since(view: LaneView) -> list[datetime]:
     return [one.recorded_at for one in cycles[0 if done is None else cycles.index(done) + 1 :]]
 
 
-def scan(view: LaneView, entry: Entry) -> Material:
+def scan(view: LaneView, entry: Entry) -> ReflectionInput:
     """Return the state of a lane before an entry."""
     cycles = _held(view, (CYCLE,), entry, live=False)
     last = _completed([cycle for cycle in cycles if cycle.live])
     memories = _memories(view, entry)
     traits = {trait.id: trait for trait in _held(view, (TRAIT,), entry, live=False)}
-    return Material(
+    return ReflectionInput(
         last=last,
         memories=memories,
         new=frozenset(memory.id for memory in memories if last is None or memory.recorded_at > last.recorded_at),
@@ -143,7 +143,7 @@ def seen_trait(trait: Item, evidence: Sequence[EvidenceRow], moment: datetime) -
     )  # fmt: skip
 
 
-def open_traits(material: Material) -> list[Item]:
+def open_traits(material: ReflectionInput) -> list[Item]:
     """Return the traits that may be reinforced or contradicted: the live ones, with sides instead of the whole."""
     return [trait for trait in material.traits.values() if trait.live and not trait.data.get(SIDES)]
 

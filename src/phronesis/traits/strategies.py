@@ -1,4 +1,4 @@
-"""Reflection strategies (the `Mind` protocol and its rule-based form) and the filter of sensitive traits (NM-15).
+"""Reflection strategies (the protocol and its rule-based form) and the filter of sensitive traits (NM-15).
 
 Text on sensitive topics is not kept either: neither with the refusal, nor in the recorded answers of a model.
 """
@@ -10,12 +10,12 @@ from typing import Final, Protocol
 from phronesis.core.entries import Entry, Outcome
 from phronesis.core.relations import Origin
 from phronesis.core.reports import Spent
-from phronesis.engine.handler import Bench
+from phronesis.engine.handler import PrepareContext
 from phronesis.traits.by_rules import RULES_VERSION, reconsider, reflect
 from phronesis.traits.laws.records import Reconsidered, RefusedWish, Wishes
-from phronesis.traits.reflection_state import Round
-from phronesis.traits.scan import Material, open_traits, seen_memory, seen_trait
-from phronesis.traits.text_similarity import Likeness
+from phronesis.traits.reflection_state import ReflectionState
+from phronesis.traits.scan import ReflectionInput, open_traits, seen_memory, seen_trait
+from phronesis.traits.text_similarity import TextSimilarity
 
 # A strategy proposes operations, by rules or by a model; code decides which are valid.
 
@@ -24,7 +24,7 @@ ANSWERS: Final = "answer"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Thought:
+class StrategyResult:
     """The result of a strategy. ``wishes`` is None if the round is to be skipped, for the reason in ``error``.
 
     ``said`` are outcomes with a model's answers; ``seen`` the ids of everything shown to it, and ``stands_on`` the
@@ -40,7 +40,7 @@ class Thought:
     refused: Sequence[RefusedWish] = ()
     error: str | None = None
 
-    def plus(self, other: "Thought") -> "Thought":
+    def plus(self, other: "StrategyResult") -> "StrategyResult":
         """Return both results combined, for answers and cost."""
         return replace(
             self, said=[*self.said, *other.said], seen=[*self.seen, *other.seen],
@@ -48,12 +48,12 @@ class Thought:
             refused=[*self.refused, *other.refused],
         )  # fmt: skip
 
-    def refusing(self, wish: RefusedWish) -> "Thought":
+    def refusing(self, wish: RefusedWish) -> "StrategyResult":
         """Return the result with one more refused operation."""
         return replace(self, refused=[*self.refused, wish])
 
 
-class Mind(Protocol):
+class ReflectionStrategy(Protocol):
     """A reflection strategy: rules or a model."""
 
     @property
@@ -66,11 +66,13 @@ class Mind(Protocol):
         """Rule or model: the origin recorded on its results."""
         ...
 
-    def wishes(self, bench: Bench, entry: Entry, material: Material) -> Thought:
+    def wishes(self, bench: PrepareContext, entry: Entry, material: ReflectionInput) -> StrategyResult:
         """Return the operations that follow from new memories. Errors of models and servers are not raised."""
         ...
 
-    def reconsider(self, bench: Bench, entry: Entry, work: Round, trait_id: str) -> tuple[Reconsidered | None, Thought]:
+    def reconsider(
+        self, bench: PrepareContext, entry: Entry, work: ReflectionState, trait_id: str
+    ) -> tuple[Reconsidered | None, StrategyResult]:
         """Return what to do with a trait with too many contradictions; None: leave it unchanged."""
         ...
 
@@ -101,7 +103,7 @@ class Guard(Protocol):
         ...
 
 
-def sift(guard: Guard, wishes: Wishes, material: Material) -> tuple[Wishes, list[RefusedWish]]:
+def sift(guard: Guard, wishes: Wishes, material: ReflectionInput) -> tuple[Wishes, list[RefusedWish]]:
     """Return the operations without sensitive ones, and the refusals of the others."""
     words = {memory.id: memory.content for memory in material.memories}
     traits = {trait.id: trait.content for trait in material.traits.values()}
@@ -156,10 +158,10 @@ def _refusal(operation: str, finding: Finding) -> RefusedWish:
 
 
 @dataclass(frozen=True, slots=True)
-class Ruling:
+class RuleStrategy:
     """The rule-based strategy. It prefers precision to recall: unclear cases are left alone."""
 
-    likeness: Likeness
+    likeness: TextSimilarity
     guard: Guard
 
     @property
@@ -172,7 +174,7 @@ class Ruling:
         """The origin of its results: rule."""
         return "rule"
 
-    def wishes(self, bench: Bench, entry: Entry, material: Material) -> Thought:
+    def wishes(self, bench: PrepareContext, entry: Entry, material: ReflectionInput) -> StrategyResult:
         """Compare the new memories with one another, with earlier ones, and with the traits."""
         memories = material.latest()
         standing = open_traits(material)
@@ -183,14 +185,16 @@ class Ruling:
             sensitive=lambda text: self.guard.of_trait(text, ()) is not None,
         )  # fmt: skip
         # Operations on a trait are looked up again at the current trait: an erasure may have changed it.
-        return Thought(wishes=found, made_by=RULES_VERSION, stands_on=sorted({trait.entry_id for trait in standing}))
+        return StrategyResult(
+            wishes=found, made_by=RULES_VERSION, stands_on=sorted({trait.entry_id for trait in standing})
+        )
 
     def reconsider(
-        self, _bench: Bench, entry: Entry, work: Round, trait_id: str
-    ) -> tuple[Reconsidered | None, Thought]:
+        self, _bench: PrepareContext, entry: Entry, work: ReflectionState, trait_id: str
+    ) -> tuple[Reconsidered | None, StrategyResult]:
         """Weigh the support of a trait against its contradictions."""
         rows = work.rows.get(trait_id, [])
         trait = seen_trait(work.traits[trait_id], rows, entry.recorded_at)
         sides = [[seen_memory(memory) for memory in work.evidence(ids)]
                  for ids in (trait.supporting, trait.contradicting)]  # fmt: skip
-        return reconsider(trait, *sides), Thought(made_by=RULES_VERSION)
+        return reconsider(trait, *sides), StrategyResult(made_by=RULES_VERSION)

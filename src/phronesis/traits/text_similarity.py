@@ -10,7 +10,7 @@ import numpy.typing as npt
 from phronesis.core.ids import document_id
 from phronesis.core.items import Item
 from phronesis.core.vectors import side_by_side
-from phronesis.engine.handler import Bench
+from phronesis.engine.handler import PrepareContext
 from phronesis.errors import ModelError
 from phronesis.index.projections import WHOLE
 from phronesis.models.embedder import Embedder
@@ -33,12 +33,12 @@ BESIDE: Final = 0.2
 
 
 @dataclass(frozen=True, slots=True)
-class Likeness:
+class TextSimilarity:
     """Compares texts with the tenant's encoder; returns nothing without one, or while its server is unreachable."""
 
     embedders: Embedders
 
-    def among(self, bench: Bench, memories: Sequence[Item]) -> Cosines | None:
+    def among(self, bench: PrepareContext, memories: Sequence[Item]) -> Cosines | None:
         """Return a function that gives the cosines among memories, or None."""
         encoder = self.embedders.serving(bench.tenant)
         if encoder is None or not memories:
@@ -93,7 +93,7 @@ def _likest(scores: Floats, places: range) -> int | None:
     return best if best is not None and scores[best] > TWIN else None
 
 
-def _vectors(bench: Bench, encoder: Embedder, memories: Sequence[Item]) -> Floats:
+def _vectors(bench: PrepareContext, encoder: Embedder, memories: Sequence[Item]) -> Floats:
     """Return the memories' vectors, one per row; zeros where a text has none."""
     documents = {document_id(memory.id, WHOLE, memory.version): n for n, memory in enumerate(memories)}
     out = np.zeros((len(memories), encoder.dimension), dtype=np.float32)

@@ -15,7 +15,14 @@ from phronesis.core.relations import Edge
 from phronesis.core.timestamps import isoformat, parse_moment
 from phronesis.traits.laws.records import LONG_WINDOW, SHORT_WINDOW, NewTrend, Reinforcement, Upgrade
 from phronesis.traits.laws.strength import SIDE_OF, TREND, WINDOW, confidence_at
-from phronesis.traits.reflection_state import NO_NEW_EVIDENCE, NO_SUCH_TRAIT, NO_WORDS, TAKEN_BACK, Round, context_of
+from phronesis.traits.reflection_state import (
+    NO_NEW_EVIDENCE,
+    NO_SUCH_TRAIT,
+    NO_WORDS,
+    TAKEN_BACK,
+    ReflectionState,
+    context_of,
+)
 from phronesis.traits.scan import SIDES
 
 # Steps 2 and 3: new trends, their confirmation, promotion and expiry (requirements NM-04, NM-08).
@@ -30,7 +37,7 @@ def is_trend(trait: Item) -> bool:
     return trait.stage == TREND
 
 
-def begin_trends(work: Round, wishes: Iterable[NewTrend]) -> None:
+def begin_trends(work: ReflectionState, wishes: Iterable[NewTrend]) -> None:
     """Create a trend for each operation that names memories.
 
     If its text is that of an existing trait, confirm that one.
@@ -52,7 +59,7 @@ def begin_trends(work: Round, wishes: Iterable[NewTrend]) -> None:
             work.count(made, memories, "support", "C")
 
 
-def confirm_trends(work: Round, wishes: Iterable[Reinforcement]) -> None:
+def confirm_trends(work: ReflectionState, wishes: Iterable[Reinforcement]) -> None:
     """Apply the reinforcements that name trends; those of other traits come later."""
     for wish in wishes:
         trait = work.traits.get(wish.trait_id)
@@ -60,7 +67,7 @@ def confirm_trends(work: Round, wishes: Iterable[Reinforcement]) -> None:
             confirm(work, wish, operation="reinforcements")
 
 
-def confirm(work: Round, wish: Reinforcement, *, operation: str) -> None:
+def confirm(work: ReflectionState, wish: Reinforcement, *, operation: str) -> None:
     """Count new memories for a trait: one reinforcement, whatever their number."""
     trait = work.traits[wish.trait_id]
     memories = work.evidence(wish.new_evidence_ids, but=work.known(wish.trait_id))
@@ -75,7 +82,7 @@ def confirm(work: Round, wish: Reinforcement, *, operation: str) -> None:
         work.counts["traits_promoted"] += 1
 
 
-def _lift_whole(work: Round, side: Item, memories: Sequence[Item], wish: Reinforcement) -> None:
+def _lift_whole(work: ReflectionState, side: Item, memories: Sequence[Item], wish: Reinforcement) -> None:
     """Reinforce the trait of a reinforced side: what shows in one situation shows in general."""
     whole = str(side.data.get(SIDE_OF))
     if whole in work.traits:
@@ -83,7 +90,7 @@ def _lift_whole(work: Round, side: Item, memories: Sequence[Item], wish: Reinfor
         work.count(whole, [one for one in memories if one.id not in known], "support", wish.quality_grade)
 
 
-def expire_trends(work: Round) -> None:
+def expire_trends(work: ReflectionState) -> None:
     """Dissolve the trends whose window ended without confirmation."""
     for trait_id, trait in list(work.traits.items()):
         if is_trend(trait) and work.entry.recorded_at > _end(trait):
@@ -115,7 +122,7 @@ TOO_UNSURE: Final = "too_unsure"
 WRONG_SUBTYPE: Final = "wrong_subtype"
 
 
-def upgrade(work: Round, wishes: Iterable[Upgrade], *, subtype: str) -> None:
+def upgrade(work: ReflectionState, wishes: Iterable[Upgrade], *, subtype: str) -> None:
     """Apply the upgrades to one subtype."""
     for wish in wishes:
         if wish.new_subtype == subtype:
@@ -126,7 +133,7 @@ def upgrade(work: Round, wishes: Iterable[Upgrade], *, subtype: str) -> None:
                 work.refuse(OPERATION, *refusal, wish.new_content)
 
 
-def refuse_others(work: Round, wishes: Iterable[Upgrade]) -> None:
+def refuse_others(work: ReflectionState, wishes: Iterable[Upgrade]) -> None:
     """Refuse upgrades to unknown subtypes."""
     for wish in wishes:
         if wish.new_subtype not in FROM:
@@ -134,7 +141,7 @@ def refuse_others(work: Round, wishes: Iterable[Upgrade]) -> None:
             work.refuse(OPERATION, WRONG_SUBTYPE, reason, wish.new_content)
 
 
-def _refusal(work: Round, wish: Upgrade) -> tuple[str, str] | None:
+def _refusal(work: ReflectionState, wish: Upgrade) -> tuple[str, str] | None:
     """Return the rule that an upgrade breaks, and how; None if it is valid."""
     wanted, least = FROM[wish.new_subtype]
     members = _members(work, wish)
@@ -157,7 +164,7 @@ def _refusal(work: Round, wish: Upgrade) -> tuple[str, str] | None:
     return None
 
 
-def _make(work: Round, wish: Upgrade) -> None:
+def _make(work: ReflectionState, wish: Upgrade) -> None:
     members = _members(work, wish)
     best = max(_confidence(work, trait) for trait in members)
     rows = [row for trait in members for row in work.rows.get(trait.id, ()) if row.polarity in ("support", "contra")]
@@ -179,7 +186,7 @@ def _make(work: Round, wish: Upgrade) -> None:
     work.counts["traits_promoted"] += len(members)
 
 
-def _members(work: Round, wish: Upgrade) -> Sequence[Item]:
+def _members(work: ReflectionState, wish: Upgrade) -> Sequence[Item]:
     """Return the live source traits of an upgrade.
 
     Subtypes only rise, so an upgrade cannot contain itself.
@@ -188,10 +195,10 @@ def _members(work: Round, wish: Upgrade) -> Sequence[Item]:
     return [trait for trait in listed if not trait.data.get(SIDES)]
 
 
-def _made_before(work: Round, wish: Upgrade) -> bool:
+def _made_before(work: ReflectionState, wish: Upgrade) -> bool:
     wanted = set(wish.from_trait_ids)
     return any(wanted <= set(trait.data.get("children", ())) for trait in work.traits.values())
 
 
-def _confidence(work: Round, trait: Item) -> float:
+def _confidence(work: ReflectionState, trait: Item) -> float:
     return confidence_at(trait, work.entry.recorded_at) or 0.0

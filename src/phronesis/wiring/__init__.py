@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from functools import cache, partial
 from typing import Any
 
-from phronesis.compose.assembly import Assembler, Finding
+from phronesis.compose.assembly import Assembler, EvidencePlanner
 from phronesis.compose.core_memory import CorePolicy
 from phronesis.compose.session_history import SummaryPolicy
 from phronesis.config import Policy, PolicySource, Settings, api_keys, effective_policy, index_key, load_settings
@@ -21,10 +21,10 @@ from phronesis.core.scope import make_scope
 from phronesis.core.timestamps import parse_moment, parse_zone
 from phronesis.engine import erasure_effect
 from phronesis.engine.doctor import Doctor, check_of, writable_again
-from phronesis.engine.edits import Editor
-from phronesis.engine.entry_applier import Stepper
+from phronesis.engine.edits import ItemEditor
+from phronesis.engine.entry_applier import EntryApplier
 from phronesis.engine.erasure import Eraser
-from phronesis.engine.handler import Bench
+from phronesis.engine.handler import PrepareContext
 from phronesis.engine.interpreter import Interpreter
 from phronesis.engine.replay import Replayer
 from phronesis.engine.sensitive_topics.guard import Guard
@@ -34,7 +34,7 @@ from phronesis.experience.abstraction import Abstracting
 from phronesis.experience.aggregation import Aggregating
 from phronesis.experience.event_handlers import Reading
 from phronesis.experience.laws.principles import Worth
-from phronesis.experience.maintenance_schedule import Keeper, Rhythm
+from phronesis.experience.maintenance_schedule import MaintenanceSchedule, MaintenanceScheduler
 from phronesis.experience.query import ExperienceSearch
 from phronesis.experience.query_answer import ExperienceBook
 from phronesis.experience.sources.registry import SOURCES
@@ -47,10 +47,10 @@ from phronesis.log.recorder import Recorder
 from phronesis.log.redaction import Redactor
 from phronesis.memory import Memory
 from phronesis.memory.overview import OverviewBook
-from phronesis.memory.service import Stages
+from phronesis.memory.service import Components
 from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import Embedders, load_embedders
-from phronesis.models.model_registry import Roster
+from phronesis.models.model_registry import ModelRegistry
 from phronesis.models.token_counter import KeptCounts, TokenCounter, load_token_counter
 from phronesis.reasoning import handlers
 from phronesis.reasoning.catalysis.pubchem import PubChem
@@ -58,14 +58,14 @@ from phronesis.reasoning.catalysis.review import ModifierReviews
 from phronesis.reasoning.external_mirror import Mirror
 from phronesis.reasoning.external_search import MirroredSearch
 from phronesis.reasoning.fields import BUILDERS
-from phronesis.reasoning.learn_candidates import Candidates, Telling
+from phronesis.reasoning.learn_candidates import Candidates, RunFacts
 from phronesis.reasoning.learning import Learning
 from phronesis.reasoning.migration import Migrator, Rewriter
-from phronesis.reasoning.run_reader import RunBook
+from phronesis.reasoning.run_reader import RunReader
 from phronesis.recall.browse import Browser
 from phronesis.recall.planning.planner import Planner
 from phronesis.recall.planning.wordings import StoredNames
-from phronesis.recall.reranking import Reranking, Search
+from phronesis.recall.reranking import RerankedSearch, Search
 from phronesis.recall.retrieval import make_retrieving
 from phronesis.recall.scope_index import ScopeIndexes
 from phronesis.recall.search import Formulas, Query, Searcher
@@ -79,12 +79,12 @@ from phronesis.store.usage import Usage, UsedMemories
 from phronesis.traits import contradictions
 from phronesis.traits.laws.records import MEMORY_KINDS
 from phronesis.traits.laws.strength import Thresholds
-from phronesis.traits.llm_reflection import FOUND, Asking
-from phronesis.traits.reflection import Reflecting
+from phronesis.traits.llm_reflection import FOUND, ModelStrategy
+from phronesis.traits.reflection import ReflectionPreparer
 from phronesis.traits.reflector import Reflector
 from phronesis.traits.search import TraitBook
-from phronesis.traits.strategies import Mind, Ruling
-from phronesis.traits.text_similarity import Likeness
+from phronesis.traits.strategies import ReflectionStrategy, RuleStrategy
+from phronesis.traits.text_similarity import TextSimilarity
 from phronesis.wiring.registry import (
     Preparing,
     make_projector,
@@ -116,7 +116,7 @@ def open_memory(
     finding = _finding(embedders, database, settings.policy, time, index)
     told = effective_policy(settings.policy, settings.origin)
     own = settings.policy.reasoning
-    telling = Telling(BUILDERS[own.facts], own.products)
+    telling = RunFacts(BUILDERS[own.facts], own.products)
     rewriter = Rewriter(roster.asker("migrate") or roster.asker("learn"))
     reflect = _reflecting(settings.policy.traits, roster, embedders, finding.searcher)
     taking_in = make_taking_in(settings.policy.resources, time, _redactor(settings.policy).document)
@@ -126,15 +126,15 @@ def open_memory(
         principles=_abstracting(settings.policy, roster, embedders), documents=taking_in,
     )  # fmt: skip
     registry = make_registry(preparing, refs=make_ref_rules(settings.policy.resources), terms=terms_of(settings.policy))
-    stepper = Stepper(registry, make_projector())
+    stepper = EntryApplier(registry, make_projector())
     replayer = Replayer(database, stepper)
     interpreter = Interpreter(database, recorder, stepper, time, erasure_effect.effects(replayer))
     writer = Writer(recorder, interpreter, finding.vectorizer.written, _redactor(settings.policy))
     browser = Browser(database)
-    stages = Stages(
+    stages = Components(
         database=database,
         writer=writer,
-        editor=Editor(database, writer, browser, registry.folds, {**handlers.FORMS, **contradictions.FORMS}),
+        editor=ItemEditor(database, writer, browser, registry.folds, {**handlers.FORMS, **contradictions.FORMS}),
         browser=browser,
         **_answering(browser, finding.searcher, settings.policy, roster, counter=counter, time=time),
         replayer=replayer,
@@ -143,7 +143,7 @@ def open_memory(
         ledger=ledger,
         shown=ShownContexts.over(database),
         used=UsedMemories.over(database),
-        runs=RunBook(database, telling),
+        runs=RunReader(database, telling),
         reviews=ModifierReviews(database, PubChem(settings.pubchem_url), mode=own.review, clock=time),
         eraser=Eraser(database, recorder, interpreter, finding.indexes, finding.mirror),
         vectorizer=finding.vectorizer,
@@ -173,20 +173,20 @@ def _answering(
     browser: Browser,
     search: Search,
     policy: Policy,
-    roster: Roster,
+    roster: ModelRegistry,
     *,
     counter: Callable[[], TokenCounter],
     time: Callable[[], datetime],
 ) -> dict[str, Any]:
     """Join the components that answer and compose, by name; ``search`` ranks by its own scores."""
     database, judge = browser.database, roster.judge()
-    searcher = search if judge is None else Reranking(search, judge)
+    searcher = search if judge is None else RerankedSearch(search, judge)
     retrieving = make_retrieving(search, policy, judge)
     planner = Planner(
         time, roster.asker("plan"), StoredNames(database), limit=policy.budget.evidence_count,
         share=policy.fusion.memory_share,
     )  # fmt: skip
-    finding = Finding(planner, retrieving, searcher)
+    finding = EvidencePlanner(planner, retrieving, searcher)
     return {
         "searcher": searcher,
         "retrieving": retrieving,
@@ -238,26 +238,26 @@ def _finding(
     return _Finding(indexes, vectorizer, mirror, searcher)
 
 
-def _reflecting(own: TraitRules, roster: Roster, embedders: Embedders, searcher: Search) -> Reflecting:
+def _reflecting(own: TraitRules, roster: ModelRegistry, embedders: Embedders, searcher: Search) -> ReflectionPreparer:
     """Join the components of reflection: the strategy and the filter."""
     thresholds = Thresholds(importance=own.importance, hours=own.hours)
     guard = Guard(own.sensitive)
-    return Reflecting(_mind(roster, embedders, searcher, guard), guard, Likeness(embedders), thresholds)
+    return ReflectionPreparer(_mind(roster, embedders, searcher, guard), guard, TextSimilarity(embedders), thresholds)
 
 
-def _mind(roster: Roster, embedders: Embedders, searcher: Search, guard: Guard) -> Mind:
+def _mind(roster: ModelRegistry, embedders: Embedders, searcher: Search, guard: Guard) -> ReflectionStrategy:
     """Return the reflection strategy: the role's model, with or without questions, or rules."""
     asker = roster.asker("reflect")
     if asker is None:
-        return Ruling(Likeness(embedders), guard)
+        return RuleStrategy(TextSimilarity(embedders), guard)
 
-    def look(bench: Bench, question: str) -> list[str]:
+    def look(bench: PrepareContext, question: str) -> list[str]:
         with bench.view() as view:
             scope = make_scope(user_id=view.lane.user_id, namespace=view.lane.namespace)
         found = searcher.search(bench.tenant, Query(question, scope, Wanted(kinds=MEMORY_KINDS), FOUND))
         return [one.item.id for one in found]
 
-    return Asking(asker, roster.asker("questions"), roster.asker("special_reflection"), look)
+    return ModelStrategy(asker, roster.asker("questions"), roster.asker("special_reflection"), look)
 
 
 def _store(settings: Settings) -> tuple[Settings, Database]:
@@ -273,16 +273,16 @@ def _counter(policy: Policy) -> Callable[[], TokenCounter]:
 
 def _roster(
     settings: Settings, database: Database, time: Callable[[], datetime], counter: Callable[[], TokenCounter]
-) -> tuple[StoredLedger, Roster]:
+) -> tuple[StoredLedger, ModelRegistry]:
     own, ledger = settings.policy, StoredLedger(database)
-    return ledger, Roster(own, api_keys(own), tenant=settings.tenant, ledger=ledger, clock=time, counter=counter)
+    return ledger, ModelRegistry(own, api_keys(own), tenant=settings.tenant, ledger=ledger, clock=time, counter=counter)
 
 
-def _learning(own: ReasoningRules, telling: Telling, searcher: Search, roster: Roster) -> Learning:
+def _learning(own: ReasoningRules, telling: RunFacts, searcher: Search, roster: ModelRegistry) -> Learning:
     return Learning(telling, Candidates(searcher, own.candidates, own.top_k), partial(roster.asker, "learn"))
 
 
-def _abstracting(policy: Policy, roster: Roster, embedders: Embedders) -> Abstracting:
+def _abstracting(policy: Policy, roster: ModelRegistry, embedders: Embedders) -> Abstracting:
     own = policy.experience.abstract
     worth = Worth(min_members=own.min_members, min_patterns=own.min_patterns, change=own.change)
     return Abstracting(embedders, roster.asker("abstract"), worth)
@@ -307,10 +307,10 @@ def _experienced(
     }
 
 
-def _keeper(database: Database, policy: Policy) -> Keeper:
+def _keeper(database: Database, policy: Policy) -> MaintenanceScheduler:
     own = policy.experience
-    rhythm = Rhythm(own.aggregate_events, own.aggregate_hours, own.abstract_hours)
-    return Keeper(database, rhythm, background=own.background)
+    rhythm = MaintenanceSchedule(own.aggregate_events, own.aggregate_hours, own.abstract_hours)
+    return MaintenanceScheduler(database, rhythm, background=own.background)
 
 
 def _forgetter(database: Database, usage: Usage, policy: Policy) -> Forgetter:

@@ -12,11 +12,11 @@ from phronesis.conversation import handlers as conversation
 from phronesis.conversation import typed_items
 from phronesis.conversation.entity_resolution import with_names
 from phronesis.conversation.forget_requests import with_requests_met
-from phronesis.conversation.retention_policy import USUAL, Terms
+from phronesis.conversation.retention_policy import USUAL, RetentionPolicy
 from phronesis.core.changes import Fold
 from phronesis.core.documents import DOCUMENT, SECTION, ReadDocument, Section
 from phronesis.engine import edits, erasure_effect
-from phronesis.engine.entry_applier import Stepper, without_second_names
+from phronesis.engine.entry_applier import EntryApplier, without_second_names
 from phronesis.engine.handler import Handler, Prepare, Registry
 from phronesis.engine.replay import rederive_handler
 from phronesis.engine.rollback import retry_handler, undo_handler
@@ -79,7 +79,7 @@ class Preparing:
     documents: Prepare | None = None
 
 
-def make_registry(preparing: Preparing, *, refs: RefRules | None = None, terms: Terms = USUAL) -> Registry:
+def make_registry(preparing: Preparing, *, refs: RefRules | None = None, terms: RetentionPolicy = USUAL) -> Registry:
     """Return the handlers of all verbs; a new engine adds a line here.
 
     ``refs`` are the rules by which references of turns become documents, ``terms`` the policy on stated items.
@@ -128,7 +128,7 @@ def make_projector() -> Projector:
 def with_keeping(handlers: Sequence[Handler], folds: Mapping[str, Fold]) -> Registry:
     """Return a registry of ``handlers`` and of the verbs built on them: retry and rederive."""
     retrying = [*handlers, retry_handler(Registry(handlers, folds))]
-    again = Stepper(Registry(retrying, folds, CONSEQUENCES), make_projector())
+    again = EntryApplier(Registry(retrying, folds, CONSEQUENCES), make_projector())
     return Registry([*retrying, rederive_handler(again)], folds, CONSEQUENCES)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from labelled_texts import LABELLED_TEXTS
 from phronesis_benchmarks.experience_clusters import (
     Agreement,
     clustered,
@@ -16,7 +17,7 @@ from phronesis_benchmarks.experience_clusters import (
     run_clusters,
 )
 
-DEV = Path(__file__).parents[2] / "labelled" / "experience" / "dev.jsonl"
+DEV = LABELLED_TEXTS / "experience" / "dev.jsonl"
 
 CI = "The runner stopped with no space left on device while layers were unpacked"
 OVEN = "面团发酵时间太短，烤出来的面包很硬，切开全是死面"

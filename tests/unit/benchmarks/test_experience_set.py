@@ -1,12 +1,13 @@
 """The labelled experience keeps its form: what is measured by it is only as good as it is."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-SET = Path(__file__).parents[2] / "labelled" / "experience"
+from labelled_texts import LABELLED_TEXTS
+
+SET = LABELLED_TEXTS / "experience"
 SPLITS = ("dev", "test")
 TEXTS = ("situation", "goal", "attempt", "result", "reflection")
 FIELDS = {"id", "patterns", "lang", "domain", "label", *TEXTS, "source_type", "source_ref"}

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from labelled_texts import LABELLED_TEXTS
 from phronesis_benchmarks.datasets import load_locomo
 
-LABELLED = Path(__file__).parents[2] / "labelled"
+LABELLED = LABELLED_TEXTS
 LONG_TURNS = LABELLED / "chats_long_turns.json"
 CHINESE = LABELLED / "chats_chinese.json"
 

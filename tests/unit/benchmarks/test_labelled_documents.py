@@ -1,13 +1,12 @@
 """Headings are compared by their words, and a labelled section by the headings that tell it from others."""
 
-from pathlib import Path
-
 from hypothesis import given
 from hypothesis import strategies as st
 
+from labelled_texts import LABELLED_TEXTS
 from phronesis_benchmarks.labelled_documents import answers, load_set, names_of
 
-SET = Path(__file__).parents[2] / "labelled" / "resources"
+SET = LABELLED_TEXTS / "resources"
 HEADINGS = st.lists(st.text("ab3. `中：", min_size=1), min_size=1, max_size=4)
 
 

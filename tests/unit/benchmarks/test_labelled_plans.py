@@ -2,13 +2,13 @@
 
 import json
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
+from labelled_texts import LABELLED_TEXTS
 from phronesis.core.retrieval_plan import INTENTS
 from phronesis_benchmarks.plans import LabelledMessage, load_messages
 
-LABELLED = Path(__file__).parents[2] / "labelled"
+LABELLED = LABELLED_TEXTS
 SPLITS = ("dev", "test")
 NEVER_TIMED = "chat"
 

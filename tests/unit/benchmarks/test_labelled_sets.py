@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
+from labelled_texts import LABELLED_TEXTS
+
 ROOT = Path(__file__).parents[3]
-LABELLED = ROOT / "tests" / "labelled"
+LABELLED = LABELLED_TEXTS
 STORY = ROOT / "tests" / "scenarios" / "data"
 LANGUAGES = ("en", "zh")
 GATES = {

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from labelled_texts import LABELLED_TEXTS
 from phronesis.errors import InputError
 from phronesis_benchmarks.session import run_session
 
-LABELLED = Path(__file__).parents[2] / "labelled" / "session"
+LABELLED = LABELLED_TEXTS / "session"
 TURNS: list[dict[str, object]] = [
     {"at": "2026-03-02T08:00:00Z", "user": "I'm allergic to sesame.", "assistant": "Noted."},
     {"at": "2026-03-02T08:01:00Z", "user": "The oven is a Miwe from 2014.", "assistant": "A Miwe.",

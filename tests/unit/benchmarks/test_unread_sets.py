@@ -1,17 +1,16 @@
 """What is found of texts that nobody tunes on stays found: floors under the figures of docs/benchmarks.md.
 
-A floor that breaks is a reason to look at the change, never at the texts (tests/labelled/unread/README.md).
+A floor that breaks is a reason to look at the change, never at the texts (.build/labelled/unread/README.md).
 """
-
-from pathlib import Path
 
 import pytest
 
+from labelled_texts import LABELLED_TEXTS
 from phronesis_benchmarks.experience_clusters import load_events, run_clusters
 from phronesis_benchmarks.extraction import run_extraction
 from phronesis_benchmarks.traits import load_users, run_traits
 
-UNREAD = Path(__file__).parents[2] / "labelled" / "unread"
+UNREAD = LABELLED_TEXTS / "unread"
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from phronesis.core.changes import Changes, Delta, Existing, Fold, Patch, Settled, settle
+from phronesis.core.changes import Changes, Delta, Existing, Fold, Patch, ResolvedChanges, settle
 from phronesis.core.items import Item
 from phronesis.core.relations import Edge, EvidenceRow
 from phronesis.core.serialization import decode, encode
@@ -58,7 +58,7 @@ class KeptLane:
         self.history: list[Delta] = []
         self.n = 0
 
-    def apply(self, changes: Changes, *, backwards: bool = False) -> Settled:
+    def apply(self, changes: Changes, *, backwards: bool = False) -> ResolvedChanges:
         """Settle and keep; ``backwards`` reads what exists in another order, as another database would."""
         self.n += 1
         touched = changes.touched

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from phronesis.conversation.laws import Verdict, best_match, confirm, consolidate, enter, finish, retract
 from phronesis.core.items import Item, Trust
 from phronesis.core.proposals import Cardinality, Retention
-from phronesis.core.statements import Held, Saying, Statement
+from phronesis.core.statements import HeldStatement, Occurrence, Statement
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 USER, TOOL = Trust.USER, Trust.TOOL
@@ -23,20 +23,22 @@ def at(day: int) -> datetime:
     return START + timedelta(days=day)
 
 
-def saying(day: int, trust: Trust = USER, by: str | None = None, began: int | None = None) -> Saying:
-    return Saying(at=at(day), trust=trust, by=by, began=None if began is None else at(began))
+def saying(day: int, trust: Trust = USER, by: str | None = None, began: int | None = None) -> Occurrence:
+    return Occurrence(at=at(day), trust=trust, by=by, began=None if began is None else at(began))
 
 
 @dataclass
 class Lane:
     """What one subject's statements make of nothing, by the verdicts alone."""
 
-    held: dict[str, Held] = field(default_factory=dict)
+    held: dict[str, HeldStatement] = field(default_factory=dict)
     supersedes: set[tuple[str, str]] = field(default_factory=set)
     contradicts: set[tuple[str, str]] = field(default_factory=set)
     count: int = 0
 
-    def statement(self, key: str, value: str, said: Saying, cardinality: Cardinality = "one", **more: Any) -> Statement:
+    def statement(
+        self, key: str, value: str, said: Occurrence, cardinality: Cardinality = "one", **more: Any
+    ) -> Statement:
         self.count += 1
         kind = more.pop("kind", "profile")
         return Statement(
@@ -44,7 +46,7 @@ class Lane:
         )
 
     def state(
-        self, key: str, value: str, said: Saying, cardinality: Cardinality = "one", **more: Any
+        self, key: str, value: str, said: Occurrence, cardinality: Cardinality = "one", **more: Any
     ) -> tuple[Statement, Verdict]:
         new = self.statement(key, value, said, cardinality, **more)
         verdict = consolidate(new, list(self.held.values()))
@@ -56,7 +58,7 @@ class Lane:
             item = Item(id=new.id, kind=new.kind, content=new.form, entry_id="e", recorded_at=START,
                         updated_at=START, key=new.key, value=new.form, trust=new.saying.trust, valid_from=new.since,
                         occurred_at=new.since)  # fmt: skip
-            self.held[new.id] = Held(item=item.with_fields(verdict.fields), sayings=(new.saying,))
+            self.held[new.id] = HeldStatement(item=item.with_fields(verdict.fields), sayings=(new.saying,))
         if verdict.into is not None and verdict.counted:
             before = self.held[verdict.into]
             value = new.form if verdict.act == "UPDATE" else before.item.value
@@ -161,7 +163,7 @@ def test_nothing_unrelated_is_touched(rows: list[tuple[str, str, str, int, Trust
     lane = Lane()
     for act, key, value, day, trust in rows:
         cardinality: Cardinality = "one" if key == "home" else "many"
-        before: Mapping[str, Held] = dict(lane.held)
+        before: Mapping[str, HeldStatement] = dict(lane.held)
         new = lane.statement(key, value, saying(day, trust), cardinality)
         held = list(before.values())
         verdict = consolidate(new, held) if act == "assert" else retract(new, held, whole=act == "retract all")

@@ -2,14 +2,14 @@
 
 import json
 from collections import Counter
-from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core.shingles import Echo, Shown, echoes, words_of
+from labelled_texts import LABELLED_TEXTS
+from phronesis.core.shingles import ComparedTexts, Echo, echoes, words_of
 
-LABELLED = Path(__file__).parents[2] / "labelled" / "echoes.jsonl"
+LABELLED = LABELLED_TEXTS / "echoes.jsonl"
 FACT = "My sister Anna is allergic to peanuts."
 NAMED = ["anna", "bob", "lives", "paris", "works", "acme", "7", "早", "上", "喝", "茶"]
 WORDS = st.lists(st.sampled_from(NAMED), min_size=4, max_size=9)
@@ -19,7 +19,7 @@ def test_labelled_pairs_are_told_apart() -> None:
     counted: Counter[tuple[bool, bool]] = Counter()
     for line in LABELLED.read_text("utf-8").splitlines():
         row = json.loads(line)
-        shown = Shown.of({str(n): text for n, text in enumerate(row["shown"])})
+        shown = ComparedTexts.of({str(n): text for n, text in enumerate(row["shown"])})
         counted[row["echo"], bool(echoes(row["said"], shown))] += 1
     assert counted[True, True] / (counted[True, True] + counted[True, False]) >= 0.95
     assert counted[True, True] / (counted[True, True] + counted[False, True]) >= 0.95
@@ -35,32 +35,32 @@ def test_words_are_compared_without_person_and_endings() -> None:
 
 def test_the_sentence_that_repeats_is_named_and_the_new_one_is_not() -> None:
     said = "As you said, your sister Anna is allergic to peanuts. She lives in Lyon.\nBye!"
-    found = echoes(said, Shown.of({"a": FACT, "b": "Something else entirely was shown."}))
+    found = echoes(said, ComparedTexts.of({"a": FACT, "b": "Something else entirely was shown."}))
     assert found == [Echo(0, 53, ["a"])]
     assert said[:53].endswith("peanuts.")
 
 
 def test_words_that_something_is_proposed_from_are_looked_at_by_themselves() -> None:
     said = "Your sister Anna is allergic to peanuts and lives in Lyon."
-    shown = Shown.of({"a": FACT})
+    shown = ComparedTexts.of({"a": FACT})
     assert echoes(said, shown) == []
     assert echoes(said, shown, parts=[(0, 39), (44, 57), (0, 39)]) == [Echo(0, 39, ["a"])]
     assert echoes(FACT, shown, parts=[(3, 14)]) == [Echo(0, len(FACT), ["a"])]
 
 
 def test_too_little_is_no_repetition() -> None:
-    assert echoes("Anna. Yes. You know that I told you so.", Shown.of({"a": FACT})) == []
-    assert echoes("", Shown.of({})) == []
+    assert echoes("Anna. Yes. You know that I told you so.", ComparedTexts.of({"a": FACT})) == []
+    assert echoes("", ComparedTexts.of({})) == []
 
 
 @given(WORDS)
 def test_a_text_repeats_itself(words: list[str]) -> None:
     text = " ".join(words)
-    assert [echo.of for echo in echoes(text, Shown.of({"a": text}))] == [["a"]]
+    assert [echo.of for echo in echoes(text, ComparedTexts.of({"a": text}))] == [["a"]]
 
 
 @given(WORDS, WORDS)
 def test_a_new_word_is_no_repetition(words: list[str], others: list[str]) -> None:
-    shown = Shown.of({"a": " ".join(words), "b": " ".join(others)})
+    shown = ComparedTexts.of({"a": " ".join(words), "b": " ".join(others)})
     assert echoes(" ".join([*words, "quickly"]), shown) == []
     assert echoes(" ".join(["not", *words]), shown) == []

@@ -6,7 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phronesis.core.items import Item
-from phronesis.core.statements import MAX_FORM, Held, Saying, Statement, alike, extends, form_of, plain_form
+from phronesis.core.statements import (
+    MAX_FORM,
+    HeldStatement,
+    Occurrence,
+    Statement,
+    alike,
+    extends,
+    form_of,
+    plain_form,
+)
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -63,12 +72,12 @@ def test_a_value_said_more_fully() -> None:
 
 
 def test_since_when_a_statement_holds() -> None:
-    new = Statement(id="i", kind="profile", key="k", form="x", saying=Saying(at=AT))
+    new = Statement(id="i", kind="profile", key="k", form="x", saying=Occurrence(at=AT))
     assert (new.since, new.closed) == (AT, False)
 
 
 def test_when_something_was_said() -> None:
     later = AT.replace(year=2027)
     item = Item(id="i", kind="fact", content="x", entry_id="e", recorded_at=AT, updated_at=AT)
-    held = Held(item=item, sayings=(Saying(at=later), Saying(at=AT)))
+    held = HeldStatement(item=item, sayings=(Occurrence(at=later), Occurrence(at=AT)))
     assert (held.first, held.last, held.current, held.past) == (AT, later, True, False)

@@ -3,14 +3,13 @@
 import json
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
+from labelled_texts import LABELLED_TEXTS
 from phronesis.reasoning.migration_rewriting import OldMemory, Rewriting
 
 ROWS: list[dict[str, Any]] = [
-    json.loads(line)
-    for line in (Path(__file__).parents[2] / "labelled" / "free_text_memories.jsonl").read_text("utf-8").splitlines()
+    json.loads(line) for line in (LABELLED_TEXTS / "free_text_memories.jsonl").read_text("utf-8").splitlines()
 ]
 
 

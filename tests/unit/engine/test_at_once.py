@@ -13,7 +13,7 @@ from custom_store import open_with, write
 from phronesis.conversation import typed_items
 from phronesis.core.changes import Changes
 from phronesis.core.entries import Entry, Outcome
-from phronesis.engine.handler import Bench, Handler, Outcomes
+from phronesis.engine.handler import Handler, Outcomes, PrepareContext
 from phronesis.memory import Memory
 from phronesis.store.database import Database
 from phronesis.store.lane_view import LaneView
@@ -40,7 +40,7 @@ def modes_of_transactions() -> Iterator[list[str]]:
         yield seen
 
 
-def find(_bench: Bench, _entry: Entry) -> list[Outcome]:
+def find(_bench: PrepareContext, _entry: Entry) -> list[Outcome]:
     return [Outcome(role="found", made_by="test", body={})]
 
 
@@ -74,7 +74,7 @@ class Held:
     def __init__(self, content: str) -> None:
         self.content, self.began, self.go = content, Event(), Event()
 
-    def __call__(self, _bench: Bench, entry: Entry) -> list[Outcome]:
+    def __call__(self, _bench: PrepareContext, entry: Entry) -> list[Outcome]:
         if entry.payload["content"] == self.content:
             self.began.set()
             assert self.go.wait(60)

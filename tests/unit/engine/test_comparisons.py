@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from growth import assert_cut_off, repeated
+from labelled_texts import LABELLED_TEXTS
 from phronesis.reasoning.comparison_terms import (
     CLASSES,
     LANGUAGES,
@@ -24,7 +25,7 @@ from phronesis.reasoning.comparison_terms import (
 from phronesis.reasoning.comparisons import MAX_READ, read_comparison, read_condition
 from phronesis.reasoning.laws.facts import mistakes_of_test
 
-LABELLED = Path(__file__).parents[2] / "labelled" / "comparisons.jsonl"
+LABELLED = LABELLED_TEXTS / "comparisons.jsonl"
 OWN = Path(__file__).parent / "comparison_sentences.jsonl"
 STATED = "The selectivity of formate with Cu–Zn is at least 0.60."
 TEST = {"metric": "fraction", "product": "formate", "op": ">=", "value": 0.6, "given": {"M1": "Cu", "M2": "Zn"}}

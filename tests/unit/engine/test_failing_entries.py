@@ -12,7 +12,7 @@ from phronesis.conversation import extraction, typed_items
 from phronesis.conversation import handlers as conversation
 from phronesis.core.changes import Changes, ChildEntry
 from phronesis.core.entries import Entry, Outcome
-from phronesis.engine.handler import Bench, Handler, Outcomes
+from phronesis.engine.handler import Handler, Outcomes, PrepareContext
 from phronesis.errors import Conflict, EntryFailed, Erased, HandlerMissing, NotFound, StorageError, StorageRefused
 from phronesis.memory import Memory
 from phronesis.store.lane_view import LaneView
@@ -216,7 +216,7 @@ def test_a_verb_that_nobody_knows_stays_pending_and_those_before_it_do_not(tmp_p
 def test_one_lane_that_is_stuck_does_not_keep_flush_from_the_others(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'memory.db'}"
 
-    def unknown(_bench: Bench, _entry: Entry) -> list[Outcome]:
+    def unknown(_bench: PrepareContext, _entry: Entry) -> list[Outcome]:
         raise HandlerMissing("of a newer version still")  # nobody applies it in the background meanwhile
 
     with open_with(url, [Handler(verb="novel", apply=typed_items.apply, prepare=unknown)]) as newer:
@@ -232,7 +232,7 @@ def test_one_lane_that_is_stuck_does_not_keep_flush_from_the_others(tmp_path: Pa
 def test_nothing_found_is_an_outcome_and_is_not_asked_again(tmp_path: Path) -> None:
     asked: list[str] = []
 
-    def prepare(_bench: Bench, entry: Entry) -> list[Outcome]:
+    def prepare(_bench: PrepareContext, entry: Entry) -> list[Outcome]:
         asked.append(entry.id)
         return []
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from fake_models import ScriptedModel, asker
-from phronesis.conversation.llm_consolidation import Judge, Judgements
+from phronesis.conversation.llm_consolidation import ConsolidationJudge, Judgements
 from phronesis.core.entries import Entry
 from phronesis.core.proposals import Proposal
 from phronesis.core.scope import LaneName
-from phronesis.engine.handler import Bench
+from phronesis.engine.handler import PrepareContext
 from phronesis.errors import ModelUnavailable
 from phronesis.memory import Memory
 from phronesis.models.prompts import prompt
@@ -38,8 +38,8 @@ def judge(memory: Memory, *proposals: Proposal, steps: list[Any]) -> tuple[Any, 
     with memory.stages.database.transaction(memory.tenant, "read") as unit:
         lane = find_lane(unit, LaneName("user", "u"))
     assert lane is not None
-    bench = Bench(memory.stages.database, memory.tenant, lane.lane_id)
-    return Judge(asker(model))(bench, ENTRY, proposals), model
+    bench = PrepareContext(memory.stages.database, memory.tenant, lane.lane_id)
+    return ConsolidationJudge(asker(model))(bench, ENTRY, proposals), model
 
 
 def answer(*judgements: dict[str, Any]) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 from custom_store import open_with, write
 from phronesis.conversation import typed_items
 from phronesis.core.entries import Entry, Outcome
-from phronesis.engine.handler import Bench, Handler
+from phronesis.engine.handler import Handler, PrepareContext
 from phronesis.log.reader import load_entries
 from phronesis.memory import Memory
 from phronesis.store.lanes import list_lanes
@@ -16,7 +16,7 @@ def test_the_later_one_is_overtaken(tmp_path: Path) -> None:
     told: list[bool] = []
     first = threading.Event()
 
-    def find(bench: Bench, _entry: Entry) -> list[Outcome]:
+    def find(bench: PrepareContext, _entry: Entry) -> list[Outcome]:
         with bench.view() as view:
             assert not bench.overtaken(view)
         if not first.is_set():
@@ -60,5 +60,7 @@ def test_an_aggregation_that_is_applied_is_not_prepared_again(tmp_path: Path) ->
         prepare = memory.stages.writer.interpreter.stepper.registry["aggregate"].prepare
         assert prepare is not None
         database = memory.stages.database
-        assert prepare(Bench(database, memory.tenant, lane.lane_id, seq=entry.seq), entry) == []
-        assert prepare(Bench(database, memory.tenant, lane.lane_id), entry)[0].body["looked_at"] == 2  # prepared anew
+        assert prepare(PrepareContext(database, memory.tenant, lane.lane_id, seq=entry.seq), entry) == []
+        assert (
+            prepare(PrepareContext(database, memory.tenant, lane.lane_id), entry)[0].body["looked_at"] == 2
+        )  # prepared anew

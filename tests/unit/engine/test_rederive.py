@@ -14,7 +14,7 @@ from phronesis.core.changes import Changes, Patch
 from phronesis.core.entries import Entry, Outcome
 from phronesis.core.ids import item_id
 from phronesis.core.items import Item
-from phronesis.engine.handler import Bench, Handler, Outcomes
+from phronesis.engine.handler import Handler, Outcomes, PrepareContext
 from phronesis.errors import EntryFailed, NotFound
 from phronesis.memory import Memory
 from phronesis.store.lane_view import LaneView
@@ -25,7 +25,7 @@ from phronesis.store.relations import lane_entities, lane_mentions
 def extractor(version: int) -> Handler:
     """An extractor of "X is Y": the second version knows "was" too, loses values of one word, and names subjects."""
 
-    def prepare(_bench: Bench, entry: Entry) -> Sequence[Outcome]:
+    def prepare(_bench: PrepareContext, entry: Entry) -> Sequence[Outcome]:
         pattern = r"(\w+) is (\w+)" if version == 1 else r"(\w+) (?:is|was) (\w+ \w+)"
         found = [{"subject": m[1], "value": m[2]} for m in re.finditer(pattern, entry.payload["text"])]
         return [Outcome(role="found", made_by=f"extractor/{version}", body={"found": found})] if found else []

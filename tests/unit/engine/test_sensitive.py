@@ -3,7 +3,6 @@
 import json
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from growth import assert_cut_off, repeated
+from labelled_texts import LABELLED_TEXTS
 from phronesis.config import SENSITIVE_TOPICS, SensitiveRules
 from phronesis.engine.sensitive_topics import Finding, Guard
 from phronesis.engine.sensitive_topics.guard import MAX_WORDS, TEAM
@@ -19,7 +19,7 @@ from phronesis.engine.sensitive_topics.tables import MAX_SENTENCE, load_tables, 
 from phronesis.errors import PhronesisError
 from phronesis.models.text_features import MAX_SCANNED
 
-LABELLED = Path(__file__).parents[2] / "labelled" / "sensitive"
+LABELLED = LABELLED_TEXTS / "sensitive"
 GUARD = Guard(SensitiveRules())
 SICK = "I have type 2 diabetes."
 PLAIN = "I run five kilometres every morning."

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,13 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from labelled_texts import LABELLED_TEXTS
 from phronesis.config import SENSITIVE_TOPICS, SensitiveRules
 from phronesis.engine.sensitive_topics import Guard
 from phronesis.engine.sensitive_topics.guard import MAX_WORDS
 from phronesis.engine.sensitive_topics.tables import MAX_READ, NONE, Model, load_model
 from phronesis.models.text_features import BUCKETS, bucket, language_of, pieces
 
-LABELLED = Path(__file__).parents[2] / "labelled" / "sensitive"
+LABELLED = LABELLED_TEXTS / "sensitive"
 WORDS_ALONE = Guard(SensitiveRules(), models={})
 BOTH = Guard(SensitiveRules())
 HARMLESS = [

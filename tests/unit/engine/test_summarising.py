@@ -11,7 +11,7 @@ from custom_store import open_with
 from fake_models import ScriptedModel, asker
 from phronesis.conversation import handlers
 from phronesis.conversation.extraction import by_rules
-from phronesis.conversation.summaries import Lines, Summarising
+from phronesis.conversation.summaries import Lines, SessionSummarizer
 from phronesis.core.entries import SummaryRow
 from phronesis.errors import ModelUnavailable
 from phronesis.memory import Memory
@@ -31,7 +31,7 @@ def model() -> ScriptedModel:
 
 
 def opening(url: str, model: ScriptedModel) -> Callable[[], Memory]:
-    prepare = Summarising(
+    prepare = SessionSummarizer(
         by_rules, asker(model), every_turns=2, max_tokens=60, suspicious=lambda text: "ignore" in text.lower() or None
     )
     return lambda: open_with(url, handlers.handlers(prepare))

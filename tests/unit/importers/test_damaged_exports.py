@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import exports
 from phronesis.importers import FORMATS, Importing
-from phronesis.importers.import_call import Given
+from phronesis.importers.import_call import ImportCall
 from phronesis.memory import Memory
 
 JSON = st.recursive(
@@ -64,7 +64,7 @@ def test_no_damage_stops_the_rest(form: str, memory: Memory, tmp_path: Path, dat
     path = data.draw(st.sampled_from(list(places(SOUND[form]))))
     damaged = replaced(SOUND[form], path, data.draw(JSON))
     file = exports.written(tmp_path / "export.json", [*damaged, WHOLE[form]])
-    *_, last = (step for step in FORMATS[form].read(file) if isinstance(step, Given))
+    *_, last = (step for step in FORMATS[form].read(file) if isinstance(step, ImportCall))
     assert WORDS[form] in str(last.arguments)
     summary = Importing(memory, user_id="lin").run(file, format=form, dry_run=True)
     assert summary.missing >= 1

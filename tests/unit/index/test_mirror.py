@@ -15,7 +15,7 @@ from phronesis import Memory
 from phronesis.core.results import Check, Degraded
 from phronesis.errors import IndexUnavailable, ModelUnavailable
 from phronesis.index.external_index import InMemoryIndex, MemorySpace, OutsideDocument, Where
-from phronesis.memory.service import Inside
+from phronesis.memory.service import Service
 from phronesis.models.embedder import HashingEmbedder
 from phronesis.reasoning.external_search import MirroredSearch
 from phronesis.store.columns import Vector
@@ -503,7 +503,7 @@ def test_the_worker_and_the_background_tell_it_too(memory: Memory, index: Shaky)
     assert worker.faults == {}
     assert item.id in by_id(index)
     memory.archive(item.id)
-    Inside._work(memory, lambda: False)
+    Service._work(memory, lambda: False)
     assert by_id(index) == {}
 
 

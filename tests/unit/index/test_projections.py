@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phronesis.core.changes import Settled
+from phronesis.core.changes import ResolvedChanges
 from phronesis.core.items import Item
 from phronesis.index.projections import (
     CHUNK_CHARACTERS,
@@ -48,8 +48,8 @@ def test_chunks_cover_a_text_and_share_their_ends(length: int) -> None:
     assert max(len(part.text or "") for part in parts) <= CHUNK_CHARACTERS
 
 
-def settled(created: tuple[Item, ...] = (), updated: tuple[Item, ...] = ()) -> Settled:
-    return Settled(created=created, updated=updated)
+def settled(created: tuple[Item, ...] = (), updated: tuple[Item, ...] = ()) -> ResolvedChanges:
+    return ResolvedChanges(created=created, updated=updated)
 
 
 def test_a_new_item_is_searched_with_what_it_is_about() -> None:

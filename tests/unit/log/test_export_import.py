@@ -16,7 +16,7 @@ from custom_store import open_with, write
 from phronesis.conversation import typed_items
 from phronesis.core.changes import Changes, ChildEntry
 from phronesis.core.entries import Entry, Outcome
-from phronesis.engine.handler import Bench, Handler, Outcomes
+from phronesis.engine.handler import Handler, Outcomes, PrepareContext
 from phronesis.errors import (
     Conflict,
     EntryFailed,
@@ -341,7 +341,7 @@ def test_salts_and_texts_can_be_read_in_the_file(source: Memory, tmp_path: Path)
 def test_what_an_erasure_took_no_import_brings_back(tmp_path: Path) -> None:
     asked: list[str] = []
 
-    def prepare(_bench: Bench, entry: Entry) -> list[Outcome]:
+    def prepare(_bench: PrepareContext, entry: Entry) -> list[Outcome]:
         asked.append(entry.id)
         return [Outcome(role="found", made_by="test/1")]
 

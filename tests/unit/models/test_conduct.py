@@ -9,7 +9,7 @@ import pytest
 
 from phronesis.errors import ModelCancelled, ModelRefused, ModelUnavailable
 from phronesis.models import call_policy
-from phronesis.models.call_policy import Conduct, Limits
+from phronesis.models.call_policy import CallPolicy, Limits
 
 
 @pytest.fixture(autouse=True)
@@ -29,52 +29,52 @@ def failing(*errors: Exception) -> tuple[Callable[[Limits], str], list[float]]:
     return call, times
 
 
-def run(conduct: Conduct, call: Callable[[Limits], str]) -> str:
+def run(conduct: CallPolicy, call: Callable[[Limits], str]) -> str:
     return conduct.run(call, conduct.limits())
 
 
 def test_what_may_pass_is_tried_again() -> None:
     call, times = failing(ModelUnavailable("a"), ModelUnavailable("b"))
-    assert run(Conduct(timeout=5, tries=3, concurrency=1), call) == "said"
+    assert run(CallPolicy(timeout=5, tries=3, concurrency=1), call) == "said"
     assert len(times) == 3
 
 
 def test_the_last_try_says_why() -> None:
     call, times = failing(ModelUnavailable("a"), ModelUnavailable("b"), ModelUnavailable("c"))
     with pytest.raises(ModelUnavailable, match="b"):
-        run(Conduct(timeout=5, tries=2, concurrency=1), call)
+        run(CallPolicy(timeout=5, tries=2, concurrency=1), call)
     assert len(times) == 2
 
 
 def test_what_will_not_pass_is_not() -> None:
     call, times = failing(ModelRefused("key"))
     with pytest.raises(ModelRefused):
-        run(Conduct(timeout=5, tries=3, concurrency=1), call)
+        run(CallPolicy(timeout=5, tries=3, concurrency=1), call)
     assert len(times) == 1
 
 
 def test_a_server_is_believed_when_to_come_back() -> None:
     call, times = failing(ModelUnavailable("busy", details={"retry_after": 0.2}))
-    run(Conduct(timeout=5, tries=2, concurrency=1), call)
+    run(CallPolicy(timeout=5, tries=2, concurrency=1), call)
     assert times[1] - times[0] >= 0.2
 
 
 def test_but_not_when_that_is_too_late() -> None:
     call, times = failing(ModelUnavailable("busy", details={"retry_after": 60}))
     with pytest.raises(ModelUnavailable):
-        run(Conduct(timeout=0.5, tries=5, concurrency=1), call)
+        run(CallPolicy(timeout=0.5, tries=5, concurrency=1), call)
     assert len(times) == 1
 
 
 def test_all_tries_end_with_the_time() -> None:
     began = time.monotonic()
     with pytest.raises(ModelUnavailable):
-        run(Conduct(timeout=0.3, tries=10_000, concurrency=1), failing(*[ModelUnavailable("down")] * 10_000)[0])
+        run(CallPolicy(timeout=0.3, tries=10_000, concurrency=1), failing(*[ModelUnavailable("down")] * 10_000)[0])
     assert time.monotonic() - began < 3
 
 
 def test_no_more_at_once_than_agreed() -> None:
-    conduct = Conduct(timeout=10, tries=1, concurrency=2)
+    conduct = CallPolicy(timeout=10, tries=1, concurrency=2)
     lock, under_way, most = threading.Lock(), [0], [0]
 
     def call(_limits: Limits) -> str:
@@ -95,7 +95,7 @@ def test_no_more_at_once_than_agreed() -> None:
 
 
 def test_whoever_finds_no_place_in_time_is_told() -> None:
-    conduct = Conduct(timeout=0.2, tries=1, concurrency=1)
+    conduct = CallPolicy(timeout=0.2, tries=1, concurrency=1)
     inside, go = threading.Event(), threading.Event()
 
     def stay(_limits: Limits) -> str:
@@ -117,12 +117,12 @@ def test_nothing_is_asked_for_whoever_has_gone() -> None:
     for tries in cases:
         call, times = failing()
         with pytest.raises(ModelCancelled):
-            run(Conduct(timeout=5, tries=tries, concurrency=1, cancelled=lambda: True), call)
+            run(CallPolicy(timeout=5, tries=tries, concurrency=1, cancelled=lambda: True), call)
         assert times == []
 
 
 def test_new_tries_are_not_shouted_about(caplog: pytest.LogCaptureFixture) -> None:
     call, _ = failing(ModelUnavailable("a"), ModelUnavailable("b"))
-    run(Conduct(timeout=5, tries=3, concurrency=1), call)
+    run(CallPolicy(timeout=5, tries=3, concurrency=1), call)
     assert caplog.records == []
     assert logging.getLogger("stamina").filters == []

@@ -9,7 +9,7 @@ import pytest
 from fake_models import NOON, MemoryLedger
 from model_server import Behaviour, ModelServer, embed_each, slow
 from phronesis.errors import ModelUnavailable
-from phronesis.models.call_policy import Allowance, Conduct, Purse
+from phronesis.models.call_policy import Allowance, CallPolicy, SpendingLimit
 from phronesis.models.embedders import BATCH, MeteredEmbedder
 from phronesis.models.openai_embedder import OpenAIEmbedder
 from phronesis.models.token_counter import ByteBound
@@ -20,13 +20,13 @@ VECTORS = embed_each(lambda text: [1.0, float(len(text))])
 
 @contextlib.contextmanager
 def opened(*behaviours: Behaviour, timeout: float = 30.0) -> Iterator[tuple[MeteredEmbedder, MemoryLedger]]:
-    ledger, conduct = MemoryLedger(), Conduct(timeout=timeout, tries=3, concurrency=2)
+    ledger, conduct = MemoryLedger(), CallPolicy(timeout=timeout, tries=3, concurrency=2)
     with ModelServer(*behaviours) as server:
         inner = OpenAIEmbedder(
             Gateway("local", server.base_url), "m", dimension=None, prefix_scheme="none", limits_for=conduct.limits
         )
         with contextlib.closing(inner):
-            purse = Purse(ledger, lambda: NOON, Allowance())
+            purse = SpendingLimit(ledger, lambda: NOON, Allowance())
             metered = MeteredEmbedder(
                 inner, model="local/m", conduct=conduct, purse=purse, counter=ByteBound, tenant="acme"
             )

@@ -10,7 +10,7 @@ from fake_models import NOON, MemoryLedger
 from phronesis.config import ROLES, Policy
 from phronesis.errors import InputError, ModelError
 from phronesis.models import model_registry
-from phronesis.models.model_registry import Roster
+from phronesis.models.model_registry import ModelRegistry
 from phronesis.models.rerankers import ChatReranker, HttpReranker
 from phronesis.models.token_counter import ByteBound
 
@@ -19,12 +19,12 @@ SERVERS = {"lab": {"kind": "openai", "base_url": "http://127.0.0.1:9/v1", "timeo
 
 @pytest.fixture
 def make() -> Any:
-    made: list[Roster] = []
+    made: list[ModelRegistry] = []
 
-    def roster(keys: Any = None, **policy: Any) -> Roster:
+    def roster(keys: Any = None, **policy: Any) -> ModelRegistry:
         ledger = MemoryLedger()
         made.append(
-            Roster(
+            ModelRegistry(
                 Policy.model_validate(policy), keys or {}, tenant="acme", ledger=ledger, clock=lambda: NOON,
                 counter=ByteBound,
             )
@@ -36,13 +36,13 @@ def make() -> Any:
         one.close()
 
 
-def test_without_a_policy_rules_do_everything(make: Callable[..., Roster]) -> None:
+def test_without_a_policy_rules_do_everything(make: Callable[..., ModelRegistry]) -> None:
     roster = make()
     assert [(one.role, one.by) for one in roster.effective()] == [(role, "rules") for role in ROLES]
     assert (roster.asker("extract"), roster.judge(), roster.embedder()) == (None, None, None)
 
 
-def test_each_model_is_made_once(make: Callable[..., Roster]) -> None:
+def test_each_model_is_made_once(make: Callable[..., ModelRegistry]) -> None:
     roles = {
         "extract": {"gateway": "lab", "model": "small"},
         "rerank": {"gateway": "lab", "model": "judge"},
@@ -65,7 +65,7 @@ def test_each_model_is_made_once(make: Callable[..., Roster]) -> None:
     assert "sk-secret" not in repr(asker)
 
 
-def test_a_model_that_is_named_for_once(make: Callable[..., Roster]) -> None:
+def test_a_model_that_is_named_for_once(make: Callable[..., ModelRegistry]) -> None:
     gateways = {**SERVERS, "far": {**SERVERS["lab"], "api_key_env": "FAR_KEY"}, "here": {"kind": "fastembed"}}
     role = {"gateway": "lab", "model": "small", "temperature": None, "max_tokens": 77}
     roster = make(gateways=gateways, roles={"learn": role})
@@ -85,7 +85,7 @@ def test_a_model_that_is_named_for_once(make: Callable[..., Roster]) -> None:
         bare.asker("learn", "small")
 
 
-def test_closing_ends_what_would_be_asked(make: Callable[..., Roster]) -> None:
+def test_closing_ends_what_would_be_asked(make: Callable[..., ModelRegistry]) -> None:
     roster = make(gateways=SERVERS, roles={"embed": {"gateway": "lab", "model": "vectors"}})
     embedder = roster.embedder()
     assert embedder is not None
@@ -103,7 +103,7 @@ def test_closing_ends_what_would_be_asked(make: Callable[..., Roster]) -> None:
     ],
 )
 def test_models_of_this_process(
-    make: Callable[..., Roster], monkeypatch: pytest.MonkeyPatch, kind: str, embedder: str, reranker: str
+    make: Callable[..., ModelRegistry], monkeypatch: pytest.MonkeyPatch, kind: str, embedder: str, reranker: str
 ) -> None:
     class Local:
         def __init__(self, model: str) -> None:
@@ -122,7 +122,7 @@ def test_models_of_this_process(
 
 @pytest.mark.parametrize(("kind", "adapter"), [("ollama", ChatReranker), ("openai", HttpReranker)])
 def test_a_server_without_rerank_is_asked_for_yes_or_no(
-    make: Callable[..., Roster], kind: str, adapter: type[object]
+    make: Callable[..., ModelRegistry], kind: str, adapter: type[object]
 ) -> None:
     gateways = {"here": {"kind": kind, "base_url": "http://127.0.0.1:9/v1"}}
     judge = make(gateways=gateways, roles={"rerank": {"gateway": "here", "model": "qwen3-reranker"}}).judge()

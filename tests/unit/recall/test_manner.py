@@ -11,7 +11,7 @@ from phronesis.errors import AnswerRejected, ModelError, ModelRefused, ModelUnav
 from phronesis.index.tokens import term_hash
 from phronesis.models.embedders import PAUSE_SECONDS, Embedders
 from phronesis.recall.scoring.signals import Stretch
-from phronesis.recall.search_options import Encodings, Manner, read_question
+from phronesis.recall.search_options import Encodings, SearchOptions, read_question
 
 DAY = datetime(2026, 5, 1, tzinfo=UTC)
 NEXT = datetime(2026, 5, 2, tzinfo=UTC)
@@ -35,25 +35,28 @@ class Encoder:
 def test_a_question_is_encoded_once_a_call() -> None:
     encoder: Any = Encoder()
     known = Embedders(encoder)
-    manner = Manner(encodings=Encodings())
+    manner = SearchOptions(encodings=Encodings())
     first, _ = manner.encoded(known, encoder, "tea?")
-    again, told = Manner(encodings=manner.encodings).encoded(known, encoder, "tea?")
+    again, told = SearchOptions(encodings=manner.encodings).encoded(known, encoder, "tea?")
     assert first is again
     assert told == ()
     assert encoder.asked == ["tea?"]
     manner.encoded(known, encoder, "coffee?")
-    Manner().encoded(known, encoder, "tea?")
+    SearchOptions().encoded(known, encoder, "tea?")
     assert encoder.asked == ["tea?", "coffee?", "tea?"]
 
 
 def test_without_an_encoder_or_meaning_nothing_is_encoded() -> None:
     encoder: Any = Encoder()
     known = Embedders(encoder)
-    assert Manner().encoded(known, None, "tea?") == (None, ())
-    assert Manner(modes=("exact",)).encoded(known, encoder, "tea?") == (None, ())
+    assert SearchOptions().encoded(known, None, "tea?") == (None, ())
+    assert SearchOptions(modes=("exact",)).encoded(known, encoder, "tea?") == (None, ())
     assert encoder.asked == []
     away: Any = Encoder(fault=ModelUnavailable("gone"))
-    assert Manner().encoded(known, away, "tea?") == (None, (Degraded("embed", "model.unavailable", "words", "test/1"),))
+    assert SearchOptions().encoded(known, away, "tea?") == (
+        None,
+        (Degraded("embed", "model.unavailable", "words", "test/1"),),
+    )
 
 
 GONE = ModelUnavailable("gone")
@@ -66,7 +69,7 @@ def test_a_question_that_is_not_to_be_had_is_asked_once_a_call() -> None:
         encoder: Any = Encoder(fault=fault)
         known, encodings = Embedders(encoder), Encodings()
         for _ in range(3):
-            vector, told = Manner(encodings=encodings).encoded(known, encoder, "tea?")
+            vector, told = SearchOptions(encodings=encodings).encoded(known, encoder, "tea?")
             assert (vector, told) == (None, (Degraded("embed", fault.code, "words", "test/1"),))
         assert encoder.asked == ["tea?"]
 
@@ -77,17 +80,17 @@ def test_an_encoder_that_was_not_reached_is_left_alone_for_a_while() -> None:
     known = Embedders(encoder, seconds=lambda: now[0])
     away = (Degraded("embed", "model.unavailable", "words", "test/1"),)
     for text in ("tea?", "coffee?", "milk?"):
-        assert Manner().encoded(known, encoder, text) == (None, away)
+        assert SearchOptions().encoded(known, encoder, text) == (None, away)
     assert encoder.asked == ["tea?"]
     encoder.fault = None
     known.reached(encoder)
-    assert Manner().encoded(known, encoder, "tea?")[1] == ()
+    assert SearchOptions().encoded(known, encoder, "tea?")[1] == ()
     encoder.fault = GONE
-    assert Manner().encoded(known, encoder, "coffee?") == (None, away)
+    assert SearchOptions().encoded(known, encoder, "coffee?") == (None, away)
     encoder.fault = None
-    assert Manner().encoded(known, encoder, "coffee?") == (None, away)
+    assert SearchOptions().encoded(known, encoder, "coffee?") == (None, away)
     now[0] += PAUSE_SECONDS
-    vector, told = Manner().encoded(known, encoder, "milk?")
+    vector, told = SearchOptions().encoded(known, encoder, "milk?")
     assert vector is not None
     assert told == ()
 
@@ -97,16 +100,16 @@ def test_a_question_that_is_refused_keeps_no_other_from_its_vector() -> None:
     for fault in cases:
         encoder: Any = Encoder(fault=fault)
         known = Embedders(encoder)
-        assert Manner().encoded(known, encoder, "long")[0] is None
+        assert SearchOptions().encoded(known, encoder, "long")[0] is None
         encoder.fault = None
-        assert Manner().encoded(known, encoder, "tea?")[0] is not None
+        assert SearchOptions().encoded(known, encoder, "tea?")[0] is not None
 
 
 def test_names_are_those_of_the_question_and_of_the_plan() -> None:
-    manner = Manner(names=("Anna Berg", " "))
+    manner = SearchOptions(names=("Anna Berg", " "))
     assert {"anna berg", "bob"} <= manner.names_of("Bob?")
     assert "" not in manner.names_of("?")
-    assert Manner(names=("Anna",), modes=("exact",)).names_of("Bob?") == set()
+    assert SearchOptions(names=("Anna",), modes=("exact",)).names_of("Bob?") == set()
 
 
 def test_a_window_ends_before_its_end() -> None:
@@ -120,23 +123,23 @@ def test_a_window_ends_before_its_end() -> None:
     ]
     for until, last in cases:
         first = DAY.toordinal()
-        assert Manner(window=TimeWindow(DAY, until)).stretch() == Stretch(first, first + last)
+        assert SearchOptions(window=TimeWindow(DAY, until)).stretch() == Stretch(first, first + last)
 
 
 def test_a_window_is_the_time_and_its_words_are_no_terms() -> None:
-    manner = Manner(window=TimeWindow(DAY, NEXT, "last Friday"))
+    manner = SearchOptions(window=TimeWindow(DAY, NEXT, "last Friday"))
     found = read_question("What tea last Friday or in 2020?", speakers=(), now=NEXT, days=(), manner=manner)
     assert found.times == [Stretch(DAY.toordinal(), DAY.toordinal())] == [found.window]
     assert list(found.terms) == [term_hash("tea"), term_hash("2020")]
-    bare = Manner(window=TimeWindow(DAY, NEXT))
+    bare = SearchOptions(window=TimeWindow(DAY, NEXT))
     assert bare.words_of("tea last Friday") == "tea last Friday"
-    assert Manner().stretch() is None
+    assert SearchOptions().stretch() is None
 
 
 def test_wordings_are_terms_with_a_weight() -> None:
-    manner = Manner(wordings=(SubQuery("green tea", 0.5), SubQuery("the", 0.5)))
+    manner = SearchOptions(wordings=(SubQuery("green tea", 0.5), SubQuery("the", 0.5)))
     [found] = manner.further()
     assert (list(found.terms), found.weight) == ([term_hash("green"), term_hash("tea")], 0.5)
-    silent = Manner(wordings=manner.wordings, modes=("semantic",))
+    silent = SearchOptions(wordings=manner.wordings, modes=("semantic",))
     assert silent.further() == []
     assert list(read_question("tea", speakers=(), now=DAY, days=(), manner=silent).terms) == []

@@ -15,7 +15,7 @@ from phronesis.core.retrieval_plan import RetrievalPlan, SubPlan
 from phronesis.core.scope import make_scope
 from phronesis.errors import InputError
 from phronesis.recall.fusion import fuse
-from phronesis.recall.retrieval import Retrieving
+from phronesis.recall.retrieval import PlanExecutor
 from phronesis.recall.retrievers import (
     PATH,
     PAUSE_SECONDS,
@@ -183,14 +183,14 @@ def test_hostile_words_are_kept_as_words() -> None:
     theirs = section(1, text=f"{HOSTILE} vinegar " + "x" * 50_000, uri="https://kb.example/" + "a" * 900)
     with ModelServer(reply_json(answer(theirs))) as server:
         remote = RemoteRetriever(server.base_url)
-        pack = Retrieving([remote]).retrieve("t", PLAN)
+        pack = PlanExecutor([remote]).retrieve("t", PLAN)
         remote.close()
     [found] = pack.evidence
     assert found.item.content.startswith(HOSTILE)
     assert len(found.item.content) == 20_000
     assert found.item.trust is Trust.EXTERNAL
     assert json.loads(json.dumps(pack.to_dict()))["evidence"][0]["item"]["content"].startswith(HOSTILE)
-    assert fuse([], Retrieving([]).rules, limit=1).evidence == ()
+    assert fuse([], PlanExecutor([]).rules, limit=1).evidence == ()
 
 
 def test_no_more_than_was_asked_for_is_taken() -> None:

@@ -10,10 +10,10 @@ from phronesis.core.items import Item
 from phronesis.core.results import Evidence, Match, SearchResult
 from phronesis.core.scope import make_scope
 from phronesis.errors import AnswerRejected, ModelBudgetSpent, ModelError, ModelUnavailable
-from phronesis.models.call_policy import Allowance, Conduct, Limits, Purse
+from phronesis.models.call_policy import Allowance, CallPolicy, Limits, SpendingLimit
 from phronesis.models.rerankers import Judge
 from phronesis.models.token_counter import ByteBound
-from phronesis.recall.reranking import SHOWN_CHARACTERS, Reranking
+from phronesis.recall.reranking import SHOWN_CHARACTERS, RerankedSearch
 from phronesis.recall.search import Query
 from phronesis.store.eligible import Wanted
 
@@ -50,16 +50,18 @@ class Scores:
         return list(self.scores[: len(texts)])
 
 
-def reranking(found: Found, scores: Scores, *, candidates: int = 3, **allowed: Any) -> tuple[Reranking, MemoryLedger]:
+def reranking(
+    found: Found, scores: Scores, *, candidates: int = 3, **allowed: Any
+) -> tuple[RerankedSearch, MemoryLedger]:
     ledger = MemoryLedger()
     judge = Judge(
         reranker=scores,
-        conduct=Conduct(timeout=5, tries=1, concurrency=1),
-        purse=Purse(ledger, lambda: NOON, Allowance(**allowed)),
+        conduct=CallPolicy(timeout=5, tries=1, concurrency=1),
+        purse=SpendingLimit(ledger, lambda: NOON, Allowance(**allowed)),
         counter=ByteBound(),
         candidates=candidates,
     )
-    return Reranking(found, judge), ledger
+    return RerankedSearch(found, judge), ledger
 
 
 def query(limit: int, *, explain: bool = False) -> Query:

@@ -11,11 +11,11 @@ from found_evidence import memory, plan, section
 from phronesis.core.results import Degraded, Evidence, SearchResult
 from phronesis.core.retrieval_plan import RetrievalPlan, Store, SubPlan, SubQuery, TimeWindow
 from phronesis.errors import ModelUnavailable
-from phronesis.models.call_policy import Allowance, Conduct, Limits, Purse
+from phronesis.models.call_policy import Allowance, CallPolicy, Limits, SpendingLimit
 from phronesis.models.rerankers import Judge
 from phronesis.models.token_counter import ByteBound
 from phronesis.recall.fusion import FusionRules
-from phronesis.recall.retrieval import Retrieving
+from phronesis.recall.retrieval import PlanExecutor
 from phronesis.recall.retrievers import MemoryRetriever, ResourceRetriever, Retrieved, main_query
 from phronesis.recall.search import Query
 from phronesis.recall.search_options import Encodings
@@ -64,8 +64,8 @@ class Scores:
 def judge(scores: Scores, candidates: int = 10) -> Judge:
     return Judge(
         reranker=scores,
-        conduct=Conduct(timeout=5, tries=1, concurrency=1),
-        purse=Purse(MemoryLedger(), lambda: NOON, Allowance()),
+        conduct=CallPolicy(timeout=5, tries=1, concurrency=1),
+        purse=SpendingLimit(MemoryLedger(), lambda: NOON, Allowance()),
         counter=ByteBound(),
         candidates=candidates,
     )
@@ -77,7 +77,7 @@ def ids(found: Sequence[Evidence]) -> list[str]:
 
 def test_all_that_a_plan_names_are_asked_and_share_their_encodings() -> None:
     one, other = Finds("memory", memory(1, 0.9)), Finds("resources", section(1, 0.8))
-    retrieving = Retrieving([one, other])
+    retrieving = PlanExecutor([one, other])
     pack = retrieving.retrieve("t", plan())
     assert ids(pack.evidence) == ["m1", "s1"]
     assert one.encodings[0] is other.encodings[0]
@@ -90,7 +90,7 @@ def test_all_that_a_plan_names_are_asked_and_share_their_encodings() -> None:
 
 def test_a_plan_decides_how_much_and_in_which_ratio() -> None:
     memories, sections = [memory(n, 0.9) for n in range(9)], [section(n, 0.9, document=f"d{n}") for n in range(9)]
-    retrieving = Retrieving([Finds("memory", *memories), Finds("resources", *sections)], FusionRules(per_domain=9))
+    retrieving = PlanExecutor([Finds("memory", *memories), Finds("resources", *sections)], FusionRules(per_domain=9))
     pack = retrieving.retrieve("t", plan(limit=8, share=0.75))
     assert pack.explain["places"] == {"memory": 6, "resources": 2}
     assert pack.explain["rules"]["memory_share"] == 0.75
@@ -99,19 +99,19 @@ def test_a_plan_decides_how_much_and_in_which_ratio() -> None:
 def test_it_abstains_when_all_do_and_tells_what_was_passed_over() -> None:
     one = Finds("memory", memory(1), abstained=True, ignored=("modes.semantic",), degraded=(AWAY,))
     other = Finds("resources", degraded=(AWAY,), explain={"url": "x"})
-    pack = Retrieving([one, other]).retrieve("t", plan())
+    pack = PlanExecutor([one, other]).retrieve("t", plan())
     assert pack.abstained
     assert ids(pack.evidence) == ["m1"]
     assert pack.ignored_fields == {"memory": ("modes.semantic",)}
     assert pack.degraded == (AWAY,)
     assert pack.explain["retrievers"]["resources"] == {"url": "x", "found": 0, "abstained": True}
-    assert not Retrieving([one, Finds("resources", section(1))]).retrieve("t", plan()).abstained
+    assert not PlanExecutor([one, Finds("resources", section(1))]).retrieve("t", plan()).abstained
 
 
 def test_both_sources_are_reranked_in_one_call() -> None:
     scores = Scores(0.1, 0.9, 0.5)
     found = Finds("memory", memory(1, 0.9), memory(2, 0.8)), Finds("resources", section(1, 0.1))
-    pack = Retrieving(found, judge=judge(scores)).retrieve("t", plan("Which?", share=0.5))
+    pack = PlanExecutor(found, judge=judge(scores)).retrieve("t", plan("Which?", share=0.5))
     [(query, texts)] = scores.shown
     assert query == "Which?"
     assert sorted(texts) == ["m1", "m2", "s1d1"]
@@ -123,11 +123,11 @@ def test_both_sources_are_reranked_in_one_call() -> None:
 
 def test_without_the_reranker_the_order_stays_and_that_is_said() -> None:
     found = Finds("memory", memory(1, 0.9)), Finds("resources", section(1, 0.8))
-    pack = Retrieving(found, judge=judge(Scores(away=True))).retrieve("t", plan())
+    pack = PlanExecutor(found, judge=judge(Scores(away=True))).retrieve("t", plan())
     assert ids(pack.evidence) == ["m1", "s1"]
     assert pack.degraded == (Degraded("rerank", "model.unavailable", "fusion", "test/reranker"),)
     alone = Scores()
-    Retrieving([Finds("memory", memory(1))], judge=judge(alone)).retrieve("t", plan())
+    PlanExecutor([Finds("memory", memory(1))], judge=judge(alone)).retrieve("t", plan())
     assert alone.shown == []
 
 
@@ -135,7 +135,7 @@ def test_a_reranker_of_few_reads_both_sides() -> None:
     memories, sections = [memory(n, 0.9) for n in range(9)], [section(n, 0.3, document=f"d{n}") for n in range(9)]
     scores = Scores(*[0.5] * 4)
     found = Finds("memory", *memories), Finds("resources", *sections)
-    Retrieving(found, judge=judge(scores, 4)).retrieve("t", plan(share=0.5))
+    PlanExecutor(found, judge=judge(scores, 4)).retrieve("t", plan(share=0.5))
     [(_, texts)] = scores.shown
     assert sorted(text[0] for text in texts) == ["m", "m", "s", "s"]
 

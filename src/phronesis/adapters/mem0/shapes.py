@@ -29,7 +29,7 @@ _SHARED_WITH_NOBODY: Final = "mem0.nobody"
 
 
 @dataclass(frozen=True, slots=True)
-class Whom:
+class CallScope:
     """The ids of a call, at least one; ``namespace`` holds memories without a user."""
 
     user_id: str | None
@@ -51,7 +51,7 @@ class Whom:
         return {**self.writing, "namespace": _SHARED_WITH_NOBODY}
 
 
-def whom(ids: Mapping[str, Any], namespace: str) -> Whom:
+def whom(ids: Mapping[str, Any], namespace: str) -> CallScope:
     """Validate the ids among ``ids``; InputError if there is none, or one is empty or contains a space."""
     found = {name: _checked(ids.get(name), name) for name in NAMES}
     if not any(found.values()):
@@ -59,7 +59,7 @@ def whom(ids: Mapping[str, Any], namespace: str) -> Whom:
             "At least one of 'user_id', 'agent_id', or 'run_id' must be provided (in search and get_all as filters)",
             field="filters",
         )
-    return Whom(**found, namespace=namespace)
+    return CallScope(**found, namespace=namespace)
 
 
 def filters_of(given: Mapping[str, Any], *, show_expired: bool, today: date) -> dict[str, Any]:

@@ -19,7 +19,7 @@ KEPT: Final = 15
 
 SHARED: Final = (3, 9)
 """Lengths of the neighbour lists whose overlap counts: a narrow and a wide one, averaged. With vectors, F1 at a
-precision of .8 is .52 with both on the nine readable sets of tests/labelled/experience, .46 with five alone
+precision of .8 is .52 with both on the nine readable sets of labelled/experience, .46 with five alone
 (docs/decisions/13-experience-patterns.md)."""
 
 OWN: Final = 0.2

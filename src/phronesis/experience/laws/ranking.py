@@ -4,7 +4,7 @@
 
 Relevance is a sum of non-negative shares; the other signals scale it and never make an irrelevant item relevant. The
 requirement names the signals but no numbers. The weights of words, meaning and views were tuned on
-tests/labelled/experience/dev.jsonl and on the reflections of Reflexion's ALFWorld runs (docs/benchmarks.md). The others
+labelled/experience/dev.jsonl and on the reflections of Reflexion's ALFWorld runs (docs/benchmarks.md). The others
 are our choice: all together they do not outweigh a relevance that is half as large again.
 """
 

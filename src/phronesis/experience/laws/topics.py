@@ -40,7 +40,7 @@ MIN_COUNTER: Final = 2
 SAME_ACTION: Final = 0.7
 UNCLEAR: Final = 0.5
 """Similarity of two attempts (root of the cosine of their words) that are the same action; from the lower value on it
-is undecided. Of attempts with one lesson in tests/labelled/experience/dev.jsonl half share no word and 5 % reach .47;
+is undecided. Of attempts with one lesson in labelled/experience/dev.jsonl half share no word and 5 % reach .47;
 of those with neighbouring lessons 1 % reach .56 and none .66: only nearly equal wording is the same action."""
 
 Repeats = Mapping[tuple[str, str], float]

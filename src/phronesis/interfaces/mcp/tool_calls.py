@@ -24,7 +24,7 @@ from phronesis.interfaces.mcp.result_text import ROLLBACK, context_tail
 
 if TYPE_CHECKING:
     from phronesis.core.context import ContextPackage
-    from phronesis.memory.service import Stages
+    from phronesis.memory.service import Components
 
 
 # Errors as a caller of a tool or resource sees them: code, field and remedy, never a traceback.
@@ -88,7 +88,7 @@ TRIES: Final = 4
 
 
 def compose_within(
-    call: Callable[[dict[str, Any]], "ContextPackage"], given: dict[str, Any], budget: int, stages: "Stages", *,
+    call: Callable[[dict[str, Any]], "ContextPackage"], given: dict[str, Any], budget: int, stages: "Components", *,
     records: bool,
 ) -> tuple[str, dict[str, Any]]:  # fmt: skip
     """Return a context's text and its record, whose ``text`` is the same.

@@ -120,7 +120,7 @@ def at_least(found: Sequence[Evidence], least: float | None) -> tuple[Evidence, 
 FOUND: Final = (
     "found by softmax cross-entropy over each question's candidates with L2, leave one conversation out, on six of"
     " LoCoMo's conversations and chats with long assistant turns together; then moved by `phronesis bench refit` with"
-    " L2 2 around those on the same six, and the dev questions of tests/labelled/chats_long_turns.json and"
+    " L2 2 around those on the same six, and the dev questions of labelled/chats_long_turns.json and"
     " chats_chinese.json, sets weighing alike"
 )
 """The source of the weights of A12 and B12; docs/decisions/05-ranking.md has both stages and their figures."""
@@ -217,7 +217,7 @@ SECTIONS: Final = Formula(
     "S3",
     {"words": 0.6, "dense": 1.75, "mention": 0.607},
     "words (windows and pairs) and names as in B12; the weight of the cosine chosen on the dev questions of"
-    " tests/labelled/resources with two encoders together, 1.75 or 2 in each round of leaving one document out",
+    " labelled/resources with two encoders together, 1.75 or 2 in each round of leaving one document out",
     dense=True,
     coarse=1.75 / 0.6,
     weak=6.0,

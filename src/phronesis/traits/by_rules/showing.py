@@ -6,7 +6,7 @@ the tables alone, each of which barred a memory: with seven authors whom nobody 
 fewer than three memories left (docs/decisions/18-reflection.md).
 
 It is logistic regression on the pieces of the text (`word_pieces`, each text's row of length 1) and on the marks,
-fitted by ``phronesis bench showing`` on the labelled users (tests/labelled/traits), of all authors but the unread.
+fitted by ``phronesis bench showing`` on the labelled users (labelled/traits), of all authors but the unread.
 Weights of pieces are small integers. Kinds count by how they differ from the user's others, and half: the weights are
 the mean of two fits, one of which saw no kinds, for authors and systems call the same a fact or an episode.
 """

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from growth import assert_cut_off, repeated
+from labelled_texts import LABELLED_TEXTS
 from phronesis.conversation.extracting.clauses import MAX_READ
 from phronesis.conversation.extracting.gate import MAX_REFUSALS, Gate
 from phronesis.conversation.extracting.postprocess import objection
@@ -20,7 +21,7 @@ from phronesis_benchmarks.extraction import run_extraction
 AT = datetime(2026, 3, 10, 9, tzinfo=UTC)
 """A Tuesday."""
 RULES = Rules()
-LABELLED = Path(__file__).parents[3] / "labelled"
+LABELLED = LABELLED_TEXTS
 
 
 def read(text: str, **message: Any) -> tuple[list[Proposal], list[Refusal]]:

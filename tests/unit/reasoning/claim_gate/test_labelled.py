@@ -1,18 +1,15 @@
-"""The gate, measured on claims that somebody else labelled first (tests/labelled/README.md)."""
+"""The gate, measured on claims that somebody else labelled first (benchmarks/data/README.md)."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from labelled_texts import LABELLED_TEXTS
 from phronesis.reasoning.claim_gate import RULES, gate
 from unit.core.blocks import block, member
 
-ROWS = [
-    json.loads(line)
-    for line in (Path(__file__).parents[3] / "labelled" / "claims_gate.jsonl").read_text("utf-8").splitlines()
-]
+ROWS = [json.loads(line) for line in (LABELLED_TEXTS / "claims_gate.jsonl").read_text("utf-8").splitlines()]
 LANGUAGES = ("en", "zh", "mixed")
 
 

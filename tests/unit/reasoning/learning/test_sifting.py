@@ -14,7 +14,7 @@ from phronesis.reasoning.laws.block_rules import read_draft
 from phronesis.reasoning.laws.claim_status import CLAIMS_FOLD, written_of
 from phronesis.reasoning.laws.records import Tally
 from phronesis.reasoning.learn_candidates import Proposal
-from phronesis.reasoning.proposal_filter import MAX_KEPT, Sieve, Taken
+from phronesis.reasoning.proposal_filter import MAX_KEPT, ProposalFilter, Taken
 
 FACTS: Mapping[str, Any] = {"run_id": "r9", "source_run_ids": ["r9"]}
 
@@ -32,8 +32,10 @@ def held(*claims: Mapping[str, Any]) -> Item:
     return CLAIMS_FOLD(item, ())
 
 
-def sieve(*items: Item, agree: bool = True) -> Sieve:
-    return Sieve(entry_id="e", facts=FACTS, candidates={item.id: item for item in items}, agree=lambda _claim: agree)
+def sieve(*items: Item, agree: bool = True) -> ProposalFilter:
+    return ProposalFilter(
+        entry_id="e", facts=FACTS, candidates={item.id: item for item in items}, agree=lambda _claim: agree
+    )
 
 
 def add(text: str) -> Proposal:
@@ -129,7 +131,7 @@ def test_the_form_is_put_right_once() -> None:
         asked.append(text)
         return text
 
-    stubborn = Sieve(entry_id="e", facts=FACTS, candidates={}, agree=lambda _claim: True, rewrite=rewrite)
+    stubborn = ProposalFilter(entry_id="e", facts=FACTS, candidates={}, agree=lambda _claim: True, rewrite=rewrite)
     assert stubborn.sift([add("no block")])[0] == []
     assert asked == ["no block"]
 

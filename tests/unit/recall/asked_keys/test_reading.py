@@ -1,18 +1,18 @@
 """Which key a question asks for, and of whom."""
 
 import json
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from growth import assert_cut_off, repeated
+from labelled_texts import LABELLED_TEXTS
 from phronesis.core.values import KEYS
 from phronesis.recall.asked_keys.finding import MAX_CLAUSE, MAX_READ, KeyAsked, key_asked
 from phronesis.recall.asked_keys.tables import LANGUAGES, load_table
 
-LABELLED = Path(__file__).parents[3] / "labelled" / "asked_keys.jsonl"
+LABELLED = LABELLED_TEXTS / "asked_keys.jsonl"
 
 
 def test_a_key_is_asked_for_of_somebody() -> None:
