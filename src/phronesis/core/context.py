@@ -40,7 +40,7 @@ class Block(Record):
 
 @dataclass(frozen=True, slots=True)
 class Budget(Record):
-    """Tokens for the whole, how many of them each slot may take, and how many pieces.
+    """The token budget of a context, the share of each slot, and the maximum number of pieces.
 
     Evidence, then recent turns, may also take what other slots leave; the summary and the system blocks what slots
     leave in which there is nothing to show. ``snippet_tokens`` is fixed, and the counts are ceilings: how much
@@ -60,7 +60,7 @@ class Budget(Record):
 
 @dataclass(frozen=True, slots=True)
 class Candidates(Record):
-    """What there is to compose from, each slot in the order in which it is to be kept, best first.
+    """The candidates of a context: for each slot the pieces to keep, best first.
 
     ``recent_turns`` are oldest first; when room is short the oldest go. ``taken_from`` maps the citation of what was
     derived to those of the messages it was taken from: where their words are shown, it says nothing new. ``held``: the
@@ -80,7 +80,7 @@ class Candidates(Record):
 
 @dataclass(frozen=True, slots=True)
 class ContextPackage(Record):
-    """What goes into the agent's prompt. ``token_count`` is that of the larger of the two renderings.
+    """A composed context. ``token_count`` is that of the larger of its two renderings.
 
     The first ``stable_messages`` of ``messages`` (0 or 1) are the part that calls of one session share: a prompt
     cache's breakpoint belongs behind them. The text begins with the same characters. ``citations`` maps each alias in

@@ -79,7 +79,7 @@ class Degraded(Record):
 
 @dataclass(frozen=True, slots=True)
 class SearchResult(Sequence[Evidence]):
-    """Evidence, best first. ``abstained``: nothing supports an answer, and the best score is below ``threshold``.
+    """The evidence found, best first. ``abstained``: the best score is below ``threshold``, nothing supports an answer.
 
     ``degraded`` names the roles whose model was away: it was searched by words alone, or nothing was reranked.
     ``channels`` are those that took part: ``lexical`` always, ``dense`` where there were vectors to compare, ``key``
@@ -114,7 +114,7 @@ class SearchResult(Sequence[Evidence]):
 
 @dataclass(frozen=True, slots=True)
 class AddResult(Record):
-    """What ``add`` did: the items made or said more fully, and those that it ended.
+    """The result of ``add``: the items created or extended, and those superseded.
 
     What was held already is no item of this call when a message says it again, and the held one when ``kind`` states it
     again. ``pending``: durable, but not interpreted yet. ``degraded``: the roles in which rules stood in for a model.
@@ -145,7 +145,7 @@ class ReferenceResult(Record):
 
 @dataclass(frozen=True, slots=True)
 class CommitResult(Record):
-    """What ``commit_turn`` did: ``stored`` are the items made of the turn, ``superseded`` those that it ended.
+    """The result of ``commit_turn``: ``stored`` are the items of the turn, ``superseded`` those that it ended.
 
     ``referred`` tells of each of its references, in order, once it is interpreted.
     """
@@ -174,7 +174,7 @@ class EditResult(Record):
 
 @dataclass(frozen=True, slots=True)
 class HistoryEvent(Record):
-    """One change of an item: ``fields`` maps a name to (before, after); ``delta_id`` rolls it back.
+    """One change of an item: ``fields`` maps a name to (before, after); roll it back by ``delta_id``.
 
     ``event`` is what it came to, in one word: created, modified, superseded, retracted, dissolved, promoted,
     reinforced, contradicted … (`recall.as_of`); ``verb`` is what was called, ``actor`` who called it.
@@ -198,7 +198,7 @@ class HistoryEvent(Record):
 
 @dataclass(frozen=True, slots=True)
 class Explanation(Record):
-    """Why an item is held: its sources down to the log, its evidence, its edges, its history.
+    """The provenance of an item: its sources down to the log, its evidence, edges and history.
 
     ``needs_validation``: no source is left that supports it.
     """
@@ -227,7 +227,7 @@ class SessionInfo(Record):
 
 @dataclass(frozen=True, slots=True)
 class Turn(Record):
-    """A turn as it was recorded, its times in UTC; parts that were erased are ``{"$erased": true}``.
+    """A recorded turn, times in UTC; erased parts are ``{"$erased": true}``.
 
     ``metadata`` is what was given for the turn as a whole.
     """
@@ -277,7 +277,7 @@ class ReembedResult(Record):
 
 @dataclass(frozen=True, slots=True)
 class ClaimIndexResult(Record):
-    """What the claim index was made of: items, their claims, and their search documents, older versions' too.
+    """The size of a rebuilt claim index: items, claims and search documents, older versions included.
 
     ``repaired`` documents were missing, altered or nobody's; ``repaired_outside`` those of an index outside the
     database, None where there is none.
@@ -352,7 +352,7 @@ class DoctorReport(Record):
 
 @dataclass(frozen=True, slots=True)
 class ErasureCertificate(Record):
-    """What an erasure removed, and what a scan for it found afterwards.
+    """The certificate of an erasure: what was removed, and what a scan found afterwards.
 
     Counts and ids of entries only: the certificate itself quotes nothing.
 

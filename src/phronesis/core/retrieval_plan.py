@@ -203,7 +203,7 @@ class SubPlan(Record):
 
 @dataclass(frozen=True, slots=True)
 class RetrievalPlan(Record):
-    """What ``plan`` gives and ``retrieve`` carries out.
+    """A retrieval plan: made by ``plan``, carried out by ``retrieve``.
 
     ``queries`` are those of all retrievers, the message first; ``entities`` the names, files and addresses it speaks
     of; ``time`` the window it asks about. ``memory`` and ``resources`` say what each retriever is asked: None, and it
