@@ -130,7 +130,7 @@ def run_pytest(
     """Run pytest in an environment over this checkout; returns how many passed, 0 when any failed, and the output."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("PYTEST_", "COV_", "MEM0_"))}
     kept |= {
-        "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT / "tests")]),
+        "PYTHONPATH": os.pathsep.join(str(ROOT / name) for name in ("src", "tests", "benchmarks")),
         "MEM0_TELEMETRY": "False",
         "MEM0_DIR": str(PLACE / "mem0-home"),  # it writes a file there when it is imported
         "OPENAI_AGENTS_DISABLE_TRACING": "1",

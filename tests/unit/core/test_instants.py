@@ -91,3 +91,13 @@ def test_a_day_ahead_is_let_through_and_no_more() -> None:
     assert timestamps.parse_past(ahead, field="t", now=NOW) == ahead
     with pytest.raises(InputError, match="more than a day in the future"):
         timestamps.parse_past(ahead + timedelta(microseconds=1), field="t", now=NOW)
+
+
+def test_without_a_name_the_zone_is_utc() -> None:
+    assert timestamps.parse_zone(None) is UTC
+
+
+def test_a_time_that_utc_cannot_hold_is_refused_by_its_field() -> None:
+    with pytest.raises(InputError, match="out of range in UTC") as raised:
+        timestamps.parse_moment("0001-01-01T00:00:00+10:00", field="due")
+    assert raised.value.field == "due"

@@ -76,3 +76,10 @@ def test_evidence_comes_back_from_its_stored_form_and_is_shown_with_times() -> N
     row = piece("a", occurred_at=moment(1), part="c", span_start=2)
     assert type(row).from_row(row.to_row()) == row
     assert row.to_dict()["occurred_at"] == "2026-01-02T00:00:00Z"
+
+
+def test_a_time_at_the_ends_of_the_calendar_stays_in_utc() -> None:
+    first = datetime.min.replace(tzinfo=UTC)
+    item = item_of("a")
+    assert item.local(first) == first
+    assert item.local(datetime(2026, 5, 1, tzinfo=UTC)).utcoffset() == timedelta(0)
