@@ -74,6 +74,7 @@ def test_a_cycle_is_found() -> None:
     assert find_cycle({"a": {"b"}, "b": {"c"}, "c": {"b"}}) == ["b", "c", "b"]
 
 
+@pytest.mark.slow
 def test_pure_modules_import_pure_modules() -> None:
     graph = import_graph()
     assert [(module, name) for module in graph if is_pure(module) for name in graph[module] if not is_pure(name)] == []

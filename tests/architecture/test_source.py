@@ -22,6 +22,7 @@ def test_there_is_something_to_judge() -> None:
     assert {"core", "store"} <= {module.area for module in MODULES}
 
 
+@pytest.mark.slow
 def test_the_package_keeps_every_rule() -> None:
     assert [violation for rule in RULES for module in MODULES for violation in rule(module)] == []
 

@@ -56,6 +56,7 @@ def test_a_member_of_any_name_is_kept(memory: Memory, name: str, value: object) 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.lists(MEMBERS, min_size=1, max_size=4))
+@pytest.mark.slow
 def test_members_survive_a_rebuild(many: Memory, drawn: list[dict[str, Any]]) -> None:
     said = [{name: value for name, value in one.items() if name not in KNOWN} for one in drawn]
     ids = [many.record_run({"raw": "what it did", **one}) for one in said]

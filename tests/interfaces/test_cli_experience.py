@@ -5,11 +5,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from interfaces.conftest import Call
 
 DATA = Path(__file__).parents[1] / "unit" / "experience" / "sources" / "data"
 
 
+@pytest.mark.slow
 def test_from_lean_output_to_an_answer(call: Call) -> None:
     files = [str(path) for path in sorted(DATA.glob("lean_*.txt"))]
     told = call("ingest", "--source", "lean", *files)

@@ -213,6 +213,7 @@ def test_what_is_erased_is_gone(client: Client, memory: Memory) -> None:
         client.erase()
 
 
+@pytest.mark.slow
 def test_errors_come_back_as_they_were_raised(client: Client, address: str, tmp_path: Path) -> None:
     item = client.add("The press runs at four bar.", kind="fact").items[0]
 
@@ -290,6 +291,7 @@ class Dropping:
 
 
 @pytest.mark.parametrize("fault", [502, 503])
+@pytest.mark.slow
 def test_a_write_whose_answer_gets_lost_is_done_once(memory: Memory, fault: int) -> None:
     user = f"lost{fault}"
     app = Dropping(make_app(memory, Serving()), fault)

@@ -99,6 +99,7 @@ def test_what_was_recorded_on_a_disk_that_then_was_full_is_pending(tmp_path: Pat
 
 
 @pytest.mark.parametrize("what", ["file", "directory"])
+@pytest.mark.slow
 def test_a_read_only_place_is_named_as_such(tmp_path: Path, what: str) -> None:
     folder = tmp_path / "store"
     folder.mkdir()

@@ -7,6 +7,7 @@ gives the same.
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -95,6 +96,7 @@ AT_THE_BORDER = [("state", 0), ("say", 2), ("wait", 240), ("state", 1), ("forget
 @settings(max_examples=20, deadline=None)
 @example(AT_THE_BORDER)
 @given(STEPS)
+@pytest.mark.slow
 def test_a_dry_run_is_what_is_done_once_and_evidence_outlives_what_stands_on_it(steps: list[tuple[str, int]]) -> None:
     story = Story()
     with story.memory:

@@ -358,6 +358,7 @@ def test_the_graph_alone_brings_what_words_do_not(taught: Memory) -> None:
     assert {"member_of", "supports"} & {step["by"] for step in found.explain["reached"].values()} or found.l2_patterns
 
 
+@pytest.mark.slow
 def test_by_slots_alone_what_fits_is_found_however_much_came_later(tmp_path: Path) -> None:
     made = Attempts(random.Random(4), topics=150)
     with Memory.open(f"sqlite:///{tmp_path / 'm.db'}", embedder=HashingEmbedder()) as memory:

@@ -60,6 +60,7 @@ def assert_nothing_was_planted(memory: Memory) -> None:
     assert len(waiting) == len(TABLE["quarantined"])
 
 
+@pytest.mark.slow
 def test_by_rules(by_rules: Memory) -> None:
     tell(by_rules)
     assert matched(rows_held(by_rules), rows_expected()) == ([], [])
@@ -67,6 +68,7 @@ def test_by_rules(by_rules: Memory) -> None:
     assert by_rules.rebuild(verify=True).equal
 
 
+@pytest.mark.slow
 def test_by_a_model(by_model: Memory) -> None:
     tell(by_model)
     assert matched(rows_held(by_model), rows_expected()) == ([], [])

@@ -26,6 +26,7 @@ def test_every_row_is_of_a_kind_and_a_form_that_the_code_has() -> None:
     assert {row.cardinality for row in rows} == {"one", "many"}
 
 
+@pytest.mark.slow
 def test_the_examples_on_the_page_are_extracted() -> None:
     missed = []
     for row in TYPES:

@@ -181,6 +181,7 @@ def test_no_text_takes_long(begin: str, piece: str, power: int) -> None:
         ("turns_zh.jsonl", (0.95, 0.9, 0.95), (0.87, 0.75, 0.9)),
     ],
 )
+@pytest.mark.slow
 def test_labelled_turns_are_read_no_worse_than_was_measured(
     name: str, dev: tuple[float, float, float], other: tuple[float, float, float]
 ) -> None:

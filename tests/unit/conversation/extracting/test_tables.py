@@ -94,6 +94,7 @@ def test_a_language_has_the_frames_that_its_expressions_ask_for() -> None:
 
 
 @pytest.mark.parametrize("code", ["en", "zh"])
+@pytest.mark.slow
 def test_the_literals_that_are_stored_beside_the_tables_are_theirs(code: str) -> None:
     """When this fails, write what ``worked_out`` gives for the tables to ``<code>.literals.json``."""
     folder = files("phronesis.conversation.extracting")

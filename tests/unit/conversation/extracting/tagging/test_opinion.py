@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import numpy as np
+import pytest
 
 from phronesis.conversation.extracting.memory_types import load_memory_types
 from phronesis.conversation.extracting.rules import Rules
@@ -51,6 +52,7 @@ def read(text: str, marks: Mapping[str, tuple[str, float]]) -> tuple[list[Propos
     return Rules(TYPES, second=second).read(0, {"role": "user"}, text, AT)
 
 
+@pytest.mark.slow
 def test_a_short_whole_sentence_is_the_rules_alone() -> None:
     for text in ("I live in Graz.", "Hello! I live in Graz", "I live in Graz\nsee you"):
         [kept], refused = read(text, {"Graz": ("profile/home_city", 0.05)})
@@ -107,6 +109,7 @@ def test_a_language_that_no_network_learned_is_the_rules_alone() -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_installed_networks_know_what_is_plain() -> None:
     rules = Rules(TYPES, second=second_opinion())
     [lives], _ = rules.read(0, {"role": "user"}, "I live in Leeds.", AT)
@@ -117,6 +120,7 @@ def test_the_installed_networks_know_what_is_plain() -> None:
     assert rules.read(0, {"role": "user"}, "你住在杭州吗？", AT)[0] == []
 
 
+@pytest.mark.slow
 def test_nothing_is_added_of_what_is_denied_past_passing_or_no_statement() -> None:
     cases: list[str] = [
         "我没有糖尿病，也没有高血压。",
