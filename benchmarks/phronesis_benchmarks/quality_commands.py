@@ -109,7 +109,7 @@ def traits(data: tuple[Path, ...], *, embedder: str, sessions: int, guarded: boo
 @click.command()
 @_labelled("--data", "Labelled texts or users")
 @click.option("--out", metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
-              help="Write there what all teach: en.npz, zh.npz, as in derive/sensitive.")  # fmt: skip
+              help="Write there what all teach: en.npz, zh.npz, as in engine/sensitive_topics.")  # fmt: skip
 @AS_JSON
 def sensitive(data: tuple[Path, ...], *, out: Path | None, as_json: bool) -> None:
     """How well sensitive matters are known.
@@ -143,7 +143,7 @@ def showing(data: tuple[Path, ...], *, out: Path | None, as_json: bool) -> None:
 @_labelled("--data", "Labelled turns that a network is fitted to", required=False)
 @_labelled("--held", "Labelled turns that it is measured on")
 @click.option("--out", metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
-              help="Write the fitted network there: zh.npz or en.npz, as in derive/extracting/tagging.")  # fmt: skip
+              help="Write the fitted network there: zh.npz or en.npz, as in extracting/tagging.")  # fmt: skip
 @click.option("--language", type=click.Choice(["en", "zh"]), default="zh", show_default=True,
               help="Which turns of --data are learned from.")  # fmt: skip
 @AS_JSON
@@ -161,7 +161,7 @@ def tagger(data: tuple[Path, ...], held: tuple[Path, ...], *, out: Path | None, 
 @click.command("lesson-map")
 @_labelled("--data", "Labelled events, the files of one author each")
 @click.option("--out", metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
-              help="Write there the maps that all teach, named as in derive/experience.")  # fmt: skip
+              help="Write there the maps that all teach, named as in experience.")  # fmt: skip
 @AS_JSON
 def lesson_map(data: tuple[Path, ...], *, out: Path | None, as_json: bool) -> None:
     """How well the maps of lessons tell them apart.
