@@ -32,7 +32,6 @@ from phronesis.experience.watermarks import KIND as MARK
 from phronesis.forgetting.handler import HANDLERS as FORGET_HANDLERS
 from phronesis.index.projections import Projector, no_parts
 from phronesis.reasoning import handlers as reasoning
-from phronesis.reasoning import handlers as runs
 from phronesis.reasoning.documents import PROJECTED, project_reasoning
 from phronesis.reasoning.laws.records import REASONING
 from phronesis.reasoning.learning import handlers as learn_handlers
@@ -102,7 +101,7 @@ def make_registry(preparing: Preparing, *, refs: RefRules | None = None, terms: 
         *contradictions.HANDLERS,
     ]
     handlers += [
-        *runs.RUN_HANDLERS,
+        *reasoning.RUN_HANDLERS,
         *learn_handlers(preparing.runs),
         *migrate_handlers(preparing.old),
         *reflect_handlers(preparing.reflections),
@@ -118,7 +117,7 @@ def _conversing(extract: Prepare | None, refs: RefRules) -> list[Handler]:
 def make_projector() -> Projector:
     """Return the projector; a kind with parts of its own adds a line here."""
     by_kind = {
-        REASONING: project_reasoning, runs.RUN: no_parts, CYCLE: no_parts, TRAIT: project_trait, L1: project_event,
+        REASONING: project_reasoning, reasoning.RUN: no_parts, CYCLE: no_parts, TRAIT: project_trait, L1: project_event,
         PATTERN: project_learned, PRINCIPLE: project_learned, MARK: no_parts, DOCUMENT: no_parts,
         SECTION: project_section,
     }  # fmt: skip
