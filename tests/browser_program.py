@@ -22,7 +22,9 @@ def _installed() -> str | None:
     if os.geteuid() != 0 or shutil.which("apt-get") is None:
         return None
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    for command in (["apt-get", "update"], ["apt-get", "install", "--yes", "--no-install-recommends", "chromium",
-                                            "fonts-noto-cjk"]):  # fmt: skip
+    for command in (
+        ["apt-get", "update"],
+        ["apt-get", "install", "--yes", "--no-install-recommends", "chromium", "fonts-noto-cjk"],
+    ):
         subprocess.run(command, env=environment, check=False, capture_output=True, timeout=600)
     return _found()

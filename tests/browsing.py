@@ -17,9 +17,14 @@ from phronesis.interfaces.web.mounting import mount
 
 BUILD = Path(__file__).parents[1] / ".build"
 BROWSER_ARGUMENTS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-]  # fmt: skip
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 GRAVE = {"serious", "critical"}
 PATIENCE = 10_000  # milliseconds
 

@@ -12,13 +12,22 @@ from phronesis.store.documents import DocumentRow, documents_of_items
 from phronesis.store.lanes import find_lane
 
 COPPER = {
-    "claim_id": "c1", "status": "hypothesis", "facts": {"source_run_ids": ["r1"], "b": {"z": 1, "a": 0.61}},
+    "claim_id": "c1",
+    "status": "hypothesis",
+    "facts": {"source_run_ids": ["r1"], "b": {"z": 1, "a": 0.61}},
     "inference": "Formate comes from *OCHO on copper next to titanium. The rest is noise.",
-    "constraint": "avoid[Cu:Ti above 3:1]", "conditions": ["imidazole as modifier"], "limitations": ["two runs"],
-    "support": {"count": 3, "run_ids": ["r1"], "note": "two by hand"}, "weight": 0.5,
-}  # fmt: skip
-CHINESE = {"claim_id": "c2", "status": "fact", "facts": {"source_run_ids": ["r2"]},
-           "inference": "三比一时甲酸占比为 0.41。其他产物没有变化。"}  # fmt: skip
+    "constraint": "avoid[Cu:Ti above 3:1]",
+    "conditions": ["imidazole as modifier"],
+    "limitations": ["two runs"],
+    "support": {"count": 3, "run_ids": ["r1"], "note": "two by hand"},
+    "weight": 0.5,
+}
+CHINESE = {
+    "claim_id": "c2",
+    "status": "fact",
+    "facts": {"source_run_ids": ["r2"]},
+    "inference": "三比一时甲酸占比为 0.41。其他产物没有变化。",
+}
 USER = "lin"
 
 

@@ -18,50 +18,111 @@ def chatgpt_conversation(identity: str = "c-1") -> dict[str, Any]:
     mapping = {
         "root": node("root", None, ["sys"]),
         "sys": node("sys", "root", ["u1"], id="sys", author={"role": "system"}, content=text("")),
-        "u1": node("u1", "sys", ["a0", "a1"], id="u1", author={"role": "user"}, create_time=1_760_000_000.5,
-                   content=text("我住在杭州，对花生过敏。")),
-        "a0": node("a0", "u1", [], id="a0", author={"role": "assistant"}, create_time=1_760_000_001,
-                   content=text("an answer that was given up")),
-        "a1": node("a1", "u1", ["th"], id="a1", author={"role": "assistant"}, create_time=1_760_000_002,
-                   content=text("记住了。"), metadata={"model_slug": "gpt-x"}),
+        "u1": node(
+            "u1",
+            "sys",
+            ["a0", "a1"],
+            id="u1",
+            author={"role": "user"},
+            create_time=1_760_000_000.5,
+            content=text("我住在杭州，对花生过敏。"),
+        ),
+        "a0": node(
+            "a0",
+            "u1",
+            [],
+            id="a0",
+            author={"role": "assistant"},
+            create_time=1_760_000_001,
+            content=text("an answer that was given up"),
+        ),
+        "a1": node(
+            "a1",
+            "u1",
+            ["th"],
+            id="a1",
+            author={"role": "assistant"},
+            create_time=1_760_000_002,
+            content=text("记住了。"),
+            metadata={"model_slug": "gpt-x"},
+        ),
         "th": node("th", "a1", ["u2"], id="th", author={"role": "assistant"}, content={"content_type": "thoughts"}),
-        "u2": node("u2", "th", ["a2"], id="u2", author={"role": "user"}, create_time=1_760_000_100,
-                   content=text({"content_type": "image_asset_pointer"}, "What is on this picture?",
-                                form="multimodal_text"),
-                   metadata={"attachments": [{"name": "西湖.jpg", "size": 3}]}),
-        "a2": node("a2", "u2", [], id="a2", author={"role": "assistant"}, create_time=1_760_000_101,
-                   content=text("A lake.")),
-    }  # fmt: skip
+        "u2": node(
+            "u2",
+            "th",
+            ["a2"],
+            id="u2",
+            author={"role": "user"},
+            create_time=1_760_000_100,
+            content=text({"content_type": "image_asset_pointer"}, "What is on this picture?", form="multimodal_text"),
+            metadata={"attachments": [{"name": "西湖.jpg", "size": 3}]},
+        ),
+        "a2": node(
+            "a2", "u2", [], id="a2", author={"role": "assistant"}, create_time=1_760_000_101, content=text("A lake.")
+        ),
+    }
     return {"id": identity, "title": "杭州", "create_time": 1_760_000_000, "mapping": mapping, "current_node": "a2"}
 
 
 def claude_conversation(identity: str = "k-1") -> dict[str, Any]:
     """Return a conversation with a tool's blocks, an attachment, and a message without words."""
-    return {"uuid": identity, "name": "退火", "created_at": "2026-05-01T08:00:00Z", "chat_messages": [
-        {"uuid": "m1", "sender": "human", "text": "退火温度定 250 °C。", "created_at": "2026-05-01T08:00:00.123456Z",
-         "attachments": [{"file_name": "plan.md", "extracted_content": "…"}], "files": [{"file_name": "炉.png"}]},
-        {"uuid": "m2", "sender": "assistant", "text": "", "created_at": "2026-05-01T08:00:05Z", "content": [
-            {"type": "tool_use", "name": "search"}, {"type": "text", "text": "Noted."}]},
-        {"uuid": "m3", "sender": "human", "text": " ", "created_at": "2026-05-01T08:01:00Z"},
-        {"uuid": "m4", "sender": "human", "text": "And for how long?", "created_at": "2026-05-01T08:02:00Z"},
-    ]}  # fmt: skip
+    return {
+        "uuid": identity,
+        "name": "退火",
+        "created_at": "2026-05-01T08:00:00Z",
+        "chat_messages": [
+            {
+                "uuid": "m1",
+                "sender": "human",
+                "text": "退火温度定 250 °C。",
+                "created_at": "2026-05-01T08:00:00.123456Z",
+                "attachments": [{"file_name": "plan.md", "extracted_content": "…"}],
+                "files": [{"file_name": "炉.png"}],
+            },
+            {
+                "uuid": "m2",
+                "sender": "assistant",
+                "text": "",
+                "created_at": "2026-05-01T08:00:05Z",
+                "content": [{"type": "tool_use", "name": "search"}, {"type": "text", "text": "Noted."}],
+            },
+            {"uuid": "m3", "sender": "human", "text": " ", "created_at": "2026-05-01T08:01:00Z"},
+            {"uuid": "m4", "sender": "human", "text": "And for how long?", "created_at": "2026-05-01T08:02:00Z"},
+        ],
+    }
 
 
 MEM0: list[dict[str, Any]] = [
-    {"id": "a-1", "memory": "对花生过敏", "hash": "h", "user_id": "tom", "metadata": {"category": "health"},
-     "created_at": "2025-07-01T10:00:00-07:00", "updated_at": None},
-    {"id": "a-2", "memory": "Works at a bakery", "user_id": "lin", "agent_id": "helper",
-     "created_at": "2025-07-02T10:00:00Z"},
+    {
+        "id": "a-1",
+        "memory": "对花生过敏",
+        "hash": "h",
+        "user_id": "tom",
+        "metadata": {"category": "health"},
+        "created_at": "2025-07-01T10:00:00-07:00",
+        "updated_at": None,
+    },
+    {
+        "id": "a-2",
+        "memory": "Works at a bakery",
+        "user_id": "lin",
+        "agent_id": "helper",
+        "created_at": "2025-07-02T10:00:00Z",
+    },
     {"id": "a-3", "memory": "", "user_id": "lin"},
-]  # fmt: skip
+]
 
 LANGGRAPH: list[dict[str, Any]] = [
-    {"namespace": ["memories", "lin"], "key": "k1", "value": {"kind": "Memory", "content": {"content": "喜欢绿茶"}},
-     "created_at": "2026-01-01T00:00:00Z"},
+    {
+        "namespace": ["memories", "lin"],
+        "key": "k1",
+        "value": {"kind": "Memory", "content": {"content": "喜欢绿茶"}},
+        "created_at": "2026-01-01T00:00:00Z",
+    },
     {"namespace": ["profile"], "key": "k2", "value": {"name": "Lin", "age": 30}},
     {"namespace": "a.b", "key": "k3", "value": "plain words"},
     {"namespace": ["x"], "key": "k4", "value": {}},
-]  # fmt: skip
+]
 
 
 def written(path: Path, value: Any) -> Path:

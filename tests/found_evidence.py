@@ -23,8 +23,17 @@ def memory(
 ) -> Evidence:
     """Give a memory; ``messages`` are the ids of those it was taken from."""
     content = f"m{n}" if text is None else text
-    item = Item(**{"id": f"m{n}", "kind": "fact", "content": content, "entry_id": "e1", "recorded_at": AT,
-                   "updated_at": AT, **fields})  # fmt: skip
+    item = Item(
+        **{
+            "id": f"m{n}",
+            "kind": "fact",
+            "content": content,
+            "entry_id": "e1",
+            "recorded_at": AT,
+            "updated_at": AT,
+            **fields,
+        }
+    )
     sources = tuple(Source("e1", message_id=one) for one in messages)
     return Evidence(item, covered if score is None else score, (), sources, why={COVERED: covered})
 
@@ -40,8 +49,16 @@ def section(
 ) -> Evidence:
     """Give a section of a document."""
     content = f"s{n}{document}" if text is None else text
-    item = Item(id=f"s{n}", kind="section", content=content, entry_id="e2", recorded_at=AT, updated_at=AT,
-                source_ref=uri, data={"document_id": document, "title": "A manual", "path": ["Intro"]})  # fmt: skip
+    item = Item(
+        id=f"s{n}",
+        kind="section",
+        content=content,
+        entry_id="e2",
+        recorded_at=AT,
+        updated_at=AT,
+        source_ref=uri,
+        data={"document_id": document, "title": "A manual", "path": ["Intro"]},
+    )
     matched = (Match(f"s{n}", part, content[:40], 0.0),)
     return Evidence(item, covered, matched, (Source("e2", uri),), why={COVERED: covered})
 
@@ -61,5 +78,6 @@ def plan(text: str = "How is the kettle cleaned?", **fields: Any) -> RetrievalPl
     """Give a plan of one question for both stores."""
     queries = (SubQuery(text),)
     parts = {"memory": SubPlan("memory", queries), "resources": SubPlan("resources", queries)}
-    return RetrievalPlan(**{"id": "p1", "message": text, "intent": "how_to", "language": "en", "queries": queries,
-                            **parts, **fields})  # fmt: skip
+    return RetrievalPlan(
+        **{"id": "p1", "message": text, "intent": "how_to", "language": "en", "queries": queries, **parts, **fields}
+    )

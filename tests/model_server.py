@@ -83,8 +83,12 @@ def chat(
     said = {"role": "assistant", "content": content, "refusal": refusal, **message}
     choice = {"index": 0, "message": said, "finish_reason": finish_reason}
     body: dict[str, Any] = {
-        "id": "c1", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice],
-    }  # fmt: skip
+        "id": "c1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "m",
+        "choices": [choice],
+    }
     if usage is not None:
         body["usage"] = usage
     return reply_json(body)

@@ -60,8 +60,11 @@ def _grouped(material: ReflectionInput) -> Wishes:
     for ids in groups.values():
         if not material.new & set(ids):
             continue
-        holders = [trait.id for trait in open_traits(material)
-                   if {row.source_key for row in material.evidence.get(trait.id, ())} & set(ids)]  # fmt: skip
+        holders = [
+            trait.id
+            for trait in open_traits(material)
+            if {row.source_key for row in material.evidence.get(trait.id, ())} & set(ids)
+        ]
         if holders:
             again.append(Reinforcement(trait_id=holders[0], new_evidence_ids=ids))
         elif len(ids) >= MIN_MEMORIES:

@@ -19,7 +19,9 @@ ROWS: Final[Mapping[int, tuple[str, str, str, str]]] = {  # title, SMILES, conne
     176: ("Acetic Acid", "CC(=O)O", "CC(=O)O", "QTBSBXVTEAMEQO-UHFFFAOYSA-N"),
     243: ("Benzoic Acid", "C1=CC=C(C=C1)C(=O)O", "C1=CC=C(C=C1)C(=O)O", "WPYMKLBDIGXBTP-UHFFFAOYSA-N"),
     517055: (
-        "Sodium Benzoate", "C1=CC=C(C=C1)C(=O)[O-].[Na+]", "C1=CC=C(C=C1)C(=O)[O-].[Na+]",
+        "Sodium Benzoate",
+        "C1=CC=C(C=C1)C(=O)[O-].[Na+]",
+        "C1=CC=C(C=C1)C(=O)[O-].[Na+]",
         "WXMKPNITSTVMEF-UHFFFAOYSA-M",
     ),
     750: ("Glycine", "C(C(=O)O)N", "C(C(=O)O)N", "DHMQDGOQFOQNFH-UHFFFAOYSA-N"),
@@ -30,9 +32,12 @@ ROWS: Final[Mapping[int, tuple[str, str, str, str]]] = {  # title, SMILES, conne
     107689: ("L-Lactic Acid", "C[C@@H](C(=O)O)O", "CC(C(=O)O)O", "JVTAAEKCZFNVCJ-REOHCLBHSA-N"),
     7501: ("Styrene", "C=CC1=CC=CC=C1", "C=CC1=CC=CC=C1", "PPBRXRYQALVLMV-UHFFFAOYSA-N"),
     638014: (
-        "beta-Ionone", "CC1=C(C(CCC1)(C)C)/C=C/C(=O)C", "CC1=C(C(CCC1)(C)C)C=CC(=O)C", "PSQYTAPXSHCGMF-BQYQJAHWSA-N",
+        "beta-Ionone",
+        "CC1=C(C(CCC1)(C)C)/C=C/C(=O)C",
+        "CC1=C(C(CCC1)(C)C)C=CC(=O)C",
+        "PSQYTAPXSHCGMF-BQYQJAHWSA-N",
     ),
-}  # fmt: skip
+}
 
 NAMES: Final[Mapping[str, Sequence[int]]] = {
     "acetic acid": [176],

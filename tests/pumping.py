@@ -16,8 +16,11 @@ MANY: Final = 8
 
 _REPEATS: Final = (ops.MAX_REPEAT, ops.MIN_REPEAT, ops.POSSESSIVE_REPEAT)
 _OF_CATEGORY: Final = {
-    "CATEGORY_DIGIT": "1", "CATEGORY_SPACE": " \n", "CATEGORY_WORD": "a1中", "CATEGORY_NOT_WORD": " .",
-}  # fmt: skip
+    "CATEGORY_DIGIT": "1",
+    "CATEGORY_SPACE": " \n",
+    "CATEGORY_WORD": "a1中",
+    "CATEGORY_NOT_WORD": " .",
+}
 _USUAL: Final = " \n\ta1中.,\"'([{<-_/\\:"
 
 
@@ -137,6 +140,17 @@ def _holds(one: tuple[Any, Any], char: str) -> bool:
         return bool(ord(char) == value)
     if op is ops.RANGE:
         return bool(value[0] <= ord(char) <= value[1])
-    return re.match({"CATEGORY_DIGIT": r"\d", "CATEGORY_SPACE": r"\s", "CATEGORY_WORD": r"\w",
-                     "CATEGORY_NOT_WORD": r"\W", "CATEGORY_NOT_SPACE": r"\S", "CATEGORY_NOT_DIGIT": r"\D"}[str(value)],
-                    char) is not None  # fmt: skip
+    return (
+        re.match(
+            {
+                "CATEGORY_DIGIT": r"\d",
+                "CATEGORY_SPACE": r"\s",
+                "CATEGORY_WORD": r"\w",
+                "CATEGORY_NOT_WORD": r"\W",
+                "CATEGORY_NOT_SPACE": r"\S",
+                "CATEGORY_NOT_DIGIT": r"\D",
+            }[str(value)],
+            char,
+        )
+        is not None
+    )

@@ -8,9 +8,19 @@ from phronesis.core.entries import Entry, Outcome
 from phronesis.core.proposals import ECHOES, GATED, JUDGED, PROPOSALS, Proposal, Refusal
 from phronesis.engine.handler import Prepare, PrepareContext
 
-KINDS = {"home_city": "profile", "name": "profile", "alias": "profile", "employer": "profile", "likes": "preference",
-         "dislikes": "preference", "task": "task", "decision": "decision", "event": "event", "deadline": "fact",
-         "diet": "profile"}  # fmt: skip
+KINDS = {
+    "home_city": "profile",
+    "name": "profile",
+    "alias": "profile",
+    "employer": "profile",
+    "likes": "preference",
+    "dislikes": "preference",
+    "task": "task",
+    "decision": "decision",
+    "event": "event",
+    "deadline": "fact",
+    "diet": "profile",
+}
 ONE = {"home_city", "name", "employer", "deadline"}
 
 
@@ -44,16 +54,22 @@ def scripted(
         if found:
             body = {"proposals": [one.to_dict() for one in found]}
             outcomes.append(Outcome(role=PROPOSALS, made_by="scripted/1", body=body))
-        rows = [{"n": n, "of": list((echoes or {})[text]), "start": 0, "end": len(text)}
-                for n, text in texts_of(entry).items() if text in (echoes or {})]  # fmt: skip
+        rows = [
+            {"n": n, "of": list((echoes or {})[text]), "start": 0, "end": len(text)}
+            for n, text in texts_of(entry).items()
+            if text in (echoes or {})
+        ]
         if rows:
             outcomes.append(Outcome(role=ECHOES, made_by="scripted/1", body={"echoes": rows}))
         if judged and found:
             outcomes.append(
                 Outcome(role=JUDGED, made_by="scripted/1", body={"judgements": [dict(row) for row in judged]})
             )
-        gates = [Refusal(n=n, text=text, rule=(refused or {})[text], reason="scripted").to_dict()
-                 for n, text in texts_of(entry).items() if text in (refused or {})]  # fmt: skip
+        gates = [
+            Refusal(n=n, text=text, rule=(refused or {})[text], reason="scripted").to_dict()
+            for n, text in texts_of(entry).items()
+            if text in (refused or {})
+        ]
         if gates:
             outcomes.append(Outcome(role=GATED, made_by="scripted/1", body={"refusals": gates}))
         return outcomes

@@ -29,8 +29,15 @@ def classed(item: int, claim_id: str, says: str, **more: Any) -> dict[str, Any]:
 
 def worded(inference: str, **more: Any) -> dict[str, Any]:
     """Give a claim as a model proposes it."""
-    return {"claim_id": None, "status": "hypothesis", "inference": inference, "constraint": "", "conditions": [],
-            "limitations": [], **more}  # fmt: skip
+    return {
+        "claim_id": None,
+        "status": "hypothesis",
+        "inference": inference,
+        "constraint": "",
+        "conditions": [],
+        "limitations": [],
+        **more,
+    }
 
 
 def adds(*claims: Said, topic: str = "a topic") -> dict[str, Any]:

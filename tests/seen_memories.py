@@ -14,8 +14,11 @@ START = datetime(2025, 3, 1, 8, tzinfo=UTC)
 
 def memory(n: int, content: str, **fields: Any) -> SeenMemory:
     """Give the ``n``-th memory: two in each session, a week apart."""
-    given: dict[str, Any] = {"kind": "episodic", "at": START + timedelta(days=7 * (n // 2), minutes=n),
-                             "session_id": f"s{n // 2}"}  # fmt: skip
+    given: dict[str, Any] = {
+        "kind": "episodic",
+        "at": START + timedelta(days=7 * (n // 2), minutes=n),
+        "session_id": f"s{n // 2}",
+    }
     return SeenMemory(id=f"m{n:03d}", content=content, **given | fields)
 
 

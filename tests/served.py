@@ -34,8 +34,10 @@ def serving(url: str, *options: str, **environment: str) -> Iterator[Served]:
     process = subprocess.Popen(
         [*PROGRAM, "serve", "--url", url, "--port", "0", "--json", *options],
         env={**own, "PHRONESIS_EMBEDDER": "none", **environment},
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     try:
         assert process.stdout is not None
         told = ""

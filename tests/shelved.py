@@ -33,17 +33,37 @@ def apply_shelved(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
         item = same.pop((path, text), None)
         if item is None:
             data = {"document_id": document_id, "title": title, "path": list(path), "start": place, "end": end}
-            item = Item(id=item_id(entry.id, SECTION, str(n)), kind=SECTION, content=text, data=data, source_ref=uri,
-                        **_recorded(view, entry))  # fmt: skip
+            item = Item(
+                id=item_id(entry.id, SECTION, str(n)),
+                kind=SECTION,
+                content=text,
+                data=data,
+                source_ref=uri,
+                **_recorded(view, entry),
+            )
             items.append(item)
-        rows.append(SectionRow(document_id=document_id, number=number, n=n, item_id=item.id, path=path, start=place,
-                               end=end))  # fmt: skip
+        rows.append(
+            SectionRow(document_id=document_id, number=number, n=n, item_id=item.id, path=path, start=place, end=end)
+        )
         place = end + 1
-    row = DocumentRow(document_id=document_id, number=number, entry_id=entry.id, uri=uri, title=title,
-                      media_type="text/markdown", type="manual", characters=place,
-                      recorded_at=entry.recorded_at)  # fmt: skip
-    data = {"title": title, "media_type": row.media_type, "type": row.type, "number": number,
-            "sections": [one.item_id for one in rows]}  # fmt: skip
+    row = DocumentRow(
+        document_id=document_id,
+        number=number,
+        entry_id=entry.id,
+        uri=uri,
+        title=title,
+        media_type="text/markdown",
+        type="manual",
+        characters=place,
+        recorded_at=entry.recorded_at,
+    )
+    data = {
+        "title": title,
+        "media_type": row.media_type,
+        "type": row.type,
+        "number": number,
+        "sections": [one.item_id for one in rows],
+    }
     gone = [Patch(one.id, {"ended": "superseded", "ended_by": entry.id}, "a new version") for one in same.values()]
     resources = ResourceRows(documents=(row,), sections=tuple(rows))
     if document is None:
@@ -56,8 +76,13 @@ def apply_shelved(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
 
 
 def _recorded(view: LaneView, entry: Entry) -> dict[str, Any]:
-    return {"entry_id": entry.id, "recorded_at": entry.recorded_at, "updated_at": entry.recorded_at,
-            "trust": Trust.EXTERNAL, **view.scope_fields()}  # fmt: skip
+    return {
+        "entry_id": entry.id,
+        "recorded_at": entry.recorded_at,
+        "updated_at": entry.recorded_at,
+        "trust": Trust.EXTERNAL,
+        **view.scope_fields(),
+    }
 
 
 HANDLERS = (Handler(verb=SHELVE, apply=apply_shelved, quick=True),)

@@ -11,8 +11,14 @@ from phronesis.models.embedder import Floats
 WIDTH, LAYERS, HEADS, INNER, LONGEST = 32, 5, 2, 128, 40
 PIECES = ["<s>", "<pad>", "</s>", "<unk>", "▁", "▁query", ":", *ascii_lowercase, "▁disk", "▁full", "盘", "满"]
 WRITTEN = {"Ａ": "a", "\n": " ", "½": "a b"}
-_SIDES = {"q": (WIDTH, WIDTH), "k": (WIDTH, WIDTH), "v": (WIDTH, WIDTH), "ao": (WIDTH, WIDTH), "fi": (INNER, WIDTH),
-          "fo": (WIDTH, INNER)}  # fmt: skip
+_SIDES = {
+    "q": (WIDTH, WIDTH),
+    "k": (WIDTH, WIDTH),
+    "v": (WIDTH, WIDTH),
+    "ao": (WIDTH, WIDTH),
+    "fi": (INNER, WIDTH),
+    "fo": (WIDTH, INNER),
+}
 
 
 def in_blocks(values: Floats) -> bytes:
@@ -33,8 +39,12 @@ def tiny_e5(seed: int = 0) -> bytes:
         return values
 
     matrices = {"emb.word": drawn(len(PIECES), WIDTH) * 5}
-    exact = {"emb.pos": drawn(LONGEST, WIDTH), "emb.type": drawn(WIDTH), "emb.ln.w": 1 + drawn(WIDTH),
-             "emb.ln.b": drawn(WIDTH)}  # fmt: skip
+    exact = {
+        "emb.pos": drawn(LONGEST, WIDTH),
+        "emb.type": drawn(WIDTH),
+        "emb.ln.w": 1 + drawn(WIDTH),
+        "emb.ln.b": drawn(WIDTH),
+    }
     for n in range(LAYERS):
         matrices |= {f"l{n}.{name}.w": drawn(*shape) for name, shape in _SIDES.items()}
         exact |= {f"l{n}.{name}.b": drawn(shape[0]) for name, shape in _SIDES.items()}

@@ -132,8 +132,14 @@ def against(name: str, *evidence: str) -> dict[str, Any]:
 
 def upgrade(name: str, *traits: str, subtype: str = "preference", **more: Any) -> dict[str, Any]:
     """Give the wish of an upgrade."""
-    return {"as": name, "from_trait_ids": list(traits), "new_content": words(name), "new_subtype": subtype,
-            "reasoning": "they point to it", **more}  # fmt: skip
+    return {
+        "as": name,
+        "from_trait_ids": list(traits),
+        "new_content": words(name),
+        "new_subtype": subtype,
+        "reasoning": "they point to it",
+        **more,
+    }
 
 
 def words(name: str) -> str:

@@ -42,21 +42,40 @@ class Clock:
 
 def attempt(matter: str, n: int, **given: Any) -> dict[str, Any]:
     text, label = MATTERS[matter]
-    return {"attempt": f"{text} attempt number{n}", "result": f"{matter} ended with detail{n}", "label": label,
-            "source_type": "manual", "source_ref": f"{matter}/{n}", **given}  # fmt: skip
+    return {
+        "attempt": f"{text} attempt number{n}",
+        "result": f"{matter} ended with detail{n}",
+        "label": label,
+        "source_type": "manual",
+        "source_ref": f"{matter}/{n}",
+        **given,
+    }
 
 
 def _principle(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
     one, at = item_id(entry.id, "principle", ""), entry.recorded_at
     made = Item(
-        id=one, kind="principle", content=entry.payload["text"], entry_id=entry.id, recorded_at=at, updated_at=at,
-        data={"action": entry.payload["text"]}, **view.scope_fields(),
-    )  # fmt: skip
+        id=one,
+        kind="principle",
+        content=entry.payload["text"],
+        entry_id=entry.id,
+        recorded_at=at,
+        updated_at=at,
+        data={"action": entry.payload["text"]},
+        **view.scope_fields(),
+    )
     rows = [
-        EvidenceRow(item_id=one, polarity="support", source_key=pattern, source_item_id=pattern, entry_id=entry.id,
-                    recorded_at=at, weight=2.0)
+        EvidenceRow(
+            item_id=one,
+            polarity="support",
+            source_key=pattern,
+            source_item_id=pattern,
+            entry_id=entry.id,
+            recorded_at=at,
+            weight=2.0,
+        )
         for pattern in entry.payload["patterns"]
-    ]  # fmt: skip
+    ]
     edges = [
         Edge(type="supports", from_kind="item", from_id=row.source_key, to_kind="item", to_id=one, entry_id=entry.id)
         for row in rows
@@ -106,9 +125,12 @@ class Tried:
     def principle(self, text: str, patterns: Sequence[str]) -> Principle:
         """Draw a principle from patterns."""
         written = self.memory.stages.writer.write(
-            self.memory.tenant, LaneName("user", USER), verb="draw", payload={"text": text, "patterns": list(patterns)},
+            self.memory.tenant,
+            LaneName("user", USER),
+            verb="draw",
+            payload={"text": text, "patterns": list(patterns)},
             actor="tester",
-        )  # fmt: skip
+        )
         changed = self.memory.stages.browser.made_by(self.memory.tenant, written.entry)
         [made] = [one for one in changed if one.kind == "principle"]
         found: Principle = self.again(made.id)

@@ -26,8 +26,15 @@ def _people(memory: Memory) -> None:
 
 def _contradictions(memory: Memory) -> None:
     for name in ("Wei", "Li"):
-        memory.add(f"Name is {name}.", kind="profile", subject="user", key="name", value=name, user_id="wei",
-                   occurred_at="2026-05-04T10:00:00Z")  # fmt: skip
+        memory.add(
+            f"Name is {name}.",
+            kind="profile",
+            subject="user",
+            key="name",
+            value=name,
+            user_id="wei",
+            occurred_at="2026-05-04T10:00:00Z",
+        )
 
 
 def _sessions(memory: Memory) -> None:

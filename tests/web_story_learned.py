@@ -24,11 +24,16 @@ CLAIMS: Final = (
 )
 FEEDBACK: Final = {
     "products": [{"name": "formate", "value": 7.5, "fraction": 0.7}, {"name": "CO", "value": 3.2, "fraction": 0.3}],
-    "pros": "clean", "cons": "the current fell after two hours",
-}  # fmt: skip
+    "pros": "clean",
+    "cons": "the current fell after two hours",
+}
 LAB: Final = "lab"
-MODIFIERS: Final = {"run-acid": "benzoic acid", "run-salt": "sodium benzoate", "run-several": "vinyl",
-                    "run-none": "imidazole"}  # fmt: skip
+MODIFIERS: Final = {
+    "run-acid": "benzoic acid",
+    "run-salt": "sodium benzoate",
+    "run-several": "vinyl",
+    "run-none": "imidazole",
+}
 
 
 def tell_what_was_learned(memory: Memory) -> None:
@@ -103,16 +108,55 @@ def _traits(memory: Memory) -> None:
 def _experience(memory: Memory) -> None:
     cache, seal = "Deleted the cache folder and rebuilt", "Tightened the gland nut by a quarter turn"
     tried = [
-        *(_tried(n, BUILD, "make the build pass", f"{cache}, attempt {n}", f"The build passed on machine {n}",
-                 "success", "Stale objects of src/app.py were to blame") for n in range(4)),
-        *(_tried(n, BUILD, "make the build pass", f"{cache} under load, attempt {n}",
-                 f"The build failed again on runner {n}: cache folder locked", "failure", "Another job held the lock")
-          for n in range(4, 7)),
-        *(_tried(n, "酶活测定时空白对照偏高", "降低空白对照的吸光度", f"更换缓冲液并预热比色皿，第{n}次",
-                 f"空白吸光度降到 0.0{n % 9}", "success", "缓冲液放置过久") for n in range(7, 11)),
-        *(_tried(n, "The pump leaks at the shaft seal", "stop the leak at the shaft seal", f"{seal}, pump {n}",
-                 f"It leaked again after {n} days", "failure", "The seal was worn") for n in range(11, 14)),
-    ]  # fmt: skip
+        *(
+            _tried(
+                n,
+                BUILD,
+                "make the build pass",
+                f"{cache}, attempt {n}",
+                f"The build passed on machine {n}",
+                "success",
+                "Stale objects of src/app.py were to blame",
+            )
+            for n in range(4)
+        ),
+        *(
+            _tried(
+                n,
+                BUILD,
+                "make the build pass",
+                f"{cache} under load, attempt {n}",
+                f"The build failed again on runner {n}: cache folder locked",
+                "failure",
+                "Another job held the lock",
+            )
+            for n in range(4, 7)
+        ),
+        *(
+            _tried(
+                n,
+                "酶活测定时空白对照偏高",
+                "降低空白对照的吸光度",
+                f"更换缓冲液并预热比色皿，第{n}次",
+                f"空白吸光度降到 0.0{n % 9}",
+                "success",
+                "缓冲液放置过久",
+            )
+            for n in range(7, 11)
+        ),
+        *(
+            _tried(
+                n,
+                "The pump leaks at the shaft seal",
+                "stop the leak at the shaft seal",
+                f"{seal}, pump {n}",
+                f"It leaked again after {n} days",
+                "failure",
+                "The seal was worn",
+            )
+            for n in range(11, 14)
+        ),
+    ]
     memory.ingest(tried)
     memory.aggregate()
     memory.abstract()

@@ -33,16 +33,23 @@ def tell_said(memory: Memory) -> None:
 
 def _long_talk(memory: Memory) -> None:
     said = (
-        "Where do we stand with pump 2?", "I am responsible for the pumps in hall 2.",
-        "The pressure fell to three bar.", "We ordered two seals from the supplier.", DECIDED,
-        "Who will be there on Friday?", "Then I call the supplier.", "The seals came today.",
+        "Where do we stand with pump 2?",
+        "I am responsible for the pumps in hall 2.",
+        "The pressure fell to three bar.",
+        "We ordered two seals from the supplier.",
+        DECIDED,
+        "Who will be there on Friday?",
+        "Then I call the supplier.",
+        "The seals came today.",
         "Thanks, that is all for today.",
-    )  # fmt: skip
+    )
     for n, words in enumerate(said):
         at = f"2026-05-06T09:{n:02}:00Z"
         answer = f"Noted, step {n + 1} of the pump."
-        messages = [{"role": "user", "content": words, "created_at": at, "id": f"said-{n}"},
-                    {"role": "assistant", "content": answer, "created_at": at}]  # fmt: skip
+        messages = [
+            {"role": "user", "content": words, "created_at": at, "id": f"said-{n}"},
+            {"role": "assistant", "content": answer, "created_at": at},
+        ]
         turn: dict[str, object] = {"messages": messages}
         if n == 2:
             messages.append({"role": "tool", "name": "weather", "content": BAIT, "created_at": at})

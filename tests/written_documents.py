@@ -79,8 +79,9 @@ def pdf(
     table = "\n".join(f"{len(block)} beginbfrange\n" + "\n".join(block) + "\nendbfrange" for block in blocks)
     unicode = stream(
         b"/CIDInit /ProcSet findresource begin begincmap\n1 begincodespacerange <0000> <ffff> endcodespacerange\n"
-        + table.encode() + b"\nendcmap end"
-    )  # fmt: skip
+        + table.encode()
+        + b"\nendcmap end"
+    )
     under = add(
         "<< /Type /Font /Subtype /CIDFontType2 /BaseFont /None /CIDSystemInfo << /Registry (Adobe) /Ordering (Identity)"
         " /Supplement 0 >> /DW 1000 >>"

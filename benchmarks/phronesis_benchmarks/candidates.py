@@ -68,9 +68,10 @@ def collect(
     for done, conversation in enumerate(conversations, start=1):
         with (
             tempfile.TemporaryDirectory(prefix="phronesis-bench-") as folder,
-            Memory.open(f"sqlite:///{Path(folder) / 'memory.db'}", tenant="bench", policy=policy,
-                        embedder=embedder) as memory,
-        ):  # fmt: skip
+            Memory.open(
+                f"sqlite:///{Path(folder) / 'memory.db'}", tenant="bench", policy=policy, embedder=embedder
+            ) as memory,
+        ):
             for turns in conversation.sessions():
                 fill(memory, turns)
             memory.flush()
@@ -80,11 +81,15 @@ def collect(
                 table = np.array([[(one.why or {}).get(name, 0.0) for name in NAMES] for one in found])
                 out.append(
                     Asked(
-                        group, f"{group}/{conversation.id}", question.split, question.evidence, turns_found,
+                        group,
+                        f"{group}/{conversation.id}",
+                        question.split,
+                        question.evidence,
+                        turns_found,
                         tuple(one.item.session_id or one.item.id for one in found),
                         table.reshape(len(turns_found), len(NAMES)),
                     )
-                )  # fmt: skip
+                )
         if on_progress:
             on_progress(done, len(conversations))
     return out

@@ -59,8 +59,11 @@ class ComposeReport:
 
     def to_markdown(self) -> str:
         """Return the table."""
-        rows = [("retrieve, both stores", self.retrieve), ("compose_context", self.compose),
-                ("of a retrieve, encoding (not counted above)", self.encoding)]  # fmt: skip
+        rows = [
+            ("retrieve, both stores", self.retrieve),
+            ("compose_context", self.compose),
+            ("of a retrieve, encoding (not counted above)", self.encoding),
+        ]
         return "\n".join(
             (
                 (
@@ -127,10 +130,15 @@ def run_compose_scale(
         retrieve, encoding, places = bench.retrieves(memory, calls)
         compose = bench.composes(memory, calls)
     return ComposeReport(
-        database=where.partition(":")[0], items=items // _MESSAGES * _MESSAGES, sections=made,
-        ingest_per_cpu_second=per_second(items, spent.cpu), retrieve=retrieve, compose=compose, encoding=encoding,
+        database=where.partition(":")[0],
+        items=items // _MESSAGES * _MESSAGES,
+        sections=made,
+        ingest_per_cpu_second=per_second(items, spent.cpu),
+        retrieve=retrieve,
+        compose=compose,
+        encoding=encoding,
         memory_places=places,
-    )  # fmt: skip
+    )
 
 
 @contextmanager
@@ -211,9 +219,16 @@ class _Bench:
         more = tuple(SubQuery(self._text(_PARTS), 0.5, "expansion") for _ in range(_PARTS))
         queries = (SubQuery(text), *more)
         return RetrievalPlan(
-            "bench", text, "lookup", "en", queries, resources_needed=True, memory=SubPlan("memory", queries),
-            resources=SubPlan("resources", queries), scope=make_scope(user_id=_USER),
-        )  # fmt: skip
+            "bench",
+            text,
+            "lookup",
+            "en",
+            queries,
+            resources_needed=True,
+            memory=SubPlan("memory", queries),
+            resources=SubPlan("resources", queries),
+            scope=make_scope(user_id=_USER),
+        )
 
     def _text(self, words: int) -> str:
         """Return a text of so many words, every other one in Chinese, two characters a word."""

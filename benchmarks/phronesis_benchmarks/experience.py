@@ -47,10 +47,15 @@ class Trial:
     def event(self, file: str) -> dict[str, Any]:
         """Return it as an experience."""
         return {
-            "situation": self.task, "attempt": self.reflection, "reflection": self.reflection,
-            "label": "success" if self.success else "failure", "source_type": "run",
-            "source_ref": f"{file}#{self.task}", "episode_id": self.task, "seq": self.number,
-        }  # fmt: skip
+            "situation": self.task,
+            "attempt": self.reflection,
+            "reflection": self.reflection,
+            "label": "success" if self.success else "failure",
+            "source_type": "run",
+            "source_ref": f"{file}#{self.task}",
+            "episode_id": self.task,
+            "seq": self.number,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +113,9 @@ def load_trials(folder: Path) -> dict[str, list[Trial]]:
         rows = json.loads(file.read_text(encoding="utf-8")) if match is not None else []
         out[file.name] = [
             Trial(row["name"], int(match.group(1)), row["memory"][-1].strip(), bool(row["is_success"]))
-            for row in rows if row.get("memory") and match is not None
-        ]  # fmt: skip
+            for row in rows
+            if row.get("memory") and match is not None
+        ]
     if not any(out.values()):
         raise InputError(f"{folder} has no env_results_trial_N.json with reflections", field="data")
     return out
@@ -154,8 +160,10 @@ def _opened(place: Path, embedder: Embedder | None, trials: Mapping[str, Sequenc
 
 def _by_words(every: Sequence[Trial], asked: Sequence[tuple[str, str]]) -> float:
     system = Bm25System()
-    turns = [Turn(id=str(n), session_id="s", speaker="", role="user", text=trial.reflection, occurred_at=None)
-             for n, trial in enumerate(every)]  # fmt: skip
+    turns = [
+        Turn(id=str(n), session_id="s", speaker="", role="user", text=trial.reflection, occurred_at=None)
+        for n, trial in enumerate(every)
+    ]
     system.add(turns)
     hits = 0
     for task, lesson in asked:
@@ -187,8 +195,13 @@ def _measured(
         for field in firsts:
             first = _events(_asked(memory, field, task, 1))[0]
             firsts[field] += (first.situation, first.reflection) == (task, lesson)
-    return Found(name, hits["situation"] / len(asked), hits["goal"] / len(asked), firsts["situation"] / len(latest),
-                 firsts["goal"] / len(latest))  # fmt: skip
+    return Found(
+        name,
+        hits["situation"] / len(asked),
+        hits["goal"] / len(asked),
+        firsts["situation"] / len(latest),
+        firsts["goal"] / len(latest),
+    )
 
 
 def _asked(memory: Memory, field: str, text: str, limit: int) -> Answer:

@@ -140,16 +140,22 @@ def _scored(path: Path, embedder: str, *, in_parts: bool) -> ClusterScore:
     noise = {n for n, event in enumerate(events) if not event["patterns"]}
     names = {name for event in events for name in event["patterns"]}
     return ClusterScore(
-        data=path.name, embedder=embedder, events=len(events),
-        gold=len(names), patterns=len(groups), pairs=Agreement.of(found, gold),
+        data=path.name,
+        embedder=embedder,
+        events=len(events),
+        gold=len(names),
+        patterns=len(groups),
+        pairs=Agreement.of(found, gold),
         english=Agreement.of(spoken(found, 0), spoken(gold, 0)),
         chinese=Agreement.of(spoken(found, 2), spoken(gold, 2)),
         across=Agreement.of(spoken(found, 1), spoken(gold, 1)),
         per_pattern=_by_pattern(events, groups, gold),
         noise=len(noise & set(chain.from_iterable(groups))) / len(noise) if noise else None,
-        near=_near(path, events, found), in_parts=None if parts is None else Agreement.of(pairs_of(parts[0]), found),
-        kept=None if parts is None else parts[1], seconds=seconds,
-    )  # fmt: skip
+        near=_near(path, events, found),
+        in_parts=None if parts is None else Agreement.of(pairs_of(parts[0]), found),
+        kept=None if parts is None else parts[1],
+        seconds=seconds,
+    )
 
 
 def load_events(path: Path) -> list[dict[str, Any]]:

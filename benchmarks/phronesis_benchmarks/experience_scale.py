@@ -119,11 +119,17 @@ def run_experience_scale(
             added, grouped = _grow(memory, made, calls, on_progress)
             queries = _ask(memory, made, calls, on_progress)
     return ExperienceReport(
-        database=where.partition(":")[0], encoders=encoders, events=events, patterns=len(grouping.new),
-        ingest=ingest, aggregate=aggregate, query=Latency.of(queries),
-        added=Latency.of(added), grouped=Latency.of(grouped),
+        database=where.partition(":")[0],
+        encoders=encoders,
+        events=events,
+        patterns=len(grouping.new),
+        ingest=ingest,
+        aggregate=aggregate,
+        query=Latency.of(queries),
+        added=Latency.of(added),
+        grouped=Latency.of(grouped),
         together=Latency.of([one + other for one, other in zip(added, grouped, strict=True)]),
-    )  # fmt: skip
+    )
 
 
 def _compared_by(encoders: str) -> HashingEmbedder | Embedders:

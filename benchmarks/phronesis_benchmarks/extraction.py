@@ -111,8 +111,13 @@ def load_turns(path: Path) -> list[dict[str, Any]]:
 def is_right(label: Mapping[str, Any], proposal: Proposal, rules: Rules, *, at: datetime) -> bool:
     """Return whether a proposal is what a label asks for."""
     same = (proposal.kind, folded(proposal.key), _bare(proposal.subject), proposal.act, proposal.done)
-    if same != (label["kind"], folded(label["key"]), _bare(label["subject"]), label.get("act", "assert"),
-                bool(label.get("done"))):  # fmt: skip
+    if same != (
+        label["kind"],
+        folded(label["key"]),
+        _bare(label["subject"]),
+        label.get("act", "assert"),
+        bool(label.get("done")),
+    ):
         return False
     if proposal.value is None:
         return str(label["value"]).casefold() in proposal.content.casefold()

@@ -83,8 +83,12 @@ def run_http_load(
 
     InputError for more than the bounds: this is a measurement of one machine, not a weapon.
     """
-    bounds = {"memories": (memories, MOST_MEMORIES), "clients": (clients, MOST_CLIENTS),
-              "seconds": (seconds, MOST_SECONDS), "calls": (calls, 10_000)}  # fmt: skip
+    bounds = {
+        "memories": (memories, MOST_MEMORIES),
+        "clients": (clients, MOST_CLIENTS),
+        "seconds": (seconds, MOST_SECONDS),
+        "calls": (calls, 10_000),
+    }
     for name, (given, most) in bounds.items():
         if not 0 < given <= most:
             raise InputError(f"{name} must be more than 0 and at most {most:,}", field=name)
@@ -104,9 +108,18 @@ def run_http_load(
         tally = _together(place, key, clients, seconds)
     spent = sorted(tally.seconds) or [0.0]
     return HttpReport(
-        memories, clients, seconds, start, library, empty, over_http, len(tally.seconds), dict(tally.errors),
-        spent[len(spent) // 2], spent[int(len(spent) * 0.99)],
-    )  # fmt: skip
+        memories,
+        clients,
+        seconds,
+        start,
+        library,
+        empty,
+        over_http,
+        len(tally.seconds),
+        dict(tally.errors),
+        spent[len(spent) // 2],
+        spent[int(len(spent) * 0.99)],
+    )
 
 
 class _Client:

@@ -88,14 +88,19 @@ def load_set(data: Sequence[Path], documents: Path) -> LabelledSet:
         kept = questions.setdefault(path.name, [])
         for asked in _rows(path, _question):
             if asked.document not in found:
-                raise InputError(f"{path.name}: {asked.id} asks about {asked.document!r}, which {documents.name} does"
-                                 " not name", field="data")  # fmt: skip
+                raise InputError(
+                    f"{path.name}: {asked.id} asks about {asked.document!r}, which {documents.name} does not name",
+                    field="data",
+                )
             document = found[asked.document]
             if document is None:
                 continue
             gone = [one for one in asked.sections if not _stands(one, document)]
-            missing += [f"{asked.id}: {' > '.join(one)} is not in {document.id} {document.version} (tested:"
-                        f" {document.version_tested})" for one in gone]  # fmt: skip
+            missing += [
+                f"{asked.id}: {' > '.join(one)} is not in {document.id} {document.version} (tested:"
+                f" {document.version_tested})"
+                for one in gone
+            ]
             if len(gone) < len(asked.sections):
                 kept.append(asked)
     if not any(questions.values()):
@@ -154,9 +159,15 @@ def _installed(row: dict[str, str]) -> InstalledDocument:
     if not text.strip():
         raise OSError(f"{row['file']} is empty")
     return InstalledDocument(
-        id=row["document"], distribution=row["distribution"], version=distribution.version,
-        version_tested=row["version_tested"], media_type=row["media_type"], uri=uri, title=title, text=text,
-    )  # fmt: skip
+        id=row["document"],
+        distribution=row["distribution"],
+        version=distribution.version,
+        version_tested=row["version_tested"],
+        media_type=row["media_type"],
+        uri=uri,
+        title=title,
+        text=text,
+    )
 
 
 def _why(row: dict[str, str], error: Exception) -> str:

@@ -44,8 +44,9 @@ class EncoderReport:
 
     def to_markdown(self) -> str:
         """Return a table of average precision, with the means in its last row."""
-        rows = [f"| {one.data} | {one.events} | {one.pairs} | {one.before:.3f} | {one.after:.3f} |"
-                for one in self.scores]  # fmt: skip
+        rows = [
+            f"| {one.data} | {one.events} | {one.pairs} | {one.before:.3f} | {one.after:.3f} |" for one in self.scores
+        ]
         means = np.mean([(one.before, one.after) for one in self.scores], axis=0)
         events, pairs = sum(one.events for one in self.scores), sum(one.pairs for one in self.scores)
         rows.append(f"| mean | {events} | {pairs} | {means[0]:.3f} | {means[1]:.3f} |")

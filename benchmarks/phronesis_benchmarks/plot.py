@@ -14,8 +14,12 @@ TABLE: Final = "| system | recall@10 | 95 % |"
 """How the header of the table begins that is drawn: the first of the page."""
 
 SHOWN: Final = {
-    "phronesis-add": "Phronesis", "bm25": "BM25", "mem0": "mem0", "langgraph": "LangGraph store", "chromadb": "Chroma",
-}  # fmt: skip
+    "phronesis-add": "Phronesis",
+    "bm25": "BM25",
+    "mem0": "mem0",
+    "langgraph": "LangGraph store",
+    "chromadb": "Chroma",
+}
 """The rows that are drawn, by the name they have in the table, and what the plot calls them."""
 
 LEFT, WIDTH, ROW, TOP = 132, 520, 34, 40

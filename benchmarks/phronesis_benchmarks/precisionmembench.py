@@ -21,8 +21,12 @@ DEPTH: Final = 10
 """Results of a case that count."""
 
 _KINDS: Final = {
-    "preference": "preference", "decision": "decision", "entity": "fact", "relation": "fact", "open_question": "task",
-}  # fmt: skip
+    "preference": "preference",
+    "decision": "decision",
+    "entity": "fact",
+    "relation": "fact",
+    "open_question": "task",
+}
 _ALIAS_KIND: Final = "profile"
 _SEARCHED: Final = tuple(dict.fromkeys(_KINDS.values()))
 _EVERYWHERE: Final = "user:universal"
@@ -114,9 +118,13 @@ def _write(memory: Memory, belief: Mapping[str, Any]) -> tuple[str, str]:
     scope: dict[str, Any] = {"user_id": belief["user_id"]}
     subject = str(belief["canonical_name"]).replace("_", " ")
     added = memory.add(
-        belief["content"], **scope, kind=_KINDS[belief["type"]], subject=subject, key=belief["type"],
+        belief["content"],
+        **scope,
+        kind=_KINDS[belief["type"]],
+        subject=subject,
+        key=belief["type"],
         metadata={"scope": belief["scope"][0]},
-    )  # fmt: skip
+    )
     [item] = added.items
     for alias in belief["aliases"]:
         memory.add(alias, **scope, kind=_ALIAS_KIND, subject=subject, key="alias", value=alias)

@@ -44,17 +44,32 @@ def _embedder(what: str) -> Callable[[FC], FC]:
     return click.option("--embedder", type=choices, default="none", show_default=True, help=what)
 
 
-_DATA = click.option("--data", "files", required=True, multiple=True, metavar="FILE",
-                     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-                     help="Labelled conversations in LoCoMo's form; several files weigh alike.")  # fmt: skip
+_DATA = click.option(
+    "--data",
+    "files",
+    required=True,
+    multiple=True,
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Labelled conversations in LoCoMo's form; several files weigh alike.",
+)
 _WORDS = click.option("--words", is_flag=True, help="The formula without an encoder.")
 
 
 @click.command()
-@click.option("--data", required=True, metavar="FILE", type=click.Path(exists=True, dir_okay=False, path_type=Path),
-              help="The conversations, as LoCoMo publishes them.")  # fmt: skip
-@click.option("--corrections", metavar="FILE", type=click.Path(exists=True, dir_okay=False, path_type=Path),
-              help="An audit's corrections of the evidence.")  # fmt: skip
+@click.option(
+    "--data",
+    required=True,
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="The conversations, as LoCoMo publishes them.",
+)
+@click.option(
+    "--corrections",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="An audit's corrections of the evidence.",
+)
 @click.option("--peers", default="", metavar="A,B", help="Also measure: bm25, chromadb, mem0, langgraph.")
 @click.option("--limit", type=int, metavar="N", help="The first N conversations only.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Rankings and intervals repeat with it.")
@@ -90,8 +105,9 @@ def extraction(data: tuple[Path, ...], *, as_json: bool) -> None:
 @click.command()
 @_labelled("--data", "Labelled users")
 @_embedder("Compare memories by meaning as well.")
-@click.option("--sessions", type=click.IntRange(min=1), default=3, show_default=True,
-              help="Sessions between two reflections.")  # fmt: skip
+@click.option(
+    "--sessions", type=click.IntRange(min=1), default=3, show_default=True, help="Sessions between two reflections."
+)
 @click.option("--guarded", is_flag=True, help="Refuse what speaks of sensitive matters, as at work.")
 @AS_JSON
 def traits(data: tuple[Path, ...], *, embedder: str, sessions: int, guarded: bool, as_json: bool) -> None:
@@ -108,8 +124,12 @@ def traits(data: tuple[Path, ...], *, embedder: str, sessions: int, guarded: boo
 
 @click.command()
 @_labelled("--data", "Labelled texts or users")
-@click.option("--out", metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
-              help="Write there what all teach: en.npz, zh.npz, as in engine/sensitive_topics.")  # fmt: skip
+@click.option(
+    "--out",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Write there what all teach: en.npz, zh.npz, as in engine/sensitive_topics.",
+)
 @AS_JSON
 def sensitive(data: tuple[Path, ...], *, out: Path | None, as_json: bool) -> None:
     """How well sensitive matters are known.
@@ -125,8 +145,12 @@ def sensitive(data: tuple[Path, ...], *, out: Path | None, as_json: bool) -> Non
 
 @click.command()
 @_labelled("--data", "Labelled users")
-@click.option("--out", metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
-              help="Write there what all teach: showing_en.npz and showing_zh.npz.")  # fmt: skip
+@click.option(
+    "--out",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Write there what all teach: showing_en.npz and showing_zh.npz.",
+)
 @AS_JSON
 def showing(data: tuple[Path, ...], *, out: Path | None, as_json: bool) -> None:
     """How well it is told which memories show a habit.
@@ -142,10 +166,19 @@ def showing(data: tuple[Path, ...], *, out: Path | None, as_json: bool) -> None:
 @click.command()
 @_labelled("--data", "Labelled turns that a network is fitted to", required=False)
 @_labelled("--held", "Labelled turns that it is measured on")
-@click.option("--out", metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
-              help="Write the fitted network there: zh.npz or en.npz, as in extracting/tagging.")  # fmt: skip
-@click.option("--language", type=click.Choice(["en", "zh"]), default="zh", show_default=True,
-              help="Which turns of --data are learned from.")  # fmt: skip
+@click.option(
+    "--out",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Write the fitted network there: zh.npz or en.npz, as in extracting/tagging.",
+)
+@click.option(
+    "--language",
+    type=click.Choice(["en", "zh"]),
+    default="zh",
+    show_default=True,
+    help="Which turns of --data are learned from.",
+)
 @AS_JSON
 def tagger(data: tuple[Path, ...], held: tuple[Path, ...], *, out: Path | None, language: str, as_json: bool) -> None:
     """What the second opinion adds to the rules.
@@ -160,8 +193,12 @@ def tagger(data: tuple[Path, ...], held: tuple[Path, ...], *, out: Path | None, 
 
 @click.command("lesson-map")
 @_labelled("--data", "Labelled events, the files of one author each")
-@click.option("--out", metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
-              help="Write there the maps that all teach, named as in experience.")  # fmt: skip
+@click.option(
+    "--out",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Write there the maps that all teach, named as in experience.",
+)
 @AS_JSON
 def lesson_map(data: tuple[Path, ...], *, out: Path | None, as_json: bool) -> None:
     """How well the maps of lessons tell them apart.
@@ -178,8 +215,12 @@ def lesson_map(data: tuple[Path, ...], *, out: Path | None, as_json: bool) -> No
 
 @click.command("lesson-encoder")
 @_labelled("--data", "Labelled events, the files of one author each")
-@click.option("--out", metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
-              help="Write there what all teach, named as in models.")  # fmt: skip
+@click.option(
+    "--out",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Write there what all teach, named as in models.",
+)
 @AS_JSON
 def lesson_encoder(data: tuple[Path, ...], *, out: Path | None, as_json: bool) -> None:
     """How well an encoder of lessons tells them apart.
@@ -216,8 +257,12 @@ def experience(labelled: tuple[Path, ...], *, embedder: str, in_parts: bool, as_
 @_DATA
 @_WORDS
 @click.option("--l2", type=float, metavar="X", help="How strongly the shipped weights hold; default 2.")
-@click.option("--out", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path),
-              help="Write the fitted weights there, as a policy takes them.")  # fmt: skip
+@click.option(
+    "--out",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the fitted weights there, as a policy takes them.",
+)
 @AS_JSON
 def refit(files: tuple[Path, ...], *, words: bool, l2: float | None, out: Path | None, as_json: bool) -> None:
     """Fit the ranking's weights to your own conversations.
@@ -249,8 +294,13 @@ def ablate(files: tuple[Path, ...], *, words: bool, as_json: bool) -> None:
 
 
 @click.command()
-@click.option("--data", required=True, metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path),
-              help="A copy of PrecisionMemBench's fixtures.")  # fmt: skip
+@click.option(
+    "--data",
+    required=True,
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="A copy of PrecisionMemBench's fixtures.",
+)
 @AS_JSON
 def precisionmembench(data: Path, *, as_json: bool) -> None:
     """What must be found, and what comes with it.
@@ -264,8 +314,13 @@ def precisionmembench(data: Path, *, as_json: bool) -> None:
 
 
 @click.command()
-@click.option("--data", required=True, metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path),
-              help="A copy of Reflexion's ALFWorld logs: env_results_trial_N.json.")  # fmt: skip
+@click.option(
+    "--data",
+    required=True,
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="A copy of Reflexion's ALFWorld logs: env_results_trial_N.json.",
+)
 @click.option("--embedder", default="auto", show_default=True, help="The encoder beside words alone; none: words only.")
 @AS_JSON
 def lessons(data: Path, *, embedder: str, as_json: bool) -> None:
@@ -299,10 +354,20 @@ def plans(data: tuple[Path, ...], *, as_json: bool) -> None:
 
 
 @click.command()
-@click.option("--turns", required=True, metavar="FILE", type=click.Path(exists=True, dir_okay=False, path_type=Path),
-              help="The turns of one conversation, as JSON lines.")  # fmt: skip
-@click.option("--questions", required=True, metavar="FILE", help="Labelled questions, asked afterwards.",
-              type=click.Path(exists=True, dir_okay=False, path_type=Path))  # fmt: skip
+@click.option(
+    "--turns",
+    required=True,
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="The turns of one conversation, as JSON lines.",
+)
+@click.option(
+    "--questions",
+    required=True,
+    metavar="FILE",
+    help="Labelled questions, asked afterwards.",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+)
 @_embedder("The encoder beside words.")
 @AS_JSON
 def session(turns: Path, questions: Path, *, embedder: str, as_json: bool) -> None:
@@ -320,8 +385,12 @@ def session(turns: Path, questions: Path, *, embedder: str, as_json: bool) -> No
 
 @click.command()
 @_labelled("--data", "Labelled questions")
-@click.option("--documents", metavar="FILE", type=click.Path(exists=True, dir_okay=False, path_type=Path),
-              help="The documents they are about; default: documents.jsonl beside the first file.")  # fmt: skip
+@click.option(
+    "--documents",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="The documents they are about; default: documents.jsonl beside the first file.",
+)
 @click.option("--embedder", default="auto", show_default=True, help="The encoder beside words alone; none: words only.")
 @click.option("--plan", "planned", is_flag=True, help="Carry out each question's plan, instead of a search.")
 @AS_JSON

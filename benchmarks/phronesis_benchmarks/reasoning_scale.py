@@ -124,11 +124,18 @@ def run_reasoning_scale(
             memory.flush()
             searches |= bank.search(memory, "vectors", calls)
     return ReasoningReport(
-        database=where.partition(":")[0], items=items, claims=claims, runs=runs, searches=searches,
-        added_per_cpu_second=per_second(items, spent.cpu), encoding=Latency.of(encoder.times), learn=learn,
-        judged=judged, claims_per_second=per_second(rebuilt.claims, index.wall),
+        database=where.partition(":")[0],
+        items=items,
+        claims=claims,
+        runs=runs,
+        searches=searches,
+        added_per_cpu_second=per_second(items, spent.cpu),
+        encoding=Latency.of(encoder.times),
+        learn=learn,
+        judged=judged,
+        claims_per_second=per_second(rebuilt.claims, index.wall),
         claims_per_cpu_second=per_second(rebuilt.claims, index.cpu),
-    )  # fmt: skip
+    )
 
 
 @contextmanager
@@ -189,21 +196,31 @@ class Bank:
         return Latency.of(times), judged / calls
 
     def _run(self, memory: Memory, run_id: str, pair: tuple[str, str], named: Sequence[str]) -> None:
-        output = {"M1": pair[0], "M2": pair[1], "atomic_ratio": f"{self.draw.randint(1, 9)}:1",
-                  "modifier": self.draw.choice(_MODIFIERS)}  # fmt: skip
+        output = {
+            "M1": pair[0],
+            "M2": pair[1],
+            "atomic_ratio": f"{self.draw.randint(1, 9)}:1",
+            "modifier": self.draw.choice(_MODIFIERS),
+        }
         shares = [self.draw.random() for _ in _PRODUCTS]
-        products = [{"name": english, "value": round(10 * share, 2), "fraction": round(share / sum(shares), 3)}
-                    for (english, _), share in zip(_PRODUCTS, shares, strict=True)]  # fmt: skip
+        products = [
+            {"name": english, "value": round(10 * share, 2), "fraction": round(share / sum(shares), 3)}
+            for (english, _), share in zip(_PRODUCTS, shares, strict=True)
+        ]
         run = {"run_id": run_id, "output": output, "raw": self._text(50), "memory_ids": list(named)}
         memory.record_run(run, namespace=_NAMESPACE)
         memory.run_feedback(run_id, {"products": products, "pros": self._text(_WORDS)}, namespace=_NAMESPACE)
 
     def _block(self, pair: tuple[str, str], claims: int, n: int) -> str:
         members = [
-            {"claim_id": f"c{at + 1}", "status": self.draw.choice(("hypothesis", "conclusion")),
-             "facts": {"source_run_ids": [f"source-{n}"]}, **self._claim(at, pair, chinese=n % 2 == 1)}
+            {
+                "claim_id": f"c{at + 1}",
+                "status": self.draw.choice(("hypothesis", "conclusion")),
+                "facts": {"source_run_ids": [f"source-{n}"]},
+                **self._claim(at, pair, chinese=n % 2 == 1),
+            }
             for at in range(claims)
-        ]  # fmt: skip
+        ]
         scope = self.draw.choice(_SCOPES)
         return (
             f"RBMEM_CLAIMS_V1\nTOPIC={pair[0]}–{pair[1]} {n}\nSCOPE={scope}\nCLAIMS_JSON="
@@ -221,19 +238,28 @@ class Bank:
         test: dict[str, Any] = {"metric": "fraction", "product": product, "op": ">=", "given": {"M1": m1, "M2": m2}}
         match at % 5:
             case 0:
-                said = (f"{m1}–{m2} 体系中{translated}的选择性不低于 {share}。" if chinese
-                        else f"With {m1}–{m2} the selectivity of {product} is at least {share}.")  # fmt: skip
+                said = (
+                    f"{m1}–{m2} 体系中{translated}的选择性不低于 {share}。"
+                    if chinese
+                    else f"With {m1}–{m2} the selectivity of {product} is at least {share}."
+                )
                 return {"inference": said}
             case 1:
-                return {"inference": self._mechanism(pair, product, translated, chinese=chinese),
-                        "test": {**test, "value": share}}  # fmt: skip
+                return {
+                    "inference": self._mechanism(pair, product, translated, chinese=chinese),
+                    "test": {**test, "value": share},
+                }
             case 2:
                 other = {"M1": self.draw.choice([one for one in _METALS if one not in pair]), "M2": m2}
-                return {"inference": self._mechanism(pair, product, translated, chinese=chinese),
-                        "test": {**test, "op": ">", "versus": other}}  # fmt: skip
+                return {
+                    "inference": self._mechanism(pair, product, translated, chinese=chinese),
+                    "test": {**test, "op": ">", "versus": other},
+                }
             case _:
-                return {"inference": self._mechanism(pair, product, translated, chinese=chinese),
-                        "conditions": [f"{self.draw.choice(_MODIFIERS)} as modifier"]}  # fmt: skip
+                return {
+                    "inference": self._mechanism(pair, product, translated, chinese=chinese),
+                    "conditions": [f"{self.draw.choice(_MODIFIERS)} as modifier"],
+                }
 
     def _mechanism(self, pair: tuple[str, str], product: str, translated: str, *, chinese: bool) -> str:
         if chinese:

@@ -117,16 +117,21 @@ class RefitReport:
     def to_policy(self) -> dict[str, Any]:
         """Return the fitted weights as a policy's ``ranking``: what brain.yml takes."""
         fitted = self.fitted
-        body = {"name": fitted.name, "provenance": fitted.provenance, "weights": dict(fitted.weights),
-                "crowding": fitted.crowding}  # fmt: skip
+        body = {
+            "name": fitted.name,
+            "provenance": fitted.provenance,
+            "weights": dict(fitted.weights),
+            "crowding": fitted.crowding,
+        }
         return {"ranking": {"dense" if fitted.dense else "words": body}}
 
     def to_markdown(self) -> str:
         """Return the table."""
         lines = [f"| set | weights | {' | '.join(METRICS)} |", "| --- | --- | --- | --- | --- |"]
         for group, rows in self.figures.items():
-            lines += [f"| {group} | {name} | {' | '.join(f'{row[m]:.3f}' for m in METRICS)} |"
-                      for name, row in rows.items()]  # fmt: skip
+            lines += [
+                f"| {group} | {name} | {' | '.join(f'{row[m]:.3f}' for m in METRICS)} |" for name, row in rows.items()
+            ]
         weights = ", ".join(f"{name} {weight:.2f}" for name, weight in self.fitted.weights.items())
         return "\n".join([*lines, "", f"Fitted: {weights}."])
 
@@ -143,8 +148,9 @@ def refit(asked: Sequence[Asked], *, dense: bool, l2: float = L2, more: Sequence
     places = list(dict.fromkeys(one.conversation for one in learning))
     held = {
         place: fit([one for one in learning if one.conversation != place], prior, l2=l2)
-        for place in places if len(places) > 1
-    }  # fmt: skip
+        for place in places
+        if len(places) > 1
+    }
     groups, crowding = list(dict.fromkeys(one.group for one in asked)), shipped.crowding
     figures: dict[str, dict[str, dict[str, float]]] = {}
     for group in groups:

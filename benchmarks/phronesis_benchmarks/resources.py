@@ -122,9 +122,10 @@ class SectionReport:
         lines += ["", head, "|" + " --- |" * (5 + len(CUTOFFS))]
         lines += [
             f"| {one.data} | {one.system} | {one.of} | {one.questions} | "
-            + " | ".join(f"{one.recall[k]:.3f}" for k in CUTOFFS) + f" | {one.mrr:.3f} |"
+            + " | ".join(f"{one.recall[k]:.3f}" for k in CUTOFFS)
+            + f" | {one.mrr:.3f} |"
             for one in self.scores
-        ]  # fmt: skip
+        ]
         return "\n".join(lines)
 
 
@@ -138,10 +139,11 @@ class Stacks:
     def right(self, question: LabelledQuestion) -> frozenset[str]:
         """Return the ids of the sections that answer a question."""
         return frozenset(
-            id_ for id_, item in self.sections.items()
+            id_
+            for id_, item in self.sections.items()
             if self.documents[id_].id == question.document
             and answers(item.data["path"], question.sections, python=self.documents[id_].is_python)
-        )  # fmt: skip
+        )
 
 
 def run_resources(
@@ -198,11 +200,19 @@ def taken_in(shelf: Shelf, documents: Sequence[InstalledDocument]) -> Stacks:
 def by_words(stacks: Stacks) -> Ask:
     """Return BM25 over the sections."""
     system = Bm25System()
-    system.add([
-        Turn(id=id_, session_id="s", speaker=" ".join(item.data["path"]), role="user", text=item.content,
-             occurred_at=None)
-        for id_, item in stacks.sections.items()
-    ])  # fmt: skip
+    system.add(
+        [
+            Turn(
+                id=id_,
+                session_id="s",
+                speaker=" ".join(item.data["path"]),
+                role="user",
+                text=item.content,
+                occurred_at=None,
+            )
+            for id_, item in stacks.sections.items()
+        ]
+    )
     return lambda question: system.search(question, DEPTH)
 
 
@@ -217,8 +227,10 @@ def asking(shelf: Shelf, *, planned: bool) -> Ask:
 
 def ranked(ask: Ask, labelled: LabelledSet, stacks: Stacks) -> Ranks:
     """Ask every question."""
-    return {name: [_rank(ask(one.question), stacks.right(one)) for one in questions]
-            for name, questions in labelled.questions.items()}  # fmt: skip
+    return {
+        name: [_rank(ask(one.question), stacks.right(one)) for one in questions]
+        for name, questions in labelled.questions.items()
+    }
 
 
 def _rank(found: Sequence[str], right: frozenset[str]) -> Rank:
@@ -233,16 +245,23 @@ def reported(labelled: LabelledSet, stacks: Stacks, measured: Mapping[str, Ranks
     for data, questions in labelled.questions.items():
         groups = _groups(questions)
         for system, ranks in measured.items():
-            scores += [SectionScore.over(data, system, of, [ranks[data][n] for n in rows])
-                       for of, rows in groups.items()]  # fmt: skip
-            late = (one.id for one, rank in zip(questions, ranks[data], strict=True)
-                    if one.split == DEV and (rank is None or rank > CUTOFFS[1]))  # fmt: skip
+            scores += [
+                SectionScore.over(data, system, of, [ranks[data][n] for n in rows]) for of, rows in groups.items()
+            ]
+            late = (
+                one.id
+                for one, rank in zip(questions, ranks[data], strict=True)
+                if one.split == DEV and (rank is None or rank > CUTOFFS[1])
+            )
             missed.setdefault(system, []).extend(late)
     return SectionReport(
-        versions={one.id: one.version for one in labelled.documents}, sections=len(stacks.sections),
-        missing=labelled.missing, unread=[one.id for one in every if not stacks.right(one)], missed=missed,
+        versions={one.id: one.version for one in labelled.documents},
+        sections=len(stacks.sections),
+        missing=labelled.missing,
+        unread=[one.id for one in every if not stacks.right(one)],
+        missed=missed,
         scores=scores,
-    )  # fmt: skip
+    )
 
 
 def _groups(questions: Sequence[LabelledQuestion]) -> dict[str, list[int]]:

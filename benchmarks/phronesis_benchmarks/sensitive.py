@@ -159,8 +159,11 @@ def _of_user(user: Mapping[str, Any]) -> list[Text]:
     for n, never in enumerate(user["never"]):
         if never["why"] == "sensitive":
             groups.update(dict.fromkeys(never["members"], (UNNAMED, f"{user['user']}/never/{n}")))
-    return [Text(one["text"], topic or NONE, group)
-            for one in user["memories"] for topic, group in [groups.get(one["id"], ("", None))]]  # fmt: skip
+    return [
+        Text(one["text"], topic or NONE, group)
+        for one in user["memories"]
+        for topic, group in [groups.get(one["id"], ("", None))]
+    ]
 
 
 def _score(data: str, language: str, texts: Sequence[Text], guard: Guard) -> SensitiveScore:
@@ -176,16 +179,22 @@ def _score(data: str, language: str, texts: Sequence[Text], guard: Guard) -> Sen
         return sum(hits) / len(hits) if hits else None
 
     def of_groups(sensitive: bool, by: Guard) -> float | None:
-        hits = [by.of_trait("", [one.text for one in own]) is not None
-                for own in groups if (own[0].topic != NONE) == sensitive]  # fmt: skip
+        hits = [
+            by.of_trait("", [one.text for one in own]) is not None
+            for own in groups
+            if (own[0].topic != NONE) == sensitive
+        ]
         return sum(hits) / len(hits) if hits else None
 
     return SensitiveScore(
-        data=data, language=language, texts=len(texts),
-        recall=(share(True, words), share(True, guard)), alarms=(share(False, words), share(False, guard)),
+        data=data,
+        language=language,
+        texts=len(texts),
+        recall=(share(True, words), share(True, guard)),
+        alarms=(share(False, words), share(False, guard)),
         groups=(of_groups(True, words), of_groups(True, guard)),
         group_alarms=(of_groups(False, words), of_groups(False, guard)),
-    )  # fmt: skip
+    )
 
 
 def _both(shares: tuple[float | None, float | None]) -> str:

@@ -90,10 +90,15 @@ def run_showing(data: Sequence[Path], *, out: Path | None = None) -> ShowingRepo
 def told_of(user: Mapping[str, Any], *, kind: str | None = None) -> Told:
     """Read the memories of a labelled user, all as of one ``kind`` where it is given."""
     seen = [
-        SeenMemory(id=one["id"], content=one["text"], kind=kind or one["kind"], at=parse_moment(one["at"], field="at"),
-                   session_id=one.get("session"))
+        SeenMemory(
+            id=one["id"],
+            content=one["text"],
+            kind=kind or one["kind"],
+            at=parse_moment(one["at"], field="at"),
+            session_id=one.get("session"),
+        )
         for one in user["memories"]
-    ]  # fmt: skip
+    ]
     voice = voice_of(seen)
     members = {id_ for trait in user["traits"] for id_ in trait["members"]}
     return Told([read(one, voice) for one in seen], [one.id in members for one in seen])
@@ -146,9 +151,13 @@ def _score(data: str, told: Sequence[Told], models: Models | None) -> ShowingSco
     odds = np.array([one.odds for user in told for one in weighed(user.readings, models)])
     shows = np.array([one for user in told for one in user.shows], np.bool_)
     return ShowingScore(
-        data=data, memories=len(odds), members=int(shows.sum()), area=_area(odds, shows),
-        kept=float((odds[shows] > SHOWN).mean()), taken=float((odds[~shows] > SHOWN).mean()),
-    )  # fmt: skip
+        data=data,
+        memories=len(odds),
+        members=int(shows.sum()),
+        area=_area(odds, shows),
+        kept=float((odds[shows] > SHOWN).mean()),
+        taken=float((odds[~shows] > SHOWN).mean()),
+    )
 
 
 def _area(odds: Floats, shows: NDArray[np.bool_]) -> float:

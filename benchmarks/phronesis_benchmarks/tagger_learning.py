@@ -60,8 +60,9 @@ class Learner:
             return values
 
         rows = {"words": words, "shapes": SHAPES, "places": PLACES}
-        out: Weights = {name: drawn(count, SIZES[name]) * np.sqrt(count, dtype=np.float32) / 10
-                        for name, count in rows.items()}  # fmt: skip
+        out: Weights = {
+            name: drawn(count, SIZES[name]) * np.sqrt(count, dtype=np.float32) / 10 for name, count in rows.items()
+        }
         out |= {"projection": drawn(self.vectors.shape[1], SIZES["pieces"]), "in": drawn(sum(SIZES.values()), WIDTH)}
         out |= {f"conv{n}": drawn(3, WIDTH, 2 * WIDTH) for n in range(len(REACHES))}
         out |= {f"conv{n}_bias": np.zeros(2 * WIDTH, np.float32) for n in range(len(REACHES))}

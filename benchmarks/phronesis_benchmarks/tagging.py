@@ -95,9 +95,14 @@ class TaggerReport:
 
 
 def run_tagger(
-    data: Sequence[Path], held: Sequence[Path], *, language: str = "zh", out: Path | None = None,
-    pieces: Pieces | None = None, rounds: int = ROUNDS,
-) -> TaggerReport:  # fmt: skip
+    data: Sequence[Path],
+    held: Sequence[Path],
+    *,
+    language: str = "zh",
+    out: Path | None = None,
+    pieces: Pieces | None = None,
+    rounds: int = ROUNDS,
+) -> TaggerReport:
     """Fit a network to the turns of ``data`` in a language (``zh``, ``en``) and measure it on ``held``.
 
     With ``out`` it is written there (``zh.npz``). Without ``data`` the installed networks are measured. InputError
@@ -116,10 +121,12 @@ def run_tagger(
             out.joinpath(f"{language}.npz").write_bytes(network.to_bytes())
     plain = run_extraction(held, rules=Rules(types)).scores
     both = run_extraction(held, rules=Rules(types, second=opinion)).scores
-    return TaggerReport(tuple(
-        TaggerScore(data=f"{one.data} ({one.split})", turns=one.turns, rules=_shares(one), both=_shares(other))
-        for one, other in zip(plain, both, strict=True)
-    ))  # fmt: skip
+    return TaggerReport(
+        tuple(
+            TaggerScore(data=f"{one.data} ({one.split})", turns=one.turns, rules=_shares(one), both=_shares(other))
+            for one, other in zip(plain, both, strict=True)
+        )
+    )
 
 
 def fit(turns: Sequence[Mapping[str, Any]], *, pieces: Pieces, seed: int = 0, rounds: int = ROUNDS) -> Network:
@@ -188,10 +195,15 @@ def _exchanged(
     text, labels = turn["text"], [dict(label) for label in turn["expect"]]
     for label in labels:
         old, new = str(label["value"]), dice.choice(held[_kind_of(label)])
-        if dice.random() > EXCHANGED or text.count(old) != 1 or new in text or any(
-            other is not label and (old in (word := f"{other['value']} {other['subject']}") or word in old)
-            for other in labels
-        ):  # fmt: skip
+        if (
+            dice.random() > EXCHANGED
+            or text.count(old) != 1
+            or new in text
+            or any(
+                other is not label and (old in (word := f"{other['value']} {other['subject']}") or word in old)
+                for other in labels
+            )
+        ):
             continue
         text, label["value"] = text.replace(old, new), new
     return turn if text == turn["text"] else {**turn, "text": text, "expect": labels}

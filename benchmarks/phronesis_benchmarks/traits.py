@@ -117,8 +117,10 @@ def run_traits(
         users = load_users(path)
         if not users:
             raise InputError(f"{path.name} holds no users", field="data")
-        results = [(user["language"], compared(user, replayed(user, embedders, sessions=sessions, guard=guard)))
-                   for user in users]  # fmt: skip
+        results = [
+            (user["language"], compared(user, replayed(user, embedders, sessions=sessions, guard=guard)))
+            for user in users
+        ]
         languages = [*dict.fromkeys(language for language, _ in results), "all"]
         scores += [
             _sum(path.name, language, [counts for mine, counts in results if language in {mine, "all"}])
@@ -152,11 +154,19 @@ def replayed(
 ) -> list[Held]:
     """Return the traits that reflections find in a user's memories, with their evidence."""
     memories = sorted(
-        (SeenMemory(id=one["id"], content=one["text"], kind=one["kind"], at=parse_moment(one["at"], field="at"),
-                    session_id=one.get("session"), importance=one.get("importance", 5))
-         for one in user["memories"]),
+        (
+            SeenMemory(
+                id=one["id"],
+                content=one["text"],
+                kind=one["kind"],
+                at=parse_moment(one["at"], field="at"),
+                session_id=one.get("session"),
+                importance=one.get("importance", 5),
+            )
+            for one in user["memories"]
+        ),
         key=lambda one: (one.at, one.id),
-    )  # fmt: skip
+    )
     own = None if embedders is None else embedders.default
     beside = None if embedders is None or own is None else embedders.beside(own)
     cosine = None if own is None else cosines_of(memories, own, beside)
@@ -180,17 +190,24 @@ def replayed(
         for against in wishes.contradictions:
             held[int(against.trait_id)].contradicting.extend(against.contradicting_evidence_ids)
         held += [
-            Held(one.content, one.context, [*one.evidence_ids]) for one in wishes.new_behaviors
+            Held(one.content, one.context, [*one.evidence_ids])
+            for one in wishes.new_behaviors
             if guard is None or guard.of_trait(one.content, [said[id_] for id_ in one.evidence_ids]) is None
-        ]  # fmt: skip
+        ]
     return held
 
 
 def _seen(n: int, one: Held) -> SeenTrait:
     return SeenTrait(
-        id=str(n), content=one.content, stage="candidate", subtype="behavior", context=one.context,
-        confidence=_CONFIDENCE, supporting=tuple(one.supporting), contradicting=tuple(one.contradicting),
-    )  # fmt: skip
+        id=str(n),
+        content=one.content,
+        stage="candidate",
+        subtype="behavior",
+        context=one.context,
+        confidence=_CONFIDENCE,
+        supporting=tuple(one.supporting),
+        contradicting=tuple(one.contradicting),
+    )
 
 
 def cosines_of(memories: Sequence[SeenMemory], own: Embedder, beside: Embedder | None = None) -> Cosine:
@@ -232,14 +249,20 @@ def compared(user: Mapping[str, Any], held: Sequence[Held]) -> dict[str, Any]:
     contradicted = [n for n, trait in enumerate(gold) if trait.get("contradicted_by")]
     careful = [n for n, trait in enumerate(gold) if trait.get("looks_sensitive")]
     return {
-        "labels": len(gold), "found": len(held), "right": len(taken), "duplicates": duplicates,
-        "covered": sum(len(set(one.supporting).intersection(gold[n]["members"])) / len(gold[n]["members"])
-                       for n, one in taken.items()),
+        "labels": len(gold),
+        "found": len(held),
+        "right": len(taken),
+        "duplicates": duplicates,
+        "covered": sum(
+            len(set(one.supporting).intersection(gold[n]["members"])) / len(gold[n]["members"])
+            for n, one in taken.items()
+        ),
         "never": never,
         "ended": sum(n in taken for n in contradicted),
         "ended_right": sum(_names(taken[n], gold[n]["contradicted_by"]) for n in contradicted if n in taken),
-        "careful": len(careful), "careful_right": sum(n in taken for n in careful),
-    }  # fmt: skip
+        "careful": len(careful),
+        "careful_right": sum(n in taken for n in careful),
+    }
 
 
 def _names(one: Held, against: Sequence[str]) -> bool:

@@ -94,9 +94,16 @@ def test_the_judge_finds_each_fault() -> None:
 
 
 CALL = ModelCall(
-    call_id="c", at=datetime(2026, 5, 1, tzinfo=UTC), role="extract", model="m", status="ok", prompt_tokens=1,
-    completion_tokens=1, cost=0.0, milliseconds=1,
-)  # fmt: skip
+    call_id="c",
+    at=datetime(2026, 5, 1, tzinfo=UTC),
+    role="extract",
+    model="m",
+    status="ok",
+    prompt_tokens=1,
+    completion_tokens=1,
+    cost=0.0,
+    milliseconds=1,
+)
 
 
 @pytest.mark.slow
@@ -172,8 +179,9 @@ def _live(memory: Memory, folder: Path) -> None:
     memory.mem_get(reasoned.id, run_id="r")
     memory.learn("r", user_id="ada")
     memory.erase(id=memory.get_run("r", user_id="ada").item_id)
-    tried = memory.ingest([{"attempt": f"pinned the kernel module {n}", "source_ref": f"r{n}", "episode_id": "e"}
-                           for n in range(4)])  # fmt: skip
+    tried = memory.ingest(
+        [{"attempt": f"pinned the kernel module {n}", "source_ref": f"r{n}", "episode_id": "e"} for n in range(4)]
+    )
     memory.aggregate()
     memory.abstract()
     memory.get_source(tried[0][0].id)
@@ -191,13 +199,27 @@ def _live(memory: Memory, folder: Path) -> None:
     assert memory.keys.any_active()
     assert memory.keys.list() == [known]
     memory.keys.revoke(known.id)
-    values = {"plan": asked, "run_id": "r", "nei": {"attempt": "a", "source_ref": "b"}, "source_type": "manual",
-              "run": {"raw": "x"}, "feedback": {"pros": "x"},
-              "target_id": item.id, "kind": "useful", "message": "What did Grace Hopper say?",
-              "id": item.id, "entry_id": fact.entry_id, "user_id": "grace", "query": "tea", "session_id": "s1",
-              "user_message": "tea?", "path": folder / "export.jsonl", "model": HashingEmbedder(),
-              "content": 'RBMEM_CLAIMS_V1\nCLAIMS_JSON=[{"claim_id":"c1","status":"fact",'
-                         '"facts":{"source_run_ids":["r"]},"inference":"Green tea."}]'}  # fmt: skip
+    values = {
+        "plan": asked,
+        "run_id": "r",
+        "nei": {"attempt": "a", "source_ref": "b"},
+        "source_type": "manual",
+        "run": {"raw": "x"},
+        "feedback": {"pros": "x"},
+        "target_id": item.id,
+        "kind": "useful",
+        "message": "What did Grace Hopper say?",
+        "id": item.id,
+        "entry_id": fact.entry_id,
+        "user_id": "grace",
+        "query": "tea",
+        "session_id": "s1",
+        "user_message": "tea?",
+        "path": folder / "export.jsonl",
+        "model": HashingEmbedder(),
+        "content": 'RBMEM_CLAIMS_V1\nCLAIMS_JSON=[{"claim_id":"c1","status":"fact",'
+        '"facts":{"source_run_ids":["r"]},"inference":"Green tea."}]',
+    }
     for name, verb in inspect.getmembers(memory, inspect.ismethod):
         if not name.startswith("_") and name not in CALLED:
             wanted = inspect.signature(verb).parameters.values()
@@ -215,7 +237,24 @@ def _live(memory: Memory, folder: Path) -> None:
 
 
 CALLED = frozenset(
-    ["open", "close", "for_tenant", "erase", "rebuild", "add", "commit_turn", "update", "archive", "unarchive", "pin",
-     "unpin", "retract", "rollback", "search", "get", "get_all"]
-)  # fmt: skip
+    [
+        "open",
+        "close",
+        "for_tenant",
+        "erase",
+        "rebuild",
+        "add",
+        "commit_turn",
+        "update",
+        "archive",
+        "unarchive",
+        "pin",
+        "unpin",
+        "retract",
+        "rollback",
+        "search",
+        "get",
+        "get_all",
+    ]
+)
 """Verbs that the scenario calls itself, and those that only make a Memory or end it."""

@@ -9,10 +9,18 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parents[2] / "src" / "phronesis"
 SPINE = (
-    "core/changes.py", "core/relations.py", "engine/handler.py", "engine/entry_applier.py",
-    "engine/interpreter.py", "engine/replay.py", "engine/writer.py", "engine/rollback.py", "store/lane_view.py",
-    "store/lane_state.py", "index/projections.py",
-)  # fmt: skip
+    "core/changes.py",
+    "core/relations.py",
+    "engine/handler.py",
+    "engine/entry_applier.py",
+    "engine/interpreter.py",
+    "engine/replay.py",
+    "engine/writer.py",
+    "engine/rollback.py",
+    "store/lane_view.py",
+    "store/lane_state.py",
+    "index/projections.py",
+)
 ENGINES = re.compile(
     r"reasoning|claim|trait|reflect|l1|l2|l3|pattern|principle|experience|aggregat|abstraction",
     re.IGNORECASE,
@@ -23,10 +31,8 @@ def words(source: str) -> set[str]:
     """Every name and every string of a module, its docstrings left out."""
     tree = ast.parse(source)
     prose = {
-        node.value
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    }  # fmt: skip
+        node.value for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
     found: set[str] = set()
     for node in ast.walk(tree):
         match node:
@@ -49,12 +55,12 @@ def test_the_spine_knows_no_engine() -> None:
 
 def test_the_look_can_fail() -> None:
     cases: list[str] = [
-            "from phronesis.core.claims import x",
-            "if item.kind == 'trait': ...",
-            "def apply_reasoning(): ...",
-            "x = f'{y} of l1'",
-            "a.aggregate()",
-        ]  # fmt: skip
+        "from phronesis.core.claims import x",
+        "if item.kind == 'trait': ...",
+        "def apply_reasoning(): ...",
+        "x = f'{y} of l1'",
+        "a.aggregate()",
+    ]
     for source in cases:
         assert any(ENGINES.search(word) for word in words(source))
 

@@ -69,8 +69,11 @@ def test_the_graph_in_chinese_dark_and_on_a_phone(open_tab: Callable[..., Visit]
 
 
 def test_only_experience_is_walked(tab: Visit, store: Memory) -> None:
-    cases: list[tuple[str, int]] = [("graph?id=00000000-0000-5000-8000-000000000000", 404),
-                                                  ("graph?id={fact}", 404), ("graph?id={l1}", 200)]  # fmt: skip
+    cases: list[tuple[str, int]] = [
+        ("graph?id=00000000-0000-5000-8000-000000000000", 404),
+        ("graph?id={fact}", 404),
+        ("graph?id={l1}", 200),
+    ]
     for path, status in cases:
         known = {kind: store.get_all(kinds=[kind], limit=1)[0].id for kind in ("fact", "l1")}
         answer = tab.page.request.get(f"{tab.address}/experience/{path.format(**known)}")

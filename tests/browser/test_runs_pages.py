@@ -29,8 +29,12 @@ def test_a_run_shows_its_modifier_drawn_and_suggests_without_blocking(tab: Visit
     expect(drawing).to_be_visible()
     expect(drawing.locator("ellipse.carboxylate")).to_have_count(3)
     assert drawing.locator("script, foreignObject, image, [style]").count() == 0
-    for told in ("C1=CC=C(C=C1)C(=O)[O-].[Na+]", "WXMKPNITSTVMEF-UHFFFAOYSA-M", "no free carboxyl group",
-                 "atoms 6, 7, 8 of the SMILES"):  # fmt: skip
+    for told in (
+        "C1=CC=C(C=C1)C(=O)[O-].[Na+]",
+        "WXMKPNITSTVMEF-UHFFFAOYSA-M",
+        "no free carboxyl group",
+        "atoms 6, 7, 8 of the SMILES",
+    ):
         expect(modifier).to_contain_text(told)
     link = modifier.get_by_role("link", name="517055")
     expect(link).to_have_attribute("href", "https://pubchem.ncbi.nlm.nih.gov/compound/517055")

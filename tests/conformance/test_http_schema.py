@@ -71,9 +71,12 @@ def keep(served: Served, path: str, method: str) -> None:
     for mode in (GenerationMode.POSITIVE,) if alone else GenerationMode:  # what takes nothing cannot be called wrongly
 
         @hypothesis.settings(
-            max_examples=4, derandomize=True, deadline=None, database=None,
+            max_examples=4,
+            derandomize=True,
+            deadline=None,
+            database=None,
             suppress_health_check=list(hypothesis.HealthCheck),
-        )  # fmt: skip
+        )
         @hypothesis.given(operation.as_strategy(generation_mode=mode))
         def drawn(case: "schemathesis.Case[Any]") -> None:
             case.call_and_validate(headers=served.headers, excluded_checks=LEFT_OUT)

@@ -54,7 +54,11 @@ def test_scenario_passes(scenario: str, url: str, node_modules: Path, tmp_path: 
     program = node_modules / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
     done = subprocess.run(
         [node_modules / ".bin" / "node", program, "server", "--url", url, "--scenario", scenario],
-        cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=120, check=False,
-    )  # fmt: skip
+        cwd=tmp_path,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=120,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "0 failed, 0 warnings" in done.stdout

@@ -85,7 +85,10 @@ def test_a_scope_sees_its_own_alone(m: Memory) -> None:
     assert set(said(m.get_all(filters=ALEX))) == {"tea for alex", "tea for alex and his agent"}
     assert set(said(m.search("tea", filters=ALEX))) == {"tea for alex", "tea for alex and his agent"}
     assert set(said(m.get_all(filters={"agent_id": "a1"}))) == {
-        "tea for alex and his agent", "tea for kim", "tea of the agent"}  # fmt: skip
+        "tea for alex and his agent",
+        "tea for kim",
+        "tea of the agent",
+    }
     assert said(m.get_all(filters={"agent_id": "a1", "run_id": "r1"})) == ["tea of the agent"]
     assert said(m.get_all(filters={"user_id": "alex", "agent_id": "a1"})) == ["tea for alex and his agent"]
     m.delete_all(agent_id="a1")
@@ -108,8 +111,11 @@ def test_a_scope_sees_its_own_alone(m: Memory) -> None:
     ],
 )
 def test_filters_are_mem0s(m: Memory, wanted: dict[str, Any], found: set[str]) -> None:
-    for text, metadata in (("soup", {"topic": "food", "stars": 5}), ("chess", {"topic": "games"}),
-                           ("tea", {"topic": "food", "stars": 3, "label": "hot drink"})):  # fmt: skip
+    for text, metadata in (
+        ("soup", {"topic": "food", "stars": 5}),
+        ("chess", {"topic": "games"}),
+        ("tea", {"topic": "food", "stars": 3, "label": "hot drink"}),
+    ):
         m.add(text, user_id="alex", metadata=metadata, infer=False)
     assert set(said(m.get_all(filters={**ALEX, **wanted}))) == found
     assert set(said(m.search("soup tea chess", filters={**ALEX, **wanted}))) == found
@@ -183,7 +189,10 @@ def test_a_configuration_opens_a_store_and_says_what_has_no_effect(
         m.add("tea", agent_id="a1", infer=False, prompt="say it")
         m.search("tea", filters={"agent_id": "a1"}, rerank=True)
     assert [record.message.split(" has no effect")[0] for record in caplog.records] == [
-        "of mem0's configuration llm", "prompt", "rerank"]  # fmt: skip
+        "of mem0's configuration llm",
+        "prompt",
+        "rerank",
+    ]
     with Memory.from_config({"phronesis": own}) as m:
         assert said(m.get_all(filters={"agent_id": "a1"})) == ["tea"]
         assert len(m.phronesis.get_all(namespace="team")) == 1

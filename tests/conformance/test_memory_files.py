@@ -56,24 +56,36 @@ def test_the_six_commands_say_what_the_tool_says(files: MemoryFiles) -> None:
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        ({"command": "view", "path": "/memories/none"},
-         "The path /memories/none does not exist. Please provide a valid path."),
+        (
+            {"command": "view", "path": "/memories/none"},
+            "The path /memories/none does not exist. Please provide a valid path.",
+        ),
         ({"command": "create", "path": NOTES, "file_text": "x"}, f"File {NOTES} already exists"),
-        ({"command": "str_replace", "path": NOTES, "old_str": "zzz", "new_str": ""},
-         f"No replacement was performed, old_str `zzz` did not appear verbatim in {NOTES}."),
-        ({"command": "str_replace", "path": NOTES, "old_str": "a", "new_str": ""},
-         ("No replacement was performed. Multiple occurrences of old_str `a` in lines: 1, 2."
-          " Please ensure it is unique")),
-        ({"command": "insert", "path": NOTES, "insert_line": 3, "insert_text": "x"},
-         "Invalid `insert_line` parameter: 3. It should be within the range [0, 2]."),
+        (
+            {"command": "str_replace", "path": NOTES, "old_str": "zzz", "new_str": ""},
+            f"No replacement was performed, old_str `zzz` did not appear verbatim in {NOTES}.",
+        ),
+        (
+            {"command": "str_replace", "path": NOTES, "old_str": "a", "new_str": ""},
+            (
+                "No replacement was performed. Multiple occurrences of old_str `a` in lines: 1, 2."
+                " Please ensure it is unique"
+            ),
+        ),
+        (
+            {"command": "insert", "path": NOTES, "insert_line": 3, "insert_text": "x"},
+            "Invalid `insert_line` parameter: 3. It should be within the range [0, 2].",
+        ),
         ({"command": "delete", "path": "/memories"}, "Cannot delete the /memories directory itself"),
-        ({"command": "rename", "old_path": NOTES, "new_path": "/memories/d"},
-         "The destination /memories/d already exists"),
+        (
+            {"command": "rename", "old_path": NOTES, "new_path": "/memories/d"},
+            "The destination /memories/d already exists",
+        ),
         ({"command": "view", "path": "/etc/passwd"}, "Path must start with /memories, got: /etc/passwd"),
         ({"command": "view"}, "view needs `path`, str"),
         ({"command": "format"}, "Unknown command: format"),
     ],
-)  # fmt: skip
+)
 def test_what_is_wrong_is_said_and_nothing_changes(files: MemoryFiles, command: dict[str, Any], said: str) -> None:
     run(files, "create", path=NOTES, file_text="a\na")
     run(files, "create", path="/memories/d/inner", file_text="x")
@@ -83,11 +95,11 @@ def test_what_is_wrong_is_said_and_nothing_changes(files: MemoryFiles, command: 
 
 def test_no_path_leads_out(files: MemoryFiles) -> None:
     cases: list[str] = [
-            "/memories/../secret",
-            "/memories/a/../../x",
-            "/memories/%2e%2e/x",
-            "/memories/..\\x",
-        ]  # fmt: skip
+        "/memories/../secret",
+        "/memories/a/../../x",
+        "/memories/%2e%2e/x",
+        "/memories/..\\x",
+    ]
     for path in cases:
         for command in (
             {"command": "view", "path": path},
@@ -137,8 +149,13 @@ def test_a_listing_goes_two_levels_down_and_leaves_hidden_files_out(files: Memor
     for path in ("a/b/c/deep", "a/z", ".hidden", "a/.hidden", "b"):
         run(files, "create", path=f"/memories/{path}", file_text="x" * 1536)
     lines = run(files, "view", path="/memories").splitlines()[1:]
-    assert lines == ["7.5K\t/memories", "4.5K\t/memories/a/", "1.5K\t/memories/a/b/", "1.5K\t/memories/a/z",
-                     "1.5K\t/memories/b"]  # fmt: skip
+    assert lines == [
+        "7.5K\t/memories",
+        "4.5K\t/memories/a/",
+        "1.5K\t/memories/a/b/",
+        "1.5K\t/memories/a/z",
+        "1.5K\t/memories/b",
+    ]
 
 
 def test_files_open_their_own_memory_and_close_it(tmp_path: Path) -> None:

@@ -51,9 +51,10 @@ STORY: list[tuple[str, dict[str, Any]]] = [
 def reference(node_modules: Path, tmp_path: Path) -> Iterator[Talk]:
     program = node_modules / "@modelcontextprotocol" / "server-memory" / "dist" / "index.js"
     command = StdioServerParameters(
-        command=str(node_modules / ".bin" / "node"), args=[str(program)],
+        command=str(node_modules / ".bin" / "node"),
+        args=[str(program)],
         env={**os.environ, "MEMORY_FILE_PATH": str(tmp_path / "graph.jsonl")},
-    )  # fmt: skip
+    )
     with Talk(command) as talk:
         yield talk
 

@@ -57,9 +57,10 @@ def test_an_edited_item_cites_the_edit_of_then(memory: Memory, days: Days) -> No
         told.append((before, edit))
     made, (rome, to_milan), (milan, to_turin) = memory.get(fact).entry_id, *told
     expected = {
-        rome: [(made, "Rome")], milan: [(made, "Rome"), (to_milan, "Milan")],
+        rome: [(made, "Rome")],
+        milan: [(made, "Rome"), (to_milan, "Milan")],
         days.next(): [(made, "Rome"), (to_turin, "Turin")],
-    }  # fmt: skip
+    }
     for then, sources in expected.items():
         quoted = [(entry, f"The office is in {city}.") for entry, city in sources]
         [found] = memory.search("office", as_of=then, **LIN)

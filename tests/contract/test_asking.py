@@ -14,12 +14,21 @@ SHUT = "the safe is shut"
 def memory(database_url: str) -> Iterator[Memory]:
     with Memory.open(database_url, policy={"embedder": "hashing"}) as memory:
         for label in ("success", "failure"):
-            memory.ingest([
-                {"situation": SHUT, "attempt": f"{how} {n} times in src/safe.py", "label": label, "seq": n,
-                 "source_ref": f"{label}/{n}", "source_type": "log" if n else "manual", "episode_id": "safe-7",
-                 "reflection": f"lesson {label} {n}"}
-                for n, how in enumerate([f"turned the {label} dial slowly"] * 3)
-            ])  # fmt: skip
+            memory.ingest(
+                [
+                    {
+                        "situation": SHUT,
+                        "attempt": f"{how} {n} times in src/safe.py",
+                        "label": label,
+                        "seq": n,
+                        "source_ref": f"{label}/{n}",
+                        "source_type": "log" if n else "manual",
+                        "episode_id": "safe-7",
+                        "reflection": f"lesson {label} {n}",
+                    }
+                    for n, how in enumerate([f"turned the {label} dial slowly"] * 3)
+                ]
+            )
         memory.ingest({"situation": "the door squeaks", "attempt": "oiled the hinge", "source_ref": "door"})
         memory.aggregate()
         memory.flush()

@@ -15,8 +15,12 @@ from phronesis.reasoning.handlers import RUN
 from phronesis.reasoning.learning import Learning
 
 OUTPUT = {"M1": "Cu", "M2": "Zn", "atomic_ratio": "3:1", "modifier": "imidazole"}
-CLAIM = {"claim_id": "c1", "status": "hypothesis", "facts": {"source_run_ids": ["x"]},
-         "inference": "With Cu–Zn the selectivity of formate is at least 0.60."}  # fmt: skip
+CLAIM = {
+    "claim_id": "c1",
+    "status": "hypothesis",
+    "facts": {"source_run_ids": ["x"]},
+    "inference": "With Cu–Zn the selectivity of formate is at least 0.60.",
+}
 
 
 @pytest.fixture

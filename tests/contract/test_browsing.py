@@ -66,10 +66,16 @@ def test_pages_of_any_size_are_the_whole_list(memory: Memory) -> None:
     for limit in (1, 2, 3, 7, len(whole) - 1, len(whole)):
         assert listed(memory, limit=limit) == [item.id for item in whole], limit
     narrowed: list[dict[str, Any]] = [
-        {"kinds": ["fact"]}, {"kinds": ["procedure", "fact"]}, {"kinds": ["message", "reasoning"]}, {"kinds": []},
-        {"session_id": "s1"}, {"filters": {"content": {"contains": "2"}}}, {"as_of": whole[5].recorded_at},
-        {"filters": {"status": "active"}}, {"valid_at": whole[9].recorded_at},
-    ]  # fmt: skip
+        {"kinds": ["fact"]},
+        {"kinds": ["procedure", "fact"]},
+        {"kinds": ["message", "reasoning"]},
+        {"kinds": []},
+        {"session_id": "s1"},
+        {"filters": {"content": {"contains": "2"}}},
+        {"as_of": whole[5].recorded_at},
+        {"filters": {"status": "active"}},
+        {"valid_at": whole[9].recorded_at},
+    ]
     for wanted in narrowed:
         assert listed(memory, limit=2, **wanted) == listed(memory, limit=100, **wanted), wanted
     assert len(listed(memory, limit=2, kinds=["procedure", "fact"])) == 8
@@ -98,10 +104,13 @@ def test_a_cursor_is_good_for_its_own_listing_alone(memory: Memory) -> None:
     assert cursor is not None
     assert len(memory.get_all(user_id=USER, limit=5, kinds=["procedure", "fact"], cursor=cursor)) == 5
     others: list[dict[str, Any]] = [
-        {}, {"kinds": ["fact"]}, {"kinds": ["fact", "procedure"], "filters": {"pinned": False}},
-        {"kinds": ["fact", "procedure"], "session_id": "s1"}, {"kinds": ["fact", "procedure"], "namespace": "lab"},
+        {},
+        {"kinds": ["fact"]},
+        {"kinds": ["fact", "procedure"], "filters": {"pinned": False}},
+        {"kinds": ["fact", "procedure"], "session_id": "s1"},
+        {"kinds": ["fact", "procedure"], "namespace": "lab"},
         {"kinds": ["fact", "procedure"], "as_of": "2026-03-01T12:00:00Z"},
-    ]  # fmt: skip
+    ]
     for wanted in others:
         with pytest.raises(InputError, match="cursor is of another listing") as refused:
             memory.get_all(user_id=USER, cursor=cursor, **wanted)
@@ -245,9 +254,15 @@ def test_sessions_of_more_lanes_than_a_statement_may_name_are_listed(database_ur
     with Memory.open(database_url, policy={"embedder": "none"}) as memory:
         memory.commit_turn("s", {"messages": [{"role": "user", "content": "Hello."}]}, user_id="u")
         fresh: dict[str, Any] = {
-            "tenant_id": "default", "kind": "user", "head_seq": 0, "applied_seq": 0, "documents_seq": 0, "epoch": 0,
-            "last_recorded_at": 0, "head_hash": "",
-        }  # fmt: skip
+            "tenant_id": "default",
+            "kind": "user",
+            "head_seq": 0,
+            "applied_seq": 0,
+            "documents_seq": 0,
+            "epoch": 0,
+            "last_recorded_at": 0,
+            "head_hash": "",
+        }
         with memory.stages.database.transaction("default", "derive") as unit:
             numbers = sa.select(sa.literal(1).label("n")).cte("numbers", recursive=True)
             numbers = numbers.union_all(sa.select(numbers.c.n + 1).where(numbers.c.n < 70_000))

@@ -38,8 +38,12 @@ def memory(database_url: str, index: OutsideIndex | None) -> Iterator[Memory]:
 @pytest.mark.both_databases
 def test_a_search_of_claims_gives_each_item_once_with_the_claims_that_met_it(memory: Memory) -> None:
     copper = added(memory, COPPER, CHINESE)
-    zinc = added(memory, {**COPPER, "claim_id": "z", "status": "conclusion", "inference": "Zinc gives methanol."},
-                 scope="global", topic="copper copper copper")  # fmt: skip
+    zinc = added(
+        memory,
+        {**COPPER, "claim_id": "z", "status": "conclusion", "inference": "Zinc gives methanol."},
+        scope="global",
+        topic="copper copper copper",
+    )
     memory.add("Formate comes from copper next to titanium", user_id=USER)
     judge(memory, "r7", copper.id, c1="support")
     found = memory.mem_search("formate on copper next to titanium 甲酸占比", user_id=USER)

@@ -44,8 +44,11 @@ def test_a_search_asks_the_server_four_times(postgres_dsn: str, monkeypatch: pyt
         monkeypatch.undo()  # closing writes how often what was found was shown
     begun, lanes, names, found = asked
     assert begun.startswith("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; SET LOCAL ")
-    assert [" FROM lanes LEFT OUTER JOIN embedding_models " in lanes.replace("\n", ""), "FROM entities" in names,
-            "FROM items" in found] == [True] * 3  # fmt: skip
+    assert [
+        " FROM lanes LEFT OUTER JOIN embedding_models " in lanes.replace("\n", ""),
+        "FROM entities" in names,
+        "FROM items" in found,
+    ] == [True] * 3
 
 
 def test_connections_that_the_server_closed_are_replaced(database: Database) -> None:

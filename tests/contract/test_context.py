@@ -33,12 +33,22 @@ def join(_view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
     given = entry.payload
     return Changes(
         patches=[Patch(item_id, {"quarantine": "order"}, "an order") for item_id in given.get("held", ())],
-        edges=[Edge(type="contradicts", from_kind="item", from_id=one, to_kind="item", to_id=other, entry_id=entry.id)
-               for one, other in given.get("contradicts", ())],
-        evidence=[EvidenceRow(item_id=one, polarity="source", source_key=source, entry_id=entry.id,
-                              recorded_at=entry.recorded_at, source_item_id=source)
-                  for one, source in given.get("sources", ())],
-    )  # fmt: skip
+        edges=[
+            Edge(type="contradicts", from_kind="item", from_id=one, to_kind="item", to_id=other, entry_id=entry.id)
+            for one, other in given.get("contradicts", ())
+        ],
+        evidence=[
+            EvidenceRow(
+                item_id=one,
+                polarity="source",
+                source_key=source,
+                entry_id=entry.id,
+                recorded_at=entry.recorded_at,
+                source_item_id=source,
+            )
+            for one, source in given.get("sources", ())
+        ],
+    )
 
 
 def joined(memory: Memory, **payload: Any) -> None:
@@ -77,11 +87,15 @@ def test_core_memory_is_grouped_the_most_important_first_and_of_others_holds_wha
     memory.pin(pinned)
     package = compose(memory)
     assert labelled(package) == [
-        ("Standing instructions", "回答请用中文。"), ("Pinned", "The door code changes weekly."),
-        ("Profile", "Is allergic to nuts."), ("Profile", "Bob · Must not eat eggs."),
-        ("Preferences", "Likes tea."), ("Profile", "Name: Ally"),
-        ("Profile", "Lives in Lyon."), ("Profile", "Ally owns a boat."),
-    ]  # fmt: skip
+        ("Standing instructions", "回答请用中文。"),
+        ("Pinned", "The door code changes weekly."),
+        ("Profile", "Is allergic to nuts."),
+        ("Profile", "Bob · Must not eat eggs."),
+        ("Preferences", "Likes tea."),
+        ("Profile", "Name: Ally"),
+        ("Profile", "Lives in Lyon."),
+        ("Profile", "Ally owns a boat."),
+    ]
     assert all(block.citations for block in package.system_blocks)
     assert "Standing instructions:\n[m1] " in package.text
     assert package.text.index("Profile:\n") < package.text.index("Preferences:\n") < package.text.index("Pinned:\n")
@@ -92,14 +106,18 @@ def test_of_one_clause_that_holds_two_memories_each_says_its_own(memory: Memory)
     package = compose(memory)
     known = {item.key: item.citation for item in memory.get_all(user_id="alice", kinds=["profile"]).items}
     assert {block.text: list(block.citations) for block in package.system_blocks} == {
-        "居住地：杭州": [known["home_city"]], "职业：前端开发": [known["job"]],
-    }  # fmt: skip
+        "居住地：杭州": [known["home_city"]],
+        "职业：前端开发": [known["job"]],
+    }
     assert package.text.count("我在杭州做前端开发") == 1  # in the turn itself
 
 
 def test_what_a_team_decides_comes_first(database_url: str) -> None:
-    policy = {"embedder": "none", "policies": ["Never give medical advice.", "请保持礼貌。"],
-              "core": {"kinds": ["preference"], "pin": ["allergy", "decision", "favorite.*"]}}  # fmt: skip
+    policy = {
+        "embedder": "none",
+        "policies": ["Never give medical advice.", "请保持礼貌。"],
+        "core": {"kinds": ["preference"], "pin": ["allergy", "decision", "favorite.*"]},
+    }
     with Memory.open(database_url, policy=policy) as memory:
         state(memory, "Lives in Lyon.", key="home_city")
         state(memory, "Likes tea.", "preference", importance=10)
@@ -108,9 +126,13 @@ def test_what_a_team_decides_comes_first(database_url: str) -> None:
         state(memory, "Loves green.", "preference", key="favorite.color", importance=1)
         package = compose(memory)
     assert labelled(package) == [
-        ("Policies", "Never give medical advice."), ("Policies", "请保持礼貌。"), ("Pinned", "We use PostgreSQL."),
-        ("Profile", "Is allergic to nuts."), ("Preferences", "Loves green."), ("Preferences", "Likes tea."),
-    ]  # fmt: skip
+        ("Policies", "Never give medical advice."),
+        ("Policies", "请保持礼貌。"),
+        ("Pinned", "We use PostgreSQL."),
+        ("Profile", "Is allergic to nuts."),
+        ("Preferences", "Loves green."),
+        ("Preferences", "Likes tea."),
+    ]
     assert package.system_blocks[1].citations == ("policy:2",)
     assert "Policies:\n[m1] Never give medical advice.\n" in package.text
     assert package.citations["m1"] == "policy:1"
@@ -180,8 +202,9 @@ def test_a_long_session_is_summed_up_by_what_came_of_it_and_by_openings(memory: 
     package = compose(memory)
     assert package.explain["summary"]["made_by"] == "rules"
     assert {(block.label, block.role) for block in package.working_summary} == {
-        ("Earlier in this session", "system"), ("Earlier in this session", "user"),
-    }  # fmt: skip
+        ("Earlier in this session", "system"),
+        ("Earlier in this session", "user"),
+    }
     assert all(len(block.citations) == 1 for block in package.working_summary)
     text = in_full(package)
     assert text.index("Story number 25") < text.index("Use PostgreSQL.") < text.index("Story number 26")

@@ -29,46 +29,121 @@ from phronesis.store.lanes import Lane, ensure_lane
 
 AT = from_micros(1_750_000_000_123_456)
 FULL = Item(
-    id="i1", kind="fact", content="a\nb \U0001f469 绿茶 'quoted' \\ %", entry_id="e1", recorded_at=AT, updated_at=AT,
-    version=3, subject="S", key="k", value={"a": [1, 1.5, None, True, "é", 1e16]}, metadata={"z": 1, "a": {"b": []}},
-    importance=9, status="archived", ended="superseded", ended_by="e9", confidence=0.123456789, trust=Trust.TOOL,
-    quarantine="q", pinned=True, stage="core", label="success", source_type="run", source_ref="run:1", agent_id="ag",
-    session_id="s", run_id="r", message_id="m", role="user", name="Ada", position=7, occurred_at=AT,
-    valid_from=from_micros(-1), valid_to=from_micros(253_402_300_799_999_999), data={"claims": [{"id": "c1"}]},
+    id="i1",
+    kind="fact",
+    content="a\nb \U0001f469 绿茶 'quoted' \\ %",
+    entry_id="e1",
+    recorded_at=AT,
+    updated_at=AT,
+    version=3,
+    subject="S",
+    key="k",
+    value={"a": [1, 1.5, None, True, "é", 1e16]},
+    metadata={"z": 1, "a": {"b": []}},
+    importance=9,
+    status="archived",
+    ended="superseded",
+    ended_by="e9",
+    confidence=0.123456789,
+    trust=Trust.TOOL,
+    quarantine="q",
+    pinned=True,
+    stage="core",
+    label="success",
+    source_type="run",
+    source_ref="run:1",
+    agent_id="ag",
+    session_id="s",
+    run_id="r",
+    message_id="m",
+    role="user",
+    name="Ada",
+    position=7,
+    occurred_at=AT,
+    valid_from=from_micros(-1),
+    valid_to=from_micros(253_402_300_799_999_999),
+    data={"claims": [{"id": "c1"}]},
     user_id="ada",
-)  # fmt: skip
+)
 BARE = Item(id="i2", kind="message", content="", entry_id="e1", recorded_at=AT, updated_at=AT, user_id="ada")
-EDGE = Edge(type="supports", from_kind="item", from_id="i1", to_kind="entry", to_id="e2", entry_id="e1", weight=0.5,
-            grade="A", origin="human", data={"x": [1]})  # fmt: skip
+EDGE = Edge(
+    type="supports",
+    from_kind="item",
+    from_id="i1",
+    to_kind="entry",
+    to_id="e2",
+    entry_id="e1",
+    weight=0.5,
+    grade="A",
+    origin="human",
+    data={"x": [1]},
+)
 EVIDENCE = EvidenceRow(
-    item_id="i1", polarity="support", source_key="e2", entry_id="e1", recorded_at=AT, part="claim-1",
-    source_entry_id="e2", source_item_id="i2", source_ref="run:1", span_start=0, span_end=5, grade="B",
-    origin="model", weight=0.25, occurred_at=AT,
-)  # fmt: skip
+    item_id="i1",
+    polarity="support",
+    source_key="e2",
+    entry_id="e1",
+    recorded_at=AT,
+    part="claim-1",
+    source_entry_id="e2",
+    source_item_id="i2",
+    source_ref="run:1",
+    span_start=0,
+    span_end=5,
+    grade="B",
+    origin="model",
+    weight=0.25,
+    occurred_at=AT,
+)
 ENTITIES = [
     Entity(id="n1", name="Ada", normal="ada", kind="name", entry_id="e1", canonical_id=None),
     Entity(id="n2", name="Ada L.", normal="ada l.", kind="name", entry_id="e1", canonical_id="n1"),
 ]
 MENTION = Mention(entity_id="n1", item_id="i1", start=0, end=3, entry_id="e1")
-REPEAT = MessageRow(entry_id="e1", n=1, session_id="s/1", item_id="i0", role="user", message_id="m0", name="Ada",
-                    occurred_at=AT)  # fmt: skip
+REPEAT = MessageRow(
+    entry_id="e1", n=1, session_id="s/1", item_id="i0", role="user", message_id="m0", name="Ada", occurred_at=AT
+)
 CONVERSATION = ConversationRows(
-    session=SessionRow(session_id="s/1", created_at=AT, updated_at=AT, turn_count=1, message_count=1,
-                       metadata={"k": 1}),
+    session=SessionRow(
+        session_id="s/1", created_at=AT, updated_at=AT, turn_count=1, message_count=1, metadata={"k": 1}
+    ),
     turn=TurnRow(entry_id="e1", session_id="s/1", number=1, recorded_at=AT),
     messages=(MessageRow(entry_id="e1", n=0, session_id="s/1", item_id="i1", role="user", message_id="m"), REPEAT),
     tool_calls=(ToolCallRow(entry_id="e1", n=0, session_id="s/1", name="look", call_id="c", status="ok"),),
     refs=(RefRow(entry_id="e1", n=0, session_id="s/1", ref_type="url", uri="https://example.org/" + "a" * 1900),),
-)  # fmt: skip
+)
 DOCUMENT = DocumentRow(
-    id="d1", item_id="i1", part="whole", version=1, kind="fact", session_id="s/1", position=7, speaker="Ada", text=None,
-    terms=bytes(range(256)), marks=b"\x10\x01\0\0\0", current_from=5, current_to=None, changed_seq=2,
-)  # fmt: skip
+    id="d1",
+    item_id="i1",
+    part="whole",
+    version=1,
+    kind="fact",
+    session_id="s/1",
+    position=7,
+    speaker="Ada",
+    text=None,
+    terms=bytes(range(256)),
+    marks=b"\x10\x01\0\0\0",
+    current_from=5,
+    current_to=None,
+    changed_seq=2,
+)
 DELTA = Delta(
-    id="x1", entry_id="e1", item_id="i1", n=0, op="update", patch={"value": [None, {"a": 1e16}], "content": ["a", "b"]},
-    actor="agent", reason="why not", recorded_at=AT, version=2, evidence_added=({"item_id": "i1"},),
-    evidence_removed=(), edges_added=(), edges_removed=({"type": "about", "data": {}},),
-)  # fmt: skip
+    id="x1",
+    entry_id="e1",
+    item_id="i1",
+    n=0,
+    op="update",
+    patch={"value": [None, {"a": 1e16}], "content": ["a", "b"]},
+    actor="agent",
+    reason="why not",
+    recorded_at=AT,
+    version=2,
+    evidence_added=({"item_id": "i1"},),
+    evidence_removed=(),
+    edges_added=(),
+    edges_removed=({"type": "about", "data": {}},),
+)
 
 
 @pytest.fixture
@@ -110,8 +185,10 @@ def test_everything_comes_back_as_it_was_written(database: Database, lane: Lane)
         assert conversations.find_session(unit, lane.lane_id, "s/1") == CONVERSATION.session
         assert conversations.list_turns(unit, lane.lane_id, "s/1", last=5) == [CONVERSATION.turn]
         assert conversations.repeats_of_entries(unit, ["e1"]) == [REPEAT]
-        assert [DocumentRow(**{**_row(row), "text": None, "version": 1, "changed_seq": 2})
-                for row in documents.changed_documents(unit, lane.lane_id, after=1)] == [DOCUMENT]  # fmt: skip
+        assert [
+            DocumentRow(**{**_row(row), "text": None, "version": 1, "changed_seq": 2})
+            for row in documents.changed_documents(unit, lane.lane_id, after=1)
+        ] == [DOCUMENT]
         assert deltas_of_entry(unit, lane.lane_id, "e1") == [DELTA]
         assert deltas_of_items(unit, lane.lane_id, ["i1"]) == {"i1": [DELTA]}
         assert find_delta(unit, "x1") == (lane.lane_id, DELTA)
@@ -176,12 +253,14 @@ def test_a_snapshot_is_the_same_on_every_database(database: Database, lane: Lane
 
 _NAMES = st.text('abé "\\', max_size=3)
 _JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1)
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63 - 1)
     | st.floats(allow_nan=False, allow_infinity=False).map(rounded)
     | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=8),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_NAMES, inner, max_size=3),
     max_leaves=8,
-)  # fmt: skip
+)
 
 
 @pytest.fixture

@@ -75,11 +75,24 @@ def test_documents_do_not_outrank_what_the_user_told(memory: Memory) -> None:
 )
 def test_what_a_small_budget_cuts_from_core_memory_is_evidence(memory: Memory, budget: int) -> None:
     for n, town in enumerate(("Lyon", "Porto", "Gdansk", "Turin", "Bergen", "Graz", "Malmo", "Cadiz")):
-        memory.add(f"I keep a spare key with the baker of {town}, number {n}.", kind="profile", key=f"spare_key_{n}",
-                   value=f"baker of {town}", importance=6, user_id="lin")  # fmt: skip
-    memory.add("I always take the aisle seat.", kind="preference", key="favorite.seat", value="aisle", importance=2,
-               user_id="lin")  # fmt: skip
-    package = memory.compose_context("new", "Which seat do I prefer, aisle or window?", user_id="lin",
-                                     token_budget=budget)  # fmt: skip
+        memory.add(
+            f"I keep a spare key with the baker of {town}, number {n}.",
+            kind="profile",
+            key=f"spare_key_{n}",
+            value=f"baker of {town}",
+            importance=6,
+            user_id="lin",
+        )
+    memory.add(
+        "I always take the aisle seat.",
+        kind="preference",
+        key="favorite.seat",
+        value="aisle",
+        importance=2,
+        user_id="lin",
+    )
+    package = memory.compose_context(
+        "new", "Which seat do I prefer, aisle or window?", user_id="lin", token_budget=budget
+    )
     assert package.token_count <= budget
     assert package.render("text").partition("# User message")[0].count("aisle") == 1

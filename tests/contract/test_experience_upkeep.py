@@ -36,8 +36,15 @@ def memory(tmp_path: Path, clock: Clock) -> Iterator[Memory]:
 
 def tried(memory: Memory, count: int) -> None:
     for n in range(count):
-        memory.ingest({"attempt": f"cached the wheel folder in job {n}", "source_ref": f"ci:{n}", "label": "failure",
-                       "result": "the stale wheel was installed again", "situation": "a build server"})  # fmt: skip
+        memory.ingest(
+            {
+                "attempt": f"cached the wheel folder in job {n}",
+                "source_ref": f"ci:{n}",
+                "label": "failure",
+                "result": "the stale wheel was installed again",
+                "situation": "a build server",
+            }
+        )
 
 
 def patterns(memory: Memory) -> int:

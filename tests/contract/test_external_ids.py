@@ -36,8 +36,9 @@ def test_an_item_is_looked_up_and_filtered_by_the_name_it_was_given(memory: Memo
     found = memory.get_all(user_id="ann", filters={"external_id": "crm:客户 7"})
     assert [one.id for one in found] == [item.id]
     assert [one.content for one in memory.get_all(user_id="ann", filters={"external_id": {"gte": "crm:8"}})] == [
-        "I live in Oslo.", item.content,
-    ]  # fmt: skip
+        "I live in Oslo.",
+        item.content,
+    ]
     with pytest.raises(NotFound) as raised:
         memory.get(external_id="crm:客户 7")
     assert raised.value.field == "external_id"
@@ -155,9 +156,17 @@ def test_named_items_are_listed_by_name_and_by_their_last_change(memory: Memory)
 @pytest.mark.both_databases
 def test_rows_are_compared_inside_a_json_text_of_their_metadata(memory: Memory) -> None:
     values = [
-        {"n": 5, "city": "Lyon"}, {"n": 5.5}, {"n": True}, {"n": "7"}, {"n": None}, {}, {"n": [1], "city": "Lyon"},
-        {"n": 10**400}, {"n": -1, "city": "a\x00b"}, {"n": 2**53 + 1, "a.b": "x"},
-    ]  # fmt: skip
+        {"n": 5, "city": "Lyon"},
+        {"n": 5.5},
+        {"n": True},
+        {"n": "7"},
+        {"n": None},
+        {},
+        {"n": [1], "city": "Lyon"},
+        {"n": 10**400},
+        {"n": -1, "city": "a\x00b"},
+        {"n": 2**53 + 1, "a.b": "x"},
+    ]
     for n, value in enumerate(values):
         text = json.dumps(value)
         memory.add(f"Line {n}.", kind="fact", user_id="ann", external_id=f"a:{n}", metadata={"value": text})

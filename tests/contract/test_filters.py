@@ -22,16 +22,73 @@ from phronesis.store.items import insert_items, read_where
 from phronesis.store.lanes import Lane, ensure_lane
 
 METADATA: list[dict[str, Any]] = [
-    {}, {"x": None}, {"x": True}, {"x": False}, {"x": 0}, {"x": 1}, {"x": 1.0}, {"x": 1.5}, {"x": -3}, {"x": 1e16},
-    {"x": 9_007_199_254_740_993}, {"x": 1e-7}, {"x": "1"}, {"x": "1.5"}, {"x": "true"}, {"x": "null"}, {"x": ""},
-    {"x": "apple"}, {"x": "Apple"}, {"x": "ÄPFEL 50%"}, {"x": "äpfel_"}, {"x": "苹果 派"}, {"x": "\U0001f34f"},
-    {"x": "\ufffd"}, {"x": []}, {"x": ["apple"]}, {"x": {}}, {"x": {"y": 1}}, {"y": "apple"}, {"x.y": "dotted"},
-    {"ключ 键": "apple"}, {"x'; --": "apple"}, {"$": "apple"}, {"0": "apple"}, {"[0]": "apple"},
-]  # fmt: skip
+    {},
+    {"x": None},
+    {"x": True},
+    {"x": False},
+    {"x": 0},
+    {"x": 1},
+    {"x": 1.0},
+    {"x": 1.5},
+    {"x": -3},
+    {"x": 1e16},
+    {"x": 9_007_199_254_740_993},
+    {"x": 1e-7},
+    {"x": "1"},
+    {"x": "1.5"},
+    {"x": "true"},
+    {"x": "null"},
+    {"x": ""},
+    {"x": "apple"},
+    {"x": "Apple"},
+    {"x": "ÄPFEL 50%"},
+    {"x": "äpfel_"},
+    {"x": "苹果 派"},
+    {"x": "\U0001f34f"},
+    {"x": "\ufffd"},
+    {"x": []},
+    {"x": ["apple"]},
+    {"x": {}},
+    {"x": {"y": 1}},
+    {"y": "apple"},
+    {"x.y": "dotted"},
+    {"ключ 键": "apple"},
+    {"x'; --": "apple"},
+    {"$": "apple"},
+    {"0": "apple"},
+    {"[0]": "apple"},
+]
 VALUES: list[Any] = [
-    True, False, 0, 1, 1.0, 1.5, -3, 1e16, 9_007_199_254_740_993, 1e-7, "1", "1.5", "true", "null", "", "apple",
-    "Apple", "ÄPFEL 50%", "äpfel", "%", "_", "pple", "苹果", "\U0001f34f", "\x00", "\ud800", "'", "\\", "zzz",
-]  # fmt: skip
+    True,
+    False,
+    0,
+    1,
+    1.0,
+    1.5,
+    -3,
+    1e16,
+    9_007_199_254_740_993,
+    1e-7,
+    "1",
+    "1.5",
+    "true",
+    "null",
+    "",
+    "apple",
+    "Apple",
+    "ÄPFEL 50%",
+    "äpfel",
+    "%",
+    "_",
+    "pple",
+    "苹果",
+    "\U0001f34f",
+    "\x00",
+    "\ud800",
+    "'",
+    "\\",
+    "zzz",
+]
 KEYS = ["x", "metadata.x", "x.y", "metadata.x.y", "ключ 键", "x'; --", "$", "0", "[0]", "missing"]
 MOMENT = 1_750_000_000_000_000
 
@@ -210,9 +267,11 @@ def test_a_filter_may_repeat_the_scope_and_not_change_it(sqlite_url: str) -> Non
             assert memory.retrieve(plan)
         assert not memory.search(asked, user_id="a", filters={"agent_id": "other"})
         refused: tuple[tuple[dict[str, Any], dict[str, Any]], ...] = (
-            ({}, {"user_id": "a"}), ({"user_id": "a"}, {"OR": [{"user_id": "b"}]}),
-            ({"user_id": "a"}, {"NOT": {"namespace": "x"}}), ({"across": "tenant"}, {"user_id": "a"}),
-        )  # fmt: skip
+            ({}, {"user_id": "a"}),
+            ({"user_id": "a"}, {"OR": [{"user_id": "b"}]}),
+            ({"user_id": "a"}, {"NOT": {"namespace": "x"}}),
+            ({"across": "tenant"}, {"user_id": "a"}),
+        )
         for scope, other in refused:
             for verb in (functools.partial(memory.search, asked), memory.get_all):
                 with pytest.raises(InputError, match=r"filters.*(user_id|namespace).*argument") as raised:
@@ -229,15 +288,15 @@ def test_long_lists(store: tuple[Database, Lane]) -> None:
 
 def test_what_is_not_understood_is_named() -> None:
     cases: list[tuple[Any, str]] = [
-            (["kind"], "filters"),
-            ({"kind": {"like": "f"}}, "filters.kind"),
-            ({"kind": 1}, "filters.kind"),
-            ({"recorded_at": "soon"}, "filters.recorded_at"),
-            ({'a"b': 1}, 'filters.a"b'),
-            ({"x": float("nan")}, "filters.x"),
-            ({"x": [1]}, "filters.x"),
-            ({"x": {"in": "abc"}}, "filters.x"),
-        ]  # fmt: skip
+        (["kind"], "filters"),
+        ({"kind": {"like": "f"}}, "filters.kind"),
+        ({"kind": 1}, "filters.kind"),
+        ({"recorded_at": "soon"}, "filters.recorded_at"),
+        ({'a"b': 1}, 'filters.a"b'),
+        ({"x": float("nan")}, "filters.x"),
+        ({"x": [1]}, "filters.x"),
+        ({"x": {"in": "abc"}}, "filters.x"),
+    ]
     for filters, field in cases:
         with pytest.raises(InputError) as refused:
             compile_filters(filters)

@@ -27,7 +27,7 @@ def requests(memory: Memory) -> list[Item]:
         ("Ok, forget that I live in Graz.", "I live in Graz"),
         ("我不爱吃水果了，把之前关于喜欢水果的偏好作废。", "之前关于喜欢水果的偏好"),
     ],
-)  # fmt: skip
+)
 def test_a_request_is_recorded_and_said_to_be_open(memory: Memory, said: str, target: str) -> None:
     made = memory.add(said, user_id="ada")
     (request,) = requests(memory)
@@ -42,13 +42,13 @@ def test_a_request_is_recorded_and_said_to_be_open(memory: Memory, said: str, ta
 
 def test_what_asks_for_something_else_is_no_request(memory: Memory) -> None:
     cases: list[str] = [
-            "Forget it.",
-            "Don't forget to call Sam.",
-            "Remove the second paragraph, please.",
-            "别忘了明天开会。",
-            "把这个文件删掉。",
-            '"Please forget me" is a song.',
-        ]  # fmt: skip
+        "Forget it.",
+        "Don't forget to call Sam.",
+        "Remove the second paragraph, please.",
+        "别忘了明天开会。",
+        "把这个文件删掉。",
+        '"Please forget me" is a song.',
+    ]
     for said in cases:
         memory.add(said, user_id="ada")
         assert requests(memory) == []

@@ -41,12 +41,12 @@ def memory(database_url: str) -> Iterator[Memory]:
 
 def test_the_exact_identifier_is_first(memory: Memory) -> None:
     cases: list[tuple[str, int]] = [
-            ("lumen-cloud-dev", 0),
-            ("feature/login-fix", 3),
-            ("ERR_SSL_PROTOCOL_ERROR", 8),
-            ("8套", 15),
-            ("🍣", 16),
-        ]  # fmt: skip
+        ("lumen-cloud-dev", 0),
+        ("feature/login-fix", 3),
+        ("ERR_SSL_PROTOCOL_ERROR", 8),
+        ("8套", 15),
+        ("🍣", 16),
+    ]
     for question, first in cases:
         found = memory.search(question, user_id="ann")
         assert found[0].item.content == TEXTS[first]
@@ -58,8 +58,10 @@ def test_documents_of_an_older_version_are_searched_by_todays_terms(memory: Memo
     with memory._stages.database.transaction(memory._tenant, "derive") as unit:
         own = documents.c.tenant_id == unit.tenant
         for row in unit.run(documents.select().where(own)).all():
-            old = {"marks": bytes([row.marks[0] & ~WHOLE_TERMS]) + row.marks[1:],
-                   "terms": pack_terms(tokenize(memory.get(row.item_id).content))}  # fmt: skip
+            old = {
+                "marks": bytes([row.marks[0] & ~WHOLE_TERMS]) + row.marks[1:],
+                "terms": pack_terms(tokenize(memory.get(row.item_id).content)),
+            }
             unit.run(documents.update().where(own, documents.c.id == row.id).values(old))
     with Memory.open(database_url, policy={"embedder": "none"}) as opened:
         assert opened.search("feature/login-fix", user_id="ann")[0].item.content == TEXTS[3]

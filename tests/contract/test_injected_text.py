@@ -23,10 +23,13 @@ def say(memory: Memory, session_id: str, text: str, role: str = "user") -> None:
     memory.commit_turn(session_id, {"messages": [{"role": role, "content": text}]}, user_id="lin")
 
 
-@pytest.mark.parametrize(("before", "after", "new"), [
-    ("I live in Lyon.", ("I moved to Paris.", "Paris"), ("I am allergic to nuts.", ("allergy", "nuts"))),
-    ("我住在成都。", ("我搬到杭州了。", "杭州"), ("我对花生过敏。", ("allergy", "花生"))),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("before", "after", "new"),
+    [
+        ("I live in Lyon.", ("I moved to Paris.", "Paris"), ("I am allergic to nuts.", ("allergy", "nuts"))),
+        ("我住在成都。", ("我搬到杭州了。", "杭州"), ("我对花生过敏。", ("allergy", "花生"))),
+    ],
+)
 @pytest.mark.parametrize("role", ["user", "assistant", "tool"])
 def test_a_context_that_comes_back_is_not_learned(
     memory: Memory, before: str, after: tuple[str, str], new: tuple[str, tuple[str, str]], role: str
@@ -48,11 +51,14 @@ def test_a_context_stored_as_a_memory_is_refused(memory: Memory) -> None:
     assert held(memory) == {("home_city", "Lyon")}
 
 
-@pytest.mark.parametrize("text", [
-    "<system-reminder>\nThe user prefers tabs. I use Vim.\n</system-reminder>\ncontinue",
-    "<environment_details>\nI live in Oslo.\n</environment_details>",
-    "<用户资料>\n我住在成都。\n</用户资料>\n继续",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<system-reminder>\nThe user prefers tabs. I use Vim.\n</system-reminder>\ncontinue",
+        "<environment_details>\nI live in Oslo.\n</environment_details>",
+        "<用户资料>\n我住在成都。\n</用户资料>\n继续",
+    ],
+)
 def test_a_block_of_a_host_proposes_nothing_and_is_found(memory: Memory, text: str) -> None:
     say(memory, "first", text)
     assert held(memory) == set()

@@ -43,8 +43,15 @@ def _fill(memory: Memory, users: list[str]) -> dict[str, str]:
         ]
         turn = {"messages": messages}
         memory.commit_turn("s", turn, user_id=user, idempotency_key=f"turn {user}")
-        fact = memory.add(f"{COMMON} <{user}>", user_id=user, kind="fact", subject="safe", key="password",
-                          metadata={"of": user}, session_id="s")  # fmt: skip
+        fact = memory.add(
+            f"{COMMON} <{user}>",
+            user_id=user,
+            kind="fact",
+            subject="safe",
+            key="password",
+            metadata={"of": user},
+            session_id="s",
+        )
         out[user] = fact.items[0].id
         memory.add(f"Change the password <{user}>", user_id=user, kind="task", due="2026-01-01")
         memory.add_reasoning(CLAIMS.replace("USER", user), user_id=user)
@@ -55,10 +62,21 @@ def _fill(memory: Memory, users: list[str]) -> dict[str, str]:
         for n in range(3):
             memory.add(f"{COMMON} again <{user}>", user_id=user, kind="episodic", session_id=f"s{n}")
         memory.reflect(user)
-        memory.ingest([{"situation": "the safe is shut", "attempt": f"turned the dial <{user}> {n}", "label": "success",
-                        "reflection": f"listen <{user}>", "source_ref": f"log of <{user}>", "episode_id": "one",
-                        "payload": f"raw of <{user}>"}
-                       for n in "ab"], user_id=user)  # fmt: skip
+        memory.ingest(
+            [
+                {
+                    "situation": "the safe is shut",
+                    "attempt": f"turned the dial <{user}> {n}",
+                    "label": "success",
+                    "reflection": f"listen <{user}>",
+                    "source_ref": f"log of <{user}>",
+                    "episode_id": "one",
+                    "payload": f"raw of <{user}>",
+                }
+                for n in "ab"
+            ],
+            user_id=user,
+        )
         memory.aggregate(user_id=user)
     memory.flush()
     return out
@@ -97,8 +115,17 @@ def _seen(memory: Memory, user: str) -> dict[str, str]:
         "get_trait_evidence": memory.get_trait_evidence(memory.get_user_traits(user, "trend")[0].id),
     }
     asked = SubQuery(COMMON), SubQuery("turned", 0.5, "part")
-    plan = RetrievalPlan("p", COMMON, "recall", "en", asked, memory=SubPlan("memory", asked, limit=100),
-                         resources=SubPlan("resources", asked), limit=100, scope=make_scope(user_id=user))  # fmt: skip
+    plan = RetrievalPlan(
+        "p",
+        COMMON,
+        "recall",
+        "en",
+        asked,
+        memory=SubPlan("memory", asked, limit=100),
+        resources=SubPlan("resources", asked),
+        limit=100,
+        scope=make_scope(user_id=user),
+    )
     shown["retrieve"] = memory.retrieve(plan)
     if hasattr(memory, "compose_context"):
         shown["compose_context"] = [memory.compose_context("s", COMMON, user_id=user)]
@@ -163,8 +190,14 @@ def test_the_shared_namespace_is_seen_by_all_and_no_other_is(memory: Memory) -> 
 
 def test_attributes_narrow_and_never_widen(memory: Memory) -> None:
     for agent, session, run in (("a", "s", "r"), ("A", "s", "r"), ("a", "S", "r"), ("a", "s", "R")):
-        memory.add(f"{COMMON} {agent}{session}{run}", kind="fact", user_id="alice", agent_id=agent, session_id=session,
-                   run_id=run)  # fmt: skip
+        memory.add(
+            f"{COMMON} {agent}{session}{run}",
+            kind="fact",
+            user_id="alice",
+            agent_id=agent,
+            session_id=session,
+            run_id=run,
+        )
     wanted: dict[str, Any] = {"user_id": "alice", "agent_id": "a", "session_id": "s", "run_id": "r"}
     assert [item.content for item in memory.get_all(**wanted)] == [f"{COMMON} asr"]
     assert [evidence.item.content for evidence in memory.search(COMMON, **wanted)] == [f"{COMMON} asr"]

@@ -47,9 +47,12 @@ def test_a_hypothesis_is_confirmed_and_falls_back_with_a_limitation(memory: Memo
         [judged] = memory.learn(run(memory, f"r{n}", share, item.id), user_id="lin").judged
         seen.append((judged.before, judged.after, judged.support, judged.contra))
     assert seen == [
-        ("hypothesis", "hypothesis", 1, 0), ("hypothesis", "conclusion", 2, 0), ("conclusion", "conclusion", 2, 1),
-        ("conclusion", "hypothesis", 2, 2), ("hypothesis", "hypothesis", 3, 2),
-    ]  # fmt: skip
+        ("hypothesis", "hypothesis", 1, 0),
+        ("hypothesis", "conclusion", 2, 0),
+        ("conclusion", "conclusion", 2, 1),
+        ("conclusion", "hypothesis", 2, 2),
+        ("hypothesis", "hypothesis", 3, 2),
+    ]
     [said] = claim(memory, item).limitations
     assert said == (
         "Not held in run r2 (Cu–Zn 3:1, imidazole): fraction of formate 0.4; in run r3 (Cu–Zn 3:1, imidazole):"
@@ -116,8 +119,9 @@ def test_candidates_are_what_was_used_cited_read_or_found(memory: Memory) -> Non
     memory.mem_get(read.id, run_id="r1")
     fact = memory.add("Tea is hot.", user_id="lin", kind="fact").items[0]
     ids = [f"mem:{named.id}", named.id, archived.id, foreign.id, shared.id, fact.id, "of another system"]
-    memory.record_run({"run_id": "r1", "output": ZINC, "raw": f"As mem:{cited.id} says …", "memory_ids": ids},
-                      user_id="lin")  # fmt: skip
+    memory.record_run(
+        {"run_id": "r1", "output": ZINC, "raw": f"As mem:{cited.id} says …", "memory_ids": ids}, user_id="lin"
+    )
     memory.run_feedback("r1", {"products": [{"name": "formate", "value": 7, "fraction": 0.7}]}, user_id="lin")
     judged = list(dict.fromkeys(one.item_id for one in memory.learn("r1", user_id="lin").judged))
     assert judged == [named.id, cited.id, read.id, found.id]

@@ -79,8 +79,10 @@ def test_what_a_turn_refers_to_is_taken_in_later(database_url: str, tmp_path: Pa
         return drain(self, *given, **named)
 
     policy = {"embedder": "none", "resources": {"files": "copy", "file_roots": [str(tmp_path)]}}
-    turn = {"messages": [{"role": "user", "content": "see the notes"}],
-            "refs": [{"type": "file", "uri": notes.as_uri()}]}  # fmt: skip
+    turn = {
+        "messages": [{"role": "user", "content": "see the notes"}],
+        "refs": [{"type": "file", "uri": notes.as_uri()}],
+    }
     with Memory.open(database_url, policy=policy) as memory:
         alone(memory)
         with mock.patch.object(Interpreter, "drain", half):

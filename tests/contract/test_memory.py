@@ -43,15 +43,22 @@ def memory(database_url: str, clock: Clock) -> Iterator[Memory]:
 STRANGE = "NUL \x00, lone \ud800, emoji \U0001f469\u200d\U0001f52c, \u202ertl, \x1b[31m control, e\u0301"
 TURN: dict[str, Any] = {
     "messages": [
-        {"role": "user", "content": STRANGE, "id": "m1", "name": "Ada", "created_at": "2026-04-01T00:00:00Z",
-         "model": "x", "metadata": {"a": [1, 1.5, None, {"b": "\ud800"}]}},
+        {
+            "role": "user",
+            "content": STRANGE,
+            "id": "m1",
+            "name": "Ada",
+            "created_at": "2026-04-01T00:00:00Z",
+            "model": "x",
+            "metadata": {"a": [1, 1.5, None, {"b": "\ud800"}]},
+        },
         {"role": "assistant", "content": [{"type": "text", "text": "Grace Hopper wrote it"}, {"type": "image"}]},
         {"role": "tool", "content": ""},
     ],
     "tool_calls": [{"id": "c1", "name": "look/up", "args": {"q": STRANGE}, "result": [1e16], "status": "ok"}],
     "refs": [{"type": "url", "uri": "https://example.org/绿茶", "metadata": {"k": 0.0}}],
     "session_metadata": {"topic": "茶", "n": 1e16},
-}  # fmt: skip
+}
 
 
 def _contents(memory: Memory, **scope: Any) -> list[str]:
@@ -70,8 +77,9 @@ def test_turns_are_shown_exactly_as_they_were_committed(memory: Memory) -> None:
     assert [turn.number for turn in turns] == [1, 2]
     shown = turns[0].to_dict()
     assert {name: shown[name] for name in TURN} == {
-        **TURN, "messages": [{**TURN["messages"][0], "created_at": "2026-04-01T00:00:00Z"}, *TURN["messages"][1:]],
-    }  # fmt: skip
+        **TURN,
+        "messages": [{**TURN["messages"][0], "created_at": "2026-04-01T00:00:00Z"}, *TURN["messages"][1:]],
+    }
     assert [item.content for item in first.stored] == [
         STRANGE.replace("\x00", "\ufffd").replace("\ud800", "\ufffd"),
         "Grace Hopper wrote it",
@@ -369,8 +377,11 @@ def test_names_longer_than_an_index_takes_do_not_stop_a_lane(memory: Memory) -> 
     memory.add(f"see {long} and more", user_id="ada")
     memory.add(long, user_id="ada", kind="fact", subject="Ada", key="alias")
     memory.add("tea", user_id="ada", kind="fact", subject=pictures[0], key=pictures[1])
-    memory.commit_turn(pictures[0], {"messages": [{"role": "user", "content": "tea", "id": pictures[1]}],
-                                     "tool_calls": [{"name": pictures[2]}]}, user_id=pictures[2])  # fmt: skip
+    memory.commit_turn(
+        pictures[0],
+        {"messages": [{"role": "user", "content": "tea", "id": pictures[1]}], "tool_calls": [{"name": pictures[2]}]},
+        user_id=pictures[2],
+    )
     assert len(memory.get_all(user_id="ada")) == 3
     assert memory.rebuild(verify=True).equal
 
@@ -378,14 +389,18 @@ def test_names_longer_than_an_index_takes_do_not_stop_a_lane(memory: Memory) -> 
 def test_bad_input_is_named_and_stores_nothing(memory: Memory) -> None:
     wrong: Any = {1: 2}
     bad: list[tuple[Any, str]] = [
-        (lambda: memory.add("", user_id="ada"), "content"), (lambda: memory.add("x", user_id=""), "user_id"),
-        (lambda: memory.add("x", user_id="a\x00"), "user_id"), (lambda: memory.add("x", metadata=wrong), "metadata"),
+        (lambda: memory.add("", user_id="ada"), "content"),
+        (lambda: memory.add("x", user_id=""), "user_id"),
+        (lambda: memory.add("x", user_id="a\x00"), "user_id"),
+        (lambda: memory.add("x", metadata=wrong), "metadata"),
         (lambda: memory.add("x", metadata={"n": float("nan")}), "metadata.n"),
         (lambda: memory.add("x", occurred_at="2099-01-01"), "occurred_at"),
-        (lambda: memory.add("x", kind="trait"), "kind"), (lambda: memory.search("x", limit=0), "limit"),
-        (lambda: memory.get("not an id"), "id"), (lambda: memory.search("x", kinds=["y"]), "kinds"),
+        (lambda: memory.add("x", kind="trait"), "kind"),
+        (lambda: memory.search("x", limit=0), "limit"),
+        (lambda: memory.get("not an id"), "id"),
+        (lambda: memory.search("x", kinds=["y"]), "kinds"),
         (lambda: memory.get_all(filters={"x": {"~": 1}}), "filters.x"),
-    ]  # fmt: skip
+    ]
     for call, field in bad:
         with pytest.raises(InputError) as refused:
             call()

@@ -93,17 +93,25 @@ def test_what_is_refused_stays_as_it_was(memory: Memory) -> None:
 
 def test_rows_of_a_file_are_kept_word_for_word_and_taken_up_once(memory: Memory) -> None:
     rows: list[Any] = [
-        {"id": "old-1", "memory": "Zinc raises CO.\n锌提高CO。", "created_at": "2025-01-02T03:04:05Z", "hash": "h",
-         "metadata": {"title": "Zinc", "tags": ["a"]}, "run_ids": ["r9"]},
+        {
+            "id": "old-1",
+            "memory": "Zinc raises CO.\n锌提高CO。",
+            "created_at": "2025-01-02T03:04:05Z",
+            "hash": "h",
+            "metadata": {"title": "Zinc", "tags": ["a"]},
+            "run_ids": ["r9"],
+        },
         "Run r7 lost 3 % of its copper in acid.",
         {"mem_id": 12, "content": ORDERS},
-    ]  # fmt: skip
+    ]
     assert memory.migrate_memories(rows, namespace="lab", dry_run=True).counts == {"would_migrate": 2, "refused": 1}
     assert memory.get_all(namespace="lab") == []
     result = memory.migrate_memories(rows, namespace="lab")
     assert [(one.source, one.status) for one in result.sources] == [
-        ("old-1", "migrated"), ("number 2", "migrated"), ("12", "refused"),
-    ]  # fmt: skip
+        ("old-1", "migrated"),
+        ("number 2", "migrated"),
+        ("12", "refused"),
+    ]
     made = memory.get(result.sources[0].item_ids[0])
     assert parse(made.content).topic == "Zinc"
     assert parse(made.content).claims[0].facts["source_run_ids"] == ["r9"]
@@ -152,9 +160,14 @@ def test_a_call_that_was_killed_goes_on(memory: Memory, database_url: str) -> No
 
     key = derived_id("migrate", f"{source.id}:{source.version}")
     memory.stages.writer.write(
-        "acme", memory.stages.runs.entry("acme", source.entry_id).lane_id, verb="migrate", payload=payload,
-        actor="agent", idempotency_key=key, wait=False,
-    )  # fmt: skip
+        "acme",
+        memory.stages.runs.entry("acme", source.entry_id).lane_id,
+        verb="migrate",
+        payload=payload,
+        actor="agent",
+        idempotency_key=key,
+        wait=False,
+    )
     with Memory.open(database_url, policy={"embedder": "none"}, tenant="acme") as other:
         assert other.migrate_memories(namespace="lab").counts == {"migrated": 1}
         assert other.migrate_memories(rows, namespace="lab").counts == {"already": 2, "migrated": 2}
@@ -204,7 +217,8 @@ def test_wrong_calls_name_the_field(memory: Memory) -> None:
     fact = old(memory)
     made = memory.migrate_memories(namespace="lab").sources[0].item_ids[0]
     wrong: list[tuple[dict[str, Any], str]] = [
-        ({"memories": "text"}, "memories"), ({"memories": [7]}, "memories[0]"),
+        ({"memories": "text"}, "memories"),
+        ({"memories": [7]}, "memories[0]"),
         ({"memories": [{}]}, "memories[0].content"),
         ({"memories": ["x", {"content": " "}]}, "memories[1].content"),
         ({"memories": [{"content": "x", "created_at": "2099-01-01"}]}, "memories[0].created_at"),
@@ -213,10 +227,16 @@ def test_wrong_calls_name_the_field(memory: Memory) -> None:
         ({"memories": [{"content": "x", "id": "i" * 300}]}, "memories[0].id"),
         ({"memories": [{"content": "x", "id": "i" * 250}]}, "memories[0].id"),
         ({"memories": [{"content": "x", "title": 7}]}, "memories[0].title"),
-        ({"memories": ["x"], "ids": [fact]}, "memories"), ({"ids": [fact], "kinds": ["fact"]}, "ids"),
-        ({"ids": fact}, "ids"), ({"ids": [made]}, "ids"), ({"ids": ["x"]}, "ids"), ({"kinds": ["trait"]}, "kinds"),
-        ({"dry_run": "yes"}, "dry_run"), ({"scope": ""}, "scope"), ({"scope": "a\nb"}, "scope"),
-    ]  # fmt: skip
+        ({"memories": ["x"], "ids": [fact]}, "memories"),
+        ({"ids": [fact], "kinds": ["fact"]}, "ids"),
+        ({"ids": fact}, "ids"),
+        ({"ids": [made]}, "ids"),
+        ({"ids": ["x"]}, "ids"),
+        ({"kinds": ["trait"]}, "kinds"),
+        ({"dry_run": "yes"}, "dry_run"),
+        ({"scope": ""}, "scope"),
+        ({"scope": "a\nb"}, "scope"),
+    ]
     for given, field in wrong:
         with pytest.raises(InputError) as refused:
             memory.migrate_memories(**given, namespace="lab")

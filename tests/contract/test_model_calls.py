@@ -20,9 +20,16 @@ from phronesis.store.schema import model_calls
 
 NOON = datetime(2026, 5, 1, 12, 30, 15, 7, tzinfo=UTC)
 CALL = ModelCall(
-    call_id="c1", at=NOON, role="extract", model="local/m", status="ok", prompt_tokens=1_000, completion_tokens=10,
-    cost=0.25, milliseconds=12,
-)  # fmt: skip
+    call_id="c1",
+    at=NOON,
+    role="extract",
+    model="local/m",
+    status="ok",
+    prompt_tokens=1_000,
+    completion_tokens=10,
+    cost=0.25,
+    milliseconds=12,
+)
 
 
 @pytest.fixture
@@ -71,8 +78,14 @@ def test_calls_of_days_that_are_over_are_one_row_for_each_role_and_model(databas
     ledger = StoredLedger(database)
     for n in range(20):
         role, model = ("embed", "lab/v") if n % 4 else ("extract", "lab/m")
-        call = dataclasses.replace(CALL, call_id=f"a{n}", at=NOON + timedelta(minutes=n), role=role, model=model,
-                                   status="ok" if n % 3 else "model.unavailable")  # fmt: skip
+        call = dataclasses.replace(
+            CALL,
+            call_id=f"a{n}",
+            at=NOON + timedelta(minutes=n),
+            role=role,
+            model=model,
+            status="ok" if n % 3 else "model.unavailable",
+        )
         ledger.record("acme", call)
     ledger.record("rival", CALL)
     ledger.settle()
@@ -85,9 +98,10 @@ def test_calls_of_days_that_are_over_are_one_row_for_each_role_and_model(databas
             one.settle()
     folded = [row for row in rows_of(database) if row[3] == "day"]
     assert folded == [
-        (midnight, "embed", "lab/v", "day", 15, 180), (midnight, "extract", "lab/m", "day", 5, 60),
+        (midnight, "embed", "lab/v", "day", 15, 180),
+        (midnight, "extract", "lab/m", "day", 5, 60),
         (midnight + 86_400_000_000, "extract", "local/m", "day", 2, 24),
-    ]  # fmt: skip
+    ]
     assert len(rows_of(database)) == 5
     assert len(rows_of(database, "rival")) == 1
     assert ledger.spent("acme", since=day_of(NOON)) == first.plus(Spent(4, 4_040, 1.0))

@@ -31,9 +31,11 @@ def test_what_is_not_interpreted_yet_is_shown_once(memory: Memory) -> None:
     say(memory, "user", "The first thing.", id="1")
     memory.add("Said by add.", user_id="lin", session_id="s", wait=False)
     expected = [
-        ("user", "The first thing.", False), ("user", "我的航班改到周五了。", False), ("tool", "Flight LX 38", True),
+        ("user", "The first thing.", False),
+        ("user", "我的航班改到周五了。", False),
+        ("tool", "Flight LX 38", True),
         ("user", "Said by add.", False),
-    ]  # fmt: skip
+    ]
     assert shown(memory) == expected
     assert shown(memory, "other") == [("user", "Another matter.", False)]
     memory.flush()

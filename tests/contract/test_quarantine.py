@@ -154,8 +154,10 @@ def test_recent_turns_show_it_as_data(memory: Memory) -> None:
     assert [item.role for item in memory.quarantine_list(user_id="lin")] == ["assistant", "tool"]
     package = memory.compose_context("s", "and tomorrow?", user_id="lin")
     assert [(block.role, block.fenced) for block in package.recent_turns] == [
-        ("user", False), ("tool", True), ("assistant", True),
-    ]  # fmt: skip
+        ("user", False),
+        ("tool", True),
+        ("assistant", True),
+    ]
     messages = package.render("messages")
     assert [message["role"] for message in messages if ECHO in message["content"]] == ["user"]
     assert 'role="quoted assistant"' in package.text

@@ -91,8 +91,13 @@ def test_an_edit_changes_what_was_written_and_leaves_what_verdicts_made(memory: 
     assert parse(result.items[0].content) == parse(edited)
     assert result.items[0].metadata == {"seen": True}
     assert memory.history(item.id)[-1].fields.keys() == {
-        "content", "metadata", "label", "data.topic", "data.scope", "data.claims",
-    }  # fmt: skip
+        "content",
+        "metadata",
+        "label",
+        "data.topic",
+        "data.scope",
+        "data.claims",
+    }
     memory.rollback(verdicts[0])  # the edit stands on no verdict
     assert shown(memory, item.id) == ("conclusion", (4, "r1", "r8"), (0,))
     memory.rollback(result.entry_id)
@@ -143,10 +148,10 @@ def test_claims_are_documents_of_their_own_and_follow_the_item(memory: Memory) -
     item = added(memory, COPPER, CHINESE)
     expected = {
         "prose": "Cu and formate\nFormate comes from *OCHO on copper next to titanium. The rest is noise.\n"
-                 "avoid[Cu:Ti above 3:1]\n三比一时甲酸占比为 0.41。其他产物没有变化。",
+        "avoid[Cu:Ti above 3:1]\n三比一时甲酸占比为 0.41。其他产物没有变化。",
         "claim:c1": "Formate comes from *OCHO on copper next to titanium.\nimidazole as modifier",
         "claim:c2": "三比一时甲酸占比为 0.41。",
-    }  # fmt: skip
+    }
     assert indexed(memory, item.id) == expected
     rows = stored(memory, item.id)
     judge(memory, "r7", item.id, c1="support")

@@ -39,8 +39,14 @@ class Clock:
 
 def told(entry: Entry) -> dict[str, Any]:
     """Give what a reflection notes of any trait."""
-    strength = {"at": isoformat(entry.recorded_at), "reinforcements": 1, "contradictions": 0, "last_reinforced": None,
-                "cap": "core", "trend": False}  # fmt: skip
+    strength = {
+        "at": isoformat(entry.recorded_at),
+        "reinforcements": 1,
+        "contradictions": 0,
+        "last_reinforced": None,
+        "cap": "core",
+        "trend": False,
+    }
     return {"subtype": "behavior", "context": "general", "strength": strength}
 
 
@@ -49,15 +55,25 @@ def traits(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
     given = entry.payload
     made = [
         Item(
-            id=item_id(entry.id, "trait", one["content"]), kind="trait", content=one["content"], entry_id=entry.id,
-            recorded_at=entry.recorded_at, updated_at=entry.recorded_at, stage=one["stage"], importance=7,
-            source_type="reflection", data=told(entry) | one.get("data", {}), **view.scope_fields(),
+            id=item_id(entry.id, "trait", one["content"]),
+            kind="trait",
+            content=one["content"],
+            entry_id=entry.id,
+            recorded_at=entry.recorded_at,
+            updated_at=entry.recorded_at,
+            stage=one["stage"],
+            importance=7,
+            source_type="reflection",
+            data=told(entry) | one.get("data", {}),
+            **view.scope_fields(),
         )
         for one in given.get("made", ())
-    ]  # fmt: skip
+    ]
     patches = [Patch(trait, fields, "reflected") for trait, fields in given.get("changed", {}).items()]
-    edges = [Edge(type=kind, from_kind="item", from_id=one, to_kind="item", to_id=other, entry_id=entry.id)
-             for kind, one, other in given.get("joined", ())]  # fmt: skip
+    edges = [
+        Edge(type=kind, from_kind="item", from_id=one, to_kind="item", to_id=other, entry_id=entry.id)
+        for kind, one, other in given.get("joined", ())
+    ]
     return Changes(items=made, patches=patches, edges=edges)
 
 
@@ -126,10 +142,14 @@ def test_no_filter_and_no_time_brings_them_out(memory: Memory, clock: Clock) -> 
     clock.pass_days(1)
     [kept] = make(memory, "emerging")
     for asked in (
-        {}, {"filters": {"ended": "dissolved"}}, {"filters": {"ended": {"in": ["dissolved", "retracted"]}}},
-        {"filters": {"stage": "candidate"}}, {"filters": {"NOT": [{"ended": "superseded"}]}}, {"valid_at": START},
+        {},
+        {"filters": {"ended": "dissolved"}},
+        {"filters": {"ended": {"in": ["dissolved", "retracted"]}}},
+        {"filters": {"stage": "candidate"}},
+        {"filters": {"NOT": [{"ended": "superseded"}]}},
+        {"valid_at": START},
         {"valid_at": clock.now},
-    ):  # fmt: skip
+    ):
         assert set(ids(search(memory, **asked))) <= {kept}, asked
     assert ids(search(memory, valid_at=clock.now)) == [kept]
     assert contexts(memory, given_up, retracted, guessed, kept, valid_at=clock.now) == [False, False, False, True]

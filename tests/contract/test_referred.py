@@ -33,7 +33,7 @@ def artifact(uri: str = "artifact:alarm", type_: str = "manual", **metadata: Any
         {"output": {"content": WORDS}},
         {"content": [{"type": "image", "data": "…"}, {"type": "text", "text": WORDS}]},
     ],
-)  # fmt: skip
+)
 def test_the_words_of_an_artifact_are_taken_from_any_result(memory: Memory, result: object) -> None:
     calls = [{"id": "c1", "name": "write", "result": result}]
     done = memory.commit_turn("s", {"messages": SAID, "tool_calls": calls, "refs": [artifact(tool_call_id="c1")]})
@@ -46,17 +46,24 @@ def test_the_words_of_an_artifact_are_taken_from_any_result(memory: Memory, resu
 
 def test_why_a_reference_is_not_taken_in_is_said(memory: Memory) -> None:
     refs = [
-        artifact(tool_call_id="c1"), artifact("artifact:chart", "picture", text="bars"), artifact("artifact:lost"),
-        {"type": "artifact", "uri": "artifact:none"}, {"type": "file", "uri": "notes.txt"},
+        artifact(tool_call_id="c1"),
+        artifact("artifact:chart", "picture", text="bars"),
+        artifact("artifact:lost"),
+        {"type": "artifact", "uri": "artifact:none"},
+        {"type": "file", "uri": "notes.txt"},
         {"type": "url", "uri": "http://127.0.0.1:9/page"},
-    ]  # fmt: skip
+    ]
     calls = [{"id": "c1", "name": "draw", "result": {"image": "…"}}]
     turn = {"messages": SAID, "tool_calls": calls, "refs": refs}
     done = memory.commit_turn("s", turn, idempotency_key="k")
     assert [(one.uri, one.mode, one.code) for one in done.referred] == [
-        ("artifact:alarm", None, "no_text"), ("artifact:chart", None, "type"), ("artifact:lost", None, "no_text"),
-        ("artifact:none", None, "type"), ("notes.txt", "metadata", None), ("http://127.0.0.1:9/page", "summary", None),
-    ]  # fmt: skip
+        ("artifact:alarm", None, "no_text"),
+        ("artifact:chart", None, "type"),
+        ("artifact:lost", None, "no_text"),
+        ("artifact:none", None, "type"),
+        ("notes.txt", "metadata", None),
+        ("http://127.0.0.1:9/page", "summary", None),
+    ]
     assert all((one.why is None) == (one.mode is not None) for one in done.referred)
     assert "resources.artifacts" in (done.referred[1].why or "")
     assert "tool_call_id" in (done.referred[2].why or "")

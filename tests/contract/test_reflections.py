@@ -225,16 +225,24 @@ def test_one_call_does_it_all_and_the_cycle_says_what_it_came_to(told: Told) -> 
     assert told.asked[asked:] == ["reflected"]
     assert (cycle.status, cycle.trigger_type, cycle.trigger_value, cycle.refused) == ("completed", "force", None, ())
     assert (cycle.memories_scanned, cycle.traits_created, cycle.traits_reinforced, cycle.traits_contradicted) == (
-        5, 3, 2, 1,
-    )  # fmt: skip
+        5,
+        3,
+        2,
+        1,
+    )
     assert (cycle.traits_dissolved, cycle.traits_modified) == (1, 0)
     assert cycle.traits_promoted == 3  # a trend that became a candidate, and two behaviours of a preference
     assert (cycle.calls, cycle.tokens, cycle.made_by) == (1, 120, "scripted/m reflect/1")
     assert cycle.completed_at == cycle.started_at
     assert {name: told.stands(name)[0] for name in ("tea", "walks", "short", "rising", "new", "games", "calm")} == {
-        "tea": "emerging", "walks": "emerging", "short": "dissolved", "rising": "candidate", "new": "trend",
-        "games": "candidate", "calm": "emerging",
-    }  # fmt: skip
+        "tea": "emerging",
+        "walks": "emerging",
+        "short": "dissolved",
+        "rising": "candidate",
+        "new": "trend",
+        "games": "candidate",
+        "calm": "emerging",
+    }
     assert told.memory.list_reflections(USER, limit=1) == [cycle]
     assert len(told.memory.list_reflections(USER)) == 7
 
@@ -251,8 +259,12 @@ def test_the_reasons_stand_with_the_cycle(told: Told) -> None:
     assert told.memory.reflect(USER, session_ended=True).trigger_type == "session_end"
     assert told.memory.reflect(USER, session_ended=True, force=True).trigger_type == "force"
     assert [one.trigger_type for one in told.memory.list_reflections(USER)] == [
-        "force", "session_end", "elapsed", "importance", "first",
-    ]  # fmt: skip
+        "force",
+        "session_end",
+        "elapsed",
+        "importance",
+        "first",
+    ]
 
 
 def test_a_context_that_an_edit_pasted_is_not_shown_to_the_model(told: Told) -> None:
@@ -303,8 +315,9 @@ def test_a_round_without_an_answer_is_skipped_and_made_up_for(told: Told) -> Non
     told.remember("a", "b", "c", "d", days=200)  # time has passed, too
     before = told.trait("tea")
     wishes: dict[str, Any] = {
-        "new_behaviors": [behavior("games", "a", "b", "c")], "reinforcements": [again("tea", "d")],
-    }  # fmt: skip
+        "new_behaviors": [behavior("games", "a", "b", "c")],
+        "reinforcements": [again("tea", "d")],
+    }
     for fault, code in FAULTS:
         told.script.instead = _always(fault)
         failed = told.reflect(**wishes)
@@ -317,11 +330,17 @@ def test_a_round_without_an_answer_is_skipped_and_made_up_for(told: Told) -> Non
     told.script.instead = lambda _form: None
     mended = told.reflect(**wishes)
     assert (mended.status, mended.memories_scanned, mended.traits_created, mended.traits_reinforced) == (
-        "completed", 4, 1, 1,
-    )  # fmt: skip
+        "completed",
+        4,
+        1,
+        1,
+    )
     assert [one.status for one in told.memory.list_reflections(USER)] == [
-        "completed", *["failed"] * len(FAULTS), "completed", "completed",
-    ]  # fmt: skip
+        "completed",
+        *["failed"] * len(FAULTS),
+        "completed",
+        "completed",
+    ]
 
 
 def test_an_unlawful_wish_is_refused_alone(told: Told) -> None:
@@ -354,17 +373,21 @@ def test_a_reflection_is_taken_back_whole(told: Told) -> None:
     before = told.trait("tea")
     told.remember("a", "b", "c", "d", days=1)
     cycle = told.reflect(
-        new_behaviors=[behavior("games", "a", "b", "c")], reinforcements=[again("tea", "d")],
+        new_behaviors=[behavior("games", "a", "b", "c")],
+        reinforcements=[again("tea", "d")],
         new_trends=[trend("new", "a")],
-    )  # fmt: skip
+    )
     assert cycle.entry_id is not None
     assert told.memory.should_reflect(USER).new_memories == 0
     told.memory.rollback(cycle.entry_id)
     assert told.shown() == ["tea"]
     after = told.trait("tea")
     assert (after.confidence, after.stage, after.evidence, after.reinforcement_count) == (
-        before.confidence, before.stage, before.evidence, before.reinforcement_count,
-    )  # fmt: skip
+        before.confidence,
+        before.stage,
+        before.evidence,
+        before.reinforcement_count,
+    )
     assert cycle.id not in [one.id for one in told.memory.list_reflections(USER)]
     assert told.memory.should_reflect(USER).new_memories == 4  # the watermark fell back
     repeated = told.reflect(reinforcements=[again("tea", "d")])

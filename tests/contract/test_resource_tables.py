@@ -107,8 +107,9 @@ def test_versions_and_their_sections_come_back_as_they_were_written(memory: Memo
         assert (document.kind, document.data["number"], view.document("file:///else")) == (DOCUMENT, 2, None)
         versions = view.document_versions(document.id)
         assert [(row.number, row.title, row.uri) for row in versions] == [
-            (1, "Kettle", URI), (2, "Kettle, second edition", URI)
-        ]  # fmt: skip
+            (1, "Kettle", URI),
+            (2, "Kettle, second edition", URI),
+        ]
         assert (versions[0].entry_id, versions[0].recorded_at) == (first.entry.id, first.entry.recorded_at)
         assert documents_at(unit, lane.lane_id, URI) == versions
         moment = int(versions[0].recorded_at.timestamp() * 1_000_000)
@@ -116,8 +117,10 @@ def test_versions_and_their_sections_come_back_as_they_were_written(memory: Memo
         assert documents_at(unit, lane.lane_id, URI, as_of=moment - 1) == []
         told = [view.sections(document.id, number) for number in (1, 2, 3)]
         assert [[row.path for row in one] for one in told] == [
-            [("Descaling",), ("Safety",)], [("Descaling",), ("Safety",), ("水垢",)], []
-        ]  # fmt: skip
+            [("Descaling",), ("Safety",)],
+            [("Descaling",), ("Safety",), ("水垢",)],
+            [],
+        ]
         assert [row.item_id for row in told[1]] == list(document.data["sections"])
         assert told[0][1].item_id == told[1][1].item_id  # what did not change is the same item
         assert [(row.n, row.start, row.end) for row in told[1]][:2] == [(0, 0, 31), (1, 32, 66)]

@@ -31,8 +31,10 @@ def held(memory: Memory, **read: str) -> set[str]:
 
 
 def spans(memory: Memory) -> dict[str, tuple[str, str, str | None]]:
-    found = memory.get_all(kinds=["section"], filters={"OR": [{"ended": one} for one in ("superseded", "retired")]
-                                                       + [{"status": "active"}]})  # fmt: skip
+    found = memory.get_all(
+        kinds=["section"],
+        filters={"OR": [{"ended": one} for one in ("superseded", "retired")] + [{"status": "active"}]},
+    )
     return {one.content: (str(one.valid_from)[:10], str(one.valid_to)[:10], one.ended) for one in found}
 
 
@@ -42,9 +44,11 @@ def test_an_older_version_enters_as_history(memory: Memory) -> None:
     old = memory.ingest_resource(doc(A="alpha old", B="beta", C="gone since"), uri=URI, occurred_at="2020-01-01")
     assert held(memory) == {"alpha new", "beta"}
     assert spans(memory) == {
-        "alpha new": ("2024-01-01", "None", None), "beta": ("2020-01-01", "None", None),
-        "alpha old": ("2020-01-01", "2024-01-01", "superseded"), "gone since": ("2020-01-01", "2024-01-01", "retired"),
-    }  # fmt: skip
+        "alpha new": ("2024-01-01", "None", None),
+        "beta": ("2020-01-01", "None", None),
+        "alpha old": ("2020-01-01", "2024-01-01", "superseded"),
+        "gone since": ("2020-01-01", "2024-01-01", "retired"),
+    }
     assert held(memory, valid_at="2021-06-01") == {"alpha old", "beta", "gone since"}
     assert held(memory, valid_at="2024-06-01") == {"alpha new", "beta"}
     found = memory.search("which alpha is it?", kinds=["section"], valid_at="2021-06-01")
@@ -62,9 +66,11 @@ def test_an_older_version_enters_as_history(memory: Memory) -> None:
 
 def test_the_order_of_coming_decides_nothing(memory: Memory) -> None:
     versions = {
-        "2020": {"A": "a1", "B": "b1"}, "2021": {"A": "a2", "B": "b1"}, "2022": {"A": "a2", "B": "b2", "C": "c1"},
+        "2020": {"A": "a1", "B": "b1"},
+        "2021": {"A": "a2", "B": "b1"},
+        "2022": {"A": "a2", "B": "b2", "C": "c1"},
         "2023": {"A": "a3", "C": "c1"},
-    }  # fmt: skip
+    }
     for n, order in enumerate(permutations(versions)):
         for year in order:
             memory.ingest_resource(doc(**versions[year]), uri=URI, occurred_at=f"{year}-01-01", user_id=str(n))
@@ -79,9 +85,11 @@ def test_one_between_two_ends_the_first_sooner(memory: Memory) -> None:
     memory.ingest_resource(doc(A="three", B="both"), uri=URI, occurred_at="2024-01-01")
     between = memory.ingest_resource(doc(A="two", B="both"), uri=URI, occurred_at="2022-01-01")
     assert spans(memory) == {
-        "one": ("2020-01-01", "2022-01-01", "superseded"), "two": ("2022-01-01", "2024-01-01", "superseded"),
-        "three": ("2024-01-01", "None", None), "both": ("2020-01-01", "None", None),
-    }  # fmt: skip
+        "one": ("2020-01-01", "2022-01-01", "superseded"),
+        "two": ("2022-01-01", "2024-01-01", "superseded"),
+        "three": ("2024-01-01", "None", None),
+        "both": ("2020-01-01", "None", None),
+    }
     [two], [one] = between.sections, between.superseded
     assert one.ended_by == two.id
     assert memory.rebuild(verify=True).equal
@@ -94,8 +102,9 @@ def test_one_between_two_ends_the_first_sooner(memory: Memory) -> None:
 
 def test_an_older_one_that_says_the_same_moves_its_beginning(memory: Memory) -> None:
     first = memory.ingest_resource(doc(A="one"), uri=URI, occurred_at="2022-01-01", type="manual")
-    again = memory.ingest_resource(doc(A="one"), uri=URI, occurred_at="2020-01-01", type="spec",
-                                   metadata={"lang": "en"})  # fmt: skip
+    again = memory.ingest_resource(
+        doc(A="one"), uri=URI, occurred_at="2020-01-01", type="spec", metadata={"lang": "en"}
+    )
     assert (again.number, again.sections, again.unchanged) == (1, (), 1)
     assert first.document is not None
     assert len(memory.get_resource(first.document.id).versions) == 1

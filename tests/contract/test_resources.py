@@ -28,9 +28,11 @@ Grease the bearing every three months with lithium grease.
 
 Replace the shaft seal after 2,000 hours of running.
 """
-NEWER = MANUAL.replace("ten seconds", "four seconds").replace("### Seals", "### Shaft seals").replace(
-    "Grease the bearing every three months with lithium grease.\n", ""
-)  # fmt: skip
+NEWER = (
+    MANUAL.replace("ten seconds", "four seconds")
+    .replace("### Seals", "### Shaft seals")
+    .replace("Grease the bearing every three months with lithium grease.\n", "")
+)
 CHINESE = """\
 # 接口规范
 
@@ -70,9 +72,11 @@ def test_a_document_is_found_by_its_sections_with_the_lines_they_stand_on(memory
     assert taken.document is not None
     assert (taken.document.content, taken.number, taken.unchanged) == ("Pump manual", 1, 0)
     assert [one.data["path"] for one in taken.sections] == [
-        ["Pump manual"], ["Pump manual", "Resetting"], ["Pump manual", "Maintenance"],
+        ["Pump manual"],
+        ["Pump manual", "Resetting"],
+        ["Pump manual", "Maintenance"],
         ["Pump manual", "Maintenance", "Seals"],
-    ]  # fmt: skip
+    ]
     best = ask(memory, "how do I reset the pump?")[0]
     assert headings([best]) == ["Resetting"]
     assert best.item.source_type == "manual"
@@ -124,8 +128,12 @@ def test_the_same_version_again_changes_nothing(memory: Memory) -> None:
     assert first.document is not None
     assert again.document is not None
     assert (again.document.id, again.number, again.sections, again.superseded, again.unchanged) == (
-        first.document.id, 1, (), (), 4
-    )  # fmt: skip
+        first.document.id,
+        1,
+        (),
+        (),
+        4,
+    )
     assert memory.get_resource(first.document.id).versions[-1].number == 1
     assert memory.rebuild(verify=True).equal
 
@@ -201,17 +209,26 @@ def test_what_cannot_be_read_is_refused_and_nothing_is_recorded(memory: Memory, 
 
 
 ARTIFACT = {
-    "messages": [{"role": "user", "content": "Write the spec of the login page."},
-                 {"role": "assistant", "content": "Done, see the artifact."}],
-    "tool_calls": [{"id": "c1", "name": "write", "args": {}, "status": "ok",
-                    "result": "# Login\n\n## Lockout\n\nAfter five wrong passwords the account is locked."}],
+    "messages": [
+        {"role": "user", "content": "Write the spec of the login page."},
+        {"role": "assistant", "content": "Done, see the artifact."},
+    ],
+    "tool_calls": [
+        {
+            "id": "c1",
+            "name": "write",
+            "args": {},
+            "status": "ok",
+            "result": "# Login\n\n## Lockout\n\nAfter five wrong passwords the account is locked.",
+        }
+    ],
     "refs": [
         {"type": "artifact", "uri": "artifact:login", "metadata": {"type": "spec", "tool_call_id": "c1"}},
         {"type": "artifact", "uri": "artifact:chart", "metadata": {"type": "picture", "text": "bars"}},
         {"type": "file", "uri": "file:///srv/notes.txt", "metadata": {"title": "Notes", "size": 12}},
         {"type": "url", "uri": "https://example.com/page"},
     ],
-}  # fmt: skip
+}
 
 
 def test_what_a_tool_made_becomes_a_document_and_a_file_is_listed(memory: Memory) -> None:
@@ -231,9 +248,10 @@ def test_what_a_tool_made_becomes_a_document_and_a_file_is_listed(memory: Memory
 
 def test_a_replay_under_another_policy_is_the_same(database_url: str, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("The cellar door sticks in winter.", encoding="utf-8")
-    refs = {"messages": [{"role": "user", "content": "see the notes"}],
-            "refs": [{"type": "file", "uri": (tmp_path / "notes.txt").as_uri()},
-                     {"type": "file", "uri": "/etc/hostname"}]}  # fmt: skip
+    refs = {
+        "messages": [{"role": "user", "content": "see the notes"}],
+        "refs": [{"type": "file", "uri": (tmp_path / "notes.txt").as_uri()}, {"type": "file", "uri": "/etc/hostname"}],
+    }
     copying = {"embedder": "none", "resources": {"files": "copy", "file_roots": [str(tmp_path)]}}
     with Memory.open(database_url, policy=copying) as memory:
         memory.commit_turn("s1", refs)

@@ -114,8 +114,9 @@ def test_modes_decide_who_takes_part(memory: Memory) -> None:
 
 def test_a_window_lifts_what_was_said_in_it(memory: Memory, clock: Clock) -> None:
     clock.pass_days(40)
-    memory.commit_turn("s9", {"messages": [{"role": "user", "content": "The dentist called.", "id": "d"}]},
-                       user_id="alice")  # fmt: skip
+    memory.commit_turn(
+        "s9", {"messages": [{"role": "user", "content": "The dentist called.", "id": "d"}]}, user_id="alice"
+    )
     now = clock()
     window = TimeWindow(now - timedelta(days=2), now + timedelta(days=1), "this week")
     pack = memory.retrieve(plan_of("What happened this week?", time=window, limit=3))

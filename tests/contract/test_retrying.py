@@ -142,10 +142,19 @@ def test_what_could_not_be_prepared_again_is_outstanding_until_a_retry(memory: M
 
 def _principle(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     quotes = [text for outcome in outcomes.get("found", ()) for text in outcome.body["texts"]]
-    return Changes(items=[
-        Item(id=entry.id, kind="principle", content=" and ".join(["People say", *quotes]), entry_id=entry.id,
-             recorded_at=entry.recorded_at, updated_at=entry.recorded_at, **view.scope_fields())
-    ])  # fmt: skip
+    return Changes(
+        items=[
+            Item(
+                id=entry.id,
+                kind="principle",
+                content=" and ".join(["People say", *quotes]),
+                entry_id=entry.id,
+                recorded_at=entry.recorded_at,
+                updated_at=entry.recorded_at,
+                **view.scope_fields(),
+            )
+        ]
+    )
 
 
 def _read_all(bench: PrepareContext, _entry: Entry) -> list[Outcome]:

@@ -152,8 +152,10 @@ def test_a_refresh_asks_anew(memory: Memory, server: ModelServer, clock: Clock) 
     until(lambda: memory.review_run("r1", user_id="lin").asked_at == clock.now)
 
 
-@pytest.mark.parametrize(("code", "name", "reason"), [(503, "ServerBusy", "busy"), (504, "Timeout", "timeout"),
-                                                      (400, "BadRequest", "refused")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("code", "name", "reason"),
+    [(503, "ServerBusy", "busy"), (504, "Timeout", "timeout"), (400, "BadRequest", "refused")],
+)
 def test_a_failure_is_told_and_not_kept(memory: Memory, server: ModelServer, code: int, name: str, reason: str) -> None:
     record(memory, "imidazole")
     server.answers(fault(code, name, {"Retry-After": "0.01"}))

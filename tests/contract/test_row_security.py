@@ -153,9 +153,12 @@ def test_rows_of_another_tenant_can_be_neither_written_nor_touched(filled: Datab
 
 def test_the_application_may_not_alter_tables_or_versions(filled: Database) -> None:
     for statement in (
-        "ALTER TABLE items DISABLE ROW LEVEL SECURITY", "DROP TABLE items", "TRUNCATE items",
-        "UPDATE alembic_version SET version_num = '9999'", "CREATE TABLE phronesis.mine (n int)",
-    ):  # fmt: skip
+        "ALTER TABLE items DISABLE ROW LEVEL SECURITY",
+        "DROP TABLE items",
+        "TRUNCATE items",
+        "UPDATE alembic_version SET version_num = '9999'",
+        "CREATE TABLE phronesis.mine (n int)",
+    ):
         with pytest.raises(StorageError) as refused, filled.transaction("acme", "derive") as unit:
             unit.connection.exec_driver_sql(statement)
         assert refused.value.details["sqlstate"] == "42501", statement

@@ -11,14 +11,31 @@ from phronesis import Memory
 from phronesis.errors import IdempotencyConflict
 from phronesis.log.reader import fit
 
-NAMES = ("messages", "events", "tool_calls", "refs", "metadata", "$erased", "extra", "item_id", "target_id", "entry_id",
-         "session_id", "expected_version", "attributes", "user_id", "content", "note")  # fmt: skip
+NAMES = (
+    "messages",
+    "events",
+    "tool_calls",
+    "refs",
+    "metadata",
+    "$erased",
+    "extra",
+    "item_id",
+    "target_id",
+    "entry_id",
+    "session_id",
+    "expected_version",
+    "attributes",
+    "user_id",
+    "content",
+    "note",
+)
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-99, 99) | st.sampled_from([0.5, -1.25]) | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES) | st.text(max_size=3), inner,
-                                                                max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES) | st.text(max_size=3), inner, max_size=3)
+    ),
     max_leaves=8,
-)  # fmt: skip
+)
 MEMBERS = st.dictionaries(st.sampled_from(NAMES) | st.text(max_size=4), JSON, max_size=4)
 KNOWN = {"run_id", "output", "raw", "trace", "memory_ids"}
 
@@ -44,7 +61,7 @@ def many() -> Iterator[Memory]:
         ("$erased", True),
         ("expected_version", 3),
     ],
-)  # fmt: skip
+)
 def test_a_member_of_any_name_is_kept(memory: Memory, name: str, value: object) -> None:
     memory.record_run({"run_id": "r", "output": {"M1": "Cu"}, name: value})
     assert memory.get_run("r").extra == {name: value}

@@ -196,8 +196,9 @@ def test_erasing_an_item_takes_what_was_noted_of_it(memory: Memory) -> None:
 
 def test_erasing_what_was_learned_takes_the_words_it_was_taken_from(memory: Memory) -> None:
     memory.record_run(RUN, user_id="lin")
-    memory.run_feedback("r1", {"pros": "The selectivity of formate is at least 0.5.",
-        "products": FEEDBACK["products"]}, user_id="lin")  # fmt: skip
+    memory.run_feedback(
+        "r1", {"pros": "The selectivity of formate is at least 0.5.", "products": FEEDBACK["products"]}, user_id="lin"
+    )
     [made] = memory.learn("r1", user_id="lin").added
     assert memory.erase(id=made.id).clean
     assert memory.get_run("r1", user_id="lin").feedback is None

@@ -6,9 +6,14 @@ from phronesis import Memory
 from phronesis.errors import InputError
 
 SAID = [
-    "I live in Ghent with my sister Anna.", "My dog Biscuit is a beagle.", "The release is planned for May.",
-    "我喜欢喝绿茶。", "The printer is out of toner.", "OK.", "Noted, thanks.",
-]  # fmt: skip
+    "I live in Ghent with my sister Anna.",
+    "My dog Biscuit is a beagle.",
+    "The release is planned for May.",
+    "我喜欢喝绿茶。",
+    "The printer is out of toner.",
+    "OK.",
+    "Noted, thanks.",
+]
 
 
 @pytest.mark.parametrize("document", [False, True])
@@ -56,11 +61,16 @@ def test_a_least_score_leaves_out_what_scores_less(sqlite_url: str) -> None:
 def test_answers_of_experience_are_on_the_same_scale(sqlite_url: str) -> None:
     with Memory.open(sqlite_url, policy={"embedder": "none"}) as memory:
         for n in range(24):
-            memory.ingest({
-                "situation": f"Deploying service {n} to the staging cluster", "attempt": f"restarted pod {n} by hand",
-                "result": "still failing" if n % 2 else "healthy", "label": "failure" if n % 2 else "success",
-                "source_type": "log", "source_ref": f"log-{n}",
-            })  # fmt: skip
+            memory.ingest(
+                {
+                    "situation": f"Deploying service {n} to the staging cluster",
+                    "attempt": f"restarted pod {n} by hand",
+                    "result": "still failing" if n % 2 else "healthy",
+                    "label": "failure" if n % 2 else "success",
+                    "source_type": "log",
+                    "source_ref": f"log-{n}",
+                }
+            )
         memory.aggregate()
         seen = set()
         for situation, label in (

@@ -79,8 +79,11 @@ def test_histories_runs_and_names_are_looked_up_and_no_lane_is_walked(tmp_path: 
             assert read_edges(unit, lane.lane_id, ids, incoming=True, types=("supports", "contradicts")) == []
             assert {row.item_id for row in documents_of_items(unit, lane.lane_id, ids)} == {*ids}
             unit.driver.set_trace_callback(None)
-            plans = {text: [row[3] for row in unit.driver.execute(f"EXPLAIN QUERY PLAN {text}")]
-                     for text in seen if text.startswith("SELECT")}  # fmt: skip
+            plans = {
+                text: [row[3] for row in unit.driver.execute(f"EXPLAIN QUERY PLAN {text}")]
+                for text in seen
+                if text.startswith("SELECT")
+            }
     steps = {step for plan in plans.values() for step in plan if step.startswith(("SEARCH", "SCAN"))}
     assert {step.partition(" (")[0] for step in steps if "json_each" not in step} == {
         "SEARCH deltas USING INDEX ix_deltas_tenant_id_item_id_version",

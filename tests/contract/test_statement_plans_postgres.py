@@ -130,8 +130,10 @@ def test_whether_a_document_has_a_vector_is_asked_of_its_key_where_there_were_no
     with psycopg.connect(postgres_dsn, autocommit=True) as connection:
         connection.execute(f"SET search_path = {SEARCH_PATH}")
         connection.execute(f"SET {TENANT_SETTING} = 'acme'")
-        plans = [connection.execute(f"EXPLAIN (FORMAT JSON) {query}", bound).fetchall()[0][0][0]["Plan"]
-                 for query, bound in waiting.items()]  # fmt: skip
+        plans = [
+            connection.execute(f"EXPLAIN (FORMAT JSON) {query}", bound).fetchall()[0][0][0]["Plan"]
+            for query, bound in waiting.items()
+        ]
     looks = [one for plan in plans for one in _steps(plan) if one.get("Relation Name") == "vectors"]
     assert looks
     assert all("document_id" in COMPARED.findall(one["Index Cond"]) for one in looks)

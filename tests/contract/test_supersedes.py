@@ -48,9 +48,12 @@ def test_what_cannot_be_replaced_is_an_error_and_nothing_is_stored(sqlite_url: s
         other = memory.add("It is Bob's.", user_id="bob", kind="fact").items[0].id
         own = memory.add("It is Ann's.", user_id="ann", kind="fact").items[0].id
         for wrong, error in (
-            (other, NotFound), ("0190b5d2-0000-7000-8000-000000000000", NotFound), ("no id", InputError),
-            ([], InputError), (7, InputError),
-        ):  # fmt: skip
+            (other, NotFound),
+            ("0190b5d2-0000-7000-8000-000000000000", NotFound),
+            ("no id", InputError),
+            ([], InputError),
+            (7, InputError),
+        ):
             with pytest.raises(error) as raised:
                 memory.add("New.", user_id="ann", kind="fact", supersedes=wrong)  # type: ignore[arg-type]
             assert raised.value.field == "supersedes"

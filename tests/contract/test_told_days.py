@@ -48,7 +48,7 @@ def line(memory: Memory, words: str, question: str) -> str:
         ("I like it that we meet on Monday.", ("meet", "When do we meet?"), "2025-11-19, user"),
         ("The auditors come next month.", ("auditors", "When do the auditors come?"), "next month: 2025-12"),
     ],
-)  # fmt: skip
+)
 def test_a_line_tells_the_day_that_its_words_mean(
     memory: Memory, clock: Clock, text: str, asked: tuple[str, str], day: str
 ) -> None:

@@ -62,10 +62,16 @@ def test_what_is_sensitive_is_refused_alone_and_its_words_are_not_kept(told: Tol
             {"content": "Quokka rests a lot", "evidence_ids": ["a", "b", "malady"]},
         ],
         reinforcements=[again("tea", "b")],
-        upgrades=[{"from_trait_ids": ["tea", "walks"], "new_content": "Quokka fights a malady",
-                   "new_subtype": "preference", "reasoning": "both do"},
-                  upgrade("calm", "tea", "walks", reasoning="Quokka and the malady")],
-    )  # fmt: skip
+        upgrades=[
+            {
+                "from_trait_ids": ["tea", "walks"],
+                "new_content": "Quokka fights a malady",
+                "new_subtype": "preference",
+                "reasoning": "both do",
+            },
+            upgrade("calm", "tea", "walks", reasoning="Quokka and the malady"),
+        ],
+    )
     assert cycle.status == "completed"
     assert {(one.operation, one.rule, one.content) for one in cycle.refused} == {
         (name, "sensitive", "") for name in ("new_trends", "new_behaviors", "upgrades")
@@ -79,9 +85,13 @@ def test_what_is_sensitive_is_refused_alone_and_its_words_are_not_kept(told: Tol
     for said in (
         {"action": "modify", "new_content": "Quokka drinks for the malady", "reasoning": "so it is"},
         {"action": "modify", "new_content": "Drinks less tea", "reasoning": "Quokka has the malady"},
-        {"action": "split", "new_content": "", "reasoning": "", "split": [
-            {"content": "Drinks tea", "context": "work"}, {"content": "Quokka malady", "context": "social"}]},
-    ):  # fmt: skip
+        {
+            "action": "split",
+            "new_content": "",
+            "reasoning": "",
+            "split": [{"content": "Drinks tea", "context": "work"}, {"content": "Quokka malady", "context": "social"}],
+        },
+    ):
         cycle = told.reflect(contradictions=[against("tea", "no-2")], special={"tea": said})
         told.remember("no-more", days=0.01)
         assert ("special_reflection", "sensitive") in [(one.operation, one.rule) for one in cycle.refused]
@@ -93,9 +103,10 @@ def test_what_is_sensitive_is_refused_alone_and_its_words_are_not_kept(told: Tol
 def _everything_in(told: Told) -> str:
     with told.memory.stages.database.transaction(told.memory.tenant, "read") as unit:
         query = (
-            "SELECT name FROM sqlite_master WHERE type = 'table'" if unit.dialect == "sqlite"
+            "SELECT name FROM sqlite_master WHERE type = 'table'"
+            if unit.dialect == "sqlite"
             else "SELECT table_name FROM information_schema.tables WHERE starts_with(table_schema, 'phronesis')"
-        )  # fmt: skip
+        )
         names = [str(name) for name in unit.connection.exec_driver_sql(query).scalars()]
         rows = [str(unit.connection.exec_driver_sql(f"SELECT * FROM {name}").all()) for name in names]
     return "\n".join(rows)

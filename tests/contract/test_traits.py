@@ -35,10 +35,11 @@ def test_a_trend_has_a_window_and_no_confidence(told: Told) -> None:
     told.remember("b")
     told.reflect(
         new_trends=[
-            trend("plain", "a", "b"), trend("short", "b", window_days=14, context="work"),
+            trend("plain", "a", "b"),
+            trend("short", "b", window_days=14, context="work"),
             trend("odd", "b", window_days=7, context="on the moon"),
         ]
-    )  # fmt: skip
+    )
     found = told.trait("plain")
     assert (found.stage, found.subtype, found.context, found.confidence) == ("trend", "behavior", "general", None)
     assert found.data["derived_from"] == "reflection"
@@ -46,9 +47,10 @@ def test_a_trend_has_a_window_and_no_confidence(told: Told) -> None:
     assert (found.reinforcement_count, found.last_reinforced, found.expired_at) == (0, None, None)
     start = found.recorded_at
     assert found.window == {
-        "start": start.isoformat().replace("+00:00", "Z"), "days": 30,
+        "start": start.isoformat().replace("+00:00", "Z"),
+        "days": 30,
         "end": (start + timedelta(days=30)).isoformat().replace("+00:00", "Z"),
-    }  # fmt: skip
+    }
     windows = [told.trait(name).window for name in ("short", "odd")]
     assert [window["days"] for window in windows if window is not None] == [14, 30]
     assert [told.trait(name).context for name in ("short", "odd")] == ["work", "general"]
@@ -132,10 +134,12 @@ def test_what_an_encoder_finds_alike_is_reinforced_instead(database_url: str) ->
         told.behave("long walks by the river")
         told.remember("d", "e", "f", "g", days=1)
         cycle = told.reflect(
-            new_behaviors=[{"content": "Given to long walks, by the river, is", "evidence_ids": ["d", "e", "f"]},
-                           behavior("chess", "e", "f", "g")],
+            new_behaviors=[
+                {"content": "Given to long walks, by the river, is", "evidence_ids": ["d", "e", "f"]},
+                behavior("chess", "e", "f", "g"),
+            ],
             new_trends=[{"content": "To long walks is given by the river", "evidence_ids": ["g"]}],
-        )  # fmt: skip
+        )
         assert (cycle.traits_created, told.trait("long walks by the river").reinforcement_count) == (1, 1)
         assert set(told.shown()) == {"long walks by the river", "chess"}
         assert told.differences() == ()
@@ -181,24 +185,41 @@ def test_each_gate_of_an_upgrade_refuses_alone(told: Told) -> None:
     told.reflect(new_trends=[trend("late", "t")], upgrades=[upgrade("order", "a", "b")])
     told.remember("u", days=0.001)
     wrong = {
-        "again": (("a", "b"), {}), "unsure": (("a", "weak"), {}), "alone": (("a",), {}), "twice": (("a", "a"), {}),
-        "ghost": (("a", "nobody"), {}), "trendy": (("a", "late"), {}), "mixed": (("a", "order"), {}),
-        "core": (("a", "c"), {"subtype": "core"}), "self": (("order", "order"), {"subtype": "core"}),
-        "words": (("a", "c"), {"new_content": words("order")}), "silent": (("a", "c"), {"new_content": " "}),
+        "again": (("a", "b"), {}),
+        "unsure": (("a", "weak"), {}),
+        "alone": (("a",), {}),
+        "twice": (("a", "a"), {}),
+        "ghost": (("a", "nobody"), {}),
+        "trendy": (("a", "late"), {}),
+        "mixed": (("a", "order"), {}),
+        "core": (("a", "c"), {"subtype": "core"}),
+        "self": (("order", "order"), {"subtype": "core"}),
+        "words": (("a", "c"), {"new_content": words("order")}),
+        "silent": (("a", "c"), {"new_content": " "}),
         "down": (("a", "c"), {"subtype": "behavior"}),
-    }  # fmt: skip
+    }
     cycle = told.reflect(
-        upgrades=[*(upgrade(name, *members, **more) for name, (members, more) in wrong.items()),
-                  upgrade("fine", "b", "c", facet="value")]
-    )  # fmt: skip
+        upgrades=[
+            *(upgrade(name, *members, **more) for name, (members, more) in wrong.items()),
+            upgrade("fine", "b", "c", facet="value"),
+        ]
+    )
     found = {one.content: one.rule for one in cycle.refused}
     assert [one.operation for one in cycle.refused] == ["upgrades"] * len(wrong)
     assert found == {
-        words("again"): "known", words("unsure"): "too_unsure", words("alone"): "too_few_traits",
-        words("twice"): "too_few_traits", words("ghost"): "no_such_trait", words("trendy"): "wrong_subtype",
-        words("mixed"): "wrong_subtype", words("core"): "wrong_subtype", words("self"): "too_few_traits",
-        words("order"): "known", " ": "no_words", words("down"): "wrong_subtype",
-    }  # fmt: skip
+        words("again"): "known",
+        words("unsure"): "too_unsure",
+        words("alone"): "too_few_traits",
+        words("twice"): "too_few_traits",
+        words("ghost"): "no_such_trait",
+        words("trendy"): "wrong_subtype",
+        words("mixed"): "wrong_subtype",
+        words("core"): "wrong_subtype",
+        words("self"): "too_few_traits",
+        words("order"): "known",
+        " ": "no_words",
+        words("down"): "wrong_subtype",
+    }
     assert (told.trait("fine").subtype, told.trait("fine").facet) == ("preference", None)
 
 
@@ -233,8 +254,11 @@ def test_time_moves_a_trait_over_each_border_once(told: Told) -> None:
         stages.append(told.trait("tea").stage)
         changes.append(told.trait("tea").version - version)
     assert [stage for n, stage in enumerate(stages) if stage != stages[n - 1] or n == 0][-4:] == [
-        "established", "emerging", "candidate", "dissolved",
-    ]  # fmt: skip
+        "established",
+        "emerging",
+        "candidate",
+        "dissolved",
+    ]
     assert sum(changes) == 3
     assert told.trait("tea").confidence == pytest.approx(start * exp(-0.005 / 1.3 * 40 * 16), abs=0.05)
     assert told.trait("tea").expired_at is not None
@@ -297,12 +321,20 @@ SAYS_NOTHING: list[tuple[dict[str, Any], str]] = [
     ({"action": "modify", "new_content": " ", "reasoning": "?"}, "no_words"),
     ({"action": "modify", "new_content": words("tea"), "reasoning": "?"}, "no_words"),
     ({"action": "split", "new_content": "", "reasoning": "?", "split": []}, "one_sided"),
-    ({"action": "split", "new_content": "", "reasoning": "?",
-      "split": [{"content": "At work", "context": "work"}]}, "one_sided"),
-    ({"action": "split", "new_content": "", "reasoning": "?",
-      "split": [{"content": "At home", "context": "work"}, {"content": "at home.", "context": "social"}]},
-     "one_sided"),
-]  # fmt: skip
+    (
+        {"action": "split", "new_content": "", "reasoning": "?", "split": [{"content": "At work", "context": "work"}]},
+        "one_sided",
+    ),
+    (
+        {
+            "action": "split",
+            "new_content": "",
+            "reasoning": "?",
+            "split": [{"content": "At home", "context": "work"}, {"content": "at home.", "context": "social"}],
+        },
+        "one_sided",
+    ),
+]
 
 
 def test_a_special_answer_that_says_nothing_is_refused(told: Told) -> None:
@@ -369,8 +401,10 @@ def test_a_split_has_two_sides_each_with_its_own_evidence(told: Told) -> None:
 def test_a_side_lives_on_and_lifts_the_whole(told: Told) -> None:
     before = split(told)
     told.remember("chat", "quiet", days=0.01)
-    told.reflect(reinforcements=[again("friends", "chat", grade="A")],
-                 new_behaviors=[{"content": "Talks with friends", "evidence_ids": ["quiet"]}])  # fmt: skip
+    told.reflect(
+        reinforcements=[again("friends", "chat", grade="A")],
+        new_behaviors=[{"content": "Talks with friends", "evidence_ids": ["quiet"]}],
+    )
     found = told.trait("silence")
     assert [side.reinforcement_count for side in found.sides] == [0, 1]
     assert found.reinforcement_count == before.reinforcement_count + 1
@@ -380,8 +414,10 @@ def test_a_side_lives_on_and_lifts_the_whole(told: Told) -> None:
     told.reflect(days=0.01)
     left = told.trait("silence")
     assert (left.content, left.context, [side.id for side in left.sides]) == (
-        "Is silent at work", "work", [told.ids["work"]],
-    )  # fmt: skip
+        "Is silent at work",
+        "work",
+        [told.ids["work"]],
+    )
     told.memory.retract(told.ids["work"])
     cycle = told.reflect(days=0.01)
     assert (cycle.traits_dissolved, told.shown(), told.trait("silence").stage) == (1, [], "dissolved")
@@ -434,8 +470,9 @@ def test_the_past_is_read_as_it_was_known(told: Told) -> None:
     before = told.memory.get_user_traits(USER)
     rows = told.memory.get_trait_evidence(told.ids["a"])
     told.remember("x", "no", days=10)
-    told.reflect(upgrades=[upgrade("order", "a", "b")], contradictions=[against("a", "no")],
-                 reinforcements=[again("b", "x")])  # fmt: skip
+    told.reflect(
+        upgrades=[upgrade("order", "a", "b")], contradictions=[against("a", "no")], reinforcements=[again("b", "x")]
+    )
     told.remember("y", days=1)
     told.reflect(upgrades=[])
     told.memory.correct_trait(told.ids["b"], content="Drinks coffee")
@@ -505,11 +542,11 @@ def test_a_correction_made_while_the_model_is_asked_wins(told: Told) -> None:
 
 def test_a_correction_that_says_nothing_lawful(told: Told) -> None:
     cases: list[tuple[dict[str, Any], str]] = [
-            ({}, "content"),
-            ({"content": "x" * 501}, "content"),
-            ({"context": "moon"}, "context"),
-            ({"facet": "mood"}, "facet"),
-        ]  # fmt: skip
+        ({}, "content"),
+        ({"content": "x" * 501}, "content"),
+        ({"context": "moon"}, "context"),
+        ({"facet": "mood"}, "facet"),
+    ]
     for given, field in cases:
         told.behave("tea")
         with pytest.raises(InputError) as error:
@@ -522,8 +559,10 @@ def test_new_words_by_update_are_a_correction(told: Told) -> None:
     told.memory.update(told.ids["tea"], content="Drinks green tea", metadata={"by": "hand"})
     found = told.trait("tea")
     assert (found.content, found.metadata, found.data["corrected"]) == (
-        "Drinks green tea", {"by": "hand"}, ["content"],
-    )  # fmt: skip
+        "Drinks green tea",
+        {"by": "hand"},
+        ["content"],
+    )
     with pytest.raises(InputError):
         told.memory.update(told.ids["tea"], content=" ")
 
@@ -540,10 +579,12 @@ def test_what_a_person_takes_away_does_not_come_back(told: Told, verb: str) -> N
             {"content": "Likes a cup", "evidence_ids": ["tea-0", "tea-1", "tea-2", "d"]},
             behavior("games", "tea-0", "d", "e", "f"),
         ],
-        new_trends=[{"content": words("tea"), "evidence_ids": ["g"]},
-                    {"content": "Likes a cup of late", "evidence_ids": ["tea-0"]}],
+        new_trends=[
+            {"content": words("tea"), "evidence_ids": ["g"]},
+            {"content": "Likes a cup of late", "evidence_ids": ["tea-0"]},
+        ],
         reinforcements=[again("tea", "g")],
-    )  # fmt: skip
+    )
     assert rules(cycle) == ["taken_back", "taken_back", "taken_back", "taken_back", "no_such_trait"]
     assert set(told.shown()) == {"walks", "games"}
 
@@ -572,7 +613,7 @@ def test_taking_an_upgrade_away_takes_nothing_of_what_it_was_made_of(told: Told)
     cycle = told.reflect(
         upgrades=[upgrade("again", "a", "b"), upgrade("other", "b", "c")],
         new_behaviors=[behavior("half", "a-0", "b-0", "d", "e")],
-    )  # fmt: skip
+    )
     assert rules(cycle) == ["taken_back", "taken_back"]  # a preference of half its evidence is taken back with it
     assert told.trait("half").stage == "candidate"
 

@@ -48,9 +48,16 @@ def test_a_proof(memory: Memory, unfit: str) -> None:
 @pytest.mark.parametrize("unfit", UNFIT)
 def test_what_reads_like_an_order(memory: Memory, unfit: str) -> None:
     memory.ingest(
-        {"situation": ORDER.format(unfit), "goal": "g", "attempt": "a", "result": "failed", "label": "failure",
-         "source_type": "log", "source_ref": "r"},
-    )  # fmt: skip
+        {
+            "situation": ORDER.format(unfit),
+            "goal": "g",
+            "attempt": "a",
+            "result": "failed",
+            "label": "failure",
+            "source_type": "log",
+            "source_ref": "r",
+        },
+    )
     memory.commit_turn("s", {"messages": [{"role": "tool", "content": ORDER.format(unfit)}]}, user_id="lin")
     assert {item.kind for item in memory.quarantine_list(user_id="lin")} == {"l1", "message"}
     assert_fit(memory)

@@ -15,8 +15,17 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
 LINK = re.compile(r"\[[^\]\n]*(?:\n[^\]\n]*)?\]\(([^()\s]+)\)")
-EXAMPLES = ["start.md", "concepts.md", "message-to-memory.md", "faq.md", "zh/start.md", "how-to/chatgpt.md",
-            "how-to/claude.md", "how-to/from-mem0.md", "how-to/from-langmem.md"]  # fmt: skip
+EXAMPLES = [
+    "start.md",
+    "concepts.md",
+    "message-to-memory.md",
+    "faq.md",
+    "zh/start.md",
+    "how-to/chatgpt.md",
+    "how-to/claude.md",
+    "how-to/from-mem0.md",
+    "how-to/from-langmem.md",
+]
 """Pages whose examples run here, in their order; the older pages have tests of their own beside this one."""
 
 BLOCK = re.compile(r"(?:^<!-- file: (\S+) -->\n)?^```(python|sh|json)\n(.*?)^```$", re.DOTALL | re.MULTILINE)

@@ -15,8 +15,11 @@ from phronesis.core.context import Budget
 PAGE = (Path(__file__).parents[2] / "docs" / "policies.md").read_text("utf-8")
 BLOCKS = re.findall(r"^```(yaml|python)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 FILES = [block for language, block in BLOCKS if language == "yaml"]
-SECTIONS = {name: text for head, text in re.findall(r"^### (.+?)\n(.*?)(?=^##|\Z)", PAGE, re.DOTALL | re.MULTILINE)
-            for name in re.findall(r"`(\w+)`", head)}  # fmt: skip
+SECTIONS = {
+    name: text
+    for head, text in re.findall(r"^### (.+?)\n(.*?)(?=^##|\Z)", PAGE, re.DOTALL | re.MULTILINE)
+    for name in re.findall(r"`(\w+)`", head)
+}
 
 
 @pytest.mark.slow

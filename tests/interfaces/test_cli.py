@@ -183,15 +183,26 @@ def test_bench_fits_leaves_out_and_counts(call: Any, tmp_path: Path) -> None:
     assert call("bench", "refit", "--data", str(data), "--words", "--json").json["fitted"]["dense"] is False
     assert "| window | 1.000" in call("bench", "ablate", "--data", str(data), "--words").out
     assert call("bench", "ablate", "--data", str(data), "--words", "--json").json["formula"] == "A12"
-    belief = {"_id": "b", "user_id": "test-user", "type": "entity", "canonical_name": "tea", "aliases": ["cha"],
-              "content": "Tea.", "scope": ["domain:a"], "epistemic_status": "active", "pinned": True}  # fmt: skip
+    belief = {
+        "_id": "b",
+        "user_id": "test-user",
+        "type": "entity",
+        "canonical_name": "tea",
+        "aliases": ["cha"],
+        "content": "Tea.",
+        "scope": ["domain:a"],
+        "epistemic_status": "active",
+        "pinned": True,
+    }
     case = {"caseId": "c", "scope": ["domain:a"], "query": "tea", "expect": {"pinnedFacts": {"mustInclude": ["b"]}}}
     (tmp_path / "beliefs.seed.json").write_text(json.dumps([belief]), "utf-8")
     (tmp_path / "retrieval.cases.json").write_text(json.dumps([case]), "utf-8")
     assert "| 1.000 | 1 | " in call("bench", "precisionmembench", "--data", str(tmp_path)).out
     assert call("bench", "precisionmembench", "--data", str(tmp_path), "--json").json["must_include"] == 1
-    trials = [{"name": "env_1", "memory": ["look in the sink", "look in the sink again"][:n], "is_success": False}
-              for n in (1, 2)]  # fmt: skip
+    trials = [
+        {"name": "env_1", "memory": ["look in the sink", "look in the sink again"][:n], "is_success": False}
+        for n in (1, 2)
+    ]
     for n, row in enumerate(trials):
         (tmp_path / f"env_results_trial_{n}.json").write_text(json.dumps([row]), "utf-8")
     asked = ("bench", "lessons", "--data", str(tmp_path), "--embedder", "none")

@@ -33,7 +33,7 @@ ROWS: list[Any] = [
     {"raw": "without an id", "feedback": {"products": 1}},
     [1],
     {"raw": "without an id", "output": OUTPUT, "feedback": came(0.66)},
-]  # fmt: skip
+]
 DONE = [
     (1, "recorded", "recorded", "recorded", None),
     (2, "recorded", "recorded", None, None),
@@ -63,10 +63,15 @@ def bank(call: Any) -> str:
 def report(path: Path) -> list[tuple[Any, ...]]:
     rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     return [
-        (row["line"], row["run"], row["feedback"], row["learn"],
-         row["error"] and (row["error"]["code"], row["error"]["field"]))
+        (
+            row["line"],
+            row["run"],
+            row["feedback"],
+            row["learn"],
+            row["error"] and (row["error"]["code"], row["error"]["field"]),
+        )
         for row in rows
-    ]  # fmt: skip
+    ]
 
 
 def standing(call: Any, bank: str) -> tuple[list[str], list[str]]:

@@ -31,9 +31,14 @@ def test_an_unknown_shell_is_a_usage_error(call: Any) -> None:
     ],
 )
 def test_what_a_shell_asks_is_answered(
-    *, line: str, found: list[str], store: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+    *,
+    line: str,
+    found: list[str],
+    store: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
     tmp_path: Path,
-) -> None:  # fmt: skip
+) -> None:
     monkeypatch.setenv(VARIABLE, "bash_complete")
     monkeypatch.setenv("COMP_WORDS", line)
     monkeypatch.setenv("COMP_CWORD", str(len(line.split(" ")) - 1))

@@ -38,8 +38,18 @@ def test_from_lean_output_to_an_answer(call: Call) -> None:
 def test_a_report_of_pytest_is_read(call: Call, tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text("def test_a():\n    assert {}['x']\n\n\ndef test_b():\n    assert True\n")
     report = tmp_path / "report.xml"
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly",
-               f"--junitxml={report}", str(tmp_path)]  # fmt: skip
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:randomly",
+        f"--junitxml={report}",
+        str(tmp_path),
+    ]
     subprocess.run(command, capture_output=True, check=False, cwd=tmp_path)
     told = call("ingest", "--source", "log", str(report))
     assert "failure" in told.out

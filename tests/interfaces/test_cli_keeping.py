@@ -96,8 +96,9 @@ def test_erase_a_session_and_a_user(call: Any, tea: str) -> None:
     assert call("erase", "--session", "monday", "--user", "lin", "--yes", "--json").json["items_erased"] == 1
     listed = call("list", "--user", "lin", "--json").json
     assert {(item["kind"], item["content"]) for item in listed} == {
-        ("message", "I like coffee"), ("preference", "I like coffee"),
-    }  # fmt: skip
+        ("message", "I like coffee"),
+        ("preference", "I like coffee"),
+    }
     assert call("erase", "--user", "lin", "--yes").code == 0
     assert call("list", "--user", "lin", "--json").json == []
 

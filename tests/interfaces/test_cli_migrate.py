@@ -25,8 +25,10 @@ def test_a_file_is_shown_then_rewritten_then_known(call: Any, file: str) -> None
     assert call("list", "--namespace", "lab", "--json").json == []
     done = call("migrate-memories", file, "--namespace", "lab", "--scope", "global")
     assert [line.split(" mem:")[0] for line in done.out.splitlines() if not line.startswith(" ")] == [
-        "one: rewritten", "two: rewritten", "2 rewritten",
-    ]  # fmt: skip
+        "one: rewritten",
+        "two: rewritten",
+        "2 rewritten",
+    ]
     again = call("migrate-memories", file, "--namespace", "lab", "--json").json
     assert again["counts"] == {"already": 2}
     assert [one["source"] for one in again["sources"]] == ["one", "two"]

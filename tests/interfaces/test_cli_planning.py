@@ -11,8 +11,13 @@ MESSAGE = "What did Zhang Wei say on 2026-05-04? And what does the manual say ab
 def test_a_plan_is_shown(call: Any) -> None:
     shown = call("plan", MESSAGE, "--user", "lin", "--limit", "5")
     assert shown.code == 0
-    for line in ("lookup, resources are needed  (rules)", "time: from 2026-05-04 until 2026-05-05 (2026-05-04)",
-                 "names: Zhang Wei", "memory, up to 5:", "resources, up to 6:"):  # fmt: skip
+    for line in (
+        "lookup, resources are needed  (rules)",
+        "time: from 2026-05-04 until 2026-05-05 (2026-05-04)",
+        "names: Zhang Wei",
+        "memory, up to 5:",
+        "resources, up to 6:",
+    ):
         assert line in shown.out
 
 

@@ -46,9 +46,11 @@ def test_answers_parse_and_codes_tell(sqlite_url: str) -> None:
 def test_a_closed_pipe_is_quiet(sqlite_url: str) -> None:
     start("add", "tea", "--url", sqlite_url)
     with subprocess.Popen(
-        [*PROGRAM, "list", "--json", "--url", sqlite_url], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        [*PROGRAM, "list", "--json", "--url", sqlite_url],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         env={**uncounted(), "PHRONESIS_EMBEDDER": "none"},
-    ) as process:  # fmt: skip
+    ) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         process.stdout.close()

@@ -31,8 +31,9 @@ def test_what_is_broken_is_listed_with_its_place(call: Any) -> None:
     assert second.startswith("line 3 kb_alias claim c1: ")
     checked = call("check-claims", "--json", "--status", "gone", stdin=WRONG.encode())
     assert (checked.code, [row["rule"] for row in json.loads(checked.out)]) == (
-        1, ["claim_status", "item_status", "kb_alias"],
-    )  # fmt: skip
+        1,
+        ["claim_status", "item_status", "kb_alias"],
+    )
     assert call("check-claims", stdin=b"\xff").code == 2
 
 
@@ -40,8 +41,9 @@ def test_a_refused_block_is_told_of_line_by_line(call: Any) -> None:
     refused = call("add", WRONG, "--kind", "reasoning")
     assert (refused.code, refused.out) == (2, "")
     assert [line.split(": ")[1] for line in refused.err.splitlines()] == [
-        "line 3 claim_status claim c1", "line 3 kb_alias claim c1",
-    ]  # fmt: skip
+        "line 3 claim_status claim c1",
+        "line 3 kb_alias claim c1",
+    ]
     refused = call("add", LAWFUL, "--kind", "reasoning", "--subject", "Cu")
     assert (refused.code, "--subject has no place here" in refused.err) == (2, True)
 

@@ -139,8 +139,10 @@ def test_a_modifier_is_reviewed(call: Any, pubchem: ModelServer) -> None:
     assert len(pubchem.requests) == 4
 
 
-@pytest.mark.parametrize(("modifier", "told"), [(None, "no modifier: unresolved (no_modifier)"),
-                                                ("unobtainium", "unobtainium: unresolved (not_found)")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("modifier", "told"),
+    [(None, "no modifier: unresolved (no_modifier)"), ("unobtainium", "unobtainium: unresolved (not_found)")],
+)
 def test_what_is_not_known_is_no_error(call: Any, pubchem: ModelServer, modifier: str | None, told: str) -> None:
     with_modifier(call, modifier)
     done = call("runs", "review", "m1", "--user", "lin")

@@ -53,8 +53,9 @@ def trait(store: str, weeks: Weeks) -> Trait:
 def test_from_memories_to_a_trait(call: Any) -> None:
     check = ("reflect", "--user", "lin", "--check")
     assert call(*check).out.splitlines() == [
-        "not due: nothing new was learned", "    0 new memories, importance 0 of 30; none before",
-    ]  # fmt: skip
+        "not due: nothing new was learned",
+        "    0 new memories, importance 0 of 30; none before",
+    ]
     assert call("traits", "--user", "lin").out == "no trait is known there\n"
     assert call("traits", "cycles", "--user", "lin").out == "nobody reflected there\n"
     for n in range(3):
@@ -165,9 +166,11 @@ def test_a_model_is_asked_and_its_failures_are_said(call: Any, model: tuple[Mode
     server.answers(script)
     script.answer = {
         "new_trends": [{"content": "Tests more of late", "evidence_ids": ids[:1], "window_days": 14}],
-        "new_behaviors": [{"content": "Sings", "evidence_ids": ids[:2]},
-                          {"content": "Tests first", "evidence_ids": [NOBODY]}],
-    }  # fmt: skip
+        "new_behaviors": [
+            {"content": "Sings", "evidence_ids": ids[:2]},
+            {"content": "Tests first", "evidence_ids": [NOBODY]},
+        ],
+    }
     done = call(*asked).out.splitlines()
     assert done[0] == "reflected on 3 new memories (forced): 1 created"
     assert done[2] == "    by scripted/m reflect/1; 1 call, 120 tokens"
@@ -197,14 +200,31 @@ def told(script: Script, store: str, brain: str, clock: Weeks) -> None:
             script.ids.update({one.content: one.id for one in found})
 
         first, second = {"content": "quiet"}, {"content": "careful"}
-        tell("a1 a2 a3 b1 b2 b3", new_behaviors=[{**first, "evidence_ids": ["a1", "a2", "a3"]},
-                                                  {**second, "evidence_ids": ["b1", "b2", "b3"]}])  # fmt: skip
-        tell("a4 b4", reinforcements=[
-            {"trait_id": "quiet", "new_evidence_ids": ["a4"], "quality_grade": "A"},
-            {"trait_id": "careful", "new_evidence_ids": ["b4"], "quality_grade": "A"},
-        ])  # fmt: skip
-        tell("d1", upgrades=[{"from_trait_ids": ["quiet", "careful"], "new_content": "reserved",
-                            "new_subtype": "preference", "reasoning": "both"}])  # fmt: skip
+        tell(
+            "a1 a2 a3 b1 b2 b3",
+            new_behaviors=[
+                {**first, "evidence_ids": ["a1", "a2", "a3"]},
+                {**second, "evidence_ids": ["b1", "b2", "b3"]},
+            ],
+        )
+        tell(
+            "a4 b4",
+            reinforcements=[
+                {"trait_id": "quiet", "new_evidence_ids": ["a4"], "quality_grade": "A"},
+                {"trait_id": "careful", "new_evidence_ids": ["b4"], "quality_grade": "A"},
+            ],
+        )
+        tell(
+            "d1",
+            upgrades=[
+                {
+                    "from_trait_ids": ["quiet", "careful"],
+                    "new_content": "reserved",
+                    "new_subtype": "preference",
+                    "reasoning": "both",
+                }
+            ],
+        )
         tell("c1", contradictions=[{"trait_id": "quiet", "contradicting_evidence_ids": ["c1"]}])
         sides = [{"content": "quiet there", "context": "work"}, {"content": "loud there", "context": "personal"}]
         both = {"action": "split", "new_content": "quiet at work, loud at home", "reasoning": "both", "split": sides}

@@ -106,8 +106,11 @@ def test_counts_and_log_name_routes_and_no_words(memory: Memory, caplog: pytest.
         client.get("/nowhere/lin")
     lines = [json.loads(record.message) for record in caplog.records]
     assert [(line["route"], line["status"]) for line in lines] == [
-        (API, 201), (API, 200), ("/api/v1/users/{user_id}/traits", 200), ("unknown", 404),
-    ]  # fmt: skip
+        (API, 201),
+        (API, 200),
+        ("/api/v1/users/{user_id}/traits", 200),
+        ("unknown", 404),
+    ]
     assert [line["tenant"] for line in lines] == ["default"] * 3 + [None]
     text = client.get("/metrics").text
     assert 'phronesis_http_requests_total{method="POST",route="/api/v1/memories",status="201"} 1' in text

@@ -11,8 +11,21 @@ from phronesis_benchmarks.http_load import run_http_load
 
 @pytest.mark.slow
 def test_a_server_is_measured(sqlite_url: str, call: Any) -> None:
-    told = call("bench", "http", "--url", sqlite_url, "--memories", "40", "--calls", "5", "--clients", "3",
-                "--seconds", "1", "--json").json  # fmt: skip
+    told = call(
+        "bench",
+        "http",
+        "--url",
+        sqlite_url,
+        "--memories",
+        "40",
+        "--calls",
+        "5",
+        "--clients",
+        "3",
+        "--seconds",
+        "1",
+        "--json",
+    ).json
     assert told["requests"] > 0
     assert told["errors"] == {}
     assert 0 < told["p50"] <= told["p99"]

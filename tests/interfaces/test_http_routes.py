@@ -145,8 +145,10 @@ def test_traits_are_corrected_and_removed(database_url: str) -> None:
         (trait,) = ok(api.get(f"users/{USER}/traits", params={"min_stage": "candidate"}))
         memory = told.ids["tea-0"]
         for missing in (NOBODY, memory):  # what is no trait is none of this user's traits
-            for refused in (api.patch(f"users/{USER}/traits/{missing}", json={"content": "x"}),
-                            api.delete(f"users/{USER}/traits/{missing}")):  # fmt: skip
+            for refused in (
+                api.patch(f"users/{USER}/traits/{missing}", json={"content": "x"}),
+                api.delete(f"users/{USER}/traits/{missing}"),
+            ):
                 assert refused.status_code == 404
         assert told.memory.get(memory).ended is None
         place = f"traits/{trait['id']}"
@@ -161,8 +163,10 @@ def test_traits_are_corrected_and_removed(database_url: str) -> None:
 
 
 def test_experience(api: TestClient) -> None:
-    tried = [{"attempt": f"pinned the kernel module {n}", "source_ref": f"r{n}", "result": "it booted",
-              "label": "success"} for n in range(4)]  # fmt: skip
+    tried = [
+        {"attempt": f"pinned the kernel module {n}", "source_ref": f"r{n}", "result": "it booted", "label": "success"}
+        for n in range(4)
+    ]
     ok(api.post("experiences", json={"nei": tried}), 201)
     log = {"text": "ERROR build failed\nfix: pin the version\nbuild ok", "source_type": "log"}
     ok(api.post("experiences", json=log), 201)
@@ -241,8 +245,11 @@ def test_a_path_that_was_given_decoded_alone_is_taken_as_it_is() -> None:
 def test_documents_and_plans(api: TestClient) -> None:
     text = "# Kiln\n\nFire the kiln at 1280 degrees."
     ok(api.post("resources", json={"text": text, "title": "Handbook", "uri": "file:///kiln.md"}), 201)
-    uploaded = api.post("resources/upload", files={"file": ("茶手册.md", "# 茶\n\n水温八十度。".encode())},
-                        data={"namespace": "default"})  # fmt: skip
+    uploaded = api.post(
+        "resources/upload",
+        files={"file": ("茶手册.md", "# 茶\n\n水温八十度。".encode())},
+        data={"namespace": "default"},
+    )
     assert ok(uploaded, 201)["document"]["content"] == "茶手册.md"
     assert api.post("resources", json={"path": "/etc/passwd"}).status_code == 422
     assert api.post("resources", json={"url": "http://127.0.0.1/x"}).status_code == 400

@@ -32,13 +32,26 @@ def full() -> Iterator[tuple[Memory, dict[str, dict[str, Any]]]]:
     with Memory.open("sqlite://", policy={"version": 1, "embedder": "none"}) as memory:
         for n in range(40):
             text = f"In week {n} of the green tea study we measured the 儿茶素 content of sample {n} twice. " * 6
-            memory.add([{"role": ("user", "assistant")[n % 2], "content": text}], infer=False, user_id="u",
-                       session_id=f"s{n % 4}")  # fmt: skip
+            memory.add(
+                [{"role": ("user", "assistant")[n % 2], "content": text}],
+                infer=False,
+                user_id="u",
+                session_id=f"s{n % 4}",
+            )
         for n in range(20):
-            memory.ingest({"situation": "offline machine", "goal": "install the tea sensor driver",
-                           "attempt": f"install {n} " + "with a mirror " * 40, "result": "connection timed out " * 20,
-                           "label": "failure", "source_type": "run", "source_ref": f"build.log#L{n}",
-                           "payload": {"log": "words " * 300}}, user_id="u")  # fmt: skip
+            memory.ingest(
+                {
+                    "situation": "offline machine",
+                    "goal": "install the tea sensor driver",
+                    "attempt": f"install {n} " + "with a mirror " * 40,
+                    "result": "connection timed out " * 20,
+                    "label": "failure",
+                    "source_type": "run",
+                    "source_ref": f"build.log#L{n}",
+                    "payload": {"log": "words " * 300},
+                },
+                user_id="u",
+            )
         item = memory.get_all(user_id="u", kinds=["message"], limit=1)[0]
         for n in range(10):
             memory.update(item.id, content=f"green tea, version {n} " + "and more words " * 100)

@@ -24,9 +24,11 @@ def test_resources_and_templates_are_listed(talk: Talk) -> None:
     templates = talk.ask(lambda client: client.list_resource_templates()).resource_templates
     assert [one.uri for one in resources] == ["memory://recent", "memory://health"]
     assert [one.uri_template for one in templates] == [
-        "memory://items/{id}", "memory://items/{id}/history{?offset}", "memory://users/{user_id}/traits{?offset}",
+        "memory://items/{id}",
+        "memory://items/{id}/history{?offset}",
+        "memory://users/{user_id}/traits{?offset}",
         "memory://sessions/{session_id}/turns{?user_id,offset}",
-    ]  # fmt: skip
+    ]
     assert all(one.title and one.description for one in resources)
     assert all(one.title and one.description for one in templates)
 

@@ -189,9 +189,14 @@ def test_a_turn_is_composed_and_committed(memory: Memory, talk: Talk) -> None:
 
 def test_experience_is_recorded_asked_and_judged(talk: Talk) -> None:
     tried = talk.call(
-        "record_experience", attempt="用 pip 直接安装", source_ref="build.log#L3", situation="离线机器",
-        goal="安装依赖", result="连接超时", label="failure",
-    )  # fmt: skip
+        "record_experience",
+        attempt="用 pip 直接安装",
+        source_ref="build.log#L3",
+        situation="离线机器",
+        goal="安装依赖",
+        result="连接超时",
+        label="failure",
+    )
     event = tried["events"][0][0]
     assert (event["label"], event["user_id"]) == ("failure", "李雷")
     assert (event["source_type"], event["trust"]) == ("run", "tool")  # an agent is no person
@@ -206,8 +211,12 @@ def test_experience_is_recorded_asked_and_judged(talk: Talk) -> None:
 
 def test_traits_are_reflected_and_listed(memory: Memory, talk: Talk) -> None:
     for day in range(1, 5):
-        talk.call("add_memory", content="I always review my code before lunch.", session_id=f"s{day}",
-                  occurred_at=f"2026-03-0{day}T09:00:00Z")  # fmt: skip
+        talk.call(
+            "add_memory",
+            content="I always review my code before lunch.",
+            session_id=f"s{day}",
+            occurred_at=f"2026-03-0{day}T09:00:00Z",
+        )
     cycle = talk.call("reflect", force=True)
     assert (cycle["status"], cycle["user_id"]) == ("completed", "李雷")
     assert "completed (" in talk.text("reflect", force=True)
@@ -320,11 +329,17 @@ def test_reading_tools_change_nothing(memory: Memory, talk: Talk) -> None:
     kept = memory.add_reasoning(block(COPPER), user_id="李雷")
     before = memory.rebuild(verify=True).live_hash
     calls: dict[str, dict[str, Any]] = {
-        "search_memories": {"query": "茶"}, "compose_context": {"session_id": "s", "user_message": "茶"},
-        "query_experience": {"goal": "茶"}, "get_memory": {"id": item.id}, "list_memories": {},
-        "memory_history": {"id": item.id}, "explain_memory": {"id": item.id},
-        "get_user_traits": {}, "mem_search": {"query": "茶", "run_id": "r"}, "mem_get": {"id": kept.id},
-    }  # fmt: skip
+        "search_memories": {"query": "茶"},
+        "compose_context": {"session_id": "s", "user_message": "茶"},
+        "query_experience": {"goal": "茶"},
+        "get_memory": {"id": item.id},
+        "list_memories": {},
+        "memory_history": {"id": item.id},
+        "explain_memory": {"id": item.id},
+        "get_user_traits": {},
+        "mem_search": {"query": "茶", "run_id": "r"},
+        "mem_get": {"id": kept.id},
+    }
     assert list(calls) == READING
     for tool, arguments in calls.items():
         talk.call(tool, **arguments)
@@ -339,7 +354,7 @@ def test_idempotent_tools_change_nothing_when_called_again(memory: Memory, talk:
         "give_feedback": {"target_id": event, "kind": "useful"},
         "forget": {"ids": [memory.add("我喜欢咖啡", user_id="李雷").items[0].id]},
         "delete_memory": {"id": item.id},
-    }  # fmt: skip
+    }
     assert set(calls) == set(IDEMPOTENT) - set(READING)
     for tool, arguments in calls.items():
         assert talk.call(tool, **arguments)["items"]
@@ -423,10 +438,16 @@ def test_forget_lists_what_would_go_and_archives_what_is_named(memory: Memory, t
 
 
 SAID = [
-        ("My name is Ada and I live in Hangzhou.", "I live in Hangzhou", "home_city", "Forget that I live in Hangzhou.",
-     "that I live in Hangzhou", "name"),
-        ("我住在杭州，喜欢喝绿茶。", "我住在杭州", "home_city", "忘掉我住在杭州。", "我住在杭州", "likes"),
-    ]  # fmt: skip
+    (
+        "My name is Ada and I live in Hangzhou.",
+        "I live in Hangzhou",
+        "home_city",
+        "Forget that I live in Hangzhou.",
+        "that I live in Hangzhou",
+        "name",
+    ),
+    ("我住在杭州，喜欢喝绿茶。", "我住在杭州", "home_city", "忘掉我住在杭州。", "我住在杭州", "likes"),
+]
 
 
 def ids_in(text: str) -> set[str]:

@@ -30,9 +30,11 @@ from phronesis.interfaces.mcp.server import check_loopback, refusal
 
 PROGRAM = ["-c", "from phronesis.interfaces.cli import main; main()", "mcp"]
 HELLO = {
-    "jsonrpc": "2.0", "id": 1, "method": "initialize",
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
     "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "测试", "version": "1"}},
-}  # fmt: skip
+}
 
 
 def environment() -> dict[str, str]:
@@ -55,8 +57,9 @@ def test_a_client_starts_it_over_stdio(sqlite_url: str, tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_stdout_is_the_protocol_alone_and_the_end_of_stdin_ends_it(sqlite_url: str) -> None:
     lines = [HELLO, {"jsonrpc": "2.0", "method": "notifications/initialized"}]
-    lines.append({"jsonrpc": "2.0", "id": 2, "method": "tools/call",
-                  "params": {"name": "get_memory", "arguments": {"id": "x"}}})  # fmt: skip
+    lines.append(
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "get_memory", "arguments": {"id": "x"}}}
+    )
     for id_, arguments in ((3, [1]), (4, {"query": "x" * 200_000, "token_budget": 1}), (5, {"query": {"a": []}})):
         params: dict[str, object] = {"name": "search_memories", "arguments": arguments}
         lines.append({"jsonrpc": "2.0", "id": id_, "method": "tools/call", "params": params})
@@ -64,9 +67,13 @@ def test_stdout_is_the_protocol_alone_and_the_end_of_stdin_ends_it(sqlite_url: s
     asked = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in lines) + "no json\n\n"
     asked += json.dumps({"jsonrpc": "2.0", "id": "half", "method": "tools/call", "params": half}) + "\n"
     with subprocess.Popen(
-        [sys.executable, *PROGRAM, "--url", sqlite_url], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, encoding="utf-8", env=environment(),
-    ) as process:  # fmt: skip
+        [sys.executable, *PROGRAM, "--url", sqlite_url],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        env=environment(),
+    ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
@@ -121,9 +128,13 @@ def test_the_tools_are_told_before_the_store_and_its_packages_are_loaded(sqlite_
     )
     listing = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
     with subprocess.Popen(
-        [sys.executable, "-c", watching, "mcp", "--url", sqlite_url], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, encoding="utf-8", env=environment(),
-    ) as process:  # fmt: skip
+        [sys.executable, "-c", watching, "mcp", "--url", sqlite_url],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        env=environment(),
+    ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         asked = [HELLO, {"jsonrpc": "2.0", "method": "notifications/initialized"}, listing]
@@ -155,8 +166,11 @@ def test_the_command_serves_http_until_it_is_told_to_stop(sqlite_url: str) -> No
     port = free_port()
     with subprocess.Popen(
         [sys.executable, *PROGRAM, "--url", sqlite_url, "--http", "--port", str(port), "--read-only", "--tools", "all"],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", env=environment(),
-    ) as process:  # fmt: skip
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        env=environment(),
+    ) as process:
         url = f"http://127.0.0.1:{port}/mcp"
         wait_for(url)
         with Talk(url) as talk:

@@ -20,9 +20,11 @@ from phronesis.interfaces.server_process import make_server_app
 FACT = "The press in hall 2 runs at four bar."
 ACCEPTS = {"Accept": "application/json, text/event-stream"}
 HELLO = {
-    "jsonrpc": "2.0", "id": 1, "method": "initialize",
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
     "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}},
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")

@@ -26,9 +26,19 @@ def fill(memory: Memory) -> None:
         text = f"In week {n} the green tea study measured sample {n}, in the laboratory on the hill. " * 3
         memory.add(text, infer=False, user_id="u", session_id=f"s{n % 3}", metadata={"week": n})
     for n in range(12):
-        memory.ingest({"situation": "offline machine", "goal": "install the driver", "attempt": f"mirror {n}",
-                       "result": "connection timed out " * 20, "label": "failure", "source_type": "run",
-                       "source_ref": f"build.log#L{n}", "payload": {"log": "words " * 100}}, user_id="u")  # fmt: skip
+        memory.ingest(
+            {
+                "situation": "offline machine",
+                "goal": "install the driver",
+                "attempt": f"mirror {n}",
+                "result": "connection timed out " * 20,
+                "label": "failure",
+                "source_type": "run",
+                "source_ref": f"build.log#L{n}",
+                "payload": {"log": "words " * 100},
+            },
+            user_id="u",
+        )
 
 
 @pytest.fixture
@@ -39,8 +49,12 @@ def api(memory: Memory) -> TestClient:
 
 
 def test_a_context_over_http_brings_its_records_only_when_they_are_asked_for(api: TestClient) -> None:
-    asked = {"session_id": "s1", "user_message": "What did the green tea study measure?", "user_id": "u",
-             "token_budget": BUDGET}  # fmt: skip
+    asked = {
+        "session_id": "s1",
+        "user_message": "What did the green tea study measure?",
+        "user_id": "u",
+        "token_budget": BUDGET,
+    }
     short = api.post("context", json=asked).json()
     whole = api.post("context", json={**asked, "explain": True}).json()
     assert count(short["text"]) <= BUDGET

@@ -23,8 +23,20 @@ HOME = {"/login", "/logout", "/preferences"}
 """Forms without a page of ours, and so without a token, before them: they are refused to other sites alone."""
 LOOKING = {"/composer"}
 """Forms that change nothing, for whoever may read."""
-PAGES = ("/", "/memories", "/memories?q=script", "/sessions", "/composer", "/resources", "/quarantine", "/jobs",
-         "/jobs/waiting", "/health", "/health/checks", "/login")  # fmt: skip
+PAGES = (
+    "/",
+    "/memories",
+    "/memories?q=script",
+    "/sessions",
+    "/composer",
+    "/resources",
+    "/quarantine",
+    "/jobs",
+    "/jobs/waiting",
+    "/health",
+    "/health/checks",
+    "/login",
+)
 
 
 @dataclass
@@ -46,10 +58,21 @@ class Site:
         """Give a form that every route would take."""
         item = self.ids["item_id"]
         form = {
-            "id": item, "content": "changed", "version": "1", "typed": item[:8], "text": "# New\n\nNew words.",
-            "key": "k", "message": "press", "kind": "useful", "value": "x", "reason": "x", "name": "x",
-            "entry": item, "fraction": "0.5", "context": "work",
-        }  # fmt: skip
+            "id": item,
+            "content": "changed",
+            "version": "1",
+            "typed": item[:8],
+            "text": "# New\n\nNew words.",
+            "key": "k",
+            "message": "press",
+            "kind": "useful",
+            "value": "x",
+            "reason": "x",
+            "name": "x",
+            "entry": item,
+            "fraction": "0.5",
+            "context": "work",
+        }
         return form if token is None else {**form, "token": token}
 
     def state(self) -> list[dict[str, Any]]:
@@ -86,8 +109,13 @@ def site(memory: Memory) -> Iterator[Site]:
     app = FastAPI(openapi_url=None)
     mount(app, Admission(memory, keys_required=False))
     with TestClient(app, base_url="http://127.0.0.1:8765", follow_redirects=False) as browser:
-        yield Site(memory, app, browser, first_token(browser), {"item_id": item.id, "document": document.id,
-                                                               "event": event.id, "noted": noted.id})  # fmt: skip
+        yield Site(
+            memory,
+            app,
+            browser,
+            first_token(browser),
+            {"item_id": item.id, "document": document.id, "event": event.id, "noted": noted.id},
+        )
 
 
 def first_token(browser: TestClient, **headers: str) -> str:
@@ -116,9 +144,14 @@ def test_no_form_of_another_site_is_taken(site: Site) -> None:
 
 @pytest.mark.slow
 def test_every_page_says_that_it_runs_no_code_of_others(site: Site) -> None:
-    shown = (*PAGES, f"/memories/{site.ids['item_id']}", "/sessions/view?id=s<1>&user=lin",
-             "/sessions/summary?id=s<1>&user=lin", f"/resources/view?id={site.ids['document']}",
-             f"/memories/{NOBODY}")  # fmt: skip
+    shown = (
+        *PAGES,
+        f"/memories/{site.ids['item_id']}",
+        "/sessions/view?id=s<1>&user=lin",
+        "/sessions/summary?id=s<1>&user=lin",
+        f"/resources/view?id={site.ids['document']}",
+        f"/memories/{NOBODY}",
+    )
     for path in shown:
         answer = site.browser.get(path)
         policy = answer.headers["Content-Security-Policy"]
@@ -128,10 +161,21 @@ def test_every_page_says_that_it_runs_no_code_of_others(site: Site) -> None:
 
 
 def test_hostile_words_are_shown_as_words(site: Site) -> None:
-    paths = ("/", "/memories", "/memories?q=press", f"/memories/{site.ids['item_id']}", "/quarantine", "/resources",
-             "/sessions", "/sessions/view?id=s<1>&user=lin", f"/resources/view?id={site.ids['document']}",
-             f"/memories/{site.ids['event']}", f"/memories/{site.ids['noted']}", "/memories?q=%3Cscript%3E",
-             "/sessions/view?id=%3Cscript%3E")  # fmt: skip
+    paths = (
+        "/",
+        "/memories",
+        "/memories?q=press",
+        f"/memories/{site.ids['item_id']}",
+        "/quarantine",
+        "/resources",
+        "/sessions",
+        "/sessions/view?id=s<1>&user=lin",
+        f"/resources/view?id={site.ids['document']}",
+        f"/memories/{site.ids['event']}",
+        f"/memories/{site.ids['noted']}",
+        "/memories?q=%3Cscript%3E",
+        "/sessions/view?id=%3Cscript%3E",
+    )
     for path in paths:
         text = site.browser.get(path).text
         assert re.search(r"&lt;(script|1)&gt;", text), path
@@ -162,8 +206,12 @@ def test_a_key_that_may_read_sees_no_form_that_writes(site: Site) -> None:
     asked = [
         f"{path}{'&' if '?' in path else '?'}user=lin" for path in PAGES if path not in {"/login", "/health/checks"}
     ]
-    pages = (*asked, f"/memories/{site.ids['item_id']}", f"/resources/view?id={site.ids['document']}",
-             "/sessions/view?id=s<1>&user=lin")  # fmt: skip
+    pages = (
+        *asked,
+        f"/memories/{site.ids['item_id']}",
+        f"/resources/view?id={site.ids['document']}",
+        "/sessions/view?id=s<1>&user=lin",
+    )
     for path in pages:
         answer = browser.get(path)
         assert answer.status_code == 200, path

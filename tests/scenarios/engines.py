@@ -68,10 +68,11 @@ class EngineStore:
 
     def state(self, value: str = "tea", *, times: int = 1, key: str = "drink") -> list[Item]:
         return [
-            self.memory.add(f"Alice takes {value}", user_id=USER, kind="preference", subject=USER, key=key,
-                            value=value).items[0]
+            self.memory.add(
+                f"Alice takes {value}", user_id=USER, kind="preference", subject=USER, key=key, value=value
+            ).items[0]
             for _ in range(times)
-        ]  # fmt: skip
+        ]
 
     def reflect(self) -> Written:
         """Reflect whatever is new; gives what was written, with the cycle among what it made."""
@@ -110,9 +111,7 @@ class EngineStore:
 
 def block(*claims: str | Mapping[str, Any], topic: str = "", scope: str | None = None) -> str:
     """A block of claims; of an id alone, one that holds."""
-    full = [
-        {"claim_id": one, "inference": f"{one} holds."} if isinstance(one, str) else dict(one) for one in claims
-    ]  # fmt: skip
+    full = [{"claim_id": one, "inference": f"{one} holds."} if isinstance(one, str) else dict(one) for one in claims]
     usual = {"status": "hypothesis", "facts": {"source_run_ids": ["r0"]}}
     lines = ["RBMEM_CLAIMS_V1", f"TOPIC={topic}", *([] if scope is None else [f"SCOPE={scope}"])]
     return "\n".join([*lines, "CLAIMS_JSON=" + json.dumps([usual | one for one in full], ensure_ascii=False)])

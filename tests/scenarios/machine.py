@@ -77,9 +77,15 @@ class Caller(RuleBasedStateMachine):
     @rule(user=USERS, value=st.sampled_from([None, True, 1, 0.1, "x", [1, {"a": None}]]), days=st.integers(0, 900))
     def state(self, user: str | None, value: Any, days: int) -> None:
         result = self.memory.add(
-            f"Bob's city {MARK[user]}", user_id=user, kind="fact", subject="Bob", key="city", value=value,
-            occurred_at=self.now - timedelta(days=days), metadata={"days": days},
-        )  # fmt: skip
+            f"Bob's city {MARK[user]}",
+            user_id=user,
+            kind="fact",
+            subject="Bob",
+            key="city",
+            value=value,
+            occurred_at=self.now - timedelta(days=days),
+            metadata={"days": days},
+        )
         assert len(result.items) == 1
         assert result.items[0].value == value
         self.noted(result, user, count=0)
@@ -159,9 +165,13 @@ class Caller(RuleBasedStateMachine):
         self.entries.append(getattr(self.memory, verb)(chosen).entry_id)
         item = self.memory.get(chosen)
         expected = {
-            "archive": item.status == "archived", "delete": item.status == "archived", "pin": item.pinned,
-            "unarchive": item.status == "active", "unpin": not item.pinned, "retract": item.ended == "retracted",
-        }  # fmt: skip
+            "archive": item.status == "archived",
+            "delete": item.status == "archived",
+            "pin": item.pinned,
+            "unarchive": item.status == "active",
+            "unpin": not item.pinned,
+            "retract": item.ended == "retracted",
+        }
         assert expected[verb]
 
     @precondition(lambda self: self.items)
@@ -304,6 +314,7 @@ class Caller(RuleBasedStateMachine):
             moment = from_micros(lane.last_recorded_at)
             waiting = lane.user_id in self.pending.values()
             if not waiting and lane.applied_seq == lane.head_seq and (not snapshots or snapshots[-1][0] < moment):
-                own = {each: self.memory.get(each).to_dict() for each, user in self.items.items()
-                       if user == lane.user_id}  # fmt: skip
+                own = {
+                    each: self.memory.get(each).to_dict() for each, user in self.items.items() if user == lane.user_id
+                }
                 snapshots.append((moment, own))

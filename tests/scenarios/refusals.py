@@ -50,10 +50,37 @@ def knotted_filters() -> dict[str, Any]:
 
 NO_TEXTS = [None, 5, 1.5, True, b"bytes", object(), {"a": 1}, "", "   ", "\n\t", "x" * (MAX_TEXT_LENGTH + 1)]
 NO_IDS = [5, b"alice", ["alice"], object(), "", " ", "a\x00b", "\ud800", "x" * 257]
-NO_TIMES = [math.nan, 1e30, True, b"2026", object(), "", "yesterday", "2026-13-01", "2026-05-01T25:00",
-            "0001-01-01T00:00+14:00", "\ud800", "９９９"]  # fmt: skip
-NO_JSON = [math.nan, math.inf, -math.inf, b"x", {1}, object(), 1 << 63, -(1 << 64), cyclic(), deep(70), {1: 2},
-           {None: 1}, {"a": [{"b": math.nan}]}, datetime.now, NOW]  # fmt: skip
+NO_TIMES = [
+    math.nan,
+    1e30,
+    True,
+    b"2026",
+    object(),
+    "",
+    "yesterday",
+    "2026-13-01",
+    "2026-05-01T25:00",
+    "0001-01-01T00:00+14:00",
+    "\ud800",
+    "９９９",
+]
+NO_JSON = [
+    math.nan,
+    math.inf,
+    -math.inf,
+    b"x",
+    {1},
+    object(),
+    1 << 63,
+    -(1 << 64),
+    cyclic(),
+    deep(70),
+    {1: 2},
+    {None: 1},
+    {"a": [{"b": math.nan}]},
+    datetime.now,
+    NOW,
+]
 FUTURE = [NOW + timedelta(days=1, seconds=1), "9999-12-31T23:59:59Z", "2026-05-03"]
 NO_TURNS: list[Any] = [None, 5, "x", [], {}, {"messages": []}, {"massages": []}, {1: 2}]
 IDS = ("user_id", "agent_id", "session_id", "run_id", "namespace")
@@ -100,8 +127,10 @@ REFUSED: list[tuple[str, Call]] = [
     *(adding(name, bad) for name in ("actor", "idempotency_key") for bad in NO_IDS),
     adding("actor", None),
     *(adding("metadata", bad) for bad in [5, "x", [1], b"x", {1}, object()]),
-    *(("metadata.bad", adding("metadata", {"bad": bad})[1])
-      for bad in [math.nan, b"x", {1}, object(), 1 << 63, {1: 2}]),
+    *(
+        ("metadata.bad", adding("metadata", {"bad": bad})[1])
+        for bad in [math.nan, b"x", {1}, object(), 1 << 63, {1: 2}]
+    ),
     *(adding("occurred_at", bad) for bad in [*NO_TIMES, *FUTURE]),
     *(adding("importance", bad) for bad in [0, 11, -1, True, 5.0, "5", math.nan, [5]]),
     *(adding("kind", bad) for bad in ["", "Fact", "message", "trait", "l1", "nothing", 5, b"fact", ["fact"], {"fact"}]),
@@ -110,10 +139,11 @@ REFUSED: list[tuple[str, Call]] = [
     *(adding(name, "x") for name in ("subject", "key", "value")),
     *(adding("infer", bad) for bad in [None, 0, "false", object()]),
     *(adding("wait", bad) for bad in [None, 0, "false", object()]),
-    *(("session_id", lambda m, bad=bad: m.commit_turn(bad, {"messages": [{"content": "x"}]}))
-      for bad in [None, *NO_IDS]),
-    *(("turn_events", lambda m, bad=bad: m.commit_turn("s", bad))
-      for bad in NO_TURNS),
+    *(
+        ("session_id", lambda m, bad=bad: m.commit_turn(bad, {"messages": [{"content": "x"}]}))
+        for bad in [None, *NO_IDS]
+    ),
+    *(("turn_events", lambda m, bad=bad: m.commit_turn("s", bad)) for bad in NO_TURNS),
     *(committing("messages", messages=bad) for bad in [5, "", {}, 0, b"x", {"role": "user"}]),
     *(committing("messages[0]", messages=[bad]) for bad in [5, "x", None, [], {"content": "x", "$erased": True}]),
     *(saying("role", role=bad) for bad in ["", "robot", "User", 5, None, ["user"], {"user"}]),
@@ -134,11 +164,26 @@ REFUSED: list[tuple[str, Call]] = [
     *(committing("refs[0].type", refs=[{"type": bad, "uri": "u"}]) for bad in [None, "", "link", 5, ["url"]]),
     *(committing("refs[0].uri", refs=[{"type": "url", "uri": bad}]) for bad in [*NO_TEXTS, "data:" + "x" * 2000]),
     *(committing("session_metadata", session_metadata=bad) for bad in [5, "x", [1]]),
-    *(("context_id", lambda m, bad=bad: m.commit_turn("s", {"messages": [{"content": "x"}]}, context_id=bad))
-      for bad in NO_IDS),
-    *(("id", lambda m, bad=bad, verb=verb: getattr(m, verb)(bad))
-      for verb in ("get", "archive", "unarchive", "delete", "pin", "unpin", "retract", "history", "explain", "rollback")
-      for bad in [None, 5, b"x", "", "x", "mem:", "mem:mem:", ["x"], str(uuid.uuid4())[:-1], "\ud800"]),
+    *(
+        ("context_id", lambda m, bad=bad: m.commit_turn("s", {"messages": [{"content": "x"}]}, context_id=bad))
+        for bad in NO_IDS
+    ),
+    *(
+        ("id", lambda m, bad=bad, verb=verb: getattr(m, verb)(bad))
+        for verb in (
+            "get",
+            "archive",
+            "unarchive",
+            "delete",
+            "pin",
+            "unpin",
+            "retract",
+            "history",
+            "explain",
+            "rollback",
+        )
+        for bad in [None, 5, b"x", "", "x", "mem:", "mem:mem:", ["x"], str(uuid.uuid4())[:-1], "\ud800"]
+    ),
     ("content", lambda m: m.update(item_of(m))),
     *(editing("content", bad) for bad in NO_TEXTS if bad is not None),
     *(editing("metadata", bad) for bad in [5, "x", [1]]),
@@ -155,15 +200,35 @@ REFUSED: list[tuple[str, Call]] = [
     *(searching(name, bad) for name in ("as_of", "valid_at") for bad in NO_TIMES),
     *(searching("explain", bad) for bad in [None, 1, "yes"]),
     *(searching("filters", bad) for bad in [5, "x", "", [], [{"kind": "fact"}], {1: 2}, {None: 1}, b"x"]),
-    *((f"filters.{name}", searching("filters", {name: bad})[1]) for name, bad in [
-        ("importance", {"bigger": 5}), ("importance", "5"), ("importance", {"gt": None}),
-        ("importance", {"contains": "5"}),
-        ("kind", 5), ("kind", {"in": "fact"}), ("kind", {"in": {"fact"}}), ("kind", {"contains": 5}),
-        ("kind", ["fact"]),
-        ("kind", b"fact"), ("content", {"in": ["x"] * 10_001}), ("recorded_at", "yesterday"), ("recorded_at", True),
-        ("trust", "stranger"), ("pinned", 1), ("topic", [1]), ("topic", object()), ("metadata.", 1), ("", 1),
-        ("AND", "x"), ("OR", [5]), ("NOT", ["x"]), ("AND", None), ("a\x00b", 1),
-    ]),
+    *(
+        (f"filters.{name}", searching("filters", {name: bad})[1])
+        for name, bad in [
+            ("importance", {"bigger": 5}),
+            ("importance", "5"),
+            ("importance", {"gt": None}),
+            ("importance", {"contains": "5"}),
+            ("kind", 5),
+            ("kind", {"in": "fact"}),
+            ("kind", {"in": {"fact"}}),
+            ("kind", {"contains": 5}),
+            ("kind", ["fact"]),
+            ("kind", b"fact"),
+            ("content", {"in": ["x"] * 10_001}),
+            ("recorded_at", "yesterday"),
+            ("recorded_at", True),
+            ("trust", "stranger"),
+            ("pinned", 1),
+            ("topic", [1]),
+            ("topic", object()),
+            ("metadata.", 1),
+            ("", 1),
+            ("AND", "x"),
+            ("OR", [5]),
+            ("NOT", ["x"]),
+            ("AND", None),
+            ("a\x00b", 1),
+        ]
+    ),
     ("filters", lambda m: m.search("x", filters=nested_filters(20))),
     ("filters", lambda m: m.search("x", filters=knotted_filters())),
     ("filters", lambda m: m.search("x", filters={"OR": [{"importance": n} for n in range(501)]})),
@@ -178,4 +243,4 @@ REFUSED: list[tuple[str, Call]] = [
     ("policy.embeder", lambda _m: Memory.open("sqlite://", policy={"embeder": "none"})),
     ("clock", lambda _m: Memory.open("sqlite://", policy=POLICY, clock=WRONG)),
     ("clock", lambda _m: Memory.open("sqlite://", policy=POLICY, clock=lambda: LATER).add("x")),
-]  # fmt: skip
+]

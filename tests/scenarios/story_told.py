@@ -54,14 +54,24 @@ def rows_held(memory: Memory) -> list[Row]:
     types = load_memory_types()
     items = held(memory)
     disputed = {
-        found for item in items if item.live for edge in memory.explain(item.id).edges
-        if edge["type"] == "contradicts" for found in (edge["from_id"], edge["to_id"])
-    }  # fmt: skip
-    return sorted(
-        row(types, item.kind, item.subject or "", item.key or "", value=str(item.value or item.content),
-            state="disputed" if item.live and item.id in disputed else item.ended or "live")
+        found
         for item in items
-    )  # fmt: skip
+        if item.live
+        for edge in memory.explain(item.id).edges
+        if edge["type"] == "contradicts"
+        for found in (edge["from_id"], edge["to_id"])
+    }
+    return sorted(
+        row(
+            types,
+            item.kind,
+            item.subject or "",
+            item.key or "",
+            value=str(item.value or item.content),
+            state="disputed" if item.live and item.id in disputed else item.ended or "live",
+        )
+        for item in items
+    )
 
 
 def rows_expected(rows: Sequence[Mapping[str, Any]] = TABLE["items"]) -> list[Row]:
@@ -85,9 +95,10 @@ def matched(got: Sequence[Row], expected: Sequence[Row]) -> tuple[list[Row], lis
     extra = []
     for one in got:
         same = [
-            each for each in left
+            each
+            for each in left
             if (each[0], each[1], each[3]) == (one[0], one[1], one[3]) and (each[2] in one[2] or one[2] in each[2])
-        ]  # fmt: skip
+        ]
         if same:
             left.remove(min(same, key=lambda each: abs(len(each[2]) - len(one[2]))))
         else:

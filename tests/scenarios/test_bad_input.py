@@ -94,9 +94,18 @@ def test_an_unknown_id_is_not_found_by_any_verb(held: Memory) -> None:
 
 
 EXACT = [
-    "NUL \x00 inside", "lone \ud800 surrogate", "paired \ud83d\ude00 halves", "😀👩‍👩‍👧‍👦🇯🇵", "שלום עולם مرحبا",
-    "\ufeffBOM", "ﷺ" * 50, "a\r\nb\rc\u2028d", '{"$erased": true}', "%s {0} $1 ?1 :t", "一" * 50_000,
-]  # fmt: skip
+    "NUL \x00 inside",
+    "lone \ud800 surrogate",
+    "paired \ud83d\ude00 halves",
+    "😀👩‍👩‍👧‍👦🇯🇵",
+    "שלום עולם مرحبا",
+    "\ufeffBOM",
+    "ﷺ" * 50,
+    "a\r\nb\rc\u2028d",
+    '{"$erased": true}',
+    "%s {0} $1 ?1 :t",
+    "一" * 50_000,
+]
 
 
 @pytest.mark.parametrize("text", EXACT, ids=range(len(EXACT)))
@@ -176,9 +185,24 @@ def test_a_clock_that_runs_backwards_changes_no_order(start: datetime) -> None:
         assert memory.rebuild(verify=True).equal
 
 
-USERS = ["alice", "Alice", "ALICE", "alice-2", "alice 2", " alice", "alic", "alice@corp.com", "user:alice", "alice%",
-         "al_ce", "alice/", "alıce", "аlice", unicodedata.normalize("NFC", "ålice"),
-         unicodedata.normalize("NFD", "ålice")]  # fmt: skip
+USERS = [
+    "alice",
+    "Alice",
+    "ALICE",
+    "alice-2",
+    "alice 2",
+    " alice",
+    "alic",
+    "alice@corp.com",
+    "user:alice",
+    "alice%",
+    "al_ce",
+    "alice/",
+    "alıce",
+    "аlice",
+    unicodedata.normalize("NFC", "ålice"),
+    unicodedata.normalize("NFD", "ålice"),
+]
 
 
 def test_users_whose_ids_look_alike_see_nothing_of_each_other() -> None:

@@ -15,8 +15,12 @@ from scenarios.writers import POLICY, Said, heard, start
 
 ROWS = 18
 PATIENCE = 60.0
-CLAIM = {"claim_id": "c1", "status": "hypothesis", "facts": {"source_run_ids": ["x"]},
-         "inference": "With Cu–Zn the selectivity of formate is at least 0.60."}  # fmt: skip
+CLAIM = {
+    "claim_id": "c1",
+    "status": "hypothesis",
+    "facts": {"source_run_ids": ["x"]},
+    "inference": "With Cu–Zn the selectivity of formate is at least 0.60.",
+}
 
 
 def rows() -> bytes:

@@ -103,8 +103,11 @@ def test_the_story_is_the_same_on_another_machine_and_without_its_extractor(memo
     for text in [*STORY, "No, I live in Ouagadougou"]:
         say(memory, text)
     expected = {
-        ("home_city", "ouagadougou"), ("likes", "rambutan juice"), ("alias", "zebedee"), ("home_city", "ljubljana"),
-    }  # fmt: skip
+        ("home_city", "ouagadougou"),
+        ("likes", "rambutan juice"),
+        ("alias", "zebedee"),
+        ("home_city", "ljubljana"),
+    }
     assert held(memory) == expected
     path = tmp_path / "story.jsonl"
     memory.export(path)

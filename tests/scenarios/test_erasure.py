@@ -129,8 +129,12 @@ def test_what_is_left_of_a_turn_is_prepared_again(memory: Memory) -> None:
 
 def test_metadata_goes_with_the_last_message_that_had_it(memory: Memory) -> None:
     note = {"note": "kept beside the green filing cabinet", "the Vladivostok file": 1}
-    made = memory.add([{"role": "user", "content": ENGLISH}, {"role": "user", "content": KEPT}],
-                      metadata=note, session_id="s", user_id="alice")  # fmt: skip
+    made = memory.add(
+        [{"role": "user", "content": ENGLISH}, {"role": "user", "content": KEPT}],
+        metadata=note,
+        session_id="s",
+        user_id="alice",
+    )
     first = memory.erase(id=made.items[0].id)
     assert_gone(memory, first, ENGLISH)
     assert memory.get(made.items[1].id).metadata == note
@@ -140,9 +144,15 @@ def test_metadata_goes_with_the_last_message_that_had_it(memory: Memory) -> None
 
 
 def test_a_stated_item_goes_with_every_edit_of_it(memory: Memory) -> None:
-    made = memory.add("Alice lives in Ouagadougou these days", kind="fact", subject="Alice", key="home city",
-                      value="Ouagadougou these days", metadata={"from": "her letter of the first"},
-                      user_id="alice").items[0]  # fmt: skip
+    made = memory.add(
+        "Alice lives in Ouagadougou these days",
+        kind="fact",
+        subject="Alice",
+        key="home city",
+        value="Ouagadougou these days",
+        metadata={"from": "her letter of the first"},
+        user_id="alice",
+    ).items[0]
     other = memory.add("Alice has a parrot called Octavian", kind="fact", user_id="alice").items[0]
     memory.update(made.id, content="Alice moved to Antananarivo in spring", reason="told me so on the telephone")
     memory.update(made.id, metadata={"note": "ask her sister Philippa again"})
@@ -150,10 +160,15 @@ def test_a_stated_item_goes_with_every_edit_of_it(memory: Memory) -> None:
     undone = memory.rollback(memory.history(made.id)[-1].delta_id)
     certificate = memory.erase(id=made.id, reason="asked for in ticket 4711")
     assert_gone(
-        memory, certificate, "Alice lives in Ouagadougou these days", "Alice moved to Antananarivo in spring",
-        "told me so on the telephone", "ask her sister Philippa again", "nobody needs to know this any more",
+        memory,
+        certificate,
+        "Alice lives in Ouagadougou these days",
+        "Alice moved to Antananarivo in spring",
+        "told me so on the telephone",
+        "ask her sister Philippa again",
+        "nobody needs to know this any more",
         "her letter of the first",
-    )  # fmt: skip
+    )
     assert certificate.entries_touched == 4  # the rollback says no word
     assert contents(memory, user_id="alice") == {other.content}
     with pytest.raises(NotFound):
@@ -188,8 +203,14 @@ def test_a_decision_about_a_version_stands(memory: Memory) -> None:
     """An edit that met the version which it expected still counts when an erasure takes one of the versions away."""
 
     def prefer(n: int) -> Item:
-        return memory.add("Alice prefers the aisle seat", kind="preference", subject="Alice", key="seat",
-                          user_id="alice", metadata={"n": n}).items[0]  # fmt: skip
+        return memory.add(
+            "Alice prefers the aisle seat",
+            kind="preference",
+            subject="Alice",
+            key="seat",
+            user_id="alice",
+            metadata={"n": n},
+        ).items[0]
 
     for n in range(4):
         prefer(n)
@@ -215,8 +236,11 @@ def test_an_entry_that_failed_and_was_taken_up_again_goes_with_its_words(
 
     with Memory.open(database_url, policy=POLICY) as memory:
         handler = memory._stages.writer.interpreter.stepper.registry["turn"]
-        monkeypatch.setitem(memory._stages.writer.interpreter.stepper.registry._handlers, "turn",
-                            dataclasses.replace(handler, apply=broken))  # fmt: skip
+        monkeypatch.setitem(
+            memory._stages.writer.interpreter.stepper.registry._handlers,
+            "turn",
+            dataclasses.replace(handler, apply=broken),
+        )
         with pytest.raises(EntryFailed) as told:
             memory.commit_turn("s", said(ENGLISH, "Ask Marguerite about it, Marguerite knows"), user_id="alice")
         monkeypatch.undo()
@@ -237,22 +261,35 @@ def story(memory: Memory, user: str | None) -> list[str]:
         f"{user}说{CHINESE}{user}",
         f"{user} saw the Andromeda table, {user} did",
     ]
-    turn = said(*texts[:2], tool_calls=[{"name": "look", "args": {"query": texts[2]}, "result": texts[2]}],
-                refs=[{"type": "file", "uri": f"/home/{user}/andromeda-of-the-first-session.txt"}],
-                session_metadata={"title": f"The private matters of {user} herself"})  # fmt: skip
+    turn = said(
+        *texts[:2],
+        tool_calls=[{"name": "look", "args": {"query": texts[2]}, "result": texts[2]}],
+        refs=[{"type": "file", "uri": f"/home/{user}/andromeda-of-the-first-session.txt"}],
+        session_metadata={"title": f"The private matters of {user} herself"},
+    )
     made = memory.commit_turn("first/session", turn, user_id=user)
     memory.update(
         made.stored[0].id, content=f"A changed wording which {user} preferred", reason="because of the letter"
     )
-    memory.add(f"{user} is learning the theremin", kind="fact", session_id="first/session", user_id=user,
-               metadata={"seen": "in the conservatory"})  # fmt: skip
+    memory.add(
+        f"{user} is learning the theremin",
+        kind="fact",
+        session_id="first/session",
+        user_id=user,
+        metadata={"seen": "in the conservatory"},
+    )
     memory.commit_turn("second", said(f"{KEPT}, {user}"), user_id=user)
     memory.add(f"Remember the milk for {user}", user_id=user)
     if user is not None:
         memory.delete_all(user_id=user, session_id="first/session")
     memory.flush()
-    return [*texts, f"/home/{user}/andromeda-of-the-first-session.txt", f"The private matters of {user} herself",
-            f"A changed wording which {user} preferred", f"{user} is learning the theremin"]  # fmt: skip
+    return [
+        *texts,
+        f"/home/{user}/andromeda-of-the-first-session.txt",
+        f"The private matters of {user} herself",
+        f"A changed wording which {user} preferred",
+        f"{user} is learning the theremin",
+    ]
 
 
 def test_a_session_is_erased_and_the_rest_of_the_user_stays(memory: Memory) -> None:
@@ -335,15 +372,28 @@ def test_tenants_in_one_file_do_not_confuse_the_scan(memory: Memory) -> None:
 def _principle_of(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     """A shared principle that quotes users' memories, as an engine that learns across lanes would."""
     learned = Item(
-        id=item_id(entry.id, "principle", ""), kind="principle", content="People like trains", entry_id=entry.id,
-        recorded_at=entry.recorded_at, updated_at=entry.recorded_at, **view.scope_fields(),
-    )  # fmt: skip
+        id=item_id(entry.id, "principle", ""),
+        kind="principle",
+        content="People like trains",
+        entry_id=entry.id,
+        recorded_at=entry.recorded_at,
+        updated_at=entry.recorded_at,
+        **view.scope_fields(),
+    )
     rows = [
-        EvidenceRow(item_id=learned.id, polarity="support", source_key=body["memory"], source_item_id=body["memory"],
-                    source_entry_id=body["entry"], source_ref=body["quote"], entry_id=entry.id,
-                    recorded_at=entry.recorded_at)
-        for outcome in outcomes.get("found", ()) for body in outcome.body["memories"]
-    ]  # fmt: skip
+        EvidenceRow(
+            item_id=learned.id,
+            polarity="support",
+            source_key=body["memory"],
+            source_item_id=body["memory"],
+            source_entry_id=body["entry"],
+            source_ref=body["quote"],
+            entry_id=entry.id,
+            recorded_at=entry.recorded_at,
+        )
+        for outcome in outcomes.get("found", ())
+        for body in outcome.body["memories"]
+    ]
     return Changes(items=[learned], evidence=rows)
 
 
@@ -351,8 +401,10 @@ def _find(bench: PrepareContext, _entry: Entry) -> list[Outcome]:
     with bench.database.transaction(bench.tenant, "read") as unit:
         lanes = [lane for lane in list_lanes(unit) if lane.kind == "user"]
         found = [item for lane in lanes for item in LaneView(unit, lane).find(kinds=("message",))]
-    memories = [{"memory": item.id, "entry": item.entry_id, "quote": item.content}
-                for item in sorted(found, key=lambda item: item.id)]  # fmt: skip
+    memories = [
+        {"memory": item.id, "entry": item.entry_id, "quote": item.content}
+        for item in sorted(found, key=lambda item: item.id)
+    ]
     return [Outcome(role="found", made_by="test", body={"memories": memories})]
 
 
@@ -370,8 +422,9 @@ def test_other_lanes_lose_the_evidence_and_are_prepared_again(learning: Memory, 
     memory = learning
     gone = memory.add(ENGLISH, user_id="alice", session_id="s").items[0]
     kept = memory.add("I go everywhere by train", user_id="bob").items[0]
-    memory._stages.writer.write(memory.tenant, LaneName("shared", "default"), verb="learn_shared", payload={},
-                                actor="agent")  # fmt: skip
+    memory._stages.writer.write(
+        memory.tenant, LaneName("shared", "default"), verb="learn_shared", payload={}, actor="agent"
+    )
     [principle] = memory.get_all(kinds=["principle"])
     assert len(memory.explain(principle.id).evidence) == 2
     certificate = memory.erase(**(target or {"id": gone.id}))
@@ -390,8 +443,9 @@ def test_a_lane_that_learns_from_it_meanwhile_is_found(learning: Memory, monkeyp
 
     def learn_in_between(self: Eraser, *given: Any) -> Any:
         order = ordered(self, *given)
-        memory._stages.writer.write(memory.tenant, LaneName("shared", "default"), verb="learn_shared", payload={},
-                                    actor="agent")  # fmt: skip
+        memory._stages.writer.write(
+            memory.tenant, LaneName("shared", "default"), verb="learn_shared", payload={}, actor="agent"
+        )
         return order
 
     gone = memory.add(ENGLISH, user_id="alice").items[0]
@@ -407,8 +461,14 @@ def test_a_lane_that_learns_from_it_meanwhile_is_found(learning: Memory, monkeyp
 
 def test_a_trait_loses_the_evidence_that_was_erased(memory: Memory) -> None:
     for n in range(5):
-        memory.add("Alice prefers the aisle seat on every journey", kind="preference", subject="Alice", key="seat",
-                   user_id="alice", metadata={"n": n})  # fmt: skip
+        memory.add(
+            "Alice prefers the aisle seat on every journey",
+            kind="preference",
+            subject="Alice",
+            key="seat",
+            user_id="alice",
+            metadata={"n": n},
+        )
     install(memory)
     memory.reflect("alice", force=True)
     [trait] = memory.get_all(kinds=["trait"], user_id="alice")
@@ -506,11 +566,11 @@ def test_after_an_erasure_the_store_is_rebuilt_and_derived_anew_without_it(memor
 
 def test_it_says_what_is_wrong(memory: Memory) -> None:
     cases: list[dict[str, Any]] = [
-            {},
-            {"id": "no-uuid"},
-            {"id": "6f9c2f0e-5b0a-5d0b-9f57-0d6f7068726f", "user_id": "alice"},
-            {"user_id": "alice", "reason": " "},
-        ]  # fmt: skip
+        {},
+        {"id": "no-uuid"},
+        {"id": "6f9c2f0e-5b0a-5d0b-9f57-0d6f7068726f", "user_id": "alice"},
+        {"user_id": "alice", "reason": " "},
+    ]
     for given in cases:
         memory.add(KEPT, user_id="alice")
         with pytest.raises(InputError) as told:
@@ -531,10 +591,16 @@ def test_a_reason_may_not_quote_what_is_erased(memory: Memory) -> None:
 
 
 def test_a_trait_whose_first_memory_is_erased_is_found_in_the_others(memory: Memory) -> None:
-    said = ["Went for a run before work", "Ran five kilometres before work", "Another run before work today",
-            "Went for a run in the rain before work"]  # fmt: skip
-    added = [memory.add(text, user_id="alice", kind="episodic", session_id=f"s{n}").items[0].id
-             for n, text in enumerate(said[:3])]  # fmt: skip
+    said = [
+        "Went for a run before work",
+        "Ran five kilometres before work",
+        "Another run before work today",
+        "Went for a run in the rain before work",
+    ]
+    added = [
+        memory.add(text, user_id="alice", kind="episodic", session_id=f"s{n}").items[0].id
+        for n, text in enumerate(said[:3])
+    ]
     memory.reflect("alice")
     added.append(memory.add(said[3], user_id="alice", kind="episodic", session_id="s9").items[0].id)
     memory.reflect("alice", force=True)

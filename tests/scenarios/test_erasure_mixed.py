@@ -49,15 +49,23 @@ class Writer:
 
     def fact(self, user: str | None) -> None:
         key = self.chance.choice(["alias", "city"])
-        made = self.memory.add(self.text("Fact"), kind="fact", subject="Bob", key=key, value=self.text("Value"),
-                               user_id=user, session_id=self.chance.choice([None, "s1"]))  # fmt: skip
+        made = self.memory.add(
+            self.text("Fact"),
+            kind="fact",
+            subject="Bob",
+            key=key,
+            value=self.text("Value"),
+            user_id=user,
+            session_id=self.chance.choice([None, "s1"]),
+        )
         self.noted(made.entry_id, made.items)
 
     def update(self, _user: str | None) -> None:
         item = self.chance.choice(self.items)
         version = self.chance.choice([None, self.memory.get(item).version])
-        made = self.memory.update(item, content=self.text("Change"), reason=self.text("Reason"),
-                                  expected_version=version)  # fmt: skip
+        made = self.memory.update(
+            item, content=self.text("Change"), reason=self.text("Reason"), expected_version=version
+        )
         self.entries.append(made.entry_id)
 
     def edit(self, _user: str | None) -> None:
@@ -94,8 +102,10 @@ class Writer:
         for item in left:
             after = self.memory.get(item)
             assert (after.content, after.status, after.ended) == (
-                before[item].content, before[item].status, before[item].ended,
-            )  # fmt: skip
+                before[item].content,
+                before[item].status,
+                before[item].ended,
+            )
 
     def live(self) -> list[str]:
         out = []

@@ -24,12 +24,20 @@ def members(store: EngineStore, pattern: Item) -> set[str]:
 
 def test_an_event_keeps_what_was_given(store: EngineStore) -> None:
     event = store.experience(
-        "simp loops", "failure", situation="a lemma about lists", observations=["timeout", {"heartbeats": 200000}],
-        source_type="lean", source_ref="Main.lean:12", occurred_at="2025-12-31T10:00:00+01:00",
-    )  # fmt: skip
+        "simp loops",
+        "failure",
+        situation="a lemma about lists",
+        observations=["timeout", {"heartbeats": 200000}],
+        source_type="lean",
+        source_ref="Main.lean:12",
+        occurred_at="2025-12-31T10:00:00+01:00",
+    )
     assert (event.label, event.source_type, event.source_ref, event.trust.name) == (
-        "failure", "lean", "Main.lean:12", "TOOL"
-    )  # fmt: skip
+        "failure",
+        "lean",
+        "Main.lean:12",
+        "TOOL",
+    )
     assert event.content == "situation: a lemma about lists\nattempt: simp loops"
     assert event.data["observations"] == ["timeout", {"heartbeats": 200000}]
     assert str(event.occurred_at) == "2025-12-31 09:00:00+00:00"

@@ -59,8 +59,10 @@ def tell(memory: Memory, label: str = "failure", **texts: str) -> str:
 
 
 def stuck(memory: Memory) -> list[str]:
-    return [tell(memory, situation=STUCK, attempt=attempt, result=result)
-            for attempt, result in zip(ATTEMPTS, RESULTS, strict=True)]  # fmt: skip
+    return [
+        tell(memory, situation=STUCK, attempt=attempt, result=result)
+        for attempt, result in zip(ATTEMPTS, RESULTS, strict=True)
+    ]
 
 
 def flaky(memory: Memory, attempt: str, number: int) -> str:
@@ -71,12 +73,22 @@ def test_a_pattern_of_one_view_stands_beside_those_of_the_whole(memory: Memory) 
     for number in range(40):  # a lane with other matters, so that words are as rare as they are
         words = [f"matter{number}x{n}" for n in range(24)]
         tell(memory, attempt=" ".join(words[:16]), result=" ".join(words[16:]))
-    events = [tell(memory, situation="restore stopped at checksum page 4711", attempt=f"{attempt}, run {number}",
-                   result=" ".join(attempt.split()[3:9])) for attempt in LONG for number in range(2)]  # fmt: skip
+    events = [
+        tell(
+            memory,
+            situation="restore stopped at checksum page 4711",
+            attempt=f"{attempt}, run {number}",
+            result=" ".join(attempt.split()[3:9]),
+        )
+        for attempt in LONG
+        for number in range(2)
+    ]
     memory.aggregate()
     found = learned(memory)
-    by_method = {method: [one for one in found if one.cluster_info["method"] == method]
-                 for method in ("average link", "average link by situation")}  # fmt: skip
+    by_method = {
+        method: [one for one in found if one.cluster_info["method"] == method]
+        for method in ("average link", "average link by situation")
+    }
     assert sorted(len(one.members) for one in by_method["average link"]) == [2, 2, 2]
     (beside,) = by_method["average link by situation"]
     assert {member for member, _ in beside.members} == set(events)
@@ -91,10 +103,19 @@ def test_a_pattern_of_one_view_stands_beside_those_of_the_whole(memory: Memory) 
 def test_one_failure_among_many_events_speaks_against_the_successes_that_it_is_like(memory: Memory) -> None:
     draw = random.Random(4)
     worn = ["".join(draw.choices("bdfglmnrst", k=5)) for _ in range(900)]
-    fill = [{"attempt": " ".join(draw.choices(worn, k=8)), "result": " ".join(draw.choices(worn, k=4)),
-             "label": ("failure", "success")[n % 2], "source_ref": "log"} for n in range(160)]  # fmt: skip
-    fine = [{"attempt": f"{RETRIED}, run {n}", "result": "merged", "label": "success", "source_ref": "log"}
-            for n in range(2)]  # fmt: skip
+    fill = [
+        {
+            "attempt": " ".join(draw.choices(worn, k=8)),
+            "result": " ".join(draw.choices(worn, k=4)),
+            "label": ("failure", "success")[n % 2],
+            "source_ref": "log",
+        }
+        for n in range(160)
+    ]
+    fine = [
+        {"attempt": f"{RETRIED}, run {n}", "result": "merged", "label": "success", "source_ref": "log"}
+        for n in range(2)
+    ]
     memory.ingest([*fill, *fine])
     assert memory.aggregate().new
     [before] = [one for one in learned(memory) if "browser" in one.content]
@@ -115,11 +136,18 @@ def test_one_failure_among_many_events_speaks_against_the_successes_that_it_is_l
 
 def test_one_success_among_many_events_speaks_against_failures_that_are_alike_in_one_view_only(memory: Memory) -> None:
     matters = [[f"matter{number}x{n}" for n in range(24)] for number in range(156)]
-    memory.ingest([{"attempt": " ".join(words[:16]), "result": " ".join(words[16:]), "label": "failure",
-                    "source_ref": "log"} for words in matters])  # fmt: skip
+    memory.ingest(
+        [
+            {"attempt": " ".join(words[:16]), "result": " ".join(words[16:]), "label": "failure", "source_ref": "log"}
+            for words in matters
+        ]
+    )
     situation = "restore stopped at checksum"
-    failed = [tell(memory, situation=situation, attempt=f"{attempt}, run {number}",
-                   result=" ".join(attempt.split()[3:9])) for attempt in LONG for number in range(2)]  # fmt: skip
+    failed = [
+        tell(memory, situation=situation, attempt=f"{attempt}, run {number}", result=" ".join(attempt.split()[3:9]))
+        for attempt in LONG
+        for number in range(2)
+    ]
     memory.aggregate(full=True)
     known = {one.id: one for one in learned(memory)}
     [beside] = [one for one in known.values() if one.cluster_info["method"] == "average link by situation"]

@@ -219,8 +219,9 @@ def test_a_relabelled_event_does_not_tear_a_merge(tried: Tried) -> None:
     tried.memory.aggregate(user_id=USER, full=True)
     held = {one for one, _ in tried.again(target.id).members}
     assert held == {tried.events[f"{matter}/{n}"] for matter in ("token", "kernel") for n in range(4)} - {
-        tried.events["token/1"], tried.events["kernel/2"],
-    }  # fmt: skip
+        tried.events["token/1"],
+        tried.events["kernel/2"],
+    }
 
 
 # --- what is refused -------------------------------------------------------------------------------------------------

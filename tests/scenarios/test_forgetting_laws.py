@@ -16,12 +16,23 @@ from phronesis.core.items import Item
 from phronesis.store.lane_view import LaneView
 from phronesis.store.lanes import list_lanes
 
-SAID = ("I'm allergic to peanuts.", "我住在成都。", "Nice weather!", "The project's deadline is March 3.", "哈哈哈",
-        "I like tea.", "我讨厌香菜。", "We decided to use PostgreSQL.", "I need to renew my passport.")  # fmt: skip
+SAID = (
+    "I'm allergic to peanuts.",
+    "我住在成都。",
+    "Nice weather!",
+    "The project's deadline is March 3.",
+    "哈哈哈",
+    "I like tea.",
+    "我讨厌香菜。",
+    "We decided to use PostgreSQL.",
+    "I need to renew my passport.",
+)
 STATED: tuple[tuple[str, str, dict[str, int]], ...] = (
-    ("The boat is at pier four.", "fact", {}), ("Visit the lantern festival", "intention", {"expires": 40}),
-    ("Send the invoice", "task", {"due": 30}), ("The bus was late", "fact", {"importance": 1}),
-)  # fmt: skip
+    ("The boat is at pier four.", "fact", {}),
+    ("Visit the lantern festival", "intention", {"expires": 40}),
+    ("Send the invoice", "task", {"due": 30}),
+    ("The bus was late", "fact", {"importance": 1}),
+)
 
 STEPS = st.lists(
     st.one_of(
@@ -34,7 +45,7 @@ STEPS = st.lists(
         st.tuples(st.just("forget"), st.integers(0, 3)),
     ),
     max_size=14,
-)  # fmt: skip
+)
 
 
 class Story:
@@ -56,8 +67,13 @@ class Story:
         items = self.state()
         stages = self.memory.stages
         with stages.database.transaction(self.memory.tenant, "read") as unit:
-            rows = [row for lane in list_lanes(unit) for of in LaneView(unit, lane).evidence(items).values()
-                    for row in of if row.polarity == "source" and row.source_item_id is not None]  # fmt: skip
+            rows = [
+                row
+                for lane in list_lanes(unit)
+                for of in LaneView(unit, lane).evidence(items).values()
+                for row in of
+                if row.polarity == "source" and row.source_item_id is not None
+            ]
         return all(items[row.source_item_id or ""].live for row in rows if items[row.item_id].live)
 
     def do(self, what: str, n: int) -> None:
@@ -67,8 +83,9 @@ class Story:
             memory.commit_turn("s", {"messages": [message]}, user_id="u")
         elif what == "state":
             text, kind, given = STATED[n]
-            times = {name: self.now + timedelta(days=days) if name != "importance" else days
-                     for name, days in given.items()}  # fmt: skip
+            times = {
+                name: self.now + timedelta(days=days) if name != "importance" else days for name, days in given.items()
+            }
             memory.add(text, user_id="u", kind=kind, **times)  # type: ignore[arg-type]
         elif what == "wait":
             self.now += timedelta(days=n)

@@ -84,10 +84,13 @@ def ids(result: ForgetResult) -> dict[str, str]:
     return {row.id: row.action for row in result.rows}
 
 
-@pytest.mark.parametrize(("talk", "stated", "value"), [
-    ("Nice weather today, isn't it?", "I'm allergic to peanuts.", "peanut"),
-    ("今天天气真不错啊", "我对花生过敏。", "花生"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("talk", "stated", "value"),
+    [
+        ("Nice weather today, isn't it?", "I'm allergic to peanuts.", "peanut"),
+        ("今天天气真不错啊", "我对花生过敏。", "花生"),
+    ],
+)
 def test_small_talk_fades_after_a_year_and_the_allergy_and_its_evidence_stay(
     told: Told, talk: str, stated: str, value: str
 ) -> None:
@@ -162,10 +165,13 @@ def test_what_was_shown_slows_fading_and_what_faded_after_use_says_decay(told: T
     assert (row.action, row.why, row.figures["uses"]) == ("archive", "decay", 1)
 
 
-@pytest.mark.parametrize(("task", "done"), [
-    ("I need to renew my passport.", "I've renewed my passport."),
-    ("我得续签护照。", "护照已经续签了。"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("task", "done"),
+    [
+        ("I need to renew my passport.", "I've renewed my passport."),
+        ("我得续签护照。", "护照已经续签了。"),
+    ],
+)
 def test_a_task_that_is_done_has_ended_and_leaves_its_messages_to_fade(told: Told, task: str, done: str) -> None:
     first = told.say(task)
     [item] = told.items("task")

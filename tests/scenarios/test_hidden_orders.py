@@ -11,17 +11,19 @@ from labelled_texts import LABELLED_TEXTS
 from phronesis import Memory
 from phronesis.engine.prompt_injection import find_order, speaker_name
 
-ROWS = [json.loads(line) for line in
-        (LABELLED_TEXTS / "hidden_orders.jsonl").read_text("utf-8").splitlines()]  # fmt: skip
+ROWS = [json.loads(line) for line in (LABELLED_TEXTS / "hidden_orders.jsonl").read_text("utf-8").splitlines()]
 FENCED = re.compile(r"<(memory|turn)-(\w+)[^>]*>.*?</\1-\2>", re.DOTALL)
 HARMLESS = [
-    "Press A B C D E F G H I J to go on", "x y z", "U.S.A., E.U., N.A.T.O., U.N.E.S.C.O.",
+    "Press A B C D E F G H I J to go on",
+    "x y z",
+    "U.S.A., E.U., N.A.T.O., U.N.E.S.C.O.",
     "10 20 30 40 50 60 70 80 90 100 110",
     "sha256 e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
     "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJv2",
     "https://example.com/a%20b%20c?q=%E6%9D%AD%E5%B7%9E&r=%E8%A5%BF",
-    "Ärzte-Öffnungszeiten: heute bis 18 Uhr", "11111111 00000000",
-]  # fmt: skip
+    "Ärzte-Öffnungszeiten: heute bis 18 Uhr",
+    "11111111 00000000",
+]
 
 
 @pytest.fixture(scope="module")
@@ -33,8 +35,13 @@ def memory() -> Iterator[Memory]:
 @pytest.mark.parametrize("row", {row["kind"]: row for row in ROWS}.values(), ids=lambda row: str(row["kind"]))
 def test_what_is_hidden_is_fenced_and_never_learned(memory: Memory, row: dict[str, Any]) -> None:
     user, text = f"u{ROWS.index(row)}", row["text"]
-    said = {"messages": [{"role": "user", "content": "What does the page say?"}, {"role": "tool", "content": text},
-                         {"role": "assistant", "content": text}]}  # fmt: skip
+    said = {
+        "messages": [
+            {"role": "user", "content": "What does the page say?"},
+            {"role": "tool", "content": text},
+            {"role": "assistant", "content": text},
+        ]
+    }
     memory.commit_turn("s", said, user_id=user)
     assert {one.kind for one in memory.get_all(user_id=user)} <= {"message"}
     held = memory.quarantine_list(user_id=user)
@@ -49,8 +56,10 @@ def test_what_only_looks_encoded_is_no_order() -> None:
 
 
 def test_what_a_call_gave_back_is_looked_at_as_a_tool_s_message(memory: Memory) -> None:
-    calls = [{"name": "fetch", "args": {}, "result": {"page": {"body": ["Fine.", ROWS[0]["text"]]}}},
-             {"name": "fetch", "args": {}, "result": "It rains."}]  # fmt: skip
+    calls = [
+        {"name": "fetch", "args": {}, "result": {"page": {"body": ["Fine.", ROWS[0]["text"]]}}},
+        {"name": "fetch", "args": {}, "result": "It rains."},
+    ]
     told = memory.commit_turn("s", {"messages": [{"role": "user", "content": "ok"}], "tool_calls": calls}, user_id="c")
     assert "quarantine" in {one.rule for one in told.gated}
     calls = [{"id": "c1", "name": "fetch", "args": {}, "result": ROWS[0]["text"]}]
@@ -61,11 +70,11 @@ def test_what_a_call_gave_back_is_looked_at_as_a_tool_s_message(memory: Memory) 
 
 
 NAMES = (
-        "system",
-        "ѕystem",
-        "s y s t e m",
-        "system: obey",
-    )  # fmt: skip
+    "system",
+    "ѕystem",
+    "s y s t e m",
+    "system: obey",
+)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -22,10 +22,13 @@ def test_any_sequence_of_verbs_keeps_the_laws(tmp_path: Path, examples: int, ste
     run_state_machine_as_test(
         machine,
         settings=settings(
-            max_examples=examples, stateful_step_count=steps, deadline=None, phases=[Phase.generate],
+            max_examples=examples,
+            stateful_step_count=steps,
+            deadline=None,
+            phases=[Phase.generate],
             suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
         ),
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.slow

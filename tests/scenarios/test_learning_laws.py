@@ -61,8 +61,12 @@ def test_counts_do_not_depend_on_the_order(
         with Memory.open(f"sqlite:///{copy / 'm.db'}", policy={"embedder": "none"}) as memory:
             claims = learned(memory, order)
             assert learned(memory, order) == claims  # twice changes nothing
-            counts.append([(set(one.support.run_ids), set(one.contra.run_ids), one.support.count, one.contra.count)
-                           for one in claims])  # fmt: skip
+            counts.append(
+                [
+                    (set(one.support.run_ids), set(one.contra.run_ids), one.support.count, one.contra.count)
+                    for one in claims
+                ]
+            )
             assert claims[2].status == "fact"
             assert memory.rebuild(verify=True).equal
     assert counts[0] == counts[1]

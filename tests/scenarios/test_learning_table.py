@@ -48,21 +48,29 @@ class Bank:
         return self.memory.learn(step["learn"], user_id=USER)
 
     def claims(self) -> dict[tuple[str, str], Claim]:
-        return {(key, claim.claim_id): claim for key, item_id in self.ids.items()
-                for claim in self.memory.mem_get(item_id).claims}  # fmt: skip
+        return {
+            (key, claim.claim_id): claim
+            for key, item_id in self.ids.items()
+            for claim in self.memory.mem_get(item_id).claims
+        }
 
     def standing(self) -> dict[tuple[str, str], tuple[Any, ...]]:
         return {key: (claim.status, claim.support, claim.contra) for key, claim in self.claims().items()}
 
 
 OPPOSITE = {"support": "contra", "contra": "support", "irrelevant": "contra"}
-TESTED = {(item["key"], claim.claim_id) for item in TABLE["items"] for claim in parse(item["content"]).claims
-          if claim.test is not None} | {tuple(place.split("/")) for place in TABLE["readings"]}  # fmt: skip
+TESTED = {
+    (item["key"], claim.claim_id)
+    for item in TABLE["items"]
+    for claim in parse(item["content"]).claims
+    if claim.test is not None
+} | {tuple(place.split("/")) for place in TABLE["readings"]}
 TOPICS = {parse(item["content"]).topic: item["key"] for item in TABLE["items"]}
 EXPECTED = {
     (step["learn"], row["item"], row["claim_id"]): row["verdict"]
-    for step in TABLE["steps"] for row in step.get("expect", ())
-}  # fmt: skip
+    for step in TABLE["steps"]
+    for row in step.get("expect", ())
+}
 
 
 def script(*, honest: bool) -> servers.Behaviour:
@@ -110,13 +118,22 @@ def test_every_row(bank: Bank) -> None:
             continue
         rows = [one for one in result.judged if one.item_id in bank.keys]
         found = [
-            {"item": bank.keys[one.item_id], "claim_id": one.claim_id, "verdict": one.verdict, "status": one.after,
-             "support": one.support, "contra": one.contra}
+            {
+                "item": bank.keys[one.item_id],
+                "claim_id": one.claim_id,
+                "verdict": one.verdict,
+                "status": one.after,
+                "support": one.support,
+                "contra": one.contra,
+            }
             for one in rows
-        ]  # fmt: skip
+        ]
         assert found == step["expect"], step["learn"]
-        moves = [{"item": bank.keys[one.item_id], "claim_id": one.claim_id, "from": one.before, "to": one.after}
-                 for one in rows if one.before != one.after]  # fmt: skip
+        moves = [
+            {"item": bank.keys[one.item_id], "claim_id": one.claim_id, "from": one.before, "to": one.after}
+            for one in rows
+            if one.before != one.after
+        ]
         assert moves == step["transitions"], step["learn"]
         ruled = {(bank.keys[one.item_id], one.claim_id) for one in rows if one.by == "rule"}
         assert ruled == {

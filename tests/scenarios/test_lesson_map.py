@@ -18,9 +18,13 @@ LESSONS = [
     {"situation": "Night shift", "attempt": "Unpacked big layers", "result": "No room was left", "source_ref": "a"},
     {"attempt": "Wrote the export to the small volume", "result": "It filled up at once", "source_ref": "b"},
     {"attempt": "Asked for a discount first", "result": "They walked away", "source_ref": "c"},
-    {"attempt": "Named no price at all", "reflection": "Wait for theirs", "result": "Nothing came of it",
-     "source_ref": "d"},
-]  # fmt: skip
+    {
+        "attempt": "Named no price at all",
+        "reflection": "Wait for theirs",
+        "result": "Nothing came of it",
+        "source_ref": "d",
+    },
+]
 
 LATER = {"attempt": "Copied the archive beside the database", "result": "The disk was full", "source_ref": "e"}
 

@@ -181,10 +181,19 @@ PARTS = (
     "Lamp",
 )
 CURES = (
-    "Replace after two thousand hours.", "Grease with lithium.", "Open them a quarter turn.", "Let it cool first.",
-    "Align to half a millimetre.", "Clean with vinegar.", "Cut from rubber sheet.", "Paint against rust.",
-    "Measure its run-out.", "Check for bare copper.", "Blow the dust away.", "Screw a new one in.",
-)  # fmt: skip
+    "Replace after two thousand hours.",
+    "Grease with lithium.",
+    "Open them a quarter turn.",
+    "Let it cool first.",
+    "Align to half a millimetre.",
+    "Clean with vinegar.",
+    "Cut from rubber sheet.",
+    "Paint against rust.",
+    "Measure its run-out.",
+    "Check for bare copper.",
+    "Blow the dust away.",
+    "Screw a new one in.",
+)
 PUMPS = "Which pump fault did I tell you of in each hall, and what does the manual say about repairing a pump fault?"
 ELSEWHERE = ("river", "cinema", "bakery", "garden", "library", "harbour", "airport", "market", "forest", "school")
 DOING = ("opens at noon", "was painted white", "lies behind the hill", "needs more volunteers", "is quiet on Sundays")
@@ -206,9 +215,14 @@ def workshop(memory: Memory) -> None:
 
 @pytest.mark.parametrize(
     ("policy", "changed", "share"),
-    [({}, {}, 0.4), ({"memory_share": 0.5}, {}, 0.5), ({"memory_share": 0.25}, {}, 0.25),
-     ({}, {"share": 0.6}, 0.6), ({"memory_share": 0.25}, {"share": 0.5}, 0.5)],
-)  # fmt: skip
+    [
+        ({}, {}, 0.4),
+        ({"memory_share": 0.5}, {}, 0.5),
+        ({"memory_share": 0.25}, {}, 0.25),
+        ({}, {"share": 0.6}, 0.6),
+        ({"memory_share": 0.25}, {"share": 0.5}, 0.5),
+    ],
+)
 def test_both_sides_have_the_places_that_were_asked_for(
     opening: Opening, policy: dict[str, Any], changed: dict[str, Any], share: float
 ) -> None:

@@ -82,8 +82,9 @@ def test_whatever_a_model_says(
                 return
             chosen = data.draw(st.sampled_from(telling))
             memory.rollback(chosen.entry_id, cascade=True)
-            assert all(chosen.run_id not in (*one.support.run_ids, *one.contra.run_ids)
-                       for one in story.claims().values())  # fmt: skip
+            assert all(
+                chosen.run_id not in (*one.support.run_ids, *one.contra.run_ids) for one in story.claims().values()
+            )
             assert memory.rebuild(verify=True).equal
             before, last = done[-1]
             if chosen is last:

@@ -147,8 +147,11 @@ def test_a_fault_is_recorded_and_changes_nothing(
         assert time.monotonic() - began < 40
         (said,) = done.degraded
         assert (said.role, said.reason, said.by, said.instead_of) == (
-            "extract", reason, f"mentions-rules/2 {RULES_VERSION}", "lab/small",
-        )  # fmt: skip
+            "extract",
+            reason,
+            f"mentions-rules/2 {RULES_VERSION}",
+            "lab/small",
+        )
         assert [item.content for item in done.stored] == [f"Alice says: {SAID}"]
         found = roles_of(memory, done.entry_id)
         assert found["degraded"] == found["mentions"] == 1

@@ -38,9 +38,13 @@ def test_times_and_limits_are_the_callers(database_url: str) -> None:
         assert (found.limit, found.as_of, found.queries[-1].text) == (3, datetime(2026, 1, 2, tzinfo=UTC), "pack")
         assert found.time is not None
         assert str(found.time.since.date()) == "2026-01-01"
-        for given, field in (({"message": " "}, "message"), ({"message": "a", "limit": 0}, "limit"),
-                             ({"message": "a", "user_id": ""}, "user_id"), ({"message": "a", "as_of": "x"}, "as_of"),
-                             ({"message": "a", "agent_state": [1]}, "agent_state")):  # fmt: skip
+        for given, field in (
+            ({"message": " "}, "message"),
+            ({"message": "a", "limit": 0}, "limit"),
+            ({"message": "a", "user_id": ""}, "user_id"),
+            ({"message": "a", "as_of": "x"}, "as_of"),
+            ({"message": "a", "agent_state": [1]}, "agent_state"),
+        ):
             with pytest.raises(InputError) as caught:
                 memory.plan(**given)
             assert caught.value.field == field

@@ -144,10 +144,22 @@ def test_what_a_tool_says_after_the_user(opening: Opening, mine: str, theirs: st
 
 def test_of_a_dispute_contexts_show_both_sides_or_the_best(opening: Opening) -> None:
     memory = opening(conflict={"default": "keep_both"}, core={"kinds": []}, budgets={"recent_turn_count": 1})
-    memory.add("The staging server is in Oslo.", kind="fact", subject="staging server", key="located_in",
-               value="Oslo", user_id="u")  # fmt: skip
-    memory.add("The staging server is in Lyon.", kind="fact", subject="staging server", key="located_in",
-               value="Lyon", user_id="u")  # fmt: skip
+    memory.add(
+        "The staging server is in Oslo.",
+        kind="fact",
+        subject="staging server",
+        key="located_in",
+        value="Oslo",
+        user_id="u",
+    )
+    memory.add(
+        "The staging server is in Lyon.",
+        kind="fact",
+        subject="staging server",
+        key="located_in",
+        value="Lyon",
+        user_id="u",
+    )
     memory.add("Name is Wei.", kind="profile", subject="user", key="name", value="Wei", user_id="u")
     memory.add("Name is Li.", kind="profile", subject="user", key="name", value="Li", user_id="u")
     question = "Where is the staging server, and what is my name?"
@@ -210,15 +222,21 @@ def test_an_older_log_comes_under_a_new_policy_by_deriving_anew(opening: Opening
     say(memory, "My number is +33 6 12 34 56 78.")
     say(memory, "I live in Lyon.")
     say(memory, "I live in Oslo.")
-    policy: dict[str, Any] = {"sensitive": {"store": "nothing_derived"}, "gates": {"never": ["phone"]},
-                              "retention": {"default": "overwrite"}}  # fmt: skip
+    policy: dict[str, Any] = {
+        "sensitive": {"store": "nothing_derived"},
+        "gates": {"never": ["phone"]},
+        "retention": {"default": "overwrite"},
+    }
     memory = opening(**policy)
     assert len(memory.get_all(user_id="u")) == 7
     assert memory.rebuild(verify=True).equal
     result = memory.rederive(user_id="u")
     assert {item.content for item in memory.get_all(user_id="u")} == {
-        "My number is +33 6 12 34 56 78.", "I live in Lyon.", "I live in Oslo.", "I live in Oslo",
-    }  # fmt: skip
+        "My number is +33 6 12 34 56 78.",
+        "I live in Lyon.",
+        "I live in Oslo.",
+        "I live in Oslo",
+    }
     assert len(result.vanished) == 3
     (lyon,) = [item for item in memory.get_all(user_id="u", filters={"status": "archived"}) if item.value == "Lyon"]
     assert (lyon.ended, lyon.status) == ("superseded", "archived")
@@ -248,20 +266,47 @@ def test_core_memory_and_the_summary_have_as_many_lines_as_the_policy_says(openi
 
 def test_a_model_sees_nothing_that_is_withheld_and_its_memories_carry_the_rules(tmp_path: Path) -> None:
     memories = [
-        {"n": 1, "quote": "I live in Oslo", "subject": "user", "key": "home_city", "value": "Oslo",
-         "content": "I live in Oslo.", "says": "holds", "sure": "stated", "replaces": None, "when": None},
-        {"n": 1, "quote": "My number is 555 0199", "subject": "user", "key": "phone", "value": "555 0199",
-         "content": "My number is 555 0199.", "says": "holds", "sure": "stated", "replaces": None, "when": None},
-    ]  # fmt: skip
+        {
+            "n": 1,
+            "quote": "I live in Oslo",
+            "subject": "user",
+            "key": "home_city",
+            "value": "Oslo",
+            "content": "I live in Oslo.",
+            "says": "holds",
+            "sure": "stated",
+            "replaces": None,
+            "when": None,
+        },
+        {
+            "n": 1,
+            "quote": "My number is 555 0199",
+            "subject": "user",
+            "key": "phone",
+            "value": "555 0199",
+            "content": "My number is 555 0199.",
+            "says": "holds",
+            "sure": "stated",
+            "replaces": None,
+            "when": None,
+        },
+    ]
     model = ScriptedModel([json.dumps({"names": [{"n": 0, "surface": "Asthma"}], "memories": memories})])
     policy = Policy.model_validate(
-        {"sensitive": {"store": "nothing_derived"}, "gates": {"never": ["phone"]},
-         "retention": {"default": "overwrite"}}
-    )  # fmt: skip
+        {
+            "sensitive": {"store": "nothing_derived"},
+            "gates": {"never": ["phone"]},
+            "retention": {"default": "overwrite"},
+        }
+    )
     prepare = ByModel(asker(model), ByRules(Rules(), terms_of(policy)))
     with open_with(f"sqlite:///{tmp_path / 'm.db'}", handlers.handlers(prepare)) as memory:
-        turn = {"messages": [{"role": "user", "content": "Asthma runs in my family; I have asthma."},
-                             {"role": "user", "content": "I live in Oslo. My number is 555 0199."}]}  # fmt: skip
+        turn = {
+            "messages": [
+                {"role": "user", "content": "Asthma runs in my family; I have asthma."},
+                {"role": "user", "content": "I live in Oslo. My number is 555 0199."},
+            ]
+        }
         told = memory.commit_turn("s", turn, user_id="u")
         assert "sthma" not in str(model.asked[0][0][1:])
         assert [item.key for item in told.stored] == [None, "home_city"]
@@ -296,31 +341,53 @@ def test_who_sums_up_sees_no_sensitive_matter_and_may_say_none(tmp_path: Path) -
 POLICIES = st.fixed_dictionaries(
     {
         "retention": st.fixed_dictionaries(
-            {"default": st.sampled_from(["versioned", "overwrite", "retracted"]),
-             "types": st.dictionaries(st.sampled_from(["home_city", "profile", "favorite.*", "preference"]),
-                                      st.sampled_from(["versioned", "overwrite", "retracted"]))}
+            {
+                "default": st.sampled_from(["versioned", "overwrite", "retracted"]),
+                "types": st.dictionaries(
+                    st.sampled_from(["home_city", "profile", "favorite.*", "preference"]),
+                    st.sampled_from(["versioned", "overwrite", "retracted"]),
+                ),
+            }
         ),
         "conflict": st.fixed_dictionaries(
-            {"default": st.sampled_from(["occurred", "trust", "keep_both"]),
-             "types": st.dictionaries(st.sampled_from(["employer", "home_city", "likes"]),
-                                      st.sampled_from(["occurred", "trust", "keep_both"]))}
+            {
+                "default": st.sampled_from(["occurred", "trust", "keep_both"]),
+                "types": st.dictionaries(
+                    st.sampled_from(["employer", "home_city", "likes"]),
+                    st.sampled_from(["occurred", "trust", "keep_both"]),
+                ),
+            }
         ),
         "sensitive": st.fixed_dictionaries(
-            {"store": st.sampled_from(["all", "messages_only", "nothing_derived"]),
-             "topics": st.lists(st.sampled_from(["physical_health", "finances"]), unique=True)}
+            {
+                "store": st.sampled_from(["all", "messages_only", "nothing_derived"]),
+                "topics": st.lists(st.sampled_from(["physical_health", "finances"]), unique=True),
+            }
         ),
         "gates": st.fixed_dictionaries({"never": st.lists(st.sampled_from(["likes", "favorite.*", "profile"]))}),
     }
-)  # fmt: skip
+)
 SAID = st.tuples(
     st.sampled_from(
-        ["I live in Lyon.", "我住在成都。", "I live in Oslo.", "I work at Siemens.", "我在华为工作。", "I have asthma.",
-         "我有哮喘。", "My favorite color is green.", "我最喜欢的颜色是绿色。", "I like tea.", "I hate tea.",
-         "My salary is 50,000 euros.", "No, I no longer live in Oslo."]
+        [
+            "I live in Lyon.",
+            "我住在成都。",
+            "I live in Oslo.",
+            "I work at Siemens.",
+            "我在华为工作。",
+            "I have asthma.",
+            "我有哮喘。",
+            "My favorite color is green.",
+            "我最喜欢的颜色是绿色。",
+            "I like tea.",
+            "I hate tea.",
+            "My salary is 50,000 euros.",
+            "No, I no longer live in Oslo.",
+        ]
     ),
     st.sampled_from(["user", "user", "tool"]),
     st.integers(0, 40),
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize("examples", [6, pytest.param(60, marks=[pytest.mark.slow, pytest.mark.no_cover])])

@@ -16,9 +16,11 @@ from scenarios.test_principles import BUILDS, PIN, Tried
 from scripted_reflections import policy
 
 WORDED = {
-    "condition": "the compiler of a firmware build may change", "action": "pin its version", "because": "it drifts",
+    "condition": "the compiler of a firmware build may change",
+    "action": "pin its version",
+    "because": "it drifts",
     "watch_out": "",
-}  # fmt: skip
+}
 
 
 @dataclass
@@ -99,7 +101,7 @@ def test_rules_stand_in_and_it_is_said(tried: Tried, script: Script, fault: serv
         {**WORDED, "condition": "   "},
         {**WORDED, "n": 99},
     ],
-)  # fmt: skip
+)
 def test_unlawful_words_are_the_rules_alone(tried: Tried, script: Script, words: dict[str, Any]) -> None:
     script.words = words
     tried.pinned(*BUILDS[:3])

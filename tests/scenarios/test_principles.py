@@ -146,8 +146,15 @@ def test_patterns_in_chinese_make_one_in_chinese(tried: Tried) -> None:
         ("临近{}发布才换上最新的编译器，没有先试", "failure", "{}版固件构建失败，出现新的警告", ""),
     ]
     for attempt, label, result, lesson in given:
-        tried.tell(attempt, label, ("夜间", "每周", "正式"), result=result, reflection=lesson,
-                   situation="编译器一变，{}版固件的构建就坏", observations={"minutes": 2})  # fmt: skip
+        tried.tell(
+            attempt,
+            label,
+            ("夜间", "每周", "正式"),
+            result=result,
+            reflection=lesson,
+            situation="编译器一变，{}版固件的构建就坏",
+            observations={"minutes": 2},
+        )
     one = of_kind(tried.draw().new, Principle)[0]
     assert one.content.startswith("如果编译器一变")
     assert "，那么把编译器版本锁定" in one.content

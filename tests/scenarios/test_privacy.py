@@ -30,12 +30,19 @@ def logged(memory: Memory, tmp_path: Path) -> str:
 
 def turn(memory: Memory) -> Any:
     call = {
-        "name": "login", "args": {"password": PASSWORD, "n": [SAID]}, "result": {"stdout": SAID}, "status": "ok",
+        "name": "login",
+        "args": {"password": PASSWORD, "n": [SAID]},
+        "result": {"stdout": SAID},
+        "status": "ok",
         "metadata": {"note": SAID},
-    }  # fmt: skip
+    }
     refs = [{"type": "url", "uri": f"https://bob:{PASSWORD}@example.com/", "metadata": {"token": TOKEN}}]
-    events = {"messages": [{"role": "user", "content": [{"type": "text", "text": SAID}], "metadata": {"pw": PASSWORD}}],
-              "tool_calls": [call], "refs": refs, "session_metadata": {"api_key": TOKEN}}  # fmt: skip
+    events = {
+        "messages": [{"role": "user", "content": [{"type": "text", "text": SAID}], "metadata": {"pw": PASSWORD}}],
+        "tool_calls": [call],
+        "refs": refs,
+        "session_metadata": {"api_key": TOKEN},
+    }
     return memory.commit_turn("s", events, user_id="lin")
 
 
@@ -56,12 +63,19 @@ WRITES: dict[str, Callable[[Memory], Any]] = {
     "item": lambda m: m.add(SAID, user_id="lin", kind="fact", key="password", value=PASSWORD),
     "turn": turn,
     "update": rewritten,
-    "ingest": lambda m: m.ingest({"situation": SAID, "attempt": SAID, "label": "success", "source_ref": "ci/1",
-                                  "payload": {"env": {"DB_PASSWORD": PASSWORD}, "log": SAID}}),
+    "ingest": lambda m: m.ingest(
+        {
+            "situation": SAID,
+            "attempt": SAID,
+            "label": "success",
+            "source_ref": "ci/1",
+            "payload": {"env": {"DB_PASSWORD": PASSWORD}, "log": SAID},
+        }
+    ),
     "source": lambda m: m.ingest_source(f"$ deploy\n{SAID}\nerror: exit 1\n", source_type="log"),
     "resource": lambda m: m.ingest_resource(f"# Access\n\n{SAID}\n\n# Next\n\nHarbour.", metadata={"note": SAID}),
     "run": run,
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("verb", WRITES)
@@ -72,8 +86,11 @@ def test_no_write_stores_a_secret(verb: str, memory: Memory, tmp_path: Path) -> 
     assert "[secret: password]" in log
     if done is not None:
         told = {(one.rule, one.text) for one in done.gated if one.place}
-        assert {("secret", "[secret: password]"), ("secret", "[secret: github token]"),
-                ("personal_number", "[card number]")} <= told  # fmt: skip
+        assert {
+            ("secret", "[secret: password]"),
+            ("secret", "[secret: github token]"),
+            ("personal_number", "[card number]"),
+        } <= told
         assert not [leak for leak in LEAKS if leak in str(done.gated)]
     assert memory.rebuild(verify=True).equal
 

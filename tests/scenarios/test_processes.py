@@ -46,8 +46,10 @@ def test_four_processes_lose_nothing_and_keep_each_lanes_order(tmp_path: Path, c
                 order[str(lane.name)] = [row.entry_id for row in rows]
         expected = WRITERS * (count // 2)
         assert {name: len(rows) for name, rows in order.items()} == {
-            "shared": expected, "raced": count, **dict.fromkeys(told, count - count // 2),
-        }  # fmt: skip
+            "shared": expected,
+            "raced": count,
+            **dict.fromkeys(told, count - count // 2),
+        }
         for name, facts in told.items():
             turns = [fact for fact in facts if "entry" in fact]
             assert len(turns) == count

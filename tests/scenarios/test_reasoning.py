@@ -79,8 +79,9 @@ def test_verdicts_on_what_is_not_there_add_nothing(store: EngineStore) -> None:
 
 RUNS = st.lists(
     st.tuples(st.sampled_from(["r1", "r2", "r3", "r4"]), st.sampled_from(["support", "contra", "irrelevant"])),
-    min_size=1, max_size=8,
-)  # fmt: skip
+    min_size=1,
+    max_size=8,
+)
 
 
 @pytest.mark.slow
@@ -107,8 +108,9 @@ STEPS = st.lists(
         st.tuples(st.just("edit"), st.sampled_from(["archive", "unarchive", "retract", "pin"]), st.just("")),
         st.tuples(st.just("rollback"), st.integers(0, 9), st.just("")),
     ),
-    min_size=1, max_size=9,
-)  # fmt: skip
+    min_size=1,
+    max_size=9,
+)
 
 
 @pytest.mark.slow

@@ -47,8 +47,10 @@ class Bank:
         return judged
 
     def states(self) -> dict[Key, ClaimState]:
-        return {key: claim_state(self.learned.get(key, ()), start=written_state(claim))
-                for key, claim in self.claims.items()}  # fmt: skip
+        return {
+            key: claim_state(self.learned.get(key, ()), start=written_state(claim))
+            for key, claim in self.claims.items()
+        }
 
 
 def load(builder: FactsBuilder) -> Bank:
@@ -100,16 +102,25 @@ def test_every_verdict_count_and_status() -> None:
     compared = 0
     for step, judged, before in steps(bank):
         after = bank.states()
-        moves = [{"item": key[0], "claim_id": key[1], "from": before[key].status, "to": state.status}
-                 for key, state in after.items() if state.status != before[key].status]  # fmt: skip
+        moves = [
+            {"item": key[0], "claim_id": key[1], "from": before[key].status, "to": state.status}
+            for key, state in after.items()
+            if state.status != before[key].status
+        ]
         assert moves == step["transitions"], step["learn"]
         promoted.update((move["item"], move["claim_id"]) for move in moves if move["to"] == "conclusion")
         demoted.update((move["item"], move["claim_id"]) for move in moves if move["to"] == "hypothesis")
         found = [
-            {"item": key[0], "claim_id": key[1], "verdict": judged[key], "status": state.status,
-             "support": state.support_count, "contra": state.contra_count}
+            {
+                "item": key[0],
+                "claim_id": key[1],
+                "verdict": judged[key],
+                "status": state.status,
+                "support": state.support_count,
+                "contra": state.contra_count,
+            }
             for key, state in after.items()
-        ]  # fmt: skip
+        ]
         assert found == step["expect"], step["learn"]
         compared += len(found)
     assert compared == 28 * 26

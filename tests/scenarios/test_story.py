@@ -39,8 +39,12 @@ def by_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Memory
     monkeypatch.setenv("LAB_KEY", "k")
     with ModelServer(read_well) as server:
         gateway = {"kind": "openai", "base_url": server.base_url, "api_key_env": "LAB_KEY", "tries": 1}
-        policy = {"version": 1, "embedder": "none", "gateways": {"lab": gateway},
-                  "roles": {"extract": {"gateway": "lab", "model": "small"}}}  # fmt: skip
+        policy = {
+            "version": 1,
+            "embedder": "none",
+            "gateways": {"lab": gateway},
+            "roles": {"extract": {"gateway": "lab", "model": "small"}},
+        }
         with Memory.open(f"sqlite:///{tmp_path / 'memory.db'}", policy=policy, clock=lambda: LATER) as memory:
             yield memory
 

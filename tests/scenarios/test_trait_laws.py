@@ -51,8 +51,17 @@ PLACES = (*CONTEXTS, "nowhere")
 FACETS: tuple[Facet | None, ...] = (None, "personality", "value")
 ACTIONS: tuple[Action, ...] = ("modify", "dissolve", "split", "split")
 FIELDS = (
-    "content", "status", "ended", "ended_by", "confidence", "stage", "data", "metadata", "valid_to", "pinned",
-)  # fmt: skip
+    "content",
+    "status",
+    "ended",
+    "ended_by",
+    "confidence",
+    "stage",
+    "data",
+    "metadata",
+    "valid_to",
+    "pinned",
+)
 
 
 def _of(chance: Random, living: Sequence[Item]) -> str:
@@ -216,26 +225,49 @@ class Reflections(RuleBasedStateMachine):
 
         upgrades = [(pair(), words()) for _ in range(chance.randint(0, 2))]
         return Wishes(
-            new_trends=[NewTrend(content=words(), evidence_ids=ids(0), context=chance.choice(PLACES),
-                                 window_days=chance.choice([14, 30, 30, 0, -1, 9999])) for _ in range(often(0.4))],
-            new_behaviors=[NewBehavior(content=words(), evidence_ids=ids(3), context=chance.choice(PLACES))
-                           for _ in range(chance.randint(0, 2))],
-            reinforcements=[Reinforcement(trait_id=named(), new_evidence_ids=ids(1), quality_grade=_grade(chance))
-                            for _ in range(chance.randint(0, 4))],
-            contradictions=[Contradicted(trait_id=named(), contradicting_evidence_ids=ids(1))
-                            for _ in range(chance.randint(0, 2))],
-            upgrades=[Upgrade(from_trait_ids=members, new_content=text, new_subtype=made, context=chance.choice(PLACES),
-                              facet=chance.choice(FACETS)) for (members, made), text in upgrades],
-        )  # fmt: skip
+            new_trends=[
+                NewTrend(
+                    content=words(),
+                    evidence_ids=ids(0),
+                    context=chance.choice(PLACES),
+                    window_days=chance.choice([14, 30, 30, 0, -1, 9999]),
+                )
+                for _ in range(often(0.4))
+            ],
+            new_behaviors=[
+                NewBehavior(content=words(), evidence_ids=ids(3), context=chance.choice(PLACES))
+                for _ in range(chance.randint(0, 2))
+            ],
+            reinforcements=[
+                Reinforcement(trait_id=named(), new_evidence_ids=ids(1), quality_grade=_grade(chance))
+                for _ in range(chance.randint(0, 4))
+            ],
+            contradictions=[
+                Contradicted(trait_id=named(), contradicting_evidence_ids=ids(1)) for _ in range(chance.randint(0, 2))
+            ],
+            upgrades=[
+                Upgrade(
+                    from_trait_ids=members,
+                    new_content=text,
+                    new_subtype=made,
+                    context=chance.choice(PLACES),
+                    facet=chance.choice(FACETS),
+                )
+                for (members, made), text in upgrades
+            ],
+        )
 
     def reconsidered(self, chance: Random) -> Reconsidered | None:
         if chance.random() < 0.2:
             return None
         sides = [
-            Side(content=chance.choice([*ODD, "At work", "With friends"]), context=chance.choice(PLACES),
-                 evidence_ids=chance.sample([*self.memories, GHOST], chance.choice([0, 0, 3])))
+            Side(
+                content=chance.choice([*ODD, "At work", "With friends"]),
+                context=chance.choice(PLACES),
+                evidence_ids=chance.sample([*self.memories, GHOST], chance.choice([0, 0, 3])),
+            )
             for _ in range(chance.randint(1, 3))
-        ]  # fmt: skip
+        ]
         return Reconsidered(
             action=chance.choice(ACTIONS), reasoning="so", new_content=f"Does {chance.randrange(9)}", sides=sides
         )
@@ -269,8 +301,11 @@ class Reflections(RuleBasedStateMachine):
     def check_strength(self, item: Item, rows: Sequence[Any]) -> None:
         kept = item.data["strength"]
         assert 0 <= item.confidence <= 1
-        findings = {(row.recorded_at, row.entry_id) for row in rows
-                    if row.polarity == "support" and row.recorded_at > item.recorded_at}  # fmt: skip
+        findings = {
+            (row.recorded_at, row.entry_id)
+            for row in rows
+            if row.polarity == "support" and row.recorded_at > item.recorded_at
+        }
         assert kept["reinforcements"] <= len(findings)
         stored = strength_of(item)
         if item.ended == "dissolved":
@@ -356,10 +391,13 @@ def test_whatever_is_wished_the_laws_hold(tmp_path: Path, examples: int, steps: 
     run_state_machine_as_test(
         machine,
         settings=settings(
-            max_examples=examples, stateful_step_count=steps, deadline=None, phases=[Phase.generate, Phase.shrink],
+            max_examples=examples,
+            stateful_step_count=steps,
+            deadline=None,
+            phases=[Phase.generate, Phase.shrink],
             suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
         ),
-    )  # fmt: skip
+    )
 
 
 def test_two_wishes_that_begin_alike_are_one(tmp_path: Path) -> None:

@@ -71,9 +71,13 @@ def test_a_model_sees_new_memories_and_traits_and_nothing_else(told: Told) -> No
     assert {*seen["new"][0]} == {"id", "at", "kind", "session", "content"}
     [line] = seen["traits"]
     assert line == {
-        "id": told.ids["tea"], "content": words("tea"), "stage": "emerging", "subtype": "behavior", "context": "work",
+        "id": told.ids["tea"],
+        "content": words("tea"),
+        "stage": "emerging",
+        "subtype": "behavior",
+        "context": "work",
         "confidence": pytest.approx(0.5473, abs=1e-3),
-    }  # fmt: skip
+    }
 
 
 def test_a_memory_that_mimics_the_tags_of_a_context_is_not_shown_to_the_model(told: Told) -> None:
@@ -160,10 +164,12 @@ def test_what_was_erased_leaves_every_trace_of_a_reflection(told: Told) -> None:
     secret = told.memory.add(f"The doctor spoke of {HIDDEN}", user_id=USER, kind="episodic").items[0].id
     told.ids["secret"] = secret
     told.reflect(
-        new_behaviors=[{"content": f"Speaks of {HIDDEN} a lot", "evidence_ids": ["secret", "a", "b"]},
-                       behavior("tea", "a", "b", "c")],
+        new_behaviors=[
+            {"content": f"Speaks of {HIDDEN} a lot", "evidence_ids": ["secret", "a", "b"]},
+            behavior("tea", "a", "b", "c"),
+        ],
         reinforcements=[again(f"{HIDDEN}-trait", "a")],
-    )  # fmt: skip
+    )
     assert HIDDEN.encode() in everything_in(told)
     told.wish(new_behaviors=[behavior("tea", "a", "b", "c")])
     certificate = told.memory.erase(id=secret)
@@ -256,8 +262,10 @@ def a_life(told: Told) -> None:
     told.remember("no-1", "other", days=1)
     told.reflect(contradictions=[against("walks", "no-1")])
     told.remember("no-2", days=1)
-    sides = [{"as": "alone", "content": "Walks alone", "context": "personal"},
-             {"as": "home", "content": "Stays at home", "context": "social"}]  # fmt: skip
+    sides = [
+        {"as": "alone", "content": "Walks alone", "context": "personal"},
+        {"as": "home", "content": "Stays at home", "context": "social"},
+    ]
     said = {"action": "split", "new_content": "", "reasoning": "it depends", "split": sides}
     told.reflect(contradictions=[against("walks", "no-2")], special={"walks": said})
     told.memory.correct_trait(told.ids["tea"], content="Drinks green tea")
@@ -293,8 +301,10 @@ def test_a_log_gives_the_same_traits_on_another_machine(told: Told, tmp_path: Pa
 
 def test_deriving_anew_finds_what_the_same_answers_give(told: Told) -> None:
     told.behave("tea", cycles=1)
-    told.script.answer = {"new_behaviors": [behavior("tea", "tea-0", "tea-1", "tea-2")],
-                          "reinforcements": [again("tea", "tea-again-0", grade="A")]}  # fmt: skip
+    told.script.answer = {
+        "new_behaviors": [behavior("tea", "tea-0", "tea-1", "tea-2")],
+        "reinforcements": [again("tea", "tea-again-0", grade="A")],
+    }
     cycles = {one.id for one in told.memory.list_reflections(USER)}
     told.memory.archive(told.ids["tea-0"])  # since then
     before = told.trait("tea")

@@ -43,8 +43,9 @@ class Year:
         made += [side for said in step.get("special", {}).values() for side in said.get("split", ())]
         for wish in (wish for wish in made if "as" in wish):
             words = wish.get("content") or wish["new_content"]
-            self.script.ids[wish["as"]] = next(one.id for one in self.memory.get_all(user_id=USER, kinds=["trait"])
-                                               if one.content == words)  # fmt: skip
+            self.script.ids[wish["as"]] = next(
+                one.id for one in self.memory.get_all(user_id=USER, kinds=["trait"]) if one.content == words
+            )
 
     def at(self, name: str, when: datetime | None = None) -> Trait:
         found = self.memory.get(self.script.ids[name], as_of=when)
@@ -96,8 +97,11 @@ def test_a_reading_of_then_tells_the_same_story(year: Year) -> None:
         assert standing(year, step, then) == step["expected"], step["date"]
         shown = {one.id: one.stage for one in year.memory.get_user_traits(USER, "emerging", as_of=then)}
         sides = {"quiet_work", "talks_friends"}
-        wanted = {year.script.ids[name]: stage for name, (stage, _) in step["expected"].items()
-                  if stage in ("emerging", "established", "core") and name not in sides}  # fmt: skip
+        wanted = {
+            year.script.ids[name]: stage
+            for name, (stage, _) in step["expected"].items()
+            if stage in ("emerging", "established", "core") and name not in sides
+        }
         assert shown == wanted
 
 
@@ -119,12 +123,14 @@ def test_both_sides_are_shown_each_with_its_evidence(year: Year) -> None:
     when = year.cycles[9].started_at
     (quiet,) = [one for one in year.memory.get_user_traits(USER, as_of=when) if one.id == year.script.ids["quiet"]]
     assert [(side.content, side.context) for side in quiet.sides] == [
-        ("Says little in meetings", "work"), ("Talks a lot among friends", "social"),
-    ]  # fmt: skip
+        ("Says little in meetings", "work"),
+        ("Talks a lot among friends", "social"),
+    ]
     names = {item: name for name, item in year.script.ids.items()}
     assert [{names[row.memory_id] for row in side.evidence} for side in quiet.sides] == [
-        {"b1", "b2", "b3", "b4"}, {"c1", "c2", "c3", "c4"},
-    ]  # fmt: skip
+        {"b1", "b2", "b3", "b4"},
+        {"c1", "c2", "c3", "c4"},
+    ]
     assert year.memory.get_user_traits(USER, context="social", as_of=when)[0].id == quiet.id
     last = year.at("quiet")
     assert last.content == "Talks a lot among friends"

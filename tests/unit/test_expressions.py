@@ -34,10 +34,13 @@ So far the cost may go with the square of the length.
 """
 
 MODULES: Final = sorted(
-    one.name for one in pkgutil.walk_packages(phronesis.__path__, "phronesis.")
-    if not one.ispkg and not one.name.startswith((*NOT_YET, "phronesis_benchmarks", "phronesis.store.migrations"))
-    and not one.name.endswith("__main__") and not one.name.startswith("phronesis.adapters.lang")
-)  # fmt: skip
+    one.name
+    for one in pkgutil.walk_packages(phronesis.__path__, "phronesis.")
+    if not one.ispkg
+    and not one.name.startswith((*NOT_YET, "phronesis_benchmarks", "phronesis.store.migrations"))
+    and not one.name.endswith("__main__")
+    and not one.name.startswith("phronesis.adapters.lang")
+)
 
 
 @pytest.mark.slow

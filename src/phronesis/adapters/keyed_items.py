@@ -143,9 +143,11 @@ class KeyedItems:
         """Change an item's name, text and metadata, keeping its history."""
         external_id = self.naming.external_id(name)
         self.memory.update(
-            item.id, content=content, metadata={**metadata, self.naming.member: name},
+            item.id,
+            content=content,
+            metadata={**metadata, self.naming.member: name},
             external_id=None if item.external_id == external_id else external_id,
-        )  # fmt: skip
+        )
 
     def remove(self, name: str) -> bool:
         """Archive the item of a name; return whether there was one."""
@@ -159,9 +161,14 @@ class KeyedItems:
     def _add(self, name: str, content: str, metadata: Mapping[str, Any]) -> None:
         given = {field: value for field, value in metadata.items() if value is not None}
         self.memory.add(
-            content, kind=KIND, subject=self.naming.subject, metadata={**given, self.naming.member: name},
-            external_id=self.naming.external_id(name), user_id=self._user_id, namespace=self._namespace,
-        )  # fmt: skip
+            content,
+            kind=KIND,
+            subject=self.naming.subject,
+            metadata={**given, self.naming.member: name},
+            external_id=self.naming.external_id(name),
+            user_id=self._user_id,
+            namespace=self._namespace,
+        )
 
     def _unnamed(self, name: str) -> list[Item]:
         if not self._looks_for_unnamed():

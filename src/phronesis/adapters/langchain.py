@@ -50,9 +50,15 @@ class PhronesisRetriever(BaseRetriever):
 
     def _get_relevant_documents(self, query: str, *, run_manager: Any, **asked: Any) -> list[Any]:  # noqa: ARG002 - LangChain's name
         found = self.memory.search(
-            query, limit=asked.get("k", self.k), user_id=self.user_id, agent_id=self.agent_id,
-            session_id=self.session_id, namespace=self.namespace, kinds=self.kinds, filters=self.filters,
-        )  # fmt: skip
+            query,
+            limit=asked.get("k", self.k),
+            user_id=self.user_id,
+            agent_id=self.agent_id,
+            session_id=self.session_id,
+            namespace=self.namespace,
+            kinds=self.kinds,
+            filters=self.filters,
+        )
         return [_document(one) for one in found]
 
     async def _aget_relevant_documents(self, query: str, *, run_manager: Any, **asked: Any) -> list[Any]:
@@ -104,8 +110,13 @@ class PhronesisChatMessageHistory(BaseChatMessageHistory):
 
 def _document(found: Evidence) -> Any:
     item = found.item
-    known = {"id": item.id, "kind": item.kind, "score": found.score, "recorded_at": item.recorded_at.isoformat(),
-             "sources": as_json(found.sources)}  # fmt: skip
+    known = {
+        "id": item.id,
+        "kind": item.kind,
+        "score": found.score,
+        "recorded_at": item.recorded_at.isoformat(),
+        "sources": as_json(found.sources),
+    }
     return Document(id=item.id, page_content=item.content, metadata={**item.metadata, **known})
 
 

@@ -175,8 +175,13 @@ def _namespace_of(row: NamedRow) -> tuple[str, ...]:
 
 
 def _fields_of(row: NamedRow) -> dict[str, Any]:
-    return {"namespace": _namespace_of(row), "key": row.metadata["key"], "value": json.loads(row.metadata["value"]),
-            "created_at": from_micros(row.recorded_at), "updated_at": from_micros(row.updated_at)}  # fmt: skip
+    return {
+        "namespace": _namespace_of(row),
+        "key": row.metadata["key"],
+        "value": json.loads(row.metadata["value"]),
+        "created_at": from_micros(row.recorded_at),
+        "updated_at": from_micros(row.updated_at),
+    }
 
 
 def _lies(namespace: tuple[str, ...], condition: Any) -> bool:
@@ -255,8 +260,12 @@ _ORDERS: Final[Mapping[str, Callable[[float, float], bool]]] = {
 }
 
 _COMPARED: Final[Mapping[str, tuple[Order, float]]] = {
-    "$eq": ("eq", 0.0), "$gt": ("gt", 0.0), "$gte": ("gt", -math.inf), "$lt": ("lt", 0.0), "$lte": ("lt", math.inf),
-}  # fmt: skip
+    "$eq": ("eq", 0.0),
+    "$gt": ("gt", 0.0),
+    "$gte": ("gt", -math.inf),
+    "$lt": ("lt", 0.0),
+    "$lte": ("lt", math.inf),
+}
 """Database comparison for each operator: the order, and the direction in which the operand is widened to include it."""
 
 _EXACT: Final = 2.0**53

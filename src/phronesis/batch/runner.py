@@ -87,8 +87,15 @@ class Foresight:
             seen.feedback = row.feedback
         seen.run = _fields_of(seen.run)
         self._seen[row.run_id] = seen
-        return RowResult(line=row.line, run_id=row.run_id, run=run, feedback=feedback, learn=learn, added=counts.added,
-                    dropped=counts.dropped)  # fmt: skip
+        return RowResult(
+            line=row.line,
+            run_id=row.run_id,
+            run=run,
+            feedback=feedback,
+            learn=learn,
+            added=counts.added,
+            dropped=counts.dropped,
+        )
 
     def _stored(self, run_id: str) -> _Seen | None:
         """Return a run that is in the lane, or pending there."""
@@ -182,8 +189,9 @@ class Batch:
         begun = done = 0
         for piece in read_pieces(stream):
             row = _read(piece, self.memory.stages.writer.redactor.cleaned)
-            again = isinstance(row, Row) and any(isinstance(one, _Job) and one.row.run_id == row.run_id
-                                                 for one in waiting)  # fmt: skip
+            again = isinstance(row, Row) and any(
+                isinstance(one, _Job) and one.row.run_id == row.run_id for one in waiting
+            )
             if again or len(waiting) >= self.window or done - begun > WINDOW_BYTES:
                 yield from self._finished(waiting, done)
                 waiting, begun = [], done
@@ -250,8 +258,9 @@ class Batch:
         key = key_of(self._lane, verb, job.row.run_id if verb == handlers.RUN else job.item_id, content)
         given = {name: value for name, value in payload.items() if value not in (None, {}, [])}
         try:
-            written = stages.writer.write(tenant, self._lane, verb=verb, payload=given, actor=self.actor,
-                                          idempotency_key=key, wait=False)  # fmt: skip
+            written = stages.writer.write(
+                tenant, self._lane, verb=verb, payload=given, actor=self.actor, idempotency_key=key, wait=False
+            )
         except IdempotencyConflict as error:
             if verb != LEARN:
                 raise another(job.row.run_id) from error
@@ -280,16 +289,22 @@ class Batch:
             retried = [entry for entry in job.entries.values() if not self._interpreted(entry)]
             held = self._find(row.run_id)
             if held is None or held.id != job.item_id:
-                raise Conflict(f"another writer recorded run {row.run_id!r:.80} at the same time; run the batch again",
-                               field="run_id")  # fmt: skip
+                raise Conflict(
+                    f"another writer recorded run {row.run_id!r:.80} at the same time; run the batch again",
+                    field="run_id",
+                )
             learn = None if retried else job.entries.get(LEARN)
             counts: dict[str, Any] = {} if learn is None else self._counts(learn)
         except OF_A_ROW as error:
             return failed(row.line, row.run_id, error)
         return RowResult(
-            line=row.line, run_id=row.run_id, run=told.get(handlers.RUN), feedback=told.get(handlers.FEEDBACK),
-            learn=told.get(LEARN), **counts,
-        )  # fmt: skip
+            line=row.line,
+            run_id=row.run_id,
+            run=told.get(handlers.RUN),
+            feedback=told.get(handlers.FEEDBACK),
+            learn=told.get(LEARN),
+            **counts,
+        )
 
     def _interpreted(self, entry: Entry) -> bool:
         """Ensure that an entry is interpreted; return False if it failed and a retry replaces it."""
@@ -307,9 +322,12 @@ class Batch:
         result = self.memory.stages.runs.learned(self.memory.tenant, learn.id)
         counted = [one.counted for one in result.judged]
         return {
-            "supports": counted.count("support"), "contras": counted.count("contra"), "added": len(result.added),
-            "updated": len(result.updated), "dropped": len(result.dropped),
-        }  # fmt: skip
+            "supports": counted.count("support"),
+            "contras": counted.count("contra"),
+            "added": len(result.added),
+            "updated": len(result.updated),
+            "dropped": len(result.dropped),
+        }
 
     def _catch_up(self) -> None:
         """Interpret pending entries of the lane and write pending impressions: rows are checked against both."""

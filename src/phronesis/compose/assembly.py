@@ -125,10 +125,17 @@ class EvidencePlanner:
             return dataclasses.replace(request.plan, scope=scope, as_of=as_of, valid_at=valid_at)
         recent = tuple(block.text for block in turns if not block.fenced)[-RECENT:]
         asked = PlanRequest(
-            message=request.asked, scope=scope, now=request.now, recent=recent, agent_state=request.agent_state,
-            resources=resources or self.retrieving.remote, limit=limit_of(request.budget),
-            as_of=as_of, valid_at=valid_at, names=names,
-        )  # fmt: skip
+            message=request.asked,
+            scope=scope,
+            now=request.now,
+            recent=recent,
+            agent_state=request.agent_state,
+            resources=resources or self.retrieving.remote,
+            limit=limit_of(request.budget),
+            as_of=as_of,
+            valid_at=valid_at,
+            names=names,
+        )
         return self.planner.plan(tenant, asked)
 
     def find(self, tenant: str, request: Request, plan: RetrievalPlan, *, procedures: bool) -> PlannedEvidence:
@@ -137,8 +144,14 @@ class EvidencePlanner:
         pack = self.retrieving.retrieve(tenant, plan, encodings)
         if not procedures:
             return PlannedEvidence(pack)
-        asked = Query(_said(request), plan.scope, request.wanted, limit_of(request.budget), explain=True,
-                      manner=SearchOptions(encodings=encodings))  # fmt: skip
+        asked = Query(
+            _said(request),
+            plan.scope,
+            request.wanted,
+            limit_of(request.budget),
+            explain=True,
+            manner=SearchOptions(encodings=encodings),
+        )
         return PlannedEvidence(pack, bearing_procedures(self.searcher, tenant, asked))
 
 
@@ -245,13 +258,17 @@ class Assembler:
         explain = {
             "steps": ["load", "plan", "retrieve", "fuse", "compose"],
             "plan": pack.plan.to_dict(),
-            "retrieved": {**pack.explain, "found": len(evidence), "abstained": pack.abstained,
-                          "degraded": [one.to_dict() for one in (*plan.degraded, *pack.degraded)],
-                          "ignored_fields": {name: list(fields) for name, fields in pack.ignored_fields.items()},
-                          **reasons,
-                          "why": {e.item.citation: dict(e.why or {}) for e in candidates.evidence}},
+            "retrieved": {
+                **pack.explain,
+                "found": len(evidence),
+                "abstained": pack.abstained,
+                "degraded": [one.to_dict() for one in (*plan.degraded, *pack.degraded)],
+                "ignored_fields": {name: list(fields) for name, fields in pack.ignored_fields.items()},
+                **reasons,
+                "why": {e.item.citation: dict(e.why or {}) for e in candidates.evidence},
+            },
             "summary": {"made_by": loaded.summary.made_by, "lines": len(loaded.summary.blocks)},
-        }  # fmt: skip
+        }
         package = compose(
             self._masked(candidates),
             budget=request.budget,
@@ -272,29 +289,43 @@ class Assembler:
         core = core_memory(unit, lanes, self.core, wanted, now=request.now)
         summary = WorkingSummary()
         if turns.lane is not None and not whole:
-            summary = working_summary(unit, turns.lane, request.session_id, wanted, apart=core.words.keys(),
-                                      policy=self.summing, zone=request.zone)  # fmt: skip
+            summary = working_summary(
+                unit,
+                turns.lane,
+                request.session_id,
+                wanted,
+                apart=core.words.keys(),
+                policy=self.summing,
+                zone=request.zone,
+            )
         resources = has_documents(unit, [lane.lane_id for lane in lanes])
         names = names_held(unit, lanes, candidates(request.asked)) if request.plan is None else ()
         secret, own = find_secret(unit), request.scope.write_lane
         return _Loaded(
-            core, turns, summary, has_procedures(unit, lanes, wanted), resources, names,
+            core,
+            turns,
+            summary,
+            has_procedures(unit, lanes, wanted),
+            resources,
+            names,
             held=any(lane.head_seq for lane in lanes),
             seed=None if secret is None else session_seed(secret, own.kind, own.name, request.session_id),
-        )  # fmt: skip
+        )
 
     def _candidates(
         self, tenant: str, request: Request, loaded: _Loaded, found: PlannedEvidence
     ) -> tuple[Candidates, dict[str, Any]]:
         """Return the candidates (evidence with its disputes), and the reasons for leaving out the other results."""
-        standing = self._masked(Candidates(
-            user_message=request.message,
-            system_blocks=loaded.core.blocks,
-            working_summary=loaded.summary.blocks,
-            recent_turns=loaded.turns.blocks,
-            held=loaded.held,
-            zone=request.zone,
-        ))  # fmt: skip
+        standing = self._masked(
+            Candidates(
+                user_message=request.message,
+                system_blocks=loaded.core.blocks,
+                working_summary=loaded.summary.blocks,
+                recent_turns=loaded.turns.blocks,
+                held=loaded.held,
+                zone=request.zone,
+            )
+        )
         # Core memory that a small budget cuts may be shown as evidence.
         shown = shown_core(
             dataclasses.replace(standing, evidence=found.evidence), budget=request.budget, counter=self.counter()
@@ -315,12 +346,18 @@ class Assembler:
                     origins |= origins_at(unit, lane.lane_id, taken, request.wanted.as_of)
         leading = {one.item.id for one in found.first}
         chosen = choose_evidence(
-            evidence, asked=request.message, abstaining=found.abstaining, origins=origins,
-            core=InCoreMemory([words for item_id, words in loaded.core.words.items() if item_id in apart],
-                              [one for one in found.evidence if one.item.id in apart]),
-            first=sum(one.item.id in leading for one in evidence), tools=found.asked_filters,
+            evidence,
+            asked=request.message,
+            abstaining=found.abstaining,
+            origins=origins,
+            core=InCoreMemory(
+                [words for item_id, words in loaded.core.words.items() if item_id in apart],
+                [one for one in found.evidence if one.item.id in apart],
+            ),
+            first=sum(one.item.id in leading for one in evidence),
+            tools=found.asked_filters,
             documents=found.pack.plan.resources_needed,
-        )  # fmt: skip
+        )
         candidates = dataclasses.replace(
             standing,
             evidence=chosen.shown,
@@ -329,10 +366,13 @@ class Assembler:
         named = {one.item.id for one in chosen.shown} | apart
         left_out = dict(chosen.left_out)
         reasons = {
-            "outweighed": [one.item.citation for one in found.evidence
-                           if one.item.id not in named and one.item.citation not in left_out],
+            "outweighed": [
+                one.item.citation
+                for one in found.evidence
+                if one.item.id not in named and one.item.citation not in left_out
+            ],
             "left_out": [{"citation": one, "reason": reason} for one, reason in left_out.items()],
-        }  # fmt: skip
+        }
         return candidates, reasons
 
     def _masked(self, candidates: Candidates) -> Candidates:

@@ -39,9 +39,14 @@ TITLES: Final = {
 }
 
 LABELS: Final = (
-    "Policies", "Standing instructions", "Profile", "Preferences", "Pinned",
-    "So far", "Earlier in this session",
-)  # fmt: skip
+    "Policies",
+    "Standing instructions",
+    "Profile",
+    "Preferences",
+    "Pinned",
+    "So far",
+    "Earlier in this session",
+)
 """The groups of a slot in display order; other labels follow, by name."""
 
 _PREAMBLES: Final = {
@@ -117,11 +122,13 @@ class Layout:
     def stable(self, pieces: Sequence[Piece]) -> str:
         """Return the common beginning of both renderings: the same for every question, as long as its items are."""
         lasting = [piece for piece in pieces if not piece.due]
-        return "\n\n".join([
-            *([preamble(self.language, self.boundary)] if self.introduced else ()),
-            *self._blocks(lasting, "system_blocks", TITLES["system_blocks"]),
-            *self._blocks(lasting, "working_summary", TITLES["working_summary"]),
-        ])  # fmt: skip
+        return "\n\n".join(
+            [
+                *([preamble(self.language, self.boundary)] if self.introduced else ()),
+                *self._blocks(lasting, "system_blocks", TITLES["system_blocks"]),
+                *self._blocks(lasting, "working_summary", TITLES["working_summary"]),
+            ]
+        )
 
     def _changing(self, pieces: Sequence[Piece]) -> list[str]:
         """Return the due items and the evidence for the message."""
@@ -212,8 +219,13 @@ def compose(
     layout = dataclasses.replace(layout, boundary=boundary, introduced=introduced)
     layout, tokens = _fitted(layout, selection, budget.total, count)
     text = layout.text(selection.chosen)
-    spent = {"total": budget.total, "used": tokens, "counter": counter.name, "exact": counter.exact,
-             "slots": ledger.report()}  # fmt: skip
+    spent = {
+        "total": budget.total,
+        "used": tokens,
+        "counter": counter.name,
+        "exact": counter.exact,
+        "slots": ledger.report(),
+    }
     stable = layout.stable(selection.chosen)
     return ContextPackage(
         context_id=context_id,

@@ -198,9 +198,15 @@ def core_memory(unit: Unit, lanes: Sequence[Lane], policy: CorePolicy, wanted: W
         said += [one for one in (parts.get(item.id), days.get(item.id)) if one]
         about = "; ".join([*heading, *said])
         blocks.append(
-            Block(_words(item, names), (item.citation,), fenced=item.trust < Trust.USER, label=label, about=about,
-                  place=places.get(item.id, 0))
-        )  # fmt: skip
+            Block(
+                _words(item, names),
+                (item.citation,),
+                fenced=item.trust < Trust.USER,
+                label=label,
+                about=about,
+                place=places.get(item.id, 0),
+            )
+        )
     return CoreMemory(once(blocks), {item.id: item.content for item in held})
 
 

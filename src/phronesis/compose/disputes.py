@@ -96,8 +96,9 @@ def _both_ways(found: Sequence[Evidence]) -> dict[str, list[str]]:
 def _fetched(unit: Unit, lanes: Sequence[Lane], ids: Sequence[str], wanted: Wanted) -> dict[str, Evidence]:
     out: dict[str, Evidence] = {}
     for lane in lanes if ids else ():
-        items = [item for item in items_by_id(unit, [lane], ids, wanted).values()
-                 if recalled(item) and wanted.carries(item)]  # fmt: skip
+        items = [
+            item for item in items_by_id(unit, [lane], ids, wanted).values() if recalled(item) and wanted.carries(item)
+        ]
         sources = sources_of(unit, lane.lane_id, items, as_of=wanted.as_of)
         out |= {item.id: Evidence(item, 0.0, sources=tuple(sources[item.id])) for item in items}
     return out

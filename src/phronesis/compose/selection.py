@@ -224,9 +224,13 @@ class Selection:
             room = self._ledger.room("evidence", held=held)
             snippet_tokens = self._budget.snippet_tokens
             piece = evidence_piece(
-                index, evidence, snippet_tokens=snippet_tokens, room=room, count=self._count,
+                index,
+                evidence,
+                snippet_tokens=snippet_tokens,
+                room=room,
+                count=self._count,
                 zone=self._candidates.zone,
-            )  # fmt: skip
+            )
             if piece:
                 self._take(piece)
                 taken += 1

@@ -217,11 +217,16 @@ def _of_session(
         return live_of_session(unit, lane, session_id, meant)
     own = {"session_id": session_id}
     return [
-        items_of(unit, [lane], dataclasses.replace(
-            wanted, kinds=one.kinds, attributes=own if one.role is None else {**own, "role": one.role}
-        ), limit=one.limit)
+        items_of(
+            unit,
+            [lane],
+            dataclasses.replace(
+                wanted, kinds=one.kinds, attributes=own if one.role is None else {**own, "role": one.role}
+            ),
+            limit=one.limit,
+        )
         for one in meant
-    ]  # fmt: skip
+    ]
 
 
 def _stored(unit: Unit, lane: Lane, session_id: str, wanted: Wanted) -> SummaryRow | None:
@@ -267,10 +272,19 @@ def _whole(items: Sequence[Item], batches: Mapping[str, int], *, most: int) -> l
 def _noted(items: Sequence[Item], days: Mapping[str, str], batches: Mapping[str, int]) -> list[tuple[str, Block]]:
     """Return the derived items as lines with their ids, the newest batch first."""
     return [
-        (item.id, Block(words_of(item), (item.citation,), fenced=True, label=LABEL, about=days.get(item.id, ""),
-                        batch=f"noted {batches[item.id]}"))
+        (
+            item.id,
+            Block(
+                words_of(item),
+                (item.citation,),
+                fenced=True,
+                label=LABEL,
+                about=days.get(item.id, ""),
+                batch=f"noted {batches[item.id]}",
+            ),
+        )
         for item in sorted(items, key=lambda item: (-batches[item.id], -item.importance))
-    ]  # fmt: skip
+    ]
 
 
 def _said(

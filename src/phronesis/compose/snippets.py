@@ -203,10 +203,12 @@ def evidence_piece(
     limit = min(snippet_tokens, room - overhead)
     found = evidence.matched[0] if evidence.matched else None
     shown, shortened = excerpt(
-        words_of(evidence.item), snippet="" if found is None else found.snippet,
+        words_of(evidence.item),
+        snippet="" if found is None else found.snippet,
         start=chunk_start(found.part) if found is not None and evidence.item.kind == SECTION else None,
-        limit=limit, count=count,
-    )  # fmt: skip
+        limit=limit,
+        count=count,
+    )
     if limit < 0 or (shortened and (not shown or limit < min(snippet_tokens, MIN_EXCERPT))):
         return None
     quoted = without_citations(shown)

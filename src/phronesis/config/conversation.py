@@ -70,9 +70,19 @@ class PrivacyRules(Part):
 # Forgetting of conversation memory: kinds, periods and exemptions.
 
 FadingKind = Literal[
-    "message", "fact", "episodic", "event", "task", "intention", "decision", "preference", "profile", "procedure",
-    "section", "document",
-]  # fmt: skip
+    "message",
+    "fact",
+    "episodic",
+    "event",
+    "task",
+    "intention",
+    "decision",
+    "preference",
+    "profile",
+    "procedure",
+    "section",
+    "document",
+]
 """A kind of conversation memory."""
 
 _NOT_FIGURES: Final = frozenset({"kinds", "keep_sources"})
@@ -180,10 +190,14 @@ def law_of(own: ForgettingRules, experience: ForgetRules, *, pinned: Sequence[st
 def _rule(own: ForgettingRules, kind: FadingKind, pinned: Sequence[str]) -> Rule:
     keep = frozenset((*own.keep, *pinned, *([kind] if own.never(kind) else [])))
     return Rule(
-        **own.of_kind(kind), downweight_below=0.0, expired_after_days=own.expired_after_days,
-        usual=DEFAULT_IMPORTANCE.get(kind, DEFAULT_IMPORTANCE["section"]), keep_importance=own.keep_importance,
-        keep=keep, keep_sources=frozenset(own.keep_sources),
-    )  # fmt: skip
+        **own.of_kind(kind),
+        downweight_below=0.0,
+        expired_after_days=own.expired_after_days,
+        usual=DEFAULT_IMPORTANCE.get(kind, DEFAULT_IMPORTANCE["section"]),
+        keep_importance=own.keep_importance,
+        keep=keep,
+        keep_sources=frozenset(own.keep_sources),
+    )
 
 
 TYPE_NAMES: Final = (*KEYS, *sorted(STATED))

@@ -127,9 +127,20 @@ class Gateway(Part):
 # Roles: the tasks of models, and the model chosen for each.
 
 ChatName = Literal[
-    "extract", "plan", "summarise", "reflect", "special_reflection", "questions", "aggregate", "abstract", "learn",
-    "migrate",    "classify", "rewrite", "chat",
-]  # fmt: skip
+    "extract",
+    "plan",
+    "summarise",
+    "reflect",
+    "special_reflection",
+    "questions",
+    "aggregate",
+    "abstract",
+    "learn",
+    "migrate",
+    "classify",
+    "rewrite",
+    "chat",
+]
 """The roles in which a model completes a conversation."""
 
 RULES: Final = "rules"

@@ -312,9 +312,16 @@ class ResourceRules(Part):
 # Traits: when a reflection is due, and the topics that are never inferred.
 
 SensitiveTopic = Literal[
-    "mental_health", "physical_health", "politics", "religion", "sexual_orientation", "finances", "criminal_record",
-    "addiction", "abuse",
-]  # fmt: skip
+    "mental_health",
+    "physical_health",
+    "politics",
+    "religion",
+    "sexual_orientation",
+    "finances",
+    "criminal_record",
+    "addiction",
+    "abuse",
+]
 """A topic about which no trait is inferred."""
 
 SENSITIVE_TOPICS: Final[tuple[SensitiveTopic, ...]] = get_args(SensitiveTopic)

@@ -55,10 +55,14 @@ def consolidated(view: LaneView, entry: Entry, stated: Sequence[PlacedProposal])
         judging.take(one)
     work = judging.work
     return Changes(
-        items=work.items, patches=work.patches, edges=tuple(work.edges.values()),
-        dropped_edges=tuple(work.dropped_edges.values()), evidence=tuple(work.evidence.values()),
-        entities=names.changed, mentions=judging.mentions,
-    )  # fmt: skip
+        items=work.items,
+        patches=work.patches,
+        edges=tuple(work.edges.values()),
+        dropped_edges=tuple(work.dropped_edges.values()),
+        evidence=tuple(work.evidence.values()),
+        entities=names.changed,
+        mentions=judging.mentions,
+    )
 
 
 def stated_in_messages(
@@ -162,10 +166,18 @@ class _Judging:
     def _statement(one: PlacedProposal, about: Sequence[HeldStatement]) -> Statement:
         proposal, item = one.proposal, one.item
         return Statement(
-            id=item.id, kind=item.kind, key=proposal.key, form=one.form, saying=one.saying,
-            cardinality=proposal.cardinality, against=_replaced(proposal, about), until=item.valid_to,
-            retention=proposal.retention, conflict=proposal.conflict, ahead=proposal.ahead,
-        )  # fmt: skip
+            id=item.id,
+            kind=item.kind,
+            key=proposal.key,
+            form=one.form,
+            saying=one.saying,
+            cardinality=proposal.cardinality,
+            against=_replaced(proposal, about),
+            until=item.valid_to,
+            retention=proposal.retention,
+            conflict=proposal.conflict,
+            ahead=proposal.ahead,
+        )
 
 
 def _by_rule(one: PlacedProposal, statement: Statement, about: Sequence[HeldStatement]) -> Verdict:

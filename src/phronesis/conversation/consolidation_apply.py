@@ -59,8 +59,11 @@ class ApplyState:
     @property
     def patches(self) -> list[Patch]:
         """Patches of existing items; empty ones with a reason where only evidence or edges were added."""
-        return [Patch(one, self._fields.get(one, {}), reason) for one, reason in self._reasons.items()
-                if one not in self.made]  # fmt: skip
+        return [
+            Patch(one, self._fields.get(one, {}), reason)
+            for one, reason in self._reasons.items()
+            if one not in self.made
+        ]
 
     def free_id(self, wanted: str) -> str:
         """Return an item's id, or a derived one if this entry already created that item ("Lyon … no, Paris … Lyon")."""
@@ -115,10 +118,17 @@ class ApplyState:
                 self._note(self._row(one, item.id, "source"))
             return
         if item.id in self.unproved:  # with a second source, the first must be recorded too
-            self._note(EvidenceRow(
-                item_id=item.id, polarity="source", source_key=item.entry_id, entry_id=self.entry.id,
-                recorded_at=self.entry.recorded_at, source_entry_id=item.entry_id, occurred_at=item.occurred_at,
-            ))  # fmt: skip
+            self._note(
+                EvidenceRow(
+                    item_id=item.id,
+                    polarity="source",
+                    source_key=item.entry_id,
+                    entry_id=self.entry.id,
+                    recorded_at=self.entry.recorded_at,
+                    source_entry_id=item.entry_id,
+                    occurred_at=item.occurred_at,
+                )
+            )
         self._note(self._row(one, item.id, "source"))
         session = one.item.session_id
         counted = derived_id("session", session) if session is not None else self.entry.id
@@ -166,10 +176,17 @@ class ApplyState:
     def _row(self, one: PlacedProposal, item_id: str, polarity: Polarity) -> EvidenceRow:
         start, end = one.quote if one.quote is not None else (None, None)
         return EvidenceRow(
-            item_id=item_id, polarity=polarity, source_key=one.source or self.entry.id, entry_id=self.entry.id,
-            recorded_at=self.entry.recorded_at, source_entry_id=self.entry.id, source_item_id=one.source,
-            span_start=start, span_end=end, occurred_at=one.saying.at,
-        )  # fmt: skip
+            item_id=item_id,
+            polarity=polarity,
+            source_key=one.source or self.entry.id,
+            entry_id=self.entry.id,
+            recorded_at=self.entry.recorded_at,
+            source_entry_id=self.entry.id,
+            source_item_id=one.source,
+            span_start=start,
+            span_end=end,
+            occurred_at=one.saying.at,
+        )
 
     def _edge(self, type_: str, start: str, end: str) -> Edge:
         return Edge(type=type_, from_kind="item", from_id=start, to_kind="item", to_id=end, entry_id=self.entry.id)

@@ -30,9 +30,13 @@ def make_entity(lane_id: int, name: str, kind: str, *, entry_id: str, canonical_
     """Return the entity of a name."""
     normal = normal_name(name)
     return Entity(
-        id=entity_id(lane_id, kind, normal), name=name, normal=normal, kind=kind, entry_id=entry_id,
+        id=entity_id(lane_id, kind, normal),
+        name=name,
+        normal=normal,
+        kind=kind,
+        entry_id=entry_id,
         canonical_id=canonical_id,
-    )  # fmt: skip
+    )
 
 
 def make_mention(entity: Entity, item_id: str, start: int, end: int) -> Mention:
@@ -192,9 +196,11 @@ def with_names(view: LaneView, entry: Entry, changes: Changes, held: Mapping[str
     # Upserting an entity never removes an alias: an orphaned alias is deleted and written again.
     alone = [entity.id for entity in names.changed if entity.canonical_id is None]
     return replace(
-        changes, entities=tuple(told.values()), patches=(*changes.patches, *patches),
+        changes,
+        entities=tuple(told.values()),
+        patches=(*changes.patches, *patches),
         dropped_entities=tuple(dict.fromkeys((*changes.dropped_entities, *alone))),
-    )  # fmt: skip
+    )
 
 
 def _after(changes: Changes, held: Mapping[str, Item]) -> dict[str, Item]:

@@ -232,8 +232,10 @@ class ByModel:
         verdict = self.judge(bench, entry, proposals)
         # The answer may repeat memories of other entries; only the fact that it was asked is kept beside the
         # judgements.
-        tries = [_told(self.judge.asker.name, len(told) + n, replace(attempt, text=""))
-                 for n, attempt in enumerate(verdict.said)]  # fmt: skip
+        tries = [
+            _told(self.judge.asker.name, len(told) + n, replace(attempt, text=""))
+            for n, attempt in enumerate(verdict.said)
+        ]
         if verdict.error is None:
             return [*verdict.outcomes, *tries]
         body = {"role": ROLE, "reason": verdict.error, "by": "consolidation", "instead_of": self.judge.asker.name}
@@ -313,8 +315,13 @@ def _fenced(entry: Entry, said: Mapping[int, Said]) -> str:
 
 
 def _told(made_by: str, n: int, attempt: Attempt) -> Outcome:
-    body = {"role": ROLE, "constraint": attempt.constraint, "text": fit(attempt.text),
-            "finish_reason": attempt.finish_reason, "problem": attempt.problem}  # fmt: skip
+    body = {
+        "role": ROLE,
+        "constraint": attempt.constraint,
+        "text": fit(attempt.text),
+        "finish_reason": attempt.finish_reason,
+        "problem": attempt.problem,
+    }
     return Outcome(role=ANSWERS, n=n, made_by=made_by, body=body)
 
 

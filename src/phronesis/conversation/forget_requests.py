@@ -40,11 +40,20 @@ def forget_requests(
     found = list(_asked(text, languages))
     proposals = [
         Proposal(
-            n=n, quote=text[start:end], start=start, end=end, kind=KIND, subject=speaker or USER, key=KEY, value=target,
-            content=language.frames["forget"].format(target), importance=IMPORTANCE, due=isoformat(at),
+            n=n,
+            quote=text[start:end],
+            start=start,
+            end=end,
+            kind=KIND,
+            subject=speaker or USER,
+            key=KEY,
+            value=target,
+            content=language.frames["forget"].format(target),
+            importance=IMPORTANCE,
+            due=isoformat(at),
         )
         for start, end, target, language in found
-    ]  # fmt: skip
+    ]
     return proposals, [refusal(n, text[start:end], KEY) for start, end, _, _ in found]
 
 
@@ -70,10 +79,12 @@ def with_requests_met(view: LaneView, entry: Entry, changes: Changes, held: Mapp
     if entry.verb not in CLOSING:
         return changes
     gone = [
-        held[patch.item_id] for patch in changes.patches
-        if patch.item_id in held and held[patch.item_id].key != KEY
+        held[patch.item_id]
+        for patch in changes.patches
+        if patch.item_id in held
+        and held[patch.item_id].key != KEY
         and (patch.fields.get("status") == "archived" or patch.fields.get("ended") == "retracted")
-    ]  # fmt: skip
+    ]
     if not gone:
         return changes
     words = {word for item in gone for word in tokenize(f"{item.content} {item.value or ''}")}

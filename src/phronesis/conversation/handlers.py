@@ -47,9 +47,12 @@ from phronesis.models.model_registry import ModelRegistry
 from phronesis.store.lane_view import LaneView
 
 TRUST_OF_ROLE: Final = {
-    "user": Trust.USER, "assistant": Trust.ASSISTANT, "tool": Trust.TOOL, "system": Trust.OPERATOR,
+    "user": Trust.USER,
+    "assistant": Trust.ASSISTANT,
+    "tool": Trust.TOOL,
+    "system": Trust.OPERATOR,
     "developer": Trust.OPERATOR,
-}  # fmt: skip
+}
 
 OFFSETS: Final = "offsets"
 """Role of the outcome with the UTC offsets, in minutes east, of messages recorded without one."""
@@ -191,23 +194,37 @@ def _message_row(
     entry: Entry, n: int, message: Mapping[str, Any], item: str, *, session_id: str | None, at: datetime | None
 ) -> MessageRow:
     return MessageRow(
-        entry_id=entry.id, n=n, session_id=session_id or "", item_id=item, role=message["role"],
-        message_id=message.get("id"), name=message.get("name"), occurred_at=at,
-    )  # fmt: skip
+        entry_id=entry.id,
+        n=n,
+        session_id=session_id or "",
+        item_id=item,
+        role=message["role"],
+        message_id=message.get("id"),
+        name=message.get("name"),
+        occurred_at=at,
+    )
 
 
 def _conversation(entry: Entry, session: SessionRow | None, rows: list[MessageRow]) -> ConversationRows:
     payload = entry.payload
     session_id: str = payload["session_id"]
     calls = [
-        ToolCallRow(entry_id=entry.id, n=n, session_id=session_id, name=call["name"], call_id=call.get("id"),
-                    status=call.get("status"))
-        for n, call in enumerate(payload.get("tool_calls", ())) if not is_erased(call)
-    ]  # fmt: skip
+        ToolCallRow(
+            entry_id=entry.id,
+            n=n,
+            session_id=session_id,
+            name=call["name"],
+            call_id=call.get("id"),
+            status=call.get("status"),
+        )
+        for n, call in enumerate(payload.get("tool_calls", ()))
+        if not is_erased(call)
+    ]
     refs = [
         RefRow(entry_id=entry.id, n=n, session_id=session_id, ref_type=ref["type"], uri=ref["uri"])
-        for n, ref in enumerate(payload.get("refs", ())) if not is_erased(ref)
-    ]  # fmt: skip
+        for n, ref in enumerate(payload.get("refs", ()))
+        if not is_erased(ref)
+    ]
     count = session.message_count if session is not None else 0
     number = session.turn_count + 1 if session is not None else 1
     return ConversationRows(

@@ -124,9 +124,12 @@ def confirm(new: Statement, same: HeldStatement, rivals: Sequence[HeldStatement]
         patches[item.id] = fields
     act: Decision = "RETRACT" if "ended" in fields else "UPDATE" if fuller else "SUPERSEDE" if settled else "NONE"
     return Verdict(
-        act=act, into=item.id, counted=counted or fuller, patches=patches,
+        act=act,
+        into=item.id,
+        counted=counted or fuller,
+        patches=patches,
         supersedes=tuple((item.id, one.item.id) for one in settled),
-    )  # fmt: skip
+    )
 
 
 def retract(
@@ -136,10 +139,7 @@ def retract(
 
     A value that was said again since, or by a more trusted source, stays.
     """
-    meant = [
-        one for one in held
-        if one.item.id in named or _is_meant(new, one) or (whole and one.item.key == new.key)
-    ]  # fmt: skip
+    meant = [one for one in held if one.item.id in named or _is_meant(new, one) or (whole and one.item.key == new.key)]
     found = [one for one in meant if one.current and _beaten(new, one)]
     over = new.until or new.since
     fields = {
@@ -243,9 +243,8 @@ def _as_history(new: Statement, follower: HeldStatement, rivals: Sequence[HeldSt
     # A later saying of lower trust does not separate them.
     between = any(map(new.saying.loses_to, follower.sayings))
     before = [
-        one for one in rivals
-        if between and one.past and one.item.ended_by == follower.item.id and _gives_way(new, one)
-    ]  # fmt: skip
+        one for one in rivals if between and one.past and one.item.ended_by == follower.item.id and _gives_way(new, one)
+    ]
     return Verdict(
         act="ADD",
         fields={**_ENDED[new.retention], "ended_by": follower.item.id, "valid_to": over},

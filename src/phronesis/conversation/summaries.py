@@ -149,10 +149,12 @@ class SessionSummarizer:
             return [*said, Outcome(role=DEGRADED_ROLE, made_by=self.asker.name, body=away)]
         lines, refused = self._gated(answer.value, window)
         body = {
-            "turn": window.turn, "lines": lines, "refused": refused,
+            "turn": window.turn,
+            "lines": lines,
+            "refused": refused,
             "seen": list(dict.fromkeys(one for text in window.texts for one in text.ids)),
             "stands_on": [] if window.previous is None else [window.previous.entry_id],
-        }  # fmt: skip
+        }
         return [*said, Outcome(role=SUMMARY, made_by=f"{self.asker.name} {PROMPT_VERSION}", body=body)]
 
     def _due(self, view: LaneView, entry: Entry) -> _Window | None:
@@ -186,10 +188,14 @@ class SessionSummarizer:
             text = " ".join(fit(line.text).split())
             tokens = self.asker.counter.count(text)
             why = _fault(line, text, len(window.texts)) or (
-                "it reads like an order" if self.suspicious(text) is not None
-                else "it speaks of a sensitive matter" if self.hides(text)
-                else "the summary is long enough without it" if tokens > room else None
-            )  # fmt: skip
+                "it reads like an order"
+                if self.suspicious(text) is not None
+                else "it speaks of a sensitive matter"
+                if self.hides(text)
+                else "the summary is long enough without it"
+                if tokens > room
+                else None
+            )
             if why is not None:
                 refused.append({"text": text, "of": line.of, "why": why})
                 continue
@@ -221,9 +227,13 @@ def with_summary(
     if not lines:
         return rows
     summary = SummaryRow(
-        session_id=rows.session.session_id, entry_id=entry.id, turn=rows.turn.number,
-        position=rows.session.message_count, recorded_at=entry.recorded_at, lines=lines,
-    )  # fmt: skip
+        session_id=rows.session.session_id,
+        entry_id=entry.id,
+        turn=rows.turn.number,
+        position=rows.session.message_count,
+        recorded_at=entry.recorded_at,
+        lines=lines,
+    )
     return dataclasses.replace(rows, summary=summary)
 
 
@@ -267,6 +277,11 @@ def _fault(line: ProposedLine, text: str, shown: int) -> str | None:
 
 
 def _said(made_by: str, attempt: Attempt) -> Outcome:
-    body = {"role": ROLE, "constraint": attempt.constraint, "text": fit(attempt.text),
-            "finish_reason": attempt.finish_reason, "problem": attempt.problem}  # fmt: skip
+    body = {
+        "role": ROLE,
+        "constraint": attempt.constraint,
+        "text": fit(attempt.text),
+        "finish_reason": attempt.finish_reason,
+        "problem": attempt.problem,
+    }
     return Outcome(role=ANSWERS, made_by=made_by, body=body)

@@ -105,11 +105,19 @@ def natural_key(payload: Any) -> str:
 
 def _stated(entry: Entry, item: Item, known: Mapping[str, Any]) -> PlacedProposal:
     proposal = Proposal(
-        n=0, quote=item.content, start=0, end=len(item.content), kind=item.kind, subject=item.subject or USER,
-        key=item.key or "", content=item.content, value=item.value if isinstance(item.value, str) else None,
-        cardinality=known["cardinality"], retention=known.get("retention", "versioned"),
+        n=0,
+        quote=item.content,
+        start=0,
+        end=len(item.content),
+        kind=item.kind,
+        subject=item.subject or USER,
+        key=item.key or "",
+        content=item.content,
+        value=item.value if isinstance(item.value, str) else None,
+        cardinality=known["cardinality"],
+        retention=known.get("retention", "versioned"),
         conflict=known.get("conflict", "occurred"),
-    )  # fmt: skip
+    )
     if "compared" in known:
         item = item.with_fields({f"data.{COMPARED}": known["compared"]})
     at = item.occurred_at or entry.recorded_at

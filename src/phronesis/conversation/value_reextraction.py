@@ -62,9 +62,10 @@ class ValueReextraction:
         proposals, _ = self.rules.read(0, message, words, item.occurred_at or item.recorded_at)
         subjects = {str(one).casefold() for one in (item.subject, item.data.get(NAMED)) if one is not None}
         found = [
-            one for one in proposals
+            one
+            for one in proposals
             if one.key == item.key and one.act == "assert" and not one.done and one.subject.casefold() in subjects
-        ]  # fmt: skip
+        ]
         return found[0] if len(found) == 1 else None
 
 

@@ -124,9 +124,10 @@ def _times(looked: _Looked, reference: Reference) -> list[TimeSpan]:
     if not text.isascii() and _CHINESE_HINT.search(text) is not None:
         taken = [(one.start, one.end) for one in found]
         found += [
-            _time(*one) for one in calendar_chinese.GRAMMAR.find(text, reference)
+            _time(*one)
+            for one in calendar_chinese.GRAMMAR.find(text, reference)
             if not any(one[0] < end and start < one[1] for start, end in taken)
-        ]  # fmt: skip
+        ]
         found.sort(key=lambda time: time.start)
     return found
 

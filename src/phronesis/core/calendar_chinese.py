@@ -51,9 +51,15 @@ _PARTS: Final = {"初": 0, "上旬": 0, "中": 1, "中旬": 1}
 _PART: Final = "(?P<p>初|中旬|上旬|下旬|中(?![国文学午风药医考奖毒标签餐式秋])|底|末)"
 _SEASONS: Final = {"春": "spring", "夏": "summer", "秋": "autumn", "冬": "winter"}
 _HOLIDAYS: Final = {
-    "元旦": (1, 1), "情人节": (2, 14), "五一": (5, 1), "劳动节": (5, 1), "儿童节": (6, 1), "国庆": (10, 1),
-    "圣诞": (12, 25), "平安夜": (12, 24),
-}  # fmt: skip
+    "元旦": (1, 1),
+    "情人节": (2, 14),
+    "五一": (5, 1),
+    "劳动节": (5, 1),
+    "儿童节": (6, 1),
+    "国庆": (10, 1),
+    "圣诞": (12, 25),
+    "平安夜": (12, 24),
+}
 
 
 def _number(text: str | None) -> int:
@@ -199,12 +205,19 @@ _QUARTER: Final = "(?:第?(?P<k>[一二三四1-4])季度|q(?P<l>[1-4])(?![a-z0-9
 _RULES: Final = [
     Rule("part", rf"(?:{_YEAR}|{_NAMED_YEAR})?的?{_QUARTER}", _part_of_year),
     Rule("beside_quarter", rf"{_SIDE}季度", _part_of_year),
-    Rule("stretch", rf"(?:(?P<r>最近|过去|過去|近)|(?P<f>未来|未來|接下来|接下來|今后|今後))的?(?:这|這)?{_COUNT}"
-         rf"{_UNIT}(?![前后後])", _stretch),
+    Rule(
+        "stretch",
+        rf"(?:(?P<r>最近|过去|過去|近)|(?P<f>未来|未來|接下来|接下來|今后|今後))的?(?:这|這)?{_COUNT}"
+        rf"{_UNIT}(?![前后後])",
+        _stretch,
+    ),
     Rule("written", rf"{_YEAR}(?:的?{_SEASON}|{_MONTH}(?:份?{_PART}|{_DAY})?)?", _written),
     Rule("holiday", f"(?P<n>去年|今年|明年)?的?(?P<h>{'|'.join(_HOLIDAYS)})(?:节|假期)?", _holiday),
-    Rule("named_year", rf"{_NAMED_YEAR}(?:的?{_SEASON}|的?{_MONTH}(?:份?{_PART}|{_DAY})?|年?(?P<e>初|中|底|末))?",
-         _written),
+    Rule(
+        "named_year",
+        rf"{_NAMED_YEAR}(?:的?{_SEASON}|的?{_MONTH}(?:份?{_PART}|{_DAY})?|年?(?P<e>初|中|底|末))?",
+        _written,
+    ),
     Rule("month_day", rf"{_MONTH}{_DAY}", _month_day),
     Rule("beside_month", rf"{_SIDE}月(?!饼|亮|光|球)(?:份?{_PART}|的?{_DAY})?", _beside_month),
     Rule("weekday", rf"(?<!每)(?<!每[个個])(?:{_SIDE})?{_WEEKDAY}", _weekday),
@@ -212,14 +225,16 @@ _RULES: Final = [
     Rule("weekend", "(?<![每到])(?:周|週)末(?!都|总|一般|经常|常)", _weekend),
     Rule("away", rf"{_COUNT}{_UNIT}(?:之|以)?(?P<a>前|[后後](?!悔|备))", _away),
     Rule("few_days", "(?P<b>前|这|這|过|過)[几幾两]天", _few_days),
-    Rule("named_day",
-         "(?P<r>大前|大[后後]|(?<![以之])前|昨|今|明|(?<![以之今往最])[后後])(?:[天日](?!真|气|赋)|晚|早|夜)",
-         _named_day),
+    Rule(
+        "named_day",
+        "(?P<r>大前|大[后後]|(?<![以之])前|昨|今|明|(?<![以之今往最])[后後])(?:[天日](?!真|气|赋)|晚|早|夜)",
+        _named_day,
+    ),
     Rule("named_day_spoken", "(?P<r>昨|(?<![一-鿿])明)(?:儿个?|个儿?)(?![子女媳童科人月性])", _named_day),
     Rule("end_of", "(?P<u>月|年)(?P<p>初|中(?![国文学午风药医考奖毒标签餐式秋])|底|末)", _end_of),
     Rule("month", rf"(?<![个個\d]){_MONTH}份?{_PART}?", _month),
     Rule("of_month", rf"(?:(?<!\w)|(?<=[到在是前于这我们])){_DAY}", _of_month),
     Rule("season", _SEASON, _season),
-]  # fmt: skip
+]
 
 GRAMMAR: Final = Grammar([*NUMBERS, *_RULES])

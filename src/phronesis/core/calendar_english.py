@@ -35,15 +35,46 @@ from phronesis.core.calendar_spans import (
 _MONTHS: Final = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 _WEEKDAYS: Final = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 _ORDINALS: Final = [
-    "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh",
-    "twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth", "eighteenth", "nineteenth",
-    "twentieth", "twenty-first", "twenty-second", "twenty-third", "twenty-fourth", "twenty-fifth", "twenty-sixth",
-    "twenty-seventh", "twenty-eighth", "twenty-ninth", "thirtieth", "thirty-first",
-]  # fmt: skip
+    "first",
+    "second",
+    "third",
+    "fourth",
+    "fifth",
+    "sixth",
+    "seventh",
+    "eighth",
+    "ninth",
+    "tenth",
+    "eleventh",
+    "twelfth",
+    "thirteenth",
+    "fourteenth",
+    "fifteenth",
+    "sixteenth",
+    "seventeenth",
+    "eighteenth",
+    "nineteenth",
+    "twentieth",
+    "twenty-first",
+    "twenty-second",
+    "twenty-third",
+    "twenty-fourth",
+    "twenty-fifth",
+    "twenty-sixth",
+    "twenty-seventh",
+    "twenty-eighth",
+    "twenty-ninth",
+    "thirtieth",
+    "thirty-first",
+]
 _HOLIDAYS: Final = {
-    "christmas eve": (12, 24), "christmas": (12, 25), "new year's eve": (12, 31), "new year's": (1, 1),
-    "valentine's": (2, 14), "halloween": (10, 31),
-}  # fmt: skip
+    "christmas eve": (12, 24),
+    "christmas": (12, 25),
+    "new year's eve": (12, 31),
+    "new year's": (1, 1),
+    "valentine's": (2, 14),
+    "halloween": (10, 31),
+}
 
 _YEAR: Final = r"(?:19|20)\d\d"
 _MONTH: Final = (
@@ -261,9 +292,11 @@ def _weekday(parts: Parts, reference: Reference) -> Span:
         monday = a_week(here + timedelta(weeks=_side(week))).first
         return a_day(monday + timedelta(days=day))
     if side:  # the last one before today, the first one after
-        return a_day(here - timedelta(days=(here.weekday() - day - 1) % 7 + 1)) if side < 0 else a_day(
-            here + timedelta(days=(day - here.weekday() - 1) % 7 + 1)
-        )  # fmt: skip
+        return (
+            a_day(here - timedelta(days=(here.weekday() - day - 1) % 7 + 1))
+            if side < 0
+            else a_day(here + timedelta(days=(day - here.weekday() - 1) % 7 + 1))
+        )
     return nearest_weekday(reference, day)
 
 
@@ -303,10 +336,18 @@ NUMBERS: Final = [
 _OF_YEAR: Final = rf"(?:,? (?:of )?(?P<y>{_YEAR}|(?:last|this|next) year)\b)"
 
 RULES: Final = [
-    Rule("between_days", rf"between (?P<t>(?:the )?{_NTH} and (?P<f>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? {_MONTH}"
-         rf"(?:,? (?P<y>{_YEAR})\b)?)", _between_days),
-    Rule("between_dates", rf"between (?P<t>{_MONTH} {_NTH} and (?P<f>\d{{1,2}})(?:st|nd|rd|th)?\b"
-         rf"(?:,? (?P<y>{_YEAR})\b)?)", _between_days),
+    Rule(
+        "between_days",
+        rf"between (?P<t>(?:the )?{_NTH} and (?P<f>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? {_MONTH}"
+        rf"(?:,? (?P<y>{_YEAR})\b)?)",
+        _between_days,
+    ),
+    Rule(
+        "between_dates",
+        rf"between (?P<t>{_MONTH} {_NTH} and (?P<f>\d{{1,2}})(?:st|nd|rd|th)?\b"
+        rf"(?:,? (?P<y>{_YEAR})\b)?)",
+        _between_days,
+    ),
     Rule("quarter", rf"(?:q(?P<n>[1-4]))\b{_OF_YEAR}?", _part_of_year),
     Rule("named_quarter", rf"the (?P<n>first|second|third|fourth) quarter\b{_OF_YEAR}?", _part_of_year),
     Rule("half", rf"the (?P<h>first|second) half{_OF_YEAR}", _part_of_year),
@@ -315,26 +356,35 @@ RULES: Final = [
     Rule("month_year", rf"{_PART}{_MONTH},? (?:of )?(?P<y>{_YEAR}|(?:last|this|next) year)\b", _month_of_year),
     Rule("month_beside", rf"{_PART}{_SIDE} {_MONTH}(?! \d)", _month_of_year),
     Rule("month_opened", rf"{_OPENED} (?P<t>{_PART}{_MONTH}){_ENDS}", _month_of_year),
-    Rule("month_part", rf"(?P<p>early|mid|late|(?:the )?(?:start|beginning|middle|end) of)(?: |-){_MONTH}",
-         _month_of_year),
-    Rule("month", r"(?P<m>january|february|july|september|october|november|december)\b",
-         _month_of_year),
+    Rule(
+        "month_part",
+        rf"(?P<p>early|mid|late|(?:the )?(?:start|beginning|middle|end) of)(?: |-){_MONTH}",
+        _month_of_year,
+    ),
+    Rule("month", r"(?P<m>january|february|july|september|october|november|december)\b", _month_of_year),
     Rule("season_year", rf"(?:the )?{_SEASON} (?:of )?(?P<y>{_YEAR}|(?:last|this|next) year)\b", _season_of_year),
     Rule("season_beside", rf"{_SIDE} {_SEASON}", _season_of_year),
-    Rule("season", rf"(?:in|during|over|since|until|by|before|after) (?P<t>(?:the )?{_SEASON}){_ENDS}",
-         _season_of_year),
-    Rule("named_day", r"(?P<r>the day (?:before yesterday|after tomorrow)"
-         r"|(?:yesterday|yday|tomorrow|tmrw|tmr|tmw|tomoz|2moro|today)"
-         r"(?: (?:morning|afternoon|evening|night))?|tonight|last night|this (?:morning|afternoon|evening))\b",
-         _named_day),
+    Rule(
+        "season", rf"(?:in|during|over|since|until|by|before|after) (?P<t>(?:the )?{_SEASON}){_ENDS}", _season_of_year
+    ),
+    Rule(
+        "named_day",
+        r"(?P<r>the day (?:before yesterday|after tomorrow)"
+        r"|(?:yesterday|yday|tomorrow|tmrw|tmr|tmw|tomoz|2moro|today)"
+        r"(?: (?:morning|afternoon|evening|night))?|tonight|last night|this (?:morning|afternoon|evening))\b",
+        _named_day,
+    ),
     Rule("ago", rf"{_COUNT} {_UNIT} (?:ago|back|earlier|before now)\b", _ago),
     Rule("ahead", rf"in {_COUNT} {_UNIT}(?:['’]s?)?(?: time\b)?(?! of\b)", _ahead),
     Rule("from_now", rf"{_COUNT} {_UNIT} from (?:now|today)\b", _ahead),
     Rule("before_last", r"the (?P<u>week|weekend|month|year) (?P<z>before last|after next)\b", _beside_unit),
     Rule("beside_unit", rf"{_SIDE} (?P<u>weekend|week|month|year|quarter|wkend|wk|mth|yr)\b", _beside_unit),
     Rule("stretch", rf"(?:the )?(?P<q>last|past|previous|next|coming) {_COUNT} {_UNIT}", _stretch),
-    Rule("end_of", r"(?:the )?(?P<p>start|beginning|middle|end) of (?P<q>the|this|next|last) (?P<u>week|month|year)\b",
-         _end_of),
+    Rule(
+        "end_of",
+        r"(?:the )?(?P<p>start|beginning|middle|end) of (?P<q>the|this|next|last) (?P<u>week|month|year)\b",
+        _end_of,
+    ),
     Rule("recurring", rf"(?:every|each|most)(?: other)? {_WEEKDAY}s?\b|{_WEEKDAY}s\b".replace("?P<w>", "?:"), _nothing),
     Rule("weekday", rf"(?:{_SIDE} )?{_WEEKDAY}\b(?: (?:of )?(?P<k>last|this|next) week\b|{_PART_OF_DAY})", _weekday),
     Rule("weekday_beside", rf"{_SIDE} (?P<v>mon|tues?|weds?|thu(?:rs?)?|fri|sat|sun)\b(?!['’])", _weekday),
@@ -344,22 +394,38 @@ RULES: Final = [
     Rule("weekday_paired", r"(?P<v>mon|tue|wed|thu)\b(?= (?:and|&|\+) (?:tue|wed|thu|fri)s?\b)", _weekday),
     Rule("weekday_short", rf"(?:on|by|until|till|from|since|to|for|{_SIDE}) (?P<t>{_ABBREVIATED})", _weekday),
     Rule("weekend", r"(?:on|over|during|at) (?P<t>the weekend)\b", _weekend),
-    Rule("of_month", rf"(?:on|by|before|until|till|from|for) (?P<t>the (?P<d>\d{{1,2}}(?:st|nd|rd|th)|{_TO_TENTH}))\b"
-         r"(?= ?(?:[.,;!?)]|$|(?:of the month|at|in|and|for|to|about|with|so|but|or|pls|please|is|was|has|got"
-         r"|\d{1,2}[ap]m)\b))",
-         lambda parts, reference: nearest_of_month(reference, _ordinal(parts.get("d")))),
-    Rule("is_of_month", r"(?:(?<=\bis\s)|(?<=\bare\s)|(?<=['’]s\s)|(?<=\bnow\s)|(?<=\bb4\s))"
-         rf"the (?P<d>\d{{1,2}}(?:st|nd|rd|th)|{_TO_TENTH})\b(?= ?(?:[.,;!?)]|$|(?:at|so|but|and i|\d{{1,2}}[ap]m)\b))",
-         lambda parts, reference: nearest_of_month(reference, _ordinal(parts.get("d")))),
-    Rule("beside_of_month", r"(?<=[a-z]\s)(?:the )?(?P<d>\d{1,2}(?:st|nd|rd|th))\b"
-         r"(?= ?(?:[,;]|$|at \d| ?[012]\d[0-5]\d\b))",
-         lambda parts, reference: nearest_of_month(reference, _ordinal(parts.get("d")))),
-    Rule("holiday", rf"(?:{_SIDE} )?(?P<h>christmas(?: eve)?|new year['’]s(?: eve)?|valentine['’]s|halloween)"
-         rf"(?: day)?\b(?: (?P<y>{_YEAR})\b)?", _holiday),
+    Rule(
+        "of_month",
+        rf"(?:on|by|before|until|till|from|for) (?P<t>the (?P<d>\d{{1,2}}(?:st|nd|rd|th)|{_TO_TENTH}))\b"
+        r"(?= ?(?:[.,;!?)]|$|(?:of the month|at|in|and|for|to|about|with|so|but|or|pls|please|is|was|has|got"
+        r"|\d{1,2}[ap]m)\b))",
+        lambda parts, reference: nearest_of_month(reference, _ordinal(parts.get("d"))),
+    ),
+    Rule(
+        "is_of_month",
+        r"(?:(?<=\bis\s)|(?<=\bare\s)|(?<=['’]s\s)|(?<=\bnow\s)|(?<=\bb4\s))"
+        rf"the (?P<d>\d{{1,2}}(?:st|nd|rd|th)|{_TO_TENTH})\b(?= ?(?:[.,;!?)]|$|(?:at|so|but|and i|\d{{1,2}}[ap]m)\b))",
+        lambda parts, reference: nearest_of_month(reference, _ordinal(parts.get("d"))),
+    ),
+    Rule(
+        "beside_of_month",
+        r"(?<=[a-z]\s)(?:the )?(?P<d>\d{1,2}(?:st|nd|rd|th))\b"
+        r"(?= ?(?:[,;]|$|at \d| ?[012]\d[0-5]\d\b))",
+        lambda parts, reference: nearest_of_month(reference, _ordinal(parts.get("d"))),
+    ),
+    Rule(
+        "holiday",
+        rf"(?:{_SIDE} )?(?P<h>christmas(?: eve)?|new year['’]s(?: eve)?|valentine['’]s|halloween)"
+        rf"(?: day)?\b(?: (?P<y>{_YEAR})\b)?",
+        _holiday,
+    ),
     Rule("decade", r"(?:in|since) (?P<t>the (?:early |mid |late )?(?P<x>(?:(?:19|20)\d|[2-9])0)['’]?s)\b", _decade),
-    Rule("year", rf"{_OPENED} (?P<t>(?P<y>{_YEAR}))(?![\d:%/-])\b",
-         lambda parts, _reference: a_year(int(parts.get("y") or 0), relative=False)),
-]  # fmt: skip
+    Rule(
+        "year",
+        rf"{_OPENED} (?P<t>(?P<y>{_YEAR}))(?![\d:%/-])\b",
+        lambda parts, _reference: a_year(int(parts.get("y") or 0), relative=False),
+    ),
+]
 
 _FIRST: Final = "|".join(
     """

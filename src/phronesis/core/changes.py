@@ -212,9 +212,11 @@ class _Wishes:
             self.fields.setdefault(patch.item_id, {}).update(patch.fields)
             self._reasons.setdefault(patch.item_id, patch.reason)
         rows: dict[str, Sequence[EvidenceRow | Edge]] = {
-            "evidence_added": changes.evidence, "evidence_removed": changes.dropped_evidence,
-            "edges_added": changes.edges, "edges_removed": changes.dropped_edges,
-        }  # fmt: skip
+            "evidence_added": changes.evidence,
+            "evidence_removed": changes.dropped_evidence,
+            "edges_added": changes.edges,
+            "edges_removed": changes.dropped_edges,
+        }
         self._rows = {name: _by_owner(given) for name, given in rows.items() if given}
 
     def about_relations_of(self, item_id: str) -> bool:
@@ -225,11 +227,18 @@ class _Wishes:
     ) -> Delta:
         reason = self._reasons.get(item.id, RECORDED if op == "create" else "evidence")
         return Delta(
-            id=item.id if op == "create" else delta_id(stamp.entry_id, item.id), entry_id=stamp.entry_id,
-            item_id=item.id, n=n, op=op, patch=patch, actor=stamp.actor, reason=reason, recorded_at=stamp.at,
+            id=item.id if op == "create" else delta_id(stamp.entry_id, item.id),
+            entry_id=stamp.entry_id,
+            item_id=item.id,
+            n=n,
+            op=op,
+            patch=patch,
+            actor=stamp.actor,
+            reason=reason,
+            recorded_at=stamp.at,
             version=item.version,
             **{name: tuple(rows.get(item.id, ())) for name, rows in self._rows.items()},
-        )  # fmt: skip
+        )
 
 
 def _by_owner(rows: Iterable[EvidenceRow | Edge]) -> dict[str, list[dict[str, Any]]]:

@@ -37,7 +37,7 @@ _TABLE: Final[tuple[tuple[str, Class, str], ...]] = (
     ("identity_number", "number", "national id|national insurance number|社保号"),
     ("resident_id", "number", "身份证号|身份证号码|身份證號"),
     ("card_number", "number", "card number|银行卡号|信用卡号"),
-)  # fmt: skip
+)
 _NAMES: Final = tuple((name, kind, form) for kind, form, names in _TABLE for name in names.split("|"))
 
 SECRET_KINDS: Final = tuple(sorted({kind for _, kind, form in _NAMES if form in {"password", "token", "pin"}}))
@@ -118,10 +118,12 @@ _WEAK_PREFIX: Final = re.compile(
 )
 """Names before ``token`` that mean a page token or a text token."""
 
-_BY_ENDING: Final = tuple(sorted(
-    (*_NAMES, ("authorization", "access_token", "token"), ("credential", "secret", "token")),
-    key=lambda row: -len(row[0]),
-))  # fmt: skip
+_BY_ENDING: Final = tuple(
+    sorted(
+        (*_NAMES, ("authorization", "access_token", "token"), ("credential", "secret", "token")),
+        key=lambda row: -len(row[0]),
+    )
+)
 _NAME_READ: Final = 64
 
 _LONGEST: Final = 512

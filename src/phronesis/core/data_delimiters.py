@@ -149,8 +149,14 @@ def _sections(text: str, lines: Sequence[Span], spans: Sequence[Span], titles: S
     if not titles:
         return []
     start, end = min(titles[0][0], spans[0][0]), max(titles[-1][1], spans[-1][1])
-    asked = next((n for n, line in enumerate(lines) if line[0] >= titles[0][1]
-                  and text[slice(*line)].strip(_QUOTING) == MESSAGE_TITLE), None)  # fmt: skip
+    asked = next(
+        (
+            n
+            for n, line in enumerate(lines)
+            if line[0] >= titles[0][1] and text[slice(*line)].strip(_QUOTING) == MESSAGE_TITLE
+        ),
+        None,
+    )
     if asked is None:
         return [(start, end)]
     # What was asked is told to end with its line: what follows is said now.

@@ -86,8 +86,7 @@ def name_of(value: object, field: str) -> str:
 
 def _item(value: object, field: str) -> Item:
     given = mapping(value, field)
-    read = {name: _FIELDS[name](given[name], f"{field}.{name}")
-            for name in FIELDS if given.get(name) is not None}  # fmt: skip
+    read = {name: _FIELDS[name](given[name], f"{field}.{name}") for name in FIELDS if given.get(name) is not None}
     missing = [name for name in _NEEDED if name not in read]
     if missing:
         raise InputError(f"{field}.{missing[0]} is missing", field=f"{field}.{missing[0]}")
@@ -107,8 +106,9 @@ def _match(value: object, field: str) -> Match:
 
 def _source(value: object, field: str) -> Source:
     given = mapping(value, field)
-    known = {name: read(given[name], f"{field}.{name}")
-             for name, read in _SOURCE.items() if given.get(name) is not None}  # fmt: skip
+    known = {
+        name: read(given[name], f"{field}.{name}") for name, read in _SOURCE.items() if given.get(name) is not None
+    }
     if "entry_id" not in known:
         raise InputError(f"{field}.entry_id is missing", field=f"{field}.entry_id")
     return Source(**known)
@@ -207,9 +207,25 @@ def _members(value: object, field: str) -> Mapping[str, Any]:
 
 
 _NEEDED: Final = ("id", "kind", "content", "entry_id", "recorded_at", "updated_at")
-_NAMES: Final = ("subject", "key", "ended_by", "quarantine", "stage", "label", "source_type", "source_ref",
-                 "external_id", "agent_id", "session_id", "run_id", "message_id", "role", "name", "user_id",
-                 "namespace")  # fmt: skip
+_NAMES: Final = (
+    "subject",
+    "key",
+    "ended_by",
+    "quarantine",
+    "stage",
+    "label",
+    "source_type",
+    "source_ref",
+    "external_id",
+    "agent_id",
+    "session_id",
+    "run_id",
+    "message_id",
+    "role",
+    "name",
+    "user_id",
+    "namespace",
+)
 _FIELDS: Final[Mapping[str, Reader]] = {
     **dict.fromkeys(("id", "entry_id"), _id),
     **dict.fromkeys(_NAMES, name_of),
@@ -227,9 +243,13 @@ _FIELDS: Final[Mapping[str, Reader]] = {
 }
 _MATCH: Final[Mapping[str, Reader]] = {"id": _text, "part": _part, "snippet": _text, "distance": _number}
 _SOURCE: Final[Mapping[str, Reader]] = {
-    "entry_id": _id, "source_ref": name_of, "session_id": _id, "message_id": _id, "occurred_at": _moment,
+    "entry_id": _id,
+    "source_ref": name_of,
+    "session_id": _id,
+    "message_id": _id,
+    "occurred_at": _moment,
     "quote": _text,
-}  # fmt: skip
+}
 
 
 # The result of a retrieval plan: evidence of every retriever, and how it was combined.
@@ -280,8 +300,14 @@ class EvidencePack(Sequence[Evidence], Record):
             return name_of(found, field)
 
         return cls(
-            tuple(listed(given.get("evidence"), "evidence", lambda one, at: evidence_from_dict(one, field=at),
-                         most=MAX_EVIDENCE)),
+            tuple(
+                listed(
+                    given.get("evidence"),
+                    "evidence",
+                    lambda one, at: evidence_from_dict(one, field=at),
+                    most=MAX_EVIDENCE,
+                )
+            ),
             plan,
             abstained=flag(given.get("abstained", False), "abstained"),
             ignored_fields={
@@ -289,4 +315,4 @@ class EvidencePack(Sequence[Evidence], Record):
                 for name, fields in mapping(given.get("ignored_fields", {}), "ignored_fields").items()
             },
             degraded=tuple(listed(given.get("degraded", ()), "degraded", degraded_from_dict)),
-        )  # fmt: skip
+        )

@@ -37,23 +37,42 @@ def _rules() -> tuple[tuple[str, re.Pattern[str], re.Pattern[str]], ...]:
     """Return the rules, each with a literal that quickly excludes most texts, compiled on first use."""
     return (
         # Chinese letters belong to an address only where a part of it begins (/wiki/北京); else the sentence goes on.
-        ("url", re.compile("://"), re.compile(
-            rf"https?://(?:[^\s<>\"'）)】\]{UNSPACED}\uff01-\uff65‘’“”]|(?<=[/=#?&])[一-鿿]{{1,40}}){{3,300}}"
-        )),
-        ("email", re.compile("@"), re.compile(rf"(?<!{_LETTER})(?<![.+-])(?:{_LETTER}|[.+-]){{1,64}}@"
-                             r"[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,4}")),
-        ("file", re.compile("[.][A-Za-z]"), re.compile(
-            rf"(?<!{_LETTER})(?<![/.~-])(?:"
-            rf"(?:~|\.{{1,2}})?(?:/?{_STEM}{{1,80}}/){{1,12}}{_STEM}{{1,80}}\.[A-Za-z][A-Za-z0-9]{{0,5}}"
-            rf"|(?:{_LETTER}|-){_STEM}{{0,79}}\.(?:{_EXTENSIONS}))(?!{_LETTER})(?!/)"
-        )),
+        (
+            "url",
+            re.compile("://"),
+            re.compile(
+                rf"https?://(?:[^\s<>\"'）)】\]{UNSPACED}\uff01-\uff65‘’“”]|(?<=[/=#?&])[一-鿿]{{1,40}}){{3,300}}"
+            ),
+        ),
+        (
+            "email",
+            re.compile("@"),
+            re.compile(
+                rf"(?<!{_LETTER})(?<![.+-])(?:{_LETTER}|[.+-]){{1,64}}@"
+                r"[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,4}"
+            ),
+        ),
+        (
+            "file",
+            re.compile("[.][A-Za-z]"),
+            re.compile(
+                rf"(?<!{_LETTER})(?<![/.~-])(?:"
+                rf"(?:~|\.{{1,2}})?(?:/?{_STEM}{{1,80}}/){{1,12}}{_STEM}{{1,80}}\.[A-Za-z][A-Za-z0-9]{{0,5}}"
+                rf"|(?:{_LETTER}|-){_STEM}{{0,79}}\.(?:{_EXTENSIONS}))(?!{_LETTER})(?!/)"
+            ),
+        ),
         ("handle", re.compile("@"), re.compile(rf"(?<!{_LETTER})(?<!@)@[A-Za-z][A-Za-z0-9_-]{{1,38}}")),
         ("title", re.compile("《"), re.compile(r"《([^《》\n]{1,40})》")),
         # What stands before the name is looked at behind its first letter: capitals are found fast.
-        ("name", re.compile(_CAPITAL), re.compile(
-            rf"{_CAPITAL}(?<!{_LETTER}.)(?<!['’].){_SMALL}(?:[ -]{_PARTICLES}{_CAPITAL}{_SMALL}){{0,3}}(?!{_LETTER})"
-        )),
-    )  # fmt: skip
+        (
+            "name",
+            re.compile(_CAPITAL),
+            re.compile(
+                rf"{_CAPITAL}(?<!{_LETTER}.)(?<!['’].){_SMALL}"
+                rf"(?:[ -]{_PARTICLES}{_CAPITAL}{_SMALL}){{0,3}}(?!{_LETTER})"
+            ),
+        ),
+    )
 
 
 _SENTENCE_START: Final = re.compile(r"(?:^|[.!?。！？:：;\n\"“(（]\s{0,2})$")

@@ -131,8 +131,11 @@ def proposals_in(outcomes: Outcomes) -> list[Proposal]:
 def judgements_in(outcomes: Outcomes) -> dict[int, Judgement]:
     """Return a model's judgements by the number of the proposal, without unknown decisions."""
     rows = [row for outcome in outcomes.get(JUDGED, ()) for row in outcome.body["judgements"]]
-    return {row["i"]: Judgement(i=row["i"], act=row["act"], target=row.get("target")) for row in rows
-            if row["act"] in get_args(Decision)}  # fmt: skip
+    return {
+        row["i"]: Judgement(i=row["i"], act=row["act"], target=row.get("target"))
+        for row in rows
+        if row["act"] in get_args(Decision)
+    }
 
 
 def echoing(entry: Entry, outcomes: Outcomes) -> Callable[[Proposal], bool]:

@@ -10,8 +10,16 @@ from typing import Any, Final, Literal
 from phronesis.core.timestamps import from_micros, isoformat, optional_micros, optional_moment, to_micros
 
 EDGE_TYPES: Final = (
-    "derived_from", "member_of", "supports", "contradicts", "refines", "about", "similar", "supersedes", "parent_of",
-)  # fmt: skip
+    "derived_from",
+    "member_of",
+    "supports",
+    "contradicts",
+    "refines",
+    "about",
+    "similar",
+    "supersedes",
+    "parent_of",
+)
 
 NodeKind = Literal["item", "entry", "entity", "artifact"]
 Origin = Literal["human", "model", "rule"]
@@ -47,10 +55,17 @@ class Edge:
     def to_row(self) -> dict[str, Any]:
         """Return the stored form, which is also the form in deltas and results."""
         return {
-            "type": self.type, "from_kind": self.from_kind, "from_id": self.from_id, "to_kind": self.to_kind,
-            "to_id": self.to_id, "entry_id": self.entry_id, "weight": self.weight, "grade": self.grade,
-            "origin": self.origin, "data": dict(self.data),
-        }  # fmt: skip
+            "type": self.type,
+            "from_kind": self.from_kind,
+            "from_id": self.from_id,
+            "to_kind": self.to_kind,
+            "to_id": self.to_id,
+            "entry_id": self.entry_id,
+            "weight": self.weight,
+            "grade": self.grade,
+            "origin": self.origin,
+            "data": dict(self.data),
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,12 +105,22 @@ class EvidenceRow:
     def to_row(self) -> dict[str, Any]:
         """Return the stored form: the time in microseconds."""
         return {
-            "item_id": self.item_id, "part": self.part, "polarity": self.polarity, "source_key": self.source_key,
-            "entry_id": self.entry_id, "source_entry_id": self.source_entry_id, "source_item_id": self.source_item_id,
-            "source_ref": self.source_ref, "span_start": self.span_start, "span_end": self.span_end,
-            "grade": self.grade, "origin": self.origin, "weight": self.weight,
-            "occurred_at": optional_micros(self.occurred_at), "recorded_at": to_micros(self.recorded_at),
-        }  # fmt: skip
+            "item_id": self.item_id,
+            "part": self.part,
+            "polarity": self.polarity,
+            "source_key": self.source_key,
+            "entry_id": self.entry_id,
+            "source_entry_id": self.source_entry_id,
+            "source_item_id": self.source_item_id,
+            "source_ref": self.source_ref,
+            "span_start": self.span_start,
+            "span_end": self.span_end,
+            "grade": self.grade,
+            "origin": self.origin,
+            "weight": self.weight,
+            "occurred_at": optional_micros(self.occurred_at),
+            "recorded_at": to_micros(self.recorded_at),
+        }
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> "EvidenceRow":

@@ -316,9 +316,13 @@ def _sub_plan(read: Fields, store: Store, whole: Mapping[str, Any], *, asked: bo
         return None
     modes, kinds, filters = _narrowing(inner)
     return SubPlan(
-        inner.word("store", (store,), store), _queries(inner) or whole["queries"], modes, kinds, filters,
+        inner.word("store", (store,), store),
+        _queries(inner) or whole["queries"],
+        modes,
+        kinds,
+        filters,
         inner.count("limit", 20, most=MAX_EVIDENCE),
-    )  # fmt: skip
+    )
 
 
 def _scope(read: Fields) -> Scope:

@@ -118,7 +118,7 @@ _SHAPED: Final = (
     ("terraform_token", ".atlasv1.", rf"(?<=[{_ALNUM}]{{14}})\.atlasv1\.[{_ALNUM}_=-]{{60,70}}"),
     ("password", "--user ", _LOGIN),
     ("password", " -u ", _LOGIN),
-)  # fmt: skip
+)
 
 _PRIVATE_KEY: Final = "-----begin "
 _PEM_HEAD: Final = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----")

@@ -45,9 +45,18 @@ _PERSONS: Final = frozenset(
 )
 _DROPPED: Final = frozenset("a an the 的 了 们 呢 吗 啊 吧 呀 哦".split())  # noqa: SIM905
 _SAME: Final = {
-    "am": "be", "is": "be", "are": "be", "was": "be", "were": "be", "'m": "be", "'re": "be", "has": "have",
-    "had": "have", "does": "do", "did": "do",
-}  # fmt: skip
+    "am": "be",
+    "is": "be",
+    "are": "be",
+    "was": "be",
+    "were": "be",
+    "'m": "be",
+    "'re": "be",
+    "has": "have",
+    "had": "have",
+    "does": "do",
+    "did": "do",
+}
 _SMALL: Final = frozenset(
     """
     be have do and or but so that this it to of in on at for from with by as about than then there here

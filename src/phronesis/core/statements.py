@@ -16,8 +16,9 @@ from phronesis.core.proposals import Cardinality, Conflict, Proposal, Retention
 from phronesis.core.serialization import dumps
 from phronesis.core.timestamps import parse_moment
 
-STATED: Final = frozenset({"fact", "episodic", "profile", "preference", "task", "decision", "event", "intention",
-                           "procedure"})  # fmt: skip
+STATED: Final = frozenset(
+    {"fact", "episodic", "profile", "preference", "task", "decision", "event", "intention", "procedure"}
+)
 """Kinds that are statements; the others are verbatim records, or made by learning."""
 
 OCCASIONS: Final = frozenset({"event", "episodic"})

@@ -143,16 +143,41 @@ ay aymara
 """
 
 LANGUAGES: Final[Mapping[str, str]] = {
-    name: code for row in _NAMES.replace("\n", "|").split("|") if row.split() for code, *names in [row.split()]
+    name: code
+    for row in _NAMES.replace("\n", "|").split("|")
+    if row.split()
+    for code, *names in [row.split()]
     for name in names
-} | {"sign language": "sgn", "irish gaelic": "ga", "simplified chinese": "zh-Hans", "traditional chinese": "zh-Hant",
-     "简体中文": "zh-Hans", "繁体中文": "zh-Hant", "繁體中文": "zh-Hant",
-     "简体": "zh-Hans", "简体字": "zh-Hans", "繁体": "zh-Hant", "繁体字": "zh-Hant",
-     "繁體": "zh-Hant", "繁體字": "zh-Hant",
-     "brazilian portuguese": "pt-BR", "british english": "en-GB",
-     "american english": "en-US", "us english": "en-US", "uk english": "en-GB", "swiss german": "gsw",
-     "bahasa": "id", "bahasa indonesia": "id", "bahasa melayu": "ms", "cebuano": "ceb", "bisaya": "ceb", "irish": "ga",
-     "dari": "prs", "pidgin": "pcm", "nigerian pidgin": "pcm"}  # fmt: skip
+} | {
+    "sign language": "sgn",
+    "irish gaelic": "ga",
+    "simplified chinese": "zh-Hans",
+    "traditional chinese": "zh-Hant",
+    "简体中文": "zh-Hans",
+    "繁体中文": "zh-Hant",
+    "繁體中文": "zh-Hant",
+    "简体": "zh-Hans",
+    "简体字": "zh-Hans",
+    "繁体": "zh-Hant",
+    "繁体字": "zh-Hant",
+    "繁體": "zh-Hant",
+    "繁體字": "zh-Hant",
+    "brazilian portuguese": "pt-BR",
+    "british english": "en-GB",
+    "american english": "en-US",
+    "us english": "en-US",
+    "uk english": "en-GB",
+    "swiss german": "gsw",
+    "bahasa": "id",
+    "bahasa indonesia": "id",
+    "bahasa melayu": "ms",
+    "cebuano": "ceb",
+    "bisaya": "ceb",
+    "irish": "ga",
+    "dari": "prs",
+    "pidgin": "pcm",
+    "nigerian pidgin": "pcm",
+}
 """From a name in small letters to its code."""
 
 _CODES: Final = frozenset(LANGUAGES.values())
@@ -167,13 +192,39 @@ def language_code(name: str) -> str | None:
 # Kinship synonyms: 我妈 and 我妈妈, "hubby" and "husband" are the same person.
 
 _PLAIN: Final = {
-    "bf": "boyfriend", "gf": "girlfriend", "hubby": "husband", "hubs": "husband", "wifey": "wife", "missus": "wife",
-    "bro": "brother", "sis": "sister", "fiancé": "fiance", "fiancée": "fiancee", "lad": "son", "kids": "children",
-    "sis-in-law": "sister-in-law", "bro-in-law": "brother-in-law", "mum-in-law": "mother-in-law",
-    "mom-in-law": "mother-in-law", "dad-in-law": "father-in-law",
-    "爸": "爸爸", "爹": "爸爸", "妈": "妈妈", "哥": "哥哥", "弟": "弟弟", "姐": "姐姐", "妹": "妹妹", "闺女": "女儿",
-    "奶": "奶奶", "爷": "爷爷", "姥": "姥姥", "舅": "舅舅", "姑": "姑姑", "叔": "叔叔", "嫂": "嫂子",
-}  # fmt: skip
+    "bf": "boyfriend",
+    "gf": "girlfriend",
+    "hubby": "husband",
+    "hubs": "husband",
+    "wifey": "wife",
+    "missus": "wife",
+    "bro": "brother",
+    "sis": "sister",
+    "fiancé": "fiance",
+    "fiancée": "fiancee",
+    "lad": "son",
+    "kids": "children",
+    "sis-in-law": "sister-in-law",
+    "bro-in-law": "brother-in-law",
+    "mum-in-law": "mother-in-law",
+    "mom-in-law": "mother-in-law",
+    "dad-in-law": "father-in-law",
+    "爸": "爸爸",
+    "爹": "爸爸",
+    "妈": "妈妈",
+    "哥": "哥哥",
+    "弟": "弟弟",
+    "姐": "姐姐",
+    "妹": "妹妹",
+    "闺女": "女儿",
+    "奶": "奶奶",
+    "爷": "爷爷",
+    "姥": "姥姥",
+    "舅": "舅舅",
+    "姑": "姑姑",
+    "叔": "叔叔",
+    "嫂": "嫂子",
+}
 
 
 def plain_relative(word: str) -> str:
@@ -312,7 +363,14 @@ def _dated(time: TimeSpan) -> str:
 
 
 NORMALISERS: Final[Mapping[str, Callable[[str], str]]] = {
-    "text": normal_text, "name": _name, "place": _place, "date": lambda value: _date(value, None), "number": _number,
-    "language": _language, "email": _email, "phone": _phone, "url": _url,
-}  # fmt: skip
+    "text": normal_text,
+    "name": _name,
+    "place": _place,
+    "date": lambda value: _date(value, None),
+    "number": _number,
+    "language": _language,
+    "email": _email,
+    "phone": _phone,
+    "url": _url,
+}
 """By the form's name in memory-types.md, column value."""

@@ -135,9 +135,10 @@ def failed_entries(unit: Unit) -> list[Entry]:
     """Return the entries that were set aside as failed and not made good since."""
     found = [load_entry(unit, entry_id) for entry_id in entries_with_outcome(unit, FAILED_ROLE)]
     return [
-        entry for entry in found
+        entry
+        for entry in found
         if not stands_for_another(entry) and not is_erased(entry.payload) and not is_made_good(unit, entry)
-    ]  # fmt: skip
+    ]
 
 
 def failed_jobs(unit: Unit) -> list[Job]:
@@ -155,10 +156,18 @@ def pending_jobs(unit: Unit, limit: int) -> tuple[list[Job], int]:
         for row in rows if wanted > 0 else ():
             tried = find_failure(unit, row.entry_id) or {}
             jobs.append(
-                Job(state="pending", work=row.verb, entry_id=row.entry_id, user_id=lane.user_id,
-                    namespace=lane.namespace, since=from_micros(row.recorded_at), attempts=tried.get("attempts", 0),
-                    code=tried.get("code"), message=tried.get("message"))
-            )  # fmt: skip
+                Job(
+                    state="pending",
+                    work=row.verb,
+                    entry_id=row.entry_id,
+                    user_id=lane.user_id,
+                    namespace=lane.namespace,
+                    since=from_micros(row.recorded_at),
+                    attempts=tried.get("attempts", 0),
+                    code=tried.get("code"),
+                    message=tried.get("message"),
+                )
+            )
     return jobs, sum(lane.head_seq - lane.applied_seq for lane in behind)
 
 
@@ -183,7 +192,13 @@ def _failed(unit: Unit, entry: Entry) -> Job:
     tried = find_failure(unit, entry.id) or {}
     lane: Lane = get_lane(unit, entry.lane_id)
     return Job(
-        state="failed", work=entry.verb, entry_id=entry.id, user_id=lane.user_id, namespace=lane.namespace,
-        since=entry.recorded_at, attempts=tried.get("attempts", 0), code=tried.get("code"),
+        state="failed",
+        work=entry.verb,
+        entry_id=entry.id,
+        user_id=lane.user_id,
+        namespace=lane.namespace,
+        since=entry.recorded_at,
+        attempts=tried.get("attempts", 0),
+        code=tried.get("code"),
         message=tried.get("message"),
-    )  # fmt: skip
+    )

@@ -113,10 +113,25 @@ class Doctor:
     def examine(self, tenant: str) -> DoctorReport:
         """Run every check. A check that raises counts as failed, with the error as its detail."""
         checks = (
-            self._schema, self._settings, self._isolation, self._writable, self._space, self._clock, self._imports,
-            self._chain, self._secrets, self._pending, self._failed, self._degraded, self._embedder, self._vectors,
-            self._index, self._tokens, self._roles, self._spending,
-        )  # fmt: skip
+            self._schema,
+            self._settings,
+            self._isolation,
+            self._writable,
+            self._space,
+            self._clock,
+            self._imports,
+            self._chain,
+            self._secrets,
+            self._pending,
+            self._failed,
+            self._degraded,
+            self._embedder,
+            self._vectors,
+            self._index,
+            self._tokens,
+            self._roles,
+            self._spending,
+        )
         found: list[Check] = []
         for check in checks:
             try:
@@ -138,8 +153,14 @@ class Doctor:
             held = overview.sqlite_settings(self.database, tenant, mode)[name]
             in_memory = self.database.path is None and name == "journal_mode"
             remedy = f"{otherwise}: put the file on a local disk, and let only Phronesis open it"
-            yield Check(name, held == wanted or in_memory, f"{name} is {held} in a transaction that may {mode}", remedy,
-                        level="warning" if name == "journal_mode" else "error", code=f"sqlite.{name}")  # fmt: skip
+            yield Check(
+                name,
+                held == wanted or in_memory,
+                f"{name} is {held} in a transaction that may {mode}",
+                remedy,
+                level="warning" if name == "journal_mode" else "error",
+                code=f"sqlite.{name}",
+            )
 
     def _isolation(self, tenant: str) -> Iterator[Check]:
         """Check row-level security, which separates tenants on PostgreSQL."""
@@ -168,8 +189,14 @@ class Doctor:
     def _space(self, _tenant: str) -> Iterator[Check]:
         free = overview.free_bytes(self.database)
         if free is not None:
-            yield Check("space", free >= ENOUGH_BYTES, f"{free // 1_000_000:,} MB are free",
-                        "free space on this disk", level="warning", code="disk.low")  # fmt: skip
+            yield Check(
+                "space",
+                free >= ENOUGH_BYTES,
+                f"{free // 1_000_000:,} MB are free",
+                "free space on this disk",
+                level="warning",
+                code="disk.low",
+            )
 
     def _making_writable(self) -> str | None:
         """Return the command that makes a SQLite file writable, if that is the problem."""
@@ -191,8 +218,13 @@ class Doctor:
         with self.database.transaction(tenant, "read") as unit:
             staged = [lane.lane_id for lane in list_lanes(unit) if last_seq(unit, lane.lane_id) > lane.head_seq]
         detail = f"{len(staged)} lanes hold entries of an import that was not finished"
-        yield Check("imports", not staged, detail, "import the same file again: it goes on where it stopped",
-                    code="import.unfinished")  # fmt: skip
+        yield Check(
+            "imports",
+            not staged,
+            detail,
+            "import the same file again: it goes on where it stopped",
+            code="import.unfinished",
+        )
 
     def _chain(self, tenant: str) -> Iterator[Check]:
         broken: list[Break] = []
@@ -253,8 +285,14 @@ class Doctor:
         remedy = f"mend the cause, then {remedy_of(open_ones[0])}" if open_ones else None
         retried = [entry.id for entry in named if called_again(entry.verb, entry.payload) is None]
         command = " && ".join(f"phronesis retry {entry_id}" for entry_id in retried) or None
-        yield Check("failed", not open_ones, detail + ", ".join(entry.id for entry in named), remedy,
-                    code="entries.failed", command=command)  # fmt: skip
+        yield Check(
+            "failed",
+            not open_ones,
+            detail + ", ".join(entry.id for entry in named),
+            remedy,
+            code="entries.failed",
+            command=command,
+        )
 
     def _embedder(self, tenant: str) -> Iterator[Check]:
         with self.database.transaction(tenant, "read") as unit:
@@ -269,8 +307,15 @@ class Doctor:
         detail = f"searches use the vectors of {active[0]}, the encoder is {held.name if held is not None else name}"
         absent = None if fits else missing_package(active[0])
         if absent is not None:
-            yield Check("embedder", ok=False, detail=detail, remedy="install the encoder that made the vectors",
-                        level="warning", code="embedder.missing", command=absent)  # fmt: skip
+            yield Check(
+                "embedder",
+                ok=False,
+                detail=detail,
+                remedy="install the encoder that made the vectors",
+                level="warning",
+                code="embedder.missing",
+                command=absent,
+            )
             return
         remedy = "open with the encoder that made the vectors, or call reembed(model)"
         command = None if loaded is None else f"phronesis reembed {_choice(name)}"
@@ -279,9 +324,15 @@ class Doctor:
     def _vectors(self, tenant: str) -> Iterator[Check]:
         with self.database.transaction(tenant, "read") as unit:
             missing = without_vector(unit, self.embedders)
-        yield Check("vectors", not missing, f"{missing} documents have no vector yet",
-                    "call flush(), or let a worker do it",
-                    level="warning", code="vectors.missing", command=WORK)  # fmt: skip
+        yield Check(
+            "vectors",
+            not missing,
+            f"{missing} documents have no vector yet",
+            "call flush(), or let a worker do it",
+            level="warning",
+            code="vectors.missing",
+            command=WORK,
+        )
 
     def _index(self, tenant: str) -> Iterator[Check]:
         """Report where claims are searched, and the lag and correctness of an external index."""
@@ -301,11 +352,25 @@ class Doctor:
             f" end, {found.missing} documents missing or altered, {found.strange} that belong to nothing"
         )
         if found.behind:
-            yield Check("index", ok=False, detail=detail, remedy="call flush()",
-                        level="warning", code="index.behind", command=WORK)  # fmt: skip
+            yield Check(
+                "index",
+                ok=False,
+                detail=detail,
+                remedy="call flush()",
+                level="warning",
+                code="index.behind",
+                command=WORK,
+            )
             return
-        yield Check("index", not wrong, detail, "call rebuild_claim_index()", level="warning", code="index.differs",
-                    command="phronesis rebuild-claim-index")  # fmt: skip
+        yield Check(
+            "index",
+            not wrong,
+            detail,
+            "call rebuild_claim_index()",
+            level="warning",
+            code="index.differs",
+            command="phronesis rebuild-claim-index",
+        )
 
     def _tokens(self, _tenant: str) -> Iterator[Check]:
         counter = self.counter()
@@ -345,5 +410,11 @@ class Doctor:
         spent, free = self.roster.spent(tenant), self.roster.without_price()
         detail = f"today {spent.calls:,} calls to models took {spent.tokens:,} tokens and cost {spent.cost:.4f}"
         unknown = f"; {', '.join(free)} has no price and counts as free" if free else ""
-        yield Check("spending", not free, detail + unknown, "add it under prices, or take limits.cost_per_day away",
-                    level="warning", code="spending.no_price")  # fmt: skip
+        yield Check(
+            "spending",
+            not free,
+            detail + unknown,
+            "add it under prices, or take limits.cost_per_day away",
+            level="warning",
+            code="spending.no_price",
+        )

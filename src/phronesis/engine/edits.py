@@ -90,10 +90,12 @@ def apply_archive_all(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Chan
     wanted = entry.payload.get("attributes") or {}
     found = view.find(session_id=wanted.get("session_id"), live=False)
     matching = [
-        item for item in found
-        if item.status == "active" and item.ended is None
+        item
+        for item in found
+        if item.status == "active"
+        and item.ended is None
         and all(getattr(item, name) == value for name, value in wanted.items())
-    ]  # fmt: skip
+    ]
     reason = entry.payload.get("reason") or "deleted with its scope"
     return Changes(patches=[Patch(item.id, {"status": "archived"}, reason) for item in matching])
 
@@ -174,8 +176,9 @@ class ItemEditor:
         form = self.forms.get(item.kind)
         if form is not None and verb == UPDATE and "content" in payload:
             if EXTERNAL_ID in payload:
-                raise InputError(f"give an item of kind {item.kind} its name and its words in two calls",
-                                 field=EXTERNAL_ID)  # fmt: skip
+                raise InputError(
+                    f"give an item of kind {item.kind} its name and its words in two calls", field=EXTERNAL_ID
+                )
             others = {name: value for name, value in payload.items() if name != "content"}
             verb, payload = form.verb, {**form.read(payload["content"]), **others}
         written = self._write(call, lane.lane_id, verb, {"item_id": item_id, **payload})
@@ -230,9 +233,14 @@ class ItemEditor:
 
     def _write(self, call: Call, lane_id: int, verb: str, payload: Mapping[str, Any]) -> Written:
         return self.writer.write(
-            call.tenant, lane_id, verb=verb, payload=payload, actor=call.actor,
-            idempotency_key=call.idempotency_key, wait=call.wait,
-        )  # fmt: skip
+            call.tenant,
+            lane_id,
+            verb=verb,
+            payload=payload,
+            actor=call.actor,
+            idempotency_key=call.idempotency_key,
+            wait=call.wait,
+        )
 
     def _lane_of_change(self, unit: Any, target_id: str) -> Lane:
         delta = find_delta(unit, target_id)
@@ -262,9 +270,10 @@ def _check_change(item: Item, payload: Mapping[str, Any]) -> None:
 def moved_on(item: Item, expected: int) -> VersionConflict:
     """Return the error for an item at another version than the caller saw."""
     found = (
-        f"the item is at version {item.version}" if item.version != expected
+        f"the item is at version {item.version}"
+        if item.version != expected
         else "the item was at another version then, by a count that an erasure has changed since"
-    )  # fmt: skip
+    )
     return VersionConflict(
         f"expected_version {expected}, but {found}; read it again and decide",
         field="expected_version",

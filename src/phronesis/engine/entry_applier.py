@@ -74,15 +74,24 @@ class EntryApplier:
         )
         documents, closed = self.projector.project(settled, existing.items, seq=entry.seq)
         write_settled(
-            unit, lane.lane_id, entry.seq, settled, documents=documents, closed=closed,
+            unit,
+            lane.lane_id,
+            entry.seq,
+            settled,
+            documents=documents,
+            closed=closed,
             at=to_micros(entry.recorded_at),
-        )  # fmt: skip
+        )
         moved = bool(documents or closed)
         advance_applied(unit, lane.lane_id, seq=entry.seq, documents_changed=moved)
         return AppliedEntry(
-            settled, changes.children, documents_changed=moved, degraded=degraded_in(roles),
-            refusals=refusals_in(clean, roles), outcomes=roles,
-        )  # fmt: skip
+            settled,
+            changes.children,
+            documents_changed=moved,
+            degraded=degraded_in(roles),
+            refusals=refusals_in(clean, roles),
+            outcomes=roles,
+        )
 
     def _followed(
         self, view: LaneView, entry: Entry, changes: Changes, held: Mapping[str, Item]
@@ -129,8 +138,10 @@ def with_replaced(view: LaneView, entry: Entry, changes: Changes) -> Changes:
     over = {patch.item_id for patch in changes.patches if patch.fields.get("ended")}
     live = [item for one in wanted if (item := held.get(one)) is not None and item.live and one not in over]
     patches = [Patch(item.id, _end(item, by), _REASON) for item in live]
-    edges = [Edge(type="supersedes", from_kind="item", from_id=by.id, to_kind="item", to_id=item.id, entry_id=entry.id)
-             for item in live]  # fmt: skip
+    edges = [
+        Edge(type="supersedes", from_kind="item", from_id=by.id, to_kind="item", to_id=item.id, entry_id=entry.id)
+        for item in live
+    ]
     return replace(changes, patches=[*changes.patches, *patches], edges=[*changes.edges, *edges])
 
 
@@ -153,8 +164,9 @@ def name_taken(item: Item) -> Conflict:
     return Conflict(
         f"external_id {item.external_id!r:.80} is that of item {item.id}, which says something else: change that item"
         " with update, replace it with supersedes, or delete it first",
-        field=EXTERNAL_ID, details={"id": item.id},
-    )  # fmt: skip
+        field=EXTERNAL_ID,
+        details={"id": item.id},
+    )
 
 
 def renamed(view: LaneView, item: Item, payload: Mapping[str, Any]) -> dict[str, str]:

@@ -91,8 +91,9 @@ class Target:
         """Return the named target; InputError unless exactly one valid target is named."""
         scope = make_scope(user_id=user_id, namespace=namespace, session_id=session_id)
         if (item_id is None) == (session_id is None and user_id is None):
-            raise InputError("erase takes an id, or a session_id, or a user_id: exactly one thing to be erased",
-                             field="id")  # fmt: skip
+            raise InputError(
+                "erase takes an id, or a session_id, or a user_id: exactly one thing to be erased", field="id"
+            )
         if namespace is not None and (user_id is not None or session_id is None):
             raise InputError("namespace says where a session_id without a user_id is; leave it out", field="namespace")
         item = None if item_id is None else parse_id(item_id, field="id")
@@ -187,8 +188,9 @@ class Eraser:
             raise NotFound(f"nothing is left of {target} that could be erased", field="id")
         probes = Probes.of(texts, compressed)
         if reason is not None and next(probes.find(reason.encode("utf-8", "surrogatepass")), None) is not None:
-            raise InputError("reason quotes what is to be erased; it stays in the log, so say why in other words",
-                             field="reason")  # fmt: skip
+            raise InputError(
+                "reason quotes what is to be erased; it stays in the log, so say why in other words", field="reason"
+            )
         if lane.name is not None and (plan.everything or target.session_id is not None):
             forget_shown(unit, LaneName(lane.kind, lane.name), target.session_id)
         if lane.name is not None:
@@ -222,8 +224,9 @@ class Eraser:
             return {}
         order.anew.update(*(lean.anew for lean in late.values()))
         with self.database.transaction(call.tenant, "append") as unit:
-            return {lane_id: self._write(unit, call, lane_id, payload_of(None, late[lane_id]), None)
-                    for lane_id in late}  # fmt: skip
+            return {
+                lane_id: self._write(unit, call, lane_id, payload_of(None, late[lane_id]), None) for lane_id in late
+            }
 
     def _write(self, unit: Unit, call: Call, lane_id: int, payload: dict[str, object], reason: str | None) -> EntryRow:
         version = self.interpreter.stepper.registry[ERASE].version

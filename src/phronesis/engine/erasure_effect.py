@@ -167,8 +167,13 @@ class Preparation:
 
 
 def _enclosed(entry_id: str, outcome: Outcome, n: int) -> Outcome:
-    body = {"entry_id": entry_id, "role": outcome.role, "n": outcome.n, "made_by": outcome.made_by,
-            "body": outcome.body}  # fmt: skip
+    body = {
+        "entry_id": entry_id,
+        "role": outcome.role,
+        "n": outcome.n,
+        "made_by": outcome.made_by,
+        "body": outcome.body,
+    }
     return Outcome(role=PREPARE_AGAIN, made_by=MADE_BY, n=n, body=body)
 
 

@@ -216,8 +216,10 @@ def _holds(unit: Unit, entry_id: str, quoted: Collection[bytes]) -> bool:
 def payload_of(plan: Plan | None, lean: Dependents) -> dict[str, Any]:
     """Return the payload of an erase entry: ids and part numbers, no text."""
     payload: dict[str, Any] = {
-        "gone": sorted(lean.gone), "anew": sorted(lean.anew), "apart": [list(row) for row in sorted(lean.apart)],
-    }  # fmt: skip
+        "gone": sorted(lean.gone),
+        "anew": sorted(lean.anew),
+        "apart": [list(row) for row in sorted(lean.apart)],
+    }
     if plan is not None and plan.everything:
         payload = {"everything": True}
     elif plan is not None:

@@ -136,11 +136,17 @@ def _unescaped(text: str) -> str:
 
 
 _RUNS: Final[tuple[tuple[re.Pattern[str], Callable[[str], str | None]], ...]] = (
-    (_BASE64, _of_base64), (_BASE32, _of_base32), (_HEX, _of_hex), (_BINARY, _of_binary), (_CODES, _of_codes),
-)  # fmt: skip
+    (_BASE64, _of_base64),
+    (_BASE32, _of_base32),
+    (_HEX, _of_hex),
+    (_BINARY, _of_binary),
+    (_CODES, _of_codes),
+)
 _WHOLE: Final[tuple[tuple[re.Pattern[str], Callable[[str], str]], ...]] = (
-    (_ESCAPES, _unescaped), (_PERCENT, unquote), (_ENTITY, html.unescape),
-)  # fmt: skip
+    (_ESCAPES, _unescaped),
+    (_PERCENT, unquote),
+    (_ENTITY, html.unescape),
+)
 _SAMPLE: Final = 20_000
 _OFTEN: Final = 4
 """Occurrences that an escape must have in the beginning of a text before the text is decoded with it."""
@@ -256,8 +262,10 @@ def _hides_order(joined: str) -> bool:
     folded = _folded(joined, load_rules().folding)[0].replace(" ", "")
     return any(
         len(word) >= _LEAST_HIDDEN and word in folded
-        for rule in load_rules().rules for needed in rule.needs for word in (needed.replace(" ", ""),)
-    )  # fmt: skip
+        for rule in load_rules().rules
+        for needed in rule.needs
+        for word in (needed.replace(" ", ""),)
+    )
 
 
 def _said_openly(text: str) -> Suspicion | None:
@@ -323,9 +331,14 @@ def load_rules() -> Rules:
     rules = tuple(_rule(row, table["parts"]) for row in table["rule"])
     spaced = tuple(rule for rule in rules if not any(map(_HAS_HAN.search, rule.needs)))
     return Rules(
-        table["version"], _Folding(pairs), rules, spaced, re.compile(table["mentioned"]["cue"]),
-        hint=_hint(rules), ascii_hint=_hint(spaced),
-    )  # fmt: skip
+        table["version"],
+        _Folding(pairs),
+        rules,
+        spaced,
+        re.compile(table["mentioned"]["cue"]),
+        hint=_hint(rules),
+        ascii_hint=_hint(spaced),
+    )
 
 
 def _hint(rules: Iterable[Rule]) -> re.Pattern[str]:

@@ -80,9 +80,13 @@ class Replayer:
             with self.database.transaction(tenant, "derive") as unit:
                 self.replace(unit, lock_lane(unit, lane_id))
         return RebuildResult(
-            equal=before.equal, live_hash=before.live_hash, replayed_hash=before.replayed_hash,
-            differences=before.differences, entries=before.entries, applied=True,
-        )  # fmt: skip
+            equal=before.equal,
+            live_hash=before.live_hash,
+            replayed_hash=before.replayed_hash,
+            differences=before.differences,
+            entries=before.entries,
+            applied=True,
+        )
 
     def replace(self, unit: Unit, lane: Lane) -> int:
         """Replace a locked lane's derived rows by those of a replay; return the number of rows changed."""

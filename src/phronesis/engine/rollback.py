@@ -79,13 +79,20 @@ def _undone(view: LaneView, entry: Entry, undo: Undo, folds: Mapping[str, Fold])
             fields.update(status="archived", ended="retracted", ended_by=entry.id)
         patches.append(Patch(item_id, fields, f"rolled back {entry.payload['target_id']}"))
     evidence = _before(
-        [([EvidenceRow.from_row(row) for row in delta.evidence_added],
-          [EvidenceRow.from_row(row) for row in delta.evidence_removed]) for delta in undo.deltas]
-    )  # fmt: skip
+        [
+            (
+                [EvidenceRow.from_row(row) for row in delta.evidence_added],
+                [EvidenceRow.from_row(row) for row in delta.evidence_removed],
+            )
+            for delta in undo.deltas
+        ]
+    )
     edges = _before(
-        [([Edge(**row) for row in delta.edges_added], [Edge(**row) for row in delta.edges_removed])
-         for delta in undo.deltas]
-    )  # fmt: skip
+        [
+            ([Edge(**row) for row in delta.edges_added], [Edge(**row) for row in delta.edges_removed])
+            for delta in undo.deltas
+        ]
+    )
     return Changes(
         patches=patches, evidence=evidence[0], dropped_evidence=evidence[1], edges=edges[0], dropped_edges=edges[1]
     )

@@ -116,8 +116,7 @@ def unjudged(entry: Entry, outcomes: Sequence[Outcome], texts: Mapping[int, str]
     Only messages from which something is proposed are checked.
     """
     proposed, messages = _proposed(outcomes), entry.payload.get("messages", ())
-    found = [n for n, text in texts.items()
-             if n in proposed and messages[n]["role"] == "tool" and not is_judged(text)]  # fmt: skip
+    found = [n for n, text in texts.items() if n in proposed and messages[n]["role"] == "tool" and not is_judged(text)]
     if not found:
         return []
     refusals = [Refusal(n=n, text=texts[n][:MAX_QUOTE], rule=LANGUAGE, reason=_FOREIGN).to_dict() for n in found]

@@ -91,15 +91,22 @@ def _pattern(item: Item, rows: Sequence[EvidenceRow], events: Mapping[str, L1Eve
     held = {
         polarity: [events[row.source_key] for row in typical if row.polarity == polarity and row.source_key in events]
         for polarity in ("support", "contra")
-    }  # fmt: skip
+    }
     signature = item.data.get("signature", {})
     return SeenPattern(
-        id=item.id, outcome=item.label or "unknown", summary=item.data.get("summary", ""),
-        recommendation=item.data.get("recommendation", ""), terms=tuple(signature.get("terms", ())),
-        artifacts=tuple(signature.get("artifacts", ())), families=tuple(signature.get("families", ())),
-        situation=signature.get("situation", ""), goal=signature.get("goal", ""), events=tuple(held["support"]),
-        counter=tuple(held["contra"]), trust=int(item.trust),
-    )  # fmt: skip
+        id=item.id,
+        outcome=item.label or "unknown",
+        summary=item.data.get("summary", ""),
+        recommendation=item.data.get("recommendation", ""),
+        terms=tuple(signature.get("terms", ())),
+        artifacts=tuple(signature.get("artifacts", ())),
+        families=tuple(signature.get("families", ())),
+        situation=signature.get("situation", ""),
+        goal=signature.get("goal", ""),
+        events=tuple(held["support"]),
+        counter=tuple(held["contra"]),
+        trust=int(item.trust),
+    )
 
 
 # Wording by a model: one structured call for all principles to be worded (role ``abstract``).
@@ -171,12 +178,20 @@ def phrase(asker: AbstractAsker, tenant: str, entry: Entry, drawn: Mapping[int, 
     data, shown = _shown(entry.id, drawn)
     answer: Answer[Abstracted] = asker.ask(tenant, Task(prompt("abstract"), data, Abstracted))
     outcomes = [
-        Outcome(role=ANSWERS, n=n, made_by=asker.name, body={
-            "role": ROLE, "constraint": attempt.constraint, "text": fit(attempt.text),
-            "finish_reason": attempt.finish_reason, "problem": attempt.problem,
-        })
+        Outcome(
+            role=ANSWERS,
+            n=n,
+            made_by=asker.name,
+            body={
+                "role": ROLE,
+                "constraint": attempt.constraint,
+                "text": fit(attempt.text),
+                "finish_reason": attempt.finish_reason,
+                "problem": attempt.problem,
+            },
+        )
         for n, attempt in enumerate(answer.attempts)
-    ]  # fmt: skip
+    ]
     made_by = f"{asker.name} {PROMPT_VERSION}"
     if answer.value is None:
         reason = answer.error.code if answer.error is not None else "model.error"
@@ -217,22 +232,32 @@ def _shown(entry_id: str, drawn: Mapping[int, Drawn]) -> tuple[str, frozenset[in
 
 def _told(n: int, drawn: Drawn) -> str:
     head = {
-        "n": n, "language": "Chinese" if speaks_chinese(drawn) else "English",
+        "n": n,
+        "language": "Chinese" if speaks_chinese(drawn) else "English",
         "holds_where": None if drawn.slot is None else drawn.slot.value,
-    }  # fmt: skip
+    }
     lines = [_json(head), *(_pattern_text(one, "supports") for one in drawn.support[:MAX_PATTERNS])]
     lines += [_pattern_text(one, "contradicts") for one in drawn.against[:MAX_PATTERNS]]
-    lines += [_json({"contradicts": said(event.attempt), "result": said(event.result), "outcome": event.label})
-              for event in drawn.counter[:MAX_PATTERNS]]  # fmt: skip
+    lines += [
+        _json({"contradicts": said(event.attempt), "result": said(event.result), "outcome": event.label})
+        for event in drawn.counter[:MAX_PATTERNS]
+    ]
     return "\n".join(lines)
 
 
 def _pattern_text(pattern: SeenPattern, how: str) -> str:
-    return _json({
-        how: pattern.summary, "outcome": pattern.outcome, "attempts": len(pattern.events),
-        "situation": pattern.situation, "goal": pattern.goal, "terms": list(pattern.terms),
-        "artifacts": list(pattern.artifacts), "advice": pattern.recommendation,
-    })  # fmt: skip
+    return _json(
+        {
+            how: pattern.summary,
+            "outcome": pattern.outcome,
+            "attempts": len(pattern.events),
+            "situation": pattern.situation,
+            "goal": pattern.goal,
+            "terms": list(pattern.terms),
+            "artifacts": list(pattern.artifacts),
+            "advice": pattern.recommendation,
+        }
+    )
 
 
 def _json(value: Mapping[str, Any]) -> str:
@@ -326,8 +351,11 @@ def _needs_words(seen: Seen, drawn: Drawn, principle: str | None, worth: Worth) 
     item = seen.principles[principle]
     if put_away(item):
         return False
-    rows = {row.source_key: row.polarity for row in seen.evidence.get(principle, ())
-            if row.polarity in OWN and row.source_item_id is not None}  # fmt: skip
+    rows = {
+        row.source_key: row.polarity
+        for row in seen.evidence.get(principle, ())
+        if row.polarity in OWN and row.source_item_id is not None
+    }
     support = {one.id for one in drawn.support}
     wished = {one: "support" if one in support else "contra" for one in drawn.weights}
     before = item.data.get("support", {})
@@ -337,10 +365,18 @@ def _needs_words(seen: Seen, drawn: Drawn, principle: str | None, worth: Worth) 
 def _body(seen: Seen, plan: Plan, said: Phrased) -> dict[str, Any]:
     rows = [_principle(n, one, plan, said.words.get(n)) for n, one in plan.anew.items()]
     return {
-        "principles": rows, "ended": [[one, why] for one, why in plan.ended.items()], "stands_on": list(seen.stands_on),
-        "seen": sorted({event.id for one in plan.anew.values() for part in (*one.support, *one.against)
-                        for event in (*part.events, *part.counter)}),
-    }  # fmt: skip
+        "principles": rows,
+        "ended": [[one, why] for one, why in plan.ended.items()],
+        "stands_on": list(seen.stands_on),
+        "seen": sorted(
+            {
+                event.id
+                for one in plan.anew.values()
+                for part in (*one.support, *one.against)
+                for event in (*part.events, *part.counter)
+            }
+        ),
+    }
 
 
 def _principle(n: int, drawn: Drawn, plan: Plan, wording: Wording | None) -> dict[str, Any]:
@@ -348,11 +384,15 @@ def _principle(n: int, drawn: Drawn, plan: Plan, wording: Wording | None) -> dic
     support = {one.id for one in drawn.support}
     broader = drawn.refines
     return {
-        "n": n, "continues": plan.continued.get(n), "refines": broader,
+        "n": n,
+        "continues": plan.continued.get(n),
+        "refines": broader,
         "broader": None if broader is None else plan.continued.get(broader),
         "evidence": [[one, "support" if one in support else "contra", weight] for one, weight in drawn.weights.items()],
-        "trust": min(one.trust for one in drawn.support), "lead": drawn.lead.id,
+        "trust": min(one.trust for one in drawn.support),
+        "lead": drawn.lead.id,
         UNCONFIRMED: not is_confirmed(event for one in drawn.support for event in one.events),
-        "content": found.content(chinese=speaks_chinese(drawn)), "origin": "rule" if wording is None else "model",
+        "content": found.content(chinese=speaks_chinese(drawn)),
+        "origin": "rule" if wording is None else "model",
         **asdict(found),
-    }  # fmt: skip
+    }

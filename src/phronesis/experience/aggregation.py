@@ -105,8 +105,13 @@ def clusters_of(reader: ViewReader, part: Part) -> dict[str, Any]:
         if pattern is None:
             members = _weighted(table, part.bonds, views, found)
             groups.append([table.row_of[one] for one, _ in members])
-            clusters.append({"members": [list(one) for one in members], "method": method_of(found.views),
-                             CROSSED: list(found.views) if len(found.views) > 1 else []})  # fmt: skip
+            clusters.append(
+                {
+                    "members": [list(one) for one in members],
+                    "method": method_of(found.views),
+                    CROSSED: list(found.views) if len(found.views) > 1 else [],
+                }
+            )
         else:
             groups.append(list(part.known[pattern].rows))
             clusters.append({STAYS: pattern})
@@ -115,9 +120,11 @@ def clusters_of(reader: ViewReader, part: Part) -> dict[str, Any]:
         body["similar"] = [list(one) for one in others]
     touched = {*part.touched, *part.opposed} - {body.get(STAYS) for body in clusters}
     return {
-        "clusters": clusters, "touched": sorted(touched), "looked_at": len(looked_at),
+        "clusters": clusters,
+        "touched": sorted(touched),
+        "looked_at": len(looked_at),
         "returning": list(part.returning),
-    }  # fmt: skip
+    }
 
 
 def _tell(
@@ -139,9 +146,12 @@ def _said(held: Sequence[Item], rarity: Callable[[str], float]) -> dict[str, Any
     outcome = outcome_of(item.label for item in held)
     described = describe([event_of(item) for item in held], outcome, terms_of=readable, rarity=rarity)
     return {
-        "outcome": outcome, "summary": described.summary, "signature": described.signature,
-        "recommendation": described.recommendation, "content": described.content,
-    }  # fmt: skip
+        "outcome": outcome,
+        "summary": described.summary,
+        "signature": described.signature,
+        "recommendation": described.recommendation,
+        "content": described.content,
+    }
 
 
 def _found(table: EventTable, part: Part, views: ViewTable, held: AbstractSet[int]) -> list[Found]:
@@ -284,13 +294,21 @@ def _near(reader: ViewReader, news: Sequence[str], back: Sequence[str]) -> Part:
     ids = sorted(set().union(reached.events, *reached.by_view.values()))
     members = {**reached.opposed, **reached.patterns}
     live = {one for one, item in view.items(members).items() if item.live}
-    known = {one: Found([table.row_of[event] for event in members[one]], views_of(table.methods[one]))
-             for one in sorted(live)
-             if table.alive.issuperset(table.row_of.get(event, NOBODY) for event in members[one])}  # fmt: skip
+    known = {
+        one: Found([table.row_of[event] for event in members[one]], views_of(table.methods[one]))
+        for one in sorted(live)
+        if table.alive.issuperset(table.row_of.get(event, NOBODY) for event in members[one])
+    }
     return Part(
-        table.rows(sorted(reached.events)), by_view, sorted(reached.patterns), bonds_among(view, ids, table), back,
-        known, known.keys() & reached.opposed, frozenset(table.rows(news).tolist()),
-    )  # fmt: skip
+        table.rows(sorted(reached.events)),
+        by_view,
+        sorted(reached.patterns),
+        bonds_among(view, ids, table),
+        back,
+        known,
+        known.keys() & reached.opposed,
+        frozenset(table.rows(news).tolist()),
+    )
 
 
 def _grown(table: EventTable, news: int) -> bool:

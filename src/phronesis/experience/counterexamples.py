@@ -50,8 +50,9 @@ def with_loose(view: LaneView, patterns: Sequence[SeenPattern]) -> list[SeenPatt
     loose = [one for one in terms if one in labels and one not in members]
     if not loose:
         return list(patterns)
-    metric = TermCosine(Bags.of(_background([*(_summed(one, terms) for one in patterns),
-                                             *(_counted([terms[one]]) for one in loose)])))  # fmt: skip
+    metric = TermCosine(
+        Bags.of(_background([*(_summed(one, terms) for one in patterns), *(_counted([terms[one]]) for one in loose)]))
+    )
     others = np.arange(len(loose), dtype=np.int64) + len(patterns)
     alike = metric.matrix(np.arange(len(patterns), dtype=np.int64), others)
     found = [
@@ -61,7 +62,7 @@ def with_loose(view: LaneView, patterns: Sequence[SeenPattern]) -> list[SeenPatt
     return [
         replace(one, counter=_joined(one.counter, [event_of(items[loose[n]]) for n in places if items[loose[n]].live]))
         for one, places in zip(patterns, found, strict=True)
-    ]  # fmt: skip
+    ]
 
 
 def _nearest(row: Floats, labels: Sequence[str], outcome: str) -> list[int]:
@@ -140,10 +141,12 @@ def _background(counted: Sequence[Mapping[int, int]]) -> list[Bag]:
     """Return bags of numbered terms, followed by those of unrelated texts."""
     numbers: dict[int, int] = {}
     return [
-        (np.array([numbers.setdefault(term, len(numbers)) for term in one], np.int32),
-         np.array(list(one.values()), np.float32))
+        (
+            np.array([numbers.setdefault(term, len(numbers)) for term in one], np.int32),
+            np.array(list(one.values()), np.float32),
+        )
         for one in (*counted, *_unrelated())
-    ]  # fmt: skip
+    ]
 
 
 # Counterexamples of patterns: events of the other outcome that are similar to the most typical members.

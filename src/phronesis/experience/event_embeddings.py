@@ -230,8 +230,7 @@ class Meaning:
         self._width = ends[-1]
         spans = [slice(begin, end) for begin, end in pairwise(ends)]
         self.facets = [Facet(name, encoder, at) for (name, encoder), at in zip(seen, spans, strict=False)]
-        self.told_apart = {name: Placed(APART[name], at)
-                           for name, at in zip(placed, spans[len(seen) :], strict=True)}  # fmt: skip
+        self.told_apart = {name: Placed(APART[name], at) for name, at in zip(placed, spans[len(seen) :], strict=True)}
 
     @property
     def built(self) -> bool:

@@ -146,13 +146,18 @@ def _draft_of(nei: Mapping[str, Any], long_errors: bool) -> Draft:
     decided = label_of(nei.get("observations"), hints, given=given, long_errors=long_errors)
     at = nei.get("occurred_at")
     return Draft(
-        **texts, label=decided.label, signals=decided.signals, confidence=decided.confidence,
+        **texts,
+        label=decided.label,
+        signals=decided.signals,
+        confidence=decided.confidence,
         field_origin={**dict.fromkeys(texts, origin), **nei.get("field_origin", {})},
-        observations=nei.get("observations") or {}, artifacts=tuple(artifacts_of(hints)),
+        observations=nei.get("observations") or {},
+        artifacts=tuple(artifacts_of(hints)),
         constraints=tuple(constraints_of(hints)),
-        occurred_at=None if at is None else parse_moment(at, field="occurred_at"), episode_id=nei.get("episode_id"),
+        occurred_at=None if at is None else parse_moment(at, field="occurred_at"),
+        episode_id=nei.get("episode_id"),
         seq=nei.get("seq"),
-    )  # fmt: skip
+    )
 
 
 def _read(entry: Entry, outcomes: Sequence[Outcome]) -> list[Telling]:
@@ -202,12 +207,17 @@ def _item(view: LaneView, entry: Entry, told: Telling, artifacts: Sequence[Artif
     at = draft.occurred_at or entry.recorded_at
     decided = {"label": draft.label, "signals": list(draft.signals), "confidence": draft.confidence}
     data = {
-        **draft.texts, DECIDED: decided, "observations": draft.observations, "field_origin": dict(draft.field_origin),
-        "signals": list(draft.signals), "artifacts": [one.id for one in artifacts], "family": draft.family,
+        **draft.texts,
+        DECIDED: decided,
+        "observations": draft.observations,
+        "field_origin": dict(draft.field_origin),
+        "signals": list(draft.signals),
+        "artifacts": [one.id for one in artifacts],
+        "family": draft.family,
         "constraints": list(draft.constraints),
         "lines": None if draft.lines is None else list(draft.lines),
         "span": None if draft.span is None else list(draft.span),
-    }  # fmt: skip
+    }
     return Item(
         id=item_id(entry.id, L1, str(told.n)),
         kind=L1,
@@ -232,16 +242,30 @@ def _item(view: LaneView, entry: Entry, told: Telling, artifacts: Sequence[Artif
 
 
 def _about(entry: Entry, item: Item, artifact: Artifact) -> Edge:
-    return Edge(type=ABOUT, from_kind="item", from_id=item.id, to_kind="artifact", to_id=artifact.id,
-                entry_id=entry.id)  # fmt: skip
+    return Edge(type=ABOUT, from_kind="item", from_id=item.id, to_kind="artifact", to_id=artifact.id, entry_id=entry.id)
 
 
 def handlers(read: Prepare | None) -> tuple[Handler, ...]:
     """Return the handlers of experiences and sources; ``read`` prepares sources."""
     return (
-        Handler(verb=EXPERIENCE, version=3, apply=apply_experience, prepare=prepare_experience, quick=True,
-                separable=True, older={1: partial(apply_experience, version=1, long_errors=False),
-                                       2: partial(apply_experience, long_errors=False)}),
-        Handler(verb=SOURCE, version=VERSION, apply=apply_source, prepare=read, quick=True,
-                older={1: partial(apply_source, version=1)}),
-    )  # fmt: skip
+        Handler(
+            verb=EXPERIENCE,
+            version=3,
+            apply=apply_experience,
+            prepare=prepare_experience,
+            quick=True,
+            separable=True,
+            older={
+                1: partial(apply_experience, version=1, long_errors=False),
+                2: partial(apply_experience, long_errors=False),
+            },
+        ),
+        Handler(
+            verb=SOURCE,
+            version=VERSION,
+            apply=apply_source,
+            prepare=read,
+            quick=True,
+            older={1: partial(apply_source, version=1)},
+        ),
+    )

@@ -42,8 +42,13 @@ OTHER: Final = 1
 """Outcome groups: successes are clustered apart from failures and unknowns (EMB-08)."""
 
 MEANING: Final = {
-    WHOLE: 1.0, "attempt": 0.35, "result": 0.17, "reflection": 0.23, LEARNED: 3.0, TAUGHT: 4.0,
-}  # fmt: skip
+    WHOLE: 1.0,
+    "attempt": 0.35,
+    "result": 0.17,
+    "reflection": 0.23,
+    LEARNED: 3.0,
+    TAUGHT: 4.0,
+}
 """Weight of the cosine of each facet, in units of its spread between unrelated texts; for two encoders' wholes, of the
 mean. The parts of the lesson are in the ratio of a logistic regression on nine readable sets of
 labelled/experience, rounded; with .25 each the average precision of pairs is .01 less
@@ -177,8 +182,10 @@ class EventTable:
         fresh = self._documents_changed(view, before)
         self.meaning.take(read_vectors_of(view, self.lane_id, self.meaning.encoders, fresh, after=seen))
         held = view.items(document.item_id for document in fresh)
-        added = [self._append(document.item_id, document.id, document.recorded_at, self._bag(document.terms))
-                 for document in fresh]  # fmt: skip
+        added = [
+            self._append(document.item_id, document.id, document.recorded_at, self._bag(document.terms))
+            for document in fresh
+        ]
         self._marks += [_marks_of(held.get(document.item_id)) for document in fresh]
         successes = self._successful(view, seen, held.values())
         added += self._relabelled(successes)
@@ -205,8 +212,9 @@ class EventTable:
         if patches is None:
             return labelled_ids(view.unit, self.lane_id, L1, "success")
         labels = {item.id: item.label for item in fresh}
-        labels |= {item_id: patch["label"][-1] for item_id, patch in patches
-                   if "label" in patch and item_id in self.row_of}  # fmt: skip
+        labels |= {
+            item_id: patch["label"][-1] for item_id, patch in patches if "label" in patch and item_id in self.row_of
+        }
         now = {one for one, label in labels.items() if label == "success"}
         return set((self._successes - labels.keys()) | now)
 
@@ -253,8 +261,7 @@ class EventTable:
         self.meaning.repeat(moved)
         self._marks += [self._marks[row] for row in moved]
         self.leave(moved)
-        return [self._append(self.ids[row], self._documents[row], self.recorded[row], self._bags[row])
-                for row in moved]  # fmt: skip
+        return [self._append(self.ids[row], self._documents[row], self.recorded[row], self._bags[row]) for row in moved]
 
     def _build(self, groups: npt.NDArray[np.int64], unrelated_of: Callable[[Embedder], Floats]) -> None:
         self._groups = groups

@@ -62,8 +62,11 @@ _EDGES: Final = CHINESE_FUNCTION_CHARACTERS | frozenset(
 
 def readable(text: str) -> list[str]:
     """Return a text's Latin words in lower case, and its Chinese character sequences of two to `LONGEST`."""
-    words = [word for word in map(str.lower, _WORDS.findall(text[:MAX_READ]))
-             if word not in ENGLISH_STOP_WORDS and word not in _LIGHT]  # fmt: skip
+    words = [
+        word
+        for word in map(str.lower, _WORDS.findall(text[:MAX_READ]))
+        if word not in ENGLISH_STOP_WORDS and word not in _LIGHT
+    ]
     return words + [stretch for run in _HAN.findall(text[:MAX_READ]) for stretch in _stretches(run)]
 
 
@@ -111,8 +114,16 @@ def bonds_among(view: LaneView, ids: Iterable[str], table: EventTable) -> Bonds:
 def bond(entry_id: str, one: str, other: str, *, together: bool, origin: Origin = "human") -> Edge:
     """Return the must-link or cannot-link edge between two events; it replaces an earlier one."""
     first, second = sorted((one, other))
-    return Edge(type=SIMILAR, from_kind="item", from_id=first, to_kind="item", to_id=second, entry_id=entry_id,
-                grade=TOGETHER if together else APART, origin=origin)  # fmt: skip
+    return Edge(
+        type=SIMILAR,
+        from_kind="item",
+        from_id=first,
+        to_kind="item",
+        to_id=second,
+        entry_id=entry_id,
+        grade=TOGETHER if together else APART,
+        origin=origin,
+    )
 
 
 BY_MEANING: Final = 5.5
@@ -225,8 +236,11 @@ class ViewReader:
                 self._worded = ViewTable(places, metrics, having, BY_WORDS)
             return self._worded
         asked = {name: [n for n in sorted(having[name]) if ids[n] in wanted.get(name, ())] for name in VIEWS}
-        self._take_in(self.encoder, dict(zip(ids, texts, strict=True)),
-                      {name: [ids[n] for n in there] for name, there in asked.items()})  # fmt: skip
+        self._take_in(
+            self.encoder,
+            dict(zip(ids, texts, strict=True)),
+            {name: [ids[n] for n in there] for name, there in asked.items()},
+        )
         seen = {name: self._by_meaning(ids, name, there) for name, there in asked.items()}
         return ViewTable(places, seen, having, BY_MEANING)
 
@@ -253,8 +267,9 @@ class ViewReader:
         lane_id = self.view.lane_id
         parts = views_of(self.view.unit, lane_id, {one for ids in missing.values() for one in ids})
         stored = {(row.item_id, row.part): row.id for row in parts}
-        wanted = {(one, name): self._document(stored, one, texts[one], name)
-                  for name, ids in missing.items() for one in ids}  # fmt: skip
+        wanted = {
+            (one, name): self._document(stored, one, texts[one], name) for name, ids in missing.items() for one in ids
+        }
         owners = {document: one for (one, _), document in wanted.items()}
         vectors = vectors_of(self.view, lane_id, encoder, owners)
         place = {document: n for n, document in enumerate(owners)}

@@ -54,10 +54,15 @@ def apply_feedback(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes
 def _judged(view: LaneView, entry: Entry, target: Item) -> Changes:
     kind = entry.payload["kind"]
     row = EvidenceRow(
-        item_id=target.id, polarity=kind, source_key=entry.actor, entry_id=entry.id, recorded_at=entry.recorded_at,
-        source_entry_id=entry.id, grade=entry.payload["value"] if kind == LABEL else None,
+        item_id=target.id,
+        polarity=kind,
+        source_key=entry.actor,
+        entry_id=entry.id,
+        recorded_at=entry.recorded_at,
+        source_entry_id=entry.id,
+        grade=entry.payload["value"] if kind == LABEL else None,
         origin=origin_of(entry.actor),
-    )  # fmt: skip
+    )
     rows = [row, *_above(view, target, row)]
     held = view.evidence(one.item_id for one in rows)
     coming, going = list[EvidenceRow](), list[EvidenceRow]()
@@ -113,9 +118,14 @@ def _on_principles(
     share = weights[row.item_id] / (sum(weights.values()) or 1.0)
     for principle in _live(view, [pattern.id], PRINCIPLE, SUPPORTS, CONTRADICTS):
         yield replace(
-            row, item_id=principle, part=pattern.id, source_key=f"{row.item_id}:{row.source_key}",
-            source_item_id=row.item_id, grade=grade, weight=round(share, 6),
-        )  # fmt: skip
+            row,
+            item_id=principle,
+            part=pattern.id,
+            source_key=f"{row.item_id}:{row.source_key}",
+            source_item_id=row.item_id,
+            grade=grade,
+            weight=round(share, 6),
+        )
 
 
 def _live(view: LaneView, ids: Sequence[str], kind: str, *types: str) -> dict[str, Item]:
@@ -147,8 +157,16 @@ def _drawn(view: LaneView, entry: Entry, target: Item) -> Changes:
     edges, dropped = _difference(entry, before, after)
     reason = _reason(entry)
     # A judgement on a pattern is part of its history and conflicts with no other judgement.
-    told = Edge(type=SIMILAR, from_kind="item", from_id=target.id, to_kind="entry", to_id=entry.id, entry_id=entry.id,
-                grade=payload["kind"], origin=origin_of(entry.actor))  # fmt: skip
+    told = Edge(
+        type=SIMILAR,
+        from_kind="item",
+        from_id=target.id,
+        to_kind="entry",
+        to_id=entry.id,
+        entry_id=entry.id,
+        grade=payload["kind"],
+        origin=origin_of(entry.actor),
+    )
     named = (target.id, *(edge.from_id for edge in into), *sorted(events))
     patches = [Patch(one, {}, reason) for one in named]
     return Changes(patches=patches, edges=[told, *into, *edges], dropped_edges=[*dropped, *gone])
@@ -167,8 +185,16 @@ def _difference(entry: Entry, before: Drawn, after: Drawn) -> tuple[list[Edge], 
 
 def _into(entry: Entry, pattern: str, target: str) -> Edge:
     """Return the edge that says which pattern continues when it takes another's events."""
-    return Edge(type=SIMILAR, from_kind="item", from_id=pattern, to_kind="item", to_id=target, entry_id=entry.id,
-                grade=TOGETHER, origin=origin_of(entry.actor))  # fmt: skip
+    return Edge(
+        type=SIMILAR,
+        from_kind="item",
+        from_id=pattern,
+        to_kind="item",
+        to_id=target,
+        entry_id=entry.id,
+        grade=TOGETHER,
+        origin=origin_of(entry.actor),
+    )
 
 
 HANDLERS: Final = (Handler(verb=FEEDBACK, apply=apply_feedback),)
@@ -184,9 +210,10 @@ def scheduled_by(payload: Any) -> tuple[str, ...]:
 KINDS: Final = (*MATTER_OF, MERGE, SPLIT)
 
 UNJUDGED: Final[Mapping[str, str]] = {
-    MARK: "it only says up to where experience was looked at", "cycle": "roll its entry back to undo a reflection",
+    MARK: "it only says up to where experience was looked at",
+    "cycle": "roll its entry back to undo a reflection",
     "run": "use run_feedback",
-}  # fmt: skip
+}
 """Kinds that take no feedback, and what to do instead."""
 
 MAX_PARTS: Final = 32
@@ -234,8 +261,9 @@ def _pattern(target: Item, kind: str, again: Mapping[str, Any] | None) -> Item:
     if target.kind != PATTERN:
         raise InputError(f"target_id: {kind} is about a pattern, and {target.id} is a {target.kind}", field="target_id")
     if not target.live and again is None:
-        raise InputError(f"target_id: pattern {target.id} is {target.ended or target.status}; name one that lives",
-                         field="target_id")  # fmt: skip
+        raise InputError(
+            f"target_id: pattern {target.id} is {target.ended or target.status}; name one that lives", field="target_id"
+        )
     return target
 
 
@@ -263,8 +291,9 @@ def _merge(view: LaneView, target: Item, value: object, again: Mapping[str, Any]
         if (item.label == SUCCESS) != (target.label == SUCCESS):
             raise InputError(
                 f"value: {one} is of outcome {item.label}, the target of outcome {target.label}; successes stay apart"
-                " from failures and unknowns. Correct the labels of its events first, if they are wrong", field="value"
-            )  # fmt: skip
+                " from failures and unknowns. Correct the labels of its events first, if they are wrong",
+                field="value",
+            )
     return {"value": others, SPOKEN: sorted(_members(view, [target.id, *others]))}
 
 

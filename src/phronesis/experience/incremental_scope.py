@@ -102,13 +102,15 @@ def reach_of(view: LaneView, table: EventTable, near: Near) -> Reach:
     """
     events, of_event, members = _on_the_whole(view, table, set(near.on_the_whole).union(*near.by_view.values()))
     alike = _crossing(table, near.by_view, of_event)
-    own = {name: {one for event in alike[name] for one in of_event[event] if name in _views(table, one)}
-           for name in ALONE}  # fmt: skip
+    own = {
+        name: {one for event in alike[name] for one in of_event[event] if name in _views(table, one)} for name in ALONE
+    }
     members |= members_of(view, sorted(set().union(*own.values())))
     by_view: dict[str, set[str]] = {}
     for name in ALONE:
-        free = {event for event, patterns in of_event.items()
-                if not any(name in _views(table, one) for one in patterns)}  # fmt: skip
+        free = {
+            event for event, patterns in of_event.items() if not any(name in _views(table, one) for one in patterns)
+        }
         by_view[name] = free.union(alike[name], *(members[one] for one in own[name]))
     return Reach(events, by_view, members, _opposed(view, table, near.opposed, members))
 

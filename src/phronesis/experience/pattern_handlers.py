@@ -79,9 +79,13 @@ def apply_aggregate(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes
     resembling = _resembling(clusters, work.placed)
     drawn, undrawn = drawn_anew(view, entry, sorted({*patterns, *work.placed.values()}), resembling)
     return Changes(
-        items=[*work.items, *marks], patches=[*work.patches, *moved], edges=[*work.edges, *drawn],
-        dropped_edges=[*work.dropped_edges, *undrawn], evidence=work.evidence, dropped_evidence=work.dropped_evidence,
-    )  # fmt: skip
+        items=[*work.items, *marks],
+        patches=[*work.patches, *moved],
+        edges=[*work.edges, *drawn],
+        dropped_edges=[*work.dropped_edges, *undrawn],
+        evidence=work.evidence,
+        dropped_evidence=work.dropped_evidence,
+    )
 
 
 def _groups(view: LaneView, clusters: Sequence[Mapping[str, Any]]) -> list[Group]:
@@ -95,8 +99,16 @@ def _groups(view: LaneView, clusters: Sequence[Mapping[str, Any]]) -> list[Group
         weights = {one: weight for one, weight in body["members"] if one in events}
         against = {one: weight for one, weight in body["counter"] if one in events}
         if len(weights) >= MIN_MEMBERS:
-            out.append(Group(body, {one: events[one] for one in weights}, weights,
-                             {one: events[one] for one in against}, against, number))  # fmt: skip
+            out.append(
+                Group(
+                    body,
+                    {one: events[one] for one in weights},
+                    weights,
+                    {one: events[one] for one in against},
+                    against,
+                    number,
+                )
+            )
     return out
 
 
@@ -127,8 +139,10 @@ def _memberships(
     """
     drawn = sorted(view.edges_from(patterns, SIMILAR), key=lambda edge: edge.identity)
     into = {edge.from_id: edge.to_id for edge in drawn if edge.grade == TOGETHER and edge.to_id in patterns}
-    own = {one: {row.source_key for row in membership(evidence.get(one, ())) if row.polarity == "support"}
-           for one in patterns}  # fmt: skip
+    own = {
+        one: {row.source_key for row in membership(evidence.get(one, ())) if row.polarity == "support"}
+        for one in patterns
+    }
     back = {event for one, item in patterns.items() if not item.live for event in own[one]}
     out: dict[str, set[str]] = {one: set() for one in patterns}
     for one, item in patterns.items():
@@ -199,8 +213,10 @@ class _Work:
         self.placed[group.number] = pattern
         before = self._before.get(pattern, ())
         known = {row.identity: row for row in membership(before)}
-        wished = [*self._rows(pattern, group.members, group.weights, "support"),
-                  *self._rows(pattern, group.counter, group.against, "contra")]  # fmt: skip
+        wished = [
+            *self._rows(pattern, group.members, group.weights, "support"),
+            *self._rows(pattern, group.counter, group.against, "contra"),
+        ]
         events = [row.source_key for row in wished]
         held = self._view.items(row.source_key for row in known.values())
         named = {row.identity for row in wished}
@@ -229,8 +245,11 @@ class _Work:
         said = [row for one in events for row in self._said.get(one, ())]
         echoed = {echo.identity: echo for row in said for echo in echoes(row, pattern)}
         held = {row.identity: row for row in before if row.part in set(events)}
-        self.evidence += [replace(row, entry_id=self._entry.id, recorded_at=self._entry.recorded_at)
-                          for key, row in echoed.items() if not _same_word(held.get(key), row)]  # fmt: skip
+        self.evidence += [
+            replace(row, entry_id=self._entry.id, recorded_at=self._entry.recorded_at)
+            for key, row in echoed.items()
+            if not _same_word(held.get(key), row)
+        ]
         self.dropped_evidence += [row for key, row in held.items() if not _same_word(row, echoed.get(key))]
 
     def retire(self, patterns: Sequence[str]) -> None:
@@ -268,18 +287,31 @@ class _Work:
     ) -> list[EvidenceRow]:
         return [
             EvidenceRow(
-                item_id=pattern, polarity=polarity, source_key=one, entry_id=self._entry.id,
-                recorded_at=self._entry.recorded_at, source_entry_id=item.entry_id, source_item_id=one,
-                source_ref=item.source_ref, grade=item.label, weight=weights[one], occurred_at=item.occurred_at,
+                item_id=pattern,
+                polarity=polarity,
+                source_key=one,
+                entry_id=self._entry.id,
+                recorded_at=self._entry.recorded_at,
+                source_entry_id=item.entry_id,
+                source_item_id=one,
+                source_ref=item.source_ref,
+                grade=item.label,
+                weight=weights[one],
+                occurred_at=item.occurred_at,
             )
             for one, item in events.items()
-        ]  # fmt: skip
+        ]
 
     def _edge(self, row: EvidenceRow) -> Edge:
         return Edge(
-            type=MEMBER_OF if row.polarity == "support" else CONTRADICTS, from_kind="item", from_id=row.source_key,
-            to_kind="item", to_id=row.item_id, entry_id=self._entry.id, weight=row.weight,
-        )  # fmt: skip
+            type=MEMBER_OF if row.polarity == "support" else CONTRADICTS,
+            from_kind="item",
+            from_id=row.source_key,
+            to_kind="item",
+            to_id=row.item_id,
+            entry_id=self._entry.id,
+            weight=row.weight,
+        )
 
 
 def _same_word(one: EvidenceRow | None, other: EvidenceRow | None) -> bool:
@@ -295,13 +327,16 @@ def _described(group: Group) -> dict[str, Any]:
         "trust": min(item.trust for item in group.members.values()),
         "data.view": body["view"],
         "data.cluster_info": {
-            "size": len(group.members), "centre": next(iter(group.members)), "method": body["method"],
-            "cohesion": body["cohesion"], **({CROSSED: body[CROSSED]} if body.get(CROSSED) else {}),
+            "size": len(group.members),
+            "centre": next(iter(group.members)),
+            "method": body["method"],
+            "cohesion": body["cohesion"],
+            **({CROSSED: body[CROSSED]} if body.get(CROSSED) else {}),
         },
         "data.summary": body["summary"],
         "data.signature": body["signature"],
         "data.recommendation": body["recommendation"],
-    }  # fmt: skip
+    }
 
 
 def handlers(prepare: Prepare | None) -> tuple[Handler, ...]:

@@ -110,8 +110,11 @@ class TopicLikeness:
         encoder = self.embedders.serving(bench.tenant)
         wanted = set(ids)
         with bench.view() as view:
-            parts = [part for part in changed_parts(view.unit, view.lane_id, L1, ALIKE, after=0)
-                     if part.item_id in wanted and part.current_to is None]  # fmt: skip
+            parts = [
+                part
+                for part in changed_parts(view.unit, view.lane_id, L1, ALIKE, after=0)
+                if part.item_id in wanted and part.current_to is None
+            ]
             terms = {part.item_id: part.terms for part in parts}
             active = active_model(view.unit)
             owners = {part.id: part.item_id for part in parts}
@@ -164,8 +167,13 @@ def resembling(table: EventTable, groups: Sequence[Sequence[int]]) -> list[list[
             owners.setdefault(row, []).append(n)
     centres = np.array([group[0] for group in groups], dtype=np.int64)
     nearest, _ = table.neighbours.lists(centres)
-    pairs = {(min(n, other), max(n, other)) for n, rows in enumerate(nearest.tolist())
-             for row in rows for other in owners.get(row, ()) if not set(groups[n]) & set(groups[other])}  # fmt: skip
+    pairs = {
+        (min(n, other), max(n, other))
+        for n, rows in enumerate(nearest.tolist())
+        for row in rows
+        for other in owners.get(row, ())
+        if not set(groups[n]) & set(groups[other])
+    }
     by_row: dict[tuple[int, int], tuple[int, int]] = {}
     for one, other in sorted(pairs):
         first, second = sorted((int(centres[one]), int(centres[other])))
@@ -194,11 +202,15 @@ def drawn_anew(
     said = {frozenset((edge.from_id, edge.to_id)) for edge in known.values() if edge.grade is not None}
     edges = [
         Edge(type=SIMILAR, from_kind="item", from_id=one, to_kind="item", to_id=other, entry_id=entry.id, weight=weight)
-        for (one, other), weight in sorted(wished.items()) if frozenset((one, other)) not in said
-    ]  # fmt: skip
+        for (one, other), weight in sorted(wished.items())
+        if frozenset((one, other)) not in said
+    ]
     stays = {edge.identity for edge in edges}
     inside = set(touched)
-    dropped = [edge for edge in known.values() if edge.grade is None and edge.identity not in stays
-               and edge.from_id in inside and edge.to_id in inside]  # fmt: skip
+    dropped = [
+        edge
+        for edge in known.values()
+        if edge.grade is None and edge.identity not in stays and edge.from_id in inside and edge.to_id in inside
+    ]
     drawn = [edge for edge in edges if edge.identity not in known or not edge.restates(known[edge.identity])]
     return drawn, sorted(dropped, key=lambda edge: edge.identity)

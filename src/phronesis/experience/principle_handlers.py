@@ -21,9 +21,19 @@ from phronesis.store.lane_view import LaneView
 SAID_ANEW: Final = "abstracted"
 
 _TOLD: Final = (
-    "condition", "action", "because", "watch_out", "cost", "risk", "support", "avoid", "counterexamples", "slot",
-    "origin", "lead",
-)  # fmt: skip
+    "condition",
+    "action",
+    "because",
+    "watch_out",
+    "cost",
+    "risk",
+    "support",
+    "avoid",
+    "counterexamples",
+    "slot",
+    "origin",
+    "lead",
+)
 """Members of a principle's data that are copied from the outcome."""
 
 
@@ -41,9 +51,13 @@ def apply_abstract(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     for principle, why in body["ended"]:
         work.end(principle, why)
     return Changes(
-        items=work.items, patches=work.patches, edges=work.edges, dropped_edges=work.dropped_edges,
-        evidence=work.evidence, dropped_evidence=work.dropped_evidence,
-    )  # fmt: skip
+        items=work.items,
+        patches=work.patches,
+        edges=work.edges,
+        dropped_edges=work.dropped_edges,
+        evidence=work.evidence,
+        dropped_evidence=work.dropped_evidence,
+    )
 
 
 class _Work:
@@ -110,10 +124,17 @@ class _Work:
         for source, polarity, weight in rows:
             item = self._sources[source]
             row = EvidenceRow(
-                item_id=principle, polarity=polarity, source_key=source, entry_id=self._entry.id,
-                recorded_at=self._entry.recorded_at, source_entry_id=item.entry_id, source_item_id=source,
-                source_ref=item.source_ref, weight=weight, occurred_at=item.occurred_at,
-            )  # fmt: skip
+                item_id=principle,
+                polarity=polarity,
+                source_key=source,
+                entry_id=self._entry.id,
+                recorded_at=self._entry.recorded_at,
+                source_entry_id=item.entry_id,
+                source_item_id=source,
+                source_ref=item.source_ref,
+                weight=weight,
+                occurred_at=item.occurred_at,
+            )
             old = known.pop(row.identity, None)
             if old is not None and old.weight == weight:
                 continue
@@ -132,8 +153,15 @@ class _Work:
         return self._edge(kind, row.source_key, row.item_id, round(row.weight / (row.weight + 1.0), 4))
 
     def _edge(self, kind: str, source: str, target: str, weight: float) -> Edge:
-        return Edge(type=kind, from_kind="item", from_id=source, to_kind="item", to_id=target, entry_id=self._entry.id,
-                    weight=weight)  # fmt: skip
+        return Edge(
+            type=kind,
+            from_kind="item",
+            from_id=source,
+            to_kind="item",
+            to_id=target,
+            entry_id=self._entry.id,
+            weight=weight,
+        )
 
     def _item(self, support: Sequence[str]) -> Item:
         return Item(

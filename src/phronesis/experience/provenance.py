@@ -74,8 +74,9 @@ def find_source(unit: Unit, scope: Scope, named: str) -> EventSource:
     for near in _events(unit, scope, {"source_ref": {"contains": begins}}):
         if str(near.source_ref).startswith(begins):
             return replace(_of_entry(unit, near.entry_id, reference.lines), source_ref=named)
-    raise NotFound(f"no event here has the id or the source_ref {named!r:.120}; name the user or namespace whose it is",
-                   field="id")  # fmt: skip
+    raise NotFound(
+        f"no event here has the id or the source_ref {named!r:.120}; name the user or namespace whose it is", field="id"
+    )
 
 
 def _by_id(unit: Unit, named: str) -> Item | None:
@@ -84,8 +85,10 @@ def _by_id(unit: Unit, named: str) -> Item | None:
         return None
     item = read_items(unit, get_lane(unit, lane_id), [named])[named]
     if item.kind != L1:
-        raise InputError(f"id is that of a {item.kind}, which was not handed in as an event; explain says what it rests"
-                         " on", field="id")  # fmt: skip
+        raise InputError(
+            f"id is that of a {item.kind}, which was not handed in as an event; explain says what it rests on",
+            field="id",
+        )
     return item
 
 
@@ -133,9 +136,14 @@ def _of_text(entry: Entry, lines: tuple[int, int] | None) -> EventSource:
         return _bare(entry, erased=True)
     excerpt = "" if lines is None else _excerpt(payload["text"], *lines)
     return replace(
-        _bare(entry), source_type=payload["source_type"], source_ref=payload.get("source_ref") or f"{ENTRY}{entry.id}",
-        name=payload.get("name", ""), text=payload["text"], lines=lines, excerpt=excerpt,
-    )  # fmt: skip
+        _bare(entry),
+        source_type=payload["source_type"],
+        source_ref=payload.get("source_ref") or f"{ENTRY}{entry.id}",
+        name=payload.get("name", ""),
+        text=payload["text"],
+        lines=lines,
+        excerpt=excerpt,
+    )
 
 
 def _excerpt(text: str, first: int, last: int) -> str:
@@ -151,13 +159,15 @@ def _of_told(entry: Entry, event: Item) -> EventSource:
     own = next((one for n, one in enumerate(told) if item_id(entry.id, L1, str(n)) == event.id), None)
     if own is None or is_erased(own):
         return _bare(entry, erased=True)
-    return replace(_bare(entry), payload=own.get("payload"), observations=own.get("observations"),
-                   hints=own.get("hints") or {})  # fmt: skip
+    return replace(
+        _bare(entry), payload=own.get("payload"), observations=own.get("observations"), hints=own.get("hints") or {}
+    )
 
 
 def _bare(entry: Entry, *, erased: bool = False) -> EventSource:
-    return EventSource(entry_id=entry.id, recorded_at=entry.recorded_at, actor=entry.actor, source_ref="",
-                       erased=erased)  # fmt: skip
+    return EventSource(
+        entry_id=entry.id, recorded_at=entry.recorded_at, actor=entry.actor, source_ref="", erased=erased
+    )
 
 
 SHOWN_SOURCES: Final = 16
@@ -204,8 +214,10 @@ class _Sides:
     @classmethod
     def of(cls, rows: Sequence[EvidenceRow]) -> "_Sides":
         """Return the evidence rows sorted by side."""
-        return cls([row for row in rows if row.polarity == "support"],
-                   *(_typical_first(rows, side) for side in ("support", "contra")))  # fmt: skip
+        return cls(
+            [row for row in rows if row.polarity == "support"],
+            *(_typical_first(rows, side) for side in ("support", "contra")),
+        )
 
 
 @dataclass(slots=True)
@@ -219,12 +231,19 @@ class Chains:
         """Return the chains of some patterns and principles, by id."""
         held = [item for item in items if item.kind in (PATTERN, PRINCIPLE)]
         self._read(held)
-        below = {row.source_key for item in held if item.kind == PRINCIPLE for side in self._sides[item.id].both
-                 for row in side}  # fmt: skip
+        below = {
+            row.source_key
+            for item in held
+            if item.kind == PRINCIPLE
+            for side in self._sides[item.id].both
+            for row in side
+        }
         patterns = self.graph.known(sorted(below))
         self._read(list(patterns.values()))
-        return {item.id: self._pattern(item) if item.kind == PATTERN else self._principle(item, patterns.keys())
-                for item in held}  # fmt: skip
+        return {
+            item.id: self._pattern(item) if item.kind == PATTERN else self._principle(item, patterns.keys())
+            for item in held
+        }
 
     def _read(self, items: Sequence[Item]) -> None:
         moment = self.graph.asked.wanted.as_of
@@ -246,10 +265,14 @@ class Chains:
         against = [row for row in (*members, *opposing) if row.source_key not in agree]
         latest = max(stands, key=_latest, default=None)
         return Chain(
-            record, tuple(map(_source, stands)), tuple(map(_reference, stands)), tuple(map(_reference, against)),
-            _share(sides), stands[0].source_key if stands else None,
+            record,
+            tuple(map(_source, stands)),
+            tuple(map(_reference, stands)),
+            tuple(map(_reference, against)),
+            _share(sides),
+            stands[0].source_key if stands else None,
             None if latest is None else latest.source_key,
-        )  # fmt: skip
+        )
 
     def _principle(self, item: Item, patterns: Iterable[str]) -> Chain:
         known = set(patterns)
@@ -257,13 +280,14 @@ class Chains:
         support, counter = ([row.source_key for row in side] for side in sides.both)
         record = principle_of(item, patterns=support, counter=counter)
         direct = self._standing([row for row in sides.support if row.source_key not in known])
-        stands = _each_in_turn([
-            direct, *(self._standing(self._sides[one].support) for one in support if one in known)
-        ])[:SHOWN_SOURCES]  # fmt: skip
+        stands = _each_in_turn(
+            [direct, *(self._standing(self._sides[one].support) for one in support if one in known)]
+        )[:SHOWN_SOURCES]
         opposing = [row for row in sides.contra if row.source_key not in known]
         against = [Reference(one) for one in counter if one in known] + [*map(_reference, self._standing(opposing))]
-        against += [_reference(row) for one in counter if one in known
-                    for row in self._standing(self._sides[one].support)[:2]]  # fmt: skip
+        against += [
+            _reference(row) for one in counter if one in known for row in self._standing(self._sides[one].support)[:2]
+        ]
         return Chain(record, tuple(map(_source, stands)), tuple(map(_reference, stands)), tuple(against), _share(sides))
 
     def _standing(self, rows: Sequence[EvidenceRow]) -> list[EvidenceRow]:

@@ -152,11 +152,17 @@ class ExperienceSearch:
         result: Shown = shown(pool, ranked, abstained=abstained)
         told = _explained(asked, lanes, encoded, result.explain) if asked.explain else None
         return Answer(
-            l1_evidence=result.events, l2_patterns=result.patterns, l3_principles=result.principles,
-            recommended_attempts=result.advised.recommended, avoid=result.advised.avoid,
-            excluded=result.advised.excluded, conflicts=result.conflicts, abstained=abstained, explain=told,
+            l1_evidence=result.events,
+            l2_patterns=result.patterns,
+            l3_principles=result.principles,
+            recommended_attempts=result.advised.recommended,
+            avoid=result.advised.avoid,
+            excluded=result.advised.excluded,
+            conflicts=result.conflicts,
+            abstained=abstained,
+            explain=told,
             degraded=encoded.degraded,
-        )  # fmt: skip
+        )
 
     def _encoded(self, tenant: str, asked: Asked) -> _Encoded:
         """Return the question's vectors; without vectors, and marked as degraded, if the encoder is unavailable."""
@@ -211,9 +217,13 @@ def _explained(
         "weights": weights(),
         "walk": {"depth": DEPTH, "width": WIDTH, "cross_layer": CROSS, "same_layer": SAME, "artifact": THROUGH},
         "embedder": encoded.encoder.name if encoded.encoder is not None else None,
-        "lanes": [{"user_id": one.lane.user_id, "namespace": one.lane.namespace, "documents": int(one.rows.sum())}
-                  for one in lanes],
-        "constraints": {"read": [{"constraint": ban.constraint, "ruled_out": ban.phrase} for ban in asked.bans],
-                        "unread": list(asked.unread)},
+        "lanes": [
+            {"user_id": one.lane.user_id, "namespace": one.lane.namespace, "documents": int(one.rows.sum())}
+            for one in lanes
+        ],
+        "constraints": {
+            "read": [{"constraint": ban.constraint, "ruled_out": ban.phrase} for ban in asked.bans],
+            "unread": list(asked.unread),
+        },
         **(rest or {}),
-    }  # fmt: skip
+    }

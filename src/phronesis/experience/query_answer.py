@@ -75,8 +75,11 @@ class ExperienceBook:
         """Return the patterns that an aggregation changed, or the principles an abstraction changed (``kind``)."""
         with self.database.transaction(tenant, "read") as unit:
             # Items of which only edges changed, such as events, are not among them and are not read.
-            made = {delta.item_id: delta for delta in deltas_of_entry(unit, entry.lane_id, entry.id)
-                    if delta.op == "create" or _moved(delta)}  # fmt: skip
+            made = {
+                delta.item_id: delta
+                for delta in deltas_of_entry(unit, entry.lane_id, entry.id)
+                if delta.op == "create" or _moved(delta)
+            }
             held = read_items(unit, get_lane(unit, entry.lane_id), list(made))
             items = [held[one] for one in made if one in held and held[one].kind == kind]
             records = as_records(unit, items)
@@ -124,8 +127,10 @@ def _counter(item: Item) -> Sequence[Mapping[str, Any]]:
 
 def _quoting(item: Item, against: Mapping[str, Item]) -> Item:
     """Return a pattern whose counterexamples quote their attempts."""
-    told = [{**one, "attempt": said(against[one["id"]].data.get("attempt", ""))} if one["id"] in against else one
-            for one in _counter(item)]  # fmt: skip
+    told = [
+        {**one, "attempt": said(against[one["id"]].data.get("attempt", ""))} if one["id"] in against else one
+        for one in _counter(item)
+    ]
     return replace(item, data={**item.data, "counterexamples": told}) if told else item
 
 
@@ -136,9 +141,10 @@ def _record(item: Item, rows: Sequence[EvidenceRow]) -> Item:
         return pattern_of(item, members_of(item, rows))
     if item.kind == PRINCIPLE:
         return principle_of(
-            item, patterns=[row.source_key for row in rows if row.polarity == "support" and not row.part],
+            item,
+            patterns=[row.source_key for row in rows if row.polarity == "support" and not row.part],
             counter=[row.source_key for row in rows if row.polarity == "contra" and not row.part],
-        )  # fmt: skip
+        )
     return item
 
 
@@ -175,9 +181,10 @@ def shown(pool: Pool, ranked: Sequence[tuple[str, Shares]], *, abstained: bool) 
         events=_events(pool, events[:limit], records, beside),
         patterns=[_learned(pool, one, shares, beside) for one, shares in patterns],
         principles=[_learned(pool, one, shares, beside) for one, shares in principles],
-        advised=advised, conflicts=conflicts,
+        advised=advised,
+        conflicts=conflicts,
         explain={"pool": len(pool.items), "reached": _ways(pool), "repeated": repeated},
-    )  # fmt: skip
+    )
 
 
 def _once(pool: Pool, events: Sequence[tuple[str, Shares]]) -> tuple[list[tuple[str, Shares]], dict[str, list[str]]]:
@@ -204,18 +211,29 @@ def _events(
         own = [pool.items[one] for one, _ in events if pool.graph.lane_of(one) == lane]
         sources.update(sources_of(pool.graph.unit, lane.lane_id, own, as_of=pool.asked.wanted.as_of) if own else {})
     return [
-        Evidence(records[one], round(pool.score(shares), DIGITS), _matched(pool, records[one], ALIKE),
-                 tuple(sources[one]), tuple(beside.get(one, ())), _why(pool, shares))
+        Evidence(
+            records[one],
+            round(pool.score(shares), DIGITS),
+            _matched(pool, records[one], ALIKE),
+            tuple(sources[one]),
+            tuple(beside.get(one, ())),
+            _why(pool, shares),
+        )
         for one, shares in events
-    ]  # fmt: skip
+    ]
 
 
 def _learned(pool: Pool, one: str, shares: Shares, beside: Mapping[str, list[str]]) -> LearnedEvidence:
     chain = pool.chain_of[one]
     return LearnedEvidence(
-        chain.record, round(pool.score(shares), DIGITS), _matched(pool, chain.record, PROSE), tuple(chain.sources),
-        tuple(beside.get(one, ())), _why(pool, shares), needs_validation=chain.needs_validation,
-    )  # fmt: skip
+        chain.record,
+        round(pool.score(shares), DIGITS),
+        _matched(pool, chain.record, PROSE),
+        tuple(chain.sources),
+        tuple(beside.get(one, ())),
+        _why(pool, shares),
+        needs_validation=chain.needs_validation,
+    )
 
 
 def _matched(pool: Pool, item: Item, part: str) -> tuple[Match, ...]:
@@ -230,8 +248,10 @@ def _why(pool: Pool, shares: Shares) -> dict[str, float] | None:
 
 def _ways(pool: Pool) -> dict[str, Any]:
     """Return the path by which the traversal reached each item."""
-    return {one: {"from": step.via, "by": step.by, "hops": step.hops, "strength": round(step.strength, DIGITS)}
-            for one, step in pool.reached.items()}  # fmt: skip
+    return {
+        one: {"from": step.via, "by": step.by, "hops": step.hops, "strength": round(step.strength, DIGITS)}
+        for one, step in pool.reached.items()
+    }
 
 
 def _advised(
@@ -244,8 +264,15 @@ def _advised(
             found.append(Found(record=records[one], score=score, relevance=relevance))
         elif one in learned:
             chain = pool.chain_of[one]
-            found.append(Found(record=chain.record, score=score, relevance=relevance, events=chain.events,
-                               needs_validation=chain.needs_validation))  # fmt: skip
+            found.append(
+                Found(
+                    record=chain.record,
+                    score=score,
+                    relevance=relevance,
+                    events=chain.events,
+                    needs_validation=chain.needs_validation,
+                )
+            )
     return advise(found, pool.asked.bans, tokenize, limit=pool.asked.limit)
 
 
@@ -257,8 +284,11 @@ def _conflicts(pool: Pool, events: Sequence[L1Event], learned: Sequence[str], li
     items = {event.id: event for event in near}
     for one, other in pool.graph.contradicting(list(items)):
         if frozenset((one, other)) not in known:
-            out.append(contrary_conflict(items[one].attempt, Reference(one, items[one].source_ref),
-                                         Reference(other, items[other].source_ref)))  # fmt: skip
+            out.append(
+                contrary_conflict(
+                    items[one].attempt, Reference(one, items[one].source_ref), Reference(other, items[other].source_ref)
+                )
+            )
     for one in learned:
         chain = pool.chain_of[one]
         if chain.against:

@@ -147,22 +147,32 @@ class Pool:
         """Return the signals of an item."""
         item, chain = self.items[item_id], self.chain_of.get(item_id)
         return Signals(
-            **self._meets(item_id), usefulness=usefulness_of(item), weight=weight_of(item), confidence=item.confidence,
+            **self._meets(item_id),
+            usefulness=usefulness_of(item),
+            weight=weight_of(item),
+            confidence=item.confidence,
             age=(self.now - to_micros(item.occurred_at or item.recorded_at)) / _DAY,
-            counter=0.0 if chain is None else chain.counter, trust=item.trust / Trust.OPERATOR,
+            counter=0.0 if chain is None else chain.counter,
+            trust=item.trust / Trust.OPERATOR,
             preference=self.liked.get(item_id, 0.0),
-        )  # fmt: skip
+        )
 
     def _meets(self, item_id: str) -> dict[str, Any]:
         """Return the signals of relevance, cached while the pool grows."""
         words, meaning = self.met.get(item_id, (0.0, 0.0 if self.dense else None))
         place, step = self.exact.get(item_id), self.reached.get(item_id)
         return {
-            "words": words, "length": self.length, "meaning": meaning, "views": self.views.get(item_id, 0.0),
-            "exact": place is not None, "latest": 1.0 / place if place is not None and self.by_name else 0.0,
-            "artifacts": self.about_share(item_id), "graph": 0.0 if step is None else step.strength,
-            "episode": self.beside.get(item_id, 0.0), "members": self.under.get(item_id, 0.0),
-        }  # fmt: skip
+            "words": words,
+            "length": self.length,
+            "meaning": meaning,
+            "views": self.views.get(item_id, 0.0),
+            "exact": place is not None,
+            "latest": 1.0 / place if place is not None and self.by_name else 0.0,
+            "artifacts": self.about_share(item_id),
+            "graph": 0.0 if step is None else step.strength,
+            "episode": self.beside.get(item_id, 0.0),
+            "members": self.under.get(item_id, 0.0),
+        }
 
     @property
     def by_name(self) -> bool:
@@ -173,8 +183,10 @@ class Pool:
         """Set how far each item is preferred, by its words or by ``meant`` (embeddings), whichever says more."""
         liking = self.asked.liking
         if liking is not None:
-            self.liked = {one: liking(clauses_of(_doing(item), tokenize)) or meant.get(one, 0.0)
-                          for one, item in self.items.items()}  # fmt: skip
+            self.liked = {
+                one: liking(clauses_of(_doing(item), tokenize)) or meant.get(one, 0.0)
+                for one, item in self.items.items()
+            }
 
     def ranked(self) -> list[tuple[str, dict[str, float]]]:
         """Return all relevant items, best first, each with the shares of its score."""

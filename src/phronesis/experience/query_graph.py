@@ -60,8 +60,10 @@ class Asked:
         """The attributes that an event, and a pattern, must have, by kind."""
         named = {"label": self.label, "source_type": self.source_type}
         wanted = {L1: named, PATTERN: {"label": self.label}}
-        return {kind: {name: value for name, value in of_kind.items() if value is not None}
-                for kind, of_kind in wanted.items()}  # fmt: skip
+        return {
+            kind: {name: value for name, value in of_kind.items() if value is not None}
+            for kind, of_kind in wanted.items()
+        }
 
     def fits(self, item: Item) -> bool:
         """Return whether an item passes the filters: an event by all slots, a pattern by its label."""
@@ -157,8 +159,10 @@ class LaneGraph:
         missing = [one for one in wanted if one not in self._heads]
         self._heads |= dict.fromkeys(missing)
         if missing and self.asked.wanted.as_of is not None:  # how an item was then, its changes tell
-            self._heads |= {one: ItemHead(*(getattr(item, name) for name in ItemHead._fields))
-                            for one, item in self.then(missing).items()}  # fmt: skip
+            self._heads |= {
+                one: ItemHead(*(getattr(item, name) for name in ItemHead._fields))
+                for one, item in self.then(missing).items()
+            }
         elif missing:
             found = [head for lane in self.lanes for head in read_heads(self.unit, lane.lane_id, missing)]
             self._heads |= {head.id: head for head in found if head.quarantine is None}
@@ -172,8 +176,11 @@ class LaneGraph:
         """Return the visible ones of some events, patterns, principles and artifacts."""
         artifacts = [one for one in ids if one.startswith(_PREFIXES)]
         held = self.items([one for one in ids if not one.startswith(_PREFIXES)])
-        found = {one: Node(one, LAYERS[item.kind], _when(item), usefulness_of(item)) for one, item in held.items()
-                 if item.kind in LAYERS}  # fmt: skip
+        found = {
+            one: Node(one, LAYERS[item.kind], _when(item), usefulness_of(item))
+            for one, item in held.items()
+            if item.kind in LAYERS
+        }
         return found | {one: Node(one, ARTIFACT) for one in artifacts}
 
     def links(self, ids: Sequence[str]) -> Sequence[Link]:
@@ -189,8 +196,11 @@ class LaneGraph:
             for artifact in artifacts:
                 held = holders(self.unit, lane.lane_id, artifact, ABOUT, most=MOST_HOLDERS)
                 ends += [end._replace(weight=end.weight / sqrt(len(held))) for end in held]
-            out += [Link(end.near, end.far, end.type, min(1.0, max(0.0, end.weight)))
-                    for end in self._then(lane, ends) if end.grade != APART]  # fmt: skip
+            out += [
+                Link(end.near, end.far, end.type, min(1.0, max(0.0, end.weight)))
+                for end in self._then(lane, ends)
+                if end.grade != APART
+            ]
         for link in out:
             if link.type in (MEMBER_OF, SUPPORTS):
                 self._resting.setdefault(link.near, set()).add(link.far)

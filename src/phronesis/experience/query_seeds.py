@@ -184,9 +184,11 @@ def _shown(unit: Unit, lane: Lane, index: LaneIndex, rows: Mask, asked: Asked) -
         narrowed &= index.rows_of_days(*days)
     if asked.artifacts:
         question = ("about", asked.artifacts)
-        narrowed &= index.remembered_rows(question, lane.applied_seq, lambda: [
-            end.far for one in asked.artifacts for end in holders(unit, lane.lane_id, one, ABOUT, most=None)
-        ])  # fmt: skip
+        narrowed &= index.remembered_rows(
+            question,
+            lane.applied_seq,
+            lambda: [end.far for one in asked.artifacts for end in holders(unit, lane.lane_id, one, ABOUT, most=None)],
+        )
     shown = rows & (narrowed | ~index.rows_of_kinds((L1,)))
     for kind, attributes in asked.attributes.items() if not asked.wanted.past else ():
         if attributes:
@@ -271,5 +273,9 @@ def named_artifacts(asked: Asked) -> tuple[str, ...]:
 
 def about(unit: Unit, lanes: Sequence[Corner], artifacts: Sequence[str]) -> list[str]:
     """Return the events that are about any of some artifacts, without artifacts that are too common."""
-    return [end.far for one in lanes for artifact in artifacts
-            for end in holders(unit, one.lane.lane_id, artifact, ABOUT, most=MOST_HOLDERS)]  # fmt: skip
+    return [
+        end.far
+        for one in lanes
+        for artifact in artifacts
+        for end in holders(unit, one.lane.lane_id, artifact, ABOUT, most=MOST_HOLDERS)
+    ]

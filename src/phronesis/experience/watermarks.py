@@ -52,10 +52,18 @@ def mark(view: LaneView, entry: Entry, key: str = AGGREGATED) -> tuple[list[Item
     if before is not None:
         return [], [Patch(before.id, {f"data.{MARK}": entry.seq}, "looked at")]
     item = Item(
-        id=item_id(entry.id, KIND, key), kind=KIND, key=key, content=key, entry_id=entry.id,
-        recorded_at=entry.recorded_at, updated_at=entry.recorded_at, importance=DEFAULT_IMPORTANCE[KIND],
-        status="archived", data={MARK: entry.seq}, **view.scope_fields(),
-    )  # fmt: skip
+        id=item_id(entry.id, KIND, key),
+        kind=KIND,
+        key=key,
+        content=key,
+        entry_id=entry.id,
+        recorded_at=entry.recorded_at,
+        updated_at=entry.recorded_at,
+        importance=DEFAULT_IMPORTANCE[KIND],
+        status="archived",
+        data={MARK: entry.seq},
+        **view.scope_fields(),
+    )
     return [item], []
 
 

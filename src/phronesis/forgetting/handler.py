@@ -60,19 +60,27 @@ def forgotten(item: Item | Fading, patch: Mapping[str, Sequence[Any]], reason: s
     if told is None:
         return None
     before, after = told
-    shown = {"status": (item.status, "status"), "ended": (item.ended, "ended"),
-             "weight": (item.data.get(WEIGHT), f"data.{WEIGHT}")}  # fmt: skip
+    shown = {
+        "status": (item.status, "status"),
+        "ended": (item.ended, "ended"),
+        "weight": (item.data.get(WEIGHT), f"data.{WEIGHT}"),
+    }
     sides = {name: patch.get(key, [value, value]) for name, (value, key) in shown.items()}
     action = "restore" if after is None else after["action"]
     if after is None:
         by_hand = before["action"] == "archive" and "status" not in patch
         after = {"why": "brought back" if by_hand else "of use again"}
     return Forgotten(
-        item.id, item.kind, action, reason, {name: value for name, value in after.items() if name not in _ASIDE},
+        item.id,
+        item.kind,
+        action,
+        reason,
+        {name: value for name, value in after.items() if name not in _ASIDE},
         before={name: _told(name, values[0]) for name, values in sides.items()},
         after={name: _told(name, values[1]) for name, values in sides.items()},
-        why=after["why"], protected_by=after.get("protected_by"),
-    )  # fmt: skip
+        why=after["why"],
+        protected_by=after.get("protected_by"),
+    )
 
 
 def _told(name: str, value: Any) -> Any:
@@ -96,8 +104,17 @@ def _kept(step: Step) -> Forgotten:
     item = step.item
     stands = {"status": item.status, "ended": None, "weight": _told("weight", item.data.get(WEIGHT))}
     figures = {name: value for name, value in step.told.items() if name not in _ASIDE}
-    return Forgotten(item.id, item.kind, KEEP, step.reason, figures, before=stands, after=stands,
-                     why=step.told["why"], protected_by=step.protected_by)  # fmt: skip
+    return Forgotten(
+        item.id,
+        item.kind,
+        KEEP,
+        step.reason,
+        figures,
+        before=stands,
+        after=stands,
+        why=step.told["why"],
+        protected_by=step.protected_by,
+    )
 
 
 def _before(item: Item | Fading, name: str) -> Any:

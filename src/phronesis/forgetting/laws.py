@@ -45,9 +45,19 @@ EXPERIENCE: Final = (PRINCIPLE, PATTERN, L1)
 """Kinds of experience, highest level first: what is forgotten there no longer protects lower levels."""
 
 CONVERSATION: Final = (
-    "decision", "task", "intention", "event", "episodic", "preference", "profile", "procedure", "fact", "document",
-    "section", MESSAGE,
-)  # fmt: skip
+    "decision",
+    "task",
+    "intention",
+    "event",
+    "episodic",
+    "preference",
+    "profile",
+    "procedure",
+    "fact",
+    "document",
+    "section",
+    MESSAGE,
+)
 """Kinds of conversation memory; messages last, as the others were extracted from them."""
 
 FORGETTABLE: Final = (*EXPERIENCE, *CONVERSATION)
@@ -172,10 +182,14 @@ class Figures:
     def to_data(self, kept: float) -> dict[str, Any]:
         """Return plain JSON values."""
         return {
-            "retention": rounded(kept), "age_days": round(self.age_days, 2), "uses": self.uses,
-            "usefulness": rounded(self.usefulness), "counter": rounded(self.counter),
-            "source": "human" if self.human else "machine", "importance": self.importance,
-        }  # fmt: skip
+            "retention": rounded(kept),
+            "age_days": round(self.age_days, 2),
+            "uses": self.uses,
+            "usefulness": rounded(self.usefulness),
+            "counter": rounded(self.counter),
+            "source": "human" if self.human else "machine",
+            "importance": self.importance,
+        }
 
 
 def retention(figures: Figures, half_life_days: float) -> float:
@@ -278,9 +292,7 @@ def why_faded(figures: Figures, rule: Rule, action: Action) -> Why:
     return "decay" if figures.uses else "low use"
 
 
-def fields_of(
-    action: Action, told: Mapping[str, Any], at: datetime, *, weighed: bool = True
-) -> dict[str, Any]:  # fmt: skip
+def fields_of(action: Action, told: Mapping[str, Any], at: datetime, *, weighed: bool = True) -> dict[str, Any]:
     """Return the fields that an action sets; a deletion adds the ending.
 
     ``told``: the reason and the figures.

@@ -70,9 +70,12 @@ class Standing:
         found = dict.fromkeys(owner for places in above.values() for owner, _ in places)
         owners = read_owners(view.unit, view.lane, found)
         counted = {
-            owner for one, places in above.items() if candidates[one] != MESSAGE for owner, _ in places
+            owner
+            for one, places in above.items()
+            if candidates[one] != MESSAGE
+            for owner, _ in places
             if owner in owners and owners[owner].live
-        }  # fmt: skip
+        }
         # A principle above a pattern keeps the pattern's events too.
         upper = borne_by(view.unit, view.lane_id, counted - above.keys()) if counted else {}
         above |= upper
@@ -216,11 +219,16 @@ def _evidence_back(view: LaneView, steps: Iterable[Step]) -> list[Step]:
     messages = view.items(sorted({row.source_item_id for row in rows if row.source_item_id is not None}))
     told = {row.source_item_id: row.item_id for row in rows}
     return [
-        Step(one, "restore", f"restore: is evidence of {back[told[one.id]].item.kind} {told[one.id]}", {},
-             {**fields_of("restore", {}, one.recorded_at), "status": "active"})
+        Step(
+            one,
+            "restore",
+            f"restore: is evidence of {back[told[one.id]].item.kind} {told[one.id]}",
+            {},
+            {**fields_of("restore", {}, one.recorded_at), "status": "active"},
+        )
         for one in messages.values()
         if one.kind == MESSAGE and one.ended is None and one.id not in back and is_forgotten(one)
-    ]  # fmt: skip
+    ]
 
 
 def _may_be_downweighted(item: Fading, rule: Rule, action: Action) -> bool:
@@ -307,9 +315,14 @@ class _Judging:
         if useful is None:
             useful = usefulness(heard(row for row in rows if not row.part)) if rows else 0.5
         return Figures(
-            age_days=max(0.0, (self._at - since) / _DAY), uses=count, usefulness=useful, counter=_counter(item, rows),
-            human=is_human(item), importance=item.importance, usual=self._law.rules[item.kind].usual,
-        )  # fmt: skip
+            age_days=max(0.0, (self._at - since) / _DAY),
+            uses=count,
+            usefulness=useful,
+            counter=_counter(item, rows),
+            human=is_human(item),
+            importance=item.importance,
+            usual=self._law.rules[item.kind].usual,
+        )
 
 
 def _reinforced(rows: Iterable[EvidenceRow]) -> Iterable[datetime]:

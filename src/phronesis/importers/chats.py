@@ -234,11 +234,15 @@ def _text(said: Mapping[str, Any]) -> str:
     blocks = objects(said.get("content"))
     texts = [str(one["text"]) for one in blocks if one.get("type") == "text" and one.get("text")]
     words = texts or [str(said.get("text") or "")]
-    pasted = [str(one["extracted_content"]) for one in objects(said.get("attachments"))
-              if not one.get("file_name") and one.get("extracted_content")]  # fmt: skip
+    pasted = [
+        str(one["extracted_content"])
+        for one in objects(said.get("attachments"))
+        if not one.get("file_name") and one.get("extracted_content")
+    ]
     if not any(word.strip() for word in words):  # the message consists of an attached file only
-        pasted = [str(one["extracted_content"]) for one in objects(said.get("attachments"))
-                  if one.get("extracted_content")]  # fmt: skip
+        pasted = [
+            str(one["extracted_content"]) for one in objects(said.get("attachments")) if one.get("extracted_content")
+        ]
     return "\n\n".join(one for one in (*words, *pasted) if one.strip())
 
 

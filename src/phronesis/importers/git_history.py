@@ -62,11 +62,15 @@ def _commit(record: str, repository: str, done: int) -> ImportCall:
     commit, date, author, subject, body, files = record.split("\x1f", 5)
     names = [name for name in files.splitlines() if name.strip()]
     experience = {
-        "attempt": subject.strip() or "(no message)", "situation": f"repository {repository}",
-        "reflection": body.strip(), "source_type": "git", "source_ref": f"git:{commit}", "occurred_at": date,
+        "attempt": subject.strip() or "(no message)",
+        "situation": f"repository {repository}",
+        "reflection": body.strip(),
+        "source_type": "git",
+        "source_ref": f"git:{commit}",
+        "occurred_at": date,
         "external_id": commit,
         "payload": {"author": author, "files": len(names)},
-    }  # fmt: skip
+    }
     if names:
         experience["hints"] = {"artifacts": [{"type": "file", "name": name} for name in names[:MAX_FILES]]}
     experience["field_origin"] = {name: "human" for name in ("attempt", "reflection") if experience[name]}

@@ -134,8 +134,9 @@ def _streams(path: Path, inside: str) -> Iterator[tuple[str, int, BinaryIO]]:
     with zipfile.ZipFile(path) as archive:
         found = [info for info in archive.infolist() if re.fullmatch(inside, Path(info.filename).name)]
         if not found:
-            raise InputError(f"{path.name} holds no file named {inside}; is it the export that --format says?",
-                             field="path")  # fmt: skip
+            raise InputError(
+                f"{path.name} holds no file named {inside}; is it the export that --format says?", field="path"
+            )
         for info in found:
             yield info.filename, info.file_size, archive.open(info)  # type: ignore[misc]  # it reads bytes
 

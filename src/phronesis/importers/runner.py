@@ -22,8 +22,12 @@ from phronesis.recall.as_of import NamedItems
 # Import formats, by the name given to ``phronesis import --format``.
 
 FORMATS: Final[Mapping[str, Format]] = {
-    "mem0": MEM0, "langgraph": LANGGRAPH, "chatgpt": CHATGPT, "claude": CLAUDE, "git": GIT,
-}  # fmt: skip
+    "mem0": MEM0,
+    "langgraph": LANGGRAPH,
+    "chatgpt": CHATGPT,
+    "claude": CLAUDE,
+    "git": GIT,
+}
 
 
 MAX_TOLD: Final = 20
@@ -108,8 +112,10 @@ class Importing:
 
     def _take(self, given: ImportCall, summary: ImportSummary) -> None:
         """Make the call, unless it was made before."""
-        owner: dict[str, Any] = {"user_id": self.user_id or (None if self.namespace else given.owner),
-                                 "namespace": self.namespace}  # fmt: skip
+        owner: dict[str, Any] = {
+            "user_id": self.user_id or (None if self.namespace else given.owner),
+            "namespace": self.namespace,
+        }
         owner = {name: value for name, value in owner.items() if value is not None}
         lane = make_scope(**owner).write_lane
         # The key omits external ids, so that objects imported before ids existed are recognised.
@@ -145,8 +151,9 @@ class Importing:
             return arguments
         same = all(
             dict(held.metadata.get(member) or {}).get(name) == value
-            for member, expected in given.identity.items() for name, value in expected.items()
-        )  # fmt: skip
+            for member, expected in given.identity.items()
+            for name, value in expected.items()
+        )
         if not same:
             return {name: value for name, value in arguments.items() if name != EXTERNAL_ID}
         return arguments if held.content == arguments["content"] else {**arguments, SUPERSEDES: held.id}
@@ -169,8 +176,11 @@ def _freely_named(message: Mapping[str, Any], session_id: str, names: NamedItems
 def _without_names(value: Any) -> Any:
     """Return arguments without external ids, including those of messages and of an experience."""
     if isinstance(value, Mapping):
-        return {name: _without_names(one) if name in _NAMED_PARTS else one
-                for name, one in value.items() if name != EXTERNAL_ID}  # fmt: skip
+        return {
+            name: _without_names(one) if name in _NAMED_PARTS else one
+            for name, one in value.items()
+            if name != EXTERNAL_ID
+        }
     return [_without_names(one) for one in value] if isinstance(value, list) else value
 
 

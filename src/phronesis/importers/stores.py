@@ -24,14 +24,24 @@ def read_mem0(path: Path) -> Iterator[Step]:
             continue
         kept = {name: given[name] for name in _MEM0_KEPT if given.get(name) is not None}
         arguments = {
-            "content": given["memory"], "kind": "fact", "occurred_at": given.get("created_at"),
-            "agent_id": given.get("agent_id"), "run_id": given.get("run_id"), "external_id": name_of(given.get("id")),
+            "content": given["memory"],
+            "kind": "fact",
+            "occurred_at": given.get("created_at"),
+            "agent_id": given.get("agent_id"),
+            "run_id": given.get("run_id"),
+            "external_id": name_of(given.get("id")),
             "metadata": {**mapping(given.get("metadata")), "mem0": kept},
-        }  # fmt: skip
+        }
         ref = f"mem0:{given.get('id') or member.place}"
         owner = given.get("user_id")
-        yield ImportCall("add", ref, _said(arguments), None if owner is None else str(owner), member.done,
-                    {"mem0": {"id": given.get("id")}})  # fmt: skip
+        yield ImportCall(
+            "add",
+            ref,
+            _said(arguments),
+            None if owner is None else str(owner),
+            member.done,
+            {"mem0": {"id": given.get("id")}},
+        )
 
 
 def read_langgraph(path: Path) -> Iterator[Step]:
@@ -53,9 +63,13 @@ def read_langgraph(path: Path) -> Iterator[Step]:
         about = {"namespace": namespace, "key": given.get("key"), "updated_at": given.get("updated_at")}
         about["value"] = given["value"] if isinstance(given["value"], dict) and len(given["value"]) > 1 else None
         name = "/".join([*namespace, str(given.get("key"))])
-        arguments = {"content": text, "kind": "fact", "occurred_at": given.get("created_at"),
-                     "external_id": None if given.get("key") is None else name_of(name),
-                     "metadata": {"langgraph": _said(about)}}  # fmt: skip
+        arguments = {
+            "content": text,
+            "kind": "fact",
+            "occurred_at": given.get("created_at"),
+            "external_id": None if given.get("key") is None else name_of(name),
+            "metadata": {"langgraph": _said(about)},
+        }
         yield ImportCall(
             "add",
             f"langgraph:{'/'.join(namespace)}/{given.get('key')}",

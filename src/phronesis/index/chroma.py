@@ -66,9 +66,11 @@ class Chroma:
             return known
         with self.reaching():
             found = self._connected().get_or_create_collection(
-                name, embedding_function=None, configuration={"hnsw": {"space": "cosine"}},
+                name,
+                embedding_function=None,
+                configuration={"hnsw": {"space": "cosine"}},
                 metadata={"model": model, "dimension": dimension},
-            )  # fmt: skip
+            )
         with self._lock:
             return self._open.setdefault(name, ChromaSpace(self, found))
 
@@ -132,9 +134,12 @@ class Chroma:
         parts = urlsplit(url)
         ssl = parts.scheme == "https"
         client: Any = chromadb.HttpClient(
-            host=parts.hostname or "", port=parts.port or (443 if ssl else 8000), ssl=ssl, headers=dict(self._headers),
+            host=parts.hostname or "",
+            port=parts.port or (443 if ssl else 8000),
+            ssl=ssl,
+            headers=dict(self._headers),
             settings=_settings(chromadb),
-        )  # fmt: skip
+        )
         # There is no other way to give it a time-out, and to close what it opens.
         self._sessions = [part._server._session for part in (client, client._admin_client)]  # noqa: SLF001
         for session in self._sessions:
@@ -160,10 +165,11 @@ class ChromaSpace:
             batch = documents[start : start + BATCH]
             with self._index.reaching():
                 self._collection.upsert(
-                    ids=[one.id for one in batch], documents=[one.text for one in batch],
+                    ids=[one.id for one in batch],
+                    documents=[one.text for one in batch],
                     metadatas=[dict(one.facts) for one in batch],
                     embeddings=np.stack([np.asarray(one.vector, np.float32) for one in batch]),
-                )  # fmt: skip
+                )
 
     def remove(self, ids: Sequence[str]) -> None:
         """Remove documents, in batches."""

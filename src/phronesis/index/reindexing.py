@@ -118,8 +118,9 @@ class Reindexer:
             )
             if closed:
                 at, seq = to_micros(delta.recorded_at), seqs[delta.entry_id]
-                rows = [row if row.current_to is not None else row._replace(current_to=at, changed_seq=seq)
-                        for row in rows]  # fmt: skip
+                rows = [
+                    row if row.current_to is not None else row._replace(current_to=at, changed_seq=seq) for row in rows
+                ]
             rows += fresh
         return rows
 

@@ -298,8 +298,9 @@ class Vectorizer:
         """Make the vectors of `TWICE` by the second encoders."""
         beside = self.embedders.beside(own)
         jobs = [] if beside is None else [_Job(tenant, lane.lane_id, beside, TWICE, MEMORY, beside=True)]
-        jobs += [_Job(tenant, lane.lane_id, one, (L1,), MEMORY, ALIKE, beside=True)
-                 for one in self.embedders.of_lessons(own)]  # fmt: skip
+        jobs += [
+            _Job(tenant, lane.lane_id, one, (L1,), MEMORY, ALIKE, beside=True) for one in self.embedders.of_lessons(own)
+        ]
         return sum(self._round(job, range(start, lane.documents_seq + 1), stopped) for job in jobs)
 
     def _round(self, job: "_Job", entries: range, stopped: Callable[[], bool]) -> int:
@@ -311,9 +312,15 @@ class Vectorizer:
             with turn:
                 with self.database.transaction(job.tenant, "read") as unit:
                     missing = documents_without_vector(
-                        unit, job.lane_id, job.embedder.name, limit=BATCH, entries=window, kinds=job.kinds,
-                        part=job.part, home=job.home,
-                    )  # fmt: skip
+                        unit,
+                        job.lane_id,
+                        job.embedder.name,
+                        limit=BATCH,
+                        entries=window,
+                        kinds=job.kinds,
+                        part=job.part,
+                        home=job.home,
+                    )
                 todo = _short(missing)
                 if todo and not self._encode(job, todo):
                     break

@@ -63,6 +63,7 @@ def _evidence(one: Evidence) -> dict[str, Any]:
     words = text if len(text) <= SNIPPET else f"{text[: SNIPPET - 1]}…"
     where = None if source is None else source.source_ref or source.session_id
     return {
-        "item": {"id": item.id, "kind": item.kind, "content": words}, "score": one.score,
+        "item": {"id": item.id, "kind": item.kind, "content": words},
+        "score": one.score,
         "sources": [] if where is None else [where],
-    }  # fmt: skip
+    }

@@ -119,9 +119,13 @@ def run(app: Any, serving: Serving, listening: socket.socket, say: Callable[[str
                     signal.signal(number, handler)
 
     config = uvicorn.Config(
-        app, log_config=None, access_log=False, server_header=False, lifespan="on",
+        app,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        lifespan="on",
         timeout_graceful_shutdown=serving.shutdown_seconds,
-    )  # fmt: skip
+    )
     Told(config).run(sockets=[listening])
 
 

@@ -78,8 +78,9 @@ def as_read(payload: Mapping[str, Any]) -> tuple[Mapping[str, Any], list[Part]]:
     JSON joins surrogate pairs that came as two characters, and sorts keys, which decides between keys that differ only
     in a character that no database holds. InputError for a payload with the erased mark, which would read as erased.
     """
-    if is_erased(payload) or any(is_erased(member) for name in SPLIT if _is_cut(payload.get(name))
-                                 for member in payload[name]):  # fmt: skip
+    if is_erased(payload) or any(
+        is_erased(member) for name in SPLIT if _is_cut(payload.get(name)) for member in payload[name]
+    ):
         raise InputError("this call carries the mark of an erased part, '$erased'; leave it out", field="$erased")
     parts = split(payload)
     if not any(b"\\u" in part.body for part in parts):
@@ -125,9 +126,16 @@ def link(previous: str, facts: Mapping[str, Any], commitments: bytes) -> str:
 def facts_of(row: EntryRow) -> dict[str, Any]:
     """Return the columns that the chain covers."""
     return {
-        "lane": row.lane_id, "seq": row.seq, "entry": row.entry_id, "verb": row.verb, "version": row.handler_version,
-        "actor": row.actor, "at": row.recorded_at, "parent": row.parent_id, "paths": list(row.paths),
-    }  # fmt: skip
+        "lane": row.lane_id,
+        "seq": row.seq,
+        "entry": row.entry_id,
+        "verb": row.verb,
+        "version": row.handler_version,
+        "actor": row.actor,
+        "at": row.recorded_at,
+        "parent": row.parent_id,
+        "paths": list(row.paths),
+    }
 
 
 def problems(row: EntryRow, parts: Sequence[tuple[PartRow, bytes]], *, previous: str, expected: int) -> list[str]:

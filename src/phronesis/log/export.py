@@ -35,8 +35,18 @@ PAGE: Final = 200
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 """Operating system errors of a full disk, for which another path of the same disk would not help."""
 
-ENTRY_FIELDS: Final = ("seq", "entry_id", "verb", "handler_version", "actor", "recorded_at", "parent_id",
-                       "idempotency", "paths", "hash")  # fmt: skip
+ENTRY_FIELDS: Final = (
+    "seq",
+    "entry_id",
+    "verb",
+    "handler_version",
+    "actor",
+    "recorded_at",
+    "parent_id",
+    "idempotency",
+    "paths",
+    "hash",
+)
 """Columns of an entry that are exported unchanged; the commitments are bytes."""
 
 
@@ -95,10 +105,17 @@ def _records(unit: Unit) -> Iterator[tuple[str, dict[str, Any]]]:
         yield "tenant", {"secret": base64.b64encode(secret).decode()}
     for lane in list_lanes(unit):
         if lane.head_seq:  # a lane without entries is one whose import was never finished
-            yield "lane", {
-                "lane_id": lane.lane_id, "kind": lane.kind, "name": lane.name, "head_seq": lane.head_seq,
-                "head_hash": lane.head_hash, "last_recorded_at": lane.last_recorded_at,
-            }  # fmt: skip
+            yield (
+                "lane",
+                {
+                    "lane_id": lane.lane_id,
+                    "kind": lane.kind,
+                    "name": lane.name,
+                    "head_seq": lane.head_seq,
+                    "head_hash": lane.head_hash,
+                    "last_recorded_at": lane.last_recorded_at,
+                },
+            )
             yield from (("entry", entry) for entry in _entries(unit, lane))
 
 
@@ -301,10 +318,14 @@ def _entry(body: Mapping[str, Any], lane: LaneRecord | None, number: int) -> Ent
         n, salt = _field(part, "n", int, number), _bytes(part, "salt", number)
         parts.append((PartRow(entry_id=row.entry_id, n=n, salt=salt, body=text, blob_id=None), text))
     outcomes = [
-        {"role": _field(o, "role", str, number), "n": _field(o, "n", int, number),
-         "made_by": _field(o, "made_by", str, number), "body": _field(o, "body", str, number).encode()}
+        {
+            "role": _field(o, "role", str, number),
+            "n": _field(o, "n", int, number),
+            "made_by": _field(o, "made_by", str, number),
+            "body": _field(o, "body", str, number).encode(),
+        }
         for o in _mappings(body, "outcomes", number)
-    ]  # fmt: skip
+    ]
     failure = _optional(body, "failure", dict, number)
     if failure is not None:
         types = {"attempts": int, "code": str, "message": str, "at": int}

@@ -190,9 +190,13 @@ class Importer:
             if (named is not None and named.lane_id != lane.lane_id) or last_seq(unit, lane.lane_id) != lane.head_seq:
                 raise _moved(lane.lane_id)
             publish_lane(
-                unit, lane.lane_id, name=lane.name, head_seq=lane.head_seq, head_hash=lane.head_hash,
+                unit,
+                lane.lane_id,
+                name=lane.name,
+                head_seq=lane.head_seq,
+                head_hash=lane.head_hash,
                 last_recorded_at=lane.last_recorded_at,
-            )  # fmt: skip
+            )
 
 
 @contextmanager

@@ -266,8 +266,9 @@ def turn(events: object, *, now: datetime) -> dict[str, Any]:
         "metadata": metadata(given.get("metadata")),
     }
     if not (payload["messages"] or payload["tool_calls"] or payload["refs"]):
-        raise InputError("turn_events holds no message, tool call or ref: there is nothing to commit",
-                         field="turn_events")  # fmt: skip
+        raise InputError(
+            "turn_events holds no message, tool call or ref: there is nothing to commit", field="turn_events"
+        )
     return {name: value for name, value in payload.items() if value}
 
 
@@ -319,8 +320,9 @@ def _distinct(rows: Sequence[Mapping[str, Any]], *, field: str, name: str = "id"
         given = row.get(name)
         if given is not None and given in seen:
             within = "a session" if name == "id" else "a user's or namespace's memory"
-            raise InputError(f"{field}[{n}].{name} repeats {given!r:.80}; it is unique in {within}",
-                             field=f"{field}[{n}].{name}")  # fmt: skip
+            raise InputError(
+                f"{field}[{n}].{name} repeats {given!r:.80}; it is unique in {within}", field=f"{field}[{n}].{name}"
+            )
         if given is not None:
             seen.add(given)
 

@@ -38,10 +38,18 @@ def entry_of(unit: Unit, row: EntryRow, parts: list[PartRow], lane: Lane) -> Ent
     """Return an entry with its original payload."""
     payload = join(row.paths, {part.n: body_of(unit, part) for part in parts})
     return Entry(
-        id=row.entry_id, lane_id=row.lane_id, seq=row.seq, verb=row.verb, handler_version=row.handler_version,
-        actor=row.actor, recorded_at=from_micros(row.recorded_at), payload=payload, parent_id=row.parent_id,
-        user_id=lane.user_id, namespace=lane.namespace,
-    )  # fmt: skip
+        id=row.entry_id,
+        lane_id=row.lane_id,
+        seq=row.seq,
+        verb=row.verb,
+        handler_version=row.handler_version,
+        actor=row.actor,
+        recorded_at=from_micros(row.recorded_at),
+        payload=payload,
+        parent_id=row.parent_id,
+        user_id=lane.user_id,
+        namespace=lane.namespace,
+    )
 
 
 def load_entries(unit: Unit, lane: Lane, *, after: int, until: int, limit: int = 200) -> list[Entry]:

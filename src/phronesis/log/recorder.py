@@ -69,8 +69,11 @@ class Foreseen:
     def holds(self, lane: Lane) -> bool:
         """Return whether the lane has not moved since."""
         return (lane.lane_id, lane.head_hash, lane.applied_seq, lane.epoch) == (
-            self.lane.lane_id, self.lane.head_hash, self.lane.applied_seq, self.lane.epoch,
-        )  # fmt: skip
+            self.lane.lane_id,
+            self.lane.head_hash,
+            self.lane.applied_seq,
+            self.lane.epoch,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +113,17 @@ class Recorder:
                 if secret is None or find_idempotent(unit, _commitment_of(secret, new.idempotency_key)) is not None:
                     return None
         entry = Entry(
-            id=new_id(), lane_id=found.lane_id, seq=found.head_seq + 1, verb=new.verb,
-            handler_version=new.version, actor=new.actor, recorded_at=from_micros(self._moment_after(found)),
-            payload=payload, user_id=found.user_id, namespace=found.namespace,
-        )  # fmt: skip
+            id=new_id(),
+            lane_id=found.lane_id,
+            seq=found.head_seq + 1,
+            verb=new.verb,
+            handler_version=new.version,
+            actor=new.actor,
+            recorded_at=from_micros(self._moment_after(found)),
+            payload=payload,
+            user_id=found.user_id,
+            namespace=found.namespace,
+        )
         return Foreseen(entry, found)
 
     def append(
@@ -139,9 +149,10 @@ class Recorder:
         with self.database.transaction(tenant, "append") as unit:
             secret = self.tenant_secret(unit)
             locked = (
-                lock_lane_named(unit, lane, new_id=_new_lane_number) if isinstance(lane, LaneName)
+                lock_lane_named(unit, lane, new_id=_new_lane_number)
+                if isinstance(lane, LaneName)
                 else lock_lane(unit, lane)
-            )  # fmt: skip
+            )
             keyed_key = None
             if new.idempotency_key is not None:
                 keyed_key = _commitment_of(secret, new.idempotency_key)
@@ -247,8 +258,9 @@ def _new_lane_number() -> int:
 def _check_same(unit: Unit, known: EntryRow, lane: Lane, *, verb: str, parts: list[Part]) -> None:
     kept = {row.n: row for row in read_parts(unit, [known.entry_id])[known.entry_id]}
     if len(kept) != len(known.paths):
-        raise Erased("what this idempotency_key recorded has been erased; it is not recorded again",
-                     field="idempotency_key")  # fmt: skip
+        raise Erased(
+            "what this idempotency_key recorded has been erased; it is not recorded again", field="idempotency_key"
+        )
     same = (
         (known.verb, known.lane_id, list(known.paths)) == (verb, lane.lane_id, [part.path for part in parts])
     ) and all(body_of(unit, kept[n]) == part.body for n, part in enumerate(parts))
@@ -262,7 +274,15 @@ def _check_same(unit: Unit, known: EntryRow, lane: Lane, *, verb: str, parts: li
 
 def _entry(row: EntryRow, lane: Lane, payload: Mapping[str, Any]) -> Entry:
     return Entry(
-        id=row.entry_id, lane_id=row.lane_id, seq=row.seq, verb=row.verb, handler_version=row.handler_version,
-        actor=row.actor, recorded_at=from_micros(row.recorded_at), payload=payload, parent_id=row.parent_id,
-        user_id=lane.user_id, namespace=lane.namespace,
-    )  # fmt: skip
+        id=row.entry_id,
+        lane_id=row.lane_id,
+        seq=row.seq,
+        verb=row.verb,
+        handler_version=row.handler_version,
+        actor=row.actor,
+        recorded_at=from_micros(row.recorded_at),
+        payload=payload,
+        parent_id=row.parent_id,
+        user_id=lane.user_id,
+        namespace=lane.namespace,
+    )

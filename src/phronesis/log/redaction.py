@@ -101,8 +101,10 @@ def _without_external_ids(messages: Any) -> Any:
 def _with_external_ids(redacted: Any, given: Any) -> Any:
     if not isinstance(given, list):
         return redacted
-    return [one if EXTERNAL_ID not in given[n] else {**one, EXTERNAL_ID: given[n][EXTERNAL_ID]}
-            for n, one in enumerate(redacted)]  # fmt: skip
+    return [
+        one if EXTERNAL_ID not in given[n] else {**one, EXTERNAL_ID: given[n][EXTERNAL_ID]}
+        for n, one in enumerate(redacted)
+    ]
 
 
 def _section(kind: str) -> str:

@@ -347,8 +347,9 @@ class Quarantining(Service):
         ``item.quarantine`` is the rule that matched, ``item.data["suspected"]`` the matched text. Other reads omit
         these items, except ``get``, ``history`` and ``explain`` by their id.
         """
-        scope = make_scope(user_id=user_id, namespace=namespace, agent_id=agent_id, session_id=session_id,
-                           run_id=run_id, across=across)  # fmt: skip
+        scope = make_scope(
+            user_id=user_id, namespace=namespace, agent_id=agent_id, session_id=session_id, run_id=run_id, across=across
+        )
         count = inputs.limit(limit, most=MAX_LISTED)
         return self._open_stages().browser.in_quarantine(self._tenant, scope, limit=count)
 

@@ -89,15 +89,23 @@ class Asking(Service):
         wishes = [preferences] if isinstance(preferences, str) else preferences
         bans, unread = bans_of([constraints] if isinstance(constraints, str) else constraints, tokenize)
         asked = Asked(
-            scope=scope, situation=_text(situation, "situation"), goal=_text(goal, "goal"), bans=bans, unread=unread,
+            scope=scope,
+            situation=_text(situation, "situation"),
+            goal=_text(goal, "goal"),
+            bans=bans,
+            unread=unread,
             liking=liking(wishes, tokenize) if wishes else None,
             preferred="\n".join(one for one in wishes if isinstance(one, str)),
-            limit=checked_limit(limit, most=MAX_ANSWER), artifacts=_artifacts(artifacts), label=_label(label),
+            limit=checked_limit(limit, most=MAX_ANSWER),
+            artifacts=_artifacts(artifacts),
+            label=_label(label),
             min_score=None if min_score is None else share(min_score, field="min_score"),
             source_type=None if source_type is None else check_id(source_type, field="source_type"),
-            since=_moment(since, "since"), until=_moment(until, "until"),
-            wanted=self._wanted(as_of=as_of, valid_at=valid_at), explain=flag(explain, field="explain"),
-        )  # fmt: skip
+            since=_moment(since, "since"),
+            until=_moment(until, "until"),
+            wanted=self._wanted(as_of=as_of, valid_at=valid_at),
+            explain=flag(explain, field="explain"),
+        )
         room = None if token_budget is None else checked_limit(token_budget, most=MAX_BUDGET, field="token_budget")
         slots = (asked.artifacts, asked.label, asked.source_type, asked.since, asked.until)
         if not asked.text and all(slot in (None, ()) for slot in slots):
@@ -132,15 +140,17 @@ def _artifacts(given: object) -> tuple[str, ...]:
     if given is None:
         return ()
     if isinstance(given, str) or not isinstance(given, Sequence) or len(given) > MAX_ARTIFACTS:
-        raise InputError(f"artifacts must be a list of at most {MAX_ARTIFACTS} names or {{type, name}}",
-                         field="artifacts")  # fmt: skip
+        raise InputError(
+            f"artifacts must be a list of at most {MAX_ARTIFACTS} names or {{type, name}}", field="artifacts"
+        )
     out: list[str] = []
     for one in given:
         kind = one.get("type") if isinstance(one, Mapping) else None
         name = check_id(one.get("name") if isinstance(one, Mapping) else one, field="artifacts")
         if kind is not None and kind not in ARTIFACT_TYPES:
-            raise InputError(f"an artifact's type must be one of {', '.join(ARTIFACT_TYPES)}; got {kind!r:.40}",
-                             field="artifacts")  # fmt: skip
+            raise InputError(
+                f"an artifact's type must be one of {', '.join(ARTIFACT_TYPES)}; got {kind!r:.40}", field="artifacts"
+            )
         prefix, _, _ = name.partition(":")
         if kind is None and prefix in ARTIFACT_TYPES:
             out.append(name)
@@ -187,8 +197,10 @@ class Experience(Service):
             if held is not None:
                 raise Conflict(
                     f"external_id {held.external_id!r:.80} is that of item {held.id}, which is recorded already: give"
-                    " another name, or delete that item first", field=EXTERNAL_ID, details={"id": held.id},
-                )  # fmt: skip
+                    " another name, or delete that item first",
+                    field=EXTERNAL_ID,
+                    details={"id": held.id},
+                )
 
     def ingest_source(
         self,
@@ -215,8 +227,9 @@ class Experience(Service):
         lane = make_scope(user_id=user_id, namespace=namespace).write_lane
         sources = self._open_stages().sources
         if source_type not in sources:
-            raise InputError(f"source_type must be one of {', '.join(sorted(sources))}; got {source_type!r:.40}",
-                             field="source_type")  # fmt: skip
+            raise InputError(
+                f"source_type must be one of {', '.join(sorted(sources))}; got {source_type!r:.40}", field="source_type"
+            )
         if (text is None) == (path is None):
             raise InputError("give text or path, one of them", field="text")
         payload: dict[str, Any] = {"source_type": source_type}
@@ -338,8 +351,11 @@ class Experience(Service):
         if written.pending:
             return Ingested(written.entry.id, (), pending=True, gated=written.redacted)
         if written.applied is None:
-            items = [item for delta, item in self._stages.browser.changed_by(self._tenant, written.entry)
-                     if delta.op == "create"]  # fmt: skip
+            items = [
+                item
+                for delta, item in self._stages.browser.changed_by(self._tenant, written.entry)
+                if delta.op == "create"
+            ]
         else:
             items = list(written.applied.settled.created)
         events: list[L1Event] = [event_of(item) for item in items if item.kind == L1]
@@ -365,8 +381,10 @@ def _checked(given: object, now: datetime) -> list[dict[str, Any]]:
         except InputError as error:
             raise InputError(f"experience {n}: {error}", field=f"nei[{n}].{error.field}") from error
         if EXTERNAL_ID in out[n] and any(out[n][EXTERNAL_ID] == other.get(EXTERNAL_ID) for other in out[:n]):
-            raise InputError(f"nei[{n}].external_id repeats {out[n][EXTERNAL_ID]!r:.80}; it names one event",
-                             field=f"nei[{n}].external_id")  # fmt: skip
+            raise InputError(
+                f"nei[{n}].external_id repeats {out[n][EXTERNAL_ID]!r:.80}; it names one event",
+                field=f"nei[{n}].external_id",
+            )
     return out
 
 

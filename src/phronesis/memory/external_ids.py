@@ -24,8 +24,9 @@ def name_messages(messages: list[dict[str, Any]], external_id: str | None) -> li
     if len(messages) != 1:
         raise InputError(
             f"external_id names one item, and content has {len(messages)} messages: give each message an external_id"
-            " of its own, or add them one by one", field=EXTERNAL_ID,
-        )  # fmt: skip
+            " of its own, or add them one by one",
+            field=EXTERNAL_ID,
+        )
     return [{**messages[0], EXTERNAL_ID: external_id}]
 
 
@@ -83,6 +84,7 @@ def item_named(stages: Components, tenant: str, lane: LaneName, external_id: str
     if not found:
         raise NotFound(
             f"no item has the external_id {external_id!r:.80} in {lane}; one that was archived or ended is read by its"
-            " id, or found by filters on external_id and status", field=EXTERNAL_ID,
-        )  # fmt: skip
+            " id, or found by filters on external_id and status",
+            field=EXTERNAL_ID,
+        )
     return found[-1]

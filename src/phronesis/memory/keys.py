@@ -31,9 +31,13 @@ class KeyRing:
         """
         secret = secrets.token_bytes(SECRET_BYTES)
         key = ApiKey(
-            id=new_id(), tenant=self.tenant, role=check_role(role), actor=check_id(actor, field="actor"),
-            label=check_id(label, field="label"), created_at=self.clock(),
-        )  # fmt: skip
+            id=new_id(),
+            tenant=self.tenant,
+            role=check_role(role),
+            actor=check_id(actor, field="actor"),
+            label=check_id(label, field="label"),
+            created_at=self.clock(),
+        )
         with self.database.transaction(self.tenant, "append") as unit:
             api_keys.keep_key(unit, api_keys.KeptKey(key, hashed(secret)))
         return str(Token(self.tenant, key.id, secret)), key

@@ -117,8 +117,9 @@ class Reading(Service):
         A search has no pages: a ``cursor`` or ``offset`` is an InputError.
         """
         inputs.no_pages(cursor=cursor, offset=offset)
-        scope = make_scope(user_id=user_id, namespace=namespace, agent_id=agent_id, session_id=session_id,
-                           run_id=run_id, across=across)  # fmt: skip
+        scope = make_scope(
+            user_id=user_id, namespace=namespace, agent_id=agent_id, session_id=session_id, run_id=run_id, across=across
+        )
         wanted = self._wanted(
             kinds=kinds, attributes=scope.attributes, filters=filters, scope=scope, as_of=as_of, valid_at=valid_at
         )
@@ -179,20 +180,28 @@ class Reading(Service):
             budget = scaled(budget, inputs.limit(token_budget, most=MAX_BUDGET, field="token_budget"))
         wanted = self._wanted(attributes=scope.attributes, as_of=as_of, valid_at=valid_at)
         request = Request(
-            session_id=session, message=check_text(user_message, field="user_message"), scope=scope, budget=budget,
+            session_id=session,
+            message=check_text(user_message, field="user_message"),
+            scope=scope,
+            budget=budget,
             agent_state=fit(inputs.metadata(agent_state, field="agent_state")),
-            wanted=wanted, now=asked_at(wanted, stages.clock()).astimezone(self._zone(time_zone)),
+            wanted=wanted,
+            now=asked_at(wanted, stages.clock()).astimezone(self._zone(time_zone)),
             plan=None if plan is None else plan_of(plan),
-        )  # fmt: skip
+        )
         package, stood = stages.assembler.assemble(self._tenant, request)
         if looked_at:
             return package
         shown = package.shown_ids()
         if shown:  # written asynchronously: the agent's reply takes longer
             stages.shown.note(
-                self._tenant, scope.write_lane, session_id=session, context_id=package.context_id, item_ids=shown,
+                self._tenant,
+                scope.write_lane,
+                session_id=session,
+                context_id=package.context_id,
+                item_ids=shown,
                 seq=stood,
-            )  # fmt: skip
+            )
             self._notes.wake(pressing=True)
         self._used(shown)
         return package
@@ -278,8 +287,9 @@ class Reading(Service):
         None: this was the last. Items stored, archived or erased meanwhile cause neither repeats nor gaps. InputError
         for a cursor of another listing or of another memory.
         """
-        scope = make_scope(user_id=user_id, namespace=namespace, agent_id=agent_id, session_id=session_id,
-                           run_id=run_id, across=across)  # fmt: skip
+        scope = make_scope(
+            user_id=user_id, namespace=namespace, agent_id=agent_id, session_id=session_id, run_id=run_id, across=across
+        )
         wanted = self._wanted(
             kinds=kinds, attributes=scope.attributes, filters=filters, scope=scope, as_of=as_of, valid_at=valid_at
         )

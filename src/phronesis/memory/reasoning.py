@@ -88,8 +88,11 @@ class Reasoning(Service):
         asked = Query(text, make_scope(user_id=user_id, namespace=namespace), wanted, count)
         result = self._search_claims(asked)
         if run_id is not None:
-            uses = [Use(match.parent_mem_id, match.claim_id, "mem_search", match.distance)
-                    for one in result for match in one.matched_claims]  # fmt: skip
+            uses = [
+                Use(match.parent_mem_id, match.claim_id, "mem_search", match.distance)
+                for one in result
+                for match in one.matched_claims
+            ]
             self._stages.used.note(self._tenant, asked.scope.write_lane, check_id(run_id, field="run_id"), uses)
         return result
 
@@ -170,8 +173,10 @@ class Migrating(Service):
         named = None if scope is None else check_id(scope, field="scope")
         dry = inputs.flag(dry_run, field="dry_run")
         if memories is not None and (ids, kinds, filters) != (None, None, None):
-            raise InputError("memories are those of a file; ids, kinds and filters choose items of the store: give one"
-                             " or the other", field="memories")  # fmt: skip
+            raise InputError(
+                "memories are those of a file; ids, kinds and filters choose items of the store: give one or the other",
+                field="memories",
+            )
         if not dry:
             self._drain()
         if memories is not None:

@@ -102,9 +102,12 @@ class Resources(Service):
         if path is None:
             words = check_text(text, field="text")
             if len(words.encode("utf-8", "surrogatepass")) > taking_in.max_bytes:
-                raise InputError(f"text has more bytes than resources.max_bytes ({taking_in.max_bytes:,}); split it, or"
-                                 " raise the limit", field="text")  # fmt: skip
-            payload = _holding(RawDocument(media_type=media_type, text=words))  # fmt: skip
+                raise InputError(
+                    f"text has more bytes than resources.max_bytes ({taking_in.max_bytes:,}); split it, or"
+                    " raise the limit",
+                    field="text",
+                )
+            payload = _holding(RawDocument(media_type=media_type, text=words))
         else:
             file = Path(path)
             body = _bytes_of(file, taking_in.max_bytes)
@@ -116,8 +119,11 @@ class Resources(Service):
     def _page(self, url: str) -> dict[str, Any]:
         stages = self._stages
         if stages.documents.urls == _OFF:
-            raise InputError("URLs are not fetched: set resources.urls to summary or snapshot in the policy, or give"
-                             " the text itself", field="url")  # fmt: skip
+            raise InputError(
+                "URLs are not fetched: set resources.urls to summary or snapshot in the policy, or give"
+                " the text itself",
+                field="url",
+            )
         page = stages.documents.fetch(url)
         found = stages.documents.reader(page)
         if stages.documents.urls == SUMMARY:
@@ -136,10 +142,14 @@ class Resources(Service):
         over = [item for item in sections if item.entry_id != written.entry.id and item.ended is not None]
         listed: Sequence[str] = () if document is None else document.data.get("sections", ())
         return IngestedResource(
-            entry_id=written.entry.id, document=document, number=0 if document is None else document.data["number"],
-            sections=tuple(made.values()), superseded=tuple(over), unchanged=sum(one not in made for one in listed),
+            entry_id=written.entry.id,
+            document=document,
+            number=0 if document is None else document.data["number"],
+            sections=tuple(made.values()),
+            superseded=tuple(over),
+            unchanged=sum(one not in made for one in listed),
             gated=(*written.redacted, *(_gated(item) for item in made.values() if item.quarantine is not None)),
-        )  # fmt: skip
+        )
 
 
 def _gated(item: Item) -> Gated:
@@ -178,6 +188,7 @@ def _bytes_of(path: Path, most: int) -> bytes:
     except OSError as error:
         raise InputError(f"path: {path} cannot be read: {error.strerror or error}", field="path") from error
     if body is None:
-        raise InputError(f"path: {path} has more than resources.max_bytes ({most:,}); split it, or raise the limit",
-                         field="path")  # fmt: skip
+        raise InputError(
+            f"path: {path} has more than resources.max_bytes ({most:,}); split it, or raise the limit", field="path"
+        )
     return body

@@ -59,12 +59,15 @@ class Planning(Service):
         wanted = self._wanted(as_of=as_of, valid_at=valid_at)
         stages = self._open_stages()
         asked = PlanRequest(
-            message=text, scope=scope, recent=self._said_before(scope, session, wanted),
+            message=text,
+            scope=scope,
+            recent=self._said_before(scope, session, wanted),
             agent_state=fit(inputs.metadata(agent_state, field="agent_state")),
             limit=None if limit is None else inputs.limit(limit, most=MAX_EVIDENCE),
-            as_of=optional_moment(wanted.as_of), valid_at=optional_moment(wanted.valid_at),
+            as_of=optional_moment(wanted.as_of),
+            valid_at=optional_moment(wanted.valid_at),
             now=asked_at(wanted, stages.clock()).astimezone(self._zone(time_zone)),
-        )  # fmt: skip
+        )
         return stages.planner.plan(self._tenant, asked)
 
     def _said_before(self, scope: Scope, session_id: str | None, wanted: Wanted) -> tuple[str, ...]:

@@ -191,9 +191,14 @@ class Service:
         given = {name: value for name, value in payload.items() if value not in (None, {}, [])}
         self._open_stages().shown.settle(self._tenant)
         written = self._stages.writer.write(
-            self._tenant, lane, verb=verb, payload=given, actor=call.actor, idempotency_key=call.idempotency_key,
+            self._tenant,
+            lane,
+            verb=verb,
+            payload=given,
+            actor=call.actor,
+            idempotency_key=call.idempotency_key,
             wait=call.wait,
-        )  # fmt: skip
+        )
         # Child entries that an entry asks for are interpreted in the background.
         more = written.pending or (written.applied is not None and bool(written.applied.children))
         self._wake(pending=more, everywhere=False)
@@ -234,9 +239,10 @@ class Service:
         ended = [item for delta, item in changes if delta.op == "update" and delta.patch.get("ended", (None,))[-1]]
         gone = {item.id for item in ended}
         made = [
-            item for delta, item in changes
+            item
+            for delta, item in changes
             if delta.op == "create" or "content" in delta.patch or (stated and _said_again(delta))
-        ]  # fmt: skip
+        ]
         return tuple(item for item in made if item.id not in gone), tuple(ended)
 
     def _gated(self, written: Written) -> tuple[Gated, ...]:
@@ -275,10 +281,13 @@ class Service:
             filters = scoped_filters(filters, given["scope"].named)
         compile_filters(filters)  # validate filters before reading any lane
         return Wanted(
-            kinds=check_kinds(given.get("kinds"), KINDS), attributes=given.get("attributes") or {},
-            filters=filters, as_of=times["as_of"], valid_at=times["valid_at"],
+            kinds=check_kinds(given.get("kinds"), KINDS),
+            attributes=given.get("attributes") or {},
+            filters=filters,
+            as_of=times["as_of"],
+            valid_at=times["valid_at"],
             now=to_micros(self._stages.clock()) if asks_now else None,
-        )  # fmt: skip
+        )
 
     def _drain(self, *, give_way: Callable[[], bool] = lambda: False) -> None:
         """Bring every lane up to date; a lane that fails does not stop the others, and is reported at the end.
@@ -321,7 +330,8 @@ def _by_claims(found: Evidence) -> Evidence:
     for match in found.matched:
         claim_id = match.part.partition(":")[2]
         claims.append(
-            ClaimMatch(match.id, match.part, match.snippet, match.distance, item.id, claim_id,
-                       status_of(item, claim_id))
-        )  # fmt: skip
+            ClaimMatch(
+                match.id, match.part, match.snippet, match.distance, item.id, claim_id, status_of(item, claim_id)
+            )
+        )
     return replace(found, matched=tuple(claims))

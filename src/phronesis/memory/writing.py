@@ -67,8 +67,9 @@ class Writing(Service):
         until its item is archived or ends; the same text again is the same item, other text a Conflict. Messages
         without an offset are dated in ``time_zone``, an IANA name (default: the policy's).
         """
-        scope = make_scope(user_id=user_id, namespace=namespace, agent_id=agent_id, session_id=session_id,
-                           run_id=run_id)  # fmt: skip
+        scope = make_scope(
+            user_id=user_id, namespace=namespace, agent_id=agent_id, session_id=session_id, run_id=run_id
+        )
         now = self._stages.clock()
         own_name = None if external_id is None else check_id(external_id, field=EXTERNAL_ID)
         payload: dict[str, Any] = {
@@ -99,9 +100,13 @@ class Writing(Service):
         if not written.pending and not written.repeated:
             made = (*made, *names.held(without=[str(item.external_id) for item in made]))
         return AddResult(
-            written.entry.id, made, self._gated(written), ended, pending=written.pending,
+            written.entry.id,
+            made,
+            self._gated(written),
+            ended,
+            pending=written.pending,
             degraded=self._degraded(written),
-        )  # fmt: skip
+        )
 
     def _replaceable(self, given: object, scope: Scope, *, again: bool) -> list[str]:
         """Return the ids of the items to supersede; ``again``: a repeated call, whose items may have ended already."""
@@ -162,9 +167,14 @@ class Writing(Service):
             self._stages.writer.follow(self._tenant, written)
         made, ended = self._learned(written)
         return CommitResult(
-            written.entry.id, made, self._gated(written), ended, pending=written.pending,
-            degraded=self._degraded(written), referred=self._referred(written),
-        )  # fmt: skip
+            written.entry.id,
+            made,
+            self._gated(written),
+            ended,
+            pending=written.pending,
+            degraded=self._degraded(written),
+            referred=self._referred(written),
+        )
 
     def update(
         self,
@@ -304,8 +314,9 @@ class Writing(Service):
     ) -> EditResult:
         """Archive every item in one user's lane, or in one namespace, that has the given attributes."""
         if user_id is None and namespace is None:
-            raise InputError("delete_all needs user_id or namespace, so that nothing is deleted by omission",
-                             field="user_id")  # fmt: skip
+            raise InputError(
+                "delete_all needs user_id or namespace, so that nothing is deleted by omission", field="user_id"
+            )
         scope = make_scope(
             user_id=user_id, namespace=namespace, agent_id=agent_id, session_id=session_id, run_id=run_id
         )

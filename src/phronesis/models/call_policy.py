@@ -220,11 +220,16 @@ class SpendingLimit:
             raise
         finally:
             call = ModelCall(
-                call_id=new_id(), at=self.clock(), role=role, model=model, status=status,
-                prompt_tokens=tally.prompt_tokens, completion_tokens=tally.completion_tokens,
+                call_id=new_id(),
+                at=self.clock(),
+                role=role,
+                model=model,
+                status=status,
+                prompt_tokens=tally.prompt_tokens,
+                completion_tokens=tally.completion_tokens,
                 cost=self._price(model).of(tally.prompt_tokens, tally.completion_tokens),
                 milliseconds=round((time.monotonic() - began) * 1000),
-            )  # fmt: skip
+            )
             self.ledger.record(tenant, call)
 
     def spent(self, model: str, tallies: Sequence[Tally]) -> Spent:

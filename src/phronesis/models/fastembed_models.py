@@ -38,8 +38,9 @@ class FastEmbedEmbedder:
         self._scheme = scheme_of(self._model_name)
         self._model: _Encoder = loaded(
             lambda: TextEmbedding(model_name=self._model_name, threads=threads, local_files_only=offline),
-            model=self._model_name, field="embedder",
-        )  # fmt: skip
+            model=self._model_name,
+            field="embedder",
+        )
 
     @property
     def name(self) -> str:
@@ -91,8 +92,9 @@ class FastEmbedReranker:
         self._logits = logits
         self._model: _CrossEncoder = loaded(
             lambda: TextCrossEncoder(model_name=self._model_name, threads=threads, local_files_only=offline),
-            model=self._model_name, field="rerank",
-        )  # fmt: skip
+            model=self._model_name,
+            field="rerank",
+        )
 
     @property
     def name(self) -> str:

@@ -99,10 +99,13 @@ class ModelRegistry:
     def without_price(self) -> list[str]:
         """Return the models in use without a price, if the policy limits a day's cost."""
         served = [name for name, gateway in self._policy.gateways.items() if not gateway.in_process]
-        return sorted({
-            one.by for one in self.effective()
-            if one.used and one.by.partition("/")[0] in served and self._purse.is_free(one.by)
-        })  # fmt: skip
+        return sorted(
+            {
+                one.by
+                for one in self.effective()
+                if one.used and one.by.partition("/")[0] in served and self._purse.is_free(one.by)
+            }
+        )
 
     def asker(self, role: ChatName, reference: str | None = None) -> StructuredClient | None:
         """Return the language model of a role, or the one that ``reference`` names for one call; None: rules.
@@ -118,9 +121,13 @@ class ModelRegistry:
                 model = OpenAIChat(self._server(chosen.gateway), chosen.model, temperature=chosen.temperature)
                 self._closing.append(model.close)
                 self._askers[role, name] = StructuredClient(
-                    role=role, model=model, conduct=self._conducts[chosen.gateway], purse=self._purse,
-                    counter=self._counter(), max_tokens=chosen.max_tokens,
-                )  # fmt: skip
+                    role=role,
+                    model=model,
+                    conduct=self._conducts[chosen.gateway],
+                    purse=self._purse,
+                    counter=self._counter(),
+                    max_tokens=chosen.max_tokens,
+                )
             return self._askers[role, name]
 
     def reference(self, role: ChatName, given: str) -> str:
@@ -149,9 +156,12 @@ class ModelRegistry:
             if self._judge is None:
                 reranker = self._reranker(chosen)
                 self._judge = Judge(
-                    reranker=reranker, conduct=self._conducts[chosen.gateway], purse=self._purse,
-                    counter=self._counter(), candidates=chosen.candidates,
-                )  # fmt: skip
+                    reranker=reranker,
+                    conduct=self._conducts[chosen.gateway],
+                    purse=self._purse,
+                    counter=self._counter(),
+                    candidates=chosen.candidates,
+                )
             return self._judge
 
     def embedder(self) -> Embedder | None:
@@ -168,14 +178,21 @@ class ModelRegistry:
             elif self._embedder is None:
                 conduct = self._conducts[chosen.gateway]
                 made = OpenAIEmbedder(
-                    self._server(chosen.gateway), chosen.model, dimension=chosen.dimension,
-                    prefix_scheme=chosen.prefix_scheme, limits_for=conduct.limits,
-                )  # fmt: skip
+                    self._server(chosen.gateway),
+                    chosen.model,
+                    dimension=chosen.dimension,
+                    prefix_scheme=chosen.prefix_scheme,
+                    limits_for=conduct.limits,
+                )
                 self._closing.append(made.close)
                 self._embedder = MeteredEmbedder(
-                    made, model=f"{chosen.gateway}/{chosen.model}", conduct=conduct, purse=self._purse,
-                    counter=self._counter, tenant=self._tenant,
-                )  # fmt: skip
+                    made,
+                    model=f"{chosen.gateway}/{chosen.model}",
+                    conduct=conduct,
+                    purse=self._purse,
+                    counter=self._counter,
+                    tenant=self._tenant,
+                )
             return self._embedder
 
     def close(self) -> None:

@@ -47,8 +47,9 @@ class SentenceTransformerEmbedder:
             raise _missing("embedder") from error
         self._model: _Encoder = loaded(
             lambda: SentenceTransformer(model, revision=revision, device=device, local_files_only=offline),
-            model=model, field="embedder",
-        )  # fmt: skip
+            model=model,
+            field="embedder",
+        )
         self._dimension: int = self._model.get_embedding_dimension() or 0
         if not self._dimension:
             raise InputError(f"embedder: {model} does not say how long its vectors are", field="embedder")
@@ -112,8 +113,9 @@ class CrossEncoderReranker:
             raise _missing("rerank") from error
         self._model: _CrossEncoder = loaded(
             lambda: CrossEncoder(model, revision=revision, device=device, local_files_only=offline),
-            model=model, field="rerank",
-        )  # fmt: skip
+            model=model,
+            field="rerank",
+        )
         if self._model.num_labels != 1:
             raise InputError(
                 f"rerank: {model} sorts into {self._model.num_labels} classes; choose a cross-encoder with one score",

@@ -159,9 +159,10 @@ class Bearing:
         """Return the changes that create a proposed item, with its source and the run's verdicts."""
         rows = self._rows(written_block(self.item.data), ())
         source = replace(
-            self._row("", "source"), source_entry_id=self.run.data.get("feedback_entry") or self.run.entry_id,
+            self._row("", "source"),
+            source_entry_id=self.run.data.get("feedback_entry") or self.run.entry_id,
             source_item_id=None,
-        )  # fmt: skip
+        )
         return Changes(
             items=[self.item],
             patches=[Patch(self.item.id, {}, self._reason)],
@@ -198,10 +199,11 @@ class Bearing:
             wrong |= {claim.claim_id for claim in current_block(self.item).claims} - _ids(proposed)
         standing = standings(written_block(self.item.data).claims, evidence) if wrong else {}
         return {
-            claim_id for claim_id in wrong & standing.keys()
+            claim_id
+            for claim_id in wrong & standing.keys()
             if standing[claim_id]["contra"]["count"] >= DEMOTION_CONTRA
             and self.run.run_id in standing[claim_id]["contra"]["run_ids"]
-        }  # fmt: skip
+        }
 
     def _with_kept(self, proposed: ReasoningBlock, gone: Collection[str]) -> ReasoningBlock:
         """Return a proposed block with the claims that it may not leave out added."""
@@ -252,11 +254,18 @@ class Bearing:
     def _row(self, claim_id: str, polarity: Polarity) -> EvidenceRow:
         run_id = str(self.run.run_id)
         return EvidenceRow(
-            item_id=self.item.id, part=claim_id, polarity=polarity, source_key=run_id, entry_id=self.entry.id,
-            recorded_at=self.entry.recorded_at, source_entry_id=self.run.entry_id, source_item_id=self.run.id,
-            source_ref=run_id, occurred_at=self.run.occurred_at,
+            item_id=self.item.id,
+            part=claim_id,
+            polarity=polarity,
+            source_key=run_id,
+            entry_id=self.entry.id,
+            recorded_at=self.entry.recorded_at,
+            source_entry_id=self.run.entry_id,
+            source_item_id=self.run.id,
+            source_ref=run_id,
+            occurred_at=self.run.occurred_at,
             origin="model" if claim_id in self._shown else "rule",
-        )  # fmt: skip
+        )
 
     def _edges(self, rows: Sequence[EvidenceRow]) -> list[Edge]:
         """Return one edge to the run per polarity, with the quotes and reasons of a model (`_shown`)."""
@@ -265,8 +274,9 @@ class Bearing:
             edge = self._edge(EDGE_OF[polarity])
             known = self.edges.get((self.item.id, edge.type))
             before = {} if known is None else known.data.get("claims", {})
-            said = before | {row.part: self._shown[row.part] for row in rows
-                             if row.polarity == polarity and row.part in self._shown}  # fmt: skip
+            said = before | {
+                row.part: self._shown[row.part] for row in rows if row.polarity == polarity and row.part in self._shown
+            }
             out.append(replace(edge, data={"claims": said}, origin="model") if said else edge)
         return out
 
@@ -274,12 +284,16 @@ class Bearing:
     def _shown(self) -> dict[str, dict[str, str]]:
         """Return by claim the quote, the reason and the model of a model's verdict."""
         kept = ("model", "quote", "reason")
-        return {row["claim_id"]: {name: row[name] for name in kept if name in row}
-                for row in self.claims if row["by"] == BY_MODEL}  # fmt: skip
+        return {
+            row["claim_id"]: {name: row[name] for name in kept if name in row}
+            for row in self.claims
+            if row["by"] == BY_MODEL
+        }
 
     def _edge(self, kind: str) -> Edge:
-        return Edge(type=kind, from_kind="item", from_id=self.item.id, to_kind="item", to_id=self.run.id,
-                    entry_id=self.entry.id)  # fmt: skip
+        return Edge(
+            type=kind, from_kind="item", from_id=self.item.id, to_kind="item", to_id=self.run.id, entry_id=self.entry.id
+        )
 
 
 def _ids(block: ReasoningBlock) -> set[str]:

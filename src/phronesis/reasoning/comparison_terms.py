@@ -127,8 +127,24 @@ def sentences(text: str) -> Iterator[str]:
 
 LANGUAGES: Final = ("en", "zh")
 _ROWS: Final = ("number", "bound_after", "comparator", "adjective", "modifier", "ratio", "metric", "share", "versus")
-_WORDS: Final = ("needs", "gap", "before", "unsure", "not_after", "join", "cue", "idle", "or", "then", "range", "by",
-                 "negation", "denied", "reason", "link")  # fmt: skip
+_WORDS: Final = (
+    "needs",
+    "gap",
+    "before",
+    "unsure",
+    "not_after",
+    "join",
+    "cue",
+    "idle",
+    "or",
+    "then",
+    "range",
+    "by",
+    "negation",
+    "denied",
+    "reason",
+    "link",
+)
 _CLASS: Final = re.compile(r"\[[^\]\[]*\]")
 _MARK: Final = re.compile("<([A-Z])>")
 _PART: Final = re.compile(r"<<(\w+)>>")
@@ -243,9 +259,11 @@ def _metals() -> _Metals:
         glued=re.compile(rf"{_ALONE}{metal}{_AMOUNT}(){metal}{_AMOUNT}{_METAL_ENDS}"),
         spelled=re.compile(
             rf"\b{english} ?([-/:]) ?{english}\b|{chinese}([-/:]){chinese}"
-            rf"|{chinese}{chinese}(?=基|体系|催化剂|双金属|合金|样品|组合|的|比)", re.IGNORECASE),
+            rf"|{chinese}{chinese}(?=基|体系|催化剂|双金属|合金|样品|组合|的|比)",
+            re.IGNORECASE,
+        ),
         alone=re.compile(rf"{_ALONE}{bare}{_METAL_ENDS}"),
-    )  # fmt: skip
+    )
 
 
 def mask_metals(marked: Marked, *, modifiers: Callable[[], None]) -> bool:

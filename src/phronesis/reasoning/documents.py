@@ -86,6 +86,10 @@ def _document(item: Item, row: DocumentRow, vector: Vector, common: dict[str, An
     if part_name(row.part) != CLAIM:
         return OutsideDocument(item.id, item.content, {**facts, "doc_type": "item"}, vector)
     claim_id = row.part.partition(":")[2]
-    facts |= {"doc_type": "claim", "parent_mem_id": item.id, "claim_id": claim_id,
-              "claim_status": status_of(item, claim_id)}  # fmt: skip
+    facts |= {
+        "doc_type": "claim",
+        "parent_mem_id": item.id,
+        "claim_id": claim_id,
+        "claim_status": status_of(item, claim_id),
+    }
     return OutsideDocument(match_id(item.id, row.part), row.text or "", facts, vector)

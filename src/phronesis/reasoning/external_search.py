@@ -165,9 +165,10 @@ def _true(unit: Unit, lane: Lane, query: Query, ids: Sequence[str], asked: tuple
     shown = {item.id: item for item in eligible_items(unit, lane, query.wanted, {parent_of(one) for one in ids})}
     wanted = set(ids)
     rows = [
-        row for row in documents_of_items(unit, lane.lane_id, list(shown))
+        row
+        for row in documents_of_items(unit, lane.lane_id, list(shown))
         if row.current_to is None and part_name(row.part) == CLAIM and match_id(row.item_id, row.part) in wanted
-    ]  # fmt: skip
+    ]
     model, vector = asked
     found = {
         one.document_id: one.embedding for one in read_vectors(unit, lane.lane_id, model, [row.id for row in rows])
@@ -187,6 +188,8 @@ def _met(claim: _Found, words: Sequence[str], usual: float) -> bool:
 
 def _match(found: _Found, words: Sequence[str]) -> Match:
     return Match(
-        id=match_id(found.item.id, found.row.part), part=found.row.part,
-        snippet=snippet(found.row.text or "", words), distance=round(1.0 - found.cosine, 6),
-    )  # fmt: skip
+        id=match_id(found.item.id, found.row.part),
+        part=found.row.part,
+        snippet=snippet(found.row.text or "", words),
+        distance=round(1.0 - found.cosine, 6),
+    )

@@ -68,9 +68,14 @@ def record_verdict(
 ) -> Written:
     """Record a run's verdicts on claims: support, contra or irrelevant. Repeating the call changes nothing."""
     return writer.write(
-        call.tenant, lane, verb=VERDICT, payload=verdict_payload(run_id, judgements), actor=call.actor,
-        idempotency_key=call.idempotency_key, wait=call.wait,
-    )  # fmt: skip
+        call.tenant,
+        lane,
+        verb=VERDICT,
+        payload=verdict_payload(run_id, judgements),
+        actor=call.actor,
+        idempotency_key=call.idempotency_key,
+        wait=call.wait,
+    )
 
 
 def made_id(entry: Entry) -> str:
@@ -119,8 +124,9 @@ def apply_verdict(view: LaneView, entry: Entry, _outcomes: Outcomes) -> Changes:
     run_id = payload["run_id"]
     judged = [row["item_id"] for row in payload["judgements"]]
     items = {found.id: found for found in view.items(judged).values() if found.kind == REASONING}
-    counted = {(row.item_id, row.part) for rows in view.evidence(items).values() for row in rows
-               if row.source_key == run_id}  # fmt: skip
+    counted = {
+        (row.item_id, row.part) for rows in view.evidence(items).values() for row in rows if row.source_key == run_id
+    }
     rows = [
         _evidence(entry, row, _POLARITY_OF[row["judgement"]])
         for row in payload["judgements"]
@@ -148,10 +154,16 @@ def _said(written: Mapping[str, Any]) -> dict[str, Any]:
 def _evidence(entry: Entry, judgement: Mapping[str, Any], polarity: Polarity) -> EvidenceRow:
     run_id = entry.payload["run_id"]
     return EvidenceRow(
-        item_id=judgement["item_id"], part=judgement["claim_id"], polarity=polarity, source_key=run_id,
-        entry_id=entry.id, recorded_at=entry.recorded_at, source_entry_id=entry.id, source_ref=run_id,
+        item_id=judgement["item_id"],
+        part=judgement["claim_id"],
+        polarity=polarity,
+        source_key=run_id,
+        entry_id=entry.id,
+        recorded_at=entry.recorded_at,
+        source_entry_id=entry.id,
+        source_ref=run_id,
         occurred_at=entry.recorded_at,
-    )  # fmt: skip
+    )
 
 
 def _judgement(member: object, *, field: str) -> dict[str, str]:
@@ -224,9 +236,13 @@ def run_of(item: Item) -> Run:
     """Return the run of an item."""
     data = item.data
     return Run(
-        run_id=item.run_id or "", output=data.get("output") or {}, raw=data.get("raw") or "", trace=data.get("trace"),
-        memory_ids=tuple(data.get("memory_ids") or ()), extra=data.get("extra") or {},
-    )  # fmt: skip
+        run_id=item.run_id or "",
+        output=data.get("output") or {},
+        raw=data.get("raw") or "",
+        trace=data.get("trace"),
+        memory_ids=tuple(data.get("memory_ids") or ()),
+        extra=data.get("extra") or {},
+    )
 
 
 def feedback_of(item: Item) -> Feedback | None:

@@ -136,8 +136,9 @@ def _claim(sentence: str, view: FactsView) -> Claim | None:
             test = {**test, "given": given}
             conditions = _conditions(given)
     facts = {"source_run_ids": [view.run_id]}
-    return Claim(claim_id="c1", status="hypothesis", facts=facts, inference=sentence, test=test,
-                 conditions=tuple(conditions))  # fmt: skip
+    return Claim(
+        claim_id="c1", status="hypothesis", facts=facts, inference=sentence, test=test, conditions=tuple(conditions)
+    )
 
 
 def _conditions(given: Mapping[str, Any]) -> list[str]:
@@ -205,9 +206,13 @@ class Candidates:
             ways.setdefault(item_id, "found")
         held = {item.id: item for item in items_before(view, view.items(ways).values(), entry)}
         live = [
-            item for one in ways if (item := held.get(one)) is not None
-            and item.live and item.kind == REASONING and item.recorded_at < entry.recorded_at
-        ]  # fmt: skip
+            item
+            for one in ways
+            if (item := held.get(one)) is not None
+            and item.live
+            and item.kind == REASONING
+            and item.recorded_at < entry.recorded_at
+        ]
         return live[: self.cap], {item.id: ways[item.id] for item in live[: self.cap]}
 
 

@@ -69,8 +69,12 @@ def shown_to_rewrite(entry_id: str, block: ReasoningBlock, violations: Iterable[
 
 def words_of(claim: Claim) -> dict[str, Any]:
     """Return the texts of a claim."""
-    return {"inference": claim.inference, "constraint": claim.constraint, "conditions": list(claim.conditions),
-            "limitations": list(claim.limitations)}  # fmt: skip
+    return {
+        "inference": claim.inference,
+        "constraint": claim.constraint,
+        "conditions": list(claim.conditions),
+        "limitations": list(claim.limitations),
+    }
 
 
 def in_short(text: str) -> str:
@@ -124,8 +128,13 @@ MAX_SAID: Final = 300
 """Maximum characters of a quote, and of a reason."""
 
 _CODES_OWN: Final = frozenset(MEMBERS) - {
-    "claim_id", "status", "inference", "constraint", "conditions", "limitations",
-}  # fmt: skip
+    "claim_id",
+    "status",
+    "inference",
+    "constraint",
+    "conditions",
+    "limitations",
+}
 """Members of a claim that code writes, never a model: FACTS, counts, the test, permission for a positive constraint."""
 
 _Said = Annotated[str, pydantic.Field(max_length=MAX_SAID)]

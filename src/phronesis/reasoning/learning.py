@@ -155,13 +155,17 @@ class Learning:
         kept = self.kept.of(view)
         scales = Scales(told, feedback is not None, lambda: self.telling.earlier(view, run, kept), kept)
         classes = Classes() if lesson is None else classes_of(lesson, question.facts, known)
-        bearing = {item_id: [classes.row(scales, item_id, claim) for claim in block.claims]
-                   for item_id, block in known.items()}  # fmt: skip
+        bearing = {
+            item_id: [classes.row(scales, item_id, claim) for claim in block.claims] for item_id, block in known.items()
+        }
         sieve = ProposalFilter(
-            entry_id=question.entry.id, facts=question.facts, candidates=seen.items,
-            agree=lambda claim: scales.weigh(claim) != "contra", rewrite=_rewrite(lesson),
+            entry_id=question.entry.id,
+            facts=question.facts,
+            candidates=seen.items,
+            agree=lambda claim: scales.weigh(claim) != "contra",
+            rewrite=_rewrite(lesson),
             may_go=lambda item_id, claim: may_go(claim, bearing[item_id], told.run_id),
-        )  # fmt: skip
+        )
         proposals = lesson.proposals if lesson is not None else self._proposals(feedback, run, known.values())
         taken, dropped = sieve.sift(proposals)
         blocks = {**known, **{one.item_id: one.block for one in taken}}
@@ -180,8 +184,11 @@ class Learning:
             (VERDICTS, made_by, rows),
             (REFUSED, made_by, classes.refused),
         ]
-        return [Outcome(role=role, made_by=by, body=body, n=n)
-                for role, by, listed in bodies for n, body in enumerate(listed)]  # fmt: skip
+        return [
+            Outcome(role=role, made_by=by, body=body, n=n)
+            for role, by, listed in bodies
+            for n, body in enumerate(listed)
+        ]
 
     def _proposals(self, feedback: Feedback | None, run: Item, known: Iterable[ReasoningBlock]) -> list[Proposal]:
         if feedback is None:
@@ -212,8 +219,9 @@ def _new(scales: Scales, block: ReasoningBlock, before: ReasoningBlock | None) -
     there = {claim.claim_id for claim in before.claims} if before is not None else set()
     return [
         {"claim_id": claim.claim_id, "verdict": scales.weigh(claim), "by": BY_RULE}
-        for claim in block.claims if claim.claim_id not in there
-    ]  # fmt: skip
+        for claim in block.claims
+        if claim.claim_id not in there
+    ]
 
 
 def _rewrite(lesson: Taught | None) -> Rewrite:
@@ -243,8 +251,9 @@ def apply_learn(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     present = view.items(judged)
     evidence = view.evidence(present)
     edges = {(edge.from_id, edge.type): edge for edge in view.edges_to([run.id], *EDGE_OF.values())}
-    learned = Edge(type="derived_from", from_kind="entry", from_id=entry.id, to_kind="item", to_id=run.id,
-                   entry_id=entry.id)  # fmt: skip
+    learned = Edge(
+        type="derived_from", from_kind="entry", from_id=entry.id, to_kind="item", to_id=run.id, entry_id=entry.id
+    )
     parts = [Changes(edges=[learned])]
     for item_id, claims in judged.items():
         proposed = taken.get(item_id)
@@ -305,7 +314,11 @@ def foretell(telling: RunFacts, run: Run, feedback: Feedback) -> Foretold:
     """
     view = telling.builder.view(run, feedback)
     scales = Scales(view, has_feedback=True, read_earlier=tuple)
-    sieve = ProposalFilter(entry_id="", facts=telling.facts_of(run, feedback), candidates={},
-                  agree=lambda claim: scales.weigh(claim) != "contra")  # fmt: skip
+    sieve = ProposalFilter(
+        entry_id="",
+        facts=telling.facts_of(run, feedback),
+        candidates={},
+        agree=lambda claim: scales.weigh(claim) != "contra",
+    )
     taken, dropped = sieve.sift(propose_by_rules(feedback, view, ()))
     return Foretold(len(taken), len(dropped))

@@ -105,9 +105,15 @@ def teach(asker: LearnAsker, tenant: str, question: Question) -> Taught:
     meant = [_proposal(asker.name, one, question, seen.ids) for one in answer.value.proposals]
     rewrites = {made.content: right for made, block in meant if (right := asking.put_right(made, block)) is not None}
     return Taught(
-        model=asker.name, outcomes=outcomes, answered=True, proposals=[made for made, _ in meant], rewrites=rewrites,
-        classes=answer.value.classes, ids=seen.ids, told=seen.facts,
-    )  # fmt: skip
+        model=asker.name,
+        outcomes=outcomes,
+        answered=True,
+        proposals=[made for made, _ in meant],
+        rewrites=rewrites,
+        classes=answer.value.classes,
+        ids=seen.ids,
+        told=seen.facts,
+    )
 
 
 def _proposal(model: str, one: ProposedItem, question: Question, ids: Sequence[str]) -> tuple[Proposal, ReasoningBlock]:
@@ -150,12 +156,20 @@ class _Asking:
 
 def _said(model: str, attempts: Sequence[Attempt], first: int) -> list[Outcome]:
     return [
-        Outcome(role=ANSWERS, n=first + n, made_by=model, body={
-            "role": ROLE, "constraint": attempt.constraint, "text": fit(attempt.text),
-            "finish_reason": attempt.finish_reason, "problem": attempt.problem,
-        })
+        Outcome(
+            role=ANSWERS,
+            n=first + n,
+            made_by=model,
+            body={
+                "role": ROLE,
+                "constraint": attempt.constraint,
+                "text": fit(attempt.text),
+                "finish_reason": attempt.finish_reason,
+                "problem": attempt.problem,
+            },
+        )
         for n, attempt in enumerate(attempts)
-    ]  # fmt: skip
+    ]
 
 
 def _degraded(model: str, reason: str, by: str, n: int) -> Outcome:

@@ -105,9 +105,12 @@ def memory_of(payload: Mapping[str, Any], item: Item | None, *, entry_id: str) -
     if item is None:
         origin = payload.get("source_ref") or citation(old_id(entry_id))
         return OldMemory(
-            text=payload["content"], origin=origin, title=payload.get("title") or "", scope=payload.get("scope"),
+            text=payload["content"],
+            origin=origin,
+            title=payload.get("title") or "",
+            scope=payload.get("scope"),
             run_ids=payload.get("run_ids", ()),
-        )  # fmt: skip
+        )
     title = next((value for name in _TITLES if isinstance(value := item.metadata.get(name), str)), "")
     listed = item.metadata.get("run_ids")
     runs = [item.run_id, item.metadata.get("run_id"), *(listed if isinstance(listed, list) else ())]
@@ -133,12 +136,16 @@ def apply_migrate(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     made = [_made(view, entry, old, outcome) for outcome in prepared]
     return Changes(
         items=[*kept, *made],
-        patches=[*([] if kept else [Patch(old.id, {"status": "archived", "pinned": False}, REASON)]),
-                 *(Patch(item.id, {}, REASON) for item in made)],
-        edges=[Edge(type="supersedes", from_kind="item", from_id=item.id, to_kind="item", to_id=old.id,
-                    entry_id=entry.id) for item in made],
+        patches=[
+            *([] if kept else [Patch(old.id, {"status": "archived", "pinned": False}, REASON)]),
+            *(Patch(item.id, {}, REASON) for item in made),
+        ],
+        edges=[
+            Edge(type="supersedes", from_kind="item", from_id=item.id, to_kind="item", to_id=old.id, entry_id=entry.id)
+            for item in made
+        ],
         evidence=[_quoted(entry, item, old) for item in made],
-    )  # fmt: skip
+    )
 
 
 def _old(view: LaneView, entry: Entry) -> Item:
@@ -147,34 +154,62 @@ def _old(view: LaneView, entry: Entry) -> Item:
     at = parse_moment(payload["occurred_at"], field="occurred_at") if "occurred_at" in payload else entry.recorded_at
     kind = payload.get("kind", "procedure")
     return Item(
-        id=old_id(entry.id), kind=kind, content=payload["content"], entry_id=entry.id, recorded_at=entry.recorded_at,
-        updated_at=entry.recorded_at, metadata=payload.get("metadata") or {}, importance=DEFAULT_IMPORTANCE[kind],
-        status="archived", trust=Trust.USER, source_type=SOURCE_TYPE, source_ref=payload.get("source_ref"),
-        occurred_at=at, valid_from=at, **view.scope_fields(),
-    )  # fmt: skip
+        id=old_id(entry.id),
+        kind=kind,
+        content=payload["content"],
+        entry_id=entry.id,
+        recorded_at=entry.recorded_at,
+        updated_at=entry.recorded_at,
+        metadata=payload.get("metadata") or {},
+        importance=DEFAULT_IMPORTANCE[kind],
+        status="archived",
+        trust=Trust.USER,
+        source_type=SOURCE_TYPE,
+        source_ref=payload.get("source_ref"),
+        occurred_at=at,
+        valid_from=at,
+        **view.scope_fields(),
+    )
 
 
 def _made(view: LaneView, entry: Entry, old: Item, outcome: Outcome) -> Item:
     written = outcome.body["written"]
     by_model = outcome.made_by != RULES
     return Item(
-        id=item_id(entry.id, REASONING, str(outcome.n)), kind=REASONING, content="", entry_id=entry.id,
-        recorded_at=entry.recorded_at, updated_at=entry.recorded_at, metadata=old.metadata,
+        id=item_id(entry.id, REASONING, str(outcome.n)),
+        kind=REASONING,
+        content="",
+        entry_id=entry.id,
+        recorded_at=entry.recorded_at,
+        updated_at=entry.recorded_at,
+        metadata=old.metadata,
         importance=DEFAULT_IMPORTANCE[REASONING],
-        trust=min(old.trust, Trust.ASSISTANT if by_model else Trust.USER), pinned=old.pinned,
-        source_type=SOURCE_TYPE, source_ref=old.source_ref, agent_id=old.agent_id, occurred_at=old.occurred_at,
+        trust=min(old.trust, Trust.ASSISTANT if by_model else Trust.USER),
+        pinned=old.pinned,
+        source_type=SOURCE_TYPE,
+        source_ref=old.source_ref,
+        agent_id=old.agent_id,
+        occurred_at=old.occurred_at,
         valid_from=old.valid_from,
         data={**{name: written[name] for name in WRITTEN if name in written}, "made_by": outcome.made_by},
         **view.scope_fields(),
-    )  # fmt: skip
+    )
 
 
 def _quoted(entry: Entry, item: Item, old: Item) -> EvidenceRow:
     return EvidenceRow(
-        item_id=item.id, polarity="source", source_key=old.id, entry_id=entry.id, recorded_at=entry.recorded_at,
-        source_entry_id=old.entry_id, source_item_id=old.id, source_ref=old.source_ref, span_start=0,
-        span_end=len(old.content), occurred_at=old.occurred_at,
-    )  # fmt: skip
+        item_id=item.id,
+        polarity="source",
+        source_key=old.id,
+        entry_id=entry.id,
+        recorded_at=entry.recorded_at,
+        source_entry_id=old.entry_id,
+        source_item_id=old.id,
+        source_ref=old.source_ref,
+        span_start=0,
+        span_end=len(old.content),
+        occurred_at=old.occurred_at,
+    )
 
 
 def handlers(prepare: Prepare | None) -> tuple[Handler, ...]:
@@ -225,11 +260,14 @@ class Migrator:
         """Return what a memory would become. A model may be asked; nothing is written."""
         made, said = self.rewriter.rewrite(tenant, memory_of(source.payload, source.item, entry_id=""))
         return self._told(
-            source, "refused" if made.violations else "would_migrate",
-            blocks=[text_of(block) for block in made.blocks], by=made.made_by, taken_out=tuple(made.taken_out),
+            source,
+            "refused" if made.violations else "would_migrate",
+            blocks=[text_of(block) for block in made.blocks],
+            by=made.made_by,
+            taken_out=tuple(made.taken_out),
             violations=tuple(made.violations),
             degraded=tuple(Degraded(**one.body) for one in said if one.role == DEGRADED_ROLE),
-        )  # fmt: skip
+        )
 
     def migrate(self, call: Call, source: Source) -> MigratedSource:
         """Record the migration of a memory and return its result; a repeated call returns the same.
@@ -260,9 +298,14 @@ class Migrator:
 
     def _write(self, call: Call, source: Source, key: str) -> Written:
         return self.writer.write(
-            call.tenant, source.lane, verb=MIGRATE, payload=source.payload, actor=call.actor, idempotency_key=key,
+            call.tenant,
+            source.lane,
+            verb=MIGRATE,
+            payload=source.payload,
+            actor=call.actor,
+            idempotency_key=key,
             wait=call.wait,
-        )  # fmt: skip
+        )
 
     def _outcome(self, call: Call, source: Source, written: Written) -> tuple[MigratedSource, str | None]:
         """Return the result of an entry and, for a refused one, the rewriter that refused it."""
@@ -283,12 +326,14 @@ class Migrator:
             status = "already"
         made = [delta.item_id for delta in deltas if delta.op == "create" and delta.evidence_added]
         told = self._told(
-            source, status, blocks=[text_of(written_block(row["written"])) for row in prepared],
+            source,
+            status,
+            blocks=[text_of(written_block(row["written"])) for row in prepared],
             by=next((str(row["made_by"]) for row in (*prepared, *refused)), ""),
             taken_out=tuple(TakenOut(row["why"], row["text"]) for row in rows.get(TAKEN_OUT, ())),
             violations=tuple(_violation(row) for row in refused),
             degraded=tuple(_degraded(row) for row in rows.get(DEGRADED_ROLE, ())),
-        )  # fmt: skip
+        )
         how = next((str(row["how"]) for row in refused), None)
         return replace(told, entry_id=entry.id, item_ids=tuple(made)), how
 
@@ -302,9 +347,13 @@ def _diff(source: Source, blocks: Sequence[str]) -> str:
         return ""
     after = [line for block in blocks for line in block.split("\n")]
     lines = difflib.unified_diff(
-        source.text.splitlines(), after, fromfile=source.name, tofile=f"{source.name} as claims", n=_DIFF_CONTEXT,
+        source.text.splitlines(),
+        after,
+        fromfile=source.name,
+        tofile=f"{source.name} as claims",
+        n=_DIFF_CONTEXT,
         lineterm="",
-    )  # fmt: skip
+    )
     return "\n".join(lines)
 
 

@@ -345,11 +345,14 @@ def _checked_claim(old: OldMemory, one: ProposedClaim) -> Claim:
     inference, constraint = _plain(one.inference), _plain(one.constraint)
     facts, stated = facts_of(old, inference)
     return Claim(
-        claim_id="c1", status="fact" if one.status == "fact" and stated else "hypothesis", facts=facts,
-        inference=inference, constraint=constraint,
+        claim_id="c1",
+        status="fact" if one.status == "fact" and stated else "hypothesis",
+        facts=facts,
+        inference=inference,
+        constraint=constraint,
         conditions=tuple(filter(None, map(_plain, one.conditions))),
         limitations=tuple(filter(None, map(_plain, one.limitations))),
-    )  # fmt: skip
+    )
 
 
 def _made_up(old: OldMemory, made: Rewriting) -> list[Violation]:
@@ -373,6 +376,11 @@ def _plain(text: str) -> str:
 
 
 def _said(n: int, made_by: str, attempt: Attempt) -> Outcome:
-    body: dict[str, Any] = {"role": ROLE, "constraint": attempt.constraint, "text": fit(attempt.text),
-                            "finish_reason": attempt.finish_reason, "problem": attempt.problem}  # fmt: skip
+    body: dict[str, Any] = {
+        "role": ROLE,
+        "constraint": attempt.constraint,
+        "text": fit(attempt.text),
+        "finish_reason": attempt.finish_reason,
+        "problem": attempt.problem,
+    }
     return Outcome(role=ANSWERS, made_by=made_by, body=body, n=n)

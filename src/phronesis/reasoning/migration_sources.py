@@ -21,8 +21,17 @@ from phronesis.store.eligible import Wanted, items_before
 from phronesis.store.lanes import find_lane
 
 MIGRATED_KINDS: Final = (
-    "message", "fact", "episodic", "profile", "preference", "task", "decision", "event", "intention", "procedure",
-)  # fmt: skip
+    "message",
+    "fact",
+    "episodic",
+    "profile",
+    "preference",
+    "task",
+    "decision",
+    "event",
+    "intention",
+    "procedure",
+)
 """Kinds whose content is free text. The others are created by engines in their own formats."""
 
 MARKED: Final[Mapping[str, Any]] = {"metadata.kind": "reasoning"}
@@ -78,8 +87,9 @@ def _row(member: object, n: int, scope: str | None, now: datetime) -> OldRow:
     kind = row.get("kind")
     payload: dict[str, Any] = {"content": storable(text), "source_ref": name, "metadata": {**others, **known}}
     if kind is not None and kind not in MIGRATED_KINDS:
-        raise InputError(f"{place}.kind must be one of {', '.join(MIGRATED_KINDS)}, not {kind!r:.40}",
-                         field=f"{place}.kind")  # fmt: skip
+        raise InputError(
+            f"{place}.kind must be one of {', '.join(MIGRATED_KINDS)}, not {kind!r:.40}", field=f"{place}.kind"
+        )
     if row.get("created_at") is not None:
         payload["occurred_at"] = isoformat(parse_past(row["created_at"], field=f"{place}.created_at", now=now))
     title = next((one for one in (row.get("title"), known.get("title"), known.get("topic")) if one), None)

@@ -176,11 +176,14 @@ class DroppedProposal:
     def to_json(self) -> dict[str, Any]:
         """Return the recorded form."""
         return {
-            "action": self.proposal.action, "item_id": self.proposal.item_id,
-            "content": excerpt(self.proposal.content, MAX_KEPT), "made_by": self.proposal.made_by,
-            "violations": [{name: value for name, value in asdict(one).items() if value is not None}
-                           for one in self.violations],
-        }  # fmt: skip
+            "action": self.proposal.action,
+            "item_id": self.proposal.item_id,
+            "content": excerpt(self.proposal.content, MAX_KEPT),
+            "made_by": self.proposal.made_by,
+            "violations": [
+                {name: value for name, value in asdict(one).items() if value is not None} for one in self.violations
+            ],
+        }
 
 
 def by_form(content: str, _violations: Sequence[Violation]) -> str | None:
@@ -244,8 +247,11 @@ class ProposalFilter:
             for claim in block.claims
             if claim.claim_id not in known and not self.agree(claim)
         ]
-        words = [text for claim in block.claims for text in (claim.inference, claim.constraint, *claim.conditions,
-                                                            *claim.limitations)]  # fmt: skip
+        words = [
+            text
+            for claim in block.claims
+            for text in (claim.inference, claim.constraint, *claim.conditions, *claim.limitations)
+        ]
         if current is None and self._known.issuperset(map(folded_words, block.claims)):
             found.append(Violation(rule=KNOWN, message="claims of the bank say all of it already"))
         order = find_order("\n".join((block.topic, *words)))

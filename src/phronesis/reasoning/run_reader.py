@@ -87,10 +87,15 @@ class RunReader:
         """Return what a run read in the form of a learn's payload: ids and distances, no text."""
         with self.database.transaction(tenant, "read") as unit:
             return [
-                {"item_id": item_id, "via": rows[0].via,
-                 "claims": [{"claim_id": row.part, "distance": row.distance} for row in rows if row.part != WHOLE_ITEM]}
+                {
+                    "item_id": item_id,
+                    "via": rows[0].via,
+                    "claims": [
+                        {"claim_id": row.part, "distance": row.distance} for row in rows if row.part != WHOLE_ITEM
+                    ],
+                }
                 for item_id, rows in _by_item(used_by(unit, name, run_id)).items()
-            ]  # fmt: skip
+            ]
 
     def behind(self, tenant: str, name: LaneName) -> int | None:
         """Return a lane's number if it has uninterpreted entries, else None."""
@@ -133,12 +138,22 @@ class RunReader:
         given = run.trace
         trace = dict(given) if isinstance(given, Mapping) else {} if given is None else {"steps": given}
         return RunRecord(
-            run_id=item.run_id or "", output=run.output, raw=run.raw,
-            trace={**trace, "memories": uses} if uses else trace, memory_ids=run.memory_ids,
-            feedback=item.data.get("feedback"), facts=self.telling.facts(item), learned=_learns(unit, lane, item),
-            item_id=item.id, entry_id=item.entry_id, recorded_at=item.recorded_at, status=item.status,
-            user_id=item.user_id, namespace=item.namespace, extra=run.extra,
-        )  # fmt: skip
+            run_id=item.run_id or "",
+            output=run.output,
+            raw=run.raw,
+            trace={**trace, "memories": uses} if uses else trace,
+            memory_ids=run.memory_ids,
+            feedback=item.data.get("feedback"),
+            facts=self.telling.facts(item),
+            learned=_learns(unit, lane, item),
+            item_id=item.id,
+            entry_id=item.entry_id,
+            recorded_at=item.recorded_at,
+            status=item.status,
+            user_id=item.user_id,
+            namespace=item.namespace,
+            extra=run.extra,
+        )
 
 
 def _lane(unit: Unit, name: LaneName) -> Lane:
@@ -167,12 +182,16 @@ def _uses(unit: Unit, name: LaneName, run_id: str) -> tuple[MemoryUse, ...]:
     words = _claims_of(unit, by_item)
     return tuple(
         MemoryUse(
-            item_id, rows[0].via,
-            tuple(ClaimSeen(row.part, words.get((item_id, row.part), ""), row.distance)
-                  for row in rows if row.part != WHOLE_ITEM),
+            item_id,
+            rows[0].via,
+            tuple(
+                ClaimSeen(row.part, words.get((item_id, row.part), ""), row.distance)
+                for row in rows
+                if row.part != WHOLE_ITEM
+            ),
         )
         for item_id, rows in by_item.items()
-    )  # fmt: skip
+    )
 
 
 def _claims_of(unit: Unit, item_ids: Mapping[str, Any]) -> dict[tuple[str, str], str]:
@@ -223,18 +242,27 @@ def _result(unit: Unit, done: _Done) -> LearnResult:
                 _judged(item, claim, before or item.data.get("standing") or {}, run_id) for claim in row["claims"]
             ]
     proposed = {body["item_id"]: body["action"] for body in outcomes.get(PROPOSED, ())}
-    made = {action: tuple(reasoning_item(left[item_id]) for item_id, one in proposed.items()
-                          if one == action and item_id in left and item_id in deltas)
-            for action in ("add", "update")}  # fmt: skip
+    made = {
+        action: tuple(
+            reasoning_item(left[item_id])
+            for item_id, one in proposed.items()
+            if one == action and item_id in left and item_id in deltas
+        )
+        for action in ("add", "update")
+    }
     facts: Mapping[str, Any] = next((body["facts"] for body in outcomes.get(FACTS, ())), {})
     return LearnResult(
-        entry_id=entry.id if deltas else _last_that_did(unit, lane, entry) or entry.id, run_id=run_id,
-        added=made["add"], updated=made["update"], judged=tuple(judged),
-        dropped=tuple(Dropped(**body) for body in outcomes.get(DROPPED, ())), facts=facts,
+        entry_id=entry.id if deltas else _last_that_did(unit, lane, entry) or entry.id,
+        run_id=run_id,
+        added=made["add"],
+        updated=made["update"],
+        judged=tuple(judged),
+        dropped=tuple(Dropped(**body) for body in outcomes.get(DROPPED, ())),
+        facts=facts,
         model=next((body["model"] for body in outcomes.get(ASKED, ())), None),
         refused=tuple(RefusedClass(**body) for body in outcomes.get(REFUSED, ())),
         degraded=tuple(Degraded(**body) for body in outcomes.get(DEGRADED_ROLE, ())),
-    )  # fmt: skip
+    )
 
 
 def _judged(item: Item, claim: Mapping[str, Any], before: Mapping[str, Any], run_id: str) -> Judged:
@@ -253,10 +281,18 @@ def _judged(item: Item, claim: Mapping[str, Any], before: Mapping[str, Any], run
         counted = "contra"
     was = (before.get(claim_id) or {}).get("status") or after
     return Judged(
-        item_id=item.id, claim_id=claim_id, verdict=claim["verdict"], by=claim["by"], before=was, after=after,
-        counted=counted, support=int(support.get("count", 0)), contra=int(contra.get("count", 0)), deleted=deleted,
+        item_id=item.id,
+        claim_id=claim_id,
+        verdict=claim["verdict"],
+        by=claim["by"],
+        before=was,
+        after=after,
+        counted=counted,
+        support=int(support.get("count", 0)),
+        contra=int(contra.get("count", 0)),
+        deleted=deleted,
         **{name: claim[name] for name in ("model", "quote", "reason") if name in claim},
-    )  # fmt: skip
+    )
 
 
 def _last_that_did(unit: Unit, lane: Lane, entry: Entry) -> str | None:

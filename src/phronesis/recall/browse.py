@@ -188,18 +188,29 @@ class Browser:
             found = conversations.list_sessions(unit, None if scope.across_tenant else list(lanes))
             return [
                 SessionInfo(
-                    session_id=row.session_id, user_id=lanes[lane_id].user_id, namespace=lanes[lane_id].namespace,
-                    created_at=row.created_at, updated_at=row.updated_at, turn_count=row.turn_count,
-                    message_count=row.message_count, metadata=row.metadata,
+                    session_id=row.session_id,
+                    user_id=lanes[lane_id].user_id,
+                    namespace=lanes[lane_id].namespace,
+                    created_at=row.created_at,
+                    updated_at=row.updated_at,
+                    turn_count=row.turn_count,
+                    message_count=row.message_count,
+                    metadata=row.metadata,
                 )
                 for lane_id, row in found
                 if wanted.as_of is None or to_micros(row.created_at) <= wanted.as_of
-            ]  # fmt: skip
+            ]
 
     def turns(
-        self, tenant: str, scope: Scope, session_id: str, *, last: int | None = None, before: int | None = None,
+        self,
+        tenant: str,
+        scope: Scope,
+        session_id: str,
+        *,
+        last: int | None = None,
+        before: int | None = None,
         as_of: int | None = None,
-    ) -> list[Turn]:  # fmt: skip
+    ) -> list[Turn]:
         """Return a session's turns as recorded, in order, each message once; see ``turns_of``.
 
         Repeated messages are left out, and so are turns that contain nothing else.
@@ -209,8 +220,11 @@ class Browser:
             named = [one.entry_id for one in found if any("id" in message for message in one.messages)]
             repeats = {(row.entry_id, row.n) for row in conversations.repeats_of_entries(unit, named)} if named else ()
         shown = [_without_repeats(one, repeats) for one in found] if repeats else found
-        kept = [one for one, whole in zip(shown, found, strict=True)
-                if one is whole or one.messages or one.tool_calls or one.refs]  # fmt: skip
+        kept = [
+            one
+            for one, whole in zip(shown, found, strict=True)
+            if one is whole or one.messages or one.tool_calls or one.refs
+        ]
         return kept if last is None else kept[-last:]
 
 
@@ -276,9 +290,14 @@ def items_by_id(unit: Unit, lanes: Sequence[Lane], ids: Iterable[str], wanted: W
 
 
 def turns_of(
-    unit: Unit, lanes: Sequence[Lane], session_id: str, *, last: int | None = None, before: int | None = None,
+    unit: Unit,
+    lanes: Sequence[Lane],
+    session_id: str,
+    *,
+    last: int | None = None,
+    before: int | None = None,
     as_of: int | None = None,
-) -> list[Turn]:  # fmt: skip
+) -> list[Turn]:
     """Return a session's turns in these lanes, in order.
 
     Limited to turns before number ``before``, to the ``last`` of each lane, and to ``as_of``.
@@ -349,12 +368,21 @@ def _event(unit: Unit, item: Item, delta: Delta, later: Sequence[Delta]) -> Hist
     else:
         fields = {name: tuple(change) for name, change in delta.patch.items()}
     return HistoryEvent(
-        delta_id=delta.id, entry_id=delta.entry_id, verb=entry.verb if entry is not None else "", op=delta.op,
+        delta_id=delta.id,
+        entry_id=delta.entry_id,
+        verb=entry.verb if entry is not None else "",
+        op=delta.op,
         event=happening(delta.op, fields, delta.evidence_added, delta.evidence_removed),
-        version=delta.version, at=delta.recorded_at, actor=delta.actor, reason=delta.reason, fields=fields,
-        evidence_added=delta.evidence_added, evidence_removed=delta.evidence_removed, edges_added=delta.edges_added,
+        version=delta.version,
+        at=delta.recorded_at,
+        actor=delta.actor,
+        reason=delta.reason,
+        fields=fields,
+        evidence_added=delta.evidence_added,
+        evidence_removed=delta.evidence_removed,
+        edges_added=delta.edges_added,
         edges_removed=delta.edges_removed,
-    )  # fmt: skip
+    )
 
 
 _CREATED = frozenset({"kind", "content", "subject", "key", "value", "metadata", "importance", "confidence", "label"})
@@ -369,8 +397,13 @@ def _without_repeats(turn: Turn, repeats: Container[tuple[str, int]]) -> Turn:
 def _turn(row: TurnRow, entry: Entry) -> Turn:
     payload = entry.payload
     return Turn(
-        entry_id=entry.id, session_id=row.session_id, number=row.number, recorded_at=entry.recorded_at,
-        messages=tuple(payload.get("messages", ())), tool_calls=tuple(payload.get("tool_calls", ())),
-        refs=tuple(payload.get("refs", ())), session_metadata=payload.get("session_metadata") or {},
+        entry_id=entry.id,
+        session_id=row.session_id,
+        number=row.number,
+        recorded_at=entry.recorded_at,
+        messages=tuple(payload.get("messages", ())),
+        tool_calls=tuple(payload.get("tool_calls", ())),
+        refs=tuple(payload.get("refs", ())),
+        session_metadata=payload.get("session_metadata") or {},
         metadata=payload.get("metadata") or {},
-    )  # fmt: skip
+    )

@@ -134,9 +134,13 @@ class Fate:
         """Return plain JSON values, without missing ones."""
         one = self.candidate
         out = {
-            "citation": one.evidence.item.citation, "retriever": one.retriever, "rank": one.rank,
-            "score": one.evidence.score, "relevance": round(one.relevance, 6), "fate": self.what,
-        }  # fmt: skip
+            "citation": one.evidence.item.citation,
+            "retriever": one.retriever,
+            "rank": one.rank,
+            "score": one.evidence.score,
+            "relevance": round(one.relevance, 6),
+            "fate": self.what,
+        }
         more = {"rerank": one.judged, "place": self.place, "of": self.of}
         return out | {name: value for name, value in more.items() if value is not None} | dict(self.why)
 

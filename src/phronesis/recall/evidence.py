@@ -45,9 +45,13 @@ def snippet(text: str, words: Sequence[str] = ()) -> str:
 def own_source(item: Item, *, quote: str | None = None) -> Source:
     """Return an item's own source: the entry that made it, and its text then (default: its current text)."""
     return Source(
-        entry_id=item.entry_id, source_ref=item.source_ref, session_id=item.session_id, message_id=item.message_id,
-        occurred_at=item.occurred_at, quote=item.content if quote is None else quote,
-    )  # fmt: skip
+        entry_id=item.entry_id,
+        source_ref=item.source_ref,
+        session_id=item.session_id,
+        message_id=item.message_id,
+        occurred_at=item.occurred_at,
+        quote=item.content if quote is None else quote,
+    )
 
 
 def _stated(item: Item, deltas: Sequence[Delta]) -> list[Source]:
@@ -87,8 +91,11 @@ def sources_of(
     rows = known_evidence(unit, lane_id, [item.id for item in items if item.kind != "message"], as_of=as_of)
     edited = _edits(unit, lane_id, [item for item in items if item.kind not in LEARNED_KINDS], rows, as_of)
     learned_of = {item.id for item in items if item.kind in LEARNED_KINDS}
-    quoted = _quoted(unit, lane_id, [row for found in rows.values() for row in found
-                                     if row.span_start is not None or row.item_id in learned_of])  # fmt: skip
+    quoted = _quoted(
+        unit,
+        lane_id,
+        [row for found in rows.values() for row in found if row.span_start is not None or row.item_id in learned_of],
+    )
     out: dict[str, list[Source]] = {}
     for item in items:
         found = sorted(rows.get(item.id, ()), key=lambda row: (row.recorded_at, row.span_start or 0, row.source_key))
@@ -108,8 +115,11 @@ def _edits(
     unit: Unit, lane_id: int, items: Sequence[Item], rows: Mapping[str, Sequence[EvidenceRow]], as_of: int | None
 ) -> Mapping[str, Sequence[Delta]]:
     """Return the deltas that `_stated` needs for stated items, up to a time (microseconds)."""
-    stated = [item.id for item in items
-              if item.version > 1 and not any(row.polarity == "source" for row in rows.get(item.id, ()))]  # fmt: skip
+    stated = [
+        item.id
+        for item in items
+        if item.version > 1 and not any(row.polarity == "source" for row in rows.get(item.id, ()))
+    ]
     edits = _by(edits_of_items(unit, lane_id, stated), as_of) if stated else {}
     unsure = [one for one, found in edits.items() if not all(_words_came(delta) for delta in found)]
     return {**edits, **_by(deltas_of_items(unit, lane_id, unsure), as_of)} if unsure else edits
@@ -143,11 +153,13 @@ def _quoted(unit: Unit, lane_id: int, rows: Sequence[EvidenceRow]) -> Mapping[st
 def _source(row: EvidenceRow, quoted: Mapping[str, tuple[Item, str]]) -> Source:
     message, words = quoted.get(row.source_item_id or "", (None, ""))
     return Source(
-        entry_id=row.source_entry_id or row.entry_id, source_ref=row.source_ref, occurred_at=row.occurred_at,
+        entry_id=row.source_entry_id or row.entry_id,
+        source_ref=row.source_ref,
+        occurred_at=row.occurred_at,
         session_id=message.session_id if message is not None else None,
         message_id=message.message_id if message is not None else None,
         quote=words[row.span_start : row.span_end] if message is not None else None,
-    )  # fmt: skip
+    )
 
 
 MAX_STEPS: Final = 4
@@ -193,8 +205,12 @@ def going_with(view: LaneView, chosen: Sequence[Item], words: str | None = None)
     for item in _equal(view, [*found.values()]):
         found.setdefault(item.id, item)
     items = [item for item in found.values() if item.kind != "message"]
-    told_in = {row.source_item_id for rows in view.evidence([item.id for item in items]).values() for row in rows
-               if row.polarity in _BEHIND and row.source_item_id}  # fmt: skip
+    told_in = {
+        row.source_item_id
+        for rows in view.evidence([item.id for item in items]).values()
+        for row in rows
+        if row.polarity in _BEHIND and row.source_item_id
+    }
     sources = [item for item in view.items(told_in).values() if item.kind == "message"]
     for item in [*sources, *_equal(view, sources)]:
         found.setdefault(item.id, item)
@@ -228,9 +244,10 @@ def _resting_on(view: LaneView, found: Mapping[str, Item]) -> list[Item]:
     held = [item for item in view.items({row.item_id for row in rows}).values() if item.kind in _AGGREGATED]
     evidence = view.evidence([item.id for item in held])
     return [
-        item for item in held
+        item
+        for item in held
         if all(row.source_item_id in found for row in evidence.get(item.id, ()) if row.polarity in _BEHIND)
-    ]  # fmt: skip
+    ]
 
 
 def _equal(view: LaneView, items: Sequence[Item]) -> list[Item]:
@@ -240,8 +257,11 @@ def _equal(view: LaneView, items: Sequence[Item]) -> list[Item]:
     out = view.of_words({f"{text}{ending}" for text in plain for ending in _ENDINGS})
     for item in items:
         if item.key is not None and item.value is not None:
-            out += [one for one in view.find(subject=item.subject, key=item.key)
-                    if one.subject == item.subject and one.value == item.value]  # fmt: skip
+            out += [
+                one
+                for one in view.find(subject=item.subject, key=item.key)
+                if one.subject == item.subject and one.value == item.value
+            ]
     return out
 
 

@@ -126,9 +126,16 @@ class _Told:
         if loss:
             shares[CROWDED] = -loss
         return Hit(
-            n, row, score - loss, float(self.ranked.base[at]) - loss, shares, float(self.signals.coverage[place]),
-            _cosine(self.signals, place), signals_at(self.signals, place), others,
-        )  # fmt: skip
+            n,
+            row,
+            score - loss,
+            float(self.ranked.base[at]) - loss,
+            shares,
+            float(self.signals.coverage[place]),
+            _cosine(self.signals, place),
+            signals_at(self.signals, place),
+            others,
+        )
 
 
 def _cosine(signals: Signals, place: int) -> float | None:
@@ -160,7 +167,7 @@ def merged(results: Mapping[Store, SearchResult], limit: int, *, explain: bool) 
         explain=told or None,
         degraded=tuple(dict.fromkeys(one for result in results.values() for one in result.degraded)),
         channels=tuple(sorted({one for found in results.values() for one in found.channels})),
-    )  # fmt: skip
+    )
     return result if explain else without_why(result)
 
 

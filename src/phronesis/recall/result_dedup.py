@@ -71,8 +71,9 @@ def repeats(ranked: Iterable[Item]) -> dict[str, list[Item]]:
             found.setdefault(words, []).append(item)
     return {
         one[0].id: sorted(one, key=lambda item: item.occurred_at or item.recorded_at, reverse=True)
-        for one in found.values() if len(one) > 1
-    }  # fmt: skip
+        for one in found.values()
+        if len(one) > 1
+    }
 
 
 COMPARED: Final = 30

@@ -153,10 +153,13 @@ def _query(plan: RetrievalPlan, sub: SubPlan, encodings: Encodings, exclude: Exc
     kinds = sub.kinds if sub.kinds is not None else plan.kinds
     filters = sub.filters if sub.filters is not None else plan.filters
     wanted = Wanted(
-        kinds=check_kinds(None if kinds is None else list(kinds), KINDS), attributes=plan.scope.attributes,
+        kinds=check_kinds(None if kinds is None else list(kinds), KINDS),
+        attributes=plan.scope.attributes,
         filters=None if filters is None else scoped_filters(filters, plan.scope.named),
-        as_of=optional_micros(plan.as_of), valid_at=optional_micros(plan.valid_at), exclude=exclude,
-    )  # fmt: skip
+        as_of=optional_micros(plan.as_of),
+        valid_at=optional_micros(plan.valid_at),
+        exclude=exclude,
+    )
     names = tuple(map(storable, plan.entities))  # a plan may come from a caller or a model
     manner = SearchOptions(wordings=others, modes=tuple(sub.modes), names=names, signals=True, encodings=encodings)
     return Query(storable(main.text), plan.scope, wanted, sub.limit, explain=True, store=sub.store, manner=manner)
@@ -172,9 +175,14 @@ def _retrieved(name: str, sub: SubPlan, query: Query, found: SearchResult, *igno
         passed.append("queries")
     explain: dict[str, Any] = dict(found.explain or {})
     return Retrieved(
-        name, sub.store, found.evidence, found.abstained, tuple(passed), found.degraded,
+        name,
+        sub.store,
+        found.evidence,
+        found.abstained,
+        tuple(passed),
+        found.degraded,
         {**explain, "query": query.text, "wordings": [one.text for one in query.manner.wordings]},
-    )  # fmt: skip
+    )
 
 
 # Converting evidence of another server so that it cannot be mistaken for local evidence.
@@ -202,19 +210,31 @@ def foreign(found: Evidence, *, server: str, asked: Collection[str]) -> Evidence
     document = own.pop("document_id", None)
     path = theirs.get("path")
     data: dict[str, Any] = {
-        **own, **{name: theirs[name] for name in _NUMBERS if isinstance(theirs.get(name), int)},
+        **own,
+        **{name: theirs[name] for name in _NUMBERS if isinstance(theirs.get(name), int)},
         "path": [one[:_MAX_NAME] for one in path[:_MAX_PATH] if isinstance(one, str)] if isinstance(path, list) else [],
         "document_id": _named(server, document or item.source_ref or item.id),
-        "remote": server, "remote_id": item.id,
-    }  # fmt: skip
+        "remote": server,
+        "remote_id": item.id,
+    }
     content = item.content[:MAX_CONTENT]
     matched = tuple(_matched(one, server, item.id) for one in found.matched[:1])
     ours = Item(
-        id=_named(server, item.id), kind=SECTION, content=content, entry_id=_named(server, item.entry_id),
-        recorded_at=item.recorded_at, updated_at=item.updated_at, version=item.version, trust=Trust.EXTERNAL,
-        confidence=item.confidence, source_ref=item.source_ref, valid_from=item.valid_from, valid_to=item.valid_to,
-        occurred_at=item.occurred_at, data=data,
-    )  # fmt: skip
+        id=_named(server, item.id),
+        kind=SECTION,
+        content=content,
+        entry_id=_named(server, item.entry_id),
+        recorded_at=item.recorded_at,
+        updated_at=item.updated_at,
+        version=item.version,
+        trust=Trust.EXTERNAL,
+        confidence=item.confidence,
+        source_ref=item.source_ref,
+        valid_from=item.valid_from,
+        valid_to=item.valid_to,
+        occurred_at=item.occurred_at,
+        data=data,
+    )
     why = {**_plain(found.why), COVERED: _covered([*own.values(), *data["path"], content], asked)}
     return Evidence(ours, found.score, matched, tuple(_source(one, server) for one in found.sources), why=why)
 

@@ -157,16 +157,20 @@ class LaneIndex:
 
         A rebuild stores them; until then each process reads the texts when it loads the lane.
         """
-        old = [row for row in rows if row.current_to is None and not compared(row.part)
-               and not row.marks[0] & WHOLE_TERMS]  # fmt: skip
+        old = [
+            row for row in rows if row.current_to is None and not compared(row.part) and not row.marks[0] & WHOLE_TERMS
+        ]
         if not old:
             return rows
         texts = document_texts(unit, {row.id: row.item_id for row in old if row.part != WHOLE}, home=self.home)
         terms: dict[str, bytes] = {}
         for batch in batches(old):
             items = read_items(unit, lane, {row.item_id for row in batch})
-            terms |= {row.id: terms_of(items[row.item_id], Part(row.part, texts.get(row.id)))
-                      for row in batch if row.item_id in items}  # fmt: skip
+            terms |= {
+                row.id: terms_of(items[row.item_id], Part(row.part, texts.get(row.id)))
+                for row in batch
+                if row.item_id in items
+            }
         return [row._replace(terms=terms.get(row.id, row.terms)) for row in rows]
 
     def _moved(self) -> None:
@@ -231,17 +235,24 @@ class LaneIndex:
     def _lay_out(self, alive: Mask) -> Laid:
         columns = self._columns
         layout = make_layout(
-            sessions=_numbers(columns.sessions), positions=_numbers(columns.positions),
-            offsets=_numbers(columns.offsets), alive=alive, lengths=self.lexical.lengths,
-        )  # fmt: skip
+            sessions=_numbers(columns.sessions),
+            positions=_numbers(columns.positions),
+            offsets=_numbers(columns.offsets),
+            alive=alive,
+            lengths=self.lexical.lengths,
+        )
         rows = layout.rows
         dated = layout.place_of[_numbers(columns.dated)] if columns.dated else np.zeros(0, np.int64)
         there = dated >= 0
         properties = Properties(
-            flags=_numbers(columns.flags)[rows], days=_numbers(columns.days)[rows],
-            importance=_numbers(columns.importance)[rows], stages=_numbers(columns.stages)[rows],
-            dated=dated[there], begins=_numbers(columns.begins)[there], ends=_numbers(columns.ends)[there],
-        )  # fmt: skip
+            flags=_numbers(columns.flags)[rows],
+            days=_numbers(columns.days)[rows],
+            importance=_numbers(columns.importance)[rows],
+            stages=_numbers(columns.stages)[rows],
+            dated=dated[there],
+            begins=_numbers(columns.begins)[there],
+            ends=_numbers(columns.ends)[there],
+        )
         days = properties.days[properties.days != NO_DAY]
         bounds = (int(days.min()), int(days.max())) if len(days) else ()
         kept = (columns.items, columns.speakers, columns.kinds, columns.parts)

@@ -158,9 +158,11 @@ class Searcher:
         explained = _explained(lanes, signals, formula, encoder) if query.explain else None
         abstained = not evidence or _abstains(hits, signals, formula)
         return SearchResult(
-            on_scale(evidence, abstained=abstained, support=_support(hits, signals)), abstained=abstained,
-            explain=explained, channels=_channels(signals),
-        )  # fmt: skip
+            on_scale(evidence, abstained=abstained, support=_support(hits, signals)),
+            abstained=abstained,
+            explain=explained,
+            channels=_channels(signals),
+        )
 
     def _lanes(self, unit: Unit, seen: Sequence[Lane], query: Query, home: Home) -> list[_Lane]:
         found = [(lane, self.indexes.of(unit, lane, history=query.wanted.past, home=home)) for lane in seen]
@@ -183,28 +185,37 @@ class Searcher:
         manner, voice = query.manner, voice_of(query.text)
         asked = key_asked(query.text) if manner.by_name and lanes[0].index.home is MEMORY else None
         names = manner.names_of(query.text)
-        speaking = {name for lane in lanes for name in spoken_names(query.text, lane.index.speakers)
-                    if manner.by_name}  # fmt: skip
+        speaking = {name for lane in lanes for name in spoken_names(query.text, lane.index.speakers) if manner.by_name}
         days = [day for lane in lanes for day in lane.laid.days]
         inputs = []
         for lane in lanes:
             dense, embedded = self._dense(unit, lane, vector, model)
             named = named_in(unit, lane.lane.lane_id, names | speaking)
             # A speaker may be named by an alias.
-            speaking |= {name for one in named if any(n in lane.index.speakers for n in one.names) for name in one.names
-                         if name in names}  # fmt: skip
+            speaking |= {
+                name
+                for one in named
+                if any(n in lane.index.speakers for n in one.names)
+                for name in one.names
+                if name in names
+            }
             others = [one for one in named if not any(name in lane.index.speakers for name in one.names)]
             speaker, by_name = speaker_of(lane.index, lane.laid, named, speaking, voice)
             mentioned = mentioned_items(unit, lane.lane.lane_id, others)
             held = held_under(unit, lane.lane, asked, query.wanted) if asked is not None else set()
             inputs.append(
                 LaneInput(
-                    index=lane.index.lexical, layout=lane.laid.layout, properties=lane.laid.properties, dense=dense,
-                    embedded=embedded, speaker=speaker, by_name=by_name,
+                    index=lane.index.lexical,
+                    layout=lane.laid.layout,
+                    properties=lane.laid.properties,
+                    dense=dense,
+                    embedded=embedded,
+                    speaker=speaker,
+                    by_name=by_name,
                     mention=_marked(lane, mentioned) if mentioned else None,
                     key=_marked(lane, held) if held else None,
                 )
-            )  # fmt: skip
+            )
         question = read_question(
             query.text, speakers=speaking, now=now.astimezone(query.zone), days=days, manner=manner
         )
@@ -291,9 +302,11 @@ def _match(index: LaneIndex, hit: Hit, item: Item, texts: Mapping[str, str], wor
     part = index.parts[hit.row]
     text = own_words(item, part, texts.get(index.document_ids[hit.row]))
     return Match(
-        id=match_id(item.id, part), part=part, snippet=snippet(text, words),
+        id=match_id(item.id, part),
+        part=part,
+        snippet=snippet(text, words),
         distance=round(1.0 - (hit.coverage if hit.cosine is None else hit.cosine), 6),
-    )  # fmt: skip
+    )
 
 
 def _explained(
@@ -303,11 +316,16 @@ def _explained(
         "channels": list(_channels(signals)),
         "formula": {**formula.to_dict(), "bonuses": packed_features.to_dict()},
         "embedder": encoder.name if encoder is not None else None,
-        "lanes": [{"user_id": lane.lane.user_id, "namespace": lane.lane.namespace,
-                   "documents": len(lane.laid.layout),
-                   "without_vector": len(lane.index.unembedded) if encoder is not None else None}
-                  for lane in lanes],
-    }  # fmt: skip
+        "lanes": [
+            {
+                "user_id": lane.lane.user_id,
+                "namespace": lane.lane.namespace,
+                "documents": len(lane.laid.layout),
+                "without_vector": len(lane.index.unembedded) if encoder is not None else None,
+            }
+            for lane in lanes
+        ],
+    }
 
 
 def _channels(signals: Sequence[Signals]) -> tuple[str, ...]:

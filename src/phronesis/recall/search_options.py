@@ -145,10 +145,14 @@ def read_question(
     if found and not others:
         terms = []  # "What did I do on November 18?" asks for that day, not for texts with an 18
     return Question(
-        [term_hash(term) for term in terms], _times(text, days, found) if window is None else [window],
+        [term_hash(term) for term in terms],
+        _times(text, days, found) if window is None else [window],
         asks_when(text),
-        now.toordinal(), manner.further(), window, len(others),
-    )  # fmt: skip
+        now.toordinal(),
+        manner.further(),
+        window,
+        len(others),
+    )
 
 
 def _without_times(text: str, times: Sequence[TimeSpan]) -> str:
@@ -174,12 +178,18 @@ def _times(text: str, days: Sequence[int], found: Sequence[TimeSpan]) -> list[St
     first, last = date.fromordinal(min(days)), date.fromordinal(max(days))
     if out and all(time.first > last.toordinal() for time in out):
         ending = datetime(last.year, last.month, last.day, tzinfo=UTC)
-        out |= {_stretch(time) for time in find_times(asked, ending, lean=-1)
-                if time.relative and not _recurs(asked[time.start : time.end])}  # fmt: skip
+        out |= {
+            _stretch(time)
+            for time in find_times(asked, ending, lean=-1)
+            if time.relative and not _recurs(asked[time.start : time.end])
+        }
     for year in range(max(first.year, last.year - MAX_YEARS + 1), last.year + 1):
         ending = datetime(year, 12, 31, tzinfo=UTC)
-        out |= {_stretch(time) for time in find_times(asked, ending, lean=-1)
-                if time.relative and _recurs(asked[time.start : time.end])}  # fmt: skip
+        out |= {
+            _stretch(time)
+            for time in find_times(asked, ending, lean=-1)
+            if time.relative and _recurs(asked[time.start : time.end])
+        }
     return sorted(out, key=lambda time: (time.first, time.last))
 
 

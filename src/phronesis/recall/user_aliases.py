@@ -33,8 +33,9 @@ def told_names(unit: Unit, lanes: Sequence[Lane], wanted: Wanted) -> set[str]:
 
     Names from all agents count: attributes narrow what is shown, not who the user is.
     """
-    told = dataclasses.replace(wanted, filters={"key": {"in": list(NAMES)}}, kinds=("profile", "preference"),
-                               attributes={})  # fmt: skip
+    told = dataclasses.replace(
+        wanted, filters={"key": {"in": list(NAMES)}}, kinds=("profile", "preference"), attributes={}
+    )
     return names_of_user(items_of(unit, lanes, told, limit=_MAX_NAMES, weightiest=True), lanes)
 
 

@@ -15,10 +15,19 @@ from phronesis.errors import FetchRefused
 # Rules and results of a fetch.
 
 DEFAULT_TYPES: Final = (
-    "text/*", "application/pdf", "application/json", "application/*+json", "application/xml", "application/*+xml",
-    "application/yaml", "application/x-yaml", "application/toml", "application/javascript", "application/octet-stream",
+    "text/*",
+    "application/pdf",
+    "application/json",
+    "application/*+json",
+    "application/xml",
+    "application/*+xml",
+    "application/yaml",
+    "application/x-yaml",
+    "application/toml",
+    "application/javascript",
+    "application/octet-stream",
     "application/vnd.openxmlformats-officedocument.*",
-)  # fmt: skip
+)
 """Media types that may be readable. Servers send octet-stream for unknown types, including Markdown."""
 
 DEFAULT_PORTS: Final = (80, 443, 8080, 8443)

@@ -31,9 +31,8 @@ def with_sections(view: LaneView, _entry: Entry, changes: Changes, held: Mapping
         return changes
     taken = {patch.item_id for patch in changes.patches}
     patches = [
-        one for document, patch in moved for one in _followed(view, document, patch.fields)
-        if one.item_id not in taken
-    ]  # fmt: skip
+        one for document, patch in moved for one in _followed(view, document, patch.fields) if one.item_id not in taken
+    ]
     return replace(changes, patches=(*changes.patches, *patches))
 
 
@@ -136,9 +135,12 @@ class History:
         shorter = self._shortened(before, own.keys() - set(kept.values()), by)
         type_ = version.described(document)["source_type"]
         return Changes(
-            items=[*made.values()], patches=[*since, *shorter], edges=edges, evidence=evidence,
+            items=[*made.values()],
+            patches=[*since, *shorter],
+            edges=edges,
+            evidence=evidence,
             resources=version.rows(document.id, number, ids, type_),
-        )  # fmt: skip
+        )
 
     @property
     def _next(self) -> tuple[datetime, str]:
@@ -181,16 +183,22 @@ class History:
     def _since(self, items: Sequence[Item]) -> list[Patch]:
         """Return updates of the items that are valid since this version already."""
         at = self.version.at
-        return [Patch(one.id, {"valid_from": at}, _EARLIER) for one in items
-                if one.valid_from is not None and one.valid_from > at]  # fmt: skip
+        return [
+            Patch(one.id, {"valid_from": at}, _EARLIER)
+            for one in items
+            if one.valid_from is not None and one.valid_from > at
+        ]
 
     def _shortened(self, before: _Beside, gone: Collection[str], by: Mapping[str, Item]) -> Iterator[Patch]:
         """Yield the sections of the version before that this one does not contain: they end when it begins."""
         for one in before.items.values():
             if one.id not in gone or one.ended not in _OVER or (one.valid_to or self.version.at) <= self.version.at:
                 continue
-            over = {"ended": "superseded", "ended_by": by[one.id].id} if one.id in by else {
-                "ended": "retired", "ended_by": self.version.entry.id}  # fmt: skip
+            over = (
+                {"ended": "superseded", "ended_by": by[one.id].id}
+                if one.id in by
+                else {"ended": "retired", "ended_by": self.version.entry.id}
+            )
             yield Patch(one.id, {**over, "valid_to": self.version.at}, _SHORTER)
 
     def _with_description(self, since: Sequence[Patch], after: _Beside) -> list[Patch]:
@@ -275,9 +283,12 @@ class _Making:
         edges += [self.version.edge("supersedes", made[n].id, old) for n, old in self.diff.replaced.items()]
         item, patch = self._document(fields)
         return Changes(
-            items=[*item, *made.values()], patches=[*patch, *self._ended(made), *self._moved()], edges=edges,
-            evidence=evidence, resources=self.version.rows(self._document_id, number, ids, fields["type"]),
-        )  # fmt: skip
+            items=[*item, *made.values()],
+            patches=[*patch, *self._ended(made), *self._moved()],
+            edges=edges,
+            evidence=evidence,
+            resources=self.version.rows(self._document_id, number, ids, fields["type"]),
+        )
 
     def _the_same(self, ids: Sequence[str]) -> bool:
         """Return whether the held document has these sections in this order and this title."""
@@ -289,10 +300,13 @@ class _Making:
     def _data(self, ids: Sequence[str], number: int) -> dict[str, Any]:
         version = self.version
         return {
-            "title": version.title, "media_type": version.media_type,
-            "type": version.described(self.document)["source_type"], "number": number,
-            "characters": len(version.text), "sections": list(ids),
-        }  # fmt: skip
+            "title": version.title,
+            "media_type": version.media_type,
+            "type": version.described(self.document)["source_type"],
+            "number": number,
+            "characters": len(version.text),
+            "sections": list(ids),
+        }
 
     def _document(self, data: Mapping[str, Any]) -> tuple[list[Item], list[Patch]]:
         version, entry = self.version, self.version.entry
@@ -301,12 +315,22 @@ class _Making:
             fields |= {"content": version.title, "status": "active", **version.said}
             return [], [Patch(self.document.id, fields, f"version {data['number']}")]
         made = Item(
-            id=self._document_id, kind=DOCUMENT, content=version.title, entry_id=entry.id,
-            recorded_at=entry.recorded_at, updated_at=entry.recorded_at, importance=DEFAULT_IMPORTANCE[DOCUMENT],
-            trust=trust_of(entry), source_ref=version.uri, agent_id=entry.payload.get("agent_id"),
-            occurred_at=version.at, valid_from=version.at, data=data, **version.described(None),
+            id=self._document_id,
+            kind=DOCUMENT,
+            content=version.title,
+            entry_id=entry.id,
+            recorded_at=entry.recorded_at,
+            updated_at=entry.recorded_at,
+            importance=DEFAULT_IMPORTANCE[DOCUMENT],
+            trust=trust_of(entry),
+            source_ref=version.uri,
+            agent_id=entry.payload.get("agent_id"),
+            occurred_at=version.at,
+            valid_from=version.at,
+            data=data,
+            **version.described(None),
             **self.view.scope_fields(),
-        )  # fmt: skip
+        )
         return [made], []
 
     def _made(self) -> dict[int, Item]:
@@ -314,8 +338,9 @@ class _Making:
         suspects, fields = suspected(self.outcomes), self.version.described(self.document) | self.view.scope_fields()
         return {
             n: suspects.held(n, self.version.section(n, self._document_id, fields))
-            for n in range(len(self.version.words)) if n not in self.diff.kept
-        }  # fmt: skip
+            for n in range(len(self.version.words))
+            if n not in self.diff.kept
+        }
 
     def _moved(self) -> list[Patch]:
         """Return updates of the kept sections whose place, headings or description changed."""

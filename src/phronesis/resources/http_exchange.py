@@ -67,9 +67,10 @@ class JudgedBackend(httpcore2.NetworkBackend):
             if not peer or not is_open(str(peer[0]), self._rules):
                 plain.close()
                 raise FetchRefused(
-                    f"url: {host} led to an address that is not allowed", field="url",
+                    f"url: {host} led to an address that is not allowed",
+                    field="url",
                     details={"rule": "allow_private", "host": host},
-                )  # fmt: skip
+                )
             return BoundedStream(plain, lambda: self._limits)
         raise failed
 

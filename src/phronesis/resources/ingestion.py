@@ -127,9 +127,10 @@ class TakingIn:
 def body_of(payload: Mapping[str, Any], found: ReadDocument) -> dict[str, Any]:
     """Return the outcome of parsing, with the text unless it equals the payload's."""
     body: dict[str, Any] = {
-        "title": found.title, "media_type": found.media_type,
+        "title": found.title,
+        "media_type": found.media_type,
         "sections": [[list(one.path), one.start, one.end] for one in found.sections],
-    }  # fmt: skip
+    }
     if payload.get("text") == found.text:
         return body
     # A text decoded from another encoding has its own line numbers; one made from a page or a PDF has none.

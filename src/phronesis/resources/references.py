@@ -170,9 +170,12 @@ def referred_in(database: Database, tenant: str, entry: Entry) -> tuple[Referenc
         return ()
     with database.transaction(tenant, "read") as unit:
         outcomes = by_role(_outcomes(unit, [entry.id])[entry.id])
-        found = {row["n"]: _passed_over(entry, refs[row["n"]], row["why"])
-                 for outcome in outcomes.get(REFERRED, ()) for row in outcome.body["refs"]
-                 if "why" in row and not is_erased(refs[row["n"]])}  # fmt: skip
+        found = {
+            row["n"]: _passed_over(entry, refs[row["n"]], row["why"])
+            for outcome in outcomes.get(REFERRED, ())
+            for row in outcome.body["refs"]
+            if "why" in row and not is_erased(refs[row["n"]])
+        }
         taken = list(taken_in(entry, outcomes))
         children = [child_entry_id(entry.id, place) for place in range(len(taken))]
         came = _outcomes(unit, children)

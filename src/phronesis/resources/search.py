@@ -68,9 +68,10 @@ class ResourceBook:
             sections = {one.id: one for one in _then(unit, lane, list(held.values()), wanted)}
             versions = versions_of(unit, lane.lane_id, document.id, as_of=wanted.as_of)
         return Resource(
-            document, tuple(versions),
+            document,
+            tuple(versions),
             tuple(sections[one] for one in listed if one in sections and sections[one].quarantine is None),
-        )  # fmt: skip
+        )
 
 
 def _then(unit: Unit, lane: Lane, items: list[Item], wanted: Wanted) -> list[Item]:

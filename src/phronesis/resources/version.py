@@ -44,12 +44,17 @@ class Version:
         sections = tuple(Section(tuple(path), start, end) for path, start, end in body["sections"])
         lines = Lines.of(text)
         return cls(
-            entry=entry, uri=uri_of(entry), title=payload.get("title") or body["title"], said=_said(payload),
-            media_type=body["media_type"], text=text, sections=sections,
+            entry=entry,
+            uri=uri_of(entry),
+            title=payload.get("title") or body["title"],
+            said=_said(payload),
+            media_type=body["media_type"],
+            text=text,
+            sections=sections,
             words=tuple(Words(one.path, text[one.start : one.end].strip()) for one in sections),
             lines=tuple(lines.between(one.start, one.end) for one in sections),
             lined=body.get("lined", "text" not in body),
-        )  # fmt: skip
+        )
 
     @property
     def at(self) -> datetime:
@@ -77,14 +82,27 @@ class Version:
         """Return the item of its ``n``-th section; ``fields`` are those of its owner and description."""
         entry, words = self.entry, self.words[n]
         return Item(
-            id=item_id(entry.id, SECTION, f"{self.uri}#{n}"), kind=SECTION, content=words.text, entry_id=entry.id,
-            recorded_at=entry.recorded_at, updated_at=entry.recorded_at, importance=DEFAULT_IMPORTANCE[SECTION],
-            trust=trust_of(entry), agent_id=entry.payload.get("agent_id"), occurred_at=self.at, valid_from=self.at,
+            id=item_id(entry.id, SECTION, f"{self.uri}#{n}"),
+            kind=SECTION,
+            content=words.text,
+            entry_id=entry.id,
+            recorded_at=entry.recorded_at,
+            updated_at=entry.recorded_at,
+            importance=DEFAULT_IMPORTANCE[SECTION],
+            trust=trust_of(entry),
+            agent_id=entry.payload.get("agent_id"),
+            occurred_at=self.at,
+            valid_from=self.at,
             source_ref=self.source_ref(n),
-            data={"document_id": document_id, "uri": self.uri, "title": self.title, "path": list(words.path),
-                  **self.place(n)},
+            data={
+                "document_id": document_id,
+                "uri": self.uri,
+                "title": self.title,
+                "path": list(words.path),
+                **self.place(n),
+            },
             **fields,
-        )  # fmt: skip
+        )
 
     def place(self, n: int) -> dict[str, Any]:
         """Return the place of its ``n``-th section in the parsed text."""
@@ -102,14 +120,22 @@ class Version:
     def rows(self, document_id: str, number: int, ids: Sequence[str], type_: str) -> ResourceRows:
         """Return the version as rows; its sections are the items ``ids``."""
         document = DocumentRow(
-            document_id=document_id, number=number, entry_id=self.entry.id, uri=self.uri, title=self.title,
-            media_type=self.media_type, type=type_, characters=len(self.text), recorded_at=self.entry.recorded_at,
-        )  # fmt: skip
+            document_id=document_id,
+            number=number,
+            entry_id=self.entry.id,
+            uri=self.uri,
+            title=self.title,
+            media_type=self.media_type,
+            type=type_,
+            characters=len(self.text),
+            recorded_at=self.entry.recorded_at,
+        )
         sections = [
-            SectionRow(document_id=document_id, number=number, n=n, item_id=ids[n], path=one.path, start=one.start,
-                       end=one.end)
+            SectionRow(
+                document_id=document_id, number=number, n=n, item_id=ids[n], path=one.path, start=one.start, end=one.end
+            )
             for n, one in enumerate(self.sections)
-        ]  # fmt: skip
+        ]
         return ResourceRows(documents=(document,), sections=tuple(sections))
 
     def evidence(self, items: Sequence[Item]) -> list[EvidenceRow]:
@@ -152,6 +178,12 @@ def _said(payload: Mapping[str, Any]) -> dict[str, Any]:
 
 def _source(item: Item, named: str, entry: Entry, at: datetime | None) -> EvidenceRow:
     return EvidenceRow(
-        item_id=item.id, polarity="source", source_key=named, entry_id=entry.id, recorded_at=entry.recorded_at,
-        source_entry_id=named, source_ref=item.source_ref, occurred_at=at,
-    )  # fmt: skip
+        item_id=item.id,
+        polarity="source",
+        source_key=named,
+        entry_id=entry.id,
+        recorded_at=entry.recorded_at,
+        source_entry_id=named,
+        source_ref=item.source_ref,
+        occurred_at=at,
+    )

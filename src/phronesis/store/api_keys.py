@@ -24,9 +24,15 @@ def keep_key(unit: Unit, kept: KeptKey) -> None:
     """Store a new key."""
     key = kept.key
     row = {
-        "tenant_id": unit.tenant, "key_id": key.id, "hash": kept.hash, "role": key.role.name.lower(),
-        "actor": key.actor, "label": key.label, "created_at": to_micros(key.created_at), "revoked_at": None,
-    }  # fmt: skip
+        "tenant_id": unit.tenant,
+        "key_id": key.id,
+        "hash": kept.hash,
+        "role": key.role.name.lower(),
+        "actor": key.actor,
+        "label": key.label,
+        "created_at": to_micros(key.created_at),
+        "revoked_at": None,
+    }
     insert(unit, api_keys, [row])
 
 
@@ -64,7 +70,12 @@ def revoke_key(unit: Unit, key_id: str, *, at: int) -> None:
 def _kept(row: Any) -> KeptKey:
     revoked = None if row.revoked_at is None else from_micros(row.revoked_at)
     key = ApiKey(
-        id=row.key_id, tenant=row.tenant_id, role=Role[row.role.upper()], actor=row.actor, label=row.label,
-        created_at=from_micros(row.created_at), revoked_at=revoked,
-    )  # fmt: skip
+        id=row.key_id,
+        tenant=row.tenant_id,
+        role=Role[row.role.upper()],
+        actor=row.actor,
+        label=row.label,
+        created_at=from_micros(row.created_at),
+        revoked_at=revoked,
+    )
     return KeptKey(key, bytes(row.hash))

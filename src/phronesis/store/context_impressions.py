@@ -139,9 +139,15 @@ class ShownContexts:
         return cls(WriteBehind(database, _store))
 
     def note(
-        self, tenant: str, lane: LaneName, *, session_id: str, context_id: str, item_ids: Sequence[str],
+        self,
+        tenant: str,
+        lane: LaneName,
+        *,
+        session_id: str,
+        context_id: str,
+        item_ids: Sequence[str],
         seq: int | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Queue what a context showed. Never fails and never blocks.
 
         ``seq`` is the lane's position when the context was composed; None: its position at the time of writing.
@@ -166,11 +172,15 @@ def _store(unit: Unit, contexts: Sequence[_Context]) -> None:
     sessions = [session_of(one.lane, one.session_id) for one in contexts]
     rows = [
         {
-            "tenant_id": unit.tenant, "session": session, "context_id": one.context_id, "owner": owner_of(one.lane),
-            "seq": _stands_at(unit, one.lane) if one.seq is None else one.seq, "item_ids": list(one.item_ids),
+            "tenant_id": unit.tenant,
+            "session": session,
+            "context_id": one.context_id,
+            "owner": owner_of(one.lane),
+            "seq": _stands_at(unit, one.lane) if one.seq is None else one.seq,
+            "item_ids": list(one.item_ids),
         }
         for session, one in zip(sessions, contexts, strict=True)
-    ]  # fmt: skip
+    ]
     insert_ignore(unit, shown_contexts, rows)
     for session in dict.fromkeys(sessions):
         found = fetch(unit, _OLDEST_KEPT, {"t": unit.tenant, "s": session})
@@ -193,9 +203,10 @@ def shown_before(unit: Unit, lane: LaneName, session_id: str, *, seq: int, conte
     found = [item for row in rows for item in row.item_ids]
     if context_id is not None and rows and all(row.context_id != context_id for row in rows):
         query = sa.select(shown_contexts.c.item_ids).where(
-            shown_contexts.c.tenant_id == unit.tenant, shown_contexts.c.session == session,
+            shown_contexts.c.tenant_id == unit.tenant,
+            shown_contexts.c.session == session,
             shown_contexts.c.context_id == context_id,
-        )  # fmt: skip
+        )
         found += [item for item_ids in unit.run(query).scalars() for item in item_ids]
     return list(dict.fromkeys(found))
 

@@ -13,9 +13,13 @@ from phronesis.store.schema import items, refs, repeated_messages, sessions, sum
 from phronesis.store.statements import fetch, insert, list_value, listed, upsert
 
 _SESSION: Final = sa.select(
-    sessions.c.session_id, sessions.c.created_at, sessions.c.updated_at, sessions.c.turn_count,
-    sessions.c.message_count, sessions.c.metadata,
-)  # fmt: skip
+    sessions.c.session_id,
+    sessions.c.created_at,
+    sessions.c.updated_at,
+    sessions.c.turn_count,
+    sessions.c.message_count,
+    sessions.c.metadata,
+)
 _ONE_SESSION: Final = _SESSION.where(
     sessions.c.tenant_id == sa.bindparam("t"),
     sessions.c.lane_id == sa.bindparam("l"),
@@ -32,9 +36,11 @@ def find_session(unit: Unit, lane_id: int, session_id: str) -> SessionRow | None
 @cache
 def _session_and_messages(dialect: str) -> sa.Select[Any]:
     held = sa.exists().where(
-        items.c.tenant_id == sa.bindparam("t"), items.c.lane_id == sa.bindparam("l"),
-        items.c.session_id == sa.bindparam("s"), listed(items.c.message_id, dialect),
-    )  # fmt: skip
+        items.c.tenant_id == sa.bindparam("t"),
+        items.c.lane_id == sa.bindparam("l"),
+        items.c.session_id == sa.bindparam("s"),
+        listed(items.c.message_id, dialect),
+    )
     return _ONE_SESSION.add_columns(held)
 
 
@@ -57,9 +63,14 @@ def list_sessions(unit: Unit, lane_ids: Sequence[int] | None) -> list[tuple[int,
 
 
 def list_turns(
-    unit: Unit, lane_id: int, session_id: str, *, last: int | None = None, before: int | None = None,
+    unit: Unit,
+    lane_id: int,
+    session_id: str,
+    *,
+    last: int | None = None,
+    before: int | None = None,
     as_of: int | None = None,
-) -> list[TurnRow]:  # fmt: skip
+) -> list[TurnRow]:
     """Return a session's turns in order: those ``before`` a number, the ``last`` few, as of a time in microseconds."""
     bound = {"t": unit.tenant, "l": lane_id, "s": session_id, "last": last, "before": before, "as_of": as_of}
     query = _turns(last=last is not None, before=before is not None, as_of=as_of is not None)
@@ -73,9 +84,10 @@ def list_turns(
 @cache
 def _turns(*, last: bool, before: bool, as_of: bool) -> sa.Select[Any]:
     query = sa.select(turns.c.entry_id, turns.c.session_id, turns.c.number, turns.c.recorded_at).where(
-        turns.c.tenant_id == sa.bindparam("t"), turns.c.lane_id == sa.bindparam("l"),
+        turns.c.tenant_id == sa.bindparam("t"),
+        turns.c.lane_id == sa.bindparam("l"),
         turns.c.session_id == sa.bindparam("s"),
-    )  # fmt: skip
+    )
     if before:
         query = query.where(turns.c.number < sa.bindparam("before"))
     if as_of:
@@ -112,37 +124,71 @@ def find_summary(unit: Unit, lane_id: int, session_id: str) -> SummaryRow | None
         return None
     entry_id, turn, position, recorded_at, lines = rows[0]
     return SummaryRow(
-        session_id=session_id, entry_id=entry_id, turn=turn, position=position, recorded_at=from_micros(recorded_at),
+        session_id=session_id,
+        entry_id=entry_id,
+        turn=turn,
+        position=position,
+        recorded_at=from_micros(recorded_at),
         lines=tuple(SummaryLine(line["text"], tuple(line["of"])) for line in lines),
-    )  # fmt: skip
+    )
 
 
 def write_conversation(unit: Unit, lane_id: int, rows: ConversationRows, made: Collection[str]) -> None:
     """Store what one entry adds; ``made`` are the ids of the items it made."""
     session = rows.session
-    upsert(unit, sessions, [{
-        "tenant_id": unit.tenant, "lane_id": lane_id, "session_id": session.session_id,
-        "created_at": to_micros(session.created_at), "updated_at": to_micros(session.updated_at),
-        "turn_count": session.turn_count, "message_count": session.message_count,
-        "metadata": dict(session.metadata) or None,
-    }])  # fmt: skip
+    upsert(
+        unit,
+        sessions,
+        [
+            {
+                "tenant_id": unit.tenant,
+                "lane_id": lane_id,
+                "session_id": session.session_id,
+                "created_at": to_micros(session.created_at),
+                "updated_at": to_micros(session.updated_at),
+                "turn_count": session.turn_count,
+                "message_count": session.message_count,
+                "metadata": dict(session.metadata) or None,
+            }
+        ],
+    )
     turn = rows.turn
-    insert(unit, turns, [{
-        "tenant_id": unit.tenant, "lane_id": lane_id, "session_id": turn.session_id, "number": turn.number,
-        "entry_id": turn.entry_id, "recorded_at": to_micros(turn.recorded_at),
-    }])  # fmt: skip
+    insert(
+        unit,
+        turns,
+        [
+            {
+                "tenant_id": unit.tenant,
+                "lane_id": lane_id,
+                "session_id": turn.session_id,
+                "number": turn.number,
+                "entry_id": turn.entry_id,
+                "recorded_at": to_micros(turn.recorded_at),
+            }
+        ],
+    )
     repeats = [row for row in rows.messages if row.item_id not in made]
     insert(unit, repeated_messages, [_stored(unit, lane_id, row) for row in repeats])
     insert(unit, tool_calls, [_stored(unit, lane_id, row) for row in rows.tool_calls])
     insert(unit, refs, [_stored(unit, lane_id, row) for row in rows.refs])
     summary = rows.summary
     if summary is not None:
-        upsert(unit, summaries, [{
-            "tenant_id": unit.tenant, "lane_id": lane_id, "session_id": summary.session_id,
-            "entry_id": summary.entry_id, "turn": summary.turn, "position": summary.position,
-            "recorded_at": to_micros(summary.recorded_at),
-            "lines": [{"text": line.text, "of": list(line.of)} for line in summary.lines],
-        }])  # fmt: skip
+        upsert(
+            unit,
+            summaries,
+            [
+                {
+                    "tenant_id": unit.tenant,
+                    "lane_id": lane_id,
+                    "session_id": summary.session_id,
+                    "entry_id": summary.entry_id,
+                    "turn": summary.turn,
+                    "position": summary.position,
+                    "recorded_at": to_micros(summary.recorded_at),
+                    "lines": [{"text": line.text, "of": list(line.of)} for line in summary.lines],
+                }
+            ],
+        )
 
 
 def _stored(unit: Unit, lane_id: int, record: Any) -> dict[str, Any]:
@@ -156,6 +202,10 @@ def _session(row: Sequence[Any]) -> SessionRow:
     """Read a row of ``_SESSION``."""
     session_id, created_at, updated_at, turn_count, message_count, metadata = row
     return SessionRow(
-        session_id=session_id, created_at=from_micros(created_at), updated_at=from_micros(updated_at),
-        turn_count=turn_count, message_count=message_count, metadata=metadata or {},
-    )  # fmt: skip
+        session_id=session_id,
+        created_at=from_micros(created_at),
+        updated_at=from_micros(updated_at),
+        turn_count=turn_count,
+        message_count=message_count,
+        metadata=metadata or {},
+    )

@@ -303,8 +303,13 @@ def _sqlite_engine(url: sa.URL, **pool: Any) -> sa.Engine:
     def _prepare(connection: Any, _record: Any) -> None:
         cursor = connection.cursor()
         # secure_delete from the first page on: what an erase removes is overwritten, not only unlinked.
-        for pragma in (f"busy_timeout={BUSY_TIMEOUT_MS}", "secure_delete=ON", "foreign_keys=ON",
-                       "temp_store=MEMORY", "cache_size=-32768"):  # fmt: skip
+        for pragma in (
+            f"busy_timeout={BUSY_TIMEOUT_MS}",
+            "secure_delete=ON",
+            "foreign_keys=ON",
+            "temp_store=MEMORY",
+            "cache_size=-32768",
+        ):
             cursor.execute(f"PRAGMA {pragma}")
         _use_wal(cursor)
         cursor.close()

@@ -38,11 +38,21 @@ def insert_deltas(unit: Unit, lane_id: int, seq: int, rows: Sequence[Delta], mad
     insert(unit, deltas, values)
     if plain:
         one = rows[0]
-        insert(unit, creations, [{
-            "tenant_id": unit.tenant, "lane_id": lane_id, "entry_id": one.entry_id, "seq": seq, "actor": one.actor,
-            "recorded_at": to_micros(one.recorded_at),
-            "item_ids": [plain[n].item_id if n in plain else None for n in range(max(plain) + 1)],
-        }])  # fmt: skip
+        insert(
+            unit,
+            creations,
+            [
+                {
+                    "tenant_id": unit.tenant,
+                    "lane_id": lane_id,
+                    "entry_id": one.entry_id,
+                    "seq": seq,
+                    "actor": one.actor,
+                    "recorded_at": to_micros(one.recorded_at),
+                    "item_ids": [plain[n].item_id if n in plain else None for n in range(max(plain) + 1)],
+                }
+            ],
+        )
 
 
 def deltas_of_items(unit: Unit, lane_id: int, item_ids: Sequence[str]) -> dict[str, list[Delta]]:
@@ -76,12 +86,14 @@ def _edits(dialect: str) -> sa.Select[Any]:
     first = (
         sa.select(sa.func.min(other.c.version))
         .where(
-            other.c.tenant_id == sa.bindparam("t"), _in_lane(other.c.lane_id), other.c.item_id == deltas.c.item_id,
+            other.c.tenant_id == sa.bindparam("t"),
+            _in_lane(other.c.lane_id),
+            other.c.item_id == deltas.c.item_id,
             other.c.op != sa.literal_column("'create'"),
             sa.or_(other.c.evidence_added.is_not(None), other.c.evidence_removed.is_not(None)),
         )
         .scalar_subquery()
-    )  # fmt: skip
+    )
     changed = sa.or_(deltas.c.patch.is_not(None), deltas.c.op == sa.literal_column("'create'"))
     return _every(dialect).where(sa.or_(sa.and_(sa.not_(counted), changed), deltas.c.version == first))
 
@@ -129,13 +141,16 @@ def patches_since(unit: Unit, lane_id: int, seq: int, *, most: int) -> list[tupl
 def _since(most: int) -> sa.Select[Any]:
     # Deltas are found by their entries, of which there are few: no index holds their places in the log.
     later = sa.select(entries.c.entry_id).where(
-        entries.c.tenant_id == sa.bindparam("t"), entries.c.lane_id == sa.bindparam("l"),
+        entries.c.tenant_id == sa.bindparam("t"),
+        entries.c.lane_id == sa.bindparam("l"),
         entries.c.seq > sa.bindparam("s"),
-    )  # fmt: skip
+    )
     changed = sa.select(deltas.c.item_id, deltas.c.patch).where(
-        deltas.c.tenant_id == sa.bindparam("t"), deltas.c.lane_id == sa.bindparam("l"),
-        deltas.c.op == sa.bindparam("op"), deltas.c.entry_id.in_(later),
-    )  # fmt: skip
+        deltas.c.tenant_id == sa.bindparam("t"),
+        deltas.c.lane_id == sa.bindparam("l"),
+        deltas.c.op == sa.bindparam("op"),
+        deltas.c.entry_id.in_(later),
+    )
     return changed.order_by(*_ORDER).limit(most)
 
 
@@ -162,10 +177,21 @@ def _created(rows: Iterable[Sequence[Any]], wanted: Collection[str] | None = Non
     for lane_id, entry_id, actor, recorded_at, item_ids in rows:
         for n, item_id in enumerate(item_ids):
             if item_id is not None and (wanted is None or item_id in wanted):
-                yield lane_id, Delta(
-                    id=item_id, entry_id=entry_id, item_id=item_id, n=n, op="create", patch={}, actor=actor,
-                    reason=RECORDED, recorded_at=from_micros(recorded_at), version=1,
-                )  # fmt: skip
+                yield (
+                    lane_id,
+                    Delta(
+                        id=item_id,
+                        entry_id=entry_id,
+                        item_id=item_id,
+                        n=n,
+                        op="create",
+                        patch={},
+                        actor=actor,
+                        reason=RECORDED,
+                        recorded_at=from_micros(recorded_at),
+                        version=1,
+                    ),
+                )
 
 
 def _delta(row: Any) -> Delta:

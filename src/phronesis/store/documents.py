@@ -51,9 +51,7 @@ def _columns(documents: sa.Table) -> list[sa.Column[Any]]:
 def insert_documents(unit: Unit, lane_id: int, rows: Sequence[DocumentRow]) -> None:
     """Store new documents."""
     for home, own in by_home((row.kind, row) for row in rows):
-        insert(unit, home.documents, [
-            {"tenant_id": unit.tenant, "lane_id": lane_id, **row._asdict()} for row in own
-        ])  # fmt: skip
+        insert(unit, home.documents, [{"tenant_id": unit.tenant, "lane_id": lane_id, **row._asdict()} for row in own])
 
 
 def close_documents(
@@ -72,11 +70,13 @@ def _closing(home: Home, dialect: str) -> sa.Update:
     return (
         sa.update(documents)
         .where(
-            documents.c.tenant_id == sa.bindparam("t"), lane == sa.bindparam("l"),
-            listed(documents.c.item_id, dialect), documents.c.current_to.is_(None),
+            documents.c.tenant_id == sa.bindparam("t"),
+            lane == sa.bindparam("l"),
+            listed(documents.c.item_id, dialect),
+            documents.c.current_to.is_(None),
         )
         .values(current_to=sa.bindparam("at"), changed_seq=sa.bindparam("seq"))
-    )  # fmt: skip
+    )
 
 
 def documents_of_items(unit: Unit, lane_id: int, item_ids: Sequence[str], *, home: Home = MEMORY) -> list[DocumentRow]:
@@ -126,10 +126,11 @@ def delete_documents(unit: Unit, lane_id: int, rows: Iterable[DocumentRow]) -> N
             named = sa.tuple_(documents.c.item_id, documents.c.part, documents.c.version)
             unit.run(
                 sa.delete(documents).where(
-                    documents.c.tenant_id == unit.tenant, documents.c.lane_id == lane_id,
+                    documents.c.tenant_id == unit.tenant,
+                    documents.c.lane_id == lane_id,
                     named.in_([(row.item_id, row.part, row.version) for row in batch]),
                 )
-            )  # fmt: skip
+            )
         delete_vectors(unit, lane_id, [row.id for row in own], home=home)
 
 
@@ -162,10 +163,11 @@ def changed_documents(unit: Unit, lane_id: int, *, after: int, home: Home = MEMO
 def _changed(home: Home) -> sa.Select[Any]:
     documents = home.documents
     query = sa.select(*[documents.c[name] for name in Changed._fields]).where(
-        documents.c.tenant_id == sa.bindparam("t"), documents.c.lane_id == sa.bindparam("l"),
+        documents.c.tenant_id == sa.bindparam("t"),
+        documents.c.lane_id == sa.bindparam("l"),
         documents.c.changed_seq > sa.bindparam("after"),
         sa.func.substr(documents.c.part, sa.literal_column("1"), sa.literal_column("1")) != sa.bindparam("aside"),
-    )  # fmt: skip
+    )
     # In the order in which things were said: ids are random, and equal scores must rank alike in every store.
     position = sa.func.coalesce(documents.c.position, sa.literal_column("-1"))
     return query.order_by(documents.c.changed_seq, position, documents.c.part, documents.c.id)
@@ -177,9 +179,11 @@ def document_texts(unit: Unit, owners: Mapping[str, str], *, home: Home = MEMORY
     out: dict[str, str] = {}
     for batch in batches(owners):
         query = sa.select(documents.c.id, documents.c.text).where(
-            documents.c.tenant_id == unit.tenant, documents.c.item_id.in_({owners[one] for one in batch}),
-            documents.c.id.in_(batch), documents.c.text.is_not(None),
-        )  # fmt: skip
+            documents.c.tenant_id == unit.tenant,
+            documents.c.item_id.in_({owners[one] for one in batch}),
+            documents.c.id.in_(batch),
+            documents.c.text.is_not(None),
+        )
         out.update({row.id: row.text for row in unit.run(query)})
     return out
 
@@ -222,19 +226,24 @@ def documents_without_vector(
 def _without_vector(home: Home, limit: int, kinds: int, *, of_part: bool) -> sa.Select[Any]:
     documents, vectors = home.documents, home.vectors
     made = sa.select(vectors.c.document_id).where(
-        vectors.c.tenant_id == sa.bindparam("t"), vectors.c.lane_id == sa.bindparam("l"),
-        vectors.c.model_id == sa.bindparam("m"), vectors.c.document_id == documents.c.id,
-    )  # fmt: skip
+        vectors.c.tenant_id == sa.bindparam("t"),
+        vectors.c.lane_id == sa.bindparam("l"),
+        vectors.c.model_id == sa.bindparam("m"),
+        vectors.c.document_id == documents.c.id,
+    )
     columns = (documents.c.id, documents.c.item_id, documents.c.text, documents.c.changed_seq, documents.c.part)
     first = (
         sa.select(*columns)
         .where(
-            documents.c.tenant_id == sa.bindparam("t"), documents.c.lane_id == sa.bindparam("l"),
-            documents.c.changed_seq >= sa.bindparam("begin"), documents.c.changed_seq < sa.bindparam("end"),
-            documents.c.current_to.is_(None), _none(made),
+            documents.c.tenant_id == sa.bindparam("t"),
+            documents.c.lane_id == sa.bindparam("l"),
+            documents.c.changed_seq >= sa.bindparam("begin"),
+            documents.c.changed_seq < sa.bindparam("end"),
+            documents.c.current_to.is_(None),
+            _none(made),
         )
         .order_by(documents.c.changed_seq, documents.c.id)
-    )  # fmt: skip
+    )
     if kinds:
         first = first.where(sa.or_(*(documents.c.kind == sa.bindparam(f"k{n}") for n in range(kinds))))
     if of_part:
@@ -253,9 +262,11 @@ def existing_documents(unit: Unit, lane_id: int, known: Sequence[Unembedded], *,
     out: set[str] = set()
     for batch in batches(known):
         bound = {
-            "t": unit.tenant, "l": lane_id, "ids": list_value(unit.dialect, [one.id for one in batch]),
+            "t": unit.tenant,
+            "l": lane_id,
+            "ids": list_value(unit.dialect, [one.id for one in batch]),
             "items": list_value(unit.dialect, [one.item_id for one in batch]),
-        }  # fmt: skip
+        }
         out |= {row[0] for row in fetch(unit, _existing(home, unit.dialect), bound)}
     return out
 
@@ -265,20 +276,31 @@ def _existing(home: Home, dialect: str) -> sa.Select[Any]:
     documents = home.documents
     lane = documents.c.lane_id + sa.literal_column("0")  # else SQLite would walk the lane
     return sa.select(documents.c.id).where(
-        documents.c.tenant_id == sa.bindparam("t"), lane == sa.bindparam("l"),
-        listed(documents.c.item_id, dialect, "items"), listed(documents.c.id, dialect),
-    )  # fmt: skip
+        documents.c.tenant_id == sa.bindparam("t"),
+        lane == sa.bindparam("l"),
+        listed(documents.c.item_id, dialect, "items"),
+        listed(documents.c.id, dialect),
+    )
 
 
 def put_vectors(
     unit: Unit, lane_id: int, model_id: str, rows: Sequence[tuple[str, Vector]], *, home: Home = MEMORY
 ) -> None:
     """Store vectors, replacing existing ones."""
-    upsert(unit, home.vectors, [
-        {"tenant_id": unit.tenant, "lane_id": lane_id, "model_id": model_id, "document_id": document_id,
-         "embedding": vector}
-        for document_id, vector in rows
-    ])  # fmt: skip
+    upsert(
+        unit,
+        home.vectors,
+        [
+            {
+                "tenant_id": unit.tenant,
+                "lane_id": lane_id,
+                "model_id": model_id,
+                "document_id": document_id,
+                "embedding": vector,
+            }
+            for document_id, vector in rows
+        ],
+    )
 
 
 class StoredVector(NamedTuple):
@@ -306,9 +328,10 @@ def read_vectors(
 def _all_vectors(home: Home) -> sa.Select[Any]:
     vectors = home.vectors
     return sa.select(vectors.c.document_id, half_bytes(vectors.c.embedding)).where(
-        vectors.c.tenant_id == sa.bindparam("t"), vectors.c.lane_id == sa.bindparam("l"),
+        vectors.c.tenant_id == sa.bindparam("t"),
+        vectors.c.lane_id == sa.bindparam("l"),
         vectors.c.model_id == sa.bindparam("m"),
-    )  # fmt: skip
+    )
 
 
 @cache
@@ -347,9 +370,11 @@ def count_without_vector(unit: Unit, model_id: str) -> int:
 def _count_without_vector(unit: Unit, model_id: str, home: Home) -> int:
     documents, vectors = home.documents, home.vectors
     made = sa.select(vectors.c.document_id).where(
-        vectors.c.tenant_id == unit.tenant, vectors.c.lane_id == documents.c.lane_id,
-        vectors.c.model_id == model_id, vectors.c.document_id == documents.c.id,
-    )  # fmt: skip
+        vectors.c.tenant_id == unit.tenant,
+        vectors.c.lane_id == documents.c.lane_id,
+        vectors.c.model_id == model_id,
+        vectors.c.document_id == documents.c.id,
+    )
     query = sa.select(sa.func.count()).where(
         documents.c.tenant_id == unit.tenant, documents.c.current_to.is_(None), _none(made)
     )

@@ -167,9 +167,15 @@ def items_in_quarantine(unit: Unit, lane: Lane, attributes: Mapping[str, str], *
     """Return the lane's quarantined items, newest first; ``attributes`` are ANDed hot columns."""
     conditions = [items.c[name] == value for name, value in attributes.items()]
     return read_where(
-        unit, lane, items.c.quarantine.is_not(None), items.c.status == "active", items.c.ended.is_(None), *conditions,
-        order=NEWEST, limit=limit,
-    )  # fmt: skip
+        unit,
+        lane,
+        items.c.quarantine.is_not(None),
+        items.c.status == "active",
+        items.c.ended.is_(None),
+        *conditions,
+        order=NEWEST,
+        limit=limit,
+    )
 
 
 def newest_items(unit: Unit, lane: Lane, wanted: Wanted, *, limit: int | None, weightiest: bool = False) -> list[Item]:
@@ -178,10 +184,14 @@ def newest_items(unit: Unit, lane: Lane, wanted: Wanted, *, limit: int | None, w
         return read_where(unit, lane, *wanted.conditions(), order=_order(weightiest=weightiest), limit=limit)
     # Every context asks this several times: it goes past SQLAlchemy (docs/decisions/03).
     shape = _Shape(
-        None if wanted.kinds is None else tuple(sorted(wanted.kinds)), tuple(sorted(wanted.attributes)),
-        due=wanted.due_by is not None, recalled=wanted.recalled, now=wanted.now is not None,
-        weightiest=weightiest, limited=limit is not None,
-    )  # fmt: skip
+        None if wanted.kinds is None else tuple(sorted(wanted.kinds)),
+        tuple(sorted(wanted.attributes)),
+        due=wanted.due_by is not None,
+        recalled=wanted.recalled,
+        now=wanted.now is not None,
+        weightiest=weightiest,
+        limited=limit is not None,
+    )
     attributes = {f"a_{name}": value for name, value in wanted.attributes.items()}
     bound = {"t": unit.tenant, "l": lane.lane_id, "limit": limit, "now": wanted.now, **attributes}
     if wanted.due_by is not None:

@@ -35,8 +35,13 @@ def put_model(unit: Unit, model_id: str, *, dimension: int, prefix_scheme: str, 
     """Record an embedding model; an active one replaces the previous active one."""
     if active:
         unit.run(sa.update(embedding_models).where(embedding_models.c.tenant_id == unit.tenant).values(active=False))
-    row = {"tenant_id": unit.tenant, "model_id": model_id, "dimension": dimension, "prefix_scheme": prefix_scheme,
-           "active": active}  # fmt: skip
+    row = {
+        "tenant_id": unit.tenant,
+        "model_id": model_id,
+        "dimension": dimension,
+        "prefix_scheme": prefix_scheme,
+        "active": active,
+    }
     upsert(unit, embedding_models, [row])
 
 

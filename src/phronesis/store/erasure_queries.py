@@ -162,9 +162,11 @@ def items_of_entries(unit: Unit, lane_id: int, entry_ids: Iterable[str]) -> set[
     created: set[str] = set()
     for batch in batches(entry_ids):
         query = sa.select(deltas.c.item_id).where(
-            deltas.c.tenant_id == unit.tenant, deltas.c.lane_id == lane_id, deltas.c.entry_id.in_(batch),
+            deltas.c.tenant_id == unit.tenant,
+            deltas.c.lane_id == lane_id,
+            deltas.c.entry_id.in_(batch),
             deltas.c.op == "create",
-        )  # fmt: skip
+        )
         created |= set(unit.run(query).scalars())
         plain = sa.select(creations.c.item_ids).where(
             creations.c.tenant_id == unit.tenant, creations.c.lane_id == lane_id, creations.c.entry_id.in_(batch)
@@ -200,9 +202,11 @@ def repeats_of(unit: Unit, item_ids: Iterable[str]) -> list[tuple[str, int]]:
 def sources_of_item(unit: Unit, lane_id: int, item_id: str) -> list[tuple[str | None, str | None]]:
     """Return (item id, entry id) of the sources of an item: its evidence of polarity ``source``."""
     query = sa.select(evidence.c.source_item_id, evidence.c.source_entry_id).where(
-        evidence.c.tenant_id == unit.tenant, evidence.c.lane_id == lane_id, evidence.c.item_id == item_id,
+        evidence.c.tenant_id == unit.tenant,
+        evidence.c.lane_id == lane_id,
+        evidence.c.item_id == item_id,
         evidence.c.polarity == "source",
-    )  # fmt: skip
+    )
     return [(row.source_item_id, row.source_entry_id) for row in unit.run(query)]
 
 
@@ -211,9 +215,11 @@ def taken_from(unit: Unit, lane_id: int, item_ids: Collection[str]) -> set[str]:
     wanted: set[str] = set()
     for batch in batches(item_ids):
         query = sa.select(evidence.c.item_id).where(
-            evidence.c.tenant_id == unit.tenant, evidence.c.lane_id == lane_id, evidence.c.polarity == "source",
+            evidence.c.tenant_id == unit.tenant,
+            evidence.c.lane_id == lane_id,
+            evidence.c.polarity == "source",
             evidence.c.source_item_id.in_(batch),
-        )  # fmt: skip
+        )
         wanted |= set(unit.run(query).scalars())
     gone = set(item_ids)
     return {item for item in wanted if all(source in gone for source, _ in sources_of_item(unit, lane_id, item))}
@@ -277,10 +283,12 @@ def drop_outcome(unit: Unit, entry_id: str, role: str, n: int) -> None:
     """Delete one outcome."""
     unit.run(
         sa.delete(outcomes).where(
-            outcomes.c.tenant_id == unit.tenant, outcomes.c.entry_id == entry_id, outcomes.c.role == role,
+            outcomes.c.tenant_id == unit.tenant,
+            outcomes.c.entry_id == entry_id,
+            outcomes.c.role == role,
             outcomes.c.n == n,
         )
-    )  # fmt: skip
+    )
 
 
 def drop_outcomes(unit: Unit, entry_ids: Iterable[str], *, keep: Collection[str]) -> None:

@@ -38,14 +38,24 @@ def changed_parts(unit: Unit, lane_id: int, kind: str, part: str, *, after: int)
 def _changed_parts(home: Home) -> sa.Select[Any]:
     documents = home.documents
     return (
-        sa.select(documents.c.id, documents.c.item_id, documents.c.terms, documents.c.current_to,
-                  documents.c.changed_seq, items.c.recorded_at)
+        sa.select(
+            documents.c.id,
+            documents.c.item_id,
+            documents.c.terms,
+            documents.c.current_to,
+            documents.c.changed_seq,
+            items.c.recorded_at,
+        )
         .join(items, sa.and_(items.c.tenant_id == sa.bindparam("t"), items.c.id == documents.c.item_id))
-        .where(documents.c.tenant_id == sa.bindparam("t"), documents.c.lane_id == sa.bindparam("l"),
-               documents.c.kind == sa.bindparam("k"), documents.c.part == sa.bindparam("part"),
-               documents.c.changed_seq > sa.bindparam("after"))
+        .where(
+            documents.c.tenant_id == sa.bindparam("t"),
+            documents.c.lane_id == sa.bindparam("l"),
+            documents.c.kind == sa.bindparam("k"),
+            documents.c.part == sa.bindparam("part"),
+            documents.c.changed_seq > sa.bindparam("after"),
+        )
         .order_by(items.c.recorded_at, documents.c.item_id)
-    )  # fmt: skip
+    )
 
 
 class StoredHalves(NamedTuple):
@@ -70,9 +80,11 @@ def read_halves(unit: Unit, lane_id: int, kind: str, model_id: str, document_ids
 def _halves(home: Home, dialect: str) -> sa.Select[Any]:
     vectors = home.vectors
     return sa.select(vectors.c.document_id, sent_bytes(vectors.c.embedding)).where(
-        vectors.c.tenant_id == sa.bindparam("t"), vectors.c.lane_id == sa.bindparam("l"),
-        vectors.c.model_id == sa.bindparam("m"), listed(vectors.c.document_id, dialect),
-    )  # fmt: skip
+        vectors.c.tenant_id == sa.bindparam("t"),
+        vectors.c.lane_id == sa.bindparam("l"),
+        vectors.c.model_id == sa.bindparam("m"),
+        listed(vectors.c.document_id, dialect),
+    )
 
 
 def labelled_ids(unit: Unit, lane_id: int, kind: str, label: str) -> set[str]:
@@ -81,9 +93,11 @@ def labelled_ids(unit: Unit, lane_id: int, kind: str, label: str) -> set[str]:
 
 
 _LABELLED: Final = sa.select(items.c.id).where(
-    items.c.tenant_id == sa.bindparam("t"), items.c.lane_id == sa.bindparam("l"),
-    items.c.label == sa.bindparam("label"), items.c.kind == sa.bindparam("k"),
-)  # fmt: skip
+    items.c.tenant_id == sa.bindparam("t"),
+    items.c.lane_id == sa.bindparam("l"),
+    items.c.label == sa.bindparam("label"),
+    items.c.kind == sa.bindparam("k"),
+)
 
 
 class EdgeEnd(NamedTuple):
@@ -111,8 +125,13 @@ def strongest_edges(unit: Unit, lane_id: int, ids: Iterable[str], types: Sequenc
     """
     out: list[EdgeEnd] = []
     for batch in batches(dict.fromkeys(ids)):
-        bound = {"t": unit.tenant, "l": lane_id, "each": each, "ids": list_value(unit.dialect, batch),
-                 "types": list_value(unit.dialect, types)}  # fmt: skip
+        bound = {
+            "t": unit.tenant,
+            "l": lane_id,
+            "each": each,
+            "ids": list_value(unit.dialect, batch),
+            "types": list_value(unit.dialect, types),
+        }
         for incoming in (False, True):
             out += [EdgeEnd(*row) for row in fetch(unit, _strongest(unit.dialect, incoming), bound)]
     return sorted(out, key=_place)
@@ -124,12 +143,20 @@ def _strongest(dialect: str, incoming: bool) -> sa.Select[Any]:
     near, far = reversed(ends) if incoming else ends
     rank = sa.func.row_number().over(partition_by=(near, edges.c.type), order_by=(edges.c.weight.desc(), far))
     found = (
-        sa.select(near.label("near"), far.label("far"), edges.c.type, edges.c.weight, edges.c.grade, edges.c.entry_id,
-                  rank.label("place"))
-        .where(edges.c.tenant_id == sa.bindparam("t"), _LANE, listed(near, dialect),
-               listed(edges.c.type, dialect, "types"))
+        sa.select(
+            near.label("near"),
+            far.label("far"),
+            edges.c.type,
+            edges.c.weight,
+            edges.c.grade,
+            edges.c.entry_id,
+            rank.label("place"),
+        )
+        .where(
+            edges.c.tenant_id == sa.bindparam("t"), _LANE, listed(near, dialect), listed(edges.c.type, dialect, "types")
+        )
         .subquery()
-    )  # fmt: skip
+    )
     columns = [found.c[name] for name in EdgeEnd._fields]
     return sa.select(*columns).where(found.c.place <= sa.bindparam("each", type_=sa.Integer))
 
@@ -146,9 +173,11 @@ def _holding(limit: int | None) -> sa.Select[Any]:
     query = sa.select(
         edges.c.to_id, edges.c.from_id, edges.c.type, edges.c.weight, edges.c.grade, edges.c.entry_id
     ).where(
-        edges.c.tenant_id == sa.bindparam("t"), _LANE, edges.c.to_id == sa.bindparam("a"),
+        edges.c.tenant_id == sa.bindparam("t"),
+        _LANE,
+        edges.c.to_id == sa.bindparam("a"),
         edges.c.type == sa.bindparam("y"),
-    )  # fmt: skip
+    )
     return query if limit is None else query.limit(sa.literal_column(str(limit))).offset(sa.literal_column("0"))
 
 
@@ -178,17 +207,24 @@ def _views(dialect: str) -> sa.Select[Any]:
     lane = _DOCUMENTS.c.lane_id + sa.literal_column("0")
     first = sa.func.substr(_DOCUMENTS.c.part, sa.literal_column("1"), sa.literal_column("1"))
     return sa.select(_DOCUMENTS.c.id, _DOCUMENTS.c.item_id, _DOCUMENTS.c.part).where(
-        _DOCUMENTS.c.tenant_id == sa.bindparam("t"), listed(_DOCUMENTS.c.item_id, dialect), lane == sa.bindparam("l"),
-        first == sa.bindparam("a"), _DOCUMENTS.c.current_to.is_(None),
-    )  # fmt: skip
+        _DOCUMENTS.c.tenant_id == sa.bindparam("t"),
+        listed(_DOCUMENTS.c.item_id, dialect),
+        lane == sa.bindparam("l"),
+        first == sa.bindparam("a"),
+        _DOCUMENTS.c.current_to.is_(None),
+    )
 
 
 def changed_views(unit: Unit, lane_id: int, kind: str, parts: Sequence[str], *, after: int) -> list[tuple[str, str]]:
     """Return the item ids and texts of the views of a kind since entry ``after``, including past ones."""
     query = sa.select(_DOCUMENTS.c.item_id, _DOCUMENTS.c.text).where(
-        _DOCUMENTS.c.tenant_id == unit.tenant, _DOCUMENTS.c.lane_id == lane_id, _DOCUMENTS.c.changed_seq > after,
-        _DOCUMENTS.c.kind == kind, _DOCUMENTS.c.part.in_(parts), _DOCUMENTS.c.text.is_not(None),
-    )  # fmt: skip
+        _DOCUMENTS.c.tenant_id == unit.tenant,
+        _DOCUMENTS.c.lane_id == lane_id,
+        _DOCUMENTS.c.changed_seq > after,
+        _DOCUMENTS.c.kind == kind,
+        _DOCUMENTS.c.part.in_(parts),
+        _DOCUMENTS.c.text.is_not(None),
+    )
     return [(row.item_id, row.text) for row in unit.run(query)]
 
 
@@ -201,9 +237,11 @@ def of_episode(unit: Unit, lane_id: int, kind: str, run_id: str, *, limit: int) 
 _OF_EPISODE: Final = (
     sa.select(items.c.id)
     .where(
-        items.c.tenant_id == sa.bindparam("t"), items.c.lane_id == sa.bindparam("l"),
-        items.c.run_id == sa.bindparam("r"), items.c.kind == sa.bindparam("k"),
+        items.c.tenant_id == sa.bindparam("t"),
+        items.c.lane_id == sa.bindparam("l"),
+        items.c.run_id == sa.bindparam("r"),
+        items.c.kind == sa.bindparam("k"),
     )
     .order_by(items.c.recorded_at.desc(), items.c.id.desc())
     .limit(sa.bindparam("n", type_=sa.Integer))
-)  # fmt: skip
+)

@@ -16,8 +16,10 @@ LOWER: Final = "phronesis_lower"
 """SQLite function registered on each connection: ``str.lower``."""
 
 _SQLITE_TYPES: Final[dict[JsonKind, str]] = {
-    "text": "('text')", "number": "('integer', 'real')", "boolean": "('true', 'false')",
-}  # fmt: skip
+    "text": "('text')",
+    "number": "('integer', 'real')",
+    "boolean": "('true', 'false')",
+}
 _POSTGRES_TYPES: Final[dict[JsonKind, str]] = {"text": "string", "number": "number", "boolean": "boolean"}
 
 _DIGITS: Final = 300

@@ -44,11 +44,13 @@ def move_mark(unit: Unit, space: str, lane_id: int, before: Mark, *, epoch: int,
     moved = unit.run(
         sa.update(index_marks)
         .where(
-            index_marks.c.tenant_id == unit.tenant, index_marks.c.space == space, index_marks.c.lane_id == lane_id,
+            index_marks.c.tenant_id == unit.tenant,
+            index_marks.c.space == space,
+            index_marks.c.lane_id == lane_id,
             index_marks.c.stamp == before.stamp,
         )
         .values(epoch=epoch, seq=seq, stamp=before.stamp + 1)
-    )  # fmt: skip
+    )
     return moved.rowcount == 1
 
 
@@ -73,19 +75,30 @@ def changed_items(unit: Unit, lane_id: int, kind: str, *, after: int) -> set[str
     """Return the ids of the lane's items of a kind that changed, or whose documents did, after entry ``after``."""
     documents = home_of(kind).documents
     moved = sa.select(documents.c.item_id).where(
-        documents.c.tenant_id == unit.tenant, documents.c.lane_id == lane_id, documents.c.kind == kind,
+        documents.c.tenant_id == unit.tenant,
+        documents.c.lane_id == lane_id,
+        documents.c.kind == kind,
         documents.c.changed_seq > after,
-    )  # fmt: skip
+    )
     edited = (
         sa.select(deltas.c.item_id)
-        .join(entries, sa.and_(
-            entries.c.tenant_id == deltas.c.tenant_id, entries.c.lane_id == deltas.c.lane_id,
-            entries.c.entry_id == deltas.c.entry_id,
-        ))
+        .join(
+            entries,
+            sa.and_(
+                entries.c.tenant_id == deltas.c.tenant_id,
+                entries.c.lane_id == deltas.c.lane_id,
+                entries.c.entry_id == deltas.c.entry_id,
+            ),
+        )
         .join(items, sa.and_(items.c.tenant_id == deltas.c.tenant_id, items.c.id == deltas.c.item_id))
         .where(
-            deltas.c.tenant_id == unit.tenant, entries.c.tenant_id == unit.tenant, items.c.tenant_id == unit.tenant,
-            entries.c.lane_id == lane_id, entries.c.seq > after, deltas.c.lane_id == lane_id, items.c.kind == kind,
+            deltas.c.tenant_id == unit.tenant,
+            entries.c.tenant_id == unit.tenant,
+            items.c.tenant_id == unit.tenant,
+            entries.c.lane_id == lane_id,
+            entries.c.seq > after,
+            deltas.c.lane_id == lane_id,
+            items.c.kind == kind,
         )
-    )  # fmt: skip
+    )
     return set(unit.run(moved).scalars()) | set(unit.run(edited).scalars())

@@ -24,16 +24,21 @@ _UPDATE: Final = (
 _NAMED: Final = (
     sa.select(*COLUMNS)
     .where(
-        items.c.tenant_id == sa.bindparam("t"), items.c.lane_id == sa.bindparam("l"),
+        items.c.tenant_id == sa.bindparam("t"),
+        items.c.lane_id == sa.bindparam("l"),
         items.c.external_id == sa.bindparam("x"),
     )
     .order_by(items.c.updated_at, items.c.id)
-)  # fmt: skip
+)
 _VERSIONS: Final = (
     sa.select(items.c.id, items.c.version)
     .where(
-        items.c.tenant_id == sa.bindparam("t"), items.c.lane_id == sa.bindparam("l"), items.c.kind == sa.bindparam("k"),
-        items.c.kind != sa.literal_column("'message'"), items.c.status == sa.bindparam("a"), items.c.ended.is_(None),
+        items.c.tenant_id == sa.bindparam("t"),
+        items.c.lane_id == sa.bindparam("l"),
+        items.c.kind == sa.bindparam("k"),
+        items.c.kind != sa.literal_column("'message'"),
+        items.c.status == sa.bindparam("a"),
+        items.c.ended.is_(None),
         items.c.quarantine.is_(None),
         sa.or_(
             items.c.recorded_at < sa.bindparam("at"),
@@ -41,7 +46,7 @@ _VERSIONS: Final = (
         ),
     )
     .order_by(items.c.recorded_at, items.c.id)
-)  # fmt: skip
+)
 
 
 def read_items(unit: Unit, lane: Lane, ids: Iterable[str]) -> dict[str, Item]:
@@ -119,8 +124,14 @@ def read_versions(unit: Unit, lane: Lane, kind: str, *, before: Item) -> list[tu
 
     Those recorded ``before`` an item. Raw rows, because ``learn`` reads as many as the lane has runs.
     """
-    bound = {"t": unit.tenant, "l": lane.lane_id, "k": kind, "a": "active", "at": to_micros(before.recorded_at),
-             "id": before.id}  # fmt: skip
+    bound = {
+        "t": unit.tenant,
+        "l": lane.lane_id,
+        "k": kind,
+        "a": "active",
+        "at": to_micros(before.recorded_at),
+        "id": before.id,
+    }
     return cast("list[tuple[str, int]]", fetch(unit, _VERSIONS, bound))
 
 
@@ -136,9 +147,11 @@ def count_changes(unit: Unit, lane: Lane, kinds: Sequence[str]) -> int:
 @cache
 def _changes(dialect: str) -> sa.Select[Any]:
     return sa.select(sa.func.coalesce(sa.func.sum(items.c.version), 0)).where(
-        items.c.tenant_id == sa.bindparam("t"), items.c.lane_id == sa.bindparam("l"),
-        items.c.kind != sa.literal_column("'message'"), listed(items.c.kind, dialect),
-    )  # fmt: skip
+        items.c.tenant_id == sa.bindparam("t"),
+        items.c.lane_id == sa.bindparam("l"),
+        items.c.kind != sa.literal_column("'message'"),
+        listed(items.c.kind, dialect),
+    )
 
 
 def live_by_stage(unit: Unit, lane: Lane, kind: str, stages: Sequence[str]) -> list[Item]:
@@ -150,11 +163,15 @@ def live_by_stage(unit: Unit, lane: Lane, kind: str, stages: Sequence[str]) -> l
 @cache
 def _by_stage(dialect: str) -> sa.Select[Any]:
     return sa.select(*COLUMNS).where(
-        items.c.tenant_id == sa.bindparam("t"), items.c.lane_id == sa.bindparam("l"),
-        items.c.kind == sa.bindparam("k"), items.c.kind != sa.literal_column("'message'"),
-        items.c.status == sa.bindparam("a"), items.c.ended.is_(None), items.c.quarantine.is_(None),
+        items.c.tenant_id == sa.bindparam("t"),
+        items.c.lane_id == sa.bindparam("l"),
+        items.c.kind == sa.bindparam("k"),
+        items.c.kind != sa.literal_column("'message'"),
+        items.c.status == sa.bindparam("a"),
+        items.c.ended.is_(None),
+        items.c.quarantine.is_(None),
         listed(items.c.stage, dialect),
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,10 +199,14 @@ def live_of_session(unit: Unit, lane: Lane, session_id: str, wanted: Sequence[Of
 @cache
 def _of_session(dialect: str, limit: int, by_role: bool) -> sa.Select[Any]:
     found = sa.select(*COLUMNS).where(
-        items.c.tenant_id == sa.bindparam("t"), items.c.lane_id == sa.bindparam("l"),
-        items.c.session_id == sa.bindparam("s"), listed(items.c.kind, dialect), items.c.status == sa.bindparam("a"),
-        items.c.ended.is_(None), items.c.quarantine.is_(None),
-    )  # fmt: skip
+        items.c.tenant_id == sa.bindparam("t"),
+        items.c.lane_id == sa.bindparam("l"),
+        items.c.session_id == sa.bindparam("s"),
+        listed(items.c.kind, dialect),
+        items.c.status == sa.bindparam("a"),
+        items.c.ended.is_(None),
+        items.c.quarantine.is_(None),
+    )
     found = found.where(items.c.role == sa.bindparam("r")) if by_role else found
     newest = (items.c.position.desc(), items.c.recorded_at.desc(), items.c.id)
     return found.order_by(*newest).limit(sa.literal_column(str(limit))).offset(sa.literal_column("0"))
@@ -222,9 +243,14 @@ def read_where(
 def weigh_kinds(unit: Unit, lane: Lane, kinds: Collection[str], *, since: int) -> tuple[int, int]:
     """Count the live items of ``kinds`` recorded after ``since`` (microseconds), and sum their importance."""
     query = sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(items.c.importance), 0)).where(
-        items.c.tenant_id == unit.tenant, items.c.lane_id == lane.lane_id, *of_kinds(kinds), items.c.status == "active",
-        items.c.ended.is_(None), items.c.quarantine.is_(None), items.c.recorded_at > since,
-    )  # fmt: skip
+        items.c.tenant_id == unit.tenant,
+        items.c.lane_id == lane.lane_id,
+        *of_kinds(kinds),
+        items.c.status == "active",
+        items.c.ended.is_(None),
+        items.c.quarantine.is_(None),
+        items.c.recorded_at > since,
+    )
     ((count, importance),) = map(tuple, unit.run(query))
     return int(count), int(importance)
 
@@ -243,9 +269,11 @@ def ids_of_kind(unit: Unit, lane: Lane, kind: str, *, after: str, limit: int) ->
 @cache
 def _of_kind(limit: int) -> sa.Select[Any]:
     found = sa.select(items.c.id, items.c.entry_id).where(
-        items.c.tenant_id == sa.bindparam("t"), items.c.lane_id == sa.bindparam("l"),
-        items.c.kind == sa.bindparam("k"), items.c.id > sa.bindparam("after"),
-    )  # fmt: skip
+        items.c.tenant_id == sa.bindparam("t"),
+        items.c.lane_id == sa.bindparam("l"),
+        items.c.kind == sa.bindparam("k"),
+        items.c.id > sa.bindparam("after"),
+    )
     return found.order_by(items.c.id).limit(sa.literal_column(str(limit))).offset(sa.literal_column("0"))
 
 

@@ -154,8 +154,11 @@ def make_equal(live: Unit, scratch: Unit, lane_id: int) -> int:
             delete_vectors(live, lane_id, [_document(key) for key in stale if key in fresh], home=home)
         if fresh:
             query = sa.select(table).where(table.c.tenant_id == scratch.tenant, table.c.lane_id == lane_id)
-            wanted = [dict(row) for row in scratch.run(query).mappings()
-                      if tuple(str(row[column.name]) for column in keys) in fresh]  # fmt: skip
+            wanted = [
+                dict(row)
+                for row in scratch.run(query).mappings()
+                if tuple(str(row[column.name]) for column in keys) in fresh
+            ]
             for batch in batches(wanted):
                 insert(live, table, [{**row, "tenant_id": live.tenant} for row in batch])
     return touched

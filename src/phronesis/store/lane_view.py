@@ -114,9 +114,14 @@ class LaneView:
         Superseded, retracted and retired items are included; archived and quarantined ones are not.
         """
         return read_where(
-            self.unit, self.lane, items.c.subject.in_(sorted(subjects)), items.c.key.in_(sorted(keys)),
-            items.c.kind.in_(sorted(kinds)), items.c.status == "active", items.c.quarantine.is_(None),
-        )  # fmt: skip
+            self.unit,
+            self.lane,
+            items.c.subject.in_(sorted(subjects)),
+            items.c.key.in_(sorted(keys)),
+            items.c.kind.in_(sorted(kinds)),
+            items.c.status == "active",
+            items.c.quarantine.is_(None),
+        )
 
     def about(self, subjects: Collection[str]) -> list[Item]:
         """Return all items of these subjects (as spelled in the items), whatever their status, oldest first."""
@@ -205,9 +210,12 @@ class LaneView:
     def messages_by_id(self, session_id: str, message_ids: Sequence[str]) -> list[Item]:
         """Return the session's message items of these given ids."""
         return read_where(
-            self.unit, self.lane, items.c.session_id == session_id, items.c.message_id.in_(message_ids),
+            self.unit,
+            self.lane,
+            items.c.session_id == session_id,
+            items.c.message_id.in_(message_ids),
             items.c.kind == "message",
-        )  # fmt: skip
+        )
 
     def entities(self, normals: Iterable[str]) -> list[Entity]:
         """Return the lane's entities of these normal names."""

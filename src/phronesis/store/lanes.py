@@ -121,9 +121,17 @@ def ensure_lane(unit: Unit, name: LaneName, *, new_id: int) -> Lane:
     lane = find_lane(unit, name)
     if lane is None:
         fresh: dict[str, Any] = {
-            "tenant_id": unit.tenant, "lane_id": new_id, "kind": name.kind, "name": name.name, "head_seq": 0,
-            "applied_seq": 0, "documents_seq": 0, "epoch": 0, "last_recorded_at": 0, "head_hash": GENESIS,
-        }  # fmt: skip
+            "tenant_id": unit.tenant,
+            "lane_id": new_id,
+            "kind": name.kind,
+            "name": name.name,
+            "head_seq": 0,
+            "applied_seq": 0,
+            "documents_seq": 0,
+            "epoch": 0,
+            "last_recorded_at": 0,
+            "head_hash": GENESIS,
+        }
         insert_ignore(unit, lanes, [fresh])
         lane = find_lane(unit, name)
     if lane is None:  # the number was taken by another lane: one chance in 2**62

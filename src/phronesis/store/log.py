@@ -75,11 +75,17 @@ def insert_entry(unit: Unit, row: EntryRow, parts: Sequence[PartRow]) -> None:
         unit,
         payload_parts,
         [
-            {"tenant_id": unit.tenant, "entry_id": part.entry_id, "n": part.n, "salt": part.salt,
-             "body": part.body, "blob_id": part.blob_id}
+            {
+                "tenant_id": unit.tenant,
+                "entry_id": part.entry_id,
+                "n": part.n,
+                "salt": part.salt,
+                "body": part.body,
+                "blob_id": part.blob_id,
+            }
             for part in parts
         ],
-    )  # fmt: skip
+    )
 
 
 def insert_blob(unit: Unit, blob_id: str, body: bytes) -> None:
@@ -240,8 +246,15 @@ def count_failure(unit: Unit, lane_id: int, entry_id: str, *, code: str, message
     """Record one more failed attempt at an entry; return the number of attempts."""
     query = sa.select(failures.c.attempts).where(failures.c.tenant_id == unit.tenant, failures.c.entry_id == entry_id)
     attempts = (unit.run(query).scalar_one_or_none() or 0) + 1
-    row = {"tenant_id": unit.tenant, "entry_id": entry_id, "lane_id": lane_id, "attempts": attempts,
-           "code": code, "message": message, "at": at}  # fmt: skip
+    row = {
+        "tenant_id": unit.tenant,
+        "entry_id": entry_id,
+        "lane_id": lane_id,
+        "attempts": attempts,
+        "code": code,
+        "message": message,
+        "at": at,
+    }
     upsert(unit, failures, [row])
     return attempts
 
@@ -287,9 +300,17 @@ def insert_failure(unit: Unit, lane_id: int, entry_id: str, row: Mapping[str, An
 def stage_lane(unit: Unit, lane_id: int, kind: str, *, head_hash: str) -> None:
     """Create an empty lane without a name under its number elsewhere, unless it exists."""
     row = {
-        "tenant_id": unit.tenant, "lane_id": lane_id, "kind": kind, "name": None, "head_seq": 0, "applied_seq": 0,
-        "documents_seq": 0, "epoch": 0, "last_recorded_at": 0, "head_hash": head_hash,
-    }  # fmt: skip
+        "tenant_id": unit.tenant,
+        "lane_id": lane_id,
+        "kind": kind,
+        "name": None,
+        "head_seq": 0,
+        "applied_seq": 0,
+        "documents_seq": 0,
+        "epoch": 0,
+        "last_recorded_at": 0,
+        "head_hash": head_hash,
+    }
     insert_ignore(unit, lanes, [row])
 
 

@@ -41,8 +41,13 @@ def read_lookup(unit: Unit, number: str, *, now: int) -> Lookup | None:
 def keep_lookup(unit: Unit, number: str, lookup: Lookup) -> None:
     """Store an answer, replacing an older one, and delete expired ones."""
     unit.run(sa.delete(lookups).where(lookups.c.tenant_id == unit.tenant, lookups.c.expires_at <= lookup.asked_at))
-    row = {"tenant_id": unit.tenant, "number": number, "asked_at": lookup.asked_at, "expires_at": lookup.expires_at,
-           "answer": dict(lookup.answer)}  # fmt: skip
+    row = {
+        "tenant_id": unit.tenant,
+        "number": number,
+        "asked_at": lookup.asked_at,
+        "expires_at": lookup.expires_at,
+        "answer": dict(lookup.answer),
+    }
     upsert(unit, lookups, [row])
 
 

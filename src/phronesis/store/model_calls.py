@@ -120,11 +120,18 @@ class StoredLedger:
 
 def _row(tenant: str, call: ModelCall) -> dict[str, Any]:
     return {
-        "tenant_id": tenant, "call_id": call.call_id, "at": to_micros(call.at), "role": call.role,
-        "model": call.model, "status": call.status, "prompt_tokens": call.prompt_tokens,
-        "completion_tokens": call.completion_tokens, "cost": call.cost, "milliseconds": call.milliseconds,
+        "tenant_id": tenant,
+        "call_id": call.call_id,
+        "at": to_micros(call.at),
+        "role": call.role,
+        "model": call.model,
+        "status": call.status,
+        "prompt_tokens": call.prompt_tokens,
+        "completion_tokens": call.completion_tokens,
+        "cost": call.cost,
+        "milliseconds": call.milliseconds,
         "calls": call.calls,
-    }  # fmt: skip
+    }
 
 
 def _fold(unit: Unit, *, before: datetime) -> None:

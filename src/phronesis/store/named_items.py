@@ -98,8 +98,12 @@ def rows_between(unit: Unit, lane: Lane, low: str, high: str, asked: Asked = EVE
         bound["key"] = asked.inside.key
     kinds = tuple((one.order, isinstance(one.value, str)) for one in compared)
     last = None if asked.limit is None else asked.offset + asked.limit
-    ids = [row[0] for row in fetch(unit, _ids(unit.dialect, kinds, asked.meets is None and last is not None),
-                                   {**bound, "last": last})]  # fmt: skip
+    ids = [
+        row[0]
+        for row in fetch(
+            unit, _ids(unit.dialect, kinds, asked.meets is None and last is not None), {**bound, "last": last}
+        )
+    ]
     out: list[NamedRow] = []
     for batch in batches(ids if asked.meets is not None else ids[asked.offset :]):
         if last is not None and len(out) >= last:

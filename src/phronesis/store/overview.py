@@ -75,8 +75,18 @@ def may_write(path: str) -> bool:
 
 def try_writing(database: Database, tenant: str) -> None:
     """Write a row and delete it in the same transaction; StorageError when the database cannot be written."""
-    row = {"tenant_id": tenant, "lane_id": 0, "kind": "shared", "name": None, "head_seq": 0, "applied_seq": 0,
-           "documents_seq": 0, "epoch": 0, "last_recorded_at": 0, "head_hash": ""}  # fmt: skip
+    row = {
+        "tenant_id": tenant,
+        "lane_id": 0,
+        "kind": "shared",
+        "name": None,
+        "head_seq": 0,
+        "applied_seq": 0,
+        "documents_seq": 0,
+        "epoch": 0,
+        "last_recorded_at": 0,
+        "head_hash": "",
+    }
     with database.transaction(tenant, "append") as unit:
         unit.run(sa.insert(lanes), row)
         unit.run(sa.delete(lanes).where(lanes.c.tenant_id == tenant, lanes.c.lane_id == 0))

@@ -26,8 +26,12 @@ def read_edges(
     statement = _edges_of(unit.dialect, incoming, bool(types))
     out: list[Edge] = []
     for batch in batches(dict.fromkeys(node_ids)):
-        bound = {"t": unit.tenant, "l": lane_id, "ids": list_value(unit.dialect, batch),
-                 "types": list_value(unit.dialect, types)}  # fmt: skip
+        bound = {
+            "t": unit.tenant,
+            "l": lane_id,
+            "ids": list_value(unit.dialect, batch),
+            "types": list_value(unit.dialect, types),
+        }
         rows = fetch(unit, statement, bound)
         out += [_edge(dict(zip(_EDGE_NAMES, row, strict=True))) for row in rows]
     return sorted(out, key=lambda edge: edge.identity)
@@ -38,8 +42,11 @@ def _edges_of(dialect: str, incoming: bool, by_type: bool) -> sa.Select[Any]:
     # SQLite takes a lane for a few edges, and would walk all of it by the table's key. Of columns that an index holds
     # it takes the index by node, and the empty text keeps it from choosing by type.
     near = edges if dialect == "postgresql" else edges.alias("near")
-    wanted = [near.c.tenant_id == sa.bindparam("t"), near.c.lane_id == sa.bindparam("l"),
-              listed(near.c.to_id if incoming else near.c.from_id, dialect)]  # fmt: skip
+    wanted = [
+        near.c.tenant_id == sa.bindparam("t"),
+        near.c.lane_id == sa.bindparam("l"),
+        listed(near.c.to_id if incoming else near.c.from_id, dialect),
+    ]
     if by_type:
         wanted.append(listed(near.c.type.concat(sa.literal_column("''")), dialect, "types"))
     if near is not edges:
@@ -59,9 +66,12 @@ class Contradiction(NamedTuple):
 
 
 _CONTRADICTING: Final = sa.select(edges.c.from_id, edges.c.to_id, edges.c.entry_id).where(
-    edges.c.tenant_id == sa.bindparam("t"), edges.c.lane_id == sa.bindparam("l"), edges.c.type == sa.bindparam("e"),
-    edges.c.from_kind == sa.bindparam("k"), edges.c.to_kind == sa.bindparam("k"),
-)  # fmt: skip
+    edges.c.tenant_id == sa.bindparam("t"),
+    edges.c.lane_id == sa.bindparam("l"),
+    edges.c.type == sa.bindparam("e"),
+    edges.c.from_kind == sa.bindparam("k"),
+    edges.c.to_kind == sa.bindparam("k"),
+)
 
 
 def contradicting(unit: Unit, lane_id: int) -> list[Contradiction]:
@@ -94,10 +104,12 @@ def _evidence_of(dialect: str) -> sa.Select[Any]:
 @cache
 def _origins(dialect: str) -> sa.Select[Any]:
     return sa.select(evidence.c.item_id, evidence.c.source_item_id).where(
-        evidence.c.tenant_id == sa.bindparam("t"), listed(evidence.c.item_id, dialect),
-        evidence.c.lane_id + sa.literal_column("0") == sa.bindparam("l"), evidence.c.polarity == sa.bindparam("p"),
+        evidence.c.tenant_id == sa.bindparam("t"),
+        listed(evidence.c.item_id, dialect),
+        evidence.c.lane_id + sa.literal_column("0") == sa.bindparam("l"),
+        evidence.c.polarity == sa.bindparam("p"),
         evidence.c.source_item_id.is_not(None),
-    )  # fmt: skip
+    )
 
 
 def origins_of(unit: Unit, lane_id: int, item_ids: Sequence[str]) -> dict[str, list[str]]:
@@ -116,11 +128,15 @@ def write_edges(unit: Unit, lane_id: int, added: Sequence[Edge], removed: Sequen
         type_, from_kind, from_id, to_kind, to_id = edge.identity
         unit.run(
             sa.delete(edges).where(
-                edges.c.tenant_id == unit.tenant, edges.c.lane_id == lane_id, edges.c.type == type_,
-                edges.c.from_kind == from_kind, edges.c.from_id == from_id, edges.c.to_kind == to_kind,
+                edges.c.tenant_id == unit.tenant,
+                edges.c.lane_id == lane_id,
+                edges.c.type == type_,
+                edges.c.from_kind == from_kind,
+                edges.c.from_id == from_id,
+                edges.c.to_kind == to_kind,
                 edges.c.to_id == to_id,
             )
-        )  # fmt: skip
+        )
     upsert(unit, edges, [{"tenant_id": unit.tenant, "lane_id": lane_id, **_none_for_empty(e.to_row())} for e in added])
 
 
@@ -130,10 +146,13 @@ def write_evidence(unit: Unit, lane_id: int, added: Sequence[EvidenceRow], remov
         item_id, part, polarity, source_key = row.identity
         unit.run(
             sa.delete(evidence).where(
-                evidence.c.tenant_id == unit.tenant, evidence.c.item_id == item_id, evidence.c.part == part,
-                evidence.c.polarity == polarity, evidence.c.source_key == source_key,
+                evidence.c.tenant_id == unit.tenant,
+                evidence.c.item_id == item_id,
+                evidence.c.part == part,
+                evidence.c.polarity == polarity,
+                evidence.c.source_key == source_key,
             )
-        )  # fmt: skip
+        )
     upsert(unit, evidence, [{"tenant_id": unit.tenant, "lane_id": lane_id, **row.to_row()} for row in added])
 
 
@@ -155,8 +174,10 @@ def _entities_by(unit: Unit, lane_id: int, by: str, values: Iterable[str]) -> li
     out: list[Entity] = []
     for batch in batches(dict.fromkeys(values)):
         bound = {"t": unit.tenant, "l": lane_id, "ids": list_value(unit.dialect, batch)}
-        out += [Entity(**dict(zip(Entity.__dataclass_fields__, row, strict=True)))
-                for row in fetch(unit, _entity_query(by, unit.dialect), bound)]  # fmt: skip
+        out += [
+            Entity(**dict(zip(Entity.__dataclass_fields__, row, strict=True)))
+            for row in fetch(unit, _entity_query(by, unit.dialect), bound)
+        ]
     return out
 
 
@@ -175,9 +196,10 @@ def _entity_query(by: str, dialect: str) -> sa.Select[Any]:
 def _ids_named(dialect: str) -> sa.Select[Any]:
     named = entities.alias("named")
     return sa.select(named.c.id).where(
-        named.c.tenant_id == sa.bindparam("t"), named.c.lane_id == sa.bindparam("l"),
+        named.c.tenant_id == sa.bindparam("t"),
+        named.c.lane_id == sa.bindparam("l"),
         listed(named.c.normal, dialect),
-    )  # fmt: skip
+    )
 
 
 def _ids_of_families(dialect: str) -> sa.CompoundSelect[Any]:
@@ -226,11 +248,13 @@ def drop_entities(unit: Unit, lane_id: int, entity_ids: Sequence[str], where: Se
     for mention in where:
         unit.run(
             sa.delete(mentions).where(
-                mentions.c.tenant_id == unit.tenant, mentions.c.lane_id == lane_id,
-                mentions.c.item_id == mention.item_id, mentions.c.entity_id == mention.entity_id,
+                mentions.c.tenant_id == unit.tenant,
+                mentions.c.lane_id == lane_id,
+                mentions.c.item_id == mention.item_id,
+                mentions.c.entity_id == mention.entity_id,
                 mentions.c.start == mention.start,
             )
-        )  # fmt: skip
+        )
 
 
 def lane_edges(unit: Unit, lane_id: int) -> list[Edge]:

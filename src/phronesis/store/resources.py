@@ -23,9 +23,11 @@ _ANY_DOCUMENT: Final = (
 def write_resources(unit: Unit, lane_id: int, rows: ResourceRows) -> None:
     """Store the rows of one entry."""
     own = {"tenant_id": unit.tenant, "lane_id": lane_id}
-    insert(unit, documents, [
-        {**own, **_plain(row, _DOCUMENT), "recorded_at": to_micros(row.recorded_at)} for row in rows.documents
-    ])  # fmt: skip
+    insert(
+        unit,
+        documents,
+        [{**own, **_plain(row, _DOCUMENT), "recorded_at": to_micros(row.recorded_at)} for row in rows.documents],
+    )
     insert(unit, sections, [{**own, **_plain(row, _SECTION), "path": list(row.path)} for row in rows.sections])
 
 
@@ -60,9 +62,11 @@ def _versions(unit: Unit, lane_id: int, condition: sa.ColumnElement[bool], *, as
 def sections_of(unit: Unit, lane_id: int, document_id: str, number: int) -> list[SectionRow]:
     """Return the sections of a version of a document, in reading order."""
     query = sa.select(*(sections.c[name] for name in _SECTION)).where(
-        sections.c.tenant_id == unit.tenant, sections.c.lane_id == lane_id, sections.c.document_id == document_id,
+        sections.c.tenant_id == unit.tenant,
+        sections.c.lane_id == lane_id,
+        sections.c.document_id == document_id,
         sections.c.number == number,
-    )  # fmt: skip
+    )
     return [
         SectionRow(**{**row, "path": tuple(row["path"])}) for row in unit.run(query.order_by(sections.c.n)).mappings()
     ]

@@ -21,10 +21,21 @@ from phronesis.store.statements import batches, fetch
 
 _FETCHED: Final = 2_000
 _COLUMNS: Final = (
-    items.c.id, items.c.kind, items.c.recorded_at, items.c.key, items.c.importance, items.c.status, items.c.pinned,
-    items.c.trust, items.c.source_type, items.c.label, items.c.occurred_at, items.c.valid_from, items.c.valid_to,
+    items.c.id,
+    items.c.kind,
+    items.c.recorded_at,
+    items.c.key,
+    items.c.importance,
+    items.c.status,
+    items.c.pinned,
+    items.c.trust,
+    items.c.source_type,
+    items.c.label,
+    items.c.occurred_at,
+    items.c.valid_from,
+    items.c.valid_to,
     items.c.data,
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,8 +57,10 @@ def each_fading(unit: Unit, lane: Lane, wanted: Faded) -> Iterator[Fading]:
     """Yield the items that have not ended, are not quarantined, and may be due, each once, in no order."""
     due = sa.or_(
         *(sa.and_(items.c.kind == kind, items.c.recorded_at <= at) for kind, at in wanted.learned_by.items()),
-        items.c.status == "archived", items.c.valid_to <= wanted.over, has_member(items.c.data, key(FORGETTING)),
-    )  # fmt: skip
+        items.c.status == "archived",
+        items.c.valid_to <= wanted.over,
+        has_member(items.c.data, key(FORGETTING)),
+    )
     query = sa.select(*_COLUMNS).where(*_within(unit, lane, wanted), due)
     seen = set[str]() if wanted.also else None
     for row in unit.run(query.execution_options(yield_per=_FETCHED)):
@@ -63,25 +76,44 @@ def each_fading(unit: Unit, lane: Lane, wanted: Faded) -> Iterator[Fading]:
 def _within(unit: Unit, lane: Lane, wanted: Faded) -> list[sa.ColumnElement[bool]]:
     named = {items.c.session_id: wanted.session_id, items.c.agent_id: wanted.agent_id}
     return [
-        items.c.tenant_id == unit.tenant, items.c.lane_id == lane.lane_id, items.c.ended.is_(None),
-        items.c.quarantine.is_(None), items.c.kind.in_(sorted(wanted.learned_by)),
+        items.c.tenant_id == unit.tenant,
+        items.c.lane_id == lane.lane_id,
+        items.c.ended.is_(None),
+        items.c.quarantine.is_(None),
+        items.c.kind.in_(sorted(wanted.learned_by)),
         *(column == value for column, value in named.items() if value is not None),
-    ]  # fmt: skip
+    ]
 
 
 def _fading(row: Any) -> Fading:
     one, kind, recorded, key_, importance, status, pinned, trust, source, label, occurred, start, end, data = row
     return Fading(
-        id=one, kind=kind, recorded_at=from_micros(recorded), key=key_, importance=importance, status=status,
-        pinned=bool(pinned), trust=Trust(trust), source_type=source, label=label, occurred_at=optional_moment(occurred),
-        valid_from=optional_moment(start), valid_to=optional_moment(end), data=Fading.members(data),
-    )  # fmt: skip
+        id=one,
+        kind=kind,
+        recorded_at=from_micros(recorded),
+        key=key_,
+        importance=importance,
+        status=status,
+        pinned=bool(pinned),
+        trust=Trust(trust),
+        source_type=source,
+        label=label,
+        occurred_at=optional_moment(occurred),
+        valid_from=optional_moment(start),
+        valid_to=optional_moment(end),
+        data=Fading.members(data),
+    )
 
 
-_SPOKEN: Final = sa.select(evidence.c.item_id, evidence.c.polarity).where(
-    evidence.c.tenant_id == sa.bindparam("t"), evidence.c.lane_id == sa.bindparam("l"),
-    evidence.c.polarity != sa.bindparam("p"),
-).distinct()  # fmt: skip
+_SPOKEN: Final = (
+    sa.select(evidence.c.item_id, evidence.c.polarity)
+    .where(
+        evidence.c.tenant_id == sa.bindparam("t"),
+        evidence.c.lane_id == sa.bindparam("l"),
+        evidence.c.polarity != sa.bindparam("p"),
+    )
+    .distinct()
+)
 
 
 def spoken_of(unit: Unit, lane_id: int) -> tuple[set[str], set[str]]:
@@ -100,9 +132,11 @@ def borne_by(unit: Unit, lane_id: int, sources: Collection[str]) -> dict[str, li
     One pass over the lane's evidence: an index by source would cost every write.
     """
     query = sa.select(evidence.c.source_item_id, evidence.c.item_id, evidence.c.part).where(
-        evidence.c.tenant_id == unit.tenant, evidence.c.lane_id == lane_id,
-        evidence.c.polarity.in_(("source", "support")), evidence.c.source_item_id.is_not(None),
-    )  # fmt: skip
+        evidence.c.tenant_id == unit.tenant,
+        evidence.c.lane_id == lane_id,
+        evidence.c.polarity.in_(("source", "support")),
+        evidence.c.source_item_id.is_not(None),
+    )
     out: dict[str, list[tuple[str, str]]] = {}
     rows: Iterable[Any] = unit.run(query.execution_options(yield_per=_FETCHED)) if sources else ()
     for source, item_id, part in rows:
@@ -124,6 +158,8 @@ class Owner:
 def read_owners(unit: Unit, lane: Lane, ids: Iterable[str]) -> dict[str, Owner]:
     """Return those of ``ids`` that the lane holds."""
     return {
-        one.id: Owner(one.kind, one.status == "active" and one.ended is None and one.quarantine is None,
-                      one.ended is None) for one in read_heads(unit, lane.lane_id, ids)
-    }  # fmt: skip
+        one.id: Owner(
+            one.kind, one.status == "active" and one.ended is None and one.quarantine is None, one.ended is None
+        )
+        for one in read_heads(unit, lane.lane_id, ids)
+    }

@@ -67,45 +67,91 @@ items = table(
     sa.Index(None, "tenant_id", "lane_id", "session_id", "message_id"),
     # Most items are messages, and those are looked for by their session.
     sa.Index(
-        "ix_items_kind", "tenant_id", "lane_id", "kind", "recorded_at", sqlite_where=sa.text("kind <> 'message'"),
+        "ix_items_kind",
+        "tenant_id",
+        "lane_id",
+        "kind",
+        "recorded_at",
+        sqlite_where=sa.text("kind <> 'message'"),
         postgresql_where=sa.text("kind <> 'message'"),
     ),
     # Messages have no subject.
     sa.Index(
-        "ix_items_subject", "tenant_id", "lane_id", "subject", "key",
-        sqlite_where=sa.text("subject IS NOT NULL"), postgresql_where=sa.text("subject IS NOT NULL"),
+        "ix_items_subject",
+        "tenant_id",
+        "lane_id",
+        "subject",
+        "key",
+        sqlite_where=sa.text("subject IS NOT NULL"),
+        postgresql_where=sa.text("subject IS NOT NULL"),
     ),
     # What a browser shows, in its order (`eligible.NEWEST`); the words of ``LIVE`` must stand in a statement for it.
     sa.Index(
-        "ix_items_newest", "tenant_id", "lane_id", "recorded_at", sa.text("coalesce(position, -1)"), "id",
-        sqlite_where=sa.text(LIVE), postgresql_where=sa.text(LIVE),
+        "ix_items_newest",
+        "tenant_id",
+        "lane_id",
+        "recorded_at",
+        sa.text("coalesce(position, -1)"),
+        "id",
+        sqlite_where=sa.text(LIVE),
+        postgresql_where=sa.text(LIVE),
     ),
     # Few items are of a run.
     sa.Index(
-        "ix_items_run", "tenant_id", "lane_id", "run_id",
-        sqlite_where=sa.text("run_id IS NOT NULL"), postgresql_where=sa.text("run_id IS NOT NULL"),
+        "ix_items_run",
+        "tenant_id",
+        "lane_id",
+        "run_id",
+        sqlite_where=sa.text("run_id IS NOT NULL"),
+        postgresql_where=sa.text("run_id IS NOT NULL"),
     ),
     # Few items are pinned, and every composed context asks for them.
     sa.Index(
-        "ix_items_pinned", "tenant_id", "lane_id", "recorded_at", sqlite_where=sa.text("pinned = 1"),
+        "ix_items_pinned",
+        "tenant_id",
+        "lane_id",
+        "recorded_at",
+        sqlite_where=sa.text("pinned = 1"),
         postgresql_where=sa.text("pinned"),
     ),
     # Fewer still are in quarantine, and every composed context asks for them too.
     sa.Index(
-        "ix_items_quarantine", "tenant_id", "lane_id", "recorded_at", sqlite_where=sa.text("quarantine IS NOT NULL"),
+        "ix_items_quarantine",
+        "tenant_id",
+        "lane_id",
+        "recorded_at",
+        sqlite_where=sa.text("quarantine IS NOT NULL"),
         postgresql_where=sa.text("quarantine IS NOT NULL"),
     ),
     # What a search for a label needs to know of an item, so that the rows, which may be long, are not read.
     sa.Index(
-        "ix_items_label", "tenant_id", "lane_id", "label", "kind", "status", "ended", "quarantine", "id",
-        sqlite_where=sa.text("label IS NOT NULL"), postgresql_where=sa.text("label IS NOT NULL"),
+        "ix_items_label",
+        "tenant_id",
+        "lane_id",
+        "label",
+        "kind",
+        "status",
+        "ended",
+        "quarantine",
+        "id",
+        sqlite_where=sa.text("label IS NOT NULL"),
+        postgresql_where=sa.text("label IS NOT NULL"),
     ),
     # Items that a caller names, and what a listing of names needs to know of them.
     sa.Index(
-        "ix_items_external", "tenant_id", "lane_id", "external_id", "status", "ended", "quarantine", "updated_at", "id",
-        sqlite_where=sa.text("external_id IS NOT NULL"), postgresql_where=sa.text("external_id IS NOT NULL"),
+        "ix_items_external",
+        "tenant_id",
+        "lane_id",
+        "external_id",
+        "status",
+        "ended",
+        "quarantine",
+        "updated_at",
+        "id",
+        sqlite_where=sa.text("external_id IS NOT NULL"),
+        postgresql_where=sa.text("external_id IS NOT NULL"),
     ),
-)  # fmt: skip
+)
 
 edges = table(
     "edges",
@@ -333,9 +379,22 @@ model_calls = table(
 )
 
 DERIVED: Final = (
-    items, edges, evidence, deltas, creations, entities, mentions, sessions, turns, repeated_messages, tool_calls, refs,
+    items,
+    edges,
+    evidence,
+    deltas,
+    creations,
+    entities,
+    mentions,
+    sessions,
+    turns,
+    repeated_messages,
+    tool_calls,
+    refs,
     summaries,
     search_documents,
-    documents, sections, chunks,
-)  # fmt: skip
+    documents,
+    sections,
+    chunks,
+)
 """Tables that a rebuild replays and a verification compares. Each has ``lane_id``."""

@@ -39,11 +39,15 @@ entries = table(
     text("hash", required=True),
     sa.UniqueConstraint("tenant_id", "entry_id"),
     sa.Index(
-        "ix_entries_idempotency", "tenant_id", "idempotency", unique=True,
-        sqlite_where=sa.text("idempotency IS NOT NULL"), postgresql_where=sa.text("idempotency IS NOT NULL"),
+        "ix_entries_idempotency",
+        "tenant_id",
+        "idempotency",
+        unique=True,
+        sqlite_where=sa.text("idempotency IS NOT NULL"),
+        postgresql_where=sa.text("idempotency IS NOT NULL"),
     ),
     small=True,
-)  # fmt: skip
+)
 
 payload_parts = table(
     "payload_parts",

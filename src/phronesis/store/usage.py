@@ -47,10 +47,12 @@ def _counted(dialect: str) -> sa.Select[Any]:
 def _adding() -> Any:
     """Return SQLite's statement for each item: its first count, or an increment. PostgreSQL: `_at_once`."""
     first = sqlite.insert(usage).values(
-        tenant_id=sa.bindparam("t"), lane_id=sa.bindparam("lane"), item_id=sa.bindparam("item"),
+        tenant_id=sa.bindparam("t"),
+        lane_id=sa.bindparam("lane"),
+        item_id=sa.bindparam("item"),
         count=sa.bindparam("known", type_=sa.BigInteger) + sa.bindparam("more", type_=sa.BigInteger),
         last_at=sa.bindparam("at", type_=sa.BigInteger),
-    )  # fmt: skip
+    )
     last = sa.func.max(usage.c.last_at, first.excluded.last_at)
     more = {"count": usage.c.count + sa.bindparam("more", type_=sa.BigInteger), "last_at": last}
     return first.on_conflict_do_update(index_elements=list(usage.primary_key), set_=more)
@@ -171,11 +173,14 @@ def _store(unit: Unit, counts: dict[str, tuple[int, int]]) -> None:
         rows = sorted(fetch(unit, _counted(unit.dialect), ids), key=itemgetter(1, 0))
         told = [
             {
-                "lane": lane_id, "item": item, "more": counts[item][0], "at": counts[item][1],
+                "lane": lane_id,
+                "item": item,
+                "more": counts[item][0],
+                "at": counts[item][1],
                 "known": (said or {}).get("count", 0),
             }
             for item, lane_id, said in rows
-        ]  # fmt: skip
+        ]
         if unit.dialect == "postgresql":
             for statement in _at_once():
                 run_one(unit, statement, {"t": unit.tenant, "rows": json.dumps(told)})
@@ -299,6 +304,8 @@ def _store_one(unit: Unit, read: _Read) -> None:
     counted = sa.select(sa.func.count()).where(used_memories.c.tenant_id == unit.tenant, used_memories.c.run == run)
     room = KEPT - int(unit.run(counted).scalar_one())
     known: Mapping[str, str] = {"tenant_id": unit.tenant, "run": run, "owner": owner_of(read.lane)}
-    rows = [{**known, "item_id": use.item_id, "part": use.part, "via": use.via, "distance": use.distance}
-            for use in read.uses]  # fmt: skip
+    rows = [
+        {**known, "item_id": use.item_id, "part": use.part, "via": use.via, "distance": use.distance}
+        for use in read.uses
+    ]
     upsert(unit, used_memories, rows[: max(0, room)])

@@ -85,9 +85,10 @@ def _same_evidence(work: ReflectionState, ids: AbstractSet[str]) -> str | None:
     Trends are excluded, and a side is returned instead of the trait it belongs to.
     """
     shares = [
-        (len(work.supporting(trait.id) & ids), trait.id) for trait in work.traits.values()
+        (len(work.supporting(trait.id) & ids), trait.id)
+        for trait in work.traits.values()
         if not is_trend(trait) and trait.data["subtype"] == "behavior" and not trait.data.get(SIDES)
-    ]  # fmt: skip
+    ]
     most, found = max(shares, default=(0, None))
     return found if ids and most >= SAME_EVIDENCE * len(ids) else None
 
@@ -105,9 +106,12 @@ def _of_one_conversation(memories: Sequence[Item]) -> bool:
 def _spent(work: ReflectionState) -> frozenset[str]:
     """Return the memories of behaviours that dissolved by decay: a new behaviour needs others."""
     return frozenset().union(
-        *(work.supporting(trait.id) for trait in work.gone.values()
-          if trait.ended == "dissolved" and not trait.data["strength"]["trend"])
-    )  # fmt: skip
+        *(
+            work.supporting(trait.id)
+            for trait in work.gone.values()
+            if trait.ended == "dissolved" and not trait.data["strength"]["trend"]
+        )
+    )
 
 
 def _take_up_trends(work: ReflectionState, made: str) -> None:
@@ -151,10 +155,12 @@ def without_twins(
             again.append(_as_reinforcement(wish, known[twin]))
     upgrades, refused = _once(likeness, tenant, wishes.upgrades, material.traits)
     return replace(
-        wishes, new_trends=[one for one in kept.values() if isinstance(one, NewTrend)],
+        wishes,
+        new_trends=[one for one in kept.values() if isinstance(one, NewTrend)],
         new_behaviors=[one for one in kept.values() if isinstance(one, NewBehavior)],
-        reinforcements=[*wishes.reinforcements, *again], upgrades=upgrades,
-    ), refused  # fmt: skip
+        reinforcements=[*wishes.reinforcements, *again],
+        upgrades=upgrades,
+    ), refused
 
 
 def _both(earlier: Fresh, later: Fresh) -> Fresh:
@@ -189,8 +195,9 @@ def _once(
         kept |= {place: wishes[place] for place, twin in zip(mine, twins, strict=True) if twin is None}
     refused = [
         RefusedWish(operation=OPERATION, rule=KNOWN, reason=_SAID, content=wish.new_content)
-        for place, wish in enumerate(wishes) if place not in kept
-    ]  # fmt: skip
+        for place, wish in enumerate(wishes)
+        if place not in kept
+    ]
     return [kept[place] for place in sorted(kept)], refused
 
 
@@ -228,9 +235,16 @@ def join(work: ReflectionState, links: Sequence[Sequence[object]]) -> None:
         if from_id in work.memories and to_id in work.memories:
             work.patches.append(Patch(str(from_id), {}, "linked"))
             work.edges.append(
-                Edge(type="similar", from_kind="item", from_id=str(from_id), to_kind="item", to_id=str(to_id),
-                     entry_id=work.entry.id, weight=float(str(weight)))
-            )  # fmt: skip
+                Edge(
+                    type="similar",
+                    from_kind="item",
+                    from_id=str(from_id),
+                    to_kind="item",
+                    to_id=str(to_id),
+                    entry_id=work.entry.id,
+                    weight=float(str(weight)),
+                )
+            )
 
 
 def _nearest(
@@ -241,8 +255,11 @@ def _nearest(
         for other in holders.get(word, ()):
             scores[other] = scores.get(other, 0.0) + weight * weights[other][word]
     ranked = sorted(((round(score, 4), other) for other, score in scores.items()), key=lambda one: (-one[0], one[1]))
-    return [Link(memories[n].id, memories[other].id, min(1.0, score))
-            for score, other in ranked[:MOST_LINKS] if score >= LINKED]  # fmt: skip
+    return [
+        Link(memories[n].id, memories[other].id, min(1.0, score))
+        for score, other in ranked[:MOST_LINKS]
+        if score >= LINKED
+    ]
 
 
 def _weighed(memories: Sequence[Item]) -> list[dict[str, float]]:

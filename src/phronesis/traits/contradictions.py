@@ -49,11 +49,12 @@ def without_withdrawn(view: LaneView, entry: Entry, changes: Changes, held: Mapp
     going = [row for row in rows if row.item_id in traits]
     if not going:
         return changes
-    ended = [Patch(trait.id, _dissolved(entry), "what supported it was taken back")
-             for trait in _bare(view, traits, going) if trait.ended is None]  # fmt: skip
-    return replace(
-        changes, dropped_evidence=(*changes.dropped_evidence, *going), patches=(*changes.patches, *ended)
-    )  # fmt: skip
+    ended = [
+        Patch(trait.id, _dissolved(entry), "what supported it was taken back")
+        for trait in _bare(view, traits, going)
+        if trait.ended is None
+    ]
+    return replace(changes, dropped_evidence=(*changes.dropped_evidence, *going), patches=(*changes.patches, *ended))
 
 
 def _withdraws(entry: Entry, patch: Patch, item: Item | None) -> bool:
@@ -68,9 +69,10 @@ def _bare(view: LaneView, traits: Mapping[str, Item], going: Iterable[EvidenceRo
     dropped = {row.identity for row in going}
     left = view.evidence(traits)
     return [
-        trait for trait in traits.values()
+        trait
+        for trait in traits.values()
         if not any(row.polarity == "support" and row.identity not in dropped for row in left.get(trait.id, ()))
-    ]  # fmt: skip
+    ]
 
 
 def _dissolved(entry: Entry) -> dict[str, object]:
@@ -113,8 +115,11 @@ def contradict(work: ReflectionState, wishes: Iterable[Contradicted]) -> None:
 
 def doubtful(work: ReflectionState) -> list[str]:
     """Return the traits for which a special reflection is due, oldest first; none that a person wrote."""
-    return [trait_id for trait_id, trait in work.traits.items()
-            if not trait.data.get(SIDES) and not trait.data.get(CORRECTED) and _doubted(work, trait)]  # fmt: skip
+    return [
+        trait_id
+        for trait_id, trait in work.traits.items()
+        if not trait.data.get(SIDES) and not trait.data.get(CORRECTED) and _doubted(work, trait)
+    ]
 
 
 def _doubted(work: ReflectionState, trait: Item) -> bool:
@@ -162,9 +167,16 @@ def _split(work: ReflectionState, trait: Item, said: Reconsidered) -> None:
     for n, (side, rows) in enumerate(sides):
         memories = work.evidence(row.source_key for row in rows)
         made.append(
-            work.begin(side.content.strip(), memories, subtype=trait.data["subtype"], context=context_of(side.context),
-                       of=[] if memories else [trait], begun=begun if n == 0 else None, **{SIDE_OF: trait.id})
-        )  # fmt: skip
+            work.begin(
+                side.content.strip(),
+                memories,
+                subtype=trait.data["subtype"],
+                context=context_of(side.context),
+                of=[] if memories else [trait],
+                begun=begun if n == 0 else None,
+                **{SIDE_OF: trait.id},
+            )
+        )
         work.inherit(made[-1], [replace(row, polarity="support") for row in rows])  # contra rows support this side
     work.change(trait.id, {f"data.{SIDES}": made}, said.reasoning or "depends on the situation")
     work.counts["traits_modified"] += 1

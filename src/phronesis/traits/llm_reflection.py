@@ -89,17 +89,28 @@ def _fitting(texts: Iterable[tuple[str, str]], room: int) -> dict[str, str]:
 
 
 def _memory(memory: Item) -> str:
-    return _json({
-        "id": memory.id, "at": isoformat(memory.occurred_at or memory.recorded_at), "kind": memory.kind,
-        "session": memory.session_id, "content": memory.content[:MAX_CONTENT],
-    })  # fmt: skip
+    return _json(
+        {
+            "id": memory.id,
+            "at": isoformat(memory.occurred_at or memory.recorded_at),
+            "kind": memory.kind,
+            "session": memory.session_id,
+            "content": memory.content[:MAX_CONTENT],
+        }
+    )
 
 
 def _trait(trait: SeenTrait) -> str:
-    return _json({
-        "id": trait.id, "content": trait.content[:MAX_CONTENT], "stage": trait.stage, "subtype": trait.subtype,
-        "confidence": trait.confidence, "context": trait.context,
-    })  # fmt: skip
+    return _json(
+        {
+            "id": trait.id,
+            "content": trait.content[:MAX_CONTENT],
+            "stage": trait.stage,
+            "subtype": trait.subtype,
+            "confidence": trait.confidence,
+            "context": trait.context,
+        }
+    )
 
 
 def _json(value: Mapping[str, Any]) -> str:
@@ -147,9 +158,14 @@ class ModelStrategy:
         found = None if answer.value is None else answer.value.wishes()
         error = None if answer.value is not None else _code(answer)
         return StrategyResult(
-            wishes=found, made_by=self.name, said=_numbered(thought.said), seen=thought.seen,
-            stands_on=thought.stands_on, spent=thought.spent, error=error,
-        )  # fmt: skip
+            wishes=found,
+            made_by=self.name,
+            said=_numbered(thought.said),
+            seen=thought.seen,
+            stands_on=thought.stands_on,
+            spent=thought.spent,
+            error=error,
+        )
 
     def reconsider(
         self, bench: PrepareContext, entry: Entry, work: ReflectionState, trait_id: str
@@ -161,9 +177,12 @@ class ModelStrategy:
         data = shown_special(entry.id, trait, work.evidence(trait.supporting), work.evidence(trait.contradicting))
         answer: Answer[Special] = asker.ask(bench.tenant, Task(prompt("special_reflection"), data.data, Special))
         thought = StrategyResult(
-            made_by=f"{asker.name} {PROMPT_VERSION}", said=_said("special_reflection", asker, answer),
-            seen=[*data.memories, trait_id], stands_on=[work.traits[trait_id].entry_id], spent=answer.spent,
-        )  # fmt: skip
+            made_by=f"{asker.name} {PROMPT_VERSION}",
+            said=_said("special_reflection", asker, answer),
+            seen=[*data.memories, trait_id],
+            stands_on=[work.traits[trait_id].entry_id],
+            spent=answer.spent,
+        )
         return (None if answer.value is None else answer.value.reconsidered()), thought
 
     def _earlier(
@@ -186,8 +205,9 @@ class ModelStrategy:
     @staticmethod
     def _shown(entry: Entry, material: ReflectionInput, earlier: Sequence[Item]) -> Shown:
         new = [memory for memory in material.memories if memory.id in material.new]
-        traits = [seen_trait(trait, material.evidence.get(trait.id, ()), entry.recorded_at)
-                  for trait in open_traits(material)]  # fmt: skip
+        traits = [
+            seen_trait(trait, material.evidence.get(trait.id, ()), entry.recorded_at) for trait in open_traits(material)
+        ]
         return shown(entry.id, new, earlier, traits)
 
     @staticmethod
@@ -195,16 +215,22 @@ class ModelStrategy:
         role: str, asker: ReflectAsker, answer: Answer[Any], data: Shown, material: ReflectionInput
     ) -> StrategyResult:
         made = {material.traits[one].entry_id for one in data.traits}
-        return StrategyResult(said=_said(role, asker, answer), seen=data.memories, stands_on=sorted(made),
-                       spent=answer.spent)  # fmt: skip
+        return StrategyResult(
+            said=_said(role, asker, answer), seen=data.memories, stands_on=sorted(made), spent=answer.spent
+        )
 
 
 def _said(role: str, asker: ReflectAsker, answer: Answer[Any]) -> list[Outcome]:
     bodies: list[Mapping[str, Any]] = [
-        {"role": role, "constraint": attempt.constraint, "text": fit(attempt.text),
-         "finish_reason": attempt.finish_reason, "problem": attempt.problem}
+        {
+            "role": role,
+            "constraint": attempt.constraint,
+            "text": fit(attempt.text),
+            "finish_reason": attempt.finish_reason,
+            "problem": attempt.problem,
+        }
         for attempt in answer.attempts
-    ]  # fmt: skip
+    ]
     return [Outcome(role=ANSWERS, made_by=asker.name, n=n, body=body) for n, body in enumerate(bodies)]
 
 

@@ -59,11 +59,15 @@ def make_cycle(
 ) -> Item:
     """Return the item of a reflection that ran; ``error`` marks a skipped round."""
     data = {
-        "status": COMPLETED if error is None else FAILED, "trigger_type": trigger["reason"],
-        "trigger_value": trigger.get("value"), "memories_scanned": trigger["new_memories"],
+        "status": COMPLETED if error is None else FAILED,
+        "trigger_type": trigger["reason"],
+        "trigger_value": trigger.get("value"),
+        "memories_scanned": trigger["new_memories"],
         **{name: counts[name] for name in COUNTED if counts.get(name)},
-        "refused": [asdict(one) for one in refused[:MAX_TOLD]] or None, "error": error, **told,
-    }  # fmt: skip
+        "refused": [asdict(one) for one in refused[:MAX_TOLD]] or None,
+        "error": error,
+        **told,
+    }
     return Item(
         id=item_id(entry.id, CYCLE, ""),
         kind=CYCLE,
@@ -174,13 +178,18 @@ class ReflectionPreparer:
         carry_out(work, wishes)
         specials, later = self._reconsidered(bench, entry, work)
         body = {
-            **as_body(wishes), "links": [list(link) for link in material.links], "origin": self.mind.origin,
-            "seen": list(thought.seen), "stands_on": list(thought.stands_on),
+            **as_body(wishes),
+            "links": [list(link) for link in material.links],
+            "origin": self.mind.origin,
+            "seen": list(thought.seen),
+            "stands_on": list(thought.stands_on),
             "spent": asdict(thought.spent.plus(later.spent)),
-        }  # fmt: skip
+        }
         outcomes += [Outcome(role=WISHES, made_by=thought.made_by, body=body)]
-        outcomes += [Outcome(role=REFUSED, made_by=self.guard.version, n=n, body=asdict(one))
-                     for n, one in enumerate([*refused, *known, *later.refused])]  # fmt: skip
+        outcomes += [
+            Outcome(role=REFUSED, made_by=self.guard.version, n=n, body=asdict(one))
+            for n, one in enumerate([*refused, *known, *later.refused])
+        ]
         outcomes += [Outcome(role=SPECIAL, made_by=one.made_by, n=n, body=one.body) for n, one in enumerate(specials)]
         first = sum(one.role == ANSWERS for one in outcomes)
         return outcomes + [replace(one, n=first + n) for n, one in enumerate(later.said)]
@@ -226,8 +235,15 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
         return Changes()
     scope = view.scope_fields()
     for outcome in outcomes.get(SKIPPED, ()):
-        failed = make_cycle(entry, scope, trigger.body, counts={}, error=outcome.body["error"],
-                            spent=outcome.body["spent"], made_by=outcome.made_by)  # fmt: skip
+        failed = make_cycle(
+            entry,
+            scope,
+            trigger.body,
+            counts={},
+            error=outcome.body["error"],
+            spent=outcome.body["spent"],
+            made_by=outcome.made_by,
+        )
         return Changes(items=[failed])
     said = next(iter(outcomes.get(WISHES, ())), None)
     origin: Origin = "rule" if said is None else said.body["origin"]
@@ -241,9 +257,14 @@ def apply(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
     rejoin(work)
     sifted = [RefusedWish(**outcome.body) for outcome in outcomes.get(REFUSED, ())]
     cycle = make_cycle(
-        entry, scope, trigger.body, counts=work.counts, refused=[*sifted, *work.refused],
-        made_by=trigger.made_by if said is None else said.made_by, spent=None if said is None else said.body["spent"],
-    )  # fmt: skip
+        entry,
+        scope,
+        trigger.body,
+        counts=work.counts,
+        refused=[*sifted, *work.refused],
+        made_by=trigger.made_by if said is None else said.made_by,
+        spent=None if said is None else said.body["spent"],
+    )
     return Changes(items=[*work.created, cycle], patches=work.patches, evidence=work.added, edges=work.edges)
 
 
@@ -259,8 +280,12 @@ def _due(material: ReflectionInput, entry: Entry, thresholds: Thresholds) -> Due
 
 
 def _skipped(name: str, thought: StrategyResult) -> Outcome:
-    body: Mapping[str, Any] = {"error": thought.error, "spent": asdict(thought.spent), "seen": list(thought.seen),
-                               "stands_on": list(thought.stands_on)}  # fmt: skip
+    body: Mapping[str, Any] = {
+        "error": thought.error,
+        "spent": asdict(thought.spent),
+        "seen": list(thought.seen),
+        "stands_on": list(thought.stands_on),
+    }
     return Outcome(role=SKIPPED, made_by=name, body=body)
 
 

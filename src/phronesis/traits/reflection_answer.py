@@ -162,9 +162,11 @@ class Special(Form):
     def reconsidered(self) -> Reconsidered:
         """Return its decision on the trait."""
         return Reconsidered(
-            action=self.action, reasoning=self.reasoning[:MAX_SENTENCE], new_content=self.new_content,
+            action=self.action,
+            reasoning=self.reasoning[:MAX_SENTENCE],
+            new_content=self.new_content,
             sides=[Side(**one.model_dump()) for one in self.split],
-        )  # fmt: skip
+        )
 
 
 class Questions(Form):
@@ -187,18 +189,23 @@ class ReflectAsker(Protocol):
 
 
 _KINDS: Final[Mapping[str, Any]] = {
-    "new_trends": NewTrend, "new_behaviors": NewBehavior, "reinforcements": Reinforcement,
-    "contradictions": Contradicted, "upgrades": Upgrade,
-}  # fmt: skip
+    "new_trends": NewTrend,
+    "new_behaviors": NewBehavior,
+    "reinforcements": Reinforcement,
+    "contradictions": Contradicted,
+    "upgrades": Upgrade,
+}
 
 
 def as_body(wishes: Wishes) -> dict[str, Any]:
     """Return operations as the body of an outcome, under the source's keys."""
     return {
-        name: [{key: list(value) if isinstance(value, tuple | list) else value for key, value in _fields(one).items()}
-               for one in getattr(wishes, name)]
+        name: [
+            {key: list(value) if isinstance(value, tuple | list) else value for key, value in _fields(one).items()}
+            for one in getattr(wishes, name)
+        ]
         for name in _KINDS
-    }  # fmt: skip
+    }
 
 
 def from_body(body: Mapping[str, Any]) -> Wishes:
@@ -211,8 +218,13 @@ def special_body(trait_id: str, said: Reconsidered) -> dict[str, Any]:
     sides: Sequence[Mapping[str, Any]] = [
         _fields(side) | {"evidence_ids": list(side.evidence_ids)} for side in said.sides
     ]
-    return {"trait_id": trait_id, "action": said.action, "new_content": said.new_content, "reasoning": said.reasoning,
-            "split": list(sides)}  # fmt: skip
+    return {
+        "trait_id": trait_id,
+        "action": said.action,
+        "new_content": said.new_content,
+        "reasoning": said.reasoning,
+        "split": list(sides),
+    }
 
 
 def special_from(body: Mapping[str, Any]) -> Reconsidered:

@@ -58,11 +58,15 @@ class ReflectionState:
     def of(cls, material: ReflectionInput, entry: Entry, origin: Origin, scope: Mapping[str, Any]) -> "ReflectionState":
         """Return the initial state from a scan."""
         return cls(
-            entry=entry, origin=origin, scope=scope, memories={memory.id: memory for memory in material.memories},
+            entry=entry,
+            origin=origin,
+            scope=scope,
+            memories={memory.id: memory for memory in material.memories},
             traits={trait.id: trait for trait in material.traits.values() if trait.live},
-            gone={trait.id: trait for trait in material.traits.values() if not trait.live}, undone=material.undone,
+            gone={trait.id: trait for trait in material.traits.values() if not trait.live},
+            undone=material.undone,
             rows={trait: list(material.evidence.get(trait, ())) for trait in material.traits},
-        )  # fmt: skip
+        )
 
     def strength(self, trait_id: str) -> Strength:
         """Return a trait's strength."""
@@ -96,10 +100,11 @@ class ReflectionState:
         told = sorted(rows, key=lambda row: row.polarity != "support")
         by_source = {row.source_key: row for row in reversed(told) if row.source_key not in self.known(trait_id)}
         own = [
-            replace(row, item_id=trait_id, origin=self.origin, entry_id=self.entry.id,
-                    recorded_at=self.entry.recorded_at)
+            replace(
+                row, item_id=trait_id, origin=self.origin, entry_id=self.entry.id, recorded_at=self.entry.recorded_at
+            )
             for row in reversed(by_source.values())
-        ]  # fmt: skip
+        ]
         self.rows.setdefault(trait_id, []).extend(own)
         self.added += own
         self._refold(trait_id)
@@ -133,10 +138,16 @@ class ReflectionState:
             source_type="reflection",
             occurred_at=observed,
             valid_from=observed,
-            data={"subtype": subtype, "context": context, "first_observed": isoformat(observed),
-                  "derived_from": "reflection", "made_by": self.origin, **given},
+            data={
+                "subtype": subtype,
+                "context": context,
+                "first_observed": isoformat(observed),
+                "derived_from": "reflection",
+                "made_by": self.origin,
+                **given,
+            },
             **self.scope,
-        )  # fmt: skip
+        )
         self.traits[trait.id] = trait
         self.created.append(trait)
         self.counts["traits_created"] += 1
@@ -190,10 +201,18 @@ class ReflectionState:
 
     def _row(self, trait_id: str, memory: Item, polarity: Polarity, grade: str | None) -> EvidenceRow:
         return EvidenceRow(
-            item_id=trait_id, polarity=polarity, source_key=memory.id, entry_id=self.entry.id,
-            recorded_at=self.entry.recorded_at, source_entry_id=memory.entry_id, source_item_id=memory.id,
-            source_ref=memory.source_ref, grade=grade, origin=self.origin, occurred_at=memory.occurred_at,
-        )  # fmt: skip
+            item_id=trait_id,
+            polarity=polarity,
+            source_key=memory.id,
+            entry_id=self.entry.id,
+            recorded_at=self.entry.recorded_at,
+            source_entry_id=memory.entry_id,
+            source_item_id=memory.id,
+            source_ref=memory.source_ref,
+            grade=grade,
+            origin=self.origin,
+            occurred_at=memory.occurred_at,
+        )
 
     def _sorted(self, trait_id: str) -> list[EvidenceRow]:
         return sorted(self.rows.get(trait_id, ()), key=lambda row: (row.recorded_at, row.identity))

@@ -127,20 +127,31 @@ def _held(view: LaneView, kinds: Sequence[str], entry: Entry, *, live: bool) -> 
 def seen_memory(memory: Item) -> SeenMemory:
     """Return a memory as shown to rules and models."""
     return SeenMemory(
-        id=memory.id, content=memory.content, kind=memory.kind, at=memory.occurred_at or memory.recorded_at,
-        session_id=memory.session_id, importance=memory.importance, subject=memory.subject, key=memory.key,
+        id=memory.id,
+        content=memory.content,
+        kind=memory.kind,
+        at=memory.occurred_at or memory.recorded_at,
+        session_id=memory.session_id,
+        importance=memory.importance,
+        subject=memory.subject,
+        key=memory.key,
         value=memory.value,
-    )  # fmt: skip
+    )
 
 
 def seen_trait(trait: Item, evidence: Sequence[EvidenceRow], moment: datetime) -> SeenTrait:
     """Return a trait as shown to rules and models, at a time."""
     confidence = confidence_at(trait, moment)
     return SeenTrait(
-        id=trait.id, content=trait.content, stage=trait.stage or TREND, subtype=trait.data["subtype"],
-        context=trait.data["context"], confidence=None if confidence is None else round(confidence, 4),
-        supporting=_sources(evidence, "support"), contradicting=_sources(evidence, "contra"),
-    )  # fmt: skip
+        id=trait.id,
+        content=trait.content,
+        stage=trait.stage or TREND,
+        subtype=trait.data["subtype"],
+        context=trait.data["context"],
+        confidence=None if confidence is None else round(confidence, 4),
+        supporting=_sources(evidence, "support"),
+        contradicting=_sources(evidence, "contra"),
+    )
 
 
 def open_traits(material: ReflectionInput) -> list[Item]:

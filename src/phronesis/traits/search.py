@@ -198,8 +198,9 @@ def _found(unit: Unit, lane: Lane, wanted: Wanted, stages: Sequence[str]) -> lis
         found = live_by_stage(unit, lane, TRAIT, stages)
     else:
         every = read_where(unit, lane, items.c.kind == TRAIT, items.c.recorded_at <= wanted.as_of)
-        found = [item for item in known_at(unit, lane.lane_id, every, wanted.as_of)
-                 if item.live and item.stage in stages]  # fmt: skip
+        found = [
+            item for item in known_at(unit, lane.lane_id, every, wanted.as_of) if item.live and item.stage in stages
+        ]
     if wanted.valid_at is not None:
         found = [item for item in found if held_at(item, wanted.valid_at)]
     return _without_sides(unit, lane, found, wanted.as_of)
@@ -233,5 +234,6 @@ def _as_traits(unit: Unit, lane: Lane, found: Sequence[Item], as_of: int | None)
         return trait_of(item, moment, evidence=ordered, parents=sorted(parents.get(item.id, ())), sides=of)
 
     as_sides = {one: as_trait(item) for one, item in sides.items()}
-    return [as_trait(item, of=[as_sides[one] for one in item.data.get("sides", ()) if one in as_sides])
-            for item in found]  # fmt: skip
+    return [
+        as_trait(item, of=[as_sides[one] for one in item.data.get("sides", ()) if one in as_sides]) for item in found
+    ]

@@ -43,10 +43,13 @@ class StrategyResult:
     def plus(self, other: "StrategyResult") -> "StrategyResult":
         """Return both results combined, for answers and cost."""
         return replace(
-            self, said=[*self.said, *other.said], seen=[*self.seen, *other.seen],
-            stands_on=[*self.stands_on, *other.stands_on], spent=self.spent.plus(other.spent),
+            self,
+            said=[*self.said, *other.said],
+            seen=[*self.seen, *other.seen],
+            stands_on=[*self.stands_on, *other.stands_on],
+            spent=self.spent.plus(other.spent),
             refused=[*self.refused, *other.refused],
-        )  # fmt: skip
+        )
 
     def refusing(self, wish: RefusedWish) -> "StrategyResult":
         """Return the result with one more refused operation."""
@@ -121,11 +124,12 @@ def sift(guard: Guard, wishes: Wishes, material: ReflectionInput) -> tuple[Wishe
         reinforcements=wishes.reinforcements,
         contradictions=wishes.contradictions,
         upgrades=[
-            one for one in wishes.upgrades
+            one
+            for one in wishes.upgrades
             if passes("upgrades", one.new_content, one.from_trait_ids, traits)
             and (not one.reasoning or passes("upgrades", one.reasoning, ()))
         ],
-    )  # fmt: skip
+    )
     return kept, refused
 
 
@@ -145,9 +149,10 @@ def withheld(guard: Guard, answers: Sequence[Outcome], *, refused: bool) -> list
     """
     return [
         replace(one, body={**one.body, "text": "", "withheld": SENSITIVE})
-        if one.body["text"] and (refused or guard.of_trait(one.body["text"], ()) is not None) else one
+        if one.body["text"] and (refused or guard.of_trait(one.body["text"], ()) is not None)
+        else one
         for one in answers
-    ]  # fmt: skip
+    ]
 
 
 def _refusal(operation: str, finding: Finding) -> RefusedWish:
@@ -180,10 +185,12 @@ class RuleStrategy:
         standing = open_traits(material)
         traits = [seen_trait(trait, material.evidence.get(trait.id, ()), entry.recorded_at) for trait in standing]
         found = reflect(
-            [seen_memory(memory) for memory in memories], material.new, traits,
+            [seen_memory(memory) for memory in memories],
+            material.new,
+            traits,
             cosine=self.likeness.among(bench, memories),
             sensitive=lambda text: self.guard.of_trait(text, ()) is not None,
-        )  # fmt: skip
+        )
         # Operations on a trait are looked up again at the current trait: an erasure may have changed it.
         return StrategyResult(
             wishes=found, made_by=RULES_VERSION, stands_on=sorted({trait.entry_id for trait in standing})
@@ -195,6 +202,7 @@ class RuleStrategy:
         """Weigh the support of a trait against its contradictions."""
         rows = work.rows.get(trait_id, [])
         trait = seen_trait(work.traits[trait_id], rows, entry.recorded_at)
-        sides = [[seen_memory(memory) for memory in work.evidence(ids)]
-                 for ids in (trait.supporting, trait.contradicting)]  # fmt: skip
+        sides = [
+            [seen_memory(memory) for memory in work.evidence(ids)] for ids in (trait.supporting, trait.contradicting)
+        ]
         return reconsider(trait, *sides), StrategyResult(made_by=RULES_VERSION)

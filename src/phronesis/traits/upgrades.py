@@ -171,18 +171,29 @@ def _make(work: ReflectionState, wish: Upgrade) -> None:
     memories = work.evidence(row.source_key for row in rows if row.polarity == "support")
     contexts = {trait.data["context"] for trait in members}
     made = work.begin(
-        wish.new_content.strip(), memories, subtype=wish.new_subtype, of=members,
+        wish.new_content.strip(),
+        memories,
+        subtype=wish.new_subtype,
+        of=members,
         context=context_of(wish.context or (contexts.pop() if len(contexts) == 1 else None)),
         begun={"confidence": round(min(1.0, best + RISE), 6), "cap": "emerging"},
-        children=sorted(trait.id for trait in members), reasoning=wish.reasoning.strip() or None,
+        children=sorted(trait.id for trait in members),
+        reasoning=wish.reasoning.strip() or None,
         facet=(wish.facet or "personality") if wish.new_subtype == "core" else None,
-    )  # fmt: skip
+    )
     work.inherit(made, rows)
     work.edges += [
-        Edge(type=PARENT, from_kind="item", from_id=made, to_kind="item", to_id=trait.id, entry_id=work.entry.id,
-             origin=work.origin)
+        Edge(
+            type=PARENT,
+            from_kind="item",
+            from_id=made,
+            to_kind="item",
+            to_id=trait.id,
+            entry_id=work.entry.id,
+            origin=work.origin,
+        )
         for trait in members
-    ]  # fmt: skip
+    ]
     work.counts["traits_promoted"] += len(members)
 
 

@@ -121,10 +121,15 @@ def open_memory(
     reflect = _reflecting(settings.policy.traits, roster, embedders, finding.searcher)
     taking_in = make_taking_in(settings.policy.resources, time, _redactor(settings.policy).document)
     preparing = Preparing(
-        turns=prepare_turns(roster, settings.policy), runs=_learning(own, telling, finding.searcher, roster),
-        old=rewriter, reflections=reflect, sources=Reading(SOURCES), patterns=Aggregating(embedders),
-        principles=_abstracting(settings.policy, roster, embedders), documents=taking_in,
-    )  # fmt: skip
+        turns=prepare_turns(roster, settings.policy),
+        runs=_learning(own, telling, finding.searcher, roster),
+        old=rewriter,
+        reflections=reflect,
+        sources=Reading(SOURCES),
+        patterns=Aggregating(embedders),
+        principles=_abstracting(settings.policy, roster, embedders),
+        documents=taking_in,
+    )
     registry = make_registry(preparing, refs=make_ref_rules(settings.policy.resources), terms=terms_of(settings.policy))
     stepper = EntryApplier(registry, make_projector())
     replayer = Replayer(database, stepper)
@@ -183,9 +188,12 @@ def _answering(
     searcher = search if judge is None else RerankedSearch(search, judge)
     retrieving = make_retrieving(search, policy, judge)
     planner = Planner(
-        time, roster.asker("plan"), StoredNames(database), limit=policy.budget.evidence_count,
+        time,
+        roster.asker("plan"),
+        StoredNames(database),
+        limit=policy.budget.evidence_count,
         share=policy.fusion.memory_share,
-    )  # fmt: skip
+    )
     finding = EvidencePlanner(planner, retrieving, searcher)
     return {
         "searcher": searcher,
@@ -321,8 +329,15 @@ def _forgetter(database: Database, usage: Usage, policy: Policy) -> Forgetter:
 
 def _core(policy: Policy) -> CorePolicy:
     own = policy.core
-    return CorePolicy(own.kinds, own.pin, policy.policies, own.items, own.due, policy.conflict.disputes,
-                      load_memory_types().keys_of_care())  # fmt: skip
+    return CorePolicy(
+        own.kinds,
+        own.pin,
+        policy.policies,
+        own.items,
+        own.due,
+        policy.conflict.disputes,
+        load_memory_types().keys_of_care(),
+    )
 
 
 def _summary(policy: Policy) -> SummaryPolicy:
@@ -369,8 +384,15 @@ def examine(url: str | None, *, policy: PolicySource | None = None, tenant: str 
     except PhronesisError as error:
         found = check_of(error, "open", "mend what is told; until then the store cannot be used")
         if isinstance(error, StorageReadOnly) and url is not None and url.startswith(_SQLITE):
-            found = Check("open", ok=False, detail=found.detail, remedy=found.remedy, level="error", code=found.code,
-                          command=writable_again(url.removeprefix(_SQLITE)))  # fmt: skip
+            found = Check(
+                "open",
+                ok=False,
+                detail=found.detail,
+                remedy=found.remedy,
+                level="error",
+                code=found.code,
+                command=writable_again(url.removeprefix(_SQLITE)),
+            )
         return DoctorReport([found])
 
 

@@ -54,9 +54,14 @@ from phronesis.traits.reflection import FOLDS as TRAIT_FOLDS
 from phronesis.traits.reflection import handlers as reflect_handlers
 from phronesis.traits.search import project_trait
 
-CONSEQUENCES: Final = (with_names, without_withdrawn, without_unheld, with_sections, with_requests_met,
+CONSEQUENCES: Final = (
+    with_names,
+    without_withdrawn,
+    without_unheld,
+    with_sections,
+    with_requests_met,
     without_second_names,
-)  # fmt: skip
+)
 """The consequences of changes, whatever verb made them."""
 
 
@@ -117,10 +122,17 @@ def _conversing(extract: Prepare | None, refs: RefRules) -> list[Handler]:
 def make_projector() -> Projector:
     """Return the projector; a kind with parts of its own adds a line here."""
     by_kind = {
-        REASONING: project_reasoning, reasoning.RUN: no_parts, CYCLE: no_parts, TRAIT: project_trait, L1: project_event,
-        PATTERN: project_learned, PRINCIPLE: project_learned, MARK: no_parts, DOCUMENT: no_parts,
+        REASONING: project_reasoning,
+        reasoning.RUN: no_parts,
+        CYCLE: no_parts,
+        TRAIT: project_trait,
+        L1: project_event,
+        PATTERN: project_learned,
+        PRINCIPLE: project_learned,
+        MARK: no_parts,
+        DOCUMENT: no_parts,
         SECTION: project_section,
-    }  # fmt: skip
+    }
     return Projector(by_kind, of_members={REASONING: PROJECTED})
 
 
@@ -144,9 +156,12 @@ def make_taking_in(
 ) -> TakingIn:
     """Join the components that parse documents and fetch pages by the policy's rules."""
     rules = FetchRules(
-        max_bytes=own.max_bytes, seconds=own.timeout, allow_hosts=own.allow_hosts, deny_hosts=own.deny_hosts,
+        max_bytes=own.max_bytes,
+        seconds=own.timeout,
+        allow_hosts=own.allow_hosts,
+        deny_hosts=own.deny_hosts,
         allow_private=own.private_addresses,
-    )  # fmt: skip
+    )
     pages = _Pages(WebFetcher(clock=clock, monotonic=time.monotonic), rules)
     roots = tuple(map(Path, own.file_roots))
     return TakingIn(Reader(read_document), pages, _in_short, own.urls, roots, own.max_bytes, redact)

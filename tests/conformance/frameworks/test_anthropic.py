@@ -21,23 +21,33 @@ from conformance.opened import opened
 from phronesis import Memory
 from phronesis.adapters.anthropic_memory import FIELDS, MemoryFiles
 
-PATHS = ["/memories/a.txt", "/memories/笔记.md", "/memories/d/b.txt", "/memories/d/e/c.txt", "/memories/d/e/f/深.txt",
-         "/memories/.hidden"]  # fmt: skip
-PLACES = st.sampled_from([*PATHS, "/memories", "/memories/d", "/memories/d/e", "/memories/none", "/etc/passwd",
-                          "/memories/../x"])  # fmt: skip
+PATHS = [
+    "/memories/a.txt",
+    "/memories/笔记.md",
+    "/memories/d/b.txt",
+    "/memories/d/e/c.txt",
+    "/memories/d/e/f/深.txt",
+    "/memories/.hidden",
+]
+PLACES = st.sampled_from(
+    [*PATHS, "/memories", "/memories/d", "/memories/d/e", "/memories/none", "/etc/passwd", "/memories/../x"]
+)
 FILES = st.sampled_from(PATHS)
 TEXTS = st.sampled_from(["", "一\n二\n", "one\ntwo\nthree\nfour\nfive\nsix\n", "no end", "a\r\nb\r\n", "aa aa\naa"])
 PIECES = st.sampled_from(["one", "a", "二", "\n", "three\nfour", "never there", " "])
 COMMANDS = st.one_of(
     st.fixed_dictionaries({"command": st.just("create"), "path": FILES, "file_text": TEXTS}),
-    st.fixed_dictionaries({"command": st.just("view"), "path": PLACES},
-                          optional={"view_range": st.tuples(st.integers(-1, 4), st.integers(-1, 8)).map(list)}),
+    st.fixed_dictionaries(
+        {"command": st.just("view"), "path": PLACES},
+        optional={"view_range": st.tuples(st.integers(-1, 4), st.integers(-1, 8)).map(list)},
+    ),
     st.fixed_dictionaries({"command": st.just("str_replace"), "path": PLACES, "old_str": PIECES, "new_str": PIECES}),
-    st.fixed_dictionaries({"command": st.just("insert"), "path": PLACES, "insert_line": st.integers(-1, 7),
-                           "insert_text": PIECES}),
+    st.fixed_dictionaries(
+        {"command": st.just("insert"), "path": PLACES, "insert_line": st.integers(-1, 7), "insert_text": PIECES}
+    ),
     st.fixed_dictionaries({"command": st.just("delete"), "path": PLACES}),
     st.fixed_dictionaries({"command": st.just("rename"), "old_path": FILES, "new_path": FILES}),
-)  # fmt: skip
+)
 
 
 @pytest.fixture(scope="module")
@@ -58,8 +68,9 @@ def without_sizes_of_directories(said: str) -> str:
     if not said.startswith("Here're"):
         return said
     header, root, *lines = said.split("\n")
-    return "\n".join([header, *(line.partition("\t")[2] if line.endswith("/") or line is root else line
-                                for line in [root, *lines])])  # fmt: skip
+    return "\n".join(
+        [header, *(line.partition("\t")[2] if line.endswith("/") or line is root else line for line in [root, *lines])]
+    )
 
 
 def drop_empty(folder: Path) -> None:

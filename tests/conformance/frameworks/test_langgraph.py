@@ -30,18 +30,22 @@ KEYS = st.sampled_from(["k", "prefs", "..", "a.b", "钥匙", ""])
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 VALUES = st.fixed_dictionaries(
     {"n": st.integers(-3, 3), "colour": st.sampled_from(["red", "blau", "红"])},
-    optional={"inner": st.dictionaries(st.sampled_from(["x", "y"]), st.integers(0, 2)), "any": LEAVES,
-              "many": st.lists(st.integers(0, 2), max_size=2)},
-)  # fmt: skip
+    optional={
+        "inner": st.dictionaries(st.sampled_from(["x", "y"]), st.integers(0, 2)),
+        "any": LEAVES,
+        "many": st.lists(st.integers(0, 2), max_size=2),
+    },
+)
 FILTERS = st.none() | st.one_of(
     st.fixed_dictionaries({"colour": st.sampled_from(["red", "红", {"$ne": "red"}, {"$eq": "blau"}])}),
-    st.fixed_dictionaries({"n": st.dictionaries(st.sampled_from(["$gt", "$gte", "$lt", "$lte"]), st.integers(-3, 3),
-                                                min_size=1)}),
+    st.fixed_dictionaries(
+        {"n": st.dictionaries(st.sampled_from(["$gt", "$gte", "$lt", "$lte"]), st.integers(-3, 3), min_size=1)}
+    ),
     st.fixed_dictionaries({"inner": st.dictionaries(st.sampled_from(["x", "y"]), st.integers(0, 2))}),
     st.fixed_dictionaries({"many": st.lists(st.integers(0, 2), max_size=2)}),
     st.fixed_dictionaries({"any": LEAVES}),
     st.fixed_dictionaries({"any": st.fixed_dictionaries({"$eq": LEAVES})}),
-)  # fmt: skip
+)
 PATHS = st.lists(LABELS | st.just("*"), min_size=1, max_size=2).map(tuple)
 
 
@@ -95,8 +99,13 @@ class SameAsInMemory(RuleBasedStateMachine):
         assert page == whole[offset : offset + limit]
         assert len(page) == len(self.theirs.search(prefix, limit=limit, offset=offset))
 
-    @rule(prefix=st.none() | PATHS, suffix=st.none() | PATHS, depth=st.none() | st.integers(1, 3),
-          limit=st.integers(1, 4), offset=st.integers(0, 3))  # fmt: skip
+    @rule(
+        prefix=st.none() | PATHS,
+        suffix=st.none() | PATHS,
+        depth=st.none() | st.integers(1, 3),
+        limit=st.integers(1, 4),
+        offset=st.integers(0, 3),
+    )
     def namespaces(self, prefix: Any, suffix: Any, depth: int | None, limit: int, offset: int) -> None:
         for namespace in [one for one, documents in self.theirs._data.items() if not documents]:
             del self.theirs._data[namespace]  # it lists namespaces that were once asked for

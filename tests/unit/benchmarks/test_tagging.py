@@ -16,8 +16,15 @@ FOODS = ["辣椒", "香菜", "榴莲", "火锅", "米粉", "豆腐", "芒果", "
 
 
 def turn(text: str, *labels: dict[str, object]) -> dict[str, object]:
-    return {"id": text, "split": "dev", "at": "2026-06-10T09:00:00Z", "role": "user", "text": text,
-            "expect": list(labels), "gate": None if labels else "unsaid"}  # fmt: skip
+    return {
+        "id": text,
+        "split": "dev",
+        "at": "2026-06-10T09:00:00Z",
+        "role": "user",
+        "text": text,
+        "expect": list(labels),
+        "gate": None if labels else "unsaid",
+    }
 
 
 def lives(city: str, subject: str = "user", **more: object) -> dict[str, object]:

@@ -9,14 +9,22 @@ from click.testing import CliRunner
 from phronesis_benchmarks.commands import bench
 from phronesis_benchmarks.traits import Held, compared, run_traits
 
-TEXTS = ("Went for a run before work", "Jogged 5 km before work", "Out running at six", "Ran 5k before work",
-         "The boiler makes a noise", "No more running for me, I quit")  # fmt: skip
+TEXTS = (
+    "Went for a run before work",
+    "Jogged 5 km before work",
+    "Out running at six",
+    "Ran 5k before work",
+    "The boiler makes a noise",
+    "No more running for me, I quit",
+)
 
 
 def user(**fields: Any) -> dict[str, Any]:
     """Give a labelled user who runs."""
-    seen = [{"id": f"m{n}", "at": f"2025-01-{n + 1:02}T08:00:00Z", "session": f"s{n}", "kind": "episodic", "text": text}
-            for n, text in enumerate(TEXTS)]  # fmt: skip
+    seen = [
+        {"id": f"m{n}", "at": f"2025-01-{n + 1:02}T08:00:00Z", "session": f"s{n}", "kind": "episodic", "text": text}
+        for n, text in enumerate(TEXTS)
+    ]
     trait = {"id": "t1", "members": ["m0", "m1", "m2", "m3"], "contradicted_by": ["m5"], "looks_sensitive": True}
     return {"user": "u", "language": "en", "memories": seen, "traits": [trait], "never": []} | fields
 
@@ -79,8 +87,10 @@ def test_the_command_gives_a_table_or_json(tmp_path: Path) -> None:
 
 def test_what_is_sensitive_is_refused_behind_the_guard(tmp_path: Path) -> None:
     texts = ("Went for a run, depressed again", "Jogged 5 km, my depression is back", "Went running, still depressed")
-    seen = [{"id": f"m{n}", "at": f"2025-01-{n + 1:02}T08:00:00Z", "session": f"s{n}", "kind": "episodic", "text": text}
-            for n, text in enumerate(texts)]  # fmt: skip
+    seen = [
+        {"id": f"m{n}", "at": f"2025-01-{n + 1:02}T08:00:00Z", "session": f"s{n}", "kind": "episodic", "text": text}
+        for n, text in enumerate(texts)
+    ]
     data = [written(tmp_path / "users.jsonl", user(memories=seen))]
     assert run_traits(data).scores[0].found == 1
     assert run_traits(data, guarded=True).scores[0].found == 0

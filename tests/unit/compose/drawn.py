@@ -54,9 +54,16 @@ def evidence_of(content: str = "The train leaves at nine.", *, number: int = 1, 
     """Return evidence of a message by the user; `fields` of Evidence or of its item."""
     outer = {name: fields.pop(name) for name in ("matched", "conflicts") if name in fields}
     values: dict[str, object] = {
-        "id": str(uuid.UUID(int=number)), "kind": "message", "content": content, "entry_id": "e", "role": "user",
-        "recorded_at": LEARNED, "updated_at": LEARNED, "occurred_at": LEARNED, **fields,
-    }  # fmt: skip
+        "id": str(uuid.UUID(int=number)),
+        "kind": "message",
+        "content": content,
+        "entry_id": "e",
+        "role": "user",
+        "recorded_at": LEARNED,
+        "updated_at": LEARNED,
+        "occurred_at": LEARNED,
+        **fields,
+    }
     return Evidence(Item(**values), 1.0, **outer)  # type: ignore[arg-type]
 
 
@@ -67,13 +74,22 @@ def evidences(draw: st.DrawFn) -> Evidence:
     start = draw(st.integers(0, max(0, len(content) - 1)))
     snippets = [content[start : start + 40], draw(TEXTS)]
     item = Item(
-        id=draw(IDENTITIES), kind=draw(st.sampled_from(["message", "fact", "section"])), content=content, entry_id="e",
-        recorded_at=LEARNED, updated_at=LEARNED, data=draw(SECTIONS), source_ref=draw(st.none() | REFERENCES),
-        trust=draw(st.sampled_from(Trust)), role=draw(st.none() | ROLES), name=draw(NAMES),
+        id=draw(IDENTITIES),
+        kind=draw(st.sampled_from(["message", "fact", "section"])),
+        content=content,
+        entry_id="e",
+        recorded_at=LEARNED,
+        updated_at=LEARNED,
+        data=draw(SECTIONS),
+        source_ref=draw(st.none() | REFERENCES),
+        trust=draw(st.sampled_from(Trust)),
+        role=draw(st.none() | ROLES),
+        name=draw(NAMES),
         occurred_at=draw(st.none() | st.datetimes(timezones=st.just(UTC))),
         ended=draw(st.none() | st.just("superseded")),
-        valid_to=draw(st.none() | st.datetimes(timezones=st.just(UTC))), session_id=draw(NAMES),
-    )  # fmt: skip
+        valid_to=draw(st.none() | st.datetimes(timezones=st.just(UTC))),
+        session_id=draw(NAMES),
+    )
     part = draw(st.sampled_from(["whole", f"chunk:{start}", "chunk:999999999"]))
     matched = [Match("m", part, draw(st.sampled_from(snippets)), 0.5)] if draw(st.booleans()) else []
     return Evidence(item, 1.0, matched, conflicts=draw(st.lists(IDENTITIES, max_size=5)))

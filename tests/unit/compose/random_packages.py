@@ -93,11 +93,15 @@ class Made:
     def _block(self) -> Block:
         chance = self._chance
         return Block(
-            text=self.text(), citations=[f"mem:{self._id()}" for _ in range(chance.randint(0, 5))],
+            text=self.text(),
+            citations=[f"mem:{self._id()}" for _ in range(chance.randint(0, 5))],
             role=chance.choice(ROLES),
-            name=self._name(), fenced=chance.random() < 0.5, label=chance.choice(LABELS),
-            about=self.text() if chance.random() < 0.5 else "", place=chance.randint(-2, 2),
-        )  # fmt: skip
+            name=self._name(),
+            fenced=chance.random() < 0.5,
+            label=chance.choice(LABELS),
+            about=self.text() if chance.random() < 0.5 else "",
+            place=chance.randint(-2, 2),
+        )
 
     def _reference(self) -> str | None:
         chance = self._chance
@@ -116,12 +120,22 @@ class Made:
         content = self.text()
         start = chance.randint(0, max(0, len(content) - 1))
         item = Item(
-            id=self._id(), kind=chance.choice(["message", "fact", "section"]), content=content, entry_id="e",
-            recorded_at=LEARNED, data=self._section(), source_ref=self._reference(),
-            updated_at=LEARNED, trust=chance.choice(list(Trust)), role=chance.choice([None, *ROLES]), name=self._name(),
-            occurred_at=self._time(), ended=chance.choice([None, "superseded"]), valid_to=self._time(),
+            id=self._id(),
+            kind=chance.choice(["message", "fact", "section"]),
+            content=content,
+            entry_id="e",
+            recorded_at=LEARNED,
+            data=self._section(),
+            source_ref=self._reference(),
+            updated_at=LEARNED,
+            trust=chance.choice(list(Trust)),
+            role=chance.choice([None, *ROLES]),
+            name=self._name(),
+            occurred_at=self._time(),
+            ended=chance.choice([None, "superseded"]),
+            valid_to=self._time(),
             session_id=self._name(),
-        )  # fmt: skip
+        )
         snippet = chance.choice([content[start : start + 40], self.text()])
         part = chance.choice(["whole", f"chunk:{start}"])
         matched = [Match("m", part, snippet, 0.5)] if chance.random() < 0.5 else []

@@ -54,9 +54,15 @@ def test_shares_are_parts_of_the_total_whatever_is_available() -> None:
 @given(
     available=st.integers(-10, 2_000),
     caps=CAPS,
-    asked=st.lists(st.tuples(st.sampled_from(["system_blocks", "working_summary", "recent_turns", "evidence"]),
-                             st.booleans(), st.integers(0, 900)), max_size=12),
-)  # fmt: skip
+    asked=st.lists(
+        st.tuples(
+            st.sampled_from(["system_blocks", "working_summary", "recent_turns", "evidence"]),
+            st.booleans(),
+            st.integers(0, 900),
+        ),
+        max_size=12,
+    ),
+)
 def test_who_asks_first_never_uses_more_than_is_there(
     available: int, caps: dict[str, int], asked: list[tuple[str, bool, int]]
 ) -> None:

@@ -84,8 +84,12 @@ def test_both_renderings_hold_all_slots_in_their_order() -> None:
     ]
     assert package.explain["dropped"] == package.explain["shortened"] == []
     assert package.citations == {
-        "m1": "mem:7", "m2": "mem:8", "m3": "mem:3", "m4": f"mem:{first}", "m5": f"mem:{second}",
-    }  # fmt: skip
+        "m1": "mem:7",
+        "m2": "mem:8",
+        "m3": "mem:3",
+        "m4": f"mem:{first}",
+        "m5": f"mem:{second}",
+    }
     assert package.to_dict()["citations"] == package.citations
     assert package.stable_messages == 1
     cache = package.explain["cache"]
@@ -95,11 +99,14 @@ def test_both_renderings_hold_all_slots_in_their_order() -> None:
 
 def test_what_is_stable_depends_neither_on_the_question_nor_on_what_was_found() -> None:
     held: dict[str, Any] = {
-        "system_blocks": [Block("Likes tea. " * 60, label="Profile"), *[Block("Has a cat.", label="Profile")] * 90,
-                          Block("Call Ana.", label="Due", about="due 2026-05-02")],
+        "system_blocks": [
+            Block("Likes tea. " * 60, label="Profile"),
+            *[Block("Has a cat.", label="Profile")] * 90,
+            Block("Call Ana.", label="Due", about="due 2026-05-02"),
+        ],
         "working_summary": [Block("It rained a lot in May. " * 4, label="Said by the user") for _ in range(40)],
         "recent_turns": [Block("word " * 300, ["mem:a"], role="user") for _ in range(6)],
-    }  # fmt: skip
+    }
     alone = composed("Thanks!", **held)
     other = composed("火车几点开？" * 90, **held, evidence=[evidence_of("word " * 60, number=n) for n in range(30)])
     size = alone.explain["cache"]["stable_characters"]
@@ -112,17 +119,27 @@ def test_what_is_stable_depends_neither_on_the_question_nor_on_what_was_found() 
 def test_the_fences_are_explained_wherever_the_scope_holds_anything() -> None:
     turns = [Block("Hi", role="user"), Block("Hello", role="assistant")]
     assert [message["role"] for message in composed(recent_turns=turns).messages] == [
-        "system", "user", "assistant", "user",
-    ]  # fmt: skip
+        "system",
+        "user",
+        "assistant",
+        "user",
+    ]
     assert composed(held=True).stable_messages == 1
     assert composed(held=True, total=40).stable_messages == 0
 
 
 def test_the_heading_says_who_when_how_far_trusted_what_ended_it_and_what_disputes_it() -> None:
     evidence = evidence_of(
-        "x", name="Anna, (root)", role="assistant", trust=Trust.ASSISTANT, ended="superseded", occurred_at=None,
-        valid_to=datetime(2026, 6, 2, tzinfo=UTC), conflicts=["a", "b", "c", "d", "e"], session_id="s [1]",
-    )  # fmt: skip
+        "x",
+        name="Anna, (root)",
+        role="assistant",
+        trust=Trust.ASSISTANT,
+        ended="superseded",
+        occurred_at=None,
+        valid_to=datetime(2026, 6, 2, tzinfo=UTC),
+        conflicts=["a", "b", "c", "d", "e"],
+        session_id="s [1]",
+    )
     document = evidence_of("y", number=2, role=None, kind="section", trust=Trust.EXTERNAL)
     text = composed(evidence=[evidence, document]).text
     about = "2026-05-01, Anna root, assistant, until 2026-06-02, superseded, session s 1"
@@ -315,8 +332,10 @@ def test_what_was_taken_from_a_message_that_is_shown_is_not_shown_again() -> Non
     for found in ([message, fact, ended, disputed], [fact, ended, disputed, message]):
         package = composed(evidence=found, taken_from=taken_from)
         assert sorted(one.item.content for one in package.evidence) == [
-            "Born in Leeds.", "I live in Lyon.", "Lived in Paris.",
-        ]  # fmt: skip
+            "Born in Leeds.",
+            "I live in Lyon.",
+            "Lived in Paris.",
+        ]
         assert [row["citation"] for row in package.explain["dropped"]] == [fact.item.citation]
         assert package.explain["dropped"][0]["reason"] == "duplicate"
     turn = Block("I live in Lyon.", [message.item.citation], role="user")

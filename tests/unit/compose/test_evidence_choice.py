@@ -107,8 +107,24 @@ def test_what_adds_no_new_words_is_left_out() -> None:
 
 
 def test_what_bears_is_shown_however_much_it_is() -> None:
-    towns = ("Lyon", "Porto", "Ghent", "Oslo", "Turin", "Delft", "Bergen", "Graz", "Brno", "Cadiz", "Kyoto", "Lima",
-             "Nice", "Pisa", "Riga", "Split")  # fmt: skip
+    towns = (
+        "Lyon",
+        "Porto",
+        "Ghent",
+        "Oslo",
+        "Turin",
+        "Delft",
+        "Bergen",
+        "Graz",
+        "Brno",
+        "Cadiz",
+        "Kyoto",
+        "Lima",
+        "Nice",
+        "Pisa",
+        "Riga",
+        "Split",
+    )
     found = [said(n, f"The harbour of {town} opens at {n}.", strength=1 - n / 100) for n, town in enumerate(towns)]
     assert len(shown(*found)) == len(towns)
 
@@ -149,8 +165,11 @@ def test_the_users_own_come_before_documents_on_questions_about_the_user() -> No
 
 
 def test_a_message_that_only_asks_is_no_evidence() -> None:
-    found = [said(1, "Is the harbour open today? And tomorrow?"), said(2, "港口几点开门？"),
-             said(3, "Is the harbour shut? It opens at nine.")]  # fmt: skip
+    found = [
+        said(1, "Is the harbour open today? And tomorrow?"),
+        said(2, "港口几点开门？"),
+        said(3, "Is the harbour shut? It opens at nine."),
+    ]
     assert shown(*found) == ["m3"]
     assert reasons(*found) == ["question", "question"]
 

@@ -118,8 +118,11 @@ def check_fences(package: ContextPackage) -> None:
     number = numbers.pop() if numbers else ""
     assert not number or number not in package.messages[-1]["content"]
     for kind, expected, where in (
-        ("memory", held + found, text), ("turn", turns, text), ("memory", held, stable), ("memory", found, changing)
-    ):  # fmt: skip
+        ("memory", held + found, text),
+        ("turn", turns, text),
+        ("memory", held, stable),
+        ("memory", found, changing),
+    ):
         assert where.count(f"<{kind}-{number}") == where.count(f"</{kind}-{number}>") == expected
     assert text.startswith(stable)
     assert text.rstrip().removesuffix("# User message").rstrip().endswith(changing.rstrip())

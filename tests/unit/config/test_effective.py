@@ -43,16 +43,19 @@ def test_without_a_word_all_is_default() -> None:
     assert {one.source for one in found.values()} == {"default"}
     assert {path.partition(".")[0] for path in found} == set(Policy.model_fields)
     assert (found["budgets.total"].value, found["conflict.types"].value, found["roles.embed"].value) == (
-        4000, {}, "rules",
-    )  # fmt: skip
+        4000,
+        {},
+        "rules",
+    )
 
 
 def test_each_value_says_which_line_it_is_from(tmp_path: Path) -> None:
     path = tmp_path / "brain.yml"
     path.write_text(FILE, "utf-8")
     found = rows(path)
-    given = {one.path: (one.value, one.source.removeprefix(f"{path}, ")) for one in found.values()
-             if one.source != "default"}  # fmt: skip
+    given = {
+        one.path: (one.value, one.source.removeprefix(f"{path}, ")) for one in found.values() if one.source != "default"
+    }
     assert given == {
         "version": (1, "line 1"),
         "budgets.total": (3000, "line 2"),
@@ -80,8 +83,12 @@ def test_no_key_is_among_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     path = tmp_path / "brain.yml"
     path.write_text(FILE, "utf-8")
     assert "hunter2" not in json.dumps([one.to_dict() for one in rows(path).values()])
-    secrets = [name for part in _parts(Policy) for name, field in part.model_fields.items()
-               if "Secret" in str(field.annotation) or name in {"api_key", "token", "password"}]  # fmt: skip
+    secrets = [
+        name
+        for part in _parts(Policy)
+        for name, field in part.model_fields.items()
+        if "Secret" in str(field.annotation) or name in {"api_key", "token", "password"}
+    ]
     assert secrets == []
 
 

@@ -26,8 +26,14 @@ POLICY: dict[str, Any] = {
 
 @pytest.fixture(autouse=True)
 def _nothing_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("PHRONESIS_URL", "PHRONESIS_POLICY", "PHRONESIS_EMBEDDER", "PHRONESIS_PUBCHEM_URL", "PAID_KEY",
-                 "SPARE_KEY"):  # fmt: skip
+    for name in (
+        "PHRONESIS_URL",
+        "PHRONESIS_POLICY",
+        "PHRONESIS_EMBEDDER",
+        "PHRONESIS_PUBCHEM_URL",
+        "PAID_KEY",
+        "SPARE_KEY",
+    ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(platformdirs, "user_data_dir", lambda *_args, **_named: str(tmp_path / "data"))
 

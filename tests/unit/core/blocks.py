@@ -34,17 +34,29 @@ EXTRA = st.dictionaries(SAID.filter(lambda name: name not in (*MEMBERS, "count",
 TALLIES = st.builds(
     lambda runs, more, extra: Tally(count=len(runs) + more, run_ids=runs, extra=extra), RUNS, st.integers(0, 3), EXTRA
 )
-NAMED = st.fixed_dictionaries({}, optional={
-    "M1": SAID, "M2": SAID, "modifier": SAID,
-    "ratio": st.fixed_dictionaries({"op": st.sampled_from(OPERATORS), "value": NUMBERS}),
-})  # fmt: skip
+NAMED = st.fixed_dictionaries(
+    {},
+    optional={
+        "M1": SAID,
+        "M2": SAID,
+        "modifier": SAID,
+        "ratio": st.fixed_dictionaries({"op": st.sampled_from(OPERATORS), "value": NUMBERS}),
+    },
+)
 TESTS = st.builds(
     lambda metric, product, op, against, given: {
-        "metric": metric, "op": op, **({} if metric == "activity" else {"product": product}), **against, "given": given,
+        "metric": metric,
+        "op": op,
+        **({} if metric == "activity" else {"product": product}),
+        **against,
+        "given": given,
     },
-    st.sampled_from(METRICS), SAID, st.sampled_from(OPERATORS),
-    st.fixed_dictionaries({"value": NUMBERS}) | st.fixed_dictionaries({"versus": NAMED.filter(bool)}), NAMED,
-)  # fmt: skip
+    st.sampled_from(METRICS),
+    SAID,
+    st.sampled_from(OPERATORS),
+    st.fixed_dictionaries({"value": NUMBERS}) | st.fixed_dictionaries({"versus": NAMED.filter(bool)}),
+    NAMED,
+)
 CLAIMS = st.builds(
     Claim,
     claim_id=IDS,

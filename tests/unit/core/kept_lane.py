@@ -30,22 +30,34 @@ def moment(n: int) -> datetime:
 
 
 def item_of(item_id: str, *, kind: str = "fact", at: int = 0, **fields: Any) -> Item:
-    return Item(id=item_id, kind=kind, content=f"words of {item_id}", entry_id=f"e{at}", recorded_at=moment(at),
-                updated_at=moment(at), **fields)  # fmt: skip
+    return Item(
+        id=item_id,
+        kind=kind,
+        content=f"words of {item_id}",
+        entry_id=f"e{at}",
+        recorded_at=moment(at),
+        updated_at=moment(at),
+        **fields,
+    )
 
 
 def piece(item_id: str, source: str = "s", *, at: int = 0, **fields: Any) -> EvidenceRow:
     return EvidenceRow(
-        item_id=item_id, source_key=source, entry_id=f"e{at}", recorded_at=moment(at),
+        item_id=item_id,
+        source_key=source,
+        entry_id=f"e{at}",
+        recorded_at=moment(at),
         **{"polarity": "support", **fields},
-    )  # fmt: skip
+    )
 
 
 def edge(from_id: str, to_id: str = "i2", *, at: int = 0, **fields: Any) -> Edge:
     return Edge(
-        from_id=from_id, to_id=to_id, entry_id=f"e{at}",
+        from_id=from_id,
+        to_id=to_id,
+        entry_id=f"e{at}",
         **{"type": "similar", "from_kind": "item", "to_kind": "item", **fields},
-    )  # fmt: skip
+    )
 
 
 class KeptLane:
@@ -116,11 +128,16 @@ _FIELDS = st.dictionaries(
     st.sampled_from(["subject", "value", "data.a", "data.b", "data.dotted.name"]), _VALUES, max_size=3
 ).map(lambda fields: {**fields, "subject": str(fields["subject"])} if "subject" in fields else fields)
 _PIECES = st.builds(
-    piece, st.sampled_from(IDS), st.sampled_from("pqr"), at=st.integers(0, 3), grade=st.sampled_from(["A", None]),
+    piece,
+    st.sampled_from(IDS),
+    st.sampled_from("pqr"),
+    at=st.integers(0, 3),
+    grade=st.sampled_from(["A", None]),
     polarity=st.sampled_from(["support", "contra"]),
-)  # fmt: skip
-_EDGES = st.builds(edge, st.sampled_from(IDS), st.sampled_from(IDS), at=st.integers(0, 3),
-                   weight=st.sampled_from([0.5, 1.0]))  # fmt: skip
+)
+_EDGES = st.builds(
+    edge, st.sampled_from(IDS), st.sampled_from(IDS), at=st.integers(0, 3), weight=st.sampled_from([0.5, 1.0])
+)
 CHANGES = st.builds(
     Changes,
     patches=st.lists(st.builds(Patch, st.sampled_from([*IDS, "missing"]), _FIELDS, st.just("wished")), max_size=2),

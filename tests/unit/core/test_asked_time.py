@@ -71,10 +71,17 @@ def test_what_is_to_come() -> None:
 
 
 NO_WINDOW: list[str] = [
-        "who am I", "六月之前", "until May",
-        "API version 2024-05-01", "2015年版", "after tomorrow",
-        "from yesterday to last May", "every Thursday", "since tomorrow", "between us and them",
-    ]  # fmt: skip
+    "who am I",
+    "六月之前",
+    "until May",
+    "API version 2024-05-01",
+    "2015年版",
+    "after tomorrow",
+    "from yesterday to last May",
+    "every Thursday",
+    "since tomorrow",
+    "between us and them",
+]
 
 
 def test_what_is_no_window() -> None:
@@ -92,9 +99,10 @@ WORDS = st.sampled_from([*(text for text, *_ in PAST), "from", "to", "between", 
 
 
 @given(
-    st.lists(WORDS | st.text(max_size=5), max_size=6).map(" ".join), st.booleans(),
+    st.lists(WORDS | st.text(max_size=5), max_size=6).map(" ".join),
+    st.booleans(),
     st.datetimes(datetime(1900, 1, 2), datetime(2100, 1, 1)),  # noqa: DTZ001 - days
-)  # fmt: skip
+)
 def test_a_window_is_some_days_of_the_text(text: str, ahead: bool, now: datetime) -> None:
     window = read_window(text, now.replace(tzinfo=UTC), ahead=ahead)
     if window is not None:

@@ -112,13 +112,31 @@ def test_a_time_is_found_and_dated(rows: list[tuple[str, str, str, str, str]]) -
 
 
 UNDATED: list[str] = [
-        "between 7 and 3 June", "最近零天",
-        "I may go and march on", "I fall down", "5/4/2023", "2019 people came", "on the 5th floor",
-        "Feb 30",
-        "every Friday", "on Fridays", "He sat in the sun", "the last 0 days",
-         "2023-13-40", "the 3.14.2023 release", "this three days",
-        "for 0 days ago", "三个月", "5号线", "我天天喝茶", "每周三", "零天前", "二月三十日", "今年二月三十日", "第5号",
-    ]  # fmt: skip
+    "between 7 and 3 June",
+    "最近零天",
+    "I may go and march on",
+    "I fall down",
+    "5/4/2023",
+    "2019 people came",
+    "on the 5th floor",
+    "Feb 30",
+    "every Friday",
+    "on Fridays",
+    "He sat in the sun",
+    "the last 0 days",
+    "2023-13-40",
+    "the 3.14.2023 release",
+    "this three days",
+    "for 0 days ago",
+    "三个月",
+    "5号线",
+    "我天天喝茶",
+    "每周三",
+    "零天前",
+    "二月三十日",
+    "今年二月三十日",
+    "第5号",
+]
 
 
 def test_what_is_no_date_is_not_dated() -> None:
@@ -230,13 +248,33 @@ def test_a_long_text_is_scanned_so_far() -> None:
 
 
 NUMBERS: list[tuple[str, float | None]] = [
-        ("34", 34), ("1,200", 1200), ("3.5", 3.5), ("-2", -2), ("thirty-four", 34), ("Seven", 7), ("twenty one", 21),
-        ("三十四", 34), ("二零二三", 2023), ("十二", 12), ("一百零五", 105), ("两万三千", 23000),
-        ("3万", 30000), ("万", 10000),
-        ("3.5万", 35000.0), ("五千", 5000),
-        ("", None), ("three men", None), ("a few", None), ("三个", None), ("1.2.3", None),
-        ("thirty forty", None), ("9" * 50, None), ("万x", None), ("一万二", 10002), ("-", None),
-    ]  # fmt: skip
+    ("34", 34),
+    ("1,200", 1200),
+    ("3.5", 3.5),
+    ("-2", -2),
+    ("thirty-four", 34),
+    ("Seven", 7),
+    ("twenty one", 21),
+    ("三十四", 34),
+    ("二零二三", 2023),
+    ("十二", 12),
+    ("一百零五", 105),
+    ("两万三千", 23000),
+    ("3万", 30000),
+    ("万", 10000),
+    ("3.5万", 35000.0),
+    ("五千", 5000),
+    ("", None),
+    ("three men", None),
+    ("a few", None),
+    ("三个", None),
+    ("1.2.3", None),
+    ("thirty forty", None),
+    ("9" * 50, None),
+    ("万x", None),
+    ("一万二", 10002),
+    ("-", None),
+]
 
 
 def test_numbers_as_people_write_them() -> None:

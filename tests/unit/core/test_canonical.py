@@ -66,9 +66,12 @@ def knot() -> Any:
 
 
 BAD: list[tuple[Any, str]] = [
-    ({"a": [1, math.nan]}, "f.a[1]"), (1 << 63, "f"), (-(1 << 63), "f"), ({"a": {1: 2}}, "f.a"),
+    ({"a": [1, math.nan]}, "f.a[1]"),
+    (1 << 63, "f"),
+    (-(1 << 63), "f"),
+    ({"a": {1: 2}}, "f.a"),
     (b"x", "f"),
-]  # fmt: skip
+]
 
 
 def test_what_would_not_come_back_is_refused_where_it_stands() -> None:

@@ -78,9 +78,11 @@ def test_creations_come_first_and_then_the_order_of_the_wishes() -> None:
     )
     settled = settle(changes, existing, entry_id="e", actor="me", at=moment(1))
     assert [(delta.item_id, delta.op, delta.n, delta.reason) for delta in settled.deltas] == [
-        ("new", "create", 0, "made and marked"), ("m", "update", 1, "second"), ("z", "update", 2, "evidence"),
+        ("new", "create", 0, "made and marked"),
+        ("m", "update", 1, "second"),
+        ("z", "update", 2, "evidence"),
         ("a", "update", 3, "evidence"),
-    ]  # fmt: skip
+    ]
     assert [item.value for item in settled.created] == [2]
     assert settled.deltas[0].evidence_added == (piece("new").to_row(),)
 
@@ -88,9 +90,12 @@ def test_creations_come_first_and_then_the_order_of_the_wishes() -> None:
 def test_an_item_that_is_there_is_not_created_again() -> None:
     held = item_of("i1", value="held")
     settled = settle(
-        Changes(items=[item_of("i1", value="again")]), Existing(items={"i1": held}), entry_id="e", actor="me",
+        Changes(items=[item_of("i1", value="again")]),
+        Existing(items={"i1": held}),
+        entry_id="e",
+        actor="me",
         at=moment(1),
-    )  # fmt: skip
+    )
     assert (settled.created, settled.updated, settled.deltas) == ((), (), ())
 
 
@@ -127,15 +132,19 @@ def test_what_is_dropped_and_wished_in_one_is_replaced_or_stays(there: bool) -> 
         lane.apply(Changes(evidence=[piece("i1", grade="A")], edges=[edge("i1", weight=0.5)]))
     before = lane.state()
     same = Changes(
-        evidence=[piece("i1", grade="A")], dropped_evidence=[piece("i1")],
-        edges=[edge("i1", weight=0.5)], dropped_edges=[edge("i1")],
-    )  # fmt: skip
+        evidence=[piece("i1", grade="A")],
+        dropped_evidence=[piece("i1")],
+        edges=[edge("i1", weight=0.5)],
+        dropped_edges=[edge("i1")],
+    )
     settled = lane.apply(same)
     assert (lane.state() == before, len(settled.deltas)) == (there, not there)
     other = Changes(
-        evidence=[piece("i1", grade="B")], dropped_evidence=[piece("i1")],
-        edges=[edge("i1", weight=0.7)], dropped_edges=[edge("i1")],
-    )  # fmt: skip
+        evidence=[piece("i1", grade="B")],
+        dropped_evidence=[piece("i1")],
+        edges=[edge("i1", weight=0.7)],
+        dropped_edges=[edge("i1")],
+    )
     delta = lane.apply(other).deltas[0]
     assert [row["grade"] for row in (*delta.evidence_removed, *delta.evidence_added)] == ["A", "B"]
     assert [row["weight"] for row in (*delta.edges_removed, *delta.edges_added)] == [0.5, 0.7]

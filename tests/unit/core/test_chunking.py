@@ -10,9 +10,30 @@ from phronesis.errors import InputError
 from phronesis.resources.laws.outline import LEAST_LIMIT, LIMIT, OVERLAP, Chunk, chunks_of
 
 PIECES = st.sampled_from(
-    ["word ", "Sentence. ", "\n", "\n\n", "- entry\n", "| a | b |\n", "```\n", "~~~~\n", "    code = 1\n", "中文，",
-     "句子。", "”", "x" * 40, "字" * 40, "\u3000", "\r\n", "1. one\n", "é", "𠀀", "!", "…"]
-)  # fmt: skip
+    [
+        "word ",
+        "Sentence. ",
+        "\n",
+        "\n\n",
+        "- entry\n",
+        "| a | b |\n",
+        "```\n",
+        "~~~~\n",
+        "    code = 1\n",
+        "中文，",
+        "句子。",
+        "”",
+        "x" * 40,
+        "字" * 40,
+        "\u3000",
+        "\r\n",
+        "1. one\n",
+        "é",
+        "𠀀",
+        "!",
+        "…",
+    ]
+)
 TEXTS = st.one_of(st.text(max_size=400), st.lists(PIECES, max_size=60).map("".join))
 
 

@@ -16,8 +16,12 @@ H2 = Product(name="H2", value=1.0, fraction=0.1)
 
 def view(*products: Product, run_id: str = "r1", ratio: float | None = 3.0, **named: str) -> FactsView:
     numbers = {} if ratio is None else {"ratio": ratio}
-    return FactsView(run_id=run_id, named=named or {"M1": "Cu", "M2": "Zn", "modifier": "imidazole"}, numbers=numbers,
-                     products=products)  # fmt: skip
+    return FactsView(
+        run_id=run_id,
+        named=named or {"M1": "Cu", "M2": "Zn", "modifier": "imidazole"},
+        numbers=numbers,
+        products=products,
+    )
 
 
 def a_test(metric: str = "fraction", op: str = ">=", **fields: Any) -> dict[str, Any]:
@@ -112,10 +116,15 @@ def test_a_modifier_under_both_its_names_is_refused() -> None:
 
 NUMBERS = st.floats(0, 1e6) | st.integers(0, 100).map(lambda n: n / 10)
 PRODUCTS = st.lists(
-    st.builds(lambda name, value, share: Product(name=name, value=value, fraction=share),
-              st.sampled_from(["CO", "H2", "CH4", "甲酸"]), st.none() | NUMBERS, st.none() | NUMBERS),
-    unique_by=lambda product: product.name, max_size=4,
-)  # fmt: skip
+    st.builds(
+        lambda name, value, share: Product(name=name, value=value, fraction=share),
+        st.sampled_from(["CO", "H2", "CH4", "甲酸"]),
+        st.none() | NUMBERS,
+        st.none() | NUMBERS,
+    ),
+    unique_by=lambda product: product.name,
+    max_size=4,
+)
 METRICS = st.sampled_from(["activity", "fraction", "value"])
 OPS = st.sampled_from(OPERATORS)
 

@@ -14,9 +14,10 @@ TOKENS = st.dictionaries(st.sampled_from("abcdefgh"), st.frozensets(st.sampled_f
 def test_every_pair_above_the_threshold_is_found_and_no_other(tokens: dict[str, frozenset[str]], least: float) -> None:
     expected = {
         (first, second): jaccard(tokens[first], tokens[second])
-        for first in tokens for second in tokens
+        for first in tokens
+        for second in tokens
         if first < second and jaccard(tokens[first], tokens[second]) >= least
-    }  # fmt: skip
+    }
     assert similar_pairs(tokens, threshold=least) == expected
 
 

@@ -55,9 +55,19 @@ class Lane:
 
     def carry_out(self, new: Statement, verdict: Verdict) -> None:
         if verdict.into is None and verdict.act in ("ADD", "SUPERSEDE"):
-            item = Item(id=new.id, kind=new.kind, content=new.form, entry_id="e", recorded_at=START,
-                        updated_at=START, key=new.key, value=new.form, trust=new.saying.trust, valid_from=new.since,
-                        occurred_at=new.since)  # fmt: skip
+            item = Item(
+                id=new.id,
+                kind=new.kind,
+                content=new.form,
+                entry_id="e",
+                recorded_at=START,
+                updated_at=START,
+                key=new.key,
+                value=new.form,
+                trust=new.saying.trust,
+                valid_from=new.since,
+                occurred_at=new.since,
+            )
             self.held[new.id] = HeldStatement(item=item.with_fields(verdict.fields), sayings=(new.saying,))
         if verdict.into is not None and verdict.counted:
             before = self.held[verdict.into]
@@ -91,15 +101,21 @@ def test_an_earlier_value_is_history_and_finds_its_place() -> None:
     assert lane.now("home") == ["lyon"]
     ends = {one.item.value: (one.item.ended_by, one.item.valid_to) for one in lane.held.values()}
     assert ends == {
-        "oslo": ("rome3", at(5)), "rome": ("bern4", at(7)), "bern": ("lyon1", at(9)), "lyon": (None, None),
-    }  # fmt: skip
+        "oslo": ("rome3", at(5)),
+        "rome": ("bern4", at(7)),
+        "bern": ("lyon1", at(9)),
+        "lyon": (None, None),
+    }
     assert lane.supersedes == {("rome3", "oslo2"), ("bern4", "rome3"), ("lyon1", "bern4")}
 
 
 @given(
-    said=st.lists(st.tuples(st.integers(0, 60), st.sampled_from("abcd"), st.sampled_from([USER, USER, TOOL])),
-                  max_size=5, unique_by=lambda row: row[0])
-)  # fmt: skip
+    said=st.lists(
+        st.tuples(st.integers(0, 60), st.sampled_from("abcd"), st.sampled_from([USER, USER, TOOL])),
+        max_size=5,
+        unique_by=lambda row: row[0],
+    )
+)
 def test_the_order_of_arrival_does_not_matter(said: list[tuple[int, str, Trust]]) -> None:
     """One source or two: what holds in the end is what the times say.
 
@@ -129,9 +145,16 @@ def _told(rows: Sequence[tuple[int, str, Trust]]) -> Lane:
 
 
 @given(
-    said=st.lists(st.tuples(st.integers(0, 9), st.sampled_from("abc"), st.sampled_from([USER, TOOL, Trust.ASSISTANT]),
-                            st.sampled_from([None, "Ada", "Bo"])), max_size=8)
-)  # fmt: skip
+    said=st.lists(
+        st.tuples(
+            st.integers(0, 9),
+            st.sampled_from("abc"),
+            st.sampled_from([USER, TOOL, Trust.ASSISTANT]),
+            st.sampled_from([None, "Ada", "Bo"]),
+        ),
+        max_size=8,
+    )
+)
 def test_no_dispute_is_lost(said: list[tuple[int, str, Trust, str | None]]) -> None:
     """Whatever values hold side by side, edges both ways say so; and whatever ended was ended by what is there."""
     lane = Lane()
@@ -153,9 +176,12 @@ def test_no_dispute_is_lost(said: list[tuple[int, str, Trust, str | None]]) -> N
 
 
 STATEMENTS = st.tuples(
-    st.sampled_from(["assert", "retract", "retract all"]), st.sampled_from(["home", "likes", "dislikes", "task"]),
-    st.sampled_from(["tea", "tea, green", "oslo"]), st.integers(0, 9), st.sampled_from([USER, TOOL]),
-)  # fmt: skip
+    st.sampled_from(["assert", "retract", "retract all"]),
+    st.sampled_from(["home", "likes", "dislikes", "task"]),
+    st.sampled_from(["tea", "tea, green", "oslo"]),
+    st.integers(0, 9),
+    st.sampled_from([USER, TOOL]),
+)
 
 
 @given(rows=st.lists(STATEMENTS, max_size=12))
@@ -444,9 +470,12 @@ def test_by_trust_the_more_trusted_source_stands_whenever_it_spoke() -> None:
 
 
 @given(
-    said=st.lists(st.tuples(st.integers(0, 60), st.sampled_from([USER, TOOL, Trust.ASSISTANT])),
-                  max_size=5, unique_by=lambda row: row[0])
-)  # fmt: skip
+    said=st.lists(
+        st.tuples(st.integers(0, 60), st.sampled_from([USER, TOOL, Trust.ASSISTANT])),
+        max_size=5,
+        unique_by=lambda row: row[0],
+    )
+)
 def test_by_trust_the_order_of_arrival_does_not_matter(said: list[tuple[int, Trust]]) -> None:
     """Each says another value: the most trusted stands, and of these the latest."""
     expected = [str(day) for _, day in sorted((trust, day) for day, trust in said)[-1:]]

@@ -25,14 +25,26 @@ from phronesis.errors import InputError
 
 FULL = replace(
     section(1),
-    item=replace(section(1).item, trust=Trust.EXTERNAL, value=["a", 1, 1.5, None, True, {"b": "c"}], metadata={"k": {}},
-                 valid_from=datetime(2026, 1, 1, tzinfo=UTC), position=3, pinned=True, ended="superseded",
-                 status="archived", role="user", confidence=0.5),
+    item=replace(
+        section(1).item,
+        trust=Trust.EXTERNAL,
+        value=["a", 1, 1.5, None, True, {"b": "c"}],
+        metadata={"k": {}},
+        valid_from=datetime(2026, 1, 1, tzinfo=UTC),
+        position=3,
+        pinned=True,
+        ended="superseded",
+        status="archived",
+        role="user",
+        confidence=0.5,
+    ),
     sources=(Source("e", "https://a.example", "s", "m", datetime(2026, 1, 2, tzinfo=UTC), "quoted"), Source("f")),
-    matched=(Match("s1::chunk::0", "chunk:0", "words", 0.25),
-             ClaimMatch("s1::claim::c1", "claim:c1", "", 0.5, "s1", "c1", "fact")),
+    matched=(
+        Match("s1::chunk::0", "chunk:0", "words", 0.25),
+        ClaimMatch("s1::claim::c1", "claim:c1", "", 0.5, "s1", "c1", "fact"),
+    ),
     conflicts=("m9",),
-)  # fmt: skip
+)
 
 
 def plain(found: Evidence = FULL) -> Any:
@@ -63,8 +75,11 @@ def test_a_pack_comes_back_as_the_answer_to_its_plan() -> None:
     pack = EvidencePack((FULL, memory(1)), plan(), True, {"memory": ("time",)}, {"x": 1}, (away,))
     read = EvidencePack.from_dict(json.loads(json.dumps(pack.to_dict())), plan=plan())
     assert (read.evidence, read.abstained, read.ignored_fields, read.degraded) == (
-        pack.evidence, True, {"memory": ("time",)}, (away,),
-    )  # fmt: skip
+        pack.evidence,
+        True,
+        {"memory": ("time",)},
+        (away,),
+    )
     assert read.explain == {}
     assert (len(read), read[0], list(read[:1]), [*read][1].item.id) == (2, FULL, [FULL], "m1")
     assert EvidencePack.from_dict({"evidence": []}, plan=plan()).evidence == ()
@@ -77,22 +92,33 @@ def test_what_is_not_known_is_passed_over() -> None:
 
 
 WRONG_FIELDS: list[tuple[str, Any]] = [
-        ("item", None), ("item.id", None),
-        ("item.id", "a\nb"), ("item.kind", "potion"), ("item.content", "a\0b"),
-        ("item.recorded_at", "yesterday"),
-        ("item.version", -1), ("item.version", True),
-        ("item.confidence", 2), ("item.confidence", "1"), ("item.trust", "mine"),
-        ("item.trust", 4), ("item.pinned", 1),
-        ("item.data", {"a": float("inf")}),
-        ("item.role", "r" * 1001),
-        ("score", 10**400),
-        ("matched", "text"), ("matched.0", 7),
-        ("matched.0.part", "chunk:x"),
-        ("matched.1.claim_id", ""),
-        ("sources.0.entry_id", None), ("sources.0.quote", 1), ("conflicts", [1]), ("why", {"a": "b"}),
-        ("why", {str(n): 1.0 for n in range(MAX_LISTED + 1)}),
-        ("conflicts", ["a"] * (MAX_LISTED + 1)),
-    ]  # fmt: skip
+    ("item", None),
+    ("item.id", None),
+    ("item.id", "a\nb"),
+    ("item.kind", "potion"),
+    ("item.content", "a\0b"),
+    ("item.recorded_at", "yesterday"),
+    ("item.version", -1),
+    ("item.version", True),
+    ("item.confidence", 2),
+    ("item.confidence", "1"),
+    ("item.trust", "mine"),
+    ("item.trust", 4),
+    ("item.pinned", 1),
+    ("item.data", {"a": float("inf")}),
+    ("item.role", "r" * 1001),
+    ("score", 10**400),
+    ("matched", "text"),
+    ("matched.0", 7),
+    ("matched.0.part", "chunk:x"),
+    ("matched.1.claim_id", ""),
+    ("sources.0.entry_id", None),
+    ("sources.0.quote", 1),
+    ("conflicts", [1]),
+    ("why", {"a": "b"}),
+    ("why", {str(n): 1.0 for n in range(MAX_LISTED + 1)}),
+    ("conflicts", ["a"] * (MAX_LISTED + 1)),
+]
 
 
 def test_a_field_that_is_wrong_is_named() -> None:
@@ -111,9 +137,18 @@ def test_what_is_nested_too_deep_is_refused() -> None:
         evidence_from_dict(changed("item.data", {"a": deep}))
 
 
-NO_PACKS: list[Any] = [None, [], {}, {"evidence": None}, {"evidence": [7]}, {"evidence": [], "abstained": "no"},
-     {"evidence": [], "ignored_fields": ["a"]}, {"evidence": [], "ignored_fields": {"a": "b"}},
-     {"evidence": [], "degraded": [{"role": "r"}]}, {"evidence": [{}] * (MAX_EVIDENCE + 1)}]  # fmt: skip
+NO_PACKS: list[Any] = [
+    None,
+    [],
+    {},
+    {"evidence": None},
+    {"evidence": [7]},
+    {"evidence": [], "abstained": "no"},
+    {"evidence": [], "ignored_fields": ["a"]},
+    {"evidence": [], "ignored_fields": {"a": "b"}},
+    {"evidence": [], "degraded": [{"role": "r"}]},
+    {"evidence": [{}] * (MAX_EVIDENCE + 1)},
+]
 
 
 def test_a_pack_that_is_none_is_refused() -> None:

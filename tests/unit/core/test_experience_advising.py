@@ -38,8 +38,9 @@ def test_events_by_their_outcome() -> None:
     again = event("b", "pinned  it", "failure", reflection="the lock was stale")
     advised = told(found(worked), found(again, 0.9), found(event("c", "who knows", "unknown"), 0.9))
     assert [(one.attempt, one.why, one.lesson) for one in advised.recommended] == [
-        ("Pinned it", "green", "pin early"), ("the lock was stale", "learned from a failure: pinned it", "")
-    ]  # fmt: skip
+        ("Pinned it", "green", "pin early"),
+        ("the lock was stale", "learned from a failure: pinned it", ""),
+    ]
     assert advised.recommended[0].success_rate["rate"] == 0.5
     assert [ref.id for ref in advised.recommended[0].evidence] == ["a", "b"]
     assert [one.attempt for one in advised.avoid] == ["pinned it"]
@@ -62,9 +63,17 @@ def test_what_is_weak_or_said_already_is_left_out() -> None:
 
 
 def pattern(outcome: str, recommendation: str, members: tuple[str, ...] = ("a",)) -> Pattern:
-    return Pattern(id=f"p-{outcome}", kind="pattern", outcome=outcome, label=outcome, summary="said of it",
-                   recommendation=recommendation, members=[(one, 1.0) for one in members],
-                   success_rate={"rate": 1.0}, **ITEM)  # fmt: skip
+    return Pattern(
+        id=f"p-{outcome}",
+        kind="pattern",
+        outcome=outcome,
+        label=outcome,
+        summary="said of it",
+        recommendation=recommendation,
+        members=[(one, 1.0) for one in members],
+        success_rate={"rate": 1.0},
+        **ITEM,
+    )
 
 
 def test_a_pattern_speaks_for_its_events() -> None:
@@ -82,8 +91,16 @@ def test_a_pattern_speaks_for_its_events() -> None:
 
 
 def test_principles_advise_or_warn() -> None:
-    wise = Principle(id="k", kind="principle", condition="it fails", action="pin", because="it worked",
-                     watch_out="stale locks", patterns=("p",), **ITEM)  # fmt: skip
+    wise = Principle(
+        id="k",
+        kind="principle",
+        condition="it fails",
+        action="pin",
+        because="it worked",
+        watch_out="stale locks",
+        patterns=("p",),
+        **ITEM,
+    )
     [one] = told(found(wise, needs_validation=True)).recommended
     assert (one.attempt, one.why, one.lesson) == ("pin", "it fails it worked", "stale locks")
     assert (one.principles, one.needs_validation) == (("k",), True)

@@ -41,8 +41,11 @@ class Drawn:
 def test_a_walk_goes_up_and_down() -> None:
     found = walk(Drawn([("e1", "p1", 1.0), ("p1", "k1", 1.0), ("k1", "p2", 1.0), ("p2", "e9", 1.0)]), {"e1": 1.0})
     assert {one: round(step.strength, 3) for one, step in found.items()} == {
-        "e1": 1.0, "p1": CROSS, "k1": round(CROSS**2, 3), "p2": round(CROSS**3, 3)
-    }  # fmt: skip
+        "e1": 1.0,
+        "p1": CROSS,
+        "k1": round(CROSS**2, 3),
+        "p2": round(CROSS**3, 3),
+    }
     assert (found["k1"].hops, found["k1"].via, found["k1"].by) == (2, "p1", "similar")
 
 

@@ -74,10 +74,15 @@ def test_a_number_is_surer_than_a_word() -> None:
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(
-        st.sampled_from(["exit_code", "passed", "failed", "errors", "ok", "status", "reward", "x"]), inner, max_size=4
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(["exit_code", "passed", "failed", "errors", "ok", "status", "reward", "x"]),
+            inner,
+            max_size=4,
+        )
     ),
-)  # fmt: skip
+)
 
 
 @given(JSON, JSON)

@@ -21,13 +21,25 @@ def broken(constraint: Any, text: str) -> bool:
 
 
 RULED_OUT: list[tuple[Any, list[str]]] = [
-    ("no internet", ["internet"]), ("the sandbox has no internet access", ["internet"]), ("without simp", ["simp"]),
-    ("sudo is not allowed", ["sudo"]), ("don't use curl or wget", ["curl", "wget"]), ("不能用 sudo", ["sudo"]),
-    ("不要重启服务", ["重启服务"]), ("禁止联网", ["联网"]), ("no curl, wget", ["curl", "wget"]),
+    ("no internet", ["internet"]),
+    ("the sandbox has no internet access", ["internet"]),
+    ("without simp", ["simp"]),
+    ("sudo is not allowed", ["sudo"]),
+    ("don't use curl or wget", ["curl", "wget"]),
+    ("不能用 sudo", ["sudo"]),
+    ("不要重启服务", ["重启服务"]),
+    ("禁止联网", ["联网"]),
+    ("no curl, wget", ["curl", "wget"]),
     ("offline only", ["internet"]),
-    ({"must_not": ["internet", "sudo"]}, ["internet", "sudo"]), ({"must_not": "simp"}, ["simp"]), ("be fast", []),
-    ("no no", []), ("not only sudo", []), ("never the", []), ("no problem. no sudo", ["sudo"]), ("只读", ["删除"]),
-]  # fmt: skip
+    ({"must_not": ["internet", "sudo"]}, ["internet", "sudo"]),
+    ({"must_not": "simp"}, ["simp"]),
+    ("be fast", []),
+    ("no no", []),
+    ("not only sudo", []),
+    ("never the", []),
+    ("no problem. no sudo", ["sudo"]),
+    ("只读", ["删除"]),
+]
 
 
 def test_what_a_constraint_rules_out() -> None:
@@ -37,13 +49,20 @@ def test_what_a_constraint_rules_out() -> None:
 
 
 AGAINST: list[tuple[str, str, bool]] = [
-    ("no internet", "download the wheel", True), ("no internet", "built it without internet", False),
-    ("不能用 sudo", "sudo apt install x", True), ("不能用 sudo", "没有用 sudo，装到用户目录", False),
-    ("不能用 sudo", "用 root 权限重装", True), ("without simp", "used ring instead of simp", False),
-    ("without simp", "rw without ring but then simp", True), ("no sudo", "not only sudo but su", True),
-    ("禁止联网", "下载模型", True), ("no reboot", "重启了服务", True), ("no schema change", "changed a schema", True),
-    ("no schema change", "read the schema. changed a name", False), ("no sudo", "", False),
-]  # fmt: skip
+    ("no internet", "download the wheel", True),
+    ("no internet", "built it without internet", False),
+    ("不能用 sudo", "sudo apt install x", True),
+    ("不能用 sudo", "没有用 sudo，装到用户目录", False),
+    ("不能用 sudo", "用 root 权限重装", True),
+    ("without simp", "used ring instead of simp", False),
+    ("without simp", "rw without ring but then simp", True),
+    ("no sudo", "not only sudo but su", True),
+    ("禁止联网", "下载模型", True),
+    ("no reboot", "重启了服务", True),
+    ("no schema change", "changed a schema", True),
+    ("no schema change", "read the schema. changed a name", False),
+    ("no sudo", "", False),
+]
 
 
 def test_what_goes_against_it() -> None:
@@ -52,10 +71,15 @@ def test_what_goes_against_it() -> None:
 
 
 PREFERENCES: list[tuple[list[Any], str, int]] = [
-    (["prefer ring over simp"], "ring closes it", 1), (["prefer ring over simp"], "simp closes it", 0),
-    (["最好不用 sudo"], "sudo rm", -1), (["lock file"], "pinned in the lock file", 1),
-    ([{"must_not": ["sudo"]}], "sudo rm", -1), (["tools"], "tools", 1), (["lock file"], "", 0), (["的"], "lock", 0),
-]  # fmt: skip
+    (["prefer ring over simp"], "ring closes it", 1),
+    (["prefer ring over simp"], "simp closes it", 0),
+    (["最好不用 sudo"], "sudo rm", -1),
+    (["lock file"], "pinned in the lock file", 1),
+    ([{"must_not": ["sudo"]}], "sudo rm", -1),
+    (["tools"], "tools", 1),
+    (["lock file"], "", 0),
+    (["的"], "lock", 0),
+]
 
 
 def test_preferences() -> None:
@@ -66,9 +90,17 @@ def test_preferences() -> None:
 
 
 NO_RULES: list[Any] = [
-    3, ["x"] * (MAX_RULES + 1), [""], ["  "], ["x" * 501], [{"must_not": []}], [{"must_not": [1]}], [{"must_not": 1}],
-    [{"must": "x"}], [None],
-]  # fmt: skip
+    3,
+    ["x"] * (MAX_RULES + 1),
+    [""],
+    ["  "],
+    ["x" * 501],
+    [{"must_not": []}],
+    [{"must_not": [1]}],
+    [{"must_not": 1}],
+    [{"must": "x"}],
+    [None],
+]
 
 
 def test_what_is_no_rule_is_named() -> None:

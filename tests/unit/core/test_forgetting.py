@@ -33,21 +33,34 @@ NOW = datetime(2026, 6, 1, tzinfo=UTC)
 RULE = Rule()
 PLAIN = Rule(downweight_below=0.0, expired_after_days=30)
 FIGURES = st.builds(
-    Figures, age_days=st.floats(0, 1e5), uses=st.integers(0, 10_000), usefulness=st.floats(0, 1),
-    counter=st.floats(0, 1), human=st.booleans(), importance=st.integers(1, 10), usual=st.integers(1, 10),
-)  # fmt: skip
+    Figures,
+    age_days=st.floats(0, 1e5),
+    uses=st.integers(0, 10_000),
+    usefulness=st.floats(0, 1),
+    counter=st.floats(0, 1),
+    human=st.booleans(),
+    importance=st.integers(1, 10),
+    usual=st.integers(1, 10),
+)
 RULES = st.builds(
-    Rule, half_life_days=st.floats(0.1, 1e4), downweight_below=st.floats(0.5, 1), archive_below=st.floats(0, 0.5),
-    delete_after_days=st.floats(0, 1e4), expired_after_days=st.none() | st.floats(0, 1e4), usual=st.integers(1, 10),
-    keep_importance=st.none() | st.integers(1, 10), keep=st.frozensets(st.sampled_from(["fact", "allergy"])),
+    Rule,
+    half_life_days=st.floats(0.1, 1e4),
+    downweight_below=st.floats(0.5, 1),
+    archive_below=st.floats(0, 0.5),
+    delete_after_days=st.floats(0, 1e4),
+    expired_after_days=st.none() | st.floats(0, 1e4),
+    usual=st.integers(1, 10),
+    keep_importance=st.none() | st.integers(1, 10),
+    keep=st.frozensets(st.sampled_from(["fact", "allergy"])),
     keep_sources=st.frozensets(st.sampled_from(["manual", "lean"])),
-)  # fmt: skip
+)
 SEVERITY = {None: 0, "restore": 0, "downweight": 1, "archive": 2}
 
 
 def item(**given: Any) -> Item:
-    return Item(**{"id": "i", "kind": "l1", "content": "x", "entry_id": "e", "recorded_at": NOW, "updated_at": NOW,
-                   **given})  # fmt: skip
+    return Item(
+        **{"id": "i", "kind": "l1", "content": "x", "entry_id": "e", "recorded_at": NOW, "updated_at": NOW, **given}
+    )
 
 
 def act(one: Item | Fading, kept: float, rule: Rule = RULE, at: datetime = NOW, **given: Any) -> str | None:
@@ -104,8 +117,12 @@ def test_half_is_left_after_a_half_life_and_importance_use_and_who_said_it_chang
 def test_what_is_retained_badly_is_downweighted_then_archived_then_deleted() -> None:
     live = item()
     assert [act(live, kept) for kept in (0.9, 0.5, 0.4, 0.25, 0.1)] == [
-        None, None, "downweight", "downweight", "archive",
-    ]  # fmt: skip
+        None,
+        None,
+        "downweight",
+        "downweight",
+        "archive",
+    ]
     assert [act(live, kept, PLAIN) for kept in (0.9, 0.4, 0.25, 0.1)] == [None, None, None, "archive"]
     archived = put_away()
     assert (archived.status, archived.data["weight"], archived.data["forgetting"]["action"]) == (
@@ -169,8 +186,9 @@ def test_what_lies_ahead_does_not_age() -> None:
 
 
 def test_what_keeps_an_item_is_said() -> None:
-    rule = Rule(keep_importance=9, keep=frozenset({"profile", "allergy", "favorite.*"}),
-                keep_sources=frozenset({"manual"}))  # fmt: skip
+    rule = Rule(
+        keep_importance=9, keep=frozenset({"profile", "allergy", "favorite.*"}), keep_sources=frozenset({"manual"})
+    )
     told = [
         (item(pinned=True), "pinned"),
         (item(importance=9), "importance 9"),
@@ -186,9 +204,10 @@ def test_what_keeps_an_item_is_said() -> None:
 
 def test_why_something_faded() -> None:
     told = {
-        "low use": Figures(age_days=999), "decay": Figures(age_days=9999, uses=3),
+        "low use": Figures(age_days=999),
+        "decay": Figures(age_days=9999, uses=3),
         "contradicted": Figures(age_days=1, counter=0.9),
-    }  # fmt: skip
+    }
     assert {why_faded(one, RULE, "archive") for one in told.values()} == set(told)
     assert [why_faded(one, RULE, "archive") for one in told.values()] == list(told)
     assert why_faded(Figures(age_days=1, counter=1.0), RULE, "downweight") == "contradicted"
@@ -209,8 +228,16 @@ def test_how_often_and_when_something_was_shown() -> None:
     assert Fading.members(None) == {}
 
 
-@pytest.mark.parametrize(("trust", "human"), [(Trust.USER, True), (Trust.OPERATOR, True), (Trust.ASSISTANT, False),
-                                              (Trust.TOOL, False), (Trust.EXTERNAL, False)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("trust", "human"),
+    [
+        (Trust.USER, True),
+        (Trust.OPERATOR, True),
+        (Trust.ASSISTANT, False),
+        (Trust.TOOL, False),
+        (Trust.EXTERNAL, False),
+    ],
+)
 def test_a_persons_word_is_told_by_its_trust(trust: Trust, human: bool) -> None:
     assert is_human(item(trust=trust)) is human
 

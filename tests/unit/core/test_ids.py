@@ -36,11 +36,17 @@ def test_parts_do_not_collide_by_joining(one: list[str], other: list[str]) -> No
 
 def test_what_is_derived_from_one_entry_differs_by_what_it_is() -> None:
     made = [
-        ids.child_entry_id(ENTRY, 0), ids.child_entry_id(ENTRY, 1), ids.item_id(ENTRY, "fact", "0"),
-        ids.item_id(ENTRY, "message", "0"), ids.document_id(ENTRY, "whole", 1), ids.document_id(ENTRY, "whole", 2),
-        ids.document_id(ENTRY, "chunk:0", 1), ids.delta_id(ENTRY, "0"), ids.delta_id(ENTRY, "1"),
+        ids.child_entry_id(ENTRY, 0),
+        ids.child_entry_id(ENTRY, 1),
+        ids.item_id(ENTRY, "fact", "0"),
+        ids.item_id(ENTRY, "message", "0"),
+        ids.document_id(ENTRY, "whole", 1),
+        ids.document_id(ENTRY, "whole", 2),
+        ids.document_id(ENTRY, "chunk:0", 1),
+        ids.delta_id(ENTRY, "0"),
+        ids.delta_id(ENTRY, "1"),
         ids.delta_id(OTHER, "0"),
-    ]  # fmt: skip
+    ]
     assert len(set(made)) == len(made)
 
 

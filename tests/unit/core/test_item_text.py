@@ -9,9 +9,16 @@ AT = datetime(2026, 5, 1, tzinfo=UTC)
 
 def item(key: str | None, value: object, content: str, subject: str | None = "user", kind: str = "profile") -> Item:
     return Item(
-        id="i", kind=kind, content=content, entry_id="e", recorded_at=AT, updated_at=AT, subject=subject, key=key,
+        id="i",
+        kind=kind,
+        content=content,
+        entry_id="e",
+        recorded_at=AT,
+        updated_at=AT,
+        subject=subject,
+        key=key,
         value=value,
-    )  # fmt: skip
+    )
 
 
 ITEMS: list[tuple[Item, str]] = [

@@ -11,9 +11,15 @@ from unit.core.kept_lane import edge, item_of, moment, piece
 
 DATA = st.dictionaries(st.sampled_from(["a", "b.c", "data.d"]), st.sampled_from([1, "x", [1], {"deep": None}]))
 ITEMS = st.builds(
-    item_of, st.just("i"), data=DATA, trust=st.sampled_from(Trust), pinned=st.booleans(),
-    occurred_at=st.none() | st.just(moment(3)), metadata=DATA, value=st.none() | DATA,
-)  # fmt: skip
+    item_of,
+    st.just("i"),
+    data=DATA,
+    trust=st.sampled_from(Trust),
+    pinned=st.booleans(),
+    occurred_at=st.none() | st.just(moment(3)),
+    metadata=DATA,
+    value=st.none() | DATA,
+)
 
 
 @given(ITEMS)
@@ -29,9 +35,12 @@ def test_a_member_that_is_none_counts_as_absent() -> None:
 
 
 MEMBERS_SET_ONE: list[tuple[dict[str, Any], dict[str, Any]]] = [
-        ({}, {"a": 1, "b": 2}), ({"data.a": None}, {"b": 2}), ({"data.c": 3}, {"a": 1, "b": 2, "c": 3}),
-        ({"data": {"z": 0}}, {"z": 0}), ({"data": {"z": 0}, "data.y": 1}, {"z": 0, "y": 1}),
-    ]  # fmt: skip
+    ({}, {"a": 1, "b": 2}),
+    ({"data.a": None}, {"b": 2}),
+    ({"data.c": 3}, {"a": 1, "b": 2, "c": 3}),
+    ({"data": {"z": 0}}, {"z": 0}),
+    ({"data": {"z": 0}, "data.y": 1}, {"z": 0, "y": 1}),
+]
 
 
 def test_members_are_set_one_by_one() -> None:

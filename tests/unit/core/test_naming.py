@@ -31,12 +31,23 @@ def test_names_are_found() -> None:
 
 
 NOTHING = [
-    "", "The weather is fine.", "Yes. No. Maybe tomorrow.", "See you on Monday in March at 5 p.m.", "Congrats! Wow!",
-    "It is fun.They laughed, e.g. in the U.S. or i.e. there", "and/or, he/she, 24/7, 3.5kg, v1.x", "1@2 a@b user@",
-    "PlainCamelCase iPhone NASA x", "你好，今天天气很好。", "@ # http:// https://a", "《》 《\n》",
+    "",
+    "The weather is fine.",
+    "Yes. No. Maybe tomorrow.",
+    "See you on Monday in March at 5 p.m.",
+    "Congrats! Wow!",
+    "It is fun.They laughed, e.g. in the U.S. or i.e. there",
+    "and/or, he/she, 24/7, 3.5kg, v1.x",
+    "1@2 a@b user@",
+    "PlainCamelCase iPhone NASA x",
+    "你好，今天天气很好。",
+    "@ # http:// https://a",
+    "《》 《\n》",
     "He said: Running is good.",
-    "“Great work,” she said", "12:30 — 14:00", "\x00\ufffd 🎉",
-]  # fmt: skip
+    "“Great work,” she said",
+    "12:30 — 14:00",
+    "\x00\ufffd 🎉",
+]
 
 
 def test_what_names_nobody_is_left_alone() -> None:
@@ -72,9 +83,12 @@ def test_any_text_gives_sound_names(text: str) -> None:
 
 
 UNITS = [
-    "a", "a@",
-    "《", "A", "..",
-]  # fmt: skip
+    "a",
+    "a@",
+    "《",
+    "A",
+    "..",
+]
 
 
 @pytest.mark.parametrize("unit", UNITS)

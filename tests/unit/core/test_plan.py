@@ -41,8 +41,14 @@ def test_filters_are_taken_as_they_are_given() -> None:
 
 
 def test_a_sub_plan_takes_what_it_does_not_say_from_the_plan() -> None:
-    given = {"message": "m", "queries": [{"text": "a", "weight": 1}], "modes": ["semantic", "exact"], "limit": 5,
-             "resources": {"limit": 3}, "memory": None}  # fmt: skip
+    given = {
+        "message": "m",
+        "queries": [{"text": "a", "weight": 1}],
+        "modes": ["semantic", "exact"],
+        "limit": 5,
+        "resources": {"limit": 3},
+        "memory": None,
+    }
     plan = RetrievalPlan.from_dict(given)
     assert plan.modes == ("exact", "semantic")
     assert plan.resources == SubPlan("resources", (SubQuery("a"),), limit=3)
@@ -95,9 +101,10 @@ TEXTS = st.text(max_size=6).map("a{}".format)
 IDS = st.text("abcü中", min_size=1, max_size=5)
 MAYBE = st.none() | IDS
 QUERIES = st.lists(
-    st.builds(SubQuery, TEXTS, st.floats(0, 1, exclude_min=True), st.sampled_from(ORIGINS)), min_size=1,
+    st.builds(SubQuery, TEXTS, st.floats(0, 1, exclude_min=True), st.sampled_from(ORIGINS)),
+    min_size=1,
     max_size=MAX_QUERIES,
-).map(tuple)  # fmt: skip
+).map(tuple)
 MODE_LISTS = st.lists(st.sampled_from(MODES), min_size=1, unique=True).map(
     lambda modes: tuple(one for one in MODES if one in modes)
 )
@@ -105,28 +112,46 @@ KIND_LISTS = st.none() | st.lists(st.sampled_from(KINDS), max_size=3).map(tuple)
 FILTERS = st.none() | st.dictionaries(st.text("ab."), st.integers(0, 9) | st.text("xy"), max_size=2)
 MOMENTS = st.datetimes(datetime(1990, 1, 1), datetime(2090, 1, 1)).map(lambda at: at.replace(tzinfo=UTC))  # noqa: DTZ001
 WINDOWS = st.builds(
-    lambda since, days, words: TimeWindow(since, since + timedelta(days=days), words), MOMENTS, st.integers(1, 400),
+    lambda since, days, words: TimeWindow(since, since + timedelta(days=days), words),
+    MOMENTS,
+    st.integers(1, 400),
     st.text(max_size=9),
-)  # fmt: skip
-SUB: dict[str, Any] = {"queries": QUERIES, "modes": MODE_LISTS, "kinds": KIND_LISTS, "filters": FILTERS,
-                       "limit": st.integers(1, 99)}  # fmt: skip
+)
+SUB: dict[str, Any] = {
+    "queries": QUERIES,
+    "modes": MODE_LISTS,
+    "kinds": KIND_LISTS,
+    "filters": FILTERS,
+    "limit": st.integers(1, 99),
+}
 
 
 @st.composite
 def plans(draw: st.DrawFn) -> RetrievalPlan:
     resources = draw(st.none() | st.builds(SubPlan, st.just("resources"), **SUB))
     return RetrievalPlan(
-        id=draw(TEXTS), message=draw(TEXTS), intent=draw(st.sampled_from(INTENTS)), language=draw(TEXTS),
-        queries=draw(QUERIES), modes=draw(MODE_LISTS), entities=tuple(draw(st.lists(TEXTS, max_size=3))),
-        time=draw(st.none() | WINDOWS), kinds=draw(KIND_LISTS), filters=draw(FILTERS),
+        id=draw(TEXTS),
+        message=draw(TEXTS),
+        intent=draw(st.sampled_from(INTENTS)),
+        language=draw(TEXTS),
+        queries=draw(QUERIES),
+        modes=draw(MODE_LISTS),
+        entities=tuple(draw(st.lists(TEXTS, max_size=3))),
+        time=draw(st.none() | WINDOWS),
+        kinds=draw(KIND_LISTS),
+        filters=draw(FILTERS),
         resources_needed=resources is not None or draw(st.booleans()),
-        memory=draw(st.none() | st.builds(SubPlan, st.just("memory"), **SUB)), resources=resources,
-        limit=draw(st.integers(1, 99)), share=draw(st.floats(0, 1)),
+        memory=draw(st.none() | st.builds(SubPlan, st.just("memory"), **SUB)),
+        resources=resources,
+        limit=draw(st.integers(1, 99)),
+        share=draw(st.floats(0, 1)),
         scope=draw(st.builds(Scope, MAYBE, IDS, MAYBE, MAYBE, MAYBE, st.booleans(), st.booleans())),
-        as_of=draw(st.none() | MOMENTS), valid_at=draw(st.none() | MOMENTS),
-        reasons=tuple(draw(st.lists(TEXTS, max_size=2))), made_by=draw(TEXTS),
+        as_of=draw(st.none() | MOMENTS),
+        valid_at=draw(st.none() | MOMENTS),
+        reasons=tuple(draw(st.lists(TEXTS, max_size=2))),
+        made_by=draw(TEXTS),
         degraded=tuple(draw(st.lists(st.builds(Degraded, TEXTS, TEXTS, TEXTS, TEXTS), max_size=1))),
-    )  # fmt: skip
+    )
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])

@@ -54,8 +54,9 @@ def again(one: SeenPattern, other: SeenPattern, alike: float = 1.0) -> dict[tupl
 
 
 def row(polarity: Any, weight: float) -> EvidenceRow:
-    return EvidenceRow(item_id="p", polarity=polarity, source_key=f"{polarity}{weight}", entry_id="e", recorded_at=AT,
-                       weight=weight)  # fmt: skip
+    return EvidenceRow(
+        item_id="p", polarity=polarity, source_key=f"{polarity}{weight}", entry_id="e", recorded_at=AT, weight=weight
+    )
 
 
 # --- who supports and who contradicts --------------------------------------------------------------------------------
@@ -181,16 +182,21 @@ def test_risk_is_that_of_the_action() -> None:
     support = [pattern("good", size=4), pattern("other", FAILURE)]
     drawn = Drawn(support=support, against=[pattern("bad", FAILURE, size=2)], counter=[event("x", FAILURE)])
     assert {name: risk_of(drawn)[name] for name in ("successes", "trials")} == {"successes": 3, "trials": 7}
-    avoided = Drawn(support=[pattern("bad", FAILURE, events=[event("a", FAILURE), event("b", "unknown")])],
-                    counter=[event("x"), event("y")])  # fmt: skip
+    avoided = Drawn(
+        support=[pattern("bad", FAILURE, events=[event("a", FAILURE), event("b", "unknown")])],
+        counter=[event("x"), event("y")],
+    )
     assert {name: risk_of(avoided)[name] for name in ("successes", "trials")} == {"successes": 1, "trials": 3}
 
 
 def test_cost_is_the_median_of_what_is_known() -> None:
     events = [
-        event("a", observations={"seconds": 1}, episode_id="e1", seq=4), event("b", observations={"seconds": 5}),
-        event("c", episode_id="e2"), event("d", episode_id="e2"), event("e", observations={"seconds": 9}),
-    ]  # fmt: skip
+        event("a", observations={"seconds": 1}, episode_id="e1", seq=4),
+        event("b", observations={"seconds": 5}),
+        event("c", episode_id="e2"),
+        event("d", episode_id="e2"),
+        event("e", observations={"seconds": 9}),
+    ]
     found = cost_of(Drawn(support=[pattern("good", events=events)], against=[pattern("bad", FAILURE)]))
     assert (found.seconds, found.timed, found.attempts, found.episodes) == (5.0, 3, 3.0, 2)
     nothing = cost_of(Drawn(support=[pattern("good")]))
@@ -217,9 +223,12 @@ def test_a_topic_too_large_to_compare_is_narrowed_or_taken_whole(monkeypatch: py
 
 
 DENIAL_ANOTHER_ACTION: list[tuple[str, bool]] = [
-        ("did not pin it", True), ("didn't pin it", True),
-        ("没有先锁定", True), ("pinned it", False), ("先锁定", False),
-    ]  # fmt: skip
+    ("did not pin it", True),
+    ("didn't pin it", True),
+    ("没有先锁定", True),
+    ("pinned it", False),
+    ("先锁定", False),
+]
 
 
 def test_a_denial_is_another_action() -> None:

@@ -59,9 +59,12 @@ def test_without_a_due_time_nothing_comes_up() -> None:
 
 def test_the_most_urgent_comes_first() -> None:
     items = [
-        task(NOW, id="c"), task(None, id="z"), task(NOW, id="b", importance=9),
-        task(NOW - COMING, id="d", importance=1), task(NOW, id="a", recorded_at=NOW + COMING),
-    ]  # fmt: skip
+        task(NOW, id="c"),
+        task(None, id="z"),
+        task(NOW, id="b", importance=9),
+        task(NOW - COMING, id="d", importance=1),
+        task(NOW, id="a", recorded_at=NOW + COMING),
+    ]
     assert [item.id for item in sorted(items, key=prospective.urgency)] == ["d", "b", "c", "a", "z"]
 
 

@@ -216,8 +216,12 @@ def test_every_mistake_is_listed_in_the_order_of_the_rules() -> None:
     text = block(member(status="Fact", facts=None), member(support=1), more="A=1\nA=2\n")
     found = violations(text)
     assert [violation.rule for violation in found] == [
-        "protocol", "claim_status", "claim_id_unique", "facts_missing", "tallies",
-    ]  # fmt: skip
+        "protocol",
+        "claim_status",
+        "claim_id_unique",
+        "facts_missing",
+        "tallies",
+    ]
     with pytest.raises(ClaimsRefused, match=r"protocol: A stands twice.* \(and 4 more\)"):
         parse(text)
     assert len(violations(block(*[0] * 200))) == MAX_VIOLATIONS

@@ -13,11 +13,12 @@ def claim(inference: str = "A. B.", **fields: object) -> Claim:
 
 
 CORE_SENTENCE: list[tuple[str, str]] = [
-        ("Mg helps. It was dry.", "Mg helps."),
-        (" 镁提高产率。其余未变。", "镁提高产率。"),
-        ("first line\nsecond", "first line"), ("", ""),
-        ("Yield is approx. 0.6 vs. 0.4. More.", "Yield is approx. 0.6 vs. 0.4."),
-    ]  # fmt: skip
+    ("Mg helps. It was dry.", "Mg helps."),
+    (" 镁提高产率。其余未变。", "镁提高产率。"),
+    ("first line\nsecond", "first line"),
+    ("", ""),
+    ("Yield is approx. 0.6 vs. 0.4. More.", "Yield is approx. 0.6 vs. 0.4."),
+]
 
 
 def test_the_core_sentence() -> None:

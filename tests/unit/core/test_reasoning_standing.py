@@ -42,11 +42,16 @@ def edited(item: Item, block: ReasoningBlock, rows: tuple[EvidenceRow, ...] = ()
 
 ROWS = st.lists(
     st.builds(
-        piece, st.just("i1"), st.sampled_from(["r1", "r2", "r3", "r4"]), at=st.integers(0, 5),
-        part=st.sampled_from(["c1", "c2", "gone"]), polarity=st.sampled_from(["support", "contra", "source", "useful"]),
+        piece,
+        st.just("i1"),
+        st.sampled_from(["r1", "r2", "r3", "r4"]),
+        at=st.integers(0, 5),
+        part=st.sampled_from(["c1", "c2", "gone"]),
+        polarity=st.sampled_from(["support", "contra", "source", "useful"]),
     ),
-    max_size=8, unique_by=lambda row: (row.part, row.source_key),
-).map(tuple)  # fmt: skip
+    max_size=8,
+    unique_by=lambda row: (row.part, row.source_key),
+).map(tuple)
 
 
 @given(BLOCKS)
@@ -96,12 +101,12 @@ def test_a_run_that_the_claim_names_counts_there_alone() -> None:
 
 
 EDIT_NAMES_CHANGES: list[tuple[ReasoningBlock, dict[str, Any]]] = [
-        (ReasoningBlock(topic="Ni", scope="global", claims=(claim(),), extra=(("A", "1"),)), {"data.topic": "Ni"}),
-        (ReasoningBlock(topic="Cu", claims=(claim(),), extra=(("A", "1"),)), {"data.scope": None}),
-        (ReasoningBlock(topic="Cu", scope="global", claims=(claim(),)), {"data.extra": None}),
-        (ReasoningBlock(scope="global", claims=(claim(),), extra=(("A", "1"),)), {"data.topic": None}),
-        (ReasoningBlock(topic="Cu", scope="global", extra=(("A", "1"),)), {"data.claims": []}),
-    ]  # fmt: skip
+    (ReasoningBlock(topic="Ni", scope="global", claims=(claim(),), extra=(("A", "1"),)), {"data.topic": "Ni"}),
+    (ReasoningBlock(topic="Cu", claims=(claim(),), extra=(("A", "1"),)), {"data.scope": None}),
+    (ReasoningBlock(topic="Cu", scope="global", claims=(claim(),)), {"data.extra": None}),
+    (ReasoningBlock(scope="global", claims=(claim(),), extra=(("A", "1"),)), {"data.topic": None}),
+    (ReasoningBlock(topic="Cu", scope="global", extra=(("A", "1"),)), {"data.claims": []}),
+]
 
 
 def test_an_edit_names_what_it_changes_and_nothing_else() -> None:

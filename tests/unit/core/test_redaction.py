@@ -11,76 +11,78 @@ HEX = "0123456789abcdef0123456789abcdef"
 
 
 PRIVATE: list[tuple[str, str]] = [
-        ("key AKIA" + "IOSFODNN7EXAMPLE in use", "key [secret: aws key] in use"),
-        (
-            "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
-            "aws_secret_access_key = [secret: api key]",
-        ),
-        (f"ghp_{ALNUM}", "[secret: github token]"),
-        ("github_pat_" + "11ABCDEFG0abcdefghijkl_MNOPQRSTUVWXYZ0123", "[secret: github token]"),
-        ("glpat-" + "xYz12345AbCdEfGhIjKl", "[secret: gitlab token]"),
-        ("xoxb-" + "123456789012-1234567890123-abcdefABCDEF12345678", "[secret: slack token]"),
-        ("sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc", "[secret: stripe key]"),
-        ("my API key is sk-" + "abcDEF1234567890abcDEF12.", "my API key is [secret: openai key]."),
-        ("sk-ant-" + "api03-abcDEF123456_abcdefg-hij", "[secret: anthropic key]"),
-        ("AIza" + "SyD-9tSrke72PouQMnMX-a7eZSW0jkFMBWY", "[secret: google key]"),
-        ("SG." + "ngeVfQFYQlKU0ufo8x5d1A.TwL2iGABf9DHoTf-09kqeF8tAmbihYzrnopKc-1s5cr", "[secret: sendgrid key]"),
-        (f"SK{HEX}", "[secret: twilio key]"),
-        ("hf_" + "abcdefGHIJKL0123456789mnopQRSTuv", "[secret: huggingface token]"),
-        ("npm_" + "abcdefghij0123456789ABCDEFGHIJKLMNOP", "[secret: npm token]"),
-        ("pypi-" + "AgEIcHlwaS5vcmcCJDU1ZmY5ZTk", "[secret: pypi token]"),
-        ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_Xg", "[secret: json web token]"),
-        ("postgres://bob:s3cr3tpw@db.example.com/app", "postgres://bob:[secret: password]@db.example.com/app"),
-        ("-H 'Authorization: Bearer abcDEF123456ghiJKL789'", "-H 'Authorization: Bearer [secret: access token]'"),
-        ("Authorization: Basic dXNlcjpwYXNz", "Authorization: Basic [secret: access token]"),
-        ("AccountKey=" + "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsu==", "AccountKey=[secret: azure key]"),
-        ("//registry.example.org/:_authToken=" + "346a14f2-a672-4668-a892-956a462ab56e",
-         "//registry.example.org/:_authToken=[secret: access token]"),
-        ("curl --user 'bob:h0pk1ns~21s' https://a.example", "curl --user 'bob:[secret: password]' https://a.example"),
-        ("curl -X GET -u bob:s3cr3tpw https://a.example", "curl -X GET -u bob:[secret: password] https://a.example"),
-        ("hf_" + "jCBaQngSHiHDRYOcsMcifUcysGyaiybUWz", "[secret: huggingface token]"),
-        ("dt0c01." + "A" * 24 + "." + ALNUM * 2, "[secret: dynatrace token]"),
-        ("EZAK" + ALNUM * 2, "[secret: easypost key]"),
-        ("sha256~" + ALNUM + "abcdefg", "[secret: openshift token]"),
-        ("pscale_pw_" + ALNUM, "[secret: planetscale token]"),
-        ("sgp_" + ALNUM + ALNUM, "[secret: sourcegraph token]"),
-        ("x7Gh2kL9mNq4Rt" + ".atlasv1." + ALNUM + ALNUM[:28], "x7Gh2kL9mNq4Rt[secret: terraform token]"),
-        ("glsa_" + ALNUM * 20, "[secret: grafana token]"),
-        ('<add key="Password" value="Cleartext1" />', '<add key="Password" value="[secret: password]" />'),
-        ("my database password is hunter22 and", "my database password is [secret: password] and"),
-        ("My password for the staging server is Xk9!fj2", "My password for the staging server is [secret: password]"),
-        ("I changed my wifi password to hunter2024", "I changed my wifi password to [secret: password]"),
-        ("the password's hunter22!", "the password's [secret: password]"),
-        ("DB_PASSWORD=hunter22", "DB_PASSWORD=[secret: password]"),
-        ('{"password": "hunter22", "user": "bob"}', '{"password": "[secret: password]", "user": "bob"}'),
-        ('"{\\"api_key\\": \\"abc123def456ghi7\\"}"', '"{\\"api_key\\": \\"[secret: api key]\\"}"'),
-        ("username: admin\npassword: swordfish", "username: admin\npassword: [secret: password]"),
-        ('password = "correct-horse-battery-staple"', 'password = "[secret: password]"'),
-        ('client_secret: "Zk3_9fjA2kd8Qx"', 'client_secret: "[secret: secret]"'),
-        ("我的数据库密码是 hunter22，别忘了", "我的数据库密码是 [secret: password]，别忘了"),
-        ("WiFi密码abc12345", "WiFi密码[secret: password]"),
-        ("密码：123456", "密码：[secret: password]"),
-        ("令牌是 a8Zk3920dkfjAsk29", "令牌是 [secret: access token]"),
-        ("psql --db-password hunter22 -h db1", "psql --db-password [secret: password] -h db1"),
-        ("machine a.org login bob password hunter22", "machine a.org login bob password [secret: password]"),
-        ("**Password:** hunter22", "**Password:** [secret: password]"),
-        ("Password - `hunter22`", "Password - `[secret: password]`"),
-        ("My PIN is 4711", "My PIN is [secret: pin]"),
-        ("card 4111 1111 1111 1111 exp 12/27 cvv 123", "card [card number] exp 12/27 cvv [card code]"),
-        ("5500-0000-0000-0004", "[card number]"),
-        ("Amex 378282246310005", "Amex [card number]"),
-        ("银行卡 6222021234567890128", "银行卡 [card number]"),
-        ("IBAN DE89 3704 0044 0532 0130 00 please", "IBAN [iban] please"),
-        ("GB82WEST12345698765432.", "[iban]."),
-        ("身份证11010519491231002X", "身份证[resident id]"),
-        ("My social security number is 078-05-1120.", "My social security number is [social security number]."),
-        ("ssn: 078051120", "ssn: [social security number]"),
-        ("passport number is X1234567", "passport number is [passport number]"),
-        ("CPF 529.982.247-25", "CPF [cpf number]"),
-        ("2341 2341 2346", "[aadhaar number]"),
-        ("HKID A123456(3)", "HKID [hong kong id]"),
-        ("RSSMRA85T10A562S", "[codice fiscale]"),
-    ]  # fmt: skip
+    ("key AKIA" + "IOSFODNN7EXAMPLE in use", "key [secret: aws key] in use"),
+    (
+        "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+        "aws_secret_access_key = [secret: api key]",
+    ),
+    (f"ghp_{ALNUM}", "[secret: github token]"),
+    ("github_pat_" + "11ABCDEFG0abcdefghijkl_MNOPQRSTUVWXYZ0123", "[secret: github token]"),
+    ("glpat-" + "xYz12345AbCdEfGhIjKl", "[secret: gitlab token]"),
+    ("xoxb-" + "123456789012-1234567890123-abcdefABCDEF12345678", "[secret: slack token]"),
+    ("sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc", "[secret: stripe key]"),
+    ("my API key is sk-" + "abcDEF1234567890abcDEF12.", "my API key is [secret: openai key]."),
+    ("sk-ant-" + "api03-abcDEF123456_abcdefg-hij", "[secret: anthropic key]"),
+    ("AIza" + "SyD-9tSrke72PouQMnMX-a7eZSW0jkFMBWY", "[secret: google key]"),
+    ("SG." + "ngeVfQFYQlKU0ufo8x5d1A.TwL2iGABf9DHoTf-09kqeF8tAmbihYzrnopKc-1s5cr", "[secret: sendgrid key]"),
+    (f"SK{HEX}", "[secret: twilio key]"),
+    ("hf_" + "abcdefGHIJKL0123456789mnopQRSTuv", "[secret: huggingface token]"),
+    ("npm_" + "abcdefghij0123456789ABCDEFGHIJKLMNOP", "[secret: npm token]"),
+    ("pypi-" + "AgEIcHlwaS5vcmcCJDU1ZmY5ZTk", "[secret: pypi token]"),
+    ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_Xg", "[secret: json web token]"),
+    ("postgres://bob:s3cr3tpw@db.example.com/app", "postgres://bob:[secret: password]@db.example.com/app"),
+    ("-H 'Authorization: Bearer abcDEF123456ghiJKL789'", "-H 'Authorization: Bearer [secret: access token]'"),
+    ("Authorization: Basic dXNlcjpwYXNz", "Authorization: Basic [secret: access token]"),
+    ("AccountKey=" + "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsu==", "AccountKey=[secret: azure key]"),
+    (
+        "//registry.example.org/:_authToken=" + "346a14f2-a672-4668-a892-956a462ab56e",
+        "//registry.example.org/:_authToken=[secret: access token]",
+    ),
+    ("curl --user 'bob:h0pk1ns~21s' https://a.example", "curl --user 'bob:[secret: password]' https://a.example"),
+    ("curl -X GET -u bob:s3cr3tpw https://a.example", "curl -X GET -u bob:[secret: password] https://a.example"),
+    ("hf_" + "jCBaQngSHiHDRYOcsMcifUcysGyaiybUWz", "[secret: huggingface token]"),
+    ("dt0c01." + "A" * 24 + "." + ALNUM * 2, "[secret: dynatrace token]"),
+    ("EZAK" + ALNUM * 2, "[secret: easypost key]"),
+    ("sha256~" + ALNUM + "abcdefg", "[secret: openshift token]"),
+    ("pscale_pw_" + ALNUM, "[secret: planetscale token]"),
+    ("sgp_" + ALNUM + ALNUM, "[secret: sourcegraph token]"),
+    ("x7Gh2kL9mNq4Rt" + ".atlasv1." + ALNUM + ALNUM[:28], "x7Gh2kL9mNq4Rt[secret: terraform token]"),
+    ("glsa_" + ALNUM * 20, "[secret: grafana token]"),
+    ('<add key="Password" value="Cleartext1" />', '<add key="Password" value="[secret: password]" />'),
+    ("my database password is hunter22 and", "my database password is [secret: password] and"),
+    ("My password for the staging server is Xk9!fj2", "My password for the staging server is [secret: password]"),
+    ("I changed my wifi password to hunter2024", "I changed my wifi password to [secret: password]"),
+    ("the password's hunter22!", "the password's [secret: password]"),
+    ("DB_PASSWORD=hunter22", "DB_PASSWORD=[secret: password]"),
+    ('{"password": "hunter22", "user": "bob"}', '{"password": "[secret: password]", "user": "bob"}'),
+    ('"{\\"api_key\\": \\"abc123def456ghi7\\"}"', '"{\\"api_key\\": \\"[secret: api key]\\"}"'),
+    ("username: admin\npassword: swordfish", "username: admin\npassword: [secret: password]"),
+    ('password = "correct-horse-battery-staple"', 'password = "[secret: password]"'),
+    ('client_secret: "Zk3_9fjA2kd8Qx"', 'client_secret: "[secret: secret]"'),
+    ("我的数据库密码是 hunter22，别忘了", "我的数据库密码是 [secret: password]，别忘了"),
+    ("WiFi密码abc12345", "WiFi密码[secret: password]"),
+    ("密码：123456", "密码：[secret: password]"),
+    ("令牌是 a8Zk3920dkfjAsk29", "令牌是 [secret: access token]"),
+    ("psql --db-password hunter22 -h db1", "psql --db-password [secret: password] -h db1"),
+    ("machine a.org login bob password hunter22", "machine a.org login bob password [secret: password]"),
+    ("**Password:** hunter22", "**Password:** [secret: password]"),
+    ("Password - `hunter22`", "Password - `[secret: password]`"),
+    ("My PIN is 4711", "My PIN is [secret: pin]"),
+    ("card 4111 1111 1111 1111 exp 12/27 cvv 123", "card [card number] exp 12/27 cvv [card code]"),
+    ("5500-0000-0000-0004", "[card number]"),
+    ("Amex 378282246310005", "Amex [card number]"),
+    ("银行卡 6222021234567890128", "银行卡 [card number]"),
+    ("IBAN DE89 3704 0044 0532 0130 00 please", "IBAN [iban] please"),
+    ("GB82WEST12345698765432.", "[iban]."),
+    ("身份证11010519491231002X", "身份证[resident id]"),
+    ("My social security number is 078-05-1120.", "My social security number is [social security number]."),
+    ("ssn: 078051120", "ssn: [social security number]"),
+    ("passport number is X1234567", "passport number is [passport number]"),
+    ("CPF 529.982.247-25", "CPF [cpf number]"),
+    ("2341 2341 2346", "[aadhaar number]"),
+    ("HKID A123456(3)", "HKID [hong kong id]"),
+    ("RSSMRA85T10A562S", "[codice fiscale]"),
+]
 
 
 def test_what_is_private_is_masked() -> None:
@@ -142,13 +144,20 @@ def test_what_only_looks_like_it_is_left() -> None:
 
 
 def test_a_member_named_as_a_credential_holds_one() -> None:
-    given = {"user": "bob", "password": "swordfish", "pin": 4711, "headers": [{"X-Api-Key": "k3y-abcdef123X"}],
-             "env": [{"name": "DB_PASSWORD", "value": "swordfish"}]}  # fmt: skip
+    given = {
+        "user": "bob",
+        "password": "swordfish",
+        "pin": 4711,
+        "headers": [{"X-Api-Key": "k3y-abcdef123X"}],
+        "env": [{"name": "DB_PASSWORD", "value": "swordfish"}],
+    }
     assert mask_value(given) == {
-        "user": "bob", "password": "[secret: password]", "pin": "[secret: pin]",
+        "user": "bob",
+        "password": "[secret: password]",
+        "pin": "[secret: pin]",
         "headers": [{"X-Api-Key": "[secret: api key]"}],
         "env": [{"name": "DB_PASSWORD", "value": "[secret: password]"}],
-    }  # fmt: skip
+    }
     kept = {"password": "${PW}", "password_hash": "x", "token": "EOS", "count": 4111111111111111, "secret": True}
     assert mask_value(kept) is kept
 
@@ -160,21 +169,33 @@ def test_every_kind_has_one_section() -> None:
 @pytest.mark.parametrize(
     "piece",
     [
-        "password ", "密码", "eyJaaaaaaaa.",
+        "password ",
+        "密码",
+        "eyJaaaaaaaa.",
         "41111111111111111",
         "ghp_",
     ],
-)  # fmt: skip
+)
 def test_the_time_goes_with_the_length(piece: str) -> None:
     assert_linear(find_private, repeated(piece), 64_000)
 
 
 UNCHECKED: list[str] = [
-        "password: ", "password=;next", "密码 hunters", 'password: "open ended', "GB82WEST1234",
-        "XX82WEST12345698765432", "GB83WEST12345698765432.", "GB82WEST12345698765432X",
-        "000-12-3456 666-12-3456 900-12-3456", "529.982.247-26", "111.111.111-11", "身份证110105199413310028",
-        "4111111111111112", 'user_id: "4111111111111111"',
-    ]  # fmt: skip
+    "password: ",
+    "password=;next",
+    "密码 hunters",
+    'password: "open ended',
+    "GB82WEST1234",
+    "XX82WEST12345698765432",
+    "GB83WEST12345698765432.",
+    "GB82WEST12345698765432X",
+    "000-12-3456 666-12-3456 900-12-3456",
+    "529.982.247-26",
+    "111.111.111-11",
+    "身份证110105199413310028",
+    "4111111111111112",
+    'user_id: "4111111111111111"',
+]
 
 
 def test_what_fails_a_check_is_kept() -> None:
@@ -185,6 +206,9 @@ def test_what_fails_a_check_is_kept() -> None:
 def test_members_are_judged_by_their_names() -> None:
     given = {"ssn": "078051120", "passport_no": "none", "pin": "4711", "password": "swordfish", "token": "swordfish"}
     assert mask_value(given) == {
-        "ssn": "[social security number]", "passport_no": "none", "pin": "[secret: pin]",
-        "password": "[secret: password]", "token": "swordfish",
-    }  # fmt: skip
+        "ssn": "[social security number]",
+        "passport_no": "none",
+        "pin": "[secret: pin]",
+        "password": "[secret: password]",
+        "token": "swordfish",
+    }

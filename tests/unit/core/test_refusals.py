@@ -18,15 +18,29 @@ from phronesis.core.proposals import (
 )
 
 ENTRY = Entry(
-    id="e", lane_id=1, seq=1, verb="add", handler_version=1, actor="agent",
+    id="e",
+    lane_id=1,
+    seq=1,
+    verb="add",
+    handler_version=1,
+    actor="agent",
     recorded_at=datetime(2026, 1, 1, tzinfo=UTC),
     payload={"messages": [{"role": "user", "content": "I like tea"}, {"role": "tool", "content": "I like tea"}]},
-)  # fmt: skip
+)
 
 
 def proposed(n: int) -> Proposal:
-    return Proposal(n=n, quote="I like tea", start=0, end=10, kind="preference", subject="user", key="likes",
-                    content="I like tea", value="tea")  # fmt: skip
+    return Proposal(
+        n=n,
+        quote="I like tea",
+        start=0,
+        end=10,
+        kind="preference",
+        subject="user",
+        key="likes",
+        content="I like tea",
+        value="tea",
+    )
 
 
 def outcomes(**rows: object) -> dict[str, list[Outcome]]:
@@ -43,8 +57,9 @@ def test_proposals_come_back_as_they_were() -> None:
 def test_a_judgement_that_is_none_is_left_out() -> None:
     rows = [{"i": 0, "act": "ADD"}, {"i": 1, "act": "MAYBE"}, {"i": 2, "act": "NONE", "target": "x"}]
     assert judgements_in(outcomes(judgements=rows)) == {
-        0: Judgement(i=0, act="ADD"), 2: Judgement(i=2, act="NONE", target="x"),
-    }  # fmt: skip
+        0: Judgement(i=0, act="ADD"),
+        2: Judgement(i=2, act="NONE", target="x"),
+    }
 
 
 def test_an_echo_is_never_the_users() -> None:

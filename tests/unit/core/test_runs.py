@@ -23,9 +23,13 @@ PRODUCT = {"name": "CO", "value": 3, "fraction": 0.25}
 
 def test_a_run_is_kept_as_it_was_given() -> None:
     given = {
-        "run_id": "r1", "output": {"M1": "Cu", "steps": [1, {"a": None}]}, "raw": "text", "trace": [{"tool": "x"}],
-        "memory_ids": ["mem:1", "mem:2", "mem:1"], "lab": {"room": 3},
-    }  # fmt: skip
+        "run_id": "r1",
+        "output": {"M1": "Cu", "steps": [1, {"a": None}]},
+        "raw": "text",
+        "trace": [{"tool": "x"}],
+        "memory_ids": ["mem:1", "mem:2", "mem:1"],
+        "lab": {"room": 3},
+    }
     run = checked_run(given)
     assert (run.run_id, run.raw, run.memory_ids, run.extra) == ("r1", "text", ("mem:1", "mem:2"), {"lab": {"room": 3}})
     assert run.to_json() == {**given, "memory_ids": ["mem:1", "mem:2"]}
@@ -66,8 +70,10 @@ def test_what_is_no_run() -> None:
 def test_feedback_is_kept_as_it_was_given() -> None:
     given = {
         "products": [{**PRODUCT, "unit": "mmol"}, {"name": " H2 ", "value": None}, {"name": "甲酸", "fraction": 60}],
-        "pros": "tight", "cons": None, "rater": "A",
-    }  # fmt: skip
+        "pros": "tight",
+        "cons": None,
+        "rater": "A",
+    }
     feedback = checked_feedback(given)
     assert feedback.products == (
         Product(name="CO", value=3.0, fraction=0.25, extra={"unit": "mmol"}),

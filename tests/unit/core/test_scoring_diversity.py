@@ -5,9 +5,9 @@ from hypothesis import strategies as st
 
 from phronesis.recall.scoring.weights import diversified
 
-RANKED = st.lists(
-    st.tuples(st.floats(-5, 5, allow_nan=False), st.sampled_from("abc")), max_size=30
-).map(lambda rows: sorted(rows, key=lambda row: -row[0]))  # fmt: skip
+RANKED = st.lists(st.tuples(st.floats(-5, 5, allow_nan=False), st.sampled_from("abc")), max_size=30).map(
+    lambda rows: sorted(rows, key=lambda row: -row[0])
+)
 
 
 def test_each_better_one_of_its_session_takes_something_off() -> None:

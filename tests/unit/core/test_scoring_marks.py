@@ -11,9 +11,13 @@ DAYS = st.integers(0, 3_652_059)
 
 
 WRITTEN = st.builds(
-    Marks, st.integers(0, 255), DAYS, st.lists(st.tuples(DAYS, DAYS), max_size=MAX_DATES + 2), st.integers(0, 10),
+    Marks,
+    st.integers(0, 255),
+    DAYS,
+    st.lists(st.tuples(DAYS, DAYS), max_size=MAX_DATES + 2),
+    st.integers(0, 10),
     st.integers(0, 3),
-)  # fmt: skip
+)
 
 
 @given(st.lists(WRITTEN, max_size=5))

@@ -40,10 +40,14 @@ def lane(documents: Sequence[Sequence[int]] = TALK, **more: Any) -> LaneInput:
     index = index_of([list(one) for one in documents])
     size = len(documents)
     properties = Properties(
-        flags=np.array(FLAGS[:size]), days=np.array([100, 100, 200, 300, 300][:size]),
-        importance=np.array([0, 0, 0, 0, 5][:size]), stages=np.zeros(size, np.int64), dated=np.array([1, 1]),
-        begins=np.array([190, 500]), ends=np.array([191, 501]),
-    )  # fmt: skip
+        flags=np.array(FLAGS[:size]),
+        days=np.array([100, 100, 200, 300, 300][:size]),
+        importance=np.array([0, 0, 0, 0, 5][:size]),
+        stages=np.zeros(size, np.int64),
+        dated=np.array([1, 1]),
+        begins=np.array([190, 500]),
+        ends=np.array([191, 501]),
+    )
     return LaneInput(index=index, layout=laid_out(index, [0] * size), properties=properties, **more)
 
 

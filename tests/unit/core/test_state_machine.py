@@ -32,9 +32,17 @@ def verdicts(text: str) -> list[Verdict]:
 
 
 BORDERS: list[tuple[float, Stage]] = [
-        (0.0, "dissolved"), (0.0999, "dissolved"), (0.1, "candidate"), (0.2999, "candidate"), (0.3, "emerging"),
-        (0.5999, "emerging"), (0.6, "established"), (0.85, "established"), (0.8501, "core"), (1.0, "core"),
-    ]  # fmt: skip
+    (0.0, "dissolved"),
+    (0.0999, "dissolved"),
+    (0.1, "candidate"),
+    (0.2999, "candidate"),
+    (0.3, "emerging"),
+    (0.5999, "emerging"),
+    (0.6, "established"),
+    (0.85, "established"),
+    (0.8501, "core"),
+    (1.0, "core"),
+]
 
 
 def test_borders() -> None:

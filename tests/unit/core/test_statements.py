@@ -57,11 +57,12 @@ def test_the_form_of_an_item_is_that_of_its_value_or_of_its_words() -> None:
 
 
 VALUE_SAID_MORE: list[tuple[str, str, bool, bool]] = [
-        ("lyon, near the station", "lyon", True, True),
-        ("leonardo", "leo", False, False), ("tea - green", "tea", True, True),
-        ("北京大学", "北京", False, False),
-        ("x", "", False, False),
-    ]  # fmt: skip
+    ("lyon, near the station", "lyon", True, True),
+    ("leonardo", "leo", False, False),
+    ("tea - green", "tea", True, True),
+    ("北京大学", "北京", False, False),
+    ("x", "", False, False),
+]
 
 
 def test_a_value_said_more_fully() -> None:

@@ -30,7 +30,17 @@ def test_what_is_not_said_is_the_sources_default() -> None:
 def test_only_what_conversations_give_counts() -> None:
     assert set(MEMORY_KINDS) < set(KINDS)
     assert set(KINDS) - set(MEMORY_KINDS) == {
-        "message", "trait", "l1", "pattern", "principle", "reasoning", "section", "run", "cycle", "mark", "document",
-    }  # fmt: skip
+        "message",
+        "trait",
+        "l1",
+        "pattern",
+        "principle",
+        "reasoning",
+        "section",
+        "run",
+        "cycle",
+        "mark",
+        "document",
+    }
     assert GENERAL in CONTEXTS
     assert SeenTrait(id="t", content="Runs", stage="trend", subtype="behavior").context == GENERAL

@@ -16,20 +16,30 @@ def held(*rows: EvidenceRow, **data: Any) -> Item:
 
 
 def test_a_trait_says_what_its_item_holds() -> None:
-    rows = [piece("t", "a", at=0), piece("t", "b", at=5, grade="B"), piece("t", "c", at=6, polarity="contra"),
-            piece("t", "e1", at=0, polarity="source")]  # fmt: skip
+    rows = [
+        piece("t", "a", at=0),
+        piece("t", "b", at=5, grade="B"),
+        piece("t", "c", at=6, polarity="contra"),
+        piece("t", "e1", at=0, polarity="source"),
+    ]
     item = held(*rows)
     found = trait_of(item, moment(6), evidence=rows, parents=["p"])
     assert (found.id, found.content, found.stage, found.subtype, found.context) == (
-        "t", "words of t", "emerging", "behavior", "work",
-    )  # fmt: skip
+        "t",
+        "words of t",
+        "emerging",
+        "behavior",
+        "work",
+    )
     assert found.confidence == item.confidence
     assert (found.facet, found.parent_ids, found.window, found.sides) == (None, ("p",), None, ())
     assert (found.first_observed, found.last_reinforced) == (moment(0), moment(5))
     assert (found.reinforcement_count, found.contradiction_count, found.expired_at) == (1, 1, None)
     assert [(row.memory_id, row.evidence_type, row.quality) for row in found.evidence] == [
-        ("a", "supporting", None), ("b", "supporting", "B"), ("c", "contradicting", None),
-    ]  # fmt: skip
+        ("a", "supporting", None),
+        ("b", "supporting", "B"),
+        ("c", "contradicting", None),
+    ]
 
 
 def test_what_ended_has_the_confidence_that_it_ended_with() -> None:

@@ -63,9 +63,13 @@ def test_the_creating_cycle_gives_the_first_confidence_and_no_more() -> None:
     found = trait(day(0, "a"), day(0, "b"), day(0, "c"), day(0, "d"))
     assert (found.confidence, found.stage) == (FIRST_CONFIDENCE, "candidate")
     assert found.data["strength"] == {
-        "at": isoformat(moment(0)), "reinforcements": 0, "contradictions": 0, "last_reinforced": None,
-        "cap": "candidate", "trend": False,
-    }  # fmt: skip
+        "at": isoformat(moment(0)),
+        "reinforcements": 0,
+        "contradictions": 0,
+        "last_reinforced": None,
+        "cap": "candidate",
+        "trend": False,
+    }
 
 
 @pytest.mark.parametrize(("grade", "share"), [("A", 0.25), ("B", 0.2), ("C", 0.15), ("D", 0.05), (None, 0.15)])

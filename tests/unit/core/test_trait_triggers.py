@@ -53,15 +53,14 @@ def test_the_first_reason_that_holds_is_the_one() -> None:
         assert found.reason == next((name for name in ORDER if names.get(name)), "not_yet"), names
 
 
-@given(
-    st.integers(0, 50), st.integers(0, 100), st.none() | st.floats(-5, 100), st.tuples(*[st.booleans()] * 3)
-)  # fmt: skip
+@given(st.integers(0, 50), st.integers(0, 100), st.none() | st.floats(-5, 100), st.tuples(*[st.booleans()] * 3))
 def test_without_new_memories_only_word_and_a_daily_visit_make_it_due(
     memories: int, importance: int, hours: float | None, said: tuple[bool, bool, bool]
 ) -> None:
     force, session_ended, daily = said
-    found = asked(memories=memories, importance=importance, hours=hours, force=force, session_ended=session_ended,
-                  daily=daily)  # fmt: skip
+    found = asked(
+        memories=memories, importance=importance, hours=hours, force=force, session_ended=session_ended, daily=daily
+    )
     if force or session_ended:
         assert found.reason == ("force" if force else "session_end")
     elif not memories:

@@ -68,10 +68,12 @@ def test_an_older_change_is_subtracted_and_nothing_else(history: list[Changes], 
         for name in (old.keys() | new.keys()) - BOOKKEEPING - (folded if mine else frozenset()):
             expected = target.patch[name][0] if mine and name in target.patch else old.get(name)
             assert new.get(name) == expected
-    assert _rows(lane.evidence.values()) == _subtracted(_rows(before.evidence.values()), target.evidence_added,
-                                                        target.evidence_removed)  # fmt: skip
-    assert _rows(lane.edges.values()) == _subtracted(_rows(before.edges.values()), target.edges_added,
-                                                     target.edges_removed)  # fmt: skip
+    assert _rows(lane.evidence.values()) == _subtracted(
+        _rows(before.evidence.values()), target.evidence_added, target.evidence_removed
+    )
+    assert _rows(lane.edges.values()) == _subtracted(
+        _rows(before.edges.values()), target.edges_added, target.edges_removed
+    )
 
 
 @given(HISTORIES, st.data())
@@ -87,8 +89,11 @@ def test_a_cascade_always_succeeds_and_leaves_what_was_before_the_oldest(
     before = grown(history[: n - 2])
     for target in targets:
         restored, expected = (flat_row(one.held[target.item_id].to_row()) for one in (lane, before))
-        assert all(restored.get(name) == expected.get(name) for name in target.patch
-                   if lane.held[target.item_id].kind != COUNTED or name not in FOLDS[COUNTED].fields)  # fmt: skip
+        assert all(
+            restored.get(name) == expected.get(name)
+            for name in target.patch
+            if lane.held[target.item_id].kind != COUNTED or name not in FOLDS[COUNTED].fields
+        )
 
 
 @given(HISTORIES)
@@ -139,10 +144,22 @@ def test_two_learnings_with_different_evidence_do_not_conflict_though_both_moved
 def test_a_folded_field_is_left_to_the_fold() -> None:
     undone = restored_fields(
         item_of("i1", kind=COUNTED, stage="now", value=2),
-        [Delta(id="d", entry_id="e2", item_id="i1", n=0, op="update", patch={"stage": ["then", "now"], "value": [1, 2]},
-               actor="me", reason="", recorded_at=moment(2), version=2)],
+        [
+            Delta(
+                id="d",
+                entry_id="e2",
+                item_id="i1",
+                n=0,
+                op="update",
+                patch={"stage": ["then", "now"], "value": [1, 2]},
+                actor="me",
+                reason="",
+                recorded_at=moment(2),
+                version=2,
+            )
+        ],
         folded=FOLDS[COUNTED].fields,
-    )  # fmt: skip
+    )
     assert undone == {"value": 1}
 
 
@@ -165,9 +182,13 @@ def test_replaced_evidence_and_edges_come_back_as_they_were() -> None:
     )
     lane.apply(first)
     before = lane.state()
-    lane.apply(Changes(
-        evidence=[piece("i1", grade="B", at=2)], dropped_evidence=[piece("i1")], edges=[edge("i1", at=2, weight=0.9)],
-    ))  # fmt: skip
+    lane.apply(
+        Changes(
+            evidence=[piece("i1", grade="B", at=2)],
+            dropped_evidence=[piece("i1")],
+            edges=[edge("i1", at=2, weight=0.9)],
+        )
+    )
     assert lane.state() != before
     roll_back(lane, "e2")
     assert lane.state() == before

@@ -149,13 +149,60 @@ def test_any_text_is_read_without_an_error_and_what_is_found_is_lawful(text: str
     assert found is None or not list(mistakes_of_test(found))
 
 
-WORDS = st.sampled_from([
-    "Cu–Zn", "Cu:Zn", "CO", "H2", "formate", "selectivity", "fraction", "yield", "total", "activity",
-    "is", "not", "never", "above", "below", "at", "least", "most", "than", "higher",
-    "lower", "with", "modifier", "glycine", "when", "0.6", "60%", "3:1", "of", "the",
-    "and", "or", ",", "甲酸", "选择性", "总活性", "高于", "不", "低于", "比",
-    "与", "相比", "修饰", "用", "以上", "超过", "时", "0.2", "的", "占比",
-])  # fmt: skip
+WORDS = st.sampled_from(
+    [
+        "Cu–Zn",
+        "Cu:Zn",
+        "CO",
+        "H2",
+        "formate",
+        "selectivity",
+        "fraction",
+        "yield",
+        "total",
+        "activity",
+        "is",
+        "not",
+        "never",
+        "above",
+        "below",
+        "at",
+        "least",
+        "most",
+        "than",
+        "higher",
+        "lower",
+        "with",
+        "modifier",
+        "glycine",
+        "when",
+        "0.6",
+        "60%",
+        "3:1",
+        "of",
+        "the",
+        "and",
+        "or",
+        ",",
+        "甲酸",
+        "选择性",
+        "总活性",
+        "高于",
+        "不",
+        "低于",
+        "比",
+        "与",
+        "相比",
+        "修饰",
+        "用",
+        "以上",
+        "超过",
+        "时",
+        "0.2",
+        "的",
+        "占比",
+    ]
+)
 
 
 @given(st.lists(WORDS, max_size=25))
@@ -172,7 +219,7 @@ def test_words_in_any_order_never_make_an_unlawful_test(words: list[str]) -> Non
         "(",
         "formate selectivity with Cu-Zn higher than ",
     ],
-)  # fmt: skip
+)
 def test_the_time_is_bounded_whatever_the_text(hostile: str) -> None:
     assert_cut_off(lambda text: read_comparison(text, [text]), repeated(hostile), MAX_READ)
 

@@ -203,9 +203,13 @@ def test_two_speakers_at_one_instant_are_a_dispute(opening: Callable[..., Talk])
     talk = opening(
         proposal("due on Monday", "deadline", "monday", subject="Apollo"),
         proposal("due on Friday", "deadline", "friday", subject="Apollo"),
-    )  # fmt: skip
-    talk.memory.add([{"role": "user", "name": "Ada", "content": "due on Monday"},
-                     {"role": "user", "name": "Bo", "content": "due on Friday"}])  # fmt: skip
+    )
+    talk.memory.add(
+        [
+            {"role": "user", "name": "Ada", "content": "due on Monday"},
+            {"role": "user", "name": "Bo", "content": "due on Friday"},
+        ]
+    )
     assert talk.held("deadline", user=None) == ["friday", "monday"]
     talk.say("due on Friday", user=None, message={"name": "Ada"})
     assert talk.held("deadline", user=None) == ["friday"]
@@ -215,25 +219,31 @@ def test_one_who_corrects_himself_in_one_breath_is_no_dispute(talk: Talk) -> Non
     made = talk.say("I live in Paris. No, wait: I live in Lyon.")
     assert talk.held("home_city") == ["lyon"]
     assert [(item.kind, item.ended) for item in made.items] == [
-        ("message", None), ("profile", "superseded"), ("profile", None),
-    ]  # fmt: skip
+        ("message", None),
+        ("profile", "superseded"),
+        ("profile", None),
+    ]
 
 
 def test_there_and_back_in_one_entry(talk: Talk) -> None:
-    talk.memory.add([{"role": "user", "content": text} for text in
-                     ("I live in Paris", "I live in Lyon", "I live in Paris")], user_id="ada")  # fmt: skip
+    talk.memory.add(
+        [{"role": "user", "content": text} for text in ("I live in Paris", "I live in Lyon", "I live in Paris")],
+        user_id="ada",
+    )
     assert talk.held("home_city") == ["paris"]
 
 
 def test_what_no_longer_holds_is_retracted(opening: Callable[..., Talk]) -> None:
-    talk = opening(TEA, COFFEE, proposal("I went off tea", "likes", "tea", act="retract"),
-                   proposal("I like nothing any more", "likes", None, act="retract"))  # fmt: skip
+    talk = opening(
+        TEA,
+        COFFEE,
+        proposal("I went off tea", "likes", "tea", act="retract"),
+        proposal("I like nothing any more", "likes", None, act="retract"),
+    )
     tea = talk.one(talk.say("I like tea"))
     coffee = talk.one(talk.say("I like coffee"))
     made = talk.say("I went off tea")
-    assert [(item.id, item.ended, item.ended_by) for item in made.superseded] == [
-        (tea.id, "retracted", made.entry_id)
-    ]  # fmt: skip
+    assert [(item.id, item.ended, item.ended_by) for item in made.superseded] == [(tea.id, "retracted", made.entry_id)]
     assert talk.memory.get(tea.id).valid_to == talk.now
     assert talk.memory.get(coffee.id) == coffee
     assert talk.say("I went off tea").superseded == ()
@@ -246,7 +256,7 @@ def test_a_task_that_is_done_is_retired(opening: Callable[..., Talk]) -> None:
         proposal("renew the lease", "task", "renew the lease"),
         proposal("I renewed my passport", "task", "renewed my passport", done=True),
         proposal("I fed the cat", "task", "fed the cat", done=True),
-    )  # fmt: skip
+    )
     passport = talk.one(talk.say("I have to renew my passport by June"))
     lease = talk.one(talk.say("Also renew the lease"))
     assert talk.say("I fed the cat").superseded == ()
@@ -260,8 +270,9 @@ def test_a_decision_instead_of_another_supersedes_that_one(opening: Callable[...
         proposal("We go with MySQL", "decision", "use mysql"),
         proposal("We ship on Fridays", "decision", "ship on fridays"),
         proposal("We take Postgres, not MySQL", "decision", "use postgres", replaces="mysql"),
-        proposal("tea rather than coffee", "likes", "tea", replaces="coffee"), COFFEE,
-    )  # fmt: skip
+        proposal("tea rather than coffee", "likes", "tea", replaces="coffee"),
+        COFFEE,
+    )
     for text in ("We go with MySQL", "We ship on Fridays", "I like coffee"):
         talk.say(text)
     assert [item.value for item in talk.say("We take Postgres, not MySQL").superseded] == ["use mysql"]
@@ -271,8 +282,16 @@ def test_a_decision_instead_of_another_supersedes_that_one(opening: Callable[...
 
 def test_what_was_left_behind_long_ago_is_history_from_the_start(opening: Callable[..., Talk]) -> None:
     until = (START - 900 * DAY).isoformat()
-    talk = opening(PARIS, proposal("I lived in Rome until 2023", "home_city", "rome", valid_to=until,
-                                   occurred_at=(START - 2000 * DAY).isoformat()))  # fmt: skip
+    talk = opening(
+        PARIS,
+        proposal(
+            "I lived in Rome until 2023",
+            "home_city",
+            "rome",
+            valid_to=until,
+            occurred_at=(START - 2000 * DAY).isoformat(),
+        ),
+    )
     paris = talk.one(talk.say("I live in Paris"))
     rome = talk.one(talk.say("I lived in Rome until 2023"))
     assert (rome.ended, rome.valid_to) == ("retired", START - 900 * DAY)
@@ -281,8 +300,9 @@ def test_what_was_left_behind_long_ago_is_history_from_the_start(opening: Callab
 
 
 def test_a_move_that_is_told_late_is_a_move(opening: Callable[..., Talk]) -> None:
-    talk = opening(PARIS, proposal("I moved to Lyon last month", "home_city", "lyon",
-                                   occurred_at=(START - 30 * DAY).isoformat()))  # fmt: skip
+    talk = opening(
+        PARIS, proposal("I moved to Lyon last month", "home_city", "lyon", occurred_at=(START - 30 * DAY).isoformat())
+    )
     paris = talk.one(talk.say("I live in Paris"))
     lyon = talk.one(talk.say("I moved to Lyon last month"))
     assert (talk.held("home_city"), lyon.valid_from) == (["lyon"], START - 30 * DAY)
@@ -291,9 +311,11 @@ def test_a_move_that_is_told_late_is_a_move(opening: Callable[..., Talk]) -> Non
 
 def test_the_same_words_on_another_date_are_another_event(opening: Callable[..., Talk]) -> None:
     first, second = (START - 90 * DAY).isoformat(), (START - 5 * DAY).isoformat()
-    talk = opening(proposal("Kyoto in autumn", "event", "went to kyoto", occurred_at=first),
-                   proposal("Kyoto last week", "event", "went to kyoto", occurred_at=second),
-                   proposal("went to Kyoto", "event", "went to kyoto"))  # fmt: skip
+    talk = opening(
+        proposal("Kyoto in autumn", "event", "went to kyoto", occurred_at=first),
+        proposal("Kyoto last week", "event", "went to kyoto", occurred_at=second),
+        proposal("went to Kyoto", "event", "went to kyoto"),
+    )
     for text in ("Kyoto in autumn", "Kyoto last week", "went to Kyoto", "Kyoto last week"):
         talk.say(text)
     assert talk.held("event") == ["went to kyoto", "went to kyoto"]
@@ -301,13 +323,14 @@ def test_the_same_words_on_another_date_are_another_event(opening: Callable[...,
 
 def test_other_people_are_other_people_and_one_person_may_have_many_names(opening: Callable[..., Talk]) -> None:
     talk = opening(
-        PARIS, proposal("Robert lives in Rome", "home_city", "rome", subject="Robert"),
+        PARIS,
+        proposal("Robert lives in Rome", "home_city", "rome", subject="Robert"),
         proposal("老王就是Robert", "alias", "robert", subject="老王"),
         proposal("Robert goes by Bob", "alias", "bob", subject="Robert"),
         proposal("Bob moved to Oslo", "home_city", "oslo", subject="Bob"),
         proposal("My name is Ada Ray", "name", "ada ray"),
         proposal("Ada Ray lives in Lyon", "home_city", "lyon", subject="Ada Ray"),
-    )  # fmt: skip
+    )
     for text in ("I live in Paris", "Robert lives in Rome", "老王就是Robert", "Robert goes by Bob"):
         talk.say(text)
     assert talk.held("home_city") == ["paris", "rome"]
@@ -327,7 +350,7 @@ def test_a_single_name_joins_the_family_of_the_other(opening: Callable[..., Talk
         proposal("Robert also goes by Bob", "alias", "Bob", subject="Robert"),
         proposal("老王就是Bob", "alias", "Bob", subject="老王"),
         proposal("老王住在苏州", "home_city", "苏州", subject="老王"),
-    )  # fmt: skip
+    )
     talk.say("Robert also goes by Bob")
     talk.say("老王就是Bob。老王住在苏州。")
     (home,) = [item for item in talk.memory.get_all(user_id="ada") if item.key == "home_city"]
@@ -342,8 +365,11 @@ def test_the_lanes_user_id_is_a_name_of_the_user(opening: Callable[..., Talk]) -
 
 
 def test_an_echo_is_refused_and_the_users_own_counts(opening: Callable[..., Talk]) -> None:
-    talk = opening(*PHRASES, echoes={"As you said: I like tea": [], "I like tea, I said": []},
-                   refused={"Do I like tea?": "question"})  # fmt: skip
+    talk = opening(
+        *PHRASES,
+        echoes={"As you said: I like tea": [], "I like tea, I said": []},
+        refused={"Do I like tea?": "question"},
+    )
     echo = talk.say("As you said: I like tea", role="tool", idempotency_key="k")
     assert [(gated.rule, gated.text) for gated in echo.gated] == [("echo", "I like tea")]
     assert talk.held("likes") == []
@@ -415,7 +441,7 @@ def judging(folder: Path, *rows: dict[str, Any], target: str | None = None) -> I
         ("NONE", False, ["lyon"]),
         ("GUESS", True, ["lyon"]),
     ],
-)  # fmt: skip
+)
 def test_a_models_judgement_is_taken_where_it_fits(tmp_path: Path, act: str, known: bool, held: list[str]) -> None:
     with judging(tmp_path) as talk:
         paris = talk.one(talk.say("I live in Paris"))
@@ -449,8 +475,9 @@ def test_an_item_that_is_stated_under_a_known_key_takes_its_place_too(talk: Talk
     assert [item.id for item in again.items] == [made.items[0].id]
     assert len(talk.support(again.items[0])) == 1
     assert {source.entry_id for source in talk.memory.explain(again.items[0].id).sources} == {
-        made.entry_id, again.entry_id
-    }  # fmt: skip
+        made.entry_id,
+        again.entry_id,
+    }
     talk.now += DAY
     talk.say("I live in Paris")
     assert talk.held("home_city") == ["paris"]
@@ -467,8 +494,15 @@ def test_an_item_under_no_key_or_one_of_the_callers_own_stands_alone(talk: Talk)
 
 def test_agents_that_state_different_things_at_one_instant_are_a_dispute(talk: Talk) -> None:
     for agent, value in (("a", "Monday"), ("b", "Friday")):
-        talk.memory.add(f"Due {value}", kind="fact", subject="Apollo", key="attribute.deadline", value=value,
-                        agent_id=agent, occurred_at=START)  # fmt: skip
+        talk.memory.add(
+            f"Due {value}",
+            kind="fact",
+            subject="Apollo",
+            key="attribute.deadline",
+            value=value,
+            agent_id=agent,
+            occurred_at=START,
+        )
     assert talk.held("attribute.deadline", user=None) == ["Friday", "Monday"]
 
 

@@ -26,9 +26,27 @@ from phronesis.store import database, overview, schema, side_tables
 from phronesis.store.lane_view import LaneView
 from phronesis.store.log import stage_lane
 
-NAMES = ["schema", "synchronous", "journal_mode", "secure_delete", "writable", "space", "clock", "imports", "chain",
-         "secrets", "pending", "failed", "degraded", "embedder", "vectors", "index", "tokens",
-         *(f"role.{role}" for role in ROLES), "spending"]  # fmt: skip
+NAMES = [
+    "schema",
+    "synchronous",
+    "journal_mode",
+    "secure_delete",
+    "writable",
+    "space",
+    "clock",
+    "imports",
+    "chain",
+    "secrets",
+    "pending",
+    "failed",
+    "degraded",
+    "embedder",
+    "vectors",
+    "index",
+    "tokens",
+    *(f"role.{role}" for role in ROLES),
+    "spending",
+]
 
 
 def _fails(_view: LaneView, _entry: Entry, _outcomes: Outcomes) -> Changes:
@@ -97,10 +115,24 @@ def _altered(memory: Memory) -> None:
 def _half_imported(memory: Memory) -> None:
     with memory.stages.database.transaction(memory.tenant, "append") as unit:
         stage_lane(unit, 7, "user", head_hash="0" * 64)
-        unit.run(sa.insert(side_tables.entries), [{
-            "tenant_id": unit.tenant, "lane_id": 7, "seq": 1, "entry_id": "x", "verb": "item", "handler_version": 1,
-            "actor": "a", "recorded_at": 1, "paths": [], "commitments": b"", "hash": "",
-        }])  # fmt: skip
+        unit.run(
+            sa.insert(side_tables.entries),
+            [
+                {
+                    "tenant_id": unit.tenant,
+                    "lane_id": 7,
+                    "seq": 1,
+                    "entry_id": "x",
+                    "verb": "item",
+                    "handler_version": 1,
+                    "actor": "a",
+                    "recorded_at": 1,
+                    "paths": [],
+                    "commitments": b"",
+                    "hash": "",
+                }
+            ],
+        )
 
 
 def _pending(memory: Memory) -> None:

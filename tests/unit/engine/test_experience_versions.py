@@ -22,9 +22,15 @@ def test_a_long_error_is_one_from_version_three_on() -> None:
             "observations": LONG,
         }
         entry = Entry(
-            id="e", lane_id=1, seq=1, verb=EXPERIENCE, handler_version=version, actor="agent",
-            recorded_at=datetime(2026, 3, 2, tzinfo=UTC), payload={EVENTS: [nei]},
-        )  # fmt: skip
+            id="e",
+            lane_id=1,
+            seq=1,
+            verb=EXPERIENCE,
+            handler_version=version,
+            actor="agent",
+            recorded_at=datetime(2026, 3, 2, tzinfo=UTC),
+            payload={EVENTS: [nei]},
+        )
         handler = next(one for one in handlers(None) if one.verb == EXPERIENCE)
         view = cast("Any", SimpleNamespace(scope_fields=dict))
         (item,) = handler.apply_of(version)(view, entry, cast("Any", {})).items

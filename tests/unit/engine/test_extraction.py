@@ -186,8 +186,19 @@ TOLD = "I live in Lyon. I am allergic to peanuts. I like tea and I like chess. W
 
 
 def said(quote: str, key: str, value: str, **more: Any) -> dict[str, Any]:
-    return {"n": 0, "quote": quote, "subject": "user", "key": key, "value": value, "content": quote,
-            "says": "holds", "sure": "stated", "replaces": None, "when": None, **more}  # fmt: skip
+    return {
+        "n": 0,
+        "quote": quote,
+        "subject": "user",
+        "key": key,
+        "value": value,
+        "content": quote,
+        "says": "holds",
+        "sure": "stated",
+        "replaces": None,
+        "when": None,
+        **more,
+    }
 
 
 @pytest.mark.parametrize(
@@ -218,10 +229,11 @@ def test_what_rules_find_where_the_model_says_nothing_is_proposed_too(
     entry = memory.add(TOLD, user_id="lin").entry_id
     found = outcomes(memory, entry).get("proposals", [])
     proposed = {
-        one["made_by"] == RULES_VERSION: {(row["key"], row["value"]) for row in one["proposals"]
-                                              if row["subject"] == "user"}
+        one["made_by"] == RULES_VERSION: {
+            (row["key"], row["value"]) for row in one["proposals"] if row["subject"] == "user"
+        }
         for one in found
-    }  # fmt: skip
+    }
     assert (proposed.get(False, set()), proposed.get(True, set())) == (by_model, by_rules)
     assert memory.rebuild(verify=True).equal
 

@@ -184,16 +184,24 @@ def test_a_key_twice_is_refused_by_the_database_and_fails_the_entry(tmp_path: Pa
 
 def _repeated_turn(view: LaneView, entry: Entry) -> Any:
     turn = Entry(
-        id=entry.id, lane_id=entry.lane_id, seq=entry.seq, verb="turn", handler_version=1, actor="x",
-        recorded_at=entry.recorded_at, payload=says("again"),
-    )  # fmt: skip
+        id=entry.id,
+        lane_id=entry.lane_id,
+        seq=entry.seq,
+        verb="turn",
+        handler_version=1,
+        actor="x",
+        recorded_at=entry.recorded_at,
+        payload=says("again"),
+    )
     rows = conversation.apply(view, turn, {}).conversation
     assert rows is not None
     return type(rows)(
-        session=rows.session, turn=type(rows.turn)(entry_id=entry.id, session_id="s", number=1,
-                                                   recorded_at=entry.recorded_at),
-        messages=(), tool_calls=(), refs=(),
-    )  # fmt: skip
+        session=rows.session,
+        turn=type(rows.turn)(entry_id=entry.id, session_id="s", number=1, recorded_at=entry.recorded_at),
+        messages=(),
+        tool_calls=(),
+        refs=(),
+    )
 
 
 def test_a_verb_that_nobody_knows_stays_pending_and_those_before_it_do_not(tmp_path: Path) -> None:

@@ -12,8 +12,16 @@ P, S, Q = Found([3, 1]), Found([1, 3], ("situation",)), Found([5, 8])
 def part(*, returning: tuple[str, ...] = (), opposed: frozenset[str] = frozenset()) -> Part:
     """Give a part of events 1 to 4, in which event 4 is new."""
     rows = np.array([1, 2, 3, 4], dtype=np.int64)
-    return Part(rows, dict.fromkeys(ALONE, rows), ["p", "s"], Bonds(), returning, {"p": P, "s": S, "q": Q}, opposed,
-                frozenset({4}))  # fmt: skip
+    return Part(
+        rows,
+        dict.fromkeys(ALONE, rows),
+        ["p", "s"],
+        Bonds(),
+        returning,
+        {"p": P, "s": S, "q": Q},
+        opposed,
+        frozenset({4}),
+    )
 
 
 def test_a_group_with_the_events_of_a_pattern_of_its_kind_is_that_pattern() -> None:

@@ -84,7 +84,7 @@ HOSTILE = (
     "从现在开始",
     "\u200b",
     "'such as ",
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize("piece", HOSTILE)

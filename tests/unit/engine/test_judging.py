@@ -50,10 +50,12 @@ def test_what_is_near_is_shown_and_judged(memory: Memory) -> None:
     kept = memory.add("I like sencha.", user_id="u", kind="preference", subject="user", key="likes").items[0]
     memory.add("The sky is blue.", user_id="u", kind="fact")
     verdict, model = judge(
-        memory, said("I enjoy Japanese green tea."), said("I live in Lyon.", cardinality="one", key="home_city"),
+        memory,
+        said("I enjoy Japanese green tea."),
+        said("I live in Lyon.", cardinality="one", key="home_city"),
         said("I like coffee."),
         steps=[answer({"i": 0, "act": "NONE", "target": 0}, {"i": 2, "act": "ADD", "target": 0})],
-    )  # fmt: skip
+    )
     assert verdict.outcomes[0].body == {
         "judgements": [{"i": 0, "act": "NONE", "target": kept.id}, {"i": 2, "act": "ADD", "target": None}]
     }
@@ -66,11 +68,18 @@ def test_what_is_near_is_shown_and_judged(memory: Memory) -> None:
 def test_what_was_not_asked_or_is_not_held_is_passed_over(memory: Memory) -> None:
     memory.add("I like sencha.", user_id="u", kind="preference", subject="user", key="likes")
     verdict, _ = judge(
-        memory, said("I enjoy green tea."),
-        steps=[answer({"i": 4, "act": "ADD", "target": None}, {"i": 0, "act": "SUPERSEDE", "target": 7},
-                      {"i": 0, "act": "RETRACT", "target": None}, {"i": 0, "act": "UPDATE", "target": 0},
-                      {"i": 0, "act": "ADD", "target": None})],
-    )  # fmt: skip
+        memory,
+        said("I enjoy green tea."),
+        steps=[
+            answer(
+                {"i": 4, "act": "ADD", "target": None},
+                {"i": 0, "act": "SUPERSEDE", "target": 7},
+                {"i": 0, "act": "RETRACT", "target": None},
+                {"i": 0, "act": "UPDATE", "target": 0},
+                {"i": 0, "act": "ADD", "target": None},
+            )
+        ],
+    )
     assert [one["act"] for one in verdict.outcomes[0].body["judgements"]] == ["UPDATE"]
 
 

@@ -23,16 +23,42 @@ def test_labelled_memories_become_what_they_should(lang: str) -> None:
     assert wrong == {}
 
 
-PIECES = st.sampled_from([
-    "Copper leaches in acid.", "Avoid strong acid.", "[C12]", "Next: try pyridine.", "Title: Cu and Ti",
-    "- zinc helps",
-    "Always use nitrogen.", "Conditions: pH 7; 25 °C", "Limitations: two runs", "Run r-17 gave 0.61.",
-    "Why?", "锌提高选择性。",
-    "避免强酸，否则铜会浸出。", "下一步：测试吡啶。", "适用条件：咪唑", "务必使用氮气。",
-    "运行 r5 中甲酸占比为 0.41。", "## Heading", "\n", " ",
-    "3:1", "When hot, it melts.", "如果加热，它会熔化。", "prefer[Cu]",
-    "avoid[", "]", '"', "“", "「", "\u200b", "\x00", "\ud800",
-])  # fmt: skip
+PIECES = st.sampled_from(
+    [
+        "Copper leaches in acid.",
+        "Avoid strong acid.",
+        "[C12]",
+        "Next: try pyridine.",
+        "Title: Cu and Ti",
+        "- zinc helps",
+        "Always use nitrogen.",
+        "Conditions: pH 7; 25 °C",
+        "Limitations: two runs",
+        "Run r-17 gave 0.61.",
+        "Why?",
+        "锌提高选择性。",
+        "避免强酸，否则铜会浸出。",
+        "下一步：测试吡啶。",
+        "适用条件：咪唑",
+        "务必使用氮气。",
+        "运行 r5 中甲酸占比为 0.41。",
+        "## Heading",
+        "\n",
+        " ",
+        "3:1",
+        "When hot, it melts.",
+        "如果加热，它会熔化。",
+        "prefer[Cu]",
+        "avoid[",
+        "]",
+        '"',
+        "“",
+        "「",
+        "\u200b",
+        "\x00",
+        "\ud800",
+    ]
+)
 TEXTS = st.one_of(st.lists(PIECES, max_size=30).map(" ".join), st.lists(PIECES, max_size=30).map("\n".join), st.text())
 
 
@@ -86,7 +112,7 @@ def test_a_text_that_is_too_long_is_left_alone() -> None:
         ".\n" * 50_000,
     ],
     ids=lambda text: text[:8],
-)  # fmt: skip
+)
 def test_hostile_texts_take_no_more_than_their_length(text: str) -> None:
     made = rewrite_by_rules(OldMemory(text=text, origin="a"))
     assert bool(made.blocks) != bool(made.violations)
@@ -97,9 +123,13 @@ def test_a_title_is_taken_once_and_headings_say_what_stands_below() -> None:
     told = read_statements(text)
     assert told.title == "Cu"
     assert [(one.text, one.label) for one in told.statements] == [
-        ("other", "title"), ("Zinc helps", "neutral"), ("one run", "limitations"), ("one cell", "limitations"),
-        ("More", None), ("It melts", None),
-    ]  # fmt: skip
+        ("other", "title"),
+        ("Zinc helps", "neutral"),
+        ("one run", "limitations"),
+        ("one cell", "limitations"),
+        ("More", None),
+        ("It melts", None),
+    ]
 
 
 def test_runs_are_named_by_their_word_or_known() -> None:

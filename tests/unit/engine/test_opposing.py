@@ -32,8 +32,16 @@ def table_of(groups: list[int], *pairs: tuple[int, int, float]) -> EventTable:
 
 
 def test_counterexamples_are_of_the_other_outcome_and_alike_on_average() -> None:
-    table = table_of([FAILURE, FAILURE, SUCCESS, SUCCESS, FAILURE, NOBODY, SUCCESS],
-                     (0, 2, 9), (1, 2, 7), (0, 3, 9), (1, 3, 5), (0, 4, 30), (0, 5, 30), (6, 4, 15))  # fmt: skip
+    table = table_of(
+        [FAILURE, FAILURE, SUCCESS, SUCCESS, FAILURE, NOBODY, SUCCESS],
+        (0, 2, 9),
+        (1, 2, 7),
+        (0, 3, 9),
+        (1, 3, 5),
+        (0, 4, 30),
+        (0, 5, 30),
+        (6, 4, 15),
+    )
     unit = table.belonging.likeness_unit
     found = counterexamples(table, [[0, 1], [2, 3], [6]])
     assert [[(one, round(value * unit, 3)) for one, value in group] for group in found] == [
@@ -45,8 +53,11 @@ def test_counterexamples_are_of_the_other_outcome_and_alike_on_average() -> None
 
 def test_the_most_typical_members_tell_and_the_most_alike_are_named() -> None:
     size = 2 + MAX_COUNTER + 3
-    table = table_of([FAILURE] * 4 + [SUCCESS] * (size - 4), *((0, n, 30 + n % 3) for n in range(4, size)),
-                     *((3, n, 99) for n in range(4, size)))  # fmt: skip
+    table = table_of(
+        [FAILURE] * 4 + [SUCCESS] * (size - 4),
+        *((0, n, 30 + n % 3) for n in range(4, size)),
+        *((3, n, 99) for n in range(4, size)),
+    )
     [found] = counterexamples(table, [[0, 1, 2, 3]])  # the fourth is not asked
     assert [one for one, _ in found] == ["e5", "e8", "e4", "e7", "e6"][:MAX_COUNTER]
     assert found[0][1] == pytest.approx(32 / 3 / table.belonging.likeness_unit)
@@ -65,8 +76,9 @@ class _Lane:
 
 
 def edge(event: int, pattern: str, weight: float, kind: str = "member_of") -> Edge:
-    return Edge(type=kind, from_kind="item", from_id=f"e{event}", to_kind="item", to_id=pattern, entry_id="e",
-                weight=weight)  # fmt: skip
+    return Edge(
+        type=kind, from_kind="item", from_id=f"e{event}", to_kind="item", to_id=pattern, entry_id="e", weight=weight
+    )
 
 
 def lane(*edges: Edge) -> LaneView:
@@ -82,8 +94,9 @@ def test_a_new_event_speaks_against_patterns_whose_most_typical_members_it_is_li
         *(edge(event, "p", weight) for event, weight in ((3, 0.1), (2, 0.7), (0, 0.9), (1, 0.8))),  # 8 on average
         *(edge(event, "q", 0.5) for event in (4, 5)),  # 6
         *(edge(event, "r", weight) for event, weight in ((6, 0.1), (5, 0.9), (7, 0.9), (8, 0.9))),  # e6 is not asked
-        edge(9, "s", 0.6, "contradicts"), edge(0, "t", 0.6, "contradicts"),
-    )  # fmt: skip
+        edge(9, "s", 0.6, "contradicts"),
+        edge(0, "t", 0.6, "contradicts"),
+    )
     assert members_of(view, ["p"]) == {"p": ["e0", "e1", "e2", "e3"]}
     assert spoken_against(view, table, ["e9"]) == ["p", "s"]
     assert spoken_against(view, table, ["e9", "e0"]) == ["p", "s", "t"]

@@ -17,9 +17,18 @@ GATE = ModelGate(load_memory_types(), Gate(), known_languages())
 
 def proposed(quote: str, **given: Any) -> ProposedMemory:
     fields: dict[str, Any] = {
-        "n": 0, "quote": quote, "subject": "user", "key": "home_city", "value": "Lyon", "content": quote,
-        "says": "holds", "sure": "stated", "replaces": None, "when": None, **given,
-    }  # fmt: skip
+        "n": 0,
+        "quote": quote,
+        "subject": "user",
+        "key": "home_city",
+        "value": "Lyon",
+        "content": quote,
+        "says": "holds",
+        "sure": "stated",
+        "replaces": None,
+        "when": None,
+        **given,
+    }
     return ProposedMemory(**fields)
 
 

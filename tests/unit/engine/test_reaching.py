@@ -31,8 +31,9 @@ class _Lane:
     def __init__(self, together: Sequence[tuple[str, str]] = (), **patterns: tuple[str, str]) -> None:
         self.patterns = patterns
         self.drawn = [_edge("similar", one, other, "must_link") for one, other in together]
-        self.member_of = [_edge("member_of", event, one, None)
-                          for one, (_, events) in patterns.items() for event in events.split()]  # fmt: skip
+        self.member_of = [
+            _edge("member_of", event, one, None) for one, (_, events) in patterns.items() for event in events.split()
+        ]
         self.read: list[str] = []
 
     def items(self, ids: Collection[str]) -> Mapping[str, Any]:
@@ -70,9 +71,13 @@ def test_a_method_says_its_views() -> None:
 
 def test_a_chain_of_views_is_not_followed() -> None:
     lane = _Lane(
-        p=(JOINT, "a b"), q=(JOINT, "c d"), r=(JOINT, "e f"),
-        s=(SITUATION, "b c e"), t=(ATTEMPT, "d f g"), u=(SITUATION, "d h i"),
-    )  # fmt: skip
+        p=(JOINT, "a b"),
+        q=(JOINT, "c d"),
+        r=(JOINT, "e f"),
+        s=(SITUATION, "b c e"),
+        t=(ATTEMPT, "d f g"),
+        u=(SITUATION, "d h i"),
+    )
     events, by_view, patterns = reached(lane, "a new")
     assert (events, patterns) == ("a b new", "p")
     assert by_view == {"situation": "a new", "attempt": "a b new"}  # b goes on in s, which stays as it is
@@ -131,9 +136,11 @@ def reading(ids: str, whole: Given, *, other: str = "", edges: _Lane | None = No
 
 def test_near_is_who_is_alike_enough_on_the_whole_or_in_a_view() -> None:
     reader = reading(
-        "abcdn", alike(5, (0, 4, 5.0), (1, 2, 5.0)),
-        situation=alike(5, (1, 4, 1.5), (2, 3, 9.0)), result=alike(5, (3, 4, 1.5)),
-    )  # fmt: skip
+        "abcdn",
+        alike(5, (0, 4, 5.0), (1, 2, 5.0)),
+        situation=alike(5, (1, 4, 1.5), (2, 3, 9.0)),
+        result=alike(5, (3, 4, 1.5)),
+    )
     near = near_to(reader, ["n"])
     assert near.on_the_whole == {"a", "n"}
     assert near.by_view["situation"] == {"b", "n"}  # c and d are alike in it, of which neither is new

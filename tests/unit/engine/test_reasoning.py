@@ -57,5 +57,6 @@ def test_a_wrong_verdict_is_refused() -> None:
 
 def test_a_verdict_holds_what_was_given() -> None:
     assert verdict_payload("r", [judgement(item_id=f"mem:{ITEM}", note="x")]) == {
-        "run_id": "r", "judgements": [judgement()],
-    }  # fmt: skip
+        "run_id": "r",
+        "judgements": [judgement()],
+    }

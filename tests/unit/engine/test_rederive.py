@@ -34,17 +34,25 @@ def extractor(version: int) -> Handler:
         rows: list[dict[str, Any]] = [row for outcome in outcomes.get("found", ()) for row in outcome.body["found"]]
         items = [
             Item(
-                id=item_id(entry.id, "fact", row["subject"]), kind="fact", content=f"{row['subject']}: {row['value']}",
-                subject=row["subject"], key="is", value=row["value"], entry_id=entry.id,
-                recorded_at=entry.recorded_at, updated_at=entry.recorded_at, **view.scope_fields(),
+                id=item_id(entry.id, "fact", row["subject"]),
+                kind="fact",
+                content=f"{row['subject']}: {row['value']}",
+                subject=row["subject"],
+                key="is",
+                value=row["value"],
+                entry_id=entry.id,
+                recorded_at=entry.recorded_at,
+                updated_at=entry.recorded_at,
+                **view.scope_fields(),
             )
             for row in rows
-        ]  # fmt: skip
+        ]
         # A newer fact about a subject supersedes the older one: what is found early has consequences later.
         patches = [
             Patch(old.id, {"ended": "superseded", "ended_by": entry.id}, "newer")
-            for item in items for old in view.find(kinds=["fact"], subject=item.subject)
-        ]  # fmt: skip
+            for item in items
+            for old in view.find(kinds=["fact"], subject=item.subject)
+        ]
         entities = [make_entity(view.lane_id, str(item.subject), "name", entry_id=entry.id) for item in items]
         mentions = [make_mention(entity, item.id, 0, 0) for entity, item in zip(entities, items, strict=True)]
         return Changes(items=items, patches=patches, entities=entities, mentions=mentions)

@@ -25,8 +25,15 @@ class _Entry:
 
 
 def edge(one: str, other: str, **fields: Any) -> Edge:
-    return Edge(type="similar", from_kind="item", from_id=one, to_kind="item", to_id=other, entry_id="before",
-                **({"weight": 0.5} | fields))  # fmt: skip
+    return Edge(
+        type="similar",
+        from_kind="item",
+        from_id=one,
+        to_kind="item",
+        to_id=other,
+        entry_id="before",
+        **({"weight": 0.5} | fields),
+    )
 
 
 def drawn(

@@ -242,7 +242,7 @@ HOSTILE = (
     "被",
     "$1",
     "喝一",
-)  # fmt: skip
+)
 
 
 @pytest.mark.slow

@@ -15,19 +15,26 @@ from phronesis.importers.import_call import ImportCall
 from phronesis.memory import Memory
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**70), 2**70) | st.floats(allow_nan=False, allow_infinity=False)
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**70), 2**70)
+    | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
     max_leaves=3,
-)  # fmt: skip
+)
 SOUND: dict[str, list[Any]] = {
-    "chatgpt": [exports.chatgpt_conversation()], "claude": [exports.claude_conversation()], "mem0": exports.MEM0[:2],
+    "chatgpt": [exports.chatgpt_conversation()],
+    "claude": [exports.claude_conversation()],
+    "mem0": exports.MEM0[:2],
     "langgraph": exports.LANGGRAPH[:2],
-}  # fmt: skip
+}
 WHOLE: dict[str, Any] = {
-    "mem0": {"memory": "whole"}, "langgraph": {"key": "k", "value": "whole"},
-    "chatgpt": exports.chatgpt_conversation("whole"), "claude": exports.claude_conversation("whole"),
-}  # fmt: skip
+    "mem0": {"memory": "whole"},
+    "langgraph": {"key": "k", "value": "whole"},
+    "chatgpt": exports.chatgpt_conversation("whole"),
+    "claude": exports.claude_conversation("whole"),
+}
 WORDS = {"mem0": "whole", "langgraph": "whole", "chatgpt": "A lake.", "claude": "And for how long?"}
 
 

@@ -19,10 +19,14 @@ from phronesis.store.embedding_models import active_model, has_model
 from phronesis.store.lanes import list_lanes
 
 EVENTS = [
-    {"attempt": f"Ran the layer build on runner {n}", "result": "No space left on device", "label": "failure",
-     "source_ref": f"log:{n}"}
+    {
+        "attempt": f"Ran the layer build on runner {n}",
+        "result": "No space left on device",
+        "label": "failure",
+        "source_ref": f"log:{n}",
+    }
     for n in range(3)
-]  # fmt: skip
+]
 
 
 @pytest.fixture
@@ -35,8 +39,11 @@ def memory() -> Iterator[Memory]:
 
 def vectors_of(memory: Memory, model: str) -> dict[str, np.ndarray[Any, Any]]:
     with memory.stages.database.transaction("acme", "read") as unit:
-        return {row.document_id: row.embedding for lane in list_lanes(unit)
-                for row in read_vectors(unit, lane.lane_id, model)}  # fmt: skip
+        return {
+            row.document_id: row.embedding
+            for lane in list_lanes(unit)
+            for row in read_vectors(unit, lane.lane_id, model)
+        }
 
 
 def test_events_get_vectors_of_both_and_the_rest_of_the_own_one(memory: Memory) -> None:

@@ -132,9 +132,13 @@ def index() -> Shaky:
 def opened(url: str, index: Shaky | None, embedder: HashingEmbedder | None = None, tenant: str = "acme") -> Memory:
     """Open a store whose background does nothing, so that a test says when the index is told."""
     memory = open_memory(
-        url, policy={"embedder": "none"}, tenant=tenant, clock=Clock(), index=index,
+        url,
+        policy={"embedder": "none"},
+        tenant=tenant,
+        clock=Clock(),
+        index=index,
         embedder=HashingEmbedder() if embedder is None else embedder,
-    )  # fmt: skip
+    )
     memory._background.stop()
     return memory
 
@@ -179,9 +183,15 @@ def test_an_item_and_each_claim_are_documents_with_what_they_are_found_by(memory
     store, lane, document = facts.pop("store"), facts.pop("lane"), facts.pop("document_id")
     assert (len(str(store)), str(lane).isdecimal(), len(str(document))) == (32, True, 36)
     assert facts == {
-        "doc_type": "claim", "tenant": "acme", "kind": "reasoning", "version": 1, "scope": "tio2_expert",
-        "parent_mem_id": item.id, "claim_id": "c1", "claim_status": "hypothesis",
-    }  # fmt: skip
+        "doc_type": "claim",
+        "tenant": "acme",
+        "kind": "reasoning",
+        "version": 1,
+        "scope": "tio2_expert",
+        "parent_mem_id": item.id,
+        "claim_id": "c1",
+        "claim_status": "hypothesis",
+    }
     assert USER not in str(held)
 
 
@@ -235,8 +245,9 @@ def test_what_it_holds_is_not_believed(memory: Memory, index: Shaky) -> None:
     assert not checked(memory).ok
     assert memory.rebuild_claim_index().repaired_outside == 9
     assert checked(memory).ok
-    assert index.held.keys() == {document.id for document in kept if "::claim::" not in document.id
-                                 or document.id.endswith(("c1", "o"))} - {gone.id, held.id}  # fmt: skip
+    assert index.held.keys() == {
+        document.id for document in kept if "::claim::" not in document.id or document.id.endswith(("c1", "o"))
+    } - {gone.id, held.id}
 
 
 @pytest.mark.parametrize("harm", ["lost", "text", "status", "vector", "lane", "nothing"])

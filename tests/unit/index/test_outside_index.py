@@ -54,8 +54,13 @@ def test_documents_are_put_found_replaced_and_taken_away(reopened: Opened) -> No
     space.put([])
     space.remove([])
     assert names(space, store=["a"]) == []
-    space.put([document("a1", 0, store="a", lane="1"), document("a2", 1, store="a", lane="2", version=7),
-               document("b1", 0, store="b", lane="1")])  # fmt: skip
+    space.put(
+        [
+            document("a1", 0, store="a", lane="1"),
+            document("a2", 1, store="a", lane="2", version=7),
+            document("b1", 0, store="b", lane="1"),
+        ]
+    )
     assert names(space, store=["a"]) == ["a1", "a2"]
     assert names(space, store=["a"], lane=["2", "3"]) == ["a2"]
     assert names(space, store=["a", "b"], lane=["1"]) == ["a1", "b1"]

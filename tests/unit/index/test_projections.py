@@ -100,8 +100,11 @@ def trait(stage: str | None, **more: Any) -> Item:
 
 
 def test_a_trait_is_searched_as_long_as_it_may_be_recalled() -> None:
-    shown = [stage for stage in ("trend", "candidate", "dissolved", None, "emerging", "established", "core")
-             if project_trait(trait(stage))]  # fmt: skip
+    shown = [
+        stage
+        for stage in ("trend", "candidate", "dissolved", None, "emerging", "established", "core")
+        if project_trait(trait(stage))
+    ]
     assert shown == [None, "emerging", "established", "core"]
     assert project_trait(trait("core")) == [Part(WHOLE, None)]
     assert project_trait(trait("core", data={"side_of": "another"})) == []
@@ -136,8 +139,10 @@ def test_a_kind_may_be_searched_in_parts_of_its_own() -> None:
     projector = Projector({"reasoning": lambda _item: [Part("claim:1", "copper is active"), Part("claim:2", "zinc")]})
     rows, _ = projector.project(settled((item(kind="reasoning"), item(id="j"))), {}, seq=1)
     assert [(row.item_id, row.part, row.text) for row in rows] == [
-        ("i", "claim:1", "copper is active"), ("i", "claim:2", "zinc"), ("j", WHOLE, None),
-    ]  # fmt: skip
+        ("i", "claim:1", "copper is active"),
+        ("i", "claim:2", "zinc"),
+        ("j", WHOLE, None),
+    ]
 
 
 def test_what_is_searched_in_words_of_its_own_moves_with_these_alone() -> None:

@@ -113,14 +113,17 @@ def test_a_text_that_is_refused_costs_its_own_vector_alone(error: ModelError) ->
         database = memory.stages.database
         with database.transaction("acme", "read") as unit:
             lanes = [lane.lane_id for lane in list_lanes(unit)]
-            waiting = {lane: documents_without_vector(unit, lane, encoder.name, limit=9, entries=range(9))
-                       for lane in lanes}  # fmt: skip
+            waiting = {
+                lane: documents_without_vector(unit, lane, encoder.name, limit=9, entries=range(9)) for lane in lanes
+            }
         rows = {one.text: (lane, one.id) for lane, found in waiting.items() for one in found}
         vectorizer = Vectorizer(database, Embedders(encoder))
         assert vectorizer.run("acme") == 5
         with database.transaction("acme", "read") as unit:
-            made = {name: read_vectors(unit, rows[text][0], encoder.name, [rows[text][1]])[0].embedding
-                    for name, text in texts.items()}  # fmt: skip
+            made = {
+                name: read_vectors(unit, rows[text][0], encoder.name, [rows[text][1]])[0].embedding
+                for name, text in texts.items()
+            }
         encoder.calls = 0
         assert vectorizer.run("acme") == 0
         assert encoder.calls == 0

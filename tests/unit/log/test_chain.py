@@ -21,9 +21,19 @@ def log_of(count: int) -> tuple[Lane, Rows]:
         salts = [bytes([seq, n] * 8) for n in range(len(parts))]
         commitments = b"".join(commitment(part, salt) for part, salt in zip(parts, salts, strict=True))
         row = EntryRow(
-            lane_id=7, seq=seq, entry_id=f"e{seq}", verb="turn", handler_version=1, actor="agent", recorded_at=seq,
-            parent_id=None, idempotency=None, paths=[part.path for part in parts], commitments=commitments, hash="",
-        )  # fmt: skip
+            lane_id=7,
+            seq=seq,
+            entry_id=f"e{seq}",
+            verb="turn",
+            handler_version=1,
+            actor="agent",
+            recorded_at=seq,
+            parent_id=None,
+            idempotency=None,
+            paths=[part.path for part in parts],
+            commitments=commitments,
+            hash="",
+        )
         row = dataclasses.replace(row, hash=link(previous, facts_of(row), commitments))
         kept = [
             (PartRow(entry_id=row.entry_id, n=n, salt=salts[n], body=part.body, blob_id=None), part.body)
@@ -42,10 +52,18 @@ def test_an_untouched_log_verifies(count: int) -> None:
 
 
 ALTERED: list[dict[str, Any]] = [
-    {"verb": "add"}, {"actor": "eve"}, {"recorded_at": 99}, {"entry_id": "x"}, {"handler_version": 2}, {"seq": 9},
-    {"parent_id": "p"}, {"paths": ["", "messages/1", "messages/0"]}, {"commitments": b"\0" * 96}, {"hash": "0" * 64},
+    {"verb": "add"},
+    {"actor": "eve"},
+    {"recorded_at": 99},
+    {"entry_id": "x"},
+    {"handler_version": 2},
+    {"seq": 9},
+    {"parent_id": "p"},
+    {"paths": ["", "messages/1", "messages/0"]},
+    {"commitments": b"\0" * 96},
+    {"hash": "0" * 64},
     {"lane_id": 8},
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("place", [0, 2, 4])

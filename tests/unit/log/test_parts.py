@@ -10,11 +10,15 @@ from phronesis.core.entries import ERASED
 from phronesis.errors import InputError
 from phronesis.log.chain import SPLIT, as_read, join, split
 
-JSON = st.recursive(st.none() | st.booleans() | st.integers(0, 99) | st.text(max_size=5), lambda inner:
-                    st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3))  # fmt: skip
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(0, 99) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+)
 FIELDS = {"content": JSON, "metadata": st.dictionaries(st.text(max_size=5), JSON, max_size=3), "session_id": st.text()}
-LISTS = {name: st.lists(st.fixed_dictionaries({"content": JSON}), min_size=1, max_size=3)
-         for name in ("messages", "tool_calls", "refs")}  # fmt: skip
+LISTS = {
+    name: st.lists(st.fixed_dictionaries({"content": JSON}), min_size=1, max_size=3)
+    for name in ("messages", "tool_calls", "refs")
+}
 PAYLOADS = st.fixed_dictionaries({}, optional={**FIELDS, **LISTS})
 
 

@@ -67,8 +67,10 @@ def test_the_look_at_the_two_can_fail() -> None:
             return 0
 
     assert set(differences(Memory, Crossed)) == {
-        "pin is another verb", "flush is no coroutine", "flush is another verb",
-    }  # fmt: skip
+        "pin is another verb",
+        "flush is no coroutine",
+        "flush is another verb",
+    }
 
     class Widened(AsyncMemory):
         @staticmethod

@@ -82,7 +82,7 @@ def test_nothing_is_asked_about_nothing() -> None:
         said("perhaps", ("perhaps", {"yes": 0.0})),
         said("x", ("yes", {"yes": "much"})),
     ],
-)  # fmt: skip
+)
 def test_what_is_neither_yes_nor_no_is_rejected(behaviour: Behaviour) -> None:
     with asked(behaviour) as (_, reranker), pytest.raises(AnswerRejected):
         reranker.rerank("tea?", ["x"], limits=limits())

@@ -76,11 +76,13 @@ def test_the_encoder_of_lessons_keeps_the_port() -> None:
     embedder = LessonE5()
     check_port(embedder)
     assert (embedder.dimension, embedder.prefix_scheme) == (384, "none")
-    lessons = embedder.embed_documents([
-        "Backed up to the small disk; it was full before the end. Check the free space first.",
-        "备份到小硬盘，中途磁盘满了。备份前要先看剩余空间。",
-        "Asked for a discount before they had named a price, and they walked away.",
-    ])  # fmt: skip
+    lessons = embedder.embed_documents(
+        [
+            "Backed up to the small disk; it was full before the end. Check the free space first.",
+            "备份到小硬盘，中途磁盘满了。备份前要先看剩余空间。",
+            "Asked for a discount before they had named a price, and they walked away.",
+        ]
+    )
     assert lessons[0] @ lessons[1] > lessons[0] @ lessons[2] + 0.1
     np.testing.assert_array_equal(embedder.embed_query("一次备份"), embedder.embed_documents(["一次备份"])[0])
 

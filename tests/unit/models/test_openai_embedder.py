@@ -43,9 +43,12 @@ def opened(
 ) -> Iterator[tuple[ModelServer, OpenAIEmbedder]]:
     with ModelServer(*behaviours) as server:
         embedder = OpenAIEmbedder(
-            Gateway("local", server.base_url, KEY), "bge-m3",
-            dimension=dimension, prefix_scheme=scheme, limits_for=lambda: limits(seconds),
-        )  # fmt: skip
+            Gateway("local", server.base_url, KEY),
+            "bge-m3",
+            dimension=dimension,
+            prefix_scheme=scheme,
+            limits_for=lambda: limits(seconds),
+        )
         with contextlib.closing(embedder):
             yield server, embedder
 

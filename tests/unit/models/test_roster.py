@@ -25,10 +25,14 @@ def make() -> Any:
         ledger = MemoryLedger()
         made.append(
             ModelRegistry(
-                Policy.model_validate(policy), keys or {}, tenant="acme", ledger=ledger, clock=lambda: NOON,
+                Policy.model_validate(policy),
+                keys or {},
+                tenant="acme",
+                ledger=ledger,
+                clock=lambda: NOON,
                 counter=ByteBound,
             )
-        )  # fmt: skip
+        )
         return made[-1]
 
     yield roster
@@ -60,8 +64,11 @@ def test_each_model_is_made_once(make: Callable[..., ModelRegistry]) -> None:
     assert roster.judge() is judge
     assert roster.embedder() is embedder
     assert {one.role: one.used for one in roster.effective() if one.by != "rules"} == {
-        "extract": True, "rerank": True, "embed": True, "plan": True,
-    }  # fmt: skip
+        "extract": True,
+        "rerank": True,
+        "embed": True,
+        "plan": True,
+    }
     assert "sk-secret" not in repr(asker)
 
 

@@ -16,8 +16,11 @@ def found_with(crowding: float) -> list[tuple[str, float]]:
     policy = {"embedder": "none", "extraction": False, "ranking": {"words": formula}}
     with Memory.open("sqlite://", tenant="t", policy=policy) as memory:
         memory.add("Nobody mends boats in the harbour.", user_id="u", session_id="first")
-        memory.add([{"role": "user", "content": f"The harbour has {n} boats."} for n in (3, 5, 7)],
-                   user_id="u", session_id="later")  # fmt: skip
+        memory.add(
+            [{"role": "user", "content": f"The harbour has {n} boats."} for n in (3, 5, 7)],
+            user_id="u",
+            session_id="later",
+        )
         found = memory.search("harbour boats", user_id="u", explain=True)
     for one in found:
         ratio = WORDS.score(_total(one)) / WORDS.score(_total(found[0]))

@@ -15,13 +15,14 @@ from phronesis.store.eligible import Exclusion, Wanted
         (Exclusion(sessions=frozenset({"old"})), {"Where is Ghent?"}),
         (Exclusion(roles=frozenset({"tool", "assistant"})), {"I live in Ghent", "Where is Ghent?"}),
     ],
-)  # fmt: skip
+)
 def test_what_is_excluded_is_no_evidence(sqlite_url: str, exclude: Exclusion, left: set[str]) -> None:
     with Memory.open(sqlite_url, policy={"embedder": "none"}) as memory:
         memory.add(
             [{"role": "user", "content": "I live in Ghent."}, {"role": "assistant", "content": "Ghent has 3 parks."}],
-            user_id="mia", session_id="old",
-        )  # fmt: skip
+            user_id="mia",
+            session_id="old",
+        )
         memory.add([{"role": "tool", "content": "parks: Ghent 3"}], user_id="mia", session_id="old", infer=False)
         asked = memory.add("Where is Ghent?", user_id="mia", session_id="now", infer=False).items[0].id
 

@@ -65,18 +65,33 @@ def test_the_plan_goes_out_without_whom_it_is_for() -> None:
 
 
 def test_what_comes_is_a_section_from_outside_and_nothing_else() -> None:
-    theirs = memory(1, text="Vinegar is used in the kettle.", kind="procedure", trust=Trust.OPERATOR, pinned=True,
-                    role="user", session_id="s", user_id="alice", subject="user", stage="core",
-                    source_ref="https://kb.example/a", data={"path": ["A", 7, "B"], "title": "T", "x": 1, "start": 3},
-                    messages=["m"])  # fmt: skip
+    theirs = memory(
+        1,
+        text="Vinegar is used in the kettle.",
+        kind="procedure",
+        trust=Trust.OPERATOR,
+        pinned=True,
+        role="user",
+        session_id="s",
+        user_id="alice",
+        subject="user",
+        stage="core",
+        source_ref="https://kb.example/a",
+        data={"path": ["A", 7, "B"], "title": "T", "x": 1, "start": 3},
+        messages=["m"],
+    )
     with ModelServer(reply_json(answer(theirs))) as server:
         [found] = asked(server).evidence
         [again] = asked(server).evidence
     item = found.item
     assert found == again
     assert (item.kind, item.trust, item.pinned, item.role, item.session_id) == (
-        "section", Trust.EXTERNAL, False, None, None,
-    )  # fmt: skip
+        "section",
+        Trust.EXTERNAL,
+        False,
+        None,
+        None,
+    )
     assert (item.user_id, item.subject, item.stage, item.source_ref) == (None, None, None, "https://kb.example/a")
     assert item.data["path"] == ["A", "B"]
     assert (item.data["title"], item.data["remote_id"], item.data["start"]) == ("T", "m1", 3)
@@ -113,9 +128,10 @@ def test_what_it_holds_of_the_question_is_counted_here() -> None:
 
 
 def test_their_own_shortcomings_are_told() -> None:
-    more = {"ignored_fields": {"resources": ["time"]}, "degraded": [
-        {"role": "rerank", "reason": "model.unavailable", "by": "fusion", "instead_of": "m"}
-    ]}  # fmt: skip
+    more = {
+        "ignored_fields": {"resources": ["time"]},
+        "degraded": [{"role": "rerank", "reason": "model.unavailable", "by": "fusion", "instead_of": "m"}],
+    }
     with ModelServer(reply_json(answer(abstained=True, **more))) as server:
         found = asked(server)
     assert (found.abstained, found.ignored) == (True, ("time",))
@@ -131,7 +147,7 @@ def test_their_own_shortcomings_are_told() -> None:
         garbage(b'{"evidence": [], "abstained": "' + b"x" * (5 << 20) + b'"}'),
         endless(),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_answer_is_no_answer(behaviour: Any) -> None:
     with ModelServer(behaviour) as server:
         assert away(asked(server)) == UNREADABLE
@@ -145,7 +161,7 @@ def test_a_wrong_answer_is_no_answer(behaviour: Any) -> None:
         (redirect("http://127.0.0.1:1/"), REFUSED),
         (cut(), UNAVAILABLE),
     ],
-)  # fmt: skip
+)
 def test_failures_and_refusals_are_told_apart(behaviour: Any, reason: str) -> None:
     with ModelServer(behaviour) as server:
         assert away(asked(server)) == reason

@@ -22,8 +22,10 @@ def test_a_narrow_question_is_asked_once_until_the_lane_moves_on(
 
     monkeypatch.setattr(search, "eligible_ids", counted)
     with Memory.open(sqlite_url, policy={"embedder": "none"}) as memory:
-        tea, milk = (memory.add(f"{what} is green", user_id="lin", session_id=what, infer=False).items[0].id
-                     for what in ("tea", "milk"))  # fmt: skip
+        tea, milk = (
+            memory.add(f"{what} is green", user_id="lin", session_id=what, infer=False).items[0].id
+            for what in ("tea", "milk")
+        )
 
         def found(session: str) -> list[str]:
             return [hit.item.id for hit in memory.search("green", user_id="lin", session_id=session)]

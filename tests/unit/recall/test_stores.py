@@ -17,11 +17,13 @@ def found(*coverages: float) -> tuple[Evidence, ...]:
     """Give results that hold so much of the question, under scores of no scale in common."""
     return tuple(
         Evidence(
-            Item(id=str(one), kind="fact", content="", entry_id="e", recorded_at=AT, updated_at=AT), 9 - n, (),
+            Item(id=str(one), kind="fact", content="", entry_id="e", recorded_at=AT, updated_at=AT),
+            9 - n,
+            (),
             why={COVERED: one},
         )
         for n, one in enumerate(coverages)
-    )  # fmt: skip
+    )
 
 
 def test_stores_follow_from_kinds() -> None:
@@ -51,7 +53,8 @@ def test_several_answer_in_one_list_by_relevance() -> None:
 
 def test_nothing_is_explained_that_was_not_asked_for() -> None:
     results: dict[Store, SearchResult] = {
-        "memory": SearchResult(found(0.4), abstained=True), "resources": SearchResult(found(0.3), abstained=True)
-    }  # fmt: skip
+        "memory": SearchResult(found(0.4), abstained=True),
+        "resources": SearchResult(found(0.3), abstained=True),
+    }
     both = merged(results, 5, explain=False)
     assert (both.explain, both.abstained, [one.why for one in both]) == (None, True, [None, None])

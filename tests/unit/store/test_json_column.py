@@ -37,9 +37,12 @@ def test_text_and_its_bytes_are_read_alike(value: Any) -> None:
 
 
 OTHER_READERS_READ: list[str] = [
-    "12345678901234567890123456789", "1e16", "0.1",
-    '"\\ud83d"', "[" * 300 + "]" * 300,
-]  # fmt: skip
+    "12345678901234567890123456789",
+    "1e16",
+    "0.1",
+    '"\\ud83d"',
+    "[" * 300 + "]" * 300,
+]
 
 
 def test_what_other_readers_read_otherwise() -> None:

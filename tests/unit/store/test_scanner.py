@@ -36,18 +36,27 @@ def opened(sqlite_url: str) -> Memory:
     return memory
 
 
-@pytest.mark.parametrize("statement", [
-    "UPDATE items SET content = ?",
-    "UPDATE items SET metadata = json_array(?)",
-    "UPDATE deltas SET reason = 'because ' || ? || ' was said'",
-    "UPDATE deltas SET patch = json_object('content', json_array(null, ?))",
-    "UPDATE outcomes SET body = CAST('{\"found\":\"' || ? || '\"}' AS BLOB)",
-    "UPDATE search_documents SET text = ?",
-    "INSERT INTO chunks SELECT tenant_id, id, 'p', 9, 'd', 1, kind, NULL, 1, NULL, ?, 'e', 'e', 1, NULL, 1 FROM items",
-    "INSERT INTO documents SELECT tenant_id, lane_id, id, 1, entry_id, ?, 't', 'text/plain', 'manual', 1, 1 FROM items",
-    "UPDATE sessions SET session_id = ?",
-    "INSERT INTO failures SELECT tenant_id, entry_id, lane_id, 1, 'c', ?, 1 FROM entries",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE items SET content = ?",
+        "UPDATE items SET metadata = json_array(?)",
+        "UPDATE deltas SET reason = 'because ' || ? || ' was said'",
+        "UPDATE deltas SET patch = json_object('content', json_array(null, ?))",
+        "UPDATE outcomes SET body = CAST('{\"found\":\"' || ? || '\"}' AS BLOB)",
+        "UPDATE search_documents SET text = ?",
+        (
+            "INSERT INTO chunks SELECT tenant_id, id, 'p', 9, 'd', 1, kind, NULL, 1, NULL, ?, 'e', 'e', 1, NULL, 1 "
+            "FROM items"
+        ),
+        (
+            "INSERT INTO documents SELECT tenant_id, lane_id, id, 1, entry_id, ?, 't', 'text/plain', 'manual', 1, 1 "
+            "FROM items"
+        ),
+        "UPDATE sessions SET session_id = ?",
+        "INSERT INTO failures SELECT tenant_id, entry_id, lane_id, 1, 'c', ?, 1 FROM entries",
+    ],
+)
 def test_a_trace_in_a_row_is_found_and_named_without_its_words(sqlite_url: str, text: str, statement: str) -> None:
     with opened(sqlite_url) as memory:
         probes = Probes.of([text])

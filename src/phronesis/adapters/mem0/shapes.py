@@ -12,15 +12,31 @@ from phronesis.errors import InputError
 
 NAMES: Final = ("user_id", "agent_id", "run_id")
 KINDS: Final = (
-    "message", "fact", "episodic", "profile", "preference", "task", "decision", "event", "intention", "procedure",
-)  # fmt: skip
+    "message",
+    "fact",
+    "episodic",
+    "profile",
+    "preference",
+    "task",
+    "decision",
+    "event",
+    "intention",
+    "procedure",
+)
 """Kinds of items that mem0 would call memories."""
 
 EXPIRES: Final = "expiration_date"
 _COLUMNS: Final = {
-    "id": "id", "memory": "content", "data": "content", "created_at": "recorded_at", "updated_at": "updated_at",
-    "actor_id": "name", "role": "role", "agent_id": "agent_id", "run_id": "run_id",
-}  # fmt: skip
+    "id": "id",
+    "memory": "content",
+    "data": "content",
+    "created_at": "recorded_at",
+    "updated_at": "updated_at",
+    "actor_id": "name",
+    "role": "role",
+    "agent_id": "agent_id",
+    "run_id": "run_id",
+}
 """mem0's fields outside the metadata, and the corresponding fields of an item."""
 
 _LOGIC: Final = ("AND", "OR", "NOT")
@@ -120,11 +136,20 @@ ALL_DELETED: Final = "Memories deleted successfully!"
 def memory_of(item: Item) -> dict[str, Any]:
     """Return an item as mem0's memory."""
     shown = {
-        "id": item.id, "memory": item.content, "hash": _hash(item.content),
-        "created_at": item.recorded_at.isoformat(), "updated_at": item.updated_at.isoformat(),
-    }  # fmt: skip
-    said = {"user_id": item.user_id, "agent_id": item.agent_id, "run_id": item.run_id, "actor_id": item.name,
-            "role": item.role, EXPIRES: item.metadata.get(EXPIRES)}  # fmt: skip
+        "id": item.id,
+        "memory": item.content,
+        "hash": _hash(item.content),
+        "created_at": item.recorded_at.isoformat(),
+        "updated_at": item.updated_at.isoformat(),
+    }
+    said = {
+        "user_id": item.user_id,
+        "agent_id": item.agent_id,
+        "run_id": item.run_id,
+        "actor_id": item.name,
+        "role": item.role,
+        EXPIRES: item.metadata.get(EXPIRES),
+    }
     shown |= {name: value for name, value in said.items() if value is not None}
     metadata = {name: value for name, value in item.metadata.items() if name != EXPIRES}
     return {**shown, "metadata": metadata} if metadata else {**shown, "metadata": None}
@@ -152,11 +177,17 @@ def changes_of(item: Item, history: Sequence[HistoryEvent]) -> Iterator[dict[str
         before, text = text, event.fields.get("content", (None, text))[1]
         name = _event(event.fields, first=event.op == "create")
         yield {
-            "id": event.delta_id, "memory_id": item.id, "old_memory": before,
-            "new_memory": None if name == "DELETE" else text, "event": name, "created_at": began,
-            "updated_at": event.at.isoformat(), "is_deleted": name == "DELETE", "actor_id": item.name,
+            "id": event.delta_id,
+            "memory_id": item.id,
+            "old_memory": before,
+            "new_memory": None if name == "DELETE" else text,
+            "event": name,
+            "created_at": began,
+            "updated_at": event.at.isoformat(),
+            "is_deleted": name == "DELETE",
+            "actor_id": item.name,
             "role": item.role,
-        }  # fmt: skip
+        }
 
 
 def _event(fields: Mapping[str, Sequence[Any]], *, first: bool) -> str:

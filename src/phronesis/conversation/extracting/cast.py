@@ -174,13 +174,16 @@ class Cast:
             name := groups.get("name") or groups.get("mate") or groups.get("othername") or groups.get("other")
         ):
             self.subject, self.unknown = self.aliases.get(name, name), False  # 王总电话换了，13829971145
-        elif (not drops and groups.get("other")
-              and not (groups.get("othername") or self.person or self.pending)):  # fmt: skip
+        elif not drops and groups.get("other") and not (groups.get("othername") or self.person or self.pending):
             self.person, self.unknown = groups["other"].lower(), False  # "my meemaw, she's ninety one"
         elif groups.get("third") and self.person is None and self.pending is None and self.beside is None:
             self.unknown = True
-        elif (self.subject in {None, self.speaker} and self.pending is None
-              and self.alone is None and language.text["third_verb"].match(clause.bare)):  # fmt: skip
+        elif (
+            self.subject in {None, self.speaker}
+            and self.pending is None
+            and self.alone is None
+            and language.text["third_verb"].match(clause.bare)
+        ):
             self.subject, self.unknown = None, True  # "mains a druid, lives in a swamp, allergic to cheese"
 
     def mention(self, clause: Clause, language: Language) -> None:
@@ -282,8 +285,12 @@ def last_named(clause: Clause | None, language: Language) -> str | None:
 def people_told(clause: Clause, language: Language) -> list[tuple[str, str]]:
     """Return whom a clause names by their part in the speaker's life, each with the key: 我妈陈桂芳, 组里小唐."""
     found = (language.text[form].search(clause.bare) for form in ("person_told", "also_told", "kin_told"))
-    return list(dict.fromkeys(
-        (key, name or told["told"])  # a long expression for names stands once, and an empty group tells the key
-        for told in found if told
-        for key, name in told.groupdict().items() if name is not None and key != "told"
-    ))  # fmt: skip
+    return list(
+        dict.fromkeys(
+            (key, name or told["told"])  # a long expression for names stands once, and an empty group tells the key
+            for told in found
+            if told
+            for key, name in told.groupdict().items()
+            if name is not None and key != "told"
+        )
+    )

@@ -198,10 +198,15 @@ def clauses(sentence: Sentence, times: Sequence[TimeSpan], language: Language) -
     ends = [
         (match.start() + sentence.start, match.end() + sentence.start)
         for match in language.text["split"].finditer(raw)
-        if not (inside and any(time.start < match.end() + sentence.start and match.start() + sentence.start < time.end
-                               for time in inside))
+        if not (
+            inside
+            and any(
+                time.start < match.end() + sentence.start and match.start() + sentence.start < time.end
+                for time in inside
+            )
+        )
         and not (match[0].strip() in {":", "："} and _labels(raw, match.start(), language))
-    ]  # fmt: skip
+    ]
     for stop, after in [*ends, (sentence.end, sentence.end)]:
         clause = _clause(raw[start - sentence.start : stop - sentence.start], start, inside, language)
         rest = language.text["time_rest"].match(clause.bare) or language.text["only_time"].match(clause.plain)

@@ -190,9 +190,15 @@ def take_name(reading: "Reading", clause: Clause, spoken: Spoken, name: str, lan
 
 
 def propose_related(
-    reading: "Reading", clause: Clause, key: str, name: str, language: Language, *, act: str = "assert",
+    reading: "Reading",
+    clause: Clause,
+    key: str,
+    name: str,
+    language: Language,
+    *,
+    act: str = "assert",
     whose: str | None = None,
-) -> None:  # fmt: skip
+) -> None:
     """Propose that somebody or something of the speaker's is called so, and note who is spoken of."""
     row = reading.types.find(key)
     if row is not None:

@@ -226,8 +226,10 @@ class Macros:
         part = self.part(text)
         needs = [need for need in needs_of(part, begins=True, ends=True) if not is_open(need)]
         first = first_of(part)
-        return self._noted(needs[:1] + [need for need in needs[1:] if weight(need) < _RARE],
-                           None if first is None else "".join(sorted(first)))  # fmt: skip
+        return self._noted(
+            needs[:1] + [need for need in needs[1:] if weight(need) < _RARE],
+            None if first is None else "".join(sorted(first)),
+        )
 
     def of_expression(self, text: str) -> Literals:
         """Return the literals of an expression that is sought anywhere: what it needs, and the class that begins it."""

@@ -14,16 +14,59 @@ _BARE: Final = 8
 """Characters of a clause that says no more than that something is decided: 商量好了."""
 
 _TRAITS: Final = frozenset(
-    ["name", "age", "hometown", "home_city", "nationality", "job", "employer", "school", "field_of_study", "language",
-     "skill", "hobby", "allergy", "diet", "health", "likes", "dislikes", "relationship_status", "experience",
-     "phone", "email", "gender", "address", "timezone", "alias", "goal"]
-)  # fmt: skip
+    [
+        "name",
+        "age",
+        "hometown",
+        "home_city",
+        "nationality",
+        "job",
+        "employer",
+        "school",
+        "field_of_study",
+        "language",
+        "skill",
+        "hobby",
+        "allergy",
+        "diet",
+        "health",
+        "likes",
+        "dislikes",
+        "relationship_status",
+        "experience",
+        "phone",
+        "email",
+        "gender",
+        "address",
+        "timezone",
+        "alias",
+        "goal",
+    ]
+)
 """Slots of what holds of one person: in a Chinese clause that names nobody, of whom the clause before spoke."""
 
 _PERSONAL: Final = frozenset(
-    ["age", "hometown", "home_city", "nationality", "job", "field_of_study", "skill", "hobby", "allergy", "diet",
-     "health", "likes", "dislikes", "prefers", "relationship_status", "experience", "goal", "plan"]
-)  # fmt: skip
+    [
+        "age",
+        "hometown",
+        "home_city",
+        "nationality",
+        "job",
+        "field_of_study",
+        "skill",
+        "hobby",
+        "allergy",
+        "diet",
+        "health",
+        "likes",
+        "dislikes",
+        "prefers",
+        "relationship_status",
+        "experience",
+        "goal",
+        "plan",
+    ]
+)
 """Slots of what no thing has: behind a clause about one, a clause that names nobody tells it of its speaker."""
 
 

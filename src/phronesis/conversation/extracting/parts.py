@@ -128,9 +128,12 @@ def _ways(source: str, at: int, macros: Mapping[str, Part]) -> tuple[Part, int]:
     if len(strings) == len(ways):
         return _some(frozenset().union(*strings)), at
     return Part(
-        ways=ways, begins=any(one.begins for one in ways), ends=any(one.ends for one in ways),
-        empty=any(one.empty for one in ways), void=any(one.void for one in ways),
-    ), at  # fmt: skip
+        ways=ways,
+        begins=any(one.begins for one in ways),
+        ends=any(one.ends for one in ways),
+        empty=any(one.empty for one in ways),
+        void=any(one.void for one in ways),
+    ), at
 
 
 def _row(source: str, at: int, macros: Mapping[str, Part]) -> tuple[Part, int]:

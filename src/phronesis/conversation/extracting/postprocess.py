@@ -12,11 +12,33 @@ from phronesis.core.calendar_spans import parse_number
 from phronesis.core.proposals import Proposal
 from phronesis.recall.asked_keys.finding import key_asked
 
-_OF_ANYBODY: Final = frozenset({
-    "age", "job", "gender", "health", "diet", "allergy", "hometown", "home_city", "nationality", "skill", "school",
-    "field_of_study", "employer", "language", "hobby", "life_event", "likes", "dislikes", "address", "phone", "email",
-    "timezone", "birthday",
-})  # fmt: skip
+_OF_ANYBODY: Final = frozenset(
+    {
+        "age",
+        "job",
+        "gender",
+        "health",
+        "diet",
+        "allergy",
+        "hometown",
+        "home_city",
+        "nationality",
+        "skill",
+        "school",
+        "field_of_study",
+        "employer",
+        "language",
+        "hobby",
+        "life_event",
+        "likes",
+        "dislikes",
+        "address",
+        "phone",
+        "email",
+        "timezone",
+        "birthday",
+    }
+)
 """Keys of which a clause without a subject may be of whom the messages before spoke of."""
 
 _LONG_DEAD: Final = re.compile(r"(?<!\d)1[0-8]\d\d(?!\d)")

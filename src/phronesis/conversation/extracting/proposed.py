@@ -115,15 +115,26 @@ def _proposal(one: ProposedMemory, said: Said, known: MemoryType) -> Proposal:
     # The language of the source is kept: a translation is no memory of what was said.
     same_language = bool(_HAN.search(one.quote)) == bool(_HAN.search(one.content))
     return Proposal(
-        n=one.n, quote=one.quote, start=start, end=start + len(one.quote), kind=known.kind,
-        subject=speaker if one.subject == USER else plain_relative(one.subject.strip()), key=one.key,
-        value=one.value.strip(), compared=compared(known, one.value, at=said.at),
+        n=one.n,
+        quote=one.quote,
+        start=start,
+        end=start + len(one.quote),
+        kind=known.kind,
+        subject=speaker if one.subject == USER else plain_relative(one.subject.strip()),
+        key=one.key,
+        value=one.value.strip(),
+        compared=compared(known, one.value, at=said.at),
         content=one.content.strip() if same_language else one.quote,
-        cardinality=known.cardinality, act="retract" if one.says == "no_longer" else "assert",
-        done=one.says == "done", replaces=one.replaces or None, basis=BASIS[said.role],
-        confidence=CONFIDENCE[one.sure], importance=known.importance, occurred_at=_day(one.when),
+        cardinality=known.cardinality,
+        act="retract" if one.says == "no_longer" else "assert",
+        done=one.says == "done",
+        replaces=one.replaces or None,
+        basis=BASIS[said.role],
+        confidence=CONFIDENCE[one.sure],
+        importance=known.importance,
+        occurred_at=_day(one.when),
         due=_due(known, _day(one.when), said.at),
-    )  # fmt: skip
+    )
 
 
 def _grounded(value: str, quote: str) -> bool:

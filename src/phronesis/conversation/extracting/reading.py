@@ -266,8 +266,15 @@ class Reading:
             return False
         word = matched.slots.get("word", (None, 0, 0))[0]
         taken = False
-        slots = filled(clause, spoken, matched=matched, language=language, types=self.types, thing=self.cast.thing,
-                       small=self.matching.small)  # fmt: skip
+        slots = filled(
+            clause,
+            spoken,
+            matched=matched,
+            language=language,
+            types=self.types,
+            thing=self.cast.thing,
+            small=self.matching.small,
+        )
         for key, row, values in slots:
             old = matched.slots.get(f"old_{key}")
             replaces = trimmed(spoken.text[old[1] : old[2]], row, language) or None if old is not None else None
@@ -341,9 +348,16 @@ class Reading:
         self.proposals[-1] = replace(self.proposals[-1], replaces=old)
 
     def add(
-        self, clause: Clause, spoken: Spoken, row: MemoryType, value: str, pattern: Pattern, *, language: Language,
+        self,
+        clause: Clause,
+        spoken: Spoken,
+        row: MemoryType,
+        value: str,
+        pattern: Pattern,
+        *,
+        language: Language,
         **said: str | None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Propose a value, unless the same was proposed of the same: ``said`` are its subject, key, act, replaces."""
         subject, key = said["subject"] or self.cast.speaker, said["key"] or row.key
         value = self._as_said(value, clause)
@@ -352,20 +366,34 @@ class Reading:
         for one in self.proposals:
             if (one.subject, one.key) == (subject, key) and one.value is not None and one.kind == row.kind:
                 other = normal_value(row.form, one.value)
-                if normal == other or (one.start <= clause.start and (normal in other or other in normal)
-                                       and clause.start - one.end <= _NEAR):  # fmt: skip
+                if normal == other or (
+                    one.start <= clause.start
+                    and (normal in other or other in normal)
+                    and clause.start - one.end <= _NEAR
+                ):
                     return
         timed = self.last if pattern.after and self.last and not clause.times else clause
         times = [] if row.key in UNDATED or row.key in PEOPLE else days_of(timed, self.at, pattern.lean, language)
         proposal = Proposal(
-            n=self.n, quote=self.text[clause.start : clause.end], start=clause.start, end=clause.end, kind=row.kind,
-            subject=subject, key=key, content=self._content(clause, spoken, said["subject"] or subject, language),
-            value=value, cardinality=row.cardinality,
-            act="retract" if "retract" in (said["act"], pattern.act) else "assert", done=pattern.done,
-            replaces=said["replaces"], basis=self.basis, confidence=pattern.confidence, importance=row.importance,
+            n=self.n,
+            quote=self.text[clause.start : clause.end],
+            start=clause.start,
+            end=clause.end,
+            kind=row.kind,
+            subject=subject,
+            key=key,
+            content=self._content(clause, spoken, said["subject"] or subject, language),
+            value=value,
+            cardinality=row.cardinality,
+            act="retract" if "retract" in (said["act"], pattern.act) else "assert",
+            done=pattern.done,
+            replaces=said["replaces"],
+            basis=self.basis,
+            confidence=pattern.confidence,
+            importance=row.importance,
             occurred_at=times[0] if times else None,
             due=due_day(timed, self.at, language) if row.kind in PROSPECTIVE else None,
-        )  # fmt: skip
+        )
         self.proposals.append(proposal)
 
     def _content(self, clause: Clause, spoken: Spoken, subject: str, language: Language) -> str:

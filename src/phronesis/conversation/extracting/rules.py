@@ -47,11 +47,16 @@ class ClosedUp:
         content = one.content[: len(one.content) - own] + self._spaced(one.content[len(one.content) - own :], one.start)
         family, dot, word = one.key.partition(".")
         return replace(
-            one, start=start, end=end, quote=self.said[start:end], content=content,
-            subject=self._spaced(one.subject, one.start), key=f"{family}{dot}{self._spaced(word, one.start)}",
+            one,
+            start=start,
+            end=end,
+            quote=self.said[start:end],
+            content=content,
+            subject=self._spaced(one.subject, one.start),
+            key=f"{family}{dot}{self._spaced(word, one.start)}",
             value=None if one.value is None else self._spaced(one.value, one.start),
             replaces=None if one.replaces is None else self._spaced(one.replaces, one.start),
-        )  # fmt: skip
+        )
 
     def refused(self, one: Refusal) -> Refusal:
         """Return a refusal with the words as they were said."""

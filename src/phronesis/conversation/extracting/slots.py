@@ -211,9 +211,15 @@ Filled = tuple[str, MemoryType, list[str]]
 
 
 def filled(
-    clause: Clause, spoken: Spoken, *, matched: Matched, language: Language, types: MemoryTypes, thing: str | None,
+    clause: Clause,
+    spoken: Spoken,
+    *,
+    matched: Matched,
+    language: Language,
+    types: MemoryTypes,
+    thing: str | None,
     small: bool,
-) -> list[Filled]:  # fmt: skip
+) -> list[Filled]:
     """Return what the slots of a match hold; nothing unless every one of them holds what it should.
 
     ``thing`` is what was spoken of last, ``small`` tells that the message is written without capitals.

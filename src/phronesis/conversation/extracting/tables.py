@@ -40,9 +40,19 @@ TABLES: Final = ("whole", "has", "says", "things", "pairs")
 _SLOT: Final = re.compile(r"\{(old:)?([a-z_]+)(?:=((?:[^{}]|\{[\d,]+\})+))?\}")
 _ANY: Final = r"\S.{0,200}?"
 _SECTIONS: Final = {
-    "grammar", "macros", "text", "gates", "words", "only", "never", "relations", "pattern", "normal", "frames",
+    "grammar",
+    "macros",
+    "text",
+    "gates",
+    "words",
+    "only",
+    "never",
+    "relations",
+    "pattern",
+    "normal",
+    "frames",
     "contracted",
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -260,8 +270,9 @@ def _parsed(code: str, source: str, macros: Macros, *, keep: bool = False) -> La
     lexicon = Lexicon()
     for name, text in given.get("words", {}).items():
         macros.add_words(name, (word.replace("_", " ") for word in text.split()))
-    relations = {word.replace("_", " "): key
-                 for key, text in given.get("relations", {}).items() for word in text.split()}  # fmt: skip
+    relations = {
+        word.replace("_", " "): key for key, text in given.get("relations", {}).items() for word in text.split()
+    }
     macros.add_words("relation", relations)
     for key in given.get("relations", {}):
         macros.add_words(f"rel_{key}", (word for word, of in relations.items() if of == key))
@@ -285,10 +296,15 @@ def _parsed(code: str, source: str, macros: Macros, *, keep: bool = False) -> La
     if not keep:
         macros.forget()
     return Language(
-        code=code, grammar=grammar, tables=tables, **sections, relations=relations, normal=given.get("normal", {}),
+        code=code,
+        grammar=grammar,
+        tables=tables,
+        **sections,
+        relations=relations,
+        normal=given.get("normal", {}),
         frames=given.get("frames", {}),
         contracted={full: text.split() for full, text in given.get("contracted", {}).items()},
-    )  # fmt: skip
+    )
 
 
 def _patterns(given: Sequence[Any], place: str) -> Iterator[Pattern]:

@@ -58,9 +58,12 @@ def the_layouts() -> Layouts:
     calendar, subject = given["calendar"], given["subject"]
     return Layouts(
         profile={field: key for key, fields in given["profile"].items() for field in fields.split()},
-        patterns=patterns, titles=calendar["titles"].split(), starts=calendar["starts"].split(),
-        user={word.replace("_", " ") for word in subject["user"].split()}, content=subject["content"],
-    )  # fmt: skip
+        patterns=patterns,
+        titles=calendar["titles"].split(),
+        starts=calendar["starts"].split(),
+        user={word.replace("_", " ") for word in subject["user"].split()},
+        content=subject["content"],
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +148,15 @@ def _changed(part: str, start: int) -> Iterator[Entry]:
         return
     left = len(part) - len(part.lstrip())
     place = start + left
-    yield Entry(subject, person=False, field=found["field"], value=found["value"], old=found["old"], start=place,
-                end=place + len(part.strip()))  # fmt: skip
+    yield Entry(
+        subject,
+        person=False,
+        field=found["field"],
+        value=found["value"],
+        old=found["old"],
+        start=place,
+        end=place + len(part.strip()),
+    )
 
 
 def _lasts(field: str, value: str) -> bool:
@@ -232,12 +242,22 @@ def _appointment(reading: Reading, types: MemoryTypes, title: str, start: str) -
         return
     reading.proposals.append(
         Proposal(
-            n=reading.n, quote=title, start=place, end=place + len(title), kind=row.kind, subject=USER, key=row.key,
-            content=f"{title} ({start})", value=title, cardinality=row.cardinality, basis="tool",
-            confidence=CONFIDENCE, importance=row.importance,
+            n=reading.n,
+            quote=title,
+            start=place,
+            end=place + len(title),
+            kind=row.kind,
+            subject=USER,
+            key=row.key,
+            content=f"{title} ({start})",
+            value=title,
+            cardinality=row.cardinality,
+            basis="tool",
+            confidence=CONFIDENCE,
+            importance=row.importance,
             occurred_at=f"{times[0].first.isoformat()}T00:00:00Z",
         )
-    )  # fmt: skip
+    )
 
 
 def _field(reading: Reading, types: MemoryTypes, one: Entry, language: Language) -> None:
@@ -251,12 +271,22 @@ def _field(reading: Reading, types: MemoryTypes, one: Entry, language: Language)
     content = the_layouts().content.format(subject=one.subject, field=one.field, value=value)
     reading.proposals.append(
         Proposal(
-            n=reading.n, quote=reading.text[one.start : one.end], start=one.start, end=one.end, kind=row.kind,
-            subject=_subject(one.subject), key=row.key_of(one.field), content=content,
-            value=value, cardinality=row.cardinality, replaces=one.old, basis="tool", confidence=CONFIDENCE,
+            n=reading.n,
+            quote=reading.text[one.start : one.end],
+            start=one.start,
+            end=one.end,
+            kind=row.kind,
+            subject=_subject(one.subject),
+            key=row.key_of(one.field),
+            content=content,
+            value=value,
+            cardinality=row.cardinality,
+            replaces=one.old,
+            basis="tool",
+            confidence=CONFIDENCE,
             importance=row.importance,
         )
-    )  # fmt: skip
+    )
 
 
 def _events(answer: Any) -> Iterator[tuple[str, str]]:

@@ -99,8 +99,14 @@ class Answer(Record):
 # Fit an answer into a token budget.
 
 LISTS: Final = (
-    "l1_evidence", "l2_patterns", "l3_principles", "recommended_attempts", "avoid", "excluded", "conflicts",
-)  # fmt: skip
+    "l1_evidence",
+    "l2_patterns",
+    "l3_principles",
+    "recommended_attempts",
+    "avoid",
+    "excluded",
+    "conflicts",
+)
 """The members of an answer that are lists, each best first."""
 
 

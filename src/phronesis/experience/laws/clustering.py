@@ -158,8 +158,11 @@ class Grouper:
         owner = {row: n for n in large for row in groups[n]}
         samples = {n: np.array(groups[n][:FRAGMENT], dtype=np.int64) for n in large}
         inside = {n: self._average(sample, sample) for n, sample in samples.items()}
-        torn = {tuple(sorted((owner[one], owner[other]))) for one, other in self.bonds.apart
-                if one in owner and other in owner}  # fmt: skip
+        torn = {
+            tuple(sorted((owner[one], owner[other])))
+            for one, other in self.bonds.apart
+            if one in owner and other in owner
+        }
         root = {n: n for n in range(len(groups))}
 
         def find(n: int) -> int:

@@ -69,9 +69,14 @@ _SAME: Final[Sequence[tuple[str, ...]]] = (
 """Synonyms, in both languages; ``no internet`` forbids a download."""
 
 _STATES: Final = {
-    "offline": "internet", "air-gapped": "internet", "airgapped": "internet", "离线": "联网", "断网": "联网",
-    "read-only": "delete", "只读": "删除",
-}  # fmt: skip
+    "offline": "internet",
+    "air-gapped": "internet",
+    "airgapped": "internet",
+    "离线": "联网",
+    "断网": "联网",
+    "read-only": "delete",
+    "只读": "删除",
+}
 """Words that imply what is forbidden."""
 
 
@@ -129,8 +134,10 @@ def liking(preferences: Sequence[Any], terms_of: TermsOf) -> Callable[[Sequence[
         if unwanted:
             wishes += [(-1.0, _names(one, terms_of)) for one in unwanted]
         else:
-            wishes += [(1.0, _names(_FILLER.sub(" ", wanted), terms_of) or _names(wanted, terms_of))
-                       for wanted in (_OVER.split(text)[0] for text in texts)]  # fmt: skip
+            wishes += [
+                (1.0, _names(_FILLER.sub(" ", wanted), terms_of) or _names(wanted, terms_of))
+                for wanted in (_OVER.split(text)[0] for text in texts)
+            ]
 
     def liked(clauses: Sequence[frozenset[str]]) -> float:
         held = frozenset[str]().union(*clauses)
@@ -163,8 +170,9 @@ def _one(rule: object, field: str) -> str | tuple[str, ...]:
         return rule.strip()
     raise InputError(
         f"each of {field} is a text of 1 to {MAX_PHRASE} characters, such as 'no internet', or"
-        f" {{'{MUST_NOT}': ['internet']}}; got {rule!r:.60}", field=field,
-    )  # fmt: skip
+        f" {{'{MUST_NOT}': ['internet']}}; got {rule!r:.60}",
+        field=field,
+    )
 
 
 def _is_phrase(value: object) -> bool:

@@ -40,9 +40,12 @@ def success_rate(successes: int, trials: int) -> dict[str, Any]:
     scale = 1 + Z * Z / trials
     low, high = max(0.0, (centre - spread) / scale), min(1.0, (centre + spread) / scale)
     return {
-        "rate": round(share, DIGITS), "low": round(low, DIGITS), "high": round(high, DIGITS), "successes": successes,
+        "rate": round(share, DIGITS),
+        "low": round(low, DIGITS),
+        "high": round(high, DIGITS),
+        "successes": successes,
         "trials": trials,
-    }  # fmt: skip
+    }
 
 
 DECIDED: Final = "decided"
@@ -155,16 +158,20 @@ def event_standing(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str, Any
     """Return an event's label and confidence: as decided, or as judged since."""
     voices = _own(evidence)
     decided = item.data.get(DECIDED) or {
-        "label": item.label, "signals": item.data.get("signals"), "confidence": item.confidence,
-    }  # fmt: skip
+        "label": item.label,
+        "signals": item.data.get("signals"),
+        "confidence": item.confidence,
+    }
     label, signals, base = decided.get("label"), decided.get("signals"), decided["confidence"]
     if voices.label is not None:
         label, signals = voices.label, [f"said by {voices.by}"]
         base = SAID_BY_HUMAN if voices.human else SAID_BY_MACHINE
     return {
-        "label": label, "data.signals": list(signals) if signals else None,
-        "confidence": rounded(judged(base, voices)), **_said(voices),
-    }  # fmt: skip
+        "label": label,
+        "data.signals": list(signals) if signals else None,
+        "confidence": rounded(judged(base, voices)),
+        **_said(voices),
+    }
 
 
 def pattern_standing(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str, Any]:
@@ -175,9 +182,11 @@ def pattern_standing(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str, A
     base = borne(sum(one.weight for one in found.members), sum(one.weight for one in found.counter))
     counter = [{"id": one.id, "source_ref": one.row.source_ref, "weight": rounded(one.weight)} for one in found.counter]
     return {
-        "confidence": rounded(judged(base, voices)), "data.success_rate": rate, "data.counterexamples": counter,
+        "confidence": rounded(judged(base, voices)),
+        "data.success_rate": rate,
+        "data.counterexamples": counter,
         **_said(voices),
-    }  # fmt: skip
+    }
 
 
 def principle_standing(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str, Any]:
@@ -187,8 +196,11 @@ def principle_standing(item: Item, evidence: Sequence[EvidenceRow]) -> dict[str,
     for row in _counted(evidence):
         weights[row.polarity] += _left(row, evidence)
     base = borne(weights["support"], weights["contra"])
-    latest = max((row for row in _on(evidence, "") if matter_of(row.polarity) == "truth" and row.origin == "human"),
-                 key=lambda row: (row.recorded_at, row.identity), default=None)  # fmt: skip
+    latest = max(
+        (row for row in _on(evidence, "") if matter_of(row.polarity) == "truth" and row.origin == "human"),
+        key=lambda row: (row.recorded_at, row.identity),
+        default=None,
+    )
     agreed = bool(item.data.get(UNCONFIRMED)) and latest is not None and latest.polarity == CORRECT
     return {"confidence": rounded(judged(base, voices)), f"data.{CONFIRMED}": agreed or None, **_said(voices)}
 

@@ -114,8 +114,12 @@ INCORRECT: Final = "incorrect"
 LABEL: Final = "label"
 
 MATTER_OF: Final[Mapping[str, str]] = {
-    USEFUL: "use", NOT_USEFUL: "use", CORRECT: "truth", INCORRECT: "truth", LABEL: "label",
-}  # fmt: skip
+    USEFUL: "use",
+    NOT_USEFUL: "use",
+    CORRECT: "truth",
+    INCORRECT: "truth",
+    LABEL: "label",
+}
 """The matter of a judgement: an actor's latest judgement on a matter replaces the one before."""
 
 HUMAN_WEIGHT: Final = 3.0

@@ -100,8 +100,9 @@ def _said(given: object) -> dict[str, Any]:
     if isinstance(given, NEI):
         return given.to_mapping()
     if not isinstance(given, Mapping):
-        raise InputError(f"an experience is an NEI or a mapping of its fields, not {type(given).__name__}; {REMEDY}",
-                         field="nei")  # fmt: skip
+        raise InputError(
+            f"an experience is an NEI or a mapping of its fields, not {type(given).__name__}; {REMEDY}", field="nei"
+        )
     unknown = sorted(str(name) for name in given if name not in FIELDS)
     if unknown:
         raise InputError(f"{unknown[0]:.60} is no field of an experience; it has {', '.join(FIELDS)}", field=unknown[0])
@@ -119,8 +120,9 @@ def _placed(said: Mapping[str, Any], now: datetime) -> dict[str, Any]:
     if "seq" in said:
         seq = said["seq"]
         if isinstance(seq, bool) or not isinstance(seq, int) or not 0 <= seq <= MAX_SEQ:
-            raise InputError(f"seq must be a whole number from 0, the place in the episode; got {seq!r:.40}",
-                             field="seq")  # fmt: skip
+            raise InputError(
+                f"seq must be a whole number from 0, the place in the episode; got {seq!r:.40}", field="seq"
+            )
         if "episode_id" not in out:
             raise InputError("seq is the place in an episode: give episode_id too", field="episode_id")
         out["seq"] = seq
@@ -132,8 +134,9 @@ def _hinted(said: Mapping[str, Any]) -> dict[str, Any]:
     if hints is None:
         return {}
     if not isinstance(hints, Mapping):
-        raise InputError(f"hints must be a mapping, such as {{'failed': True}}, not {type(hints).__name__}",
-                         field="hints")  # fmt: skip
+        raise InputError(
+            f"hints must be a mapping, such as {{'failed': True}}, not {type(hints).__name__}", field="hints"
+        )
     artifacts_of(hints)
     constraints_of(hints)
     return {"hints": plain(hints, field="hints")} if hints else {}
@@ -144,14 +147,16 @@ def _origins(said: Mapping[str, Any], texts: Mapping[str, Any]) -> dict[str, Any
     if not given:
         return {}
     if not isinstance(given, Mapping):
-        raise InputError("field_origin must be a mapping of a text's field to human, model or rule",
-                         field="field_origin")  # fmt: skip
+        raise InputError(
+            "field_origin must be a mapping of a text's field to human, model or rule", field="field_origin"
+        )
     for name, origin in given.items():
         if name not in VIEWS or origin not in ORIGINS:
             raise InputError(
                 f"field_origin has {name!r:.40}: {origin!r:.40}; it says of {', '.join(VIEWS)} whether a human, a model"
-                " or a rule wrote it", field="field_origin",
-            )  # fmt: skip
+                " or a rule wrote it",
+                field="field_origin",
+            )
     return {"field_origin": {str(name): str(origin) for name, origin in given.items() if name in texts}}
 
 
@@ -173,7 +178,9 @@ def artifacts_of(hints: Mapping[str, Any]) -> list[Artifact]:
         kind: Any = one.get("type") if isinstance(one, Mapping) else "concept"
         name = one.get("name") if isinstance(one, Mapping) else one
         if kind not in ARTIFACT_TYPES:
-            raise InputError(f"an artifact's type must be one of {', '.join(ARTIFACT_TYPES)}; got {kind!r:.40}",
-                             field="hints.artifacts")  # fmt: skip
+            raise InputError(
+                f"an artifact's type must be one of {', '.join(ARTIFACT_TYPES)}; got {kind!r:.40}",
+                field="hints.artifacts",
+            )
         out.append(Artifact(kind, check_id(name, field="hints.artifacts")))
     return list(dict.fromkeys(out))

@@ -46,8 +46,13 @@ class Described:
         """The text that is searched and read: what happened, when it applies, and what to do or avoid."""
         named = [one.partition(":")[2] for one in self.signature.get("artifacts", ())]
         slots = dict.fromkeys([*self.signature.get("terms", ()), *named])
-        told = [self.summary, self.signature.get("situation", ""), self.signature.get("goal", ""), ", ".join(slots),
-                self.recommendation]  # fmt: skip
+        told = [
+            self.summary,
+            self.signature.get("situation", ""),
+            self.signature.get("goal", ""),
+            ", ".join(slots),
+            self.recommendation,
+        ]
         return "\n".join(dict.fromkeys(text for text in told if text))
 
 
@@ -80,9 +85,10 @@ def describe(
         rarity: returns a term's idf in the whole lane, 0 for a stop word.
     """
     return Described(
-        summary=_summary(events[0]), signature=_signature(events, terms_of, rarity),
+        summary=_summary(events[0]),
+        signature=_signature(events, terms_of, rarity),
         recommendation=_recommendation(events, outcome),
-    )  # fmt: skip
+    )
 
 
 def _summary(centre: L1Event) -> str:
@@ -119,8 +125,9 @@ def _signature(
         "artifacts": sorted(one for one, count in artifacts.items() if count >= needed and count > 1)[:MAX_SLOTS],
         "families": sorted(one for one, count in families.items() if count >= needed),
         "source_types": sorted({event.source_type for event in events if event.source_type}),
-        "situation": said(centre.situation), "goal": said(centre.goal),
-    }  # fmt: skip
+        "situation": said(centre.situation),
+        "goal": said(centre.goal),
+    }
     return {name: value for name, value in slots.items() if value}
 
 
@@ -160,14 +167,16 @@ _PHRASES: Final[Mapping[str, tuple[str, str]]] = {
     "except": ("not where {} plays a part: {}", "涉及{}时不适用：{}"),
     "but_failed": ("the same failed: {} ({})", "同样的做法也失败过：{}（{}）"),
     "but_worked": ("the same worked: {} ({})", "同样的做法也成功过：{}（{}）"),
-    "risk": ("failed in {} of {} such attempts ({} %, 95 % interval {}–{} %)",
-             "此类尝试 {}/{} 次失败（{}%，95% 区间 {}–{}%）"),
+    "risk": (
+        "failed in {} of {} such attempts ({} %, 95 % interval {}–{} %)",
+        "此类尝试 {}/{} 次失败（{}%，95% 区间 {}–{}%）",
+    ),
     "more": ("and {} more", "另有 {} 次"),
     "seconds": ("{} s (median of {})", "{} 秒（{} 次的中位数）"),
     "attempts": ("{} attempts an episode (median of {})", "每轮 {} 次尝试（{} 轮的中位数）"),
     "whole": ("If {}, then {}, because {}.", "如果{}，那么{}，因为{}。"),
     "watch": ("Watch out: {}.", "注意：{}。"),
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,7 +246,7 @@ def word(drawn: Drawn) -> Wording:
         condition=_condition(drawn, speak),
         action=attempt if lead.outcome == SUCCESS else speak("dont", attempt),
         reason=_lesson(lead),
-    )  # fmt: skip
+    )
 
 
 def say(drawn: Drawn, wording: Wording) -> Said:
@@ -245,13 +254,18 @@ def say(drawn: Drawn, wording: Wording) -> Said:
     speak = Speaker(speaks_chinese(drawn))
     watch_out, counterexamples = _watch_out(drawn, speak)
     return Said(
-        condition=wording.condition, action=wording.action,
+        condition=wording.condition,
+        action=wording.action,
         because=speak.listed([_plain(wording.reason), _evidence(drawn, speak)]),
-        watch_out=speak.listed([_plain(wording.watch_out), *watch_out]), cost=_cost(cost_of(drawn), speak),
-        risk=_risk(risk_of(drawn), speak), avoid=_avoided(drawn), counterexamples=counterexamples,
-        support=standing(drawn), outcome=drawn.lead.outcome,
+        watch_out=speak.listed([_plain(wording.watch_out), *watch_out]),
+        cost=_cost(cost_of(drawn), speak),
+        risk=_risk(risk_of(drawn), speak),
+        avoid=_avoided(drawn),
+        counterexamples=counterexamples,
+        support=standing(drawn),
+        outcome=drawn.lead.outcome,
         slot=None if drawn.slot is None else {"kind": drawn.slot.kind, "value": drawn.slot.value},
-    )  # fmt: skip
+    )
 
 
 def narrowed(drawn: Drawn, wording: Wording) -> Wording:
@@ -315,10 +329,15 @@ def _watch_out(drawn: Drawn, speak: Speaker) -> tuple[list[str], list[dict[str, 
     """Return what to avoid and what contradicts the principle, in words and as references."""
     told = []
     if drawn.lead.outcome == SUCCESS:
-        told = [speak("avoid", _plain(said(one.summary)), len(one.events), speak.named(references(one.events)))
-                for one in drawn.avoided[:MAX_NAMED]]  # fmt: skip
-    told += [speak("except", slot.value, speak.named(references(one.events)))
-             for one in drawn.against if (slot := drawn.slots.get(one.id)) is not None]  # fmt: skip
+        told = [
+            speak("avoid", _plain(said(one.summary)), len(one.events), speak.named(references(one.events)))
+            for one in drawn.avoided[:MAX_NAMED]
+        ]
+    told += [
+        speak("except", slot.value, speak.named(references(one.events)))
+        for one in drawn.against
+        if (slot := drawn.slots.get(one.id)) is not None
+    ]
     counter = [event for one in drawn.against for event in one.events if event.label != drawn.lead.outcome]
     counter += drawn.counter
     fresh = sorted(counter, key=lambda event: (event.occurred_at or event.recorded_at, event.id), reverse=True)

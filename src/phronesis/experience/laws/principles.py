@@ -17,10 +17,19 @@ MAX_REFS: Final = 5
 """References to sources that a principle lists, for support and for contradictions each."""
 
 _SECONDS: Final = (
-    ("seconds", 1.0), ("run_seconds", 1.0), ("duration_seconds", 1.0), ("elapsed_seconds", 1.0), ("duration_s", 1.0),
-    ("elapsed", 1.0), ("duration", 1.0), ("milliseconds", 0.001), ("duration_ms", 0.001), ("elapsed_ms", 0.001),
-    ("minutes", 60.0), ("hours", 3600.0),
-)  # fmt: skip
+    ("seconds", 1.0),
+    ("run_seconds", 1.0),
+    ("duration_seconds", 1.0),
+    ("elapsed_seconds", 1.0),
+    ("duration_s", 1.0),
+    ("elapsed", 1.0),
+    ("duration", 1.0),
+    ("milliseconds", 0.001),
+    ("duration_ms", 0.001),
+    ("elapsed_ms", 0.001),
+    ("minutes", 60.0),
+    ("hours", 3600.0),
+)
 """Names of durations in observations, and their unit in seconds; the first present one counts."""
 
 
@@ -51,11 +60,13 @@ def standing(drawn: Drawn) -> dict[str, int]:
     against = {event.id for one in drawn.against for event in one.events} | {event.id for event in drawn.counter}
     labels = [event.label for event in events.values()]
     return {
-        "patterns": len(drawn.support), "events": len(events), "successes": labels.count(SUCCESS),
+        "patterns": len(drawn.support),
+        "events": len(events),
+        "successes": labels.count(SUCCESS),
         "failures": labels.count(FAILURE),
         "sources": independent_sources(events.values()),
         "contra": len(against - events.keys()),
-    }  # fmt: skip
+    }
 
 
 def material(
@@ -116,9 +127,11 @@ def cost_of(drawn: Drawn) -> Cost:
         _attempts(drawn, episode) for episode in sorted({one.episode_id for one in lead.values() if one.episode_id})
     ]
     return Cost(
-        seconds=median(times) if times else None, timed=len(times), attempts=median(episodes) if episodes else None,
+        seconds=median(times) if times else None,
+        timed=len(times),
+        attempts=median(episodes) if episodes else None,
         episodes=len(episodes),
-    )  # fmt: skip
+    )
 
 
 def _attempts(drawn: Drawn, episode: str) -> int:

@@ -221,11 +221,23 @@ def score_of(shares: Mapping[str, float]) -> float:
 def weights() -> dict[str, Any]:
     """Return the constants as JSON values, as ``explain`` shows them."""
     return {
-        "words": WORDS, "meaning": MEANING, "views": VIEWS, "exact": EXACT, "latest": LATEST, "artifacts": ARTIFACTS,
-        "graph": GRAPH, "episode": EPISODE, "members": MEMBERS, "usefulness": USEFULNESS,
-        "confidence": CONFIDENCE, "freshness": FRESHNESS, "half_life_days": HALF_LIFE_DAYS, "counter": COUNTER,
-        "trust": TRUST, "preference": PREFERENCE,
-    }  # fmt: skip
+        "words": WORDS,
+        "meaning": MEANING,
+        "views": VIEWS,
+        "exact": EXACT,
+        "latest": LATEST,
+        "artifacts": ARTIFACTS,
+        "graph": GRAPH,
+        "episode": EPISODE,
+        "members": MEMBERS,
+        "usefulness": USEFULNESS,
+        "confidence": CONFIDENCE,
+        "freshness": FRESHNESS,
+        "half_life_days": HALF_LIFE_DAYS,
+        "counter": COUNTER,
+        "trust": TRUST,
+        "preference": PREFERENCE,
+    }
 
 
 # Match of documents with a question: BM25 as a share of its maximum, and standardised cosines.

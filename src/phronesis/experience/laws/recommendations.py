@@ -33,8 +33,10 @@ CONTRARY: Final = "one contradicts the other"
 
 def opposed(events: Sequence[L1Event], terms_of: TermsOf) -> list[tuple[L1Event, L1Event]]:
     """Return the pairs of a success and a failure with the same attempt in the same situation, the best first."""
-    known = [(event, frozenset(terms_of(event.attempt)), frozenset(terms_of(f"{event.situation}\n{event.goal}")))
-             for event in events[:COMPARED]]  # fmt: skip
+    known = [
+        (event, frozenset(terms_of(event.attempt)), frozenset(terms_of(f"{event.situation}\n{event.goal}")))
+        for event in events[:COMPARED]
+    ]
     out = []
     for good, tried, where in known:
         for bad, also_tried, elsewhere in known:
@@ -55,10 +57,11 @@ def outcome_conflicts(pairs: Sequence[tuple[L1Event, L1Event]]) -> list[Conflict
     for good, bad in pairs:
         by_success.setdefault(good.id, (good, []))[1].append(bad)
     return [
-        Conflict(about=said(good.attempt), reason=OUTCOMES, side=(_reference(good),),
-                 against=tuple(map(_reference, bad)))
+        Conflict(
+            about=said(good.attempt), reason=OUTCOMES, side=(_reference(good),), against=tuple(map(_reference, bad))
+        )
         for good, bad in by_success.values()
-    ]  # fmt: skip
+    ]
 
 
 def counter_conflict(about: str, side: Sequence[Reference], against: Sequence[Reference]) -> Conflict:
@@ -138,9 +141,10 @@ def advise(found: Sequence[Found], bans: Sequence[Ban], terms_of: TermsOf, *, li
         if isinstance(one.record, L1Event):
             work.event(one, one.record, tried)
     return Advised(
-        recommended=sorted(work.out.recommended, key=_order)[:limit], avoid=sorted(work.out.avoid, key=_order)[:limit],
+        recommended=sorted(work.out.recommended, key=_order)[:limit],
+        avoid=sorted(work.out.avoid, key=_order)[:limit],
         excluded=work.out.excluded[:limit],
-    )  # fmt: skip
+    )
 
 
 def _order(advice: Advice) -> float:
@@ -160,10 +164,15 @@ class _Work:
     def principle(self, found: Found, record: Principle) -> None:
         """Add what a principle recommends or warns of."""
         advice = Advice(
-            attempt=record.action, why=_joined(record.condition, record.because), score=found.score,
-            lesson=_joined(record.watch_out, record.risk), evidence=found.events, patterns=tuple(record.patterns),
-            principles=(record.id,), needs_validation=found.needs_validation,
-        )  # fmt: skip
+            attempt=record.action,
+            why=_joined(record.condition, record.because),
+            score=found.score,
+            lesson=_joined(record.watch_out, record.risk),
+            evidence=found.events,
+            patterns=tuple(record.patterns),
+            principles=(record.id,),
+            needs_validation=found.needs_validation,
+        )
         if record.label == "failure":
             self._avoid(advice)
         else:
@@ -173,10 +182,15 @@ class _Work:
         """Add a repeated success, or a repeated failure as a warning with its lesson as advice."""
         attempt, lesson = _parts(record.recommendation)
         advice = Advice(
-            attempt=attempt or record.summary, why=record.summary, score=found.score, lesson=lesson,
-            evidence=found.events, patterns=(record.id,), success_rate=record.success_rate,
+            attempt=attempt or record.summary,
+            why=record.summary,
+            score=found.score,
+            lesson=lesson,
+            evidence=found.events,
+            patterns=(record.id,),
+            success_rate=record.success_rate,
             needs_validation=found.needs_validation,
-        )  # fmt: skip
+        )
         told = False
         if record.outcome == "success":
             told = self._recommend(advice, f"{advice.attempt}\n{record.summary}")
@@ -192,10 +206,13 @@ class _Work:
             return
         alike = tried[_key(record.attempt)]
         advice = Advice(
-            attempt=said(record.attempt), why=said(record.result), score=found.score,
+            attempt=said(record.attempt),
+            why=said(record.result),
+            score=found.score,
             lesson=said(record.reflection) if _key(record.reflection) != _key(record.attempt) else "",
-            evidence=_references(alike, record), success_rate=_rate(alike),
-        )  # fmt: skip
+            evidence=_references(alike, record),
+            success_rate=_rate(alike),
+        )
         if record.label == "success":
             self._recommend(advice, record.attempt)
         elif record.label == "failure":
@@ -210,17 +227,30 @@ class _Work:
         if failure.lesson:
             why = ("从失败中得知：" if is_chinese(failure.attempt) else "learned from a failure: ") + failure.attempt
             self._recommend(
-                Advice(attempt=failure.lesson, why=why, score=failure.score, evidence=failure.evidence,
-                       patterns=failure.patterns, needs_validation=failure.needs_validation), failure.lesson,
-            )  # fmt: skip
+                Advice(
+                    attempt=failure.lesson,
+                    why=why,
+                    score=failure.score,
+                    evidence=failure.evidence,
+                    patterns=failure.patterns,
+                    needs_validation=failure.needs_validation,
+                ),
+                failure.lesson,
+            )
 
     def _recommend(self, advice: Advice, words: str) -> bool:
         clauses = clauses_of(words, self._terms_of) if self._bans else []
         broken = [ban for ban in self._bans if ban.met_by(clauses)]
         if broken:
             if self._first("excluded", advice.attempt):
-                self.out.excluded.append(Excluded(attempt=advice.attempt, constraint=broken[0].constraint,
-                                                  reason=broken[0].reason, evidence=advice.evidence))  # fmt: skip
+                self.out.excluded.append(
+                    Excluded(
+                        attempt=advice.attempt,
+                        constraint=broken[0].constraint,
+                        reason=broken[0].reason,
+                        evidence=advice.evidence,
+                    )
+                )
             return False
         if self._first("recommended", advice.attempt):
             self.out.recommended.append(advice)

@@ -159,11 +159,16 @@ def event_of(item: Item) -> L1Event:
     return L1Event(
         **dict(zip(_ITEM, _ITEM_OF(item), strict=True)),
         **{view: data.get(view, "") for view in VIEWS},
-        constraints=tuple(data.get("constraints", ())), observations=data.get("observations"),
+        constraints=tuple(data.get("constraints", ())),
+        observations=data.get("observations"),
         field_origin=data.get("field_origin", {}),
-        signals=tuple(data.get("signals", ())), artifacts=tuple(data.get("artifacts", ())), family=data.get("family"),
-        episode_id=item.run_id, seq=item.position, **_weights(item),
-    )  # fmt: skip
+        signals=tuple(data.get("signals", ())),
+        artifacts=tuple(data.get("artifacts", ())),
+        family=data.get("family"),
+        episode_id=item.run_id,
+        seq=item.position,
+        **_weights(item),
+    )
 
 
 def meta_of(item: Item) -> IngestMeta:
@@ -171,10 +176,15 @@ def meta_of(item: Item) -> IngestMeta:
     data = item.data
     lines = data.get("lines")
     return IngestMeta(
-        entry_id=item.entry_id, source_type=item.source_type or "", source_ref=item.source_ref or "",
-        confidence=item.confidence, signals=tuple(data.get("signals", ())), field_origin=data.get("field_origin", {}),
-        family=data.get("family"), lines=None if lines is None else (lines[0], lines[1]),
-    )  # fmt: skip
+        entry_id=item.entry_id,
+        source_type=item.source_type or "",
+        source_ref=item.source_ref or "",
+        confidence=item.confidence,
+        signals=tuple(data.get("signals", ())),
+        field_origin=data.get("field_origin", {}),
+        family=data.get("family"),
+        lines=None if lines is None else (lines[0], lines[1]),
+    )
 
 
 def pattern_of(item: Item, members: Sequence[tuple[str, float]] = ()) -> Pattern:
@@ -182,12 +192,17 @@ def pattern_of(item: Item, members: Sequence[tuple[str, float]] = ()) -> Pattern
     data = item.data
     return Pattern(
         **dict(zip(_ITEM, _ITEM_OF(item), strict=True)),
-        outcome=item.label or "unknown", view=data.get("view", ""), cluster_info=data.get("cluster_info", {}),
-        summary=data.get("summary", ""), signature=data.get("signature", {}),
-        recommendation=data.get("recommendation", ""), counterexamples=tuple(data.get("counterexamples", ())),
-        members=tuple(sorted(members, key=lambda one: (-one[1], one[0]))), success_rate=data.get("success_rate", {}),
+        outcome=item.label or "unknown",
+        view=data.get("view", ""),
+        cluster_info=data.get("cluster_info", {}),
+        summary=data.get("summary", ""),
+        signature=data.get("signature", {}),
+        recommendation=data.get("recommendation", ""),
+        counterexamples=tuple(data.get("counterexamples", ())),
+        members=tuple(sorted(members, key=lambda one: (-one[1], one[0]))),
+        success_rate=data.get("success_rate", {}),
         **_weights(item),
-    )  # fmt: skip
+    )
 
 
 def principle_of(item: Item, *, patterns: Sequence[str] = (), counter: Sequence[str] = ()) -> Principle:
@@ -196,9 +211,14 @@ def principle_of(item: Item, *, patterns: Sequence[str] = (), counter: Sequence[
     unproved = bool(data.get(UNCONFIRMED)) and not data.get(CONFIRMED)
     told = {name: data.get(name, "") for name in ("condition", "action", "because", "watch_out", "cost", "risk")}
     return Principle(
-        **dict(zip(_ITEM, _ITEM_OF(item), strict=True)), **told, patterns=tuple(patterns), counter=tuple(counter),
-        support=data.get("support", {}), needs_validation=not patterns or unproved, **_weights(item),
-    )  # fmt: skip
+        **dict(zip(_ITEM, _ITEM_OF(item), strict=True)),
+        **told,
+        patterns=tuple(patterns),
+        counter=tuple(counter),
+        support=data.get("support", {}),
+        needs_validation=not patterns or unproved,
+        **_weights(item),
+    )
 
 
 # Results of the verbs of experience.

@@ -272,8 +272,12 @@ class Nearest:
         alike = metric.matrix(rows, rows)
         np.fill_diagonal(alike, -np.inf)
         best = np.argsort(-alike, axis=1, kind="stable")[:, : self.k]
-        pairs = {(min(n, int(other)), max(n, int(other))) for n in range(len(rows)) for other in best[n]
-                 if alike[n, other] >= self.threshold}  # fmt: skip
+        pairs = {
+            (min(n, int(other)), max(n, int(other)))
+            for n in range(len(rows))
+            for other in best[n]
+            if alike[n, other] >= self.threshold
+        }
         return _sorted(rows, alike, pairs)
 
 
@@ -295,8 +299,9 @@ class Listed:
             first, second = np.divmod(numbers[begin : begin + AT_ONCE], metric.size)
             (asked, one), (met, other) = (np.unique(rows, return_inverse=True) for rows in (first, second))
             alike = metric.matrix(asked, met)[one, other]
-            out += [Link(int(first[n]), int(second[n]), float(alike[n]))
-                    for n in np.flatnonzero(alike >= self.threshold)]  # fmt: skip
+            out += [
+                Link(int(first[n]), int(second[n]), float(alike[n])) for n in np.flatnonzero(alike >= self.threshold)
+            ]
         return out
 
 

@@ -74,8 +74,10 @@ class SeenPattern:
         Equal texts of a machine under several references are a burst and count once.
         """
         named = {event.source_ref or event.id for event in self.events}
-        said = {event.source_ref or event.id if event.trust >= Trust.USER else (origin_of(event), event.content)
-                for event in self.events}  # fmt: skip
+        said = {
+            event.source_ref or event.id if event.trust >= Trust.USER else (origin_of(event), event.content)
+            for event in self.events
+        }
         return min(len(named), len(said))
 
 
@@ -208,9 +210,7 @@ def _losing(opposed: Sequence[tuple[SeenPattern, SeenPattern]]) -> set[str]:
 
     Successes win a tie.
     """
-    sides = {
-        outcome: {one.id: one.mass for one, _ in opposed if one.outcome == outcome} for outcome in KNOWN
-    }  # fmt: skip
+    sides = {outcome: {one.id: one.mass for one, _ in opposed if one.outcome == outcome} for outcome in KNOWN}
     weaker = FAILURE if sum(sides[SUCCESS].values()) >= sum(sides[FAILURE].values()) else SUCCESS
     return set(sides[weaker])
 
@@ -239,7 +239,7 @@ def differing(counter: Sequence[L1Event], support: Sequence[L1Event], terms: Ter
         shares = {
             value: (_share(here, kind, value), _share(there, kind, value))
             for value in sorted(set[str]().union(*(slots[kind] for slots in here)))
-        }  # fmt: skip
+        }
         telling = [(low - high, value) for value, (high, low) in shares.items() if high >= HELD_BY and low <= MISSED_BY]
         if telling:
             return Slot(SLOT_KINDS[kind], min(telling)[1])

@@ -180,9 +180,12 @@ def _draft(text: str, attempt: _Attempt, starts: Sequence[int]) -> Draft:
         "result": (result, origin),
     }
     observed = {
-        "strategy": strategy, "statement": heading, "title": stated.title if stated is not None else "",
-        "latex": stated.latex if stated is not None else False, "characters": len(argued.strip()),
-    }  # fmt: skip
+        "strategy": strategy,
+        "statement": heading,
+        "title": stated.title if stated is not None else "",
+        "latex": stated.latex if stated is not None else False,
+        "characters": len(argued.strip()),
+    }
     title = [Artifact("lemma", stated.title)] if stated is not None and stated.title else []
     confidence = {
         "success": 0.75 if attempt.done is not None and attempt.done[0] < attempt.done[1] else 0.6,
@@ -193,14 +196,16 @@ def _draft(text: str, attempt: _Attempt, starts: Sequence[int]) -> Draft:
         situation=texts["situation"][0],
         goal=texts["goal"][0],
         result=texts["result"][0],
-        label=label, signals=(signal,) if signal else (), confidence=confidence.get(label, 0.5),
+        label=label,
+        signals=(signal,) if signal else (),
+        confidence=confidence.get(label, 0.5),
         field_origin={name: who for name, (said, who) in texts.items() if said},
         observations={name: value for name, value in observed.items() if value or name == "strategy"},
         artifacts=(*title, *(Artifact("concept", name) for name in strategy)),
         lines=(bisect_right(starts, attempt.start), bisect_right(starts, max(attempt.start, attempt.end - 1))),
         span=(attempt.start, attempt.end),
         episode_id=f"proof:{hashlib.sha256(goal.encode(errors='replace')).hexdigest()[:16]}" if goal else None,
-    )  # fmt: skip
+    )
 
 
 def _said(text: str, attempt: _Attempt) -> tuple[Label, str, str, Origin]:

@@ -102,7 +102,7 @@ def _heads() -> list[tuple[Role, re.Pattern[str]]]:
         ("statement", rf"(?:{heads['statement_zh']}){_NUMBER_ZH}{_NAME}?[.:：、]?"),
         ("statement", rf"(?:{heads['statement_zh']}){_NAME}?(?:{end}|[ \t　])"),
         ("wish", rf"(?:{heads['wish']})[:：]? ?(?:that )?"),
-    ]  # fmt: skip
+    ]
     return [(role, re.compile(_LEAD + pattern, re.IGNORECASE)) for role, pattern in rows]
 
 

@@ -12,12 +12,26 @@ _MARK: Final = re.compile(
     r"|问题|任务|思考|行动|动作|行动输入|动作输入|观察|最终答案)\s?\d{0,4}[*_]{0,3}\s?[:：][*_]{0,3}\s?(.*)\Z"
 )
 _KIND: Final = {
-    "Question": "ask", "Task": "ask", "Goal": "ask", "Instruction": "ask", "问题": "ask", "任务": "ask",
-    "Thought": "thought", "思考": "thought", "Action": "action", "行动": "action", "动作": "action",
-    "Action Input": "input", "行动输入": "input", "动作输入": "input",
-    "Observation": "observation", "观察": "observation",
-    "Final Answer": "answer", "Answer": "answer", "最终答案": "answer",
-}  # fmt: skip
+    "Question": "ask",
+    "Task": "ask",
+    "Goal": "ask",
+    "Instruction": "ask",
+    "问题": "ask",
+    "任务": "ask",
+    "Thought": "thought",
+    "思考": "thought",
+    "Action": "action",
+    "行动": "action",
+    "动作": "action",
+    "Action Input": "input",
+    "行动输入": "input",
+    "动作输入": "input",
+    "Observation": "observation",
+    "观察": "observation",
+    "Final Answer": "answer",
+    "Answer": "answer",
+    "最终答案": "answer",
+}
 
 
 @dataclass(slots=True)

@@ -30,16 +30,45 @@ STEPS: Final = ("steps", "trajectory", "trace", "actions", "history", "events", 
 _RUNS: Final = ("runs", "trials", "episodes", "results", "trajectories")
 _IDS: Final = ("task_id", "instance_id", "run_id", "episode_id", "trial_id", "id", "name", "env_name")
 _GOALS: Final = (
-    "goal", "task", "instruction", "question", "query", "objective", "problem", "prompt", "task_description",
-    "problem_statement", "issue", "title", "input",
-)  # fmt: skip
+    "goal",
+    "task",
+    "instruction",
+    "question",
+    "query",
+    "objective",
+    "problem",
+    "prompt",
+    "task_description",
+    "problem_statement",
+    "issue",
+    "title",
+    "input",
+)
 _SETTINGS: Final = ("situation", "environment", "env", "context", "agent", "model", "setting")
 _ANSWERS: Final = ("result", "final_answer", "answer", "final_output", "prediction", "response")
 _OUTCOMES: Final = (
-    "success", "is_success", "succeeded", "solved", "resolved", "passed", "ok", "failed", "reward", "status", "outcome",
-    "exit_code", "returncode", "error", "errors", "exception", "timeout", "timed_out", "is_correct", "correct",
+    "success",
+    "is_success",
+    "succeeded",
+    "solved",
+    "resolved",
+    "passed",
+    "ok",
+    "failed",
+    "reward",
+    "status",
+    "outcome",
+    "exit_code",
+    "returncode",
+    "error",
+    "errors",
+    "exception",
+    "timeout",
+    "timed_out",
+    "is_correct",
+    "correct",
     "verified",
-)  # fmt: skip
+)
 _MEASURES: Final = (
     "score",
     "seconds",
@@ -122,8 +151,10 @@ def _is_run(value: object) -> bool:
     """Return whether an object is a run: it has steps, an outcome, or an output under an id."""
     if not isinstance(value, Mapping):
         return False
-    if any(isinstance(value.get(name), list) and value[name] and all(map(_is_part, value[name]))
-           for name in (*STEPS, *_MESSAGES)):  # fmt: skip
+    if any(
+        isinstance(value.get(name), list) and value[name] and all(map(_is_part, value[name]))
+        for name in (*STEPS, *_MESSAGES)
+    ):
         return True
     if isinstance(value.get("trace"), Mapping) or ("run_id" in value and ("output" in value or "raw" in value)):
         return True
@@ -132,8 +163,9 @@ def _is_run(value: object) -> bool:
 
 
 def _is_step(value: object) -> bool:
-    return isinstance(value, Mapping) and ("action" in value or "observation" in value or "tool" in value
-                                           or "thought" in value or "command" in value)  # fmt: skip
+    return isinstance(value, Mapping) and (
+        "action" in value or "observation" in value or "tool" in value or "thought" in value or "command" in value
+    )
 
 
 def _of_record(raw: Raw, placed: Placed, index: LineIndex, made: str, seqs: dict[str, int]) -> Iterator[Draft]:
@@ -161,9 +193,13 @@ def _of_record(raw: Raw, placed: Placed, index: LineIndex, made: str, seqs: dict
         attempt, _run_result(known, steps)[:500], placed.start, placed.end, judged=_run_label(known, steps), at=at
     )
     yield _draft(
-        whole, index, shared, following(_trial(known)), reflection=reflections[-1].strip() if reflections else "",
+        whole,
+        index,
+        shared,
+        following(_trial(known)),
+        reflection=reflections[-1].strip() if reflections else "",
         observations=_observed(known, steps),
-    )  # fmt: skip
+    )
 
 
 def _trial(known: Mapping[str, Any]) -> int:
@@ -176,8 +212,13 @@ def _trial(known: Mapping[str, Any]) -> int:
 
 def is_conversation(known: Mapping[str, Any]) -> bool:
     """Return whether a record contains messages."""
-    return any(isinstance(known.get(name), list) and known[name] and all(map(is_message, known[name]))
-               for name in (*_MESSAGES, *STEPS)) or not known  # fmt: skip
+    return (
+        any(
+            isinstance(known.get(name), list) and known[name] and all(map(is_message, known[name]))
+            for name in (*_MESSAGES, *STEPS)
+        )
+        or not known
+    )
 
 
 def _ended(known: Mapping[str, Any]) -> bool:
@@ -187,8 +228,13 @@ def _ended(known: Mapping[str, Any]) -> bool:
 def _run_result(known: Mapping[str, Any], steps: list[Step]) -> str:
     """Return the result of a run: its answer, its error, its raw output, or that of its last step."""
     error = known.get("error") or known.get("exception")
-    return (_first(known, _ANSWERS) or _words(error) or _first(known, ("raw",)) or ending_of(known)[1]
-            or _last_result(steps))  # fmt: skip
+    return (
+        _first(known, _ANSWERS)
+        or _words(error)
+        or _first(known, ("raw",))
+        or ending_of(known)[1]
+        or _last_result(steps)
+    )
 
 
 def _failing(
@@ -198,8 +244,14 @@ def _failing(
         if step.judged.label == "failure":
             later = steps[n + 1].thought if n + 1 < len(steps) else ""
             step.at = step.at or at
-            yield _draft(step, index, shared, following(), reflection=reasons(later) if later else "",
-                         observations={"step": n + 1})  # fmt: skip
+            yield _draft(
+                step,
+                index,
+                shared,
+                following(),
+                reflection=reasons(later) if later else "",
+                observations={"step": n + 1},
+            )
 
 
 def _draft(
@@ -269,8 +321,16 @@ def _steps(raw: Raw, listed: Placed) -> Iterator[Step]:
             result = next((words for name in results if (words := _words(step.get(name)))), "")
             at = next((moment for name in _TIMES if (moment := moment_of(raw, step.get(name)))), None)
             if action or result:
-                yield Step(action or "a step", result[:500], one.start, one.end, _words(step.get("thought")),
-                           step_label(step, result, action), at, _reward(step))  # fmt: skip
+                yield Step(
+                    action or "a step",
+                    result[:500],
+                    one.start,
+                    one.end,
+                    _words(step.get("thought")),
+                    step_label(step, result, action),
+                    at,
+                    _reward(step),
+                )
 
 
 def _reward(step: Mapping[str, Any]) -> object:

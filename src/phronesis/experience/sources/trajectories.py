@@ -32,24 +32,61 @@ _EXITED: Final = re.compile(
 )
 _BEFORE: Final = re.compile(r"\s{0,4}(?:OBSERVATION|EXECUTION RESULT of \[[\w.-]{1,80}\]|Observation)\s?:\s{0,4}")
 _ISSUE: Final = (
-    ("<pr_description>", "</pr_description>"), ("<issue_description>", "</issue_description>"),
-    ("<problem_statement>", "</problem_statement>"), ("\nISSUE:", "\nINSTRUCTIONS:"),
+    ("<pr_description>", "</pr_description>"),
+    ("<issue_description>", "</issue_description>"),
+    ("<problem_statement>", "</problem_statement>"),
+    ("\nISSUE:", "\nINSTRUCTIONS:"),
     ("issue: ISSUE:", "\nINSTRUCTIONS:"),
     (" NEW TASK DESCRIPTION ---------------------", "--------------------- END OF NEW TASK"),
-)  # fmt: skip
+)
 """Tags around the task in the prompts of SWE-agent and OpenHands."""
 
 _TAGS: Final = ("execute_bash", "execute_ipython", "execute_browse", "execute")
 _VIEWS: Final = frozenset(
-    ("view", "open", "goto", "scroll_up", "scroll_down", "find_file", "search_file", "search_dir", "read", "think",
-     "cat", "ls", "grep", "rg", "find", "head", "tail", "sed", "diff",
-     "create", "str_replace", "insert", "edit", "write"))  # fmt: skip
+    (
+        "view",
+        "open",
+        "goto",
+        "scroll_up",
+        "scroll_down",
+        "find_file",
+        "search_file",
+        "search_dir",
+        "read",
+        "think",
+        "cat",
+        "ls",
+        "grep",
+        "rg",
+        "find",
+        "head",
+        "tail",
+        "sed",
+        "diff",
+        "create",
+        "str_replace",
+        "insert",
+        "edit",
+        "write",
+    )
+)
 """Actions whose result shows a file, whose content is not an outcome."""
 
 _FILES: Final = frozenset(("read", "write", "edit"))
 _SILENT: Final = frozenset(
-    ("system", "message", "recall", "think", "change_agent_state", "agent_state_changed", "null", "condensation",
-     "condensation_request", "task_tracking"))  # fmt: skip
+    (
+        "system",
+        "message",
+        "recall",
+        "think",
+        "change_agent_state",
+        "agent_state_changed",
+        "null",
+        "condensation",
+        "condensation_request",
+        "task_tracking",
+    )
+)
 
 
 @dataclass(slots=True)
@@ -76,9 +113,11 @@ class Trajectory:
 
 def is_message(value: object) -> bool:
     """Return whether a value is a conversation message: it has a role, and text or calls."""
-    return isinstance(value, Mapping) and isinstance(value.get("role", value.get("from")), str) and (
-        any(key in value for key in ("content", "value", "text", "tool_calls"))
-    )  # fmt: skip
+    return (
+        isinstance(value, Mapping)
+        and isinstance(value.get("role", value.get("from")), str)
+        and (any(key in value for key in ("content", "value", "text", "tool_calls")))
+    )
 
 
 def is_event(value: object) -> bool:
@@ -244,8 +283,13 @@ def _flat(raw: Raw, listed: Placed) -> Iterator[Placed]:
 def _kind(event: Mapping[str, Any]) -> str:
     kind = event.get("kind")
     if isinstance(kind, str):
-        return {"ActionEvent": "action", "ObservationEvent": "observation", "AgentErrorEvent": "observation",
-                "UserRejectObservation": "observation", "MessageEvent": "message"}.get(kind, "other")  # fmt: skip
+        return {
+            "ActionEvent": "action",
+            "ObservationEvent": "observation",
+            "AgentErrorEvent": "observation",
+            "UserRejectObservation": "observation",
+            "MessageEvent": "message",
+        }.get(kind, "other")
     action = event.get("action")
     if action == "message":
         return "message"

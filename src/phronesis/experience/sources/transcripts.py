@@ -14,14 +14,39 @@ from phronesis.experience.sources.port import Placed, Raw, documents, elements, 
 Role = Literal["user", "assistant", "tool", "system"]
 
 _ROLES: Final[dict[str, Role]] = {
-    "user": "user", "human": "user", "customer": "user", "用户": "user", "人类": "user", "客户": "user", "用戶": "user",
-    "assistant": "assistant", "ai": "assistant", "bot": "assistant", "gpt": "assistant", "chatgpt": "assistant",
-    "claude": "assistant", "agent": "assistant", "model": "assistant", "助手": "assistant", "助理": "assistant",
-    "机器人": "assistant", "智能体": "assistant", "system": "system", "developer": "system", "系统": "system",
-    "tool": "tool", "function": "tool", "tool result": "tool", "工具": "tool", "ipython": "tool",
-    "function_call": "assistant", "tool_call": "assistant", "observation": "tool", "tool_response": "tool",
+    "user": "user",
+    "human": "user",
+    "customer": "user",
+    "用户": "user",
+    "人类": "user",
+    "客户": "user",
+    "用戶": "user",
+    "assistant": "assistant",
+    "ai": "assistant",
+    "bot": "assistant",
+    "gpt": "assistant",
+    "chatgpt": "assistant",
+    "claude": "assistant",
+    "agent": "assistant",
+    "model": "assistant",
+    "助手": "assistant",
+    "助理": "assistant",
+    "机器人": "assistant",
+    "智能体": "assistant",
+    "system": "system",
+    "developer": "system",
+    "系统": "system",
+    "tool": "tool",
+    "function": "tool",
+    "tool result": "tool",
+    "工具": "tool",
+    "ipython": "tool",
+    "function_call": "assistant",
+    "tool_call": "assistant",
+    "observation": "tool",
+    "tool_response": "tool",
     "function_response": "tool",
-}  # fmt: skip
+}
 _LISTS: Final = ("messages", "conversation", "conversations", "turns", "chat", "history", "dialogue")
 _TIMES: Final = ("created_at", "timestamp", "time", "date", "create_time")
 _SPEAKER: Final = re.compile(
@@ -137,15 +162,28 @@ def messages_in(raw: Raw, placed: list[Placed]) -> Iterator[Message]:
         answers = _answered(said)
         if role == "tool":
             failed = said.get("is_error")
-            yield Message(role="tool", text=text, start=one.start, end=one.end, at=at, answers=str(answers or ""),
-                          failed=failed if isinstance(failed, bool) else None)  # fmt: skip
+            yield Message(
+                role="tool",
+                text=text,
+                start=one.start,
+                end=one.end,
+                at=at,
+                answers=str(answers or ""),
+                failed=failed if isinstance(failed, bool) else None,
+            )
             continue
         for part in parts:
             if isinstance(part, Mapping) and part.get("type") == "tool_result":
                 failed = part.get("is_error")
-                yield Message(role="tool", text=text_of(part.get("content")), start=one.start, end=one.end, at=at,
-                              answers=str(part.get("tool_use_id") or ""),
-                              failed=failed if isinstance(failed, bool) else None)  # fmt: skip
+                yield Message(
+                    role="tool",
+                    text=text_of(part.get("content")),
+                    start=one.start,
+                    end=one.end,
+                    at=at,
+                    answers=str(part.get("tool_use_id") or ""),
+                    failed=failed if isinstance(failed, bool) else None,
+                )
         if text.strip() or calls:
             yield Message(role=role, text=text, start=one.start, end=one.end, at=at, calls=calls)
 

@@ -14,10 +14,15 @@ from phronesis.experience.sources.run import holds_run
 from phronesis.experience.sources.transcripts import transcripts
 
 _ROOTS: Final = {
-    "assemblies": "a report of xUnit.net", "test-run": "a report of NUnit 3", "test-results": "a report of NUnit 2",
-    "TestRun": "a report of Visual Studio (.trx)", "checkstyle": "a report of Checkstyle", "html": "a page in HTML",
-    "coverage": "a report of coverage", "!DOCTYPE": "XML or HTML with a document type, which may define entities",
-}  # fmt: skip
+    "assemblies": "a report of xUnit.net",
+    "test-run": "a report of NUnit 3",
+    "test-results": "a report of NUnit 2",
+    "TestRun": "a report of Visual Studio (.trx)",
+    "checkstyle": "a report of Checkstyle",
+    "html": "a page in HTML",
+    "coverage": "a report of coverage",
+    "!DOCTYPE": "XML or HTML with a document type, which may define entities",
+}
 _LOG_REMEDY: Final = "give JUnit XML without a document type (<testsuites>), 'go test -json', or the console's output"
 _RUN_REMEDY: Final = "a run is an object with steps, a trajectory, events or messages, or with an id and an outcome"
 _CHAT_REMEDY: Final = (

@@ -49,8 +49,12 @@ class Conversation:
         self._last: ContextPackage | None = None
         self._done: list[tuple[str, Sequence[str]]] = []
         self._commands: dict[str, Callable[[str, Iterator[str]], None]] = {
-            "why": self._why, "context": self._context, "forget": self._forget, "undo": self._undo, "help": self._help,
-        }  # fmt: skip
+            "why": self._why,
+            "context": self._context,
+            "forget": self._forget,
+            "undo": self._undo,
+            "help": self._help,
+        }
 
     def greet(self, *, told: bool) -> None:
         """Say on stderr who answers; on a terminal (``told``) also where this is kept."""
@@ -90,9 +94,14 @@ class Conversation:
         self._done.append(("turn", [done.entry_id]))
         render.say_degraded(done.degraded)
         if self._as_json:
-            told = {"answer": answer, "context_id": package.context_id, "entry_id": done.entry_id,
-                    "citations": _citations(package), "aliases": dict(package.citations),
-                    "context": package.render("messages")}  # fmt: skip
+            told = {
+                "answer": answer,
+                "context_id": package.context_id,
+                "entry_id": done.entry_id,
+                "citations": _citations(package),
+                "aliases": dict(package.citations),
+                "context": package.render("messages"),
+            }
             say(json.dumps(told, ensure_ascii=False))
 
     def _asked(self, package: ContextPackage) -> str | None:

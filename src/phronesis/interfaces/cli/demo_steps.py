@@ -193,10 +193,13 @@ def explain(memory: Memory, stage: Stage) -> None:
         stage.show(
             f"   citation  {citation}: a {found.item.kind}, trusted as the {found.item.trust.name.lower()}'s",
             f"   entry     {source.entry_id}, in the log since {second(found.item.recorded_at)}",
-            *(f"   said      session {source.session_id}, turn {turn.number}, message {source.message_id},"
-              f" by {found.item.name} on {day(source.occurred_at)}" for turn in held),
+            *(
+                f"   said      session {source.session_id}, turn {turn.number}, message {source.message_id},"
+                f" by {found.item.name} on {day(source.occurred_at)}"
+                for turn in held
+            ),
             f"   quoted    “{source.quote}”",
-        )  # fmt: skip
+        )
     stage.check("an answer can be followed to its source", bool(stage.answers))
 
 

@@ -62,8 +62,14 @@ _narrowing = gathered(
 
 @click.command()
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.File("rb"))
-@click.option("--source", "source_type", type=click.Choice((*SOURCES, RECORDS)), default=RECORDS, show_default=True,
-              help="What wrote the file; 'records': experiences as JSON, a list or one a line.")  # fmt: skip
+@click.option(
+    "--source",
+    "source_type",
+    type=click.Choice((*SOURCES, RECORDS)),
+    default=RECORDS,
+    show_default=True,
+    help="What wrote the file; 'records': experiences as JSON, a list or one a line.",
+)
 @click.option("--ref", "source_ref", metavar="TEXT", help="Where FILE can be looked up; by default its path.")
 @with_owner
 @with_store
@@ -124,8 +130,13 @@ def abstract(*, scope: Scope, store: Store) -> None:
 @click.command()
 @click.argument("situation", required=False, default="")
 @click.option("--goal", metavar="TEXT", default="", help="What is to be reached.")
-@click.option("--constraint", "constraints", metavar="TEXT", multiple=True,
-              help="What must not be done, such as 'no internet'; may be repeated.")  # fmt: skip
+@click.option(
+    "--constraint",
+    "constraints",
+    metavar="TEXT",
+    multiple=True,
+    help="What must not be done, such as 'no internet'; may be repeated.",
+)
 @click.option("--prefer", "preferences", metavar="TEXT", multiple=True, help="What is liked better; may be repeated.")
 @click.option("--budget", "token_budget", type=int, metavar="TOKENS", help="Of the answer in JSON, at most.")
 @LIMIT
@@ -161,8 +172,12 @@ def source(*, event: str, whole: bool, scope: Scope, store: Store) -> None:
 @click.command()
 @click.argument("target_id", metavar="ID")
 @click.argument("kind", type=click.Choice(FEEDBACKS))
-@click.option("--value", metavar="JSON", type=JsonValue(text=True),
-              help="Of label: success, failure or unknown; of merge: patterns; of split: lists of events.")  # fmt: skip
+@click.option(
+    "--value",
+    metavar="JSON",
+    type=JsonValue(text=True),
+    help="Of label: success, failure or unknown; of merge: patterns; of split: lists of events.",
+)
 @click.option("--reason", metavar="TEXT", help="Kept in the history.")
 @with_store
 def feedback(*, target_id: str, kind: str, value: Any, reason: str | None, store: Store) -> None:
@@ -213,5 +228,6 @@ def _parsed(body: str) -> list[Any]:
     except ValueError as error:
         raise InputError(
             f"the file holds no experiences as JSON ({error}); give a list, or one a line, or say with --source what"
-            " wrote it", field="file",
-        ) from error  # fmt: skip
+            " wrote it",
+            field="file",
+        ) from error

@@ -26,8 +26,12 @@ _WORDS: Final = {"recorded": "recorded", "known": "known already", "missing": "w
 @click.argument("file", type=click.File("rb"))
 @with_owner
 @click.option("--dry-run", is_flag=True, help="Check every row and say what would be done; nothing is written.")
-@click.option("--report", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path),
-              help="Write there what became of each row, one JSON object a line.")  # fmt: skip
+@click.option(
+    "--report",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write there what became of each row, one JSON object a line.",
+)
 @with_store
 @click.pass_context
 def batch(
@@ -64,8 +68,13 @@ def _say(summary: "Summary", report: Path | None) -> None:
     for name, counts in (("runs", summary.runs), ("feedback", summary.feedback), ("learns", summary.learns)):
         if counts:
             say(f"{name}: " + ", ".join(f"{count} {_WORDS[done]}" for done, count in sorted(counts.items())))
-    learned = {"supports": summary.supports, "contras": summary.contras, "items added": summary.added,
-               "items updated": summary.updated, "proposals not taken": summary.dropped}  # fmt: skip
+    learned = {
+        "supports": summary.supports,
+        "contras": summary.contras,
+        "items added": summary.added,
+        "items updated": summary.updated,
+        "proposals not taken": summary.dropped,
+    }
     if any(learned.values()):
         title = "proposed" if "missing" in summary.learns else "learned"
         say(f"{title}: " + ", ".join(f"{count} {name}" for name, count in learned.items() if count))
@@ -117,15 +126,19 @@ OTHERS: Final = ("mem0", "langgraph", "chatgpt", "claude", "git")
 
 @click.command("import")
 @click.argument("path", type=click.Path(path_type=Path))
-@click.option("--format", "format_", type=click.Choice((OWN, *OTHERS)), default=OWN, show_default=True,
-              help="What wrote it; phronesis: 'export'.")  # fmt: skip
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice((OWN, *OTHERS)),
+    default=OWN,
+    show_default=True,
+    help="What wrote it; phronesis: 'export'.",
+)
 @click.option("--dry-run", is_flag=True, help="Count what would be taken in, and write nothing.")
 @with_owner
 @with_store
 @click.pass_context
-def import_(
-    ctx: click.Context, *, path: Path, format_: str, dry_run: bool, scope: Scope, store: Store
-) -> None:  # fmt: skip
+def import_(ctx: click.Context, *, path: Path, format_: str, dry_run: bool, scope: Scope, store: Store) -> None:
     """Take in an export; what is known already is left alone.
 
     Of 'export': the whole file is checked before anything is stored. Of another program: mem0's get_all or a dump of a
@@ -160,8 +173,10 @@ def say_summary(summary: "ImportSummary") -> None:
     """Print the counts, and why what was passed over was."""
     told = "would be taken in" if summary.dry_run else "taken in"
     count = summary.missing if summary.dry_run else summary.recorded
-    say(f"{count} {told}, {summary.known} known already, {sum(summary.skipped.values())} passed over,"
-        f" {summary.failed} failed")  # fmt: skip
+    say(
+        f"{count} {told}, {summary.known} known already, {sum(summary.skipped.values())} passed over,"
+        f" {summary.failed} failed"
+    )
     say(*(f"    passed over: {count} × {on_one_line(reason)}" for reason, count in sorted(summary.skipped.items())))
     for error in summary.errors:
         click.echo(on_one_line(f"    {error['ref']}: {error['message']} [{error['code']}]"), err=True)

@@ -80,9 +80,14 @@ def search(
 @click.option("--valid-at", metavar="TIME", help="As it held then.")
 @with_store
 def get(
-    item_id: str | None, *, external_id: str | None, scope: Scope, store: Store, as_of: str | None,
+    item_id: str | None,
+    *,
+    external_id: str | None,
+    scope: Scope,
+    store: Store,
+    as_of: str | None,
     valid_at: str | None,
-) -> None:  # fmt: skip
+) -> None:
     """Show one memory, whatever its status.
 
     Archived, ended or current: until it is erased it can be read by its id. With --as-of it is shown as it was known at
@@ -169,9 +174,14 @@ def turns(session_id: str, *, store: Store, scope: Scope, last: int | None, befo
 @click.option("--explain", is_flag=True, help="What each slot used and what was dropped: on stderr, or in the JSON.")
 @with_store
 def context(
-    message: str, *, store: Store, scope: Scope, token_budget: int | None, form: Literal["text", "messages"],
+    message: str,
+    *,
+    store: Store,
+    scope: Scope,
+    token_budget: int | None,
+    form: Literal["text", "messages"],
     explain: bool,
-) -> None:  # fmt: skip
+) -> None:
     """Compose the context for a message, cited and in budget.
 
     What is known of the user, a summary of the session, its latest turns, and what was found for MESSAGE, each with the

@@ -101,10 +101,13 @@ def say_reindexed(result: ClaimIndexResult) -> None:
 
 
 _SAID: Final = {
-    "migrated": "rewritten", "would_migrate": "would be rewritten", "already": "rewritten before",
-    "refused": "left as they were", "erased": "erased since they were rewritten",
+    "migrated": "rewritten",
+    "would_migrate": "would be rewritten",
+    "already": "rewritten before",
+    "refused": "left as they were",
+    "erased": "erased since they were rewritten",
     "pending": "recorded, and rewritten later",
-}  # fmt: skip
+}
 _QUOTED: Final = 100
 """Characters that are shown of a statement that was taken out."""
 
@@ -113,8 +116,9 @@ _QUOTED: Final = 100
 @click.argument("file", type=click.File(encoding="utf-8"), required=False)
 @with_owner
 @click.option("--id", "ids", metavar="ID", multiple=True, help="This item; may be repeated.")
-@click.option("--kind", "kinds", metavar="KIND", type=KindName(), multiple=True,
-              help="Items of this kind; may be repeated.")  # fmt: skip
+@click.option(
+    "--kind", "kinds", metavar="KIND", type=KindName(), multiple=True, help="Items of this kind; may be repeated."
+)
 @click.option("--filters", metavar="JSON", type=JsonValue(), help='Items that match: {"metadata.kind": "reasoning"}.')
 @click.option("--scope", "scope_line", metavar="NAME", help="The SCOPE line of what is made.")
 @click.option("--dry-run", is_flag=True, help="Show what would change, and write nothing.")

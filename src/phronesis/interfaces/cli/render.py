@@ -128,9 +128,11 @@ def say_item(item: Item) -> None:
         return
     say(clean(item.content) or words(item), "")
     shown = {"citation": item.citation, **item.to_dict()}
-    rows = [(name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
-            for name, value in shown.items()
-            if name not in _HIDDEN - {"citation"} and value not in (None, {}, [], "", False)]  # fmt: skip
+    rows = [
+        (name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+        for name, value in shown.items()
+        if name not in _HIDDEN - {"citation"} and value not in (None, {}, [], "", False)
+    ]
     say(*table(rows))
 
 
@@ -162,10 +164,15 @@ def say_edited(result: EditResult) -> None:
 def say_sessions(sessions: Sequence[SessionInfo]) -> None:
     """Print conversations."""
     rows = [
-        (s.session_id, f"user {s.user_id}" if s.user_id is not None else f"shared {s.namespace}",
-         s.turn_count, s.message_count, second(s.updated_at))
+        (
+            s.session_id,
+            f"user {s.user_id}" if s.user_id is not None else f"shared {s.namespace}",
+            s.turn_count,
+            s.message_count,
+            second(s.updated_at),
+        )
         for s in sessions
-    ]  # fmt: skip
+    ]
     say(*table(rows, head=("session", "whose", "turns", "messages", "last")) if rows else ["no conversation there"])
 
 
@@ -270,8 +277,12 @@ def _evidence(row: Mapping[str, Any]) -> str:
 
 def _edge(row: Mapping[str, Any]) -> str:
     """Return an edge: from where to where, and what it says."""
-    ends = [f"mem:{row.get(f'{end}_id')}" if row.get(f"{end}_kind") == "item" else
-            f"{row.get(f'{end}_kind')} {row.get(f'{end}_id')}" for end in ("from", "to")]  # fmt: skip
+    ends = [
+        f"mem:{row.get(f'{end}_id')}"
+        if row.get(f"{end}_kind") == "item"
+        else f"{row.get(f'{end}_kind')} {row.get(f'{end}_id')}"
+        for end in ("from", "to")
+    ]
     weight = row.get("weight")
     return on_one_line(f"{ends[0]}  {row.get('type')}  {ends[1]}" + (f"  {weight:.2f}" if weight is not None else ""))
 

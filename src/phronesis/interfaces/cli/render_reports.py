@@ -141,10 +141,16 @@ def say_worked(result: Mapping[str, Any]) -> None:
 def say_jobs(found: Jobs) -> None:
     """Print what is still to be done, a job a line, and what there is of each sort."""
     rows = [
-        (job.state, job.work, job.user_id or job.namespace or "", "" if job.since is None else second(job.since),
-         job.entry_id or "", job.message or "")
+        (
+            job.state,
+            job.work,
+            job.user_id or job.namespace or "",
+            "" if job.since is None else second(job.since),
+            job.entry_id or "",
+            job.message or "",
+        )
         for job in found
-    ]  # fmt: skip
+    ]
     if rows:
         say(*table(rows, head=("state", "work", "of", "since", "entry", "why")))
     say(f"{found.pending} entries wait, {found.failed} failed, {found.without_vector} documents have no vector yet")
@@ -165,8 +171,14 @@ def say_ingested(told: "Sequence[tuple[L1Event, IngestMeta]]") -> None:
         (event.label or "", event.family or "", event.attempt, meta.source_ref, event.citation) for event, meta in told
     ]
     width = terminal_columns()
-    say(*(cut(line, width) for line in table([tuple(map(_short, row)) for row in rows],
-                                             head=("label", "family", "attempt", "source", ""))))  # fmt: skip
+    say(
+        *(
+            cut(line, width)
+            for line in table(
+                [tuple(map(_short, row)) for row in rows], head=("label", "family", "attempt", "source", "")
+            )
+        )
+    )
     counts = Counter(event.label or "unknown" for event, _ in told)
     say("", f"{len(told)} events: " + ", ".join(f"{count} {label}" for label, count in sorted(counts.items())))
 
@@ -217,8 +229,14 @@ def _principle(title: str, one: "Principle") -> Iterator[str]:
 
 def said(one: "Principle") -> Iterator[str]:
     """Return what a principle says, a part a line."""
-    parts = (("if", one.condition), ("then", one.action), ("because", one.because), ("watch out", one.watch_out),
-             ("cost", one.cost), ("risk", one.risk))  # fmt: skip
+    parts = (
+        ("if", one.condition),
+        ("then", one.action),
+        ("because", one.because),
+        ("watch out", one.watch_out),
+        ("cost", one.cost),
+        ("risk", one.risk),
+    )
     yield from (f"{name}: {on_one_line(text)}" for name, text in parts if text)
 
 
@@ -231,13 +249,17 @@ def say_answer(answer: "Answer") -> None:
         "patterns",
         [line for one in answer.l2_patterns for line in _learned(one, list(_told(cast("Pattern", one.item))))],
     )
-    _section("principles", [line for one in answer.l3_principles
-                            for line in _learned(one, list(said(cast("Principle", one.item))))])  # fmt: skip
+    _section(
+        "principles",
+        [line for one in answer.l3_principles for line in _learned(one, list(said(cast("Principle", one.item))))],
+    )
     _section("try", [line for one in answer.recommended_attempts for line in _advice(one)])
     _section("avoid", [line for one in answer.avoid for line in _advice(one)])
     _section("left out", [f"{_short(one.attempt)}: {on_one_line(one.reason)}" for one in answer.excluded])
-    _section("in conflict", [f"{on_one_line(one.about)}: {_refs(one.side)} against {_refs(one.against)}"
-                             for one in answer.conflicts])  # fmt: skip
+    _section(
+        "in conflict",
+        [f"{on_one_line(one.about)}: {_refs(one.side)} against {_refs(one.against)}" for one in answer.conflicts],
+    )
 
 
 def _section(title: str, lines: Sequence[str]) -> None:

@@ -14,15 +14,22 @@ if TYPE_CHECKING:
 
 
 _CAME: Final = {
-    "traits_created": "created", "traits_reinforced": "reinforced", "traits_contradicted": "contradicted",
-    "traits_promoted": "promoted", "traits_modified": "modified", "traits_dissolved": "dissolved",
-}  # fmt: skip
+    "traits_created": "created",
+    "traits_reinforced": "reinforced",
+    "traits_contradicted": "contradicted",
+    "traits_promoted": "promoted",
+    "traits_modified": "modified",
+    "traits_dissolved": "dissolved",
+}
 """The counts of a reflection, and how they are said."""
 
 _WHY: Final = {
-    "force": "forced", "session_end": "a session ended", "first": "the first time",
-    "nothing_new": "nothing new was learned", "not_yet": "too little is new, and too soon",
-}  # fmt: skip
+    "force": "forced",
+    "session_end": "a session ended",
+    "first": "the first time",
+    "nothing_new": "nothing new was learned",
+    "not_yet": "too little is new, and too soon",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +98,17 @@ def changed(before: Sequence["Trait"], after: Sequence["Trait"]) -> Iterator[str
         if then is None:
             yield f"new: {_standing(one)}  {on_one_line(one.content)}  {one.citation}"
         elif (then.stage, then.reinforcement_count, then.contradiction_count, then.content) != (
-            one.stage, one.reinforcement_count, one.contradiction_count, one.content,
-        ):  # fmt: skip
+            one.stage,
+            one.reinforcement_count,
+            one.contradiction_count,
+            one.content,
+        ):
             yield f"{_standing(then)} → {_standing(one)}  {on_one_line(one.content)}  {one.citation}"
     yield from (
-        f"gone: {_standing(one)}  {on_one_line(one.content)}  {one.citation}" for one in known.values()
+        f"gone: {_standing(one)}  {on_one_line(one.content)}  {one.citation}"
+        for one in known.values()
         if one.id not in left
-    )  # fmt: skip
+    )
 
 
 def say_traits(found: Sequence["Trait"]) -> None:
@@ -140,10 +151,19 @@ def say_cycles(found: Sequence["ReflectionCycle"]) -> None:
         say("nobody reflected there")
         return
     rows = [
-        (second(one.started_at) if one.started_at else "", one.status, _brief(one), one.memories_scanned,
-         one.error or came_to(one), len(one.refused) or "", one.made_by, _cost(one), one.entry_id)
+        (
+            second(one.started_at) if one.started_at else "",
+            one.status,
+            _brief(one),
+            one.memories_scanned,
+            one.error or came_to(one),
+            len(one.refused) or "",
+            one.made_by,
+            _cost(one),
+            one.entry_id,
+        )
         for one in found
-    ]  # fmt: skip
+    ]
     head = ("when", "status", "why", "new", "came to", "refused", "by", "cost", "entry")
     width = terminal_columns()
     say(*(cut(line, width) for line in table(rows, head=head)))
@@ -179,8 +199,15 @@ def _told(trait: "Trait") -> Iterator[tuple[str, str]]:
 
 
 def _row(trait: "Trait", mark: str) -> tuple[str, ...]:
-    return (f"{mark}{trait.citation}", trait.stage or "", _sure(trait), trait.subtype, trait.context,
-            for_against(trait.evidence), trait.content)  # fmt: skip
+    return (
+        f"{mark}{trait.citation}",
+        trait.stage or "",
+        _sure(trait),
+        trait.subtype,
+        trait.context,
+        for_against(trait.evidence),
+        trait.content,
+    )
 
 
 def for_against(rows: Sequence["TraitEvidence"]) -> str:

@@ -95,8 +95,10 @@ def _say_taken_in(told: Iterable["IngestedResource"]) -> None:
             say(f"recorded, not read yet: {one.entry_id}")
             continue
         document = one.document
-        say(f"{document.id}  {on_one_line(document.content)} (version {one.number}): {len(one.sections)} new sections,"
-            f" {one.unchanged} as they were, {len(one.superseded)} ended")  # fmt: skip
+        say(
+            f"{document.id}  {on_one_line(document.content)} (version {one.number}): {len(one.sections)} new sections,"
+            f" {one.unchanged} as they were, {len(one.superseded)} ended"
+        )
         for gated in one.gated:
             say(f"   in quarantine: {on_one_line(gated.text)}")
 
@@ -117,8 +119,13 @@ def _say_document(found: "Resource") -> None:
     width = terminal_columns()
     say(on_one_line(found.document.content), f"   {found.document.source_ref}")
     for version in found.versions:
-        say(cut(f"   version {version.number} of {day(version.recorded_at)}: {version.characters:,} characters,"
-                f" entry {version.entry_id}", width))  # fmt: skip
+        say(
+            cut(
+                f"   version {version.number} of {day(version.recorded_at)}: {version.characters:,} characters,"
+                f" entry {version.entry_id}",
+                width,
+            )
+        )
     for item in found.sections:
         path: Sequence[str] = item.data.get("path", ())
         heading = on_one_line(path[-1]) if path else "(before the first heading)"

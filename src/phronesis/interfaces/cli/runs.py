@@ -169,8 +169,10 @@ def say_review(review: Review) -> None:
     groups = [(name, review.matched[name]) for name in ("acid", "carboxylate", "ester") if review.matched.get(name)]
     say(*(f"    {name}: atoms {'; '.join(','.join(map(str, atoms)) for atoms in found)}" for name, found in groups))
     if review.cid is None and review.candidates:
-        rows = [(f"CID {one.cid}", _yes_no(one.has_cooh), on_one_line(one.name or ""), on_one_line(one.smiles or ""))
-                for one in review.candidates]  # fmt: skip
+        rows = [
+            (f"CID {one.cid}", _yes_no(one.has_cooh), on_one_line(one.name or ""), on_one_line(one.smiles or ""))
+            for one in review.candidates
+        ]
         say(*(cut(line, terminal_columns()) for line in table(rows, head=("candidate", "has_cooh", "name", "SMILES"))))
     if review.asked_at is not None:
         say(f"    asked {second(review.asked_at)}")
@@ -202,7 +204,7 @@ def say_learned(result: LearnResult) -> None:
     rows = [
         (f"mem:{one.item_id}", one.claim_id, one.verdict, one.by, f"{one.support}:{one.contra}", _standing(one))
         for one in bearing
-    ]  # fmt: skip
+    ]
     asked = f"; {on_one_line(result.model)} was asked" if result.model is not None else ""
     say(f"{len(result.judged)} claims looked at, {len(bearing)} of them concerned{asked}")
     say(*(table(rows, head=("item", "claim", "verdict", "by", "for:against", "status")) if rows else ()))

@@ -74,9 +74,15 @@ _IDEMPOTENCY = click.option("--idempotency-key", metavar="KEY", help="The same k
 @click.option("--supersedes", metavar="ID", multiple=True, help="The item that this one replaces; may be repeated.")
 @with_store
 def add(
-    text: str | None, *, messages: IO[str] | None, stated: Stated, scope: Scope, idempotency_key: str | None,
-    supersedes: tuple[str, ...], store: Store,
-) -> None:  # fmt: skip
+    text: str | None,
+    *,
+    messages: IO[str] | None,
+    stated: Stated,
+    scope: Scope,
+    idempotency_key: str | None,
+    supersedes: tuple[str, ...],
+    store: Store,
+) -> None:
     """Remember a text, or the messages of a file.
 
     TEXT is '-' when it comes from standard input. With --kind it becomes one item, such as a fact; without, a message.
@@ -193,8 +199,14 @@ MAX_KEPT: Final = 20
 
 
 @click.command()
-@click.option("--kind", "kinds", metavar="KIND", type=KindName(), multiple=True,
-              help="Only of this kind, such as message, fact, task or l1; may be repeated.")  # fmt: skip
+@click.option(
+    "--kind",
+    "kinds",
+    metavar="KIND",
+    type=KindName(),
+    multiple=True,
+    help="Only of this kind, such as message, fact, task or l1; may be repeated.",
+)
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and what is kept and why; nothing is written.")
 @SESSION
 @with_owner
@@ -206,8 +218,9 @@ def forget(*, kinds: Sequence[str], dry_run: bool, session_id: str | None, scope
     what was archived; what ended can still be read by its id. 'erase' removes words.
     """
     with store.open() as memory:
-        result = memory.forget(kinds=list(kinds) or None, session_id=session_id, dry_run=dry_run, actor="user",
-                               **scope.named())  # fmt: skip
+        result = memory.forget(
+            kinds=list(kinds) or None, session_id=session_id, dry_run=dry_run, actor="user", **scope.named()
+        )
     store.answer(result, say_forgotten)
 
 

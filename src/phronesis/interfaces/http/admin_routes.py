@@ -92,9 +92,10 @@ def decide(caller: Administering, body: Verdict, how: Written) -> Response:
 @upkeep_router.get(
     "/export",
     response_class=StreamingResponse,
-    responses={200: {"description": "The log, a JSON object a line.",
-                     "content": {NDJSON: {"schema": {"type": "string"}}}}},
-)  # fmt: skip
+    responses={
+        200: {"description": "The log, a JSON object a line.", "content": {NDJSON: {"schema": {"type": "string"}}}}
+    },
+)
 def export(caller: Administering) -> Response:
     """Return the whole log as lines of JSON, from which ``import`` makes the same store; an admin's key."""
     # The export is completed before the first byte is sent, so a failure is a problem response, not a truncated file.

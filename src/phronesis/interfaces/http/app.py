@@ -37,24 +37,32 @@ def make_app(memory: Memory, serving: Serving) -> FastAPI:
     ``app.state.admission`` authenticates callers; other interfaces mounted in the application share it.
     """
     app = FastAPI(
-        title="Phronesis", version=__version__, description=_ABOUT, docs_url=None, redoc_url=None,
+        title="Phronesis",
+        version=__version__,
+        description=_ABOUT,
+        docs_url=None,
+        redoc_url=None,
         openapi_url="/openapi.json" if serving.docs else None,
         telemetry={"tracing": False, "metrics": False, "logs": False},  # spans would hold queries, logs bodies
-    )  # fmt: skip
+    )
     watch = Watch(log=serving.access_log)
     keys_required = serving.keys_required or serving.reached_by_others
     app.state.admission = Admission(
-        memory, keys_required=keys_required, seconds=serving.key_seconds,
+        memory,
+        keys_required=keys_required,
+        seconds=serving.key_seconds,
         limit=RateLimit(serving.requests_per_minute, serving.burst),
-    )  # fmt: skip
+    )
     app.state.serving = serving
     app.state.metrics = watch.metrics
     if serving.cors_origins:
         app.add_middleware(
-            CORSMiddleware, allow_origins=serving.cors_origins, allow_methods=["GET", "POST", "PATCH", "DELETE"],
+            CORSMiddleware,
+            allow_origins=serving.cors_origins,
+            allow_methods=["GET", "POST", "PATCH", "DELETE"],
             allow_headers=["Authorization", "Content-Type", "Idempotency-Key", "If-Match", REQUEST_ID],
             expose_headers=["ETag", "Link", REQUEST_ID, "Retry-After"],
-        )  # fmt: skip
+        )
     app.add_middleware(Gate, serving=serving, watch=watch)
     answer_problems(app)
     app.include_router(admin_routes.health_router)

@@ -71,8 +71,9 @@ def ingest(caller: Writing, body: NewExperience, how: Written) -> Response:
             raise InputError(f"{stray[0]} goes with text; each nei has its own", field=stray[0])
         return answer(caller.memory.ingest(**given, **how.by(caller)), HTTPStatus.CREATED)
     if "source_type" not in given:
-        raise InputError("source_type says what the text is: lean, math_proof, chat, log, manual, run",
-                         field="source_type")  # fmt: skip
+        raise InputError(
+            "source_type says what the text is: lean, math_proof, chat, log, manual, run", field="source_type"
+        )
     return answer(caller.memory.ingest_source(**given, **how.by(caller)), HTTPStatus.CREATED)
 
 

@@ -209,9 +209,12 @@ def _unreadable(scope: Scope, headers: Headers) -> bool:
 def _media_type(request: Request) -> Response:
     wanted = "multipart/form-data" if request.url.path == UPLOAD else "application/json"
     return problems.problem(
-        request, HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "http.media_type", f"give the body as {wanted}",
+        request,
+        HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+        "http.media_type",
+        f"give the body as {wanted}",
         field="Content-Type",
-    )  # fmt: skip
+    )
 
 
 def _request_id(headers: Headers) -> str:

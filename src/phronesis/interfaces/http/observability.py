@@ -46,11 +46,15 @@ class Metrics:
         with self._lock:
             requests, seconds = dict(self._requests), dict(self._seconds)
             buckets = {labels: tuple(counts) for labels, counts in self._buckets.items()}
-        lines = ["# HELP phronesis_http_requests_total Requests answered.",
-                 "# TYPE phronesis_http_requests_total counter"]  # fmt: skip
+        lines = [
+            "# HELP phronesis_http_requests_total Requests answered.",
+            "# TYPE phronesis_http_requests_total counter",
+        ]
         lines += [_line("phronesis_http_requests_total", labels, value) for labels, value in sorted(requests.items())]
-        lines += ["# HELP phronesis_http_request_seconds How long they took.",
-                  "# TYPE phronesis_http_request_seconds histogram"]  # fmt: skip
+        lines += [
+            "# HELP phronesis_http_request_seconds How long they took.",
+            "# TYPE phronesis_http_request_seconds histogram",
+        ]
         for labels, counts in sorted(buckets.items()):
             lines += _histogram(labels, counts, seconds[labels])
         for name, (said, values) in gauges.items():
@@ -107,11 +111,14 @@ class Watch:
             state = scope.get("state", {})
             caller = state.get("caller")
             line = {
-                "method": method, "route": route, "status": status, "ms": round(seconds * 1000, 2),
+                "method": method,
+                "route": route,
+                "status": status,
+                "ms": round(seconds * 1000, 2),
                 "request_id": state.get("request_id"),
                 "tenant": None if caller is None else caller.memory.tenant,
                 "key": None if caller is None or caller.key is None else caller.key.id,
-            }  # fmt: skip
+            }
             logger.info(json.dumps(line))
 
 

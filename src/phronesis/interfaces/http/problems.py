@@ -105,9 +105,14 @@ def of_error(request: Request, error: errors.PhronesisError, status: HTTPStatus 
     if isinstance(error, errors.Unauthenticated):
         headers["WWW-Authenticate"] = 'Bearer realm="phronesis"'
     return problem(
-        request, status or status_of(error), error.code, error.message, field=error.field, details=error.details,
+        request,
+        status or status_of(error),
+        error.code,
+        error.message,
+        field=error.field,
+        details=error.details,
         headers=headers,
-    )  # fmt: skip
+    )
 
 
 def when_again(error: errors.PhronesisError) -> dict[str, str]:
@@ -133,10 +138,13 @@ def answer_problems(app: FastAPI) -> None:
             mistakes = [{"field": "body", "message": f"no JSON at character {broken[0]}"}]
         first = mistakes[0]
         return problem(
-            request, HTTPStatus.BAD_REQUEST if broken else HTTPStatus.UNPROCESSABLE_ENTITY,
-            "http.body" if broken else errors.InputError.code, f"{first['field']}: {first['message']}",
-            field=first["field"], details={"mistakes": mistakes},
-        )  # fmt: skip
+            request,
+            HTTPStatus.BAD_REQUEST if broken else HTTPStatus.UNPROCESSABLE_ENTITY,
+            "http.body" if broken else errors.InputError.code,
+            f"{first['field']}: {first['message']}",
+            field=first["field"],
+            details={"mistakes": mistakes},
+        )
 
     @app.exception_handler(HTTPException)
     def _framework(request: Request, error: HTTPException) -> Response:
@@ -159,9 +167,11 @@ def of_surprise(request: Request, error: Exception) -> Response:
     place = "".join(traceback.format_tb(error.__traceback__))
     logger.error("unforeseen %s at %s %s\n%s", type(error).__name__, request.method, request.url.path, place)
     return problem(
-        request, HTTPStatus.INTERNAL_SERVER_ERROR, errors.PhronesisError.code,
+        request,
+        HTTPStatus.INTERNAL_SERVER_ERROR,
+        errors.PhronesisError.code,
         "something went wrong here that is not your doing; the server's log has it under this request_id",
-    )  # fmt: skip
+    )
 
 
 def _mistake(fault: Mapping[str, Any]) -> dict[str, str]:

@@ -17,9 +17,10 @@ MOST_BUDGET: Final = 100_000
 
 Id = Annotated[str, Field(max_length=MAX_ID_LENGTH)]
 Time = Annotated[
-    str | float, BeforeValidator(check_form),
+    str | float,
+    BeforeValidator(check_form),
     Field(description="ISO 8601, UTC without an offset; or seconds since 1970."),
-]  # fmt: skip
+]
 ItemId = Annotated[str, Field(description="mem:<id>, or the id alone.")]
 Kind = Annotated[str, Field(max_length=40)]
 StatedKind = Annotated[str, Field(json_schema_extra={"enum": list(STATED)})]
@@ -251,8 +252,9 @@ class RecordExperience(Owner, Write):
     reflection: str | None = Field(None, description="What to learn from it.")
     label: Literal["success", "failure", "unknown"] = "unknown"
     source_type: Id = Field(
-        "run", description="run (what an agent did), chat, log …; manual: a person wrote it.",
-    )  # fmt: skip
+        "run",
+        description="run (what an agent did), chat, log …; manual: a person wrote it.",
+    )
     observations: Any = Field(None, description="Measurements, outputs.")
     hints: dict[str, Any] | None = Field(None, description='{"artifacts": [names], "constraints": […]}')
     episode_id: Id | None = Field(None, description="Attempts towards one goal share it.")

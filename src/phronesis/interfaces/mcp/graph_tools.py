@@ -167,30 +167,73 @@ def graph_verbs(options: Options) -> Sequence[Verb]:
     adds = {"writes": True, "idempotent": True}
     deletes = {"writes": True, "destructive": True, "idempotent": True}
     return (
-        verb("create_entities", "Create multiple new entities in the knowledge graph; names that exist are ignored.",
-             CreateEntities, EntitiesShape,
-             lambda graph, given: {"entities": graph.create_entities(given["entities"])}, **adds),
-        verb("create_relations", "Create multiple new relations between entities in the knowledge graph, in active"
-             " voice; relations that exist are ignored.", SomeRelations, RelationsShape,
-             lambda graph, given: {"relations": graph.create_relations(given["relations"])}, **adds),
-        verb("add_observations", "Add new observations to existing entities in the knowledge graph.",
-             AddObservations, ResultsShape,
-             lambda graph, given: {"results": graph.add_observations(given["observations"])}, **adds),
-        verb("delete_entities", "Delete multiple entities and their relations from the knowledge graph.",
-             DeleteEntities, Deleted,
-             lambda graph, given: _deleted("Entities", graph.delete_entities(given["entityNames"])), **deletes),
-        verb("delete_observations", "Delete specific observations from entities in the knowledge graph.",
-             DeleteObservations, Deleted,
-             lambda graph, given: _deleted("Observations", graph.delete_observations(given["deletions"])), **deletes),
-        verb("delete_relations", "Delete multiple relations from the knowledge graph.", SomeRelations, Deleted,
-             lambda graph, given: _deleted("Relations", graph.delete_relations(given["relations"])), **deletes),
-        verb("read_graph", "Read the entire knowledge graph.", ReadGraph, GraphShape,
-             lambda graph, _given: graph.read()),
-        verb("search_nodes", "Search for nodes in the knowledge graph whose name, type or observations hold a text.",
-             SearchNodes, GraphShape, lambda graph, given: graph.search(given["query"])),
-        verb("open_nodes", "Open specific nodes in the knowledge graph by their names.", OpenNodes, GraphShape,
-             lambda graph, given: graph.open(given["names"])),
-    )  # fmt: skip
+        verb(
+            "create_entities",
+            "Create multiple new entities in the knowledge graph; names that exist are ignored.",
+            CreateEntities,
+            EntitiesShape,
+            lambda graph, given: {"entities": graph.create_entities(given["entities"])},
+            **adds,
+        ),
+        verb(
+            "create_relations",
+            "Create multiple new relations between entities in the knowledge graph, in active"
+            " voice; relations that exist are ignored.",
+            SomeRelations,
+            RelationsShape,
+            lambda graph, given: {"relations": graph.create_relations(given["relations"])},
+            **adds,
+        ),
+        verb(
+            "add_observations",
+            "Add new observations to existing entities in the knowledge graph.",
+            AddObservations,
+            ResultsShape,
+            lambda graph, given: {"results": graph.add_observations(given["observations"])},
+            **adds,
+        ),
+        verb(
+            "delete_entities",
+            "Delete multiple entities and their relations from the knowledge graph.",
+            DeleteEntities,
+            Deleted,
+            lambda graph, given: _deleted("Entities", graph.delete_entities(given["entityNames"])),
+            **deletes,
+        ),
+        verb(
+            "delete_observations",
+            "Delete specific observations from entities in the knowledge graph.",
+            DeleteObservations,
+            Deleted,
+            lambda graph, given: _deleted("Observations", graph.delete_observations(given["deletions"])),
+            **deletes,
+        ),
+        verb(
+            "delete_relations",
+            "Delete multiple relations from the knowledge graph.",
+            SomeRelations,
+            Deleted,
+            lambda graph, given: _deleted("Relations", graph.delete_relations(given["relations"])),
+            **deletes,
+        ),
+        verb(
+            "read_graph", "Read the entire knowledge graph.", ReadGraph, GraphShape, lambda graph, _given: graph.read()
+        ),
+        verb(
+            "search_nodes",
+            "Search for nodes in the knowledge graph whose name, type or observations hold a text.",
+            SearchNodes,
+            GraphShape,
+            lambda graph, given: graph.search(given["query"]),
+        ),
+        verb(
+            "open_nodes",
+            "Open specific nodes in the knowledge graph by their names.",
+            OpenNodes,
+            GraphShape,
+            lambda graph, given: graph.open(given["names"]),
+        ),
+    )
 
 
 def _deleted(what: str, _memories: int) -> Deleted:

@@ -135,9 +135,10 @@ def add_completion(server: MCPServer[Any], reception: Reception) -> None:
 
     @server.completion()  # type: ignore[no-untyped-call, untyped-decorator]  # untyped in the SDK
     async def complete(
-        _ref: PromptReference | ResourceTemplateReference, argument: CompletionArgument,
+        _ref: PromptReference | ResourceTemplateReference,
+        argument: CompletionArgument,
         context: CompletionContext | None,
-    ) -> Completion:  # fmt: skip
+    ) -> Completion:
         before = context.arguments if context is not None and context.arguments else {}
         try:
             known = await anyio.to_thread.run_sync(_known, reception, argument.name, before)

@@ -19,15 +19,30 @@ _RANK: Final[Mapping[str, int]] = {"read": 1, "write": 2, "admin": 3}
 _SCHEME: Final = "bearer "
 
 DEFAULT_TOOLS: Final = (
-    "add_memory", "search_memories", "update_memory", "forget", "compose_context", "commit_turn", "record_experience",
+    "add_memory",
+    "search_memories",
+    "update_memory",
+    "forget",
+    "compose_context",
+    "commit_turn",
+    "record_experience",
     "query_experience",
-)  # fmt: skip
+)
 """Tools offered by default. The list is short, since a client puts every tool into each of its prompts."""
 
 MORE_TOOLS: Final = (
-    "get_memory", "list_memories", "delete_memory", "memory_history", "rollback_memory", "explain_memory",
-    "give_feedback", "get_user_traits", "reflect", "mem_search", "mem_get",
-)  # fmt: skip
+    "get_memory",
+    "list_memories",
+    "delete_memory",
+    "memory_history",
+    "rollback_memory",
+    "explain_memory",
+    "give_feedback",
+    "get_user_traits",
+    "reflect",
+    "mem_search",
+    "mem_get",
+)
 """Tools that ``tools="all"`` adds."""
 
 DEFAULT: Final = "default"

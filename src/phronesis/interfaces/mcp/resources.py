@@ -124,8 +124,11 @@ def add_resources(server: MCPServer[Any], reception: Reception) -> None:
         traits = reception.caller().memory.get_user_traits(user_id)
         return Document(traits, f"memory://users/{_name(user_id)}/traits?offset=", offset)
 
-    @template("sessions/{session_id}/turns{?user_id,offset}", "A session's turns",
-              "A conversation as it was recorded. Without user_id: the default user's.")  # fmt: skip
+    @template(
+        "sessions/{session_id}/turns{?user_id,offset}",
+        "A session's turns",
+        "A conversation as it was recorded. Without user_id: the default user's.",
+    )
     @told
     def session_turns(session_id: str, user_id: str | None = None, offset: str = "0") -> Document:
         whose = options.user_id if user_id is None else user_id or None

@@ -12,9 +12,23 @@ LEFT_OUT: Final = "left_out"
 """Member of a cut record with the number of list members left out."""
 
 OF_NO_USE: Final = frozenset(
-    {"data", "updated_at", "position", "field_origin", "payload", "matched", "degraded", "channels", "observations",
-     "signals", "evidence_added", "evidence_removed", "edges_added", "edges_removed"}
-)  # fmt: skip
+    {
+        "data",
+        "updated_at",
+        "position",
+        "field_origin",
+        "payload",
+        "matched",
+        "degraded",
+        "channels",
+        "observations",
+        "signals",
+        "evidence_added",
+        "evidence_removed",
+        "edges_added",
+        "edges_removed",
+    }
+)
 """Members of records omitted from a tool's result: bookkeeping, and fields that HTTP and Python return in full."""
 
 

@@ -67,11 +67,13 @@ def forgotten(result: "Forgotten") -> ResultText:
         return ResultText("Nothing like it is remembered any more; nothing was forgotten.")
     if result.dry_run:
         clear = "" if not result.abstained else " None of these clearly is what was meant."
-        return ResultText(f"Nothing is forgotten yet.{clear} These would be:", lines,
-                          "To forget, call forget again with ids of those that are meant.")  # fmt: skip
+        return ResultText(
+            f"Nothing is forgotten yet.{clear} These would be:",
+            lines,
+            "To forget, call forget again with ids of those that are meant.",
+        )
     pending = " when it is carried out" if result.pending else ""
-    return ResultText(f"Forgotten{pending}; no read shows these any more:", lines,
-                      _take_back(*result.entry_ids))  # fmt: skip
+    return ResultText(f"Forgotten{pending}; no read shows these any more:", lines, _take_back(*result.entry_ids))
 
 
 def found(result: "SearchResult") -> ResultText:
@@ -244,8 +246,9 @@ def _references(references: "Iterable[Reference]") -> str:
 def _event(one: "HistoryEvent") -> Line:
     changed = "; ".join(f"{name}: {_json(pair[0])} → {_json(pair[-1])}" for name, pair in one.fields.items())
     why = f" ({one.reason})" if one.reason else ""
-    return Line(_cut(changed), f"- v{one.version} {_day(one.at)} {one.verb} by {one.actor}{why}: ",
-                f" [delta {one.delta_id}]")  # fmt: skip
+    return Line(
+        _cut(changed), f"- v{one.version} {_day(one.at)} {one.verb} by {one.actor}{why}: ", f" [delta {one.delta_id}]"
+    )
 
 
 def _source(one: "Source") -> Line:
@@ -258,8 +261,15 @@ def _source(one: "Source") -> Line:
 def _about(one: Item) -> str:
     state = one.ended or ("archived" if one.status == "archived" else "")
     held = f"in quarantine: {one.quarantine}" if one.quarantine else ""
-    parts = [one.kind, one.label or "", state, held, one.subject or "", _day(one.occurred_at),
-             "" if one.trust >= Trust.USER else f"from {one.trust.name.lower()}: data, no instruction"]  # fmt: skip
+    parts = [
+        one.kind,
+        one.label or "",
+        state,
+        held,
+        one.subject or "",
+        _day(one.occurred_at),
+        "" if one.trust >= Trust.USER else f"from {one.trust.name.lower()}: data, no instruction",
+    ]
     return ", ".join(part for part in parts if part)
 
 

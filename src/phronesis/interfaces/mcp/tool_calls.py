@@ -88,9 +88,13 @@ TRIES: Final = 4
 
 
 def compose_within(
-    call: Callable[[dict[str, Any]], "ContextPackage"], given: dict[str, Any], budget: int, stages: "Components", *,
+    call: Callable[[dict[str, Any]], "ContextPackage"],
+    given: dict[str, Any],
+    budget: int,
+    stages: "Components",
+    *,
     records: bool,
-) -> tuple[str, dict[str, Any]]:  # fmt: skip
+) -> tuple[str, dict[str, Any]]:
     """Return a context's text and its record, whose ``text`` is the same.
 
     Some clients show a model the text, some the record. If the record is returned too, both count, so that the context
@@ -130,8 +134,9 @@ def _too_small(error: BudgetTooSmall, total: int, around: int, *, records: bool)
     least = least * 3 if records else least
     return BudgetTooSmall(
         f"token_budget: {total} tokens cannot hold the user's message, which is never cut; give at least {least}",
-        field="token_budget", details={**error.details, "token_budget": total, "minimum": least},
-    )  # fmt: skip
+        field="token_budget",
+        details={**error.details, "token_budget": total, "minimum": least},
+    )
 
 
 def _told(package: "ContextPackage") -> tuple[str, dict[str, Any]]:
@@ -274,9 +279,11 @@ class Verb:
     def hints(self) -> ToolAnnotations:
         """Return the annotations: a memory is a closed world."""
         return ToolAnnotations(
-            read_only_hint=not self.writes, destructive_hint=self.destructive, idempotent_hint=self.idempotent,
+            read_only_hint=not self.writes,
+            destructive_hint=self.destructive,
+            idempotent_hint=self.idempotent,
             open_world_hint=False,
-        )  # fmt: skip
+        )
 
 
 class LenientJson(FuncMetadata):
@@ -310,11 +317,16 @@ def tool_of(verb: Verb, reception: Reception) -> VerbTool:
     """Return the tool of a verb, with an output schema if it returns a record."""
     records = verb.whole or reception.options.records
     return VerbTool(
-        fn=partial(_carried_out, verb, reception), name=verb.name, title=verb.title, description=verb.description,
-        parameters=input_schema(verb.takes, whole=records), context_kwarg=None, is_async=False,
+        fn=partial(_carried_out, verb, reception),
+        name=verb.name,
+        title=verb.title,
+        description=verb.description,
+        parameters=input_schema(verb.takes, whole=records),
+        context_kwarg=None,
+        is_async=False,
         annotations=verb.hints(),
         fn_metadata=LenientJson(arg_model=verb.takes, output_schema=output_schema(verb.gives) if records else None),
-    )  # fmt: skip
+    )
 
 
 def _carried_out(verb: Verb, reception: Reception, **arguments: Any) -> CallToolResult:

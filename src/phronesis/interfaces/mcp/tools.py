@@ -34,8 +34,15 @@ REQUEST: Final = "forget_request"
 """Key of a task that is a user's request to forget."""
 
 DERIVED: Final = (
-    "fact", "preference", "profile", "decision", "event", "intention", "procedure", "episodic",
-)  # fmt: skip
+    "fact",
+    "preference",
+    "profile",
+    "decision",
+    "event",
+    "intention",
+    "procedure",
+    "episodic",
+)
 """Kinds derived from what a user says, which are forgotten with it."""
 
 
@@ -98,12 +105,14 @@ def _found(caller: "Caller", query: str, owner: dict[str, Any]) -> "tuple[list[I
     asked = set(question_terms(query))
     others = [
         [
-            one for one in found if one.item.entry_id not in requests
+            one
+            for one in found
+            if one.item.entry_id not in requests
             # Items beside a message that states the same are found too; some share no word with the query.
             and ("dense" in result.channels or asked & set(question_terms(f"{one.item.content} {statement(one.item)}")))
         ]
         for result, found in zip(results, own, strict=True)
-    ]  # fmt: skip
+    ]
     abstained = all(result.abstained or not found for result, found in zip(results, others, strict=True))
     near: dict[str, Item] = {}
     for result, every, found in zip(results, own, others, strict=True):
@@ -127,9 +136,11 @@ def _archived(caller: "Caller", items: "Sequence[Item]", given: dict[str, Any]) 
     ]
     gone = {found.id: found for item, one in zip(items, done, strict=True) for found in one.items or [item]}
     return Forgotten(
-        [*gone.values()], dry_run=False,
-        entry_ids=[one.entry_id for one in done], pending=any(one.pending for one in done),
-    )  # fmt: skip
+        [*gone.values()],
+        dry_run=False,
+        entry_ids=[one.entry_id for one in done],
+        pending=any(one.pending for one in done),
+    )
 
 
 Call = Callable[[Caller, dict[str, Any]], Any]
@@ -185,134 +196,242 @@ def _of_a_user(given: dict[str, Any]) -> dict[str, Any]:
 
 _TABLE: Final = (
     Verb(
-        "add_memory", "Remember this",
+        "add_memory",
+        "Remember this",
         "Call it when the user says to remember something, or states what matters later: about themselves, a"
         " preference, a decision, a plan, a fact of the project. No secrets, nothing of this moment only. With kind,"
         " key and value a new value replaces the old.",
-        arguments.AddMemory, ITEMS, _write("add"), result_text.added, SHORT, writes=True, idempotent=False,
+        arguments.AddMemory,
+        ITEMS,
+        _write("add"),
+        result_text.added,
+        SHORT,
+        writes=True,
+        idempotent=False,
     ),
     Verb(
-        "search_memories", "Search memories",
+        "search_memories",
+        "Search memories",
         "Call it before you answer what may depend on the user or on earlier conversations or decisions. Cite what"
         " you use as [mem:<id>]. When nothing supports an answer, say so.",
-        arguments.SearchMemories, FOUND, _read("search"), result_text.found, LISTED,
+        arguments.SearchMemories,
+        FOUND,
+        _read("search"),
+        result_text.found,
+        LISTED,
     ),
     Verb(
-        "update_memory", "Correct a memory",
+        "update_memory",
+        "Correct a memory",
         "Call it when the user corrects something remembered: new words, a new value, or when it stopped being true."
         " The history keeps the old version.",
-        arguments.UpdateMemory, ITEMS, _write("update"), result_text.edited, SHORT, writes=True, destructive=True,
-    ),
-    Verb(
-        "forget", "Forget this",
-        "Call it when the user asks to forget something. First with query: it lists what would go. Then, when those"
-        " are the ones, with their ids: they are archived, and no read shows them any more.",
-        arguments.Forget, {"items": "array", "dry_run": "boolean"}, forget, result_text.forgotten, LISTED, writes=True,
+        arguments.UpdateMemory,
+        ITEMS,
+        _write("update"),
+        result_text.edited,
+        SHORT,
+        writes=True,
         destructive=True,
     ),
     Verb(
-        "compose_context", "Compose a context",
+        "forget",
+        "Forget this",
+        "Call it when the user asks to forget something. First with query: it lists what would go. Then, when those"
+        " are the ones, with their ids: they are archived, and no read shows them any more.",
+        arguments.Forget,
+        {"items": "array", "dry_run": "boolean"},
+        forget,
+        result_text.forgotten,
+        LISTED,
+        writes=True,
+        destructive=True,
+    ),
+    Verb(
+        "compose_context",
+        "Compose a context",
         "Call it once at the start of a turn, instead of several searches: profile, preferences, what is due, a"
         " summary, recent turns and cited evidence in one text within token_budget.",
-        arguments.ComposeContext, {"context_id": "string", "token_count": "integer", "text": "string"},
+        arguments.ComposeContext,
+        {"context_id": "string", "token_count": "integer", "text": "string"},
         _read("compose_context"),
-        str, composes=True,
+        str,
+        composes=True,
     ),
     Verb(
-        "commit_turn", "Record a turn",
+        "commit_turn",
+        "Record a turn",
         "Call it once at the end of each turn, with the context_id it was answered with: messages, tool calls and"
         " references are recorded, and what they state is learned.",
-        arguments.CommitTurn, {"entry_id": "string", "stored": "array"},
-        _write("commit_turn"), result_text.committed, SHORT,
-        writes=True, idempotent=False,
+        arguments.CommitTurn,
+        {"entry_id": "string", "stored": "array"},
+        _write("commit_turn"),
+        result_text.committed,
+        SHORT,
+        writes=True,
+        idempotent=False,
     ),
     Verb(
-        "record_experience", "Record an attempt",
+        "record_experience",
+        "Record an attempt",
         "Call it after an attempt at a task whose outcome you know, success or failure, so that it is not tried in"
         " vain again.",
-        arguments.RecordExperience, {"entry_id": "string", "events": "array"},
-        _record_experience, result_text.recorded, SHORT,
-        writes=True, idempotent=False,
+        arguments.RecordExperience,
+        {"entry_id": "string", "events": "array"},
+        _record_experience,
+        result_text.recorded,
+        SHORT,
+        writes=True,
+        idempotent=False,
     ),
     Verb(
-        "query_experience", "Ask what worked",
+        "query_experience",
+        "Ask what worked",
         "Call it before you start a task and after something failed: what worked and what failed before in a"
         " situation like this, with its events.",
         arguments.QueryExperience,
-        {"recommended_attempts": "array", "avoid": "array", "l1_evidence": "array", "l2_patterns": "array",
-         "l3_principles": "array", "abstained": "boolean"},
-        _read("query"), result_text.answer, LISTED,
+        {
+            "recommended_attempts": "array",
+            "avoid": "array",
+            "l1_evidence": "array",
+            "l2_patterns": "array",
+            "l3_principles": "array",
+            "abstained": "boolean",
+        },
+        _read("query"),
+        result_text.answer,
+        LISTED,
     ),
     Verb(
-        "get_memory", "Read a memory",
+        "get_memory",
+        "Read a memory",
         "Read one memory in full by its id, citation or external_id, whatever its state. Call it when a search result"
         " is cut or you need its fields.",
-        arguments.GetMemory, ITEM, _get, result_text.item, WHOLE,
+        arguments.GetMemory,
+        ITEM,
+        _get,
+        result_text.item,
+        WHOLE,
     ),
     Verb(
-        "list_memories", "List memories",
+        "list_memories",
+        "List memories",
         "List what is remembered, newest first, page by page. Call it to look over everything of a user, kind or"
         " session; to answer a question, search instead.",
-        arguments.ListMemories, {"items": "array"}, _read("get_all"), result_text.page, LISTED,
+        arguments.ListMemories,
+        {"items": "array"},
+        _read("get_all"),
+        result_text.page,
+        LISTED,
     ),
     Verb(
-        "delete_memory", "Archive a memory",
+        "delete_memory",
+        "Archive a memory",
         "Take one memory out of all ordinary reads. Call it when something should never have been stored. It is"
         " archived, and can be brought back; erasing for good is for the operator.",
-        arguments.DeleteMemory, ITEMS, _write("delete"), result_text.edited, SHORT, writes=True, destructive=True,
+        arguments.DeleteMemory,
+        ITEMS,
+        _write("delete"),
+        result_text.edited,
+        SHORT,
+        writes=True,
+        destructive=True,
     ),
     Verb(
-        "memory_history", "History of a memory",
+        "memory_history",
+        "History of a memory",
         "List every change of a memory, oldest first: who, when, what it was before. Call it when the user asks how"
         " or since when something is known, or to find the delta to roll back.",
-        arguments.MemoryHistory, RESULT, _read("history"), result_text.history, LISTED,
+        arguments.MemoryHistory,
+        RESULT,
+        _read("history"),
+        result_text.history,
+        LISTED,
     ),
     Verb(
-        "rollback_memory", "Take a change back",
+        "rollback_memory",
+        "Take a change back",
         "Undo one change (delta_id), or all that one write changed (entry_id). Call it when a write turns out to have"
         " been wrong. It is itself a change, and can be taken back.",
-        arguments.RollbackMemory, ITEMS, _write("rollback"), result_text.edited, SHORT, writes=True, destructive=True,
+        arguments.RollbackMemory,
+        ITEMS,
+        _write("rollback"),
+        result_text.edited,
+        SHORT,
+        writes=True,
+        destructive=True,
         idempotent=False,
     ),
     Verb(
-        "explain_memory", "Why a memory is held",
+        "explain_memory",
+        "Why a memory is held",
         "Show why something is believed: the sources with their exact words, the evidence for and against, the"
         " history. Call it when the user asks where you know something from, or memories contradict each other.",
-        arguments.ExplainMemory, {"item": "object", "sources": "array"},
-        _read("explain"), result_text.explanation, WHOLE,
+        arguments.ExplainMemory,
+        {"item": "object", "sources": "array"},
+        _read("explain"),
+        result_text.explanation,
+        WHOLE,
     ),
     Verb(
-        "give_feedback", "Give feedback",
+        "give_feedback",
+        "Give feedback",
         "Say that a memory was useful or not, correct or incorrect. Call it after you used what a search or"
         " query_experience gave and know whether it helped, or when the user judges it.",
-        arguments.GiveFeedback, ITEMS, _write("feedback"), result_text.judged, SHORT, writes=True,
+        arguments.GiveFeedback,
+        ITEMS,
+        _write("feedback"),
+        result_text.judged,
+        SHORT,
+        writes=True,
     ),
     Verb(
-        "get_user_traits", "What a user is like",
+        "get_user_traits",
+        "What a user is like",
         "List what was learned about how a user works and what they prefer, the surest first, with stage and"
         " confidence. Call it to adapt tone and approach; these are inferences, not statements of the user.",
-        arguments.GetUserTraits, RESULT, _traits, result_text.traits, LISTED,
+        arguments.GetUserTraits,
+        RESULT,
+        _traits,
+        result_text.traits,
+        LISTED,
     ),
     Verb(
-        "reflect", "Reflect on a user",
+        "reflect",
+        "Reflect on a user",
         "Look at what was learned of a user since the last time, and draw traits from it. Call it when a conversation"
         " ends; it does nothing when nothing is due.",
-        arguments.Reflect, {"status": "string"}, _reflect, result_text.reflected, SHORT, writes=True, destructive=True,
+        arguments.Reflect,
+        {"status": "string"},
+        _reflect,
+        result_text.reflected,
+        SHORT,
+        writes=True,
+        destructive=True,
         idempotent=False,
     ),
     Verb(
-        "mem_search", "Search claims",
+        "mem_search",
+        "Search claims",
         "Search the bank of reasoning claims: what runs have supported or refuted, each claim with its status. Call"
         " it in a run before you propose something, and give your run_id.",
-        arguments.MemSearch, FOUND, _read("mem_search"), result_text.claims, LISTED,
+        arguments.MemSearch,
+        FOUND,
+        _read("mem_search"),
+        result_text.claims,
+        LISTED,
     ),
     Verb(
-        "mem_get", "Read a reasoning item",
+        "mem_get",
+        "Read a reasoning item",
         "Read one item of the reasoning bank with all its claims, facts, inferences, limits and evidence. Call it"
         " when mem_search found a claim you want to rely on, and give your run_id.",
-        arguments.MemGet, ITEM, _read("mem_get"), result_text.item, WHOLE,
+        arguments.MemGet,
+        ITEM,
+        _read("mem_get"),
+        result_text.item,
+        WHOLE,
     ),
-)  # fmt: skip
+)
 
 VERBS: Final[Mapping[str, Verb]] = {verb.name: verb for verb in _TABLE}
 """Tools by name, those of `access.DEFAULT_TOOLS` first."""

@@ -62,11 +62,15 @@ _WIDTH = 400
 def commands_page() -> str:
     """Return ``docs/cli.md``: every command under its heading, with its options and examples."""
     lines = [
-        MADE, "", "# The command line", "",
+        MADE,
+        "",
+        "# The command line",
+        "",
         "`phronesis --help` lists the commands, `phronesis COMMAND --help` says what one does. A store is named by",
         "`--url`, else by `PHRONESIS_URL`, else it is a file in your data folder. Errors are one line on stderr; the",
-        "exit code is 0, 1 (it failed, or found something wrong), 2 (it was called wrongly) or 130 (interrupted).", "",
-    ]  # fmt: skip
+        "exit code is 0, 1 (it failed, or found something wrong), 2 (it was called wrongly) or 130 (interrupted).",
+        "",
+    ]
     for title, commands in SECTIONS.items():
         names = {command.name for command in commands}
         lines += [f"## {title}", ""]
@@ -100,10 +104,16 @@ _MODULE: Final = re.compile(r"(?<![\w.])(?:\w++\.)+(?=[A-Za-z_]\w*)")
 def memory_page() -> str:
     """Return ``docs/reference/memory.md``: every verb of Memory with its signature and what it promises."""
     lines = [
-        MADE, "", "# Memory", "", prose(inspect.getdoc(Memory)), "",
+        MADE,
+        "",
+        "# Memory",
+        "",
+        prose(inspect.getdoc(Memory)),
+        "",
         "`AsyncMemory` has the same verbs as coroutines. Every result is a [record](records.md) with `to_dict()`,",
-        "every error one of [these](errors.md).", "",
-    ]  # fmt: skip
+        "every error one of [these](errors.md).",
+        "",
+    ]
     for part in (Memory, *Memory.__mro__[1:-2]):
         for name, verb in vars(part).items():
             if not name.startswith("_") and callable(getattr(Memory, name)):
@@ -118,8 +128,11 @@ def records_page() -> str:
     records = {one.__name__: one for one in named if dataclasses.is_dataclass(one) and isinstance(one, type)}
     lines = [MADE, "", "# Records", "", "Frozen, typed, with `to_dict()` for plain JSON values.", ""]
     for name, record in sorted(records.items()):
-        rows = [(f"`{field.name}`", f"`{_type(field.type)}`", _default(field)) for field in dataclasses.fields(record)
-                if not field.name.startswith("_")]  # fmt: skip
+        rows = [
+            (f"`{field.name}`", f"`{_type(field.type)}`", _default(field))
+            for field in dataclasses.fields(record)
+            if not field.name.startswith("_")
+        ]
         lines += [f"## {name}", "", prose(inspect.getdoc(record)), "", *table(("field", "type", "default"), rows), ""]
     return "\n".join(lines).rstrip() + "\n"
 
@@ -129,24 +142,36 @@ def errors_page() -> str:
     found = [one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, errors.PhronesisError)]
     rows = [(f"`{one.__name__}`", f"`{one.code}`", f"`{one.__bases__[0].__name__}`", first_line(one)) for one in found]
     lines = [
-        MADE, "", "# Errors", "",
+        MADE,
+        "",
+        "# Errors",
+        "",
         "A message names the field and the remedy; `code` is for programs and does not change. `details` and `field`",
-        "are of the error too, and `to_dict()` gives all of it.", "",
-        *table(("error", "code", "is a", "when"), rows), "",
-    ]  # fmt: skip
+        "are of the error too, and `to_dict()` gives all of it.",
+        "",
+        *table(("error", "code", "is a", "when"), rows),
+        "",
+    ]
     return "\n".join(lines).rstrip() + "\n"
 
 
 def policy_page() -> str:
     """Return ``docs/reference/policy.md``: every field of a policy with its default."""
-    rows = [(f"`{one.path}`", f"`{json.dumps(one.value, ensure_ascii=False)}`")
-            for one in effective_policy(Policy(), Origin())]  # fmt: skip
+    rows = [
+        (f"`{one.path}`", f"`{json.dumps(one.value, ensure_ascii=False)}`")
+        for one in effective_policy(Policy(), Origin())
+    ]
     lines = [
-        MADE, "", "# Fields of a policy", "",
+        MADE,
+        "",
+        "# Fields of a policy",
+        "",
         "What stands in force when a `brain.yml` says nothing. What each means is in [policies](../policies.md) and",
-        "[models](../models.md); `phronesis doctor` prints the same table for your own.", "",
-        *table(("field", "default"), rows), "",
-    ]  # fmt: skip
+        "[models](../models.md); `phronesis doctor` prints the same table for your own.",
+        "",
+        *table(("field", "default"), rows),
+        "",
+    ]
     return "\n".join(lines).rstrip() + "\n"
 
 

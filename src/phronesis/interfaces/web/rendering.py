@@ -47,9 +47,13 @@ _FENCE: Final = re.compile(r"(</?(?:memory|turn)-\d{9}[^>\n]*>)")
 def page(visitor: Visitor, template: str, *, status: int = 200, **values: Any) -> Response:
     """Return a page, or a fragment if the template is one, as an HTML response to a visitor."""
     shared = {
-        "visitor": visitor, "words": visitor.words, "theme": visitor.theme, "path": visitor.request.url.path,
-        "looking": visitor.looking, "navigation": NAVIGATION,
-    }  # fmt: skip
+        "visitor": visitor,
+        "words": visitor.words,
+        "theme": visitor.theme,
+        "path": visitor.request.url.path,
+        "looking": visitor.looking,
+        "navigation": NAVIGATION,
+    }
     response = _html(template, status, shared | values)
     if visitor.new_token:
         set_cookie(response, FORM_TOKEN, visitor.form_token, secure=visitor.secure)
@@ -147,9 +151,12 @@ def marked(text: str, words: str) -> Iterator[tuple[bool, str]]:
 @cache
 def _environment() -> Environment:
     environment = Environment(
-        loader=PackageLoader("phronesis.interfaces.web"), autoescape=select_autoescape(default=True),
-        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
+        loader=PackageLoader("phronesis.interfaces.web"),
+        autoescape=select_autoescape(default=True),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
     environment.globals |= {"address": address, "languages": LANGUAGES, "version": __version__}
     environment.filters |= _FILTERS
     return environment

@@ -104,8 +104,9 @@ class Visitor:
     def check(self, token: str, role: Role = Role.WRITE) -> None:
         """Raise Forbidden unless the form came from one of our pages and the key has the role."""
         if self.new_token or not hmac.compare_digest(token.encode(), self.form_token.encode()):
-            raise Forbidden("token: this form is from an older page; go back, load the page again and send it anew",
-                            field="token")  # fmt: skip
+            raise Forbidden(
+                "token: this form is from an older page; go back, load the page again and send it anew", field="token"
+            )
         self.caller.needs(role)
 
 
@@ -144,10 +145,15 @@ class Reception:
     def _visitor(self, request: Request, caller: Caller) -> Visitor:
         token = request.cookies.get(FORM_TOKEN)
         return Visitor(
-            request=request, caller=caller, words=_words(request), theme=_theme(request),
-            form_token=token or secrets.token_urlsafe(32), new_token=token is None,
-            looking=_looking(request, caller), secure=request.url.scheme == "https",
-        )  # fmt: skip
+            request=request,
+            caller=caller,
+            words=_words(request),
+            theme=_theme(request),
+            form_token=token or secrets.token_urlsafe(32),
+            new_token=token is None,
+            looking=_looking(request, caller),
+            secure=request.url.scheme == "https",
+        )
 
 
 def set_cookie(response: Response, name: str, value: str, *, secure: bool, age: int | None = None) -> None:

@@ -98,9 +98,12 @@ def reviewed(asked: Asked, found: Compounds) -> Review:
     if len({(one.has_cooh, one.has_carboxylate) for one in candidates}) > 1:
         return replace(review, reason="ambiguous")  # an acid and its zwitterion share one InChIKey
     done = replace(
-        named, status="resolved", has_cooh=bool(group.acid), has_carboxylate=bool(group.carboxylate),
+        named,
+        status="resolved",
+        has_cooh=bool(group.acid),
+        has_carboxylate=bool(group.carboxylate),
         matched={"acid": group.acid, "carboxylate": group.carboxylate, "ester": group.ester},
-    )  # fmt: skip
+    )
     return done if group.acid else replace(done, suggestion=_suggestion(asked, best, group))
 
 
@@ -113,10 +116,13 @@ def _groups(compounds: Sequence[Compound]) -> tuple[list[CarboxylGroups | None],
 
 def _candidate(compound: Compound, group: CarboxylGroups | None) -> Candidate:
     return Candidate(
-        cid=compound.cid, name=compound.name, smiles=compound.smiles, inchikey=compound.inchikey,
+        cid=compound.cid,
+        name=compound.name,
+        smiles=compound.smiles,
+        inchikey=compound.inchikey,
         has_cooh=None if group is None else bool(group.acid),
         has_carboxylate=None if group is None else bool(group.carboxylate),
-    )  # fmt: skip
+    )
 
 
 def _is_one(found: Compounds) -> bool:

@@ -58,8 +58,14 @@ def render(block: ReasoningBlock) -> str:
     except (TypeError, ValueError, RecursionError) as error:
         raise ClaimsRefused.of([_unwritable(f"{CLAIMS} cannot be written: {error}")]) from error
     if parse(text) != block:
-        raise ClaimsRefused.of([_unwritable("a value does not come back as it was: a line break at its end, a key of"
-                                            " this protocol among the extra ones, or no plain JSON")])  # fmt: skip
+        raise ClaimsRefused.of(
+            [
+                _unwritable(
+                    "a value does not come back as it was: a line break at its end, a key of"
+                    " this protocol among the extra ones, or no plain JSON"
+                )
+            ]
+        )
     return text
 
 

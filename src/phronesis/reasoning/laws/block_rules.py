@@ -257,8 +257,12 @@ def claim_id_unique(draft: Draft) -> Iterator[Violation]:
         if not isinstance(claim_id, str):
             continue
         if claim_id in first:
-            yield draft.mistake("claim_id_unique", f"claims[{n}].claim_id repeats that of claims[{first[claim_id]}]; a"
-                                                   " claim that changes keeps its place and its id", claim)  # fmt: skip
+            yield draft.mistake(
+                "claim_id_unique",
+                f"claims[{n}].claim_id repeats that of claims[{first[claim_id]}]; a"
+                " claim that changes keeps its place and its id",
+                claim,
+            )
         first.setdefault(claim_id, n)
 
 
@@ -323,7 +327,7 @@ STRUCTURE: Final = (
     StructureRule("claim_fields", "members of the right type, and something said", claim_fields),
     StructureRule("tallies", "support and contra count the runs they name", tallies),
     StructureRule("claim_test", "a test that can judge a run", claim_test),
-)  # fmt: skip
+)
 """All rules, in the order in which violations are listed."""
 
 

@@ -144,8 +144,10 @@ class GenericFacts:
 
     def facts(self, run: Run, feedback: Feedback) -> Facts:
         """Return FACTS with the first twenty scalar fields of the output, and an excerpt of the raw text."""
-        fields = {name: excerpt(value, MAX_FIELD) if isinstance(value, str) else value
-                  for name, value in _plain_fields(run).items()}  # fmt: skip
+        fields = {
+            name: excerpt(value, MAX_FIELD) if isinstance(value, str) else value
+            for name, value in _plain_fields(run).items()
+        }
         raw = {"raw": excerpt(run.raw, MAX_RAW)} if run.raw.strip() else {}
         return facts_of(run, feedback, {**fields, **raw})
 
@@ -153,11 +155,15 @@ class GenericFacts:
         """Return a view with the texts of the output as ``named`` and its numbers as ``numbers``."""
         fields = _plain_fields(run)
         named = {name: value.strip() for name, value in fields.items() if isinstance(value, str) and value.strip()}
-        numbers = {name: float(value) for name, value in fields.items()
-                   if isinstance(value, int | float) and not isinstance(value, bool)}  # fmt: skip
+        numbers = {
+            name: float(value)
+            for name, value in fields.items()
+            if isinstance(value, int | float) and not isinstance(value, bool)
+        }
         label = ", ".join(f"{name} {value}" for name, value in named.items())
-        return FactsView(run_id=run.run_id, label=excerpt(label, MAX_FIELD), named=named, numbers=numbers,
-                         products=feedback.products)  # fmt: skip
+        return FactsView(
+            run_id=run.run_id, label=excerpt(label, MAX_FIELD), named=named, numbers=numbers, products=feedback.products
+        )
 
     def summary(self, facts: Facts) -> str:
         """Return the fields of the output, and the results."""
@@ -167,8 +173,11 @@ class GenericFacts:
 
 
 def _plain_fields(run: Run) -> dict[str, str | int | float | bool]:
-    plain = [(name, value) for name, value in run.fields().items()
-             if isinstance(value, str | int | float | bool) and name != "raw"]  # fmt: skip
+    plain = [
+        (name, value)
+        for name, value in run.fields().items()
+        if isinstance(value, str | int | float | bool) and name != "raw"
+    ]
     return dict(plain[:MAX_FIELDS])
 
 

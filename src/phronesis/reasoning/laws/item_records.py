@@ -52,9 +52,17 @@ def reasoning_item(item: Item) -> ReasoningItem:
 def pending_item(item_id: str, block: ReasoningBlock, *, entry_id: str, at: datetime) -> ReasoningItem:
     """Return the record of an item whose entry is not interpreted yet."""
     return ReasoningItem(
-        id=item_id, kind=REASONING, content="", entry_id=entry_id, recorded_at=at, updated_at=at, topic=block.topic,
-        scope=block.scope, claims=block.claims, pending=True,
-    )  # fmt: skip
+        id=item_id,
+        kind=REASONING,
+        content="",
+        entry_id=entry_id,
+        recorded_at=at,
+        updated_at=at,
+        topic=block.topic,
+        scope=block.scope,
+        claims=block.claims,
+        pending=True,
+    )
 
 
 @dataclass(frozen=True, slots=True)

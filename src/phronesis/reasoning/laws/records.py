@@ -33,9 +33,19 @@ KEYS: Final = (TOPIC, SCOPE, CLAIMS)
 """Known keys in written order; unknown keys precede the claims."""
 
 MEMBERS: Final = (
-    "claim_id", "status", "facts", "inference", "constraint", "allow_positive", "exception_reason", "conditions",
-    "limitations", "support", "contra", "test",
-)  # fmt: skip
+    "claim_id",
+    "status",
+    "facts",
+    "inference",
+    "constraint",
+    "allow_positive",
+    "exception_reason",
+    "conditions",
+    "limitations",
+    "support",
+    "contra",
+    "test",
+)
 """Known members of a claim, in written order."""
 
 
@@ -336,8 +346,10 @@ def checked_feedback(given: object) -> Feedback:
         if earlier != n:
             again = f"repeats {checked[earlier].name!r:.60} of products[{earlier}]"
             raise _refused(f"feedback.products[{n}].name", f"{again}; give each product once, its amounts added up")
-    texts = {name: "" if members.get(name) is None
-             else check_text(members[name], field=f"feedback.{name}", allow_empty=True) for name in _TEXTS}  # fmt: skip
+    texts = {
+        name: "" if members.get(name) is None else check_text(members[name], field=f"feedback.{name}", allow_empty=True)
+        for name in _TEXTS
+    }
     return Feedback(products=checked, **texts, extra=_extra(members, ("products", *_TEXTS), "feedback"))
 
 

@@ -63,10 +63,12 @@ def parse_table(code: str, source: str) -> Table:
         contractions=tuple((compiled(one, rf"\b{one}\b"), long) for one, long in short.items()),
         before=compiled("before", given["frames"]["before"]),
         after=compiled("after", f"(?:{given['frames']['after']})$"),
-        asks=asks, user=frozenset(who["user"].split(", ")), own=compiled("own", f"^(?:{who['own']})"),
+        asks=asks,
+        user=frozenset(who["user"].split(", ")),
+        own=compiled("own", f"^(?:{who['own']})"),
         person=compiled("person", who["person"]),
         relatives={word: key for key, words in given["relatives"].items() for word in words.split(", ")},
-    )  # fmt: skip
+    )
 
 
 def _asks(given: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

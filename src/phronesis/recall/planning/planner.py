@@ -161,11 +161,18 @@ def _merged(rules: RetrievalPlan, said: ProposedPlan, shown: Shown, *, made_by: 
     library = sub_plan("resources", asked("resources"), rules.limit, 1 - rules.share)
     reason = " ".join(said.reason.split())[:MAX_TEXT] or "the model says so"
     return replace(
-        rules, intent=intent, queries=distinct([first, *(one for one, _ in queries), *rest]), kinds=kinds, time=window,
-        entities=_entities(said.entities, rules, shown.message, dropped), resources_needed=needs, memory=memory,
+        rules,
+        intent=intent,
+        queries=distinct([first, *(one for one, _ in queries), *rest]),
+        kinds=kinds,
+        time=window,
+        entities=_entities(said.entities, rules, shown.message, dropped),
+        resources_needed=needs,
+        memory=memory,
         resources=library if needs and shown.resources is not False else None,
-        reasons=(reason, *dropped), made_by=made_by,
-    )  # fmt: skip
+        reasons=(reason, *dropped),
+        made_by=made_by,
+    )
 
 
 def _queries(given: Sequence[ProposedQuery], dropped: list[str]) -> list[tuple[SubQuery, str]]:
@@ -271,8 +278,12 @@ class Planner:
         plan = plan.named()
         _log.debug(
             "plan %s: intent %s, resources %s, %d queries, by %s",
-            plan.id, plan.intent, plan.resources_needed, len(plan.queries), plan.made_by,
-        )  # fmt: skip
+            plan.id,
+            plan.intent,
+            plan.resources_needed,
+            len(plan.queries),
+            plan.made_by,
+        )
         return plan
 
     def _names(self, tenant: str, asked: PlanRequest) -> Collection[str]:

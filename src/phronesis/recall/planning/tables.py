@@ -27,10 +27,35 @@ from phronesis.core.pattern_tables import Pieces, parse_folded
 from phronesis.errors import PhronesisError
 
 FEATURES: Final = (
-    "chat", "question", "act_own", "act_text", "quoted", "act_make", "modify", "gist", "recall", "mine", "person",
-    "impersonal", "doc", "doc_in", "doc_thing", "tech", "code", "rule", "life", "error", "fault", "how_to", "advise",
-    "change", "ahead", "behind", "told", "follow",
-)  # fmt: skip
+    "chat",
+    "question",
+    "act_own",
+    "act_text",
+    "quoted",
+    "act_make",
+    "modify",
+    "gist",
+    "recall",
+    "mine",
+    "person",
+    "impersonal",
+    "doc",
+    "doc_in",
+    "doc_thing",
+    "tech",
+    "code",
+    "rule",
+    "life",
+    "error",
+    "fault",
+    "how_to",
+    "advise",
+    "change",
+    "ahead",
+    "behind",
+    "told",
+    "follow",
+)
 
 LANGUAGES: Final = ("en", "zh")
 

@@ -164,10 +164,30 @@ FEATURES: Final[Mapping[str, Feature]] = MappingProxyType(
     {
         feature.__name__: feature
         for feature in (
-            words, window, pair, previous, second_previous, following, coverage, coverage_next, coverage_third_next,
-            dense, dense_next, speaker, mention, key, date, date_covered, date_in_text, when_time, length, asks,
-            previous_asks, photo, stated,
+            words,
+            window,
+            pair,
+            previous,
+            second_previous,
+            following,
+            coverage,
+            coverage_next,
+            coverage_third_next,
+            dense,
+            dense_next,
+            speaker,
+            mention,
+            key,
+            date,
+            date_covered,
+            date_in_text,
+            when_time,
+            length,
+            asks,
+            previous_asks,
+            photo,
+            stated,
         )
     }
-)  # fmt: skip
+)
 """Every feature by its name, in a fixed order; formulas and ``explain`` use these names."""

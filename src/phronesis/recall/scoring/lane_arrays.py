@@ -154,9 +154,20 @@ class Layout:
     @property
     def nbytes(self) -> int:
         """Bytes held in arrays."""
-        arrays = (self.rows, self.place_of, self.first, self.last, self.begins, self.windows.start, self.windows.stop,
-                  self.lengths.each, self.windows.lengths.each, self.windows.near, self.pairs.lengths.each,
-                  self.pairs.joined)  # fmt: skip
+        arrays = (
+            self.rows,
+            self.place_of,
+            self.first,
+            self.last,
+            self.begins,
+            self.windows.start,
+            self.windows.stop,
+            self.lengths.each,
+            self.windows.lengths.each,
+            self.windows.near,
+            self.pairs.lengths.each,
+            self.pairs.joined,
+        )
         return sum(array.nbytes for array in arrays)
 
     def beside(self, places: Rows, step: int) -> tuple[Rows, Mask]:

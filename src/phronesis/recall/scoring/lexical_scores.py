@@ -203,8 +203,9 @@ def pair_scores(lanes: _Laid) -> list[Floats]:
 
 def _scores(lanes: _Laid, lengths: Sequence[Lengths], inside: Callable[[Layout, Posting], _Held]) -> list[Floats]:
     total, average = sum(len(one.each) for one in lengths), mean_length(lengths)
-    tables = [[_alone(one) if layout.apart else inside(layout, one) for one in found.postings]
-              for layout, found in lanes]  # fmt: skip
+    tables = [
+        [_alone(one) if layout.apart else inside(layout, one) for one in found.postings] for layout, found in lanes
+    ]
     held = (sum(one.stretches for one in term) for term in zip(*tables, strict=True))
     idf = np.array([idf_of(total, df) for df in held], dtype=np.float32)
     return [

@@ -170,5 +170,9 @@ def bonus_shares(base: Floats, bonuses: Mapping[str, Floats]) -> dict[str, Float
 
 def to_dict() -> dict[str, Any]:
     """Return the constants as plain JSON values, as ``explain`` shows them beside the formula."""
-    return {"recency": RECENCY, "half_life_days": HALF_LIFE_DAYS, "importance": IMPORTANCE,
-            "trait_boost": dict(TRAIT_BOOSTS)}  # fmt: skip
+    return {
+        "recency": RECENCY,
+        "half_life_days": HALF_LIFE_DAYS,
+        "importance": IMPORTANCE,
+        "trait_boost": dict(TRAIT_BOOSTS),
+    }

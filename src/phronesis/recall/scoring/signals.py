@@ -313,13 +313,23 @@ def read_signals(lanes: Sequence[LaneInput], question: Question) -> list[Signals
     further = further_scores([(lane.index, lane.layout) for lane in lanes], question.further)
     return [
         Signals(
-            lane=lane, question=question, words=words[n], coverage=coverage(lane.layout, found[n]),
-            window=windows[n], pair=pairs[n], window_spread=spreads[1], pair_spread=spreads[2],
-            touched=windows[n] > 0, dense=dense[n], known=found[n].known, further=further[n],
-            within=_within(lane, question.window), happened=_happened(lane, question.times),
+            lane=lane,
+            question=question,
+            words=words[n],
+            coverage=coverage(lane.layout, found[n]),
+            window=windows[n],
+            pair=pairs[n],
+            window_spread=spreads[1],
+            pair_spread=spreads[2],
+            touched=windows[n] > 0,
+            dense=dense[n],
+            known=found[n].known,
+            further=further[n],
+            within=_within(lane, question.window),
+            happened=_happened(lane, question.times),
         )
         for n, lane in enumerate(lanes)
-    ]  # fmt: skip
+    ]
 
 
 def _standardised(lanes: Sequence[LaneInput], words: Sequence[Floats]) -> Sequence[Floats | None]:

@@ -183,34 +183,60 @@ class Formula:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
-        return {"name": self.name, "dense": self.dense, "provenance": self.provenance, "weights": dict(self.weights),
-                "crowding": self.crowding}  # fmt: skip
+        return {
+            "name": self.name,
+            "dense": self.dense,
+            "provenance": self.provenance,
+            "weights": dict(self.weights),
+            "crowding": self.crowding,
+        }
 
 
 A12: Final = Formula(
     "A12",
     {
-        "window": 0.475, "pair": 0.195, "previous": 0.099, "second_previous": 0.096, "coverage": 2.014,
-        "coverage_next": 1.168, "speaker": 2.021, "date_covered": 2.679, "when_time": 1.423, "length": -0.23,
-        "previous_asks": 0.398, "photo": 0.583, "mention": 0.905, "key": KEY,
+        "window": 0.475,
+        "pair": 0.195,
+        "previous": 0.099,
+        "second_previous": 0.096,
+        "coverage": 2.014,
+        "coverage_next": 1.168,
+        "speaker": 2.021,
+        "date_covered": 2.679,
+        "when_time": 1.423,
+        "length": -0.23,
+        "previous_asks": 0.398,
+        "photo": 0.583,
+        "mention": 0.905,
+        "key": KEY,
     },
     FOUND,
     dense=False,
     crowding=CROWDING,
-)  # fmt: skip
+)
 """Without an encoder."""
 
 B12: Final = Formula(
     "B12",
     {
-        "dense": 0.724, "dense_next": 0.17, "window": 0.332, "pair": 0.27, "second_previous": 0.117,
-        "coverage_next": 0.698, "coverage_third_next": 0.158, "speaker": 1.969, "date_covered": 2.01,
-        "date_in_text": 1.113, "when_time": 1.348, "photo": 0.559, "mention": 0.607,
+        "dense": 0.724,
+        "dense_next": 0.17,
+        "window": 0.332,
+        "pair": 0.27,
+        "second_previous": 0.117,
+        "coverage_next": 0.698,
+        "coverage_third_next": 0.158,
+        "speaker": 1.969,
+        "date_covered": 2.01,
+        "date_in_text": 1.113,
+        "when_time": 1.348,
+        "photo": 0.559,
+        "mention": 0.607,
         "key": KEY,
     },
     FOUND,
     dense=True,
-)  # fmt: skip
+)
 """With any encoder that returns one vector per text."""
 
 SECTIONS: Final = Formula(

@@ -64,17 +64,55 @@ _FEW_CONTROLS: Final = 0.01
 """Share of control characters in text: logs have colours (ESC, not counted) and form feeds, programs a third."""
 
 _ALIASES: Final = {
-    "gb2312": "gb18030", "gbk": "gb18030", "x-gbk": "gb18030", "iso-8859-1": "cp1252", "latin-1": "cp1252",
-    "latin1": "cp1252", "us-ascii": "utf-8", "ascii": "utf-8", "unicode": "utf-16",
-}  # fmt: skip
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "x-gbk": "gb18030",
+    "iso-8859-1": "cp1252",
+    "latin-1": "cp1252",
+    "latin1": "cp1252",
+    "us-ascii": "utf-8",
+    "ascii": "utf-8",
+    "unicode": "utf-16",
+}
 """Charset names that are often used wrongly, mapped as browsers do (WHATWG, Encoding Standard)."""
 
-_TEXTS: Final = frozenset({
-    "big5", "big5hkscs", "cp1250", "cp1251", "cp1252", "cp1253", "cp1254", "cp1256", "cp932", "cp949", "euc_jp",
-    "euc_kr", "gb18030", "iso8859-2", "iso8859-5", "iso8859-7", "iso8859-8", "iso8859-9", "iso8859-15", "koi8-r",
-    "koi8-u", "cp437", "cp850", "cp866", "cp1255", "cp1257", "cp1258", "cp874",
-    "shift_jis", "utf-8", "utf-16", "utf-16-le", "utf-16-be",
-})  # fmt: skip
+_TEXTS: Final = frozenset(
+    {
+        "big5",
+        "big5hkscs",
+        "cp1250",
+        "cp1251",
+        "cp1252",
+        "cp1253",
+        "cp1254",
+        "cp1256",
+        "cp932",
+        "cp949",
+        "euc_jp",
+        "euc_kr",
+        "gb18030",
+        "iso8859-2",
+        "iso8859-5",
+        "iso8859-7",
+        "iso8859-8",
+        "iso8859-9",
+        "iso8859-15",
+        "koi8-r",
+        "koi8-u",
+        "cp437",
+        "cp850",
+        "cp866",
+        "cp1255",
+        "cp1257",
+        "cp1258",
+        "cp874",
+        "shift_jis",
+        "utf-8",
+        "utf-16",
+        "utf-16-le",
+        "utf-16-be",
+    }
+)
 """Charsets that may be declared; Python's other codecs decompress or rewrite and are no text encodings."""
 
 
@@ -98,8 +136,9 @@ def decoded(data: bytes, charset: str | None = None) -> str:
         _text(data[:_SAMPLE].decode("latin-1"))  # input that is no text is refused as such
         raise InputError(
             "document: the encoding of these bytes cannot be told; give them as UTF-8, or name their charset"
-            " (media_type 'text/csv; charset=shift_jis')", field="document",
-        )  # fmt: skip
+            " (media_type 'text/csv; charset=shift_jis')",
+            field="document",
+        )
     return _text(data.decode(guessed, "replace"))
 
 

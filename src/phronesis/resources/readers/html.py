@@ -105,11 +105,41 @@ _VOID: Final = frozenset(
 _UNCLOSED: Final = frozenset({"p", "li", "td", "th", "tr", "dt", "dd", "option", "tbody", "thead"})
 """Elements whose end tags are often omitted; they do not count for depth."""
 
-_LINES: Final = frozenset({
-    "address", "article", "blockquote", "body", "caption", "center", "dd", "details", "div", "dl", "dt", "fieldset",
-    "figcaption", "figure", "header", "hgroup", "hr", "li", "main", "menu", "ol", "p", "pre", "section", "summary",
-    "table", "tbody", "tfoot", "thead", "tr", "ul",
-})  # fmt: skip
+_LINES: Final = frozenset(
+    {
+        "address",
+        "article",
+        "blockquote",
+        "body",
+        "caption",
+        "center",
+        "dd",
+        "details",
+        "div",
+        "dl",
+        "dt",
+        "fieldset",
+        "figcaption",
+        "figure",
+        "header",
+        "hgroup",
+        "hr",
+        "li",
+        "main",
+        "menu",
+        "ol",
+        "p",
+        "pre",
+        "section",
+        "summary",
+        "table",
+        "tbody",
+        "tfoot",
+        "thead",
+        "tr",
+        "ul",
+    }
+)
 _APART: Final = frozenset({"p", "pre", "table", "ul", "ol", "dl", "blockquote", "figure", "article", "section"})
 """Blocks separated by a blank line."""
 

@@ -81,9 +81,23 @@ def _checked(archive: zipfile.ZipFile, part: zipfile.ZipInfo, room: int, *, is_x
 # Word and PowerPoint files, converted by markitdown (extra ``documents``) to Markdown.
 
 BROKEN: Final = (
-    ArithmeticError, AssertionError, AttributeError, ExpatError, LookupError, MemoryError, NotImplementedError, OSError,
-    RecursionError, RuntimeError, SyntaxError, TypeError, ValueError, struct.error, zipfile.BadZipFile, zlib.error,
-)  # fmt: skip
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    ExpatError,
+    LookupError,
+    MemoryError,
+    NotImplementedError,
+    OSError,
+    RecursionError,
+    RuntimeError,
+    SyntaxError,
+    TypeError,
+    ValueError,
+    struct.error,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 """Exceptions that the libraries raise for invalid Office files; lxml's errors are syntax errors."""
 
 _SLIDE: Final = re.compile(r"<!-- Slide number: (\d{1,5}) -->\n?")

@@ -47,9 +47,19 @@ _BETWEEN: Final = "\n\n"
 
 _LONGEST: Final = 400
 _BROKEN: Final = (
-    ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, NotImplementedError, OSError,
-    RecursionError, TypeError, ValueError, struct.error, zlib.error,
-)  # fmt: skip
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    NotImplementedError,
+    OSError,
+    RecursionError,
+    TypeError,
+    ValueError,
+    struct.error,
+    zlib.error,
+)
 """Exceptions beside pypdf's own that it raises for invalid files."""
 
 _QUIET: Final = logging.NullHandler()
@@ -196,10 +206,11 @@ def _without_running_lines(pages: Sequence[str]) -> list[str]:
         before = {_mark(one[edge]) for one in lines[max(0, n - 2) : n] for edge in (0, -1)}
         foot_from = max(_EDGE, len(page) - _EDGE)
         kept = [
-            line for place, line in enumerate(page)
+            line
+            for place, line in enumerate(page)
             if _EDGE <= place < foot_from
             or (_mark(line) not in running and (0 < place < len(page) - 1 or _mark(line) not in before))
-        ]  # fmt: skip
+        ]
         out.append("\n".join(kept))
     return out
 

@@ -30,8 +30,18 @@ _READERS: Final[Mapping[str, str]] = {
 """Module and class by format. Other text formats are code or data: see ``_reader_of``."""
 
 _BINARY: Final = frozenset({port.PDF, port.DOCX, port.PPTX, port.XLSX})
-_DATA: Final = frozenset({"text/csv", "text/tab-separated-values", "text/css", "text/x-ini", "application/json",
-                          "application/yaml", "application/toml", "application/xml"})  # fmt: skip
+_DATA: Final = frozenset(
+    {
+        "text/csv",
+        "text/tab-separated-values",
+        "text/css",
+        "text/x-ini",
+        "application/json",
+        "application/yaml",
+        "application/toml",
+        "application/xml",
+    }
+)
 _WORDS: Final = re.compile(r"[^\W_][^\n]*")
 _TITLE: Final = 80
 """Characters of a title that is taken from a text without one."""

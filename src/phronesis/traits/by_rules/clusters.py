@@ -68,12 +68,18 @@ def known_traits(traits: Sequence[SeenTrait], readings: Sequence[Reading], place
         shown = [readings[n] for n in members]
         counts = Counter(stem for one in shown for stem in one.stems)
         behaviours = frozenset([*said.behaviours, *behaviours_of(shown)])
-        found.append(Known(
-            trait=trait, said=said, members=members[-MOST_COMPARED:], evidence=frozenset(against.union(members)),
-            behaviours=behaviours, opposites=opposites_of(behaviours),
-            denied=said.negated or 2 * sum(one.negated for one in shown) > len(shown),
-            stems=said.stems | {stem for stem, count in counts.items() if count > 1},
-        ))  # fmt: skip
+        found.append(
+            Known(
+                trait=trait,
+                said=said,
+                members=members[-MOST_COMPARED:],
+                evidence=frozenset(against.union(members)),
+                behaviours=behaviours,
+                opposites=opposites_of(behaviours),
+                denied=said.negated or 2 * sum(one.negated for one in shown) > len(shown),
+                stems=said.stems | {stem for stem, count in counts.items() if count > 1},
+            )
+        )
     return found
 
 
@@ -103,9 +109,8 @@ def misfits(known: Known, likeness: Likeness) -> frozenset[int]:
     if likeness.alike is None or len(known.members) < MIN_MEMORIES:
         return frozenset()
     return frozenset(
-        n for n in known.members
-        if _like_most(n, [other for other in known.members if other != n], likeness) < MISFIT
-    )  # fmt: skip
+        n for n in known.members if _like_most(n, [other for other in known.members if other != n], likeness) < MISFIT
+    )
 
 
 def _like_most(n: int, others: Sequence[int], likeness: Likeness) -> float:
@@ -258,9 +263,15 @@ def most_telling(members: Sequence[int], likeness: Likeness) -> list[int]:
 
 
 def grown(
-    readings: Sequence[Reading], likeness: Likeness, *, seeds: Sequence[int], free: Sequence[bool], near: float,
-    close: float, least: int,
-) -> list[list[int]]:  # fmt: skip
+    readings: Sequence[Reading],
+    likeness: Likeness,
+    *,
+    seeds: Sequence[int],
+    free: Sequence[bool],
+    near: float,
+    close: float,
+    least: int,
+) -> list[list[int]]:
     """Return clusters around seeds, the densest first: of memories alike on average to those that are in already.
 
     ``near``: how alike the first two are; ``close``: how alike the others are on average. Each memory is in one cluster

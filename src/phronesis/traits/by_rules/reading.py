@@ -74,17 +74,26 @@ def read(memory: SeenMemory, voice: Voice) -> Reading:
     found = tables.terms.found(text, words)
     marks = tables.marks[code]
     return Reading(
-        id=memory.id, at=memory.at, place=_place(memory), text=memory.content, code=code, kind=memory.kind,
-        behaviours=frozenset(found.names), surely=found.names,
+        id=memory.id,
+        at=memory.at,
+        place=_place(memory),
+        text=memory.content,
+        code=code,
+        kind=memory.kind,
+        behaviours=frozenset(found.names),
+        surely=found.names,
         stems=_stems(text, words, found.words, found.characters, voice=voice, tables=tables),
         situations=frozenset(
-            name for name, one in tables.situations.items()
+            name
+            for name, one in tables.situations.items()
             if one.pattern["en"].search(text) or (code == "zh" and one.pattern["zh"].search(text))
         ),
-        barred=_bar(memory, voice), marks=frozenset(_marks(memory, found.names, text, code, voice=voice)),
-        ended=any(_marked(tables, "ended", text)), negated=any(_marked(tables, "negated", text)),
+        barred=_bar(memory, voice),
+        marks=frozenset(_marks(memory, found.names, text, code, voice=voice)),
+        ended=any(_marked(tables, "ended", text)),
+        negated=any(_marked(tables, "negated", text)),
         habit=marks["habit"].search(text) is not None,
-    )  # fmt: skip
+    )
 
 
 def _marked(tables: Tables, mark: str, text: str) -> Iterable[bool]:
@@ -99,16 +108,25 @@ def _place(memory: SeenMemory) -> str:
 
 
 def _stems(
-    text: str, words: Sequence[Word], covered: frozenset[int], characters: frozenset[int], *, voice: Voice,
+    text: str,
+    words: Sequence[Word],
+    covered: frozenset[int],
+    characters: frozenset[int],
+    *,
+    voice: Voice,
     tables: Tables,
-) -> frozenset[str]:  # fmt: skip
+) -> frozenset[str]:
     """Return the telling words that no term covers: stems, and pairs of Han characters."""
     names = {name.lower() for name in voice.names}
     out = {
-        word.stem for n, word in enumerate(words)
-        if n not in covered and word.stem not in tables.generic["en"] and word.written not in names
-        and len(word.stem) > 1 and not word.stem.isdigit()
-    }  # fmt: skip
+        word.stem
+        for n, word in enumerate(words)
+        if n not in covered
+        and word.stem not in tables.generic["en"]
+        and word.written not in names
+        and len(word.stem) > 1
+        and not word.stem.isdigit()
+    }
     if not text.isascii():
         for run in _HAN_RUN.finditer(text):
             for n in range(run.start(), run.end() - 1):

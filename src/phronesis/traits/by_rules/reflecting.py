@@ -51,10 +51,19 @@ def upgrades_of(traits: Sequence[Known]) -> list[Upgrade]:
     table = the_tables()
     behaviours = _grouped(traits, "behavior", FOR_PREFERENCE)
     found = [
-        up for domain, those in behaviours.items()
-        if (up := _upgrade(traits, those, say=table.domains[domain].likes, subtype="preference",
-                           context=table.domains[domain].context)) is not None
-    ]  # fmt: skip
+        up
+        for domain, those in behaviours.items()
+        if (
+            up := _upgrade(
+                traits,
+                those,
+                say=table.domains[domain].likes,
+                subtype="preference",
+                context=table.domains[domain].context,
+            )
+        )
+        is not None
+    ]
     cores: dict[str, list[Known]] = {}
     for domain, those in _grouped(traits, "preference", FOR_CORE).items():
         cores.setdefault(table.domains[domain].core, []).extend(those)
@@ -81,9 +90,14 @@ def _grouped(traits: Sequence[Known], subtype: str, least: float) -> dict[str, l
 
 
 def _upgrade(
-    traits: Sequence[Known], those: Sequence[Known], *, say: Mapping[Code, str], subtype: Subtype, context: str,
+    traits: Sequence[Known],
+    those: Sequence[Known],
+    *,
+    say: Mapping[Code, str],
+    subtype: Subtype,
+    context: str,
     core: str | None = None,
-) -> Upgrade | None:  # fmt: skip
+) -> Upgrade | None:
     evidence = frozenset[int]().union(*(one.evidence for one in those))
     if len({one.trait.content for one in those}) < LEAST:
         return None
@@ -94,10 +108,13 @@ def _upgrade(
     code: Code = "zh" if 2 * sum(one.said.code == "zh" for one in those) >= len(those) else "en"
     listed = ("；" if code == "zh" else "; ").join(one.trait.content for one in those)
     return Upgrade(
-        from_trait_ids=[one.trait.id for one in those], new_content=say[code], new_subtype=subtype,
+        from_trait_ids=[one.trait.id for one in those],
+        new_content=say[code],
+        new_subtype=subtype,
         reasoning=f"都指向同一倾向：{listed}" if code == "zh" else f"These point the same way: {listed}",
-        context=context, facet=None if core is None else the_tables().cores[core].facet,
-    )  # fmt: skip
+        context=context,
+        facet=None if core is None else the_tables().cores[core].facet,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,9 +154,13 @@ class _Round:
 
 
 def reflect(
-    memories: Sequence[SeenMemory], new: AbstractSet[str], traits: Sequence[SeenTrait], *,
-    cosine: Cosine | None = None, sensitive: Callable[[str], bool] = lambda _: False,
-) -> Wishes:  # fmt: skip
+    memories: Sequence[SeenMemory],
+    new: AbstractSet[str],
+    traits: Sequence[SeenTrait],
+    *,
+    cosine: Cosine | None = None,
+    sensitive: Callable[[str], bool] = lambda _: False,
+) -> Wishes:
     """Give what a reflection wishes, seen the memories that may count, the ids that are new, and the traits that live.
 
     ``cosine`` gives the cosines of the vectors of ids, NaN where there is none.
@@ -170,15 +191,18 @@ def reflect(
         new_behaviors=_behaviours(this, used),
         reinforcements=[
             Reinforcement(
-                trait_id=one.trait.id, new_evidence_ids=[readings[n].id for n in reinforced[one.trait.id]],
-                quality_grade=grade_of([readings[n] for n in reinforced[one.trait.id]],
-                                       [readings[n] for n in one.members]),
+                trait_id=one.trait.id,
+                new_evidence_ids=[readings[n].id for n in reinforced[one.trait.id]],
+                quality_grade=grade_of(
+                    [readings[n] for n in reinforced[one.trait.id]], [readings[n] for n in one.members]
+                ),
             )
-            for one in known if one.trait.id in reinforced
+            for one in known
+            if one.trait.id in reinforced
         ],
         contradictions=contradicted(against, readings),
         upgrades=upgrades_of(known),
-    )  # fmt: skip
+    )
 
 
 def _reinforcements(this: _Round, spoken: AbstractSet[int]) -> dict[str, list[int]]:
@@ -212,10 +236,14 @@ def _behaviours(this: _Round, used: AbstractSet[int]) -> list[NewBehavior]:
     found = []
     for (words, _), cluster in said.items():
         members = [this.readings[n] for n in sorted(cluster)[:MAX_MEMBERS]]
-        found.append(NewBehavior(
-            content=words, evidence_ids=[one.id for one in members], context=context_of(members),
-            quality_grade=grade_of(members[1:], members[:1]),
-        ))  # fmt: skip
+        found.append(
+            NewBehavior(
+                content=words,
+                evidence_ids=[one.id for one in members],
+                context=context_of(members),
+                quality_grade=grade_of(members[1:], members[:1]),
+            )
+        )
     return found
 
 
@@ -230,9 +258,14 @@ def _clusters(this: _Round, free: Sequence[bool], *, sensitive: bool) -> list[li
         kept = [without_strays(one.members, this.likeness) for one in groups]
         return [most_telling(one, this.likeness) for one in kept if not fresh.isdisjoint(one) and _recurs(this, one)]
     clusters = grown(
-        this.readings, this.likeness, seeds=sorted(fresh), free=these, near=this.levels.near, close=this.levels.close,
+        this.readings,
+        this.likeness,
+        seeds=sorted(fresh),
+        free=these,
+        near=this.levels.near,
+        close=this.levels.close,
         least=MIN_MEMORIES,
-    )  # fmt: skip
+    )
     return [one for one in clusters if _known(this, one) or _mean(this.likeness, one) >= this.levels.bare]
 
 

@@ -75,9 +75,12 @@ def opposes(n: int, known: Known, readings: Sequence[Reading], likeness: Likenes
     one = readings[n]
     shared = bool(one.behaviours & known.behaviours)
     words = len(one.stems & known.stems)
-    about = shared or words > 1 or (words and len(known.stems) <= FEW_WORDS) or (
-        bool(known.members) and likeness.mean(n, known.members) >= ABOUT
-    )  # fmt: skip
+    about = (
+        shared
+        or words > 1
+        or (words and len(known.stems) <= FEW_WORDS)
+        or (bool(known.members) and likeness.mean(n, known.members) >= ABOUT)
+    )
     if one.ended and about:
         return True
     if known.opposites & one.behaviours and not shared:
@@ -132,10 +135,13 @@ def _split(trait: SeenTrait, pro: Sequence[Reading], contra: Sequence[Reading], 
     if here is None or there is None or any(one.ended for one in contra):
         return None
     sides = [
-        Side(content=_sided(content, name, code), context=the_tables().situations[name].context,
-             evidence_ids=[one.id for one in those])
+        Side(
+            content=_sided(content, name, code),
+            context=the_tables().situations[name].context,
+            evidence_ids=[one.id for one in those],
+        )
         for name, those, content in ((here, pro, trait.content), (there, contra, _opposite(pro, contra)))
-    ]  # fmt: skip
+    ]
     say = [the_tables().situations[name].say[code] for name in (here, there)]
     why = f"{say[0]}与{say[1]}不同" if code == "zh" else f"It differs {say[0]} and {say[1]}"
     return Reconsidered(action="split", reasoning=why, sides=sides)
@@ -147,9 +153,8 @@ def _mark_of(those: Sequence[Reading], others: Sequence[Reading]) -> str | None:
     counts = Counter(name for one in those for name in one.situations if situations[name].side is not None)
     against = Counter(name for one in others for name in one.situations)
     marked = [
-        name for name, count in counts.items()
-        if count >= MOSTLY * len(those) and against[name] <= SELDOM * len(others)
-    ]  # fmt: skip
+        name for name, count in counts.items() if count >= MOSTLY * len(those) and against[name] <= SELDOM * len(others)
+    ]
     return min(marked, key=lambda name: (-counts[name], name), default=None)
 
 

@@ -45,9 +45,22 @@ MAX_READ: Final = 400
 
 KINDS: Final = ("fact", "episodic", "preference", "event")
 MARKS: Final = (
-    *KINDS, "unshown", "other", "once", "supposed", "stance", "joke", "quoted", "static", "ended", "negated", "habit",
-    "named", "sure", "situated",
-)  # fmt: skip
+    *KINDS,
+    "unshown",
+    "other",
+    "once",
+    "supposed",
+    "stance",
+    "joke",
+    "quoted",
+    "static",
+    "ended",
+    "negated",
+    "habit",
+    "named",
+    "sure",
+    "situated",
+)
 """What is weighed beside the text, in the order of the weights. The first five are told from the user's mean."""
 
 RELATIVE: Final = 5

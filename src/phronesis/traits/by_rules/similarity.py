@@ -52,8 +52,9 @@ def cosines_of_pieces(texts: Sequence[str]) -> Floats:
     shared = sorted(piece for piece, count in counts.items() if count > 1)
     columns = {piece: (n, 1.0) for n, piece in enumerate(shared)}
     if len(shared) > COLUMNS:
-        columns = {piece: (row % COLUMNS, 1.0 if row & COLUMNS else -1.0)
-                   for piece in shared for row in [bucket(piece)]}  # fmt: skip
+        columns = {
+            piece: (row % COLUMNS, 1.0 if row & COLUMNS else -1.0) for piece in shared for row in [bucket(piece)]
+        }
     rows = np.zeros((len(texts), min(max(1, len(shared)), COLUMNS)), np.float32)
     for row, one in zip(rows, held, strict=True):
         length = sum(weight[piece] ** 2 for piece in one) ** 0.5 or 1.0
@@ -292,9 +293,10 @@ def likeness_of(
         left = centred(np.asarray(cosine([one.id for one in readings]), np.float32), readings, ground)
         given = None if np.isnan(left).all() else standard(apart(left, ground), ground)
     weights = (
-        features(readings, word=SAME_WORD) if given is None
+        features(readings, word=SAME_WORD)
+        if given is None
         else features(readings, word=0.0, behaviour=SPELT if spelt else BEHAVIOUR_HELPED)
-    )  # fmt: skip
+    )
     places: dict[str, list[int]] = {}
     for n, held in enumerate(weights):
         for name in held:
@@ -307,9 +309,12 @@ def likeness_of(
 
 
 def _together(
-    deviations: Floats, readings: Sequence[Reading], holders: Mapping[str, tuple[npt.NDArray[np.intp], Floats]], *,
+    deviations: Floats,
+    readings: Sequence[Reading],
+    holders: Mapping[str, tuple[npt.NDArray[np.intp], Floats]],
+    *,
     spelt: bool,
-) -> Floats:  # fmt: skip
+) -> Floats:
     """Give how alike memories are by vectors, tables, sessions and kinds, and by the neighbours that they share so."""
     unknown = np.isnan(deviations)
     known = np.where(unknown, np.float32(0.0), deviations)

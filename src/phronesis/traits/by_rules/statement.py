@@ -107,8 +107,19 @@ SHARED: Final = 0.5
 SITUATED: Final = 0.6
 """Share of the members that must show a situation for the sentence to name it."""
 
-_SAID: Final = ("before_work", "bedtime", "night", "morning", "evening", "weekend", "commute", "stress", "alone",
-                "friends", "family")  # fmt: skip
+_SAID: Final = (
+    "before_work",
+    "bedtime",
+    "night",
+    "morning",
+    "evening",
+    "weekend",
+    "commute",
+    "stress",
+    "alone",
+    "friends",
+    "family",
+)
 """Situations that a sentence names, the most telling first."""
 
 _NO_OFTEN: Final = re.compile("^(?:容易|喜欢|习惯|爱|很|是|不)")
@@ -123,8 +134,10 @@ def language_of(members: Sequence[Reading]) -> Code:
 def behaviours_of(members: Sequence[Reading]) -> list[str]:
     """Return the behaviours that at least half of the members show, the commonest first."""
     counts = Counter(name for one in members for name in one.behaviours)
-    return sorted((name for name, count in counts.items() if count >= SHARED * len(members) and count > 1),
-                  key=lambda name: (-counts[name], name))  # fmt: skip
+    return sorted(
+        (name for name, count in counts.items() if count >= SHARED * len(members) and count > 1),
+        key=lambda name: (-counts[name], name),
+    )
 
 
 def situation_of(members: Sequence[Reading]) -> str | None:

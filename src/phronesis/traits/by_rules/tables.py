@@ -120,8 +120,10 @@ def parse_tables(behaviours: str, words: str) -> Tables:
         for domain, rows in given["behaviour"].items()
         for name, row in rows.items()
     }
-    domains = {name: Domain(likes=_say(row["likes"]), core=row["core"], context=row["context"])
-               for name, row in given["domain"].items()}  # fmt: skip
+    domains = {
+        name: Domain(likes=_say(row["likes"]), core=row["core"], context=row["context"])
+        for name, row in given["domain"].items()
+    }
     cores = {name: Core(say=_say(row["say"]), facet=row["facet"]) for name, row in given["core"].items()}
     for one in found.values():
         if unknown := sorted({one.domain} - domains.keys() | one.opposites - found.keys()):
@@ -132,7 +134,9 @@ def parse_tables(behaviours: str, words: str) -> Tables:
     stems = frozenset(word.stem for word in words_of(other["en"]["generic"], irregular))
     other["zh"]["other"] = _people(other["zh"]["other"], other["zh"]["surnames"])
     return Tables(
-        behaviours=found, domains=domains, cores=cores,
+        behaviours=found,
+        domains=domains,
+        cores=cores,
         situations={name: _situation(row) for name, row in other["situation"].items()},
         terms=terms,
         generic={"en": stems, "zh": frozenset(other["zh"]["generic"].split())},
@@ -140,7 +144,7 @@ def parse_tables(behaviours: str, words: str) -> Tables:
         others=frozenset(other["en"]["other"].split()),
         given_names=frozenset(other["en"]["names"].split()),
         irregular=irregular,
-    )  # fmt: skip
+    )
 
 
 def _behaviour(name: str, domain: str, row: Mapping[str, Any], terms: Terms) -> Behaviour:
@@ -151,9 +155,11 @@ def _behaviour(name: str, domain: str, row: Mapping[str, Any], terms: Terms) -> 
 
 def _situation(row: Mapping[str, Any]) -> Situation:
     return Situation(
-        say=_say(row["say"]), pattern={code: re.compile(row[code]) for code in CODES},
-        context=row.get("context", GENERAL), side=row.get("sides"),
-    )  # fmt: skip
+        say=_say(row["say"]),
+        pattern={code: re.compile(row[code]) for code in CODES},
+        context=row.get("context", GENERAL),
+        side=row.get("sides"),
+    )
 
 
 def _say(pair: tuple[str, str]) -> Say:
@@ -174,6 +180,7 @@ def opposites_of(behaviours: frozenset[str]) -> frozenset[str]:
     """Return the behaviours that are the opposite of any."""
     table = the_tables().behaviours
     return frozenset(
-        name for name, row in table.items()
+        name
+        for name, row in table.items()
         if row.opposites & behaviours or any(name in table[mine].opposites for mine in behaviours)
-    )  # fmt: skip
+    )

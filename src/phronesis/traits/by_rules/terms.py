@@ -69,9 +69,9 @@ def plain(text: str) -> str:
     low = text[:MAX_READ].casefold().replace("’", "'").replace("‘", "'")
     if low.isascii():
         return low
-    return unicodedata.normalize("NFC", "".join(
-        one for one in unicodedata.normalize("NFKD", low) if not "\u0300" <= one <= "\u036f"
-    ))  # fmt: skip
+    return unicodedata.normalize(
+        "NFC", "".join(one for one in unicodedata.normalize("NFKD", low) if not "\u0300" <= one <= "\u036f")
+    )
 
 
 def words_of(text: str, irregular: Mapping[str, str]) -> list[Word]:
@@ -144,14 +144,20 @@ class Terms:
         covered: set[int] = set()
         for at, word in enumerate(words):
             if at not in covered:
-                here = [(places, means) for parts, means in self._english.get(word.base, ())
-                        if (places := _english_places(words, at, parts))]  # fmt: skip
+                here = [
+                    (places, means)
+                    for parts, means in self._english.get(word.base, ())
+                    if (places := _english_places(words, at, parts))
+                ]
                 _take(here, names, covered)
         characters: set[int] = set()
         for at, character in enumerate("" if text.isascii() else text):
             if at not in characters and character in self._chinese:
-                spots = [(places, means) for parts, means in self._chinese[character]
-                         if (places := _chinese_places(text, at, parts))]  # fmt: skip
+                spots = [
+                    (places, means)
+                    for parts, means in self._chinese[character]
+                    if (places := _chinese_places(text, at, parts))
+                ]
                 _take(spots, names, characters)
         return Found(names, frozenset(covered), frozenset(characters))
 

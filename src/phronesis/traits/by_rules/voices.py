@@ -32,9 +32,32 @@ _DOING: Final = re.compile(
 )
 """What somebody does, rather than what a thing is or how an order begins."""
 _INSIDE: Final = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+\b")
-_DAYS: Final = frozenset({"Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday", "January",
-                          "February", "March", "April", "May", "June", "July", "August", "September", "October",
-                          "November", "December", "English", "Christmas", "Easter"})  # fmt: skip
+_DAYS: Final = frozenset(
+    {
+        "Monday",
+        "Tuesday",
+        "Wednesday",
+        "Thursday",
+        "Friday",
+        "Saturday",
+        "Sunday",
+        "January",
+        "February",
+        "March",
+        "April",
+        "May",
+        "June",
+        "July",
+        "August",
+        "September",
+        "October",
+        "November",
+        "December",
+        "English",
+        "Christmas",
+        "Easter",
+    }
+)
 _I_DO: Final = re.compile(
     r"(?:[,;:] |\b(?:and|but|so|while|when|because|that) )(?:then )?(?:I(?:'\w+)?|[Tt]he user|User) "
     r"(?!had to|could(?:n't| not)|tripped|got stuck)\w"

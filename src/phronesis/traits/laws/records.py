@@ -116,11 +116,16 @@ def trait_of(
 def told(row: EvidenceRow, memory: Item | None = None) -> TraitEvidence:
     """Return the public record of a trait's evidence row, with the memory's text if given."""
     return TraitEvidence(
-        memory_id=row.source_item_id or row.source_key, evidence_type=_TYPES[row.polarity], quality=row.grade,
-        entry_id=row.entry_id, recorded_at=row.recorded_at, occurred_at=row.occurred_at,
-        source_entry_id=row.source_entry_id, session_id=None if memory is None else memory.session_id,
+        memory_id=row.source_item_id or row.source_key,
+        evidence_type=_TYPES[row.polarity],
+        quality=row.grade,
+        entry_id=row.entry_id,
+        recorded_at=row.recorded_at,
+        occurred_at=row.occurred_at,
+        source_entry_id=row.source_entry_id,
+        session_id=None if memory is None else memory.session_id,
         content=None if memory is None else memory.content,
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,9 +173,14 @@ class ReflectionCycle(Record):
 
 
 COUNTED: Final = (
-    "memories_scanned", "traits_created", "traits_reinforced", "traits_contradicted", "traits_promoted",
-    "traits_modified", "traits_dissolved",
-)  # fmt: skip
+    "memories_scanned",
+    "traits_created",
+    "traits_reinforced",
+    "traits_contradicted",
+    "traits_promoted",
+    "traits_modified",
+    "traits_dissolved",
+)
 """Names of a cycle's counts."""
 
 
@@ -180,13 +190,22 @@ def cycle_of(item: Item) -> ReflectionCycle:
     completed = data["status"] == "completed"
     spent = data.get("spent") or {}
     return ReflectionCycle(
-        id=item.id, status=data["status"], trigger_type=data["trigger_type"], trigger_value=data.get("trigger_value"),
-        entry_id=item.entry_id, **{name: data.get(name, 0) for name in COUNTED},
-        refused=tuple(RefusedWish(**row) for row in data.get("refused", ())), made_by=data.get("made_by", ""),
-        calls=spent.get("calls", 0), tokens=spent.get("tokens", 0), cost=spent.get("cost", 0.0),
+        id=item.id,
+        status=data["status"],
+        trigger_type=data["trigger_type"],
+        trigger_value=data.get("trigger_value"),
+        entry_id=item.entry_id,
+        **{name: data.get(name, 0) for name in COUNTED},
+        refused=tuple(RefusedWish(**row) for row in data.get("refused", ())),
+        made_by=data.get("made_by", ""),
+        calls=spent.get("calls", 0),
+        tokens=spent.get("tokens", 0),
+        cost=spent.get("cost", 0.0),
         error=data.get("error"),
-        started_at=item.recorded_at, completed_at=item.recorded_at if completed else None, user_id=item.user_id,
-    )  # fmt: skip
+        started_at=item.recorded_at,
+        completed_at=item.recorded_at if completed else None,
+        user_id=item.user_id,
+    )
 
 
 def not_due(reason: str, value: float | None = None) -> ReflectionCycle:
@@ -201,8 +220,16 @@ def _moment(given: Any, name: str) -> datetime | None:
 # Input of a reflection: memories and traits as plain values, the same for rules and models.
 
 MEMORY_KINDS: Final = (
-    "fact", "episodic", "profile", "preference", "task", "decision", "event", "intention", "procedure",
-)  # fmt: skip
+    "fact",
+    "episodic",
+    "profile",
+    "preference",
+    "task",
+    "decision",
+    "event",
+    "intention",
+    "procedure",
+)
 """Kinds that conversations produce: a reflection scans them, and they may be evidence of a trait (NM-01).
 
 Verbatim messages, runs, claims, experience and documents are excluded.

@@ -108,10 +108,14 @@ def due(
     }
     found = next((name for name, holds in held.items() if holds), None)
     return Due(
-        due=found is not None, reason=found or reason, importance=learned.importance,
-        importance_due=thresholds.importance, hours=hours,
-        hours_due=thresholds.hours, new_memories=learned.memories,
-    )  # fmt: skip
+        due=found is not None,
+        reason=found or reason,
+        importance=learned.importance,
+        importance_due=thresholds.importance,
+        hours=hours,
+        hours_due=thresholds.hours,
+        new_memories=learned.memories,
+    )
 
 
 TRAIT: Final = "trait"

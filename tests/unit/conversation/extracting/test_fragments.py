@@ -12,9 +12,15 @@ AT = datetime(2026, 6, 10, 9, tzinfo=UTC)
 def read(*said: tuple[str, str]) -> tuple[dict[str, Any], set[str]]:
     messages = [{"role": role, "content": text} for role, text in said]
     entry = Entry(
-        id="e", lane_id=1, seq=1, verb="add", handler_version=1, actor="agent", recorded_at=AT,
+        id="e",
+        lane_id=1,
+        seq=1,
+        verb="add",
+        handler_version=1,
+        actor="agent",
+        recorded_at=AT,
         payload={"messages": messages},
-    )  # fmt: skip
+    )
     found, refused = Rules().propose(entry, {n: text for n, (_, text) in enumerate(said)})
     return {one.key: one.value for one in found if one.kind == "profile"}, {one.rule for one in refused}
 

@@ -56,8 +56,10 @@ def test_what_is_proposed_stands_in_the_message_and_stands_alone() -> None:
     for one in read(text)[0]:
         assert text[one.start : one.end] == one.quote
     assert [one.content for one in read(text)[0]] == [
-        "My sister Anna is nice", "Anna's allergic to nuts", "Anna hates rain",
-    ]  # fmt: skip
+        "My sister Anna is nice",
+        "Anna's allergic to nuts",
+        "Anna hates rain",
+    ]
 
 
 def test_what_stands_before_a_text_that_is_handed_over_is_its_writers() -> None:
@@ -126,8 +128,9 @@ def test_of_a_tool_records_and_calendars_are_taken() -> None:
             ("appointment", "会员体测", "2026-03-19T00:00:00Z")
         ]
     assert said("user-center：语言=Java，端口=8088", role="tool", name="cmdb") == [
-        ("user-center", "attribute.语言", "Java"), ("user-center", "attribute.端口", "8088"),
-    ]  # fmt: skip
+        ("user-center", "attribute.语言", "Java"),
+        ("user-center", "attribute.端口", "8088"),
+    ]
     assert said("迭代7负责人由 苏棠 变更为 罗峻。", role="tool", name="cmdb") == [("迭代7", "attribute.负责人", "罗峻")]
     assert said("正在播放：夜曲，歌手：周杰伦", role="tool", name="player") == []
 
@@ -145,12 +148,41 @@ def test_what_a_tool_says_otherwise_is_refused_and_why() -> None:
 
 
 PIECES = st.sampled_from(
-    ["I ", "live in ", "Paris", "my sister Anna ", "is called ", ", ", ". ", "? ", "and ",
-     "我", "喜欢", "茶", "叫",
-     "了", "，",
-     "。", "\ue000", "`", '"', "“", "”", "yesterday ", "昨天", "not ", "any more", "lol",
-     "😂", "=", "\n", "{", "she ", "a cat"]
-)  # fmt: skip
+    [
+        "I ",
+        "live in ",
+        "Paris",
+        "my sister Anna ",
+        "is called ",
+        ", ",
+        ". ",
+        "? ",
+        "and ",
+        "我",
+        "喜欢",
+        "茶",
+        "叫",
+        "了",
+        "，",
+        "。",
+        "\ue000",
+        "`",
+        '"',
+        "“",
+        "”",
+        "yesterday ",
+        "昨天",
+        "not ",
+        "any more",
+        "lol",
+        "😂",
+        "=",
+        "\n",
+        "{",
+        "she ",
+        "a cat",
+    ]
+)
 
 
 @settings(max_examples=100, deadline=None)
@@ -166,10 +198,15 @@ def test_any_text_is_read_and_every_quotation_stands_in_it(text: str) -> None:
 @pytest.mark.parametrize(
     ("begin", "piece", "power"),
     [
-        ("I like ", "a, ", 1), ("", "(", 1), ("", "I = ", 1), ("", "我", 1), ("", "老师说", 1), ("a:\n", " b:\n", 1),
+        ("I like ", "a, ", 1),
+        ("", "(", 1),
+        ("", "I = ", 1),
+        ("", "我", 1),
+        ("", "老师说", 1),
+        ("a:\n", " b:\n", 1),
         ("", "not ", 2),  # behind each may stand "any more"
     ],
-)  # fmt: skip
+)
 def test_no_text_takes_long(begin: str, piece: str, power: int) -> None:
     assert_cut_off(lambda text: read(begin + text), repeated(piece), MAX_READ, power=power)
 
@@ -197,8 +234,16 @@ def test_labelled_turns_are_read_no_worse_than_was_measured(
 
 
 def test_done_without_a_task_counts_as_nothing_and_with_one_as_found(tmp_path: Path) -> None:
-    turn: dict[str, Any] = {"id": "1", "split": "dev", "at": "2026-03-10T09:00:00Z", "role": "user", "name": None,
-            "text": "I've called the dentist", "expect": [], "gate": "chit_chat"}  # fmt: skip
+    turn: dict[str, Any] = {
+        "id": "1",
+        "split": "dev",
+        "at": "2026-03-10T09:00:00Z",
+        "role": "user",
+        "name": None,
+        "text": "I've called the dentist",
+        "expect": [],
+        "gate": "chit_chat",
+    }
     label = {"kind": "task", "subject": "user", "key": "task", "value": "dentist", "done": True}
     data = tmp_path / "turns.jsonl"
     data.write_text("\n".join(json.dumps(one) for one in (turn, {**turn, "expect": [label], "gate": None})))

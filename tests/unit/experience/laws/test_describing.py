@@ -10,8 +10,16 @@ AT = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def event(number: int, attempt: str, **fields: Any) -> L1Event:
-    return L1Event(id=f"e{number}", kind="l1", content=attempt, entry_id="x", recorded_at=AT, updated_at=AT,
-                   attempt=attempt, **fields)  # fmt: skip
+    return L1Event(
+        id=f"e{number}",
+        kind="l1",
+        content=attempt,
+        entry_id="x",
+        recorded_at=AT,
+        updated_at=AT,
+        attempt=attempt,
+        **fields,
+    )
 
 
 def described(*events: L1Event, outcome: str = "failure", rare: float = 1.0) -> Described:
@@ -20,9 +28,10 @@ def described(*events: L1Event, outcome: str = "failure", rare: float = 1.0) -> 
 
 def test_a_failure_says_what_to_avoid_and_the_lesson_of_the_most_typical() -> None:
     told = described(
-        event(1, "Retried the job."), event(2, "Retried it.", reflection="Read the log first."),
+        event(1, "Retried the job."),
+        event(2, "Retried it.", reflection="Read the log first."),
         event(3, "Again.", reflection="Another."),
-    )  # fmt: skip
+    )
     assert told.recommendation == "Avoid: Retried the job.\nLesson: Read the log first."
     assert told.summary == "Retried the job."
 
@@ -38,15 +47,18 @@ def test_chinese_is_told_in_chinese_and_without_stray_spaces() -> None:
 
 def test_the_signature_names_what_half_of_the_members_share() -> None:
     told = described(
-        event(1, "pinned the lockfile 缓存 缓存目录 目录", artifacts=("file:app.py",), family="stale",
-              source_type="log"),
+        event(
+            1, "pinned the lockfile 缓存 缓存目录 目录", artifacts=("file:app.py",), family="stale", source_type="log"
+        ),
         event(2, "pinned the lockfile 缓存 缓存目录 目录", artifacts=("file:app.py", "file:b.py"), family="stale"),
         event(3, "the other 目录", goal="a goal", source_type="chat"),
-    )  # fmt: skip
+    )
     assert told.signature == {
-        "terms": ["目录", "lockfile", "pinned", "缓存目录"], "artifacts": ["file:app.py"], "families": ["stale"],
+        "terms": ["目录", "lockfile", "pinned", "缓存目录"],
+        "artifacts": ["file:app.py"],
+        "families": ["stale"],
         "source_types": ["chat", "log"],
-    }  # fmt: skip
+    }
     assert "目录, lockfile, pinned, 缓存目录, app.py" in told.content.splitlines()
 
 

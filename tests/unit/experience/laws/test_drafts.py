@@ -9,13 +9,24 @@ from phronesis.experience.laws.event_draft import Artifact, Draft
 from phronesis.experience.laws.similarity import Unlike
 
 DRAFT_COMES_BACK: list[Draft] = [
-        Draft(attempt="ran it"),
-        Draft(attempt="ran it", lines=(2, 5), span=(10, 40), family="missing_lemma", signals=("exit code 1",),
-              artifacts=(Artifact("file", "a.py"),), observations={"exit_code": 1}, seq=0, episode_id="e",
-              occurred_at=datetime(2026, 1, 2, tzinfo=UTC), label="failure", field_origin={"attempt": "rule"}),
-        Draft(attempt="ran it", span=(0, 3)),
-        Draft(attempt="ran it", lines=(1, 1)),
-    ]  # fmt: skip
+    Draft(attempt="ran it"),
+    Draft(
+        attempt="ran it",
+        lines=(2, 5),
+        span=(10, 40),
+        family="missing_lemma",
+        signals=("exit code 1",),
+        artifacts=(Artifact("file", "a.py"),),
+        observations={"exit_code": 1},
+        seq=0,
+        episode_id="e",
+        occurred_at=datetime(2026, 1, 2, tzinfo=UTC),
+        label="failure",
+        field_origin={"attempt": "rule"},
+    ),
+    Draft(attempt="ran it", span=(0, 3)),
+    Draft(attempt="ran it", lines=(1, 1)),
+]
 
 
 def test_a_draft_comes_back_as_it_was() -> None:
@@ -33,7 +44,11 @@ def test_errors_of_two_kinds_are_unlike_and_what_has_none_is_not() -> None:
     metric = Unlike([{"a"}, {"b"}, {"a", "b"}, set(), {"a"}])
     rows = np.arange(metric.size, dtype=np.int64)
     assert metric.matrix(rows).tolist() == [
-        [0, 1, 0, 0, 0], [1, 0, 0, 0, 1], [0, 0, 0, 0, 0], [0, 0, 0, 0, 0], [0, 1, 0, 0, 0],
-    ]  # fmt: skip
+        [0, 1, 0, 0, 0],
+        [1, 0, 0, 0, 1],
+        [0, 0, 0, 0, 0],
+        [0, 0, 0, 0, 0],
+        [0, 1, 0, 0, 0],
+    ]
     assert metric.matrix(rows[:1], rows[1:3]).tolist() == [[1, 0]]
     assert (metric.name, Unlike([]).size) == ("unlike", 0)

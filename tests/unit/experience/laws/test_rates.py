@@ -17,6 +17,9 @@ def test_a_rate_lies_in_its_interval(counts: tuple[int, int]) -> None:
 
 def test_the_interval_is_that_of_wilson() -> None:
     assert success_rate(8, 10) == {
-        "rate": 0.8, "low": pytest.approx(0.4902, abs=1e-4), "high": pytest.approx(0.9433, abs=1e-4), "successes": 8,
+        "rate": 0.8,
+        "low": pytest.approx(0.4902, abs=1e-4),
+        "high": pytest.approx(0.9433, abs=1e-4),
+        "successes": 8,
         "trials": 10,
-    }  # fmt: skip
+    }

@@ -26,8 +26,15 @@ def item(kind: str, label: str | None = None, **given: Any) -> Item:
 
 def row(polarity: Any, source: str, *, at: int = 1, on: str = "t", human: bool = False, **given: Any) -> EvidenceRow:
     origin: Any = "human" if human else "model"
-    return EvidenceRow(item_id=on, polarity=polarity, source_key=source, entry_id=f"e{at}", origin=origin,
-                       recorded_at=START + timedelta(days=at), **given)  # fmt: skip
+    return EvidenceRow(
+        item_id=on,
+        polarity=polarity,
+        source_key=source,
+        entry_id=f"e{at}",
+        origin=origin,
+        recorded_at=START + timedelta(days=at),
+        **given,
+    )
 
 
 def member(source: str, label: str | None = "failure", weight: float = 1.0, polarity: str = "support") -> EvidenceRow:
@@ -69,8 +76,13 @@ def test_a_person_outweighs_two_agents_and_evidence_is_no_voice() -> None:
     assert Voices().to_data() is None
 
 
-MACHINE_SAYS_SO: list[tuple[str, str]] = [("agent", "model"), ("worker", "model"), ("alice", "human"),
-     ("agentha", "human"), ("小明", "human")]  # fmt: skip
+MACHINE_SAYS_SO: list[tuple[str, str]] = [
+    ("agent", "model"),
+    ("worker", "model"),
+    ("alice", "human"),
+    ("agentha", "human"),
+    ("小明", "human"),
+]
 
 
 def test_who_is_a_machine_says_so_in_the_first_word() -> None:
@@ -139,16 +151,22 @@ def test_a_member_judged_incorrect_weighs_less_and_leaves_the_count() -> None:
 
 
 MEMBER_WITH_ANOTHER: list[tuple[str, str, str, list[str], list[str]]] = [
-        ("failure", "failure", "success", ["b"], ["a", "c"]), ("failure", "failure", "unknown", ["a", "b"], ["c"]),
-        ("success", "success", "failure", ["b"], ["a", "c"]), ("success", "success", "unknown", ["b"], ["c"]),
-    ]  # fmt: skip
+    ("failure", "failure", "success", ["b"], ["a", "c"]),
+    ("failure", "failure", "unknown", ["a", "b"], ["c"]),
+    ("success", "success", "failure", ["b"], ["a", "c"]),
+    ("success", "success", "unknown", ["b"], ["c"]),
+]
 
 
 def test_a_member_with_another_label_changes_sides() -> None:
     for outcome, label, now, members, counter in MEMBER_WITH_ANOTHER:
         other = "success" if outcome == "failure" else "failure"
-        rows = [member("a", label), member("b", label, 0.5), member("c", other, 0.4, "contra"),
-                row("label", "x", part="a", grade=now)]  # fmt: skip
+        rows = [
+            member("a", label),
+            member("b", label, 0.5),
+            member("c", other, 0.4, "contra"),
+            row("label", "x", part="a", grade=now),
+        ]
         found = sides(outcome, rows)
         assert ([one.id for one in found.members], [one.id for one in found.counter]) == (members, counter), outcome
 

@@ -94,7 +94,8 @@ HOSTILE: Final[dict[str, Callable[[int], str]]] = {
     "thoughts": lambda n: "Thought: a\nAction: b\nObservation: error\n" * n,
     "steps": lambda n: json.dumps({"run_id": "a", "steps": [{"action": "b", "error": "c"}] * n}),
     "runs": lambda n: '{"run_id": "a", "raw": "b"}\n' * n,
-    "cases": lambda n: "<testsuite>" + "<testcase name='a'><failure>E   b: c</failure></testcase>" * n}  # fmt: skip
+    "cases": lambda n: "<testsuite>" + "<testcase name='a'><failure>E   b: c</failure></testcase>" * n,
+}
 
 
 READ_BY: Final[list[tuple[Source, str]]] = [

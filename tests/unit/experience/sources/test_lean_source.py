@@ -28,14 +28,27 @@ NAMES = texts("lean")
 ROWS = [(name, row) for name in NAMES for row in wanted_of(name)]
 PIECES = [
     *(line + "\n" for name in NAMES for line in text_of(name).split("\n")[:12]),
-    "{", "}", "[", '{"env": 0}\n',
-    '{"cmd": "theorem a : b := by simp"}\n', "⊢ ", "case a\n", "```lean\n",
-    "```\n", "✖ [1/2] ",
-    "error: ", "A.lean:1:2: error: ", '{"messages": [{"severity": "error", "data": "\\ud800\\u0000"}]}\n',
-    "\x1b[31m", "\r\n",
-    '{"proofState": 1, "goals": ["⊢ a"]}\n', '{"tactic": "simp", "proofState": 1}\n', "theorem x : y := by\n", "/-",
+    "{",
+    "}",
+    "[",
+    '{"env": 0}\n',
+    '{"cmd": "theorem a : b := by simp"}\n',
+    "⊢ ",
+    "case a\n",
+    "```lean\n",
+    "```\n",
+    "✖ [1/2] ",
+    "error: ",
+    "A.lean:1:2: error: ",
+    '{"messages": [{"severity": "error", "data": "\\ud800\\u0000"}]}\n',
+    "\x1b[31m",
+    "\r\n",
+    '{"proofState": 1, "goals": ["⊢ a"]}\n',
+    '{"tactic": "simp", "proofState": 1}\n',
+    "theorem x : y := by\n",
+    "/-",
     "simp [← a]",
-]  # fmt: skip
+]
 
 
 def test_a_text_gives_what_its_table_says() -> None:
@@ -138,8 +151,10 @@ def test_a_proof_gives_its_tactics_and_lemmas() -> None:
     assert tactics_in(plain) == ["induction", "simp", "rw", "exact", "omega"]
     assert lemmas_of(plain) == ["Nat.bar", "baz_qux", "foo"]
     assert [(one.name, one.backwards) for one in rewritings("simp [foo, ← Nat.bar (x), <- c.d] at h")] == [
-        ("foo", False), ("Nat.bar", True), ("c.d", True),
-    ]  # fmt: skip
+        ("foo", False),
+        ("Nat.bar", True),
+        ("c.d", True),
+    ]
     assert without_comments("a /- b") == "a "
 
 
@@ -172,10 +187,17 @@ def test_no_json_is_too_strange(values: list[Any]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("piece", [
-    '{"a":[', "A.lean:1:2: error: x\n", "simp [", "/-", "theorem x : y := by\n  simp\n",
-    "✖ [1/2] Building Foo\nerror: x\n",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "piece",
+    [
+        '{"a":[',
+        "A.lean:1:2: error: x\n",
+        "simp [",
+        "/-",
+        "theorem x : y := by\n  simp\n",
+        "✖ [1/2] Building Foo\nerror: x\n",
+    ],
+)
 def test_time_goes_with_the_length(piece: str) -> None:
     before = "theorem x : y := by\n  "
     assert_linear(lambda text: read(SOURCE, f"{before}{text}\nA.lean:9:2: error: y\n"), repeated(piece), 60_000)

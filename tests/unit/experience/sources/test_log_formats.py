@@ -109,14 +109,17 @@ def test_failing_tests_of_one_name_in_two_packages_are_two() -> None:
 def events(text: str, package: str, test: str = "") -> list[str]:
     """Write lines as ``go test -json`` does."""
     named = {"Package": package} | ({"Test": test} if test else {})
-    return [json.dumps({"Time": "2025-03-10T17:34:31Z", "Action": "output", **named, "Output": f"{line}\n"})
-            for line in text.splitlines()]  # fmt: skip
+    return [
+        json.dumps({"Time": "2025-03-10T17:34:31Z", "Action": "output", **named, "Output": f"{line}\n"})
+        for line in text.splitlines()
+    ]
 
 
 def test_go_test_json_is_read_package_by_package() -> None:
     store, cache = "example.com/store", "example.com/cache"
     lines = [
-        *events("=== RUN   TestUpload", store, "TestUpload"), *events("=== RUN   TestPut", cache, "TestPut"),
+        *events("=== RUN   TestUpload", store, "TestUpload"),
+        *events("=== RUN   TestPut", cache, "TestPut"),
         *events("    store_test.go:31: quota exceeded", store, "TestUpload"),
         *events("    put_test.go:5: no entry", cache, "TestPut"),
         *events("--- FAIL: TestUpload (0.00s)", store, "TestUpload"),
@@ -125,10 +128,15 @@ def test_go_test_json_is_read_package_by_package() -> None:
         json.dumps({"Action": "fail", "Package": store, "Test": "TestUpload", "Elapsed": 0.01}),
         json.dumps({"Action": "fail", "Package": store, "Elapsed": 0.02}),
         json.dumps({"Action": "fail", "Package": cache, "Elapsed": 0.02}),
-        json.dumps({"ImportPath": "example.com/dir", "Action": "build-output",
-                    "Output": "./dir_test.go:32:10: undefined: foo\n"}),
+        json.dumps(
+            {
+                "ImportPath": "example.com/dir",
+                "Action": "build-output",
+                "Output": "./dir_test.go:32:10: undefined: foo\n",
+            }
+        ),
         json.dumps({"ImportPath": "example.com/dir", "Action": "build-fail"}),
-    ]  # fmt: skip
+    ]
     drafts = log("\n".join(lines))
     assert [(draft.attempt, draft.result, draft.lines) for draft in drafts] == [
         ("TestUpload", "quota exceeded", (3, 5)),
@@ -362,10 +370,13 @@ Tests:       1 failed, 1 total
 """
 
 
-STANDS_BEFORE_EVERY: list[str] = ["10:00:01  ", "[10:00:01] :\t [Step 1/2] ",
-     "[2026-03-10T10:00:01.123Z] ",
-     "> ", "    ",
-     ]  # fmt: skip
+STANDS_BEFORE_EVERY: list[str] = [
+    "10:00:01  ",
+    "[10:00:01] :\t [Step 1/2] ",
+    "[2026-03-10T10:00:01.123Z] ",
+    "> ",
+    "    ",
+]
 
 
 def test_what_stands_before_every_line_is_no_part_of_it() -> None:
@@ -390,8 +401,10 @@ def suite(cases: str, attributes: str = "") -> str:
     return f'<?xml version="1.0"?>\n<testsuites><testsuite name="shop" {attributes}>{cases}</testsuite></testsuites>'
 
 
-TRACE: Final = ("Traceback (most recent call last):&#10;  File &quot;/app/test_foo.py&quot;, line 18, in t&#10;"
-                "    self.assertFalse(True)&#10;AssertionError: True is not false&#10;")  # fmt: skip
+TRACE: Final = (
+    "Traceback (most recent call last):&#10;  File &quot;/app/test_foo.py&quot;, line 18, in t&#10;"
+    "    self.assertFalse(True)&#10;AssertionError: True is not false&#10;"
+)
 
 
 FAILED_JUNIT_REPORT: list[tuple[str, list[tuple[str, str]]]] = [

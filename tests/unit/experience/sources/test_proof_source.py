@@ -17,9 +17,25 @@ SOURCE = ProofSource()
 NAMES = texts("proof")
 PIECES = [
     *(line + "\n" for name in NAMES for line in text_of(name).split("\n")[:12]),
-    "Theorem 1. ", "Proof. ", "QED ", "∎", "I am stuck. ", "Instead, ", "\\begin{proof}", "\\end{proof}\n",
-    "\\begin{lemma}\n", "证明：", "证毕。", "卡住了。", "定理1 ", "尝试一：", "\n\n", "Show that ", "##", "**",
-]  # fmt: skip
+    "Theorem 1. ",
+    "Proof. ",
+    "QED ",
+    "∎",
+    "I am stuck. ",
+    "Instead, ",
+    "\\begin{proof}",
+    "\\end{proof}\n",
+    "\\begin{lemma}\n",
+    "证明：",
+    "证毕。",
+    "卡住了。",
+    "定理1 ",
+    "尝试一：",
+    "\n\n",
+    "Show that ",
+    "##",
+    "**",
+]
 
 
 def test_a_text_gives_what_its_table_says() -> None:
@@ -107,8 +123,16 @@ def test_no_text_is_too_strange(text: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("piece", [
-    "Claim: x.\nProof. I am stuck. Let me try again. ", "\\begin{theorem}\n", "let a ", "定理", "induction ", "\n",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "Claim: x.\nProof. I am stuck. Let me try again. ",
+        "\\begin{theorem}\n",
+        "let a ",
+        "定理",
+        "induction ",
+        "\n",
+    ],
+)
 def test_time_goes_with_the_length(piece: str) -> None:
     assert_linear(lambda text: read(SOURCE, f"Claim: x.\n\nProof. {text} QED"), repeated(piece), 60_000)

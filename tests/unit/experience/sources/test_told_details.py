@@ -11,9 +11,12 @@ from unit.experience.sources.labelled_sources import read
 
 def chat(*said: object) -> list[Draft]:
     roles = ("user", "assistant")
-    return read(ChatSource(), json.dumps(
-        [one if isinstance(one, dict) else {"role": roles[n % 2], "content": one} for n, one in enumerate(said)]
-    ))  # fmt: skip
+    return read(
+        ChatSource(),
+        json.dumps(
+            [one if isinstance(one, dict) else {"role": roles[n % 2], "content": one} for n, one in enumerate(said)]
+        ),
+    )
 
 
 def note(text: str) -> list[Draft]:
@@ -27,33 +30,61 @@ def run(record: object) -> list[Draft]:
 ASKED = "What is the weather in Gent?"
 CALLED = {"name": "get_weather", "arguments": {"city": "Gent"}}
 FORMS = {
-    "sharegpt": {"conversations": [
-        {"from": "human", "value": ASKED}, {"from": "function_call", "value": json.dumps(CALLED)},
-        {"from": "observation", "value": '{"error": "no such city"}'}, {"from": "gpt", "value": "It cannot be told."}]},
-    "openai": {"messages": [
-        {"role": "user", "content": [{"type": "text", "text": ASKED}]},
-        {"role": "assistant", "content": None, "tool_calls": [
-            {"id": "c1", "type": "function", "function": {"name": "get_weather", "arguments": '{"city": "Gent"}'}}]},
-        {"role": "tool", "tool_call_id": "c1", "content": '{"error": "no such city"}'},
-        {"role": "assistant", "content": "It cannot be told."}]},
+    "sharegpt": {
+        "conversations": [
+            {"from": "human", "value": ASKED},
+            {"from": "function_call", "value": json.dumps(CALLED)},
+            {"from": "observation", "value": '{"error": "no such city"}'},
+            {"from": "gpt", "value": "It cannot be told."},
+        ]
+    },
+    "openai": {
+        "messages": [
+            {"role": "user", "content": [{"type": "text", "text": ASKED}]},
+            {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [
+                    {
+                        "id": "c1",
+                        "type": "function",
+                        "function": {"name": "get_weather", "arguments": '{"city": "Gent"}'},
+                    }
+                ],
+            },
+            {"role": "tool", "tool_call_id": "c1", "content": '{"error": "no such city"}'},
+            {"role": "assistant", "content": "It cannot be told."},
+        ]
+    },
     "responses": [
         {"type": "message", "role": "user", "content": [{"type": "input_text", "text": ASKED}]},
         {"type": "function_call", "call_id": "c1", "name": "get_weather", "arguments": '{"city": "Gent"}'},
         {"type": "function_call_output", "call_id": "c1", "output": '{"error": "no such city"}'},
-        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "It cannot be told."}]}],
-    "anthropic": {"messages": [
-        {"role": "user", "content": ASKED},
-        {"role": "assistant", "content": [
-            {"type": "tool_use", "id": "c1", "name": "get_weather", "input": {"city": "Gent"}}]},
-        {"role": "user", "content": [
-            {"type": "tool_result", "tool_use_id": "c1", "content": '{"error": "no such city"}'}]},
-        {"role": "assistant", "content": "It cannot be told."}]},
-    "google": {"history": [
-        {"role": "user", "parts": [{"text": ASKED}]},
-        {"role": "model", "parts": [{"functionCall": {"name": "get_weather", "args": {"city": "Gent"}}}]},
-        {"role": "function", "parts": [{"text": '{"error": "no such city"}'}]},
-        {"role": "model", "parts": [{"text": "It cannot be told."}]}]},
-}  # fmt: skip
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "It cannot be told."}]},
+    ],
+    "anthropic": {
+        "messages": [
+            {"role": "user", "content": ASKED},
+            {
+                "role": "assistant",
+                "content": [{"type": "tool_use", "id": "c1", "name": "get_weather", "input": {"city": "Gent"}}],
+            },
+            {
+                "role": "user",
+                "content": [{"type": "tool_result", "tool_use_id": "c1", "content": '{"error": "no such city"}'}],
+            },
+            {"role": "assistant", "content": "It cannot be told."},
+        ]
+    },
+    "google": {
+        "history": [
+            {"role": "user", "parts": [{"text": ASKED}]},
+            {"role": "model", "parts": [{"functionCall": {"name": "get_weather", "args": {"city": "Gent"}}}]},
+            {"role": "function", "parts": [{"text": '{"error": "no such city"}'}]},
+            {"role": "model", "parts": [{"text": "It cannot be told."}]},
+        ]
+    },
+}
 
 
 def test_a_conversation_is_read_in_every_form_of_its_messages() -> None:

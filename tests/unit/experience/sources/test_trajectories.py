@@ -26,13 +26,18 @@ def answer(n: int, content: str) -> dict[str, Any]:
 TASK: Final = {"role": "user", "content": "Fix the rounding bug in cart.py."}
 FAILED: Final = "E   AssertionError: 10.004 != 10.0\n1 failed"
 OPENHANDS: Final = {
-    "instance_id": "acme__cart-17", "run_id": "gpt-x_maxiter_30", "resolved": True,
+    "instance_id": "acme__cart-17",
+    "run_id": "gpt-x_maxiter_30",
+    "resolved": True,
     "messages": [
-        {"role": "system", "content": "You are a coding agent."}, TASK,
-        call(1, "execute_bash", command="pytest tests/test_cart.py"), answer(1, FAILED),
-        call(2, "str_replace_editor", command="str_replace", path="cart.py"), answer(2, "The file has been edited."),
+        {"role": "system", "content": "You are a coding agent."},
+        TASK,
+        call(1, "execute_bash", command="pytest tests/test_cart.py"),
+        answer(1, FAILED),
+        call(2, "str_replace_editor", command="str_replace", path="cart.py"),
+        answer(2, "The file has been edited."),
     ],
-}  # fmt: skip
+}
 
 
 def test_messages_with_calls_are_steps_of_a_run() -> None:
@@ -88,8 +93,10 @@ def test_actions_written_as_text_are_steps() -> None:
 
 
 def trajectory(exit_status: str | None, submission: str | None = None) -> dict[str, Any]:
-    steps = [{"action": "open cart.py\n", "observation": "[File: cart.py]", "response": "Words of the model"},
-             {"action": "submit\n", "observation": "", "response": "Words of the model"}]  # fmt: skip
+    steps = [
+        {"action": "open cart.py\n", "observation": "[File: cart.py]", "response": "Words of the model"},
+        {"action": "submit\n", "observation": "", "response": "Words of the model"},
+    ]
     prompt = (
         "We're solving the following issue. Here's the text:\nISSUE:\ncart total is off\n\nINSTRUCTIONS:\nBe careful."
     )
@@ -118,8 +125,12 @@ def test_swe_agent_tells_the_issue_and_how_the_run_ended() -> None:
 def test_an_evaluation_outweighs_that_something_was_submitted() -> None:
     (draft,) = run({**trajectory("submitted"), "resolved": False})
     assert draft.label == "failure"
-    rows = [{"role": "system", "text": None, "system_prompt": "SETTING"}, {"role": "user", "text": "ISSUE"},
-            {"role": "ai", "text": "I look.\n```\nls\n```"}, {"role": "user", "text": "a.py"}]  # fmt: skip
+    rows = [
+        {"role": "system", "text": None, "system_prompt": "SETTING"},
+        {"role": "user", "text": "ISSUE"},
+        {"role": "ai", "text": "I look.\n```\nls\n```"},
+        {"role": "user", "text": "a.py"},
+    ]
     (row,) = run(
         [{"instance_id": "a", "target": True, "trajectory": rows, "exit_status": "submitted", "eval_logs": ""}]
     )

@@ -71,25 +71,42 @@ def test_every_rule_has_examples_both_ways() -> None:
 
 def test_every_pattern_is_met_by_an_example() -> None:
     met = {
-        n for rule, field, value, lawful in EXAMPLES if not lawful and isinstance(value, str) and field != "block"
+        n
+        for rule, field, value, lawful in EXAMPLES
+        if not lawful and isinstance(value, str) and field != "block"
         for n, pattern in enumerate(load_wording().patterns)
         if pattern.rule == rule and (pattern.fields is None or field in pattern.fields) and pattern.find(fold(value))
-    }  # fmt: skip
+    }
     unmet = set(range(len(load_wording().patterns))) - met
     assert [load_wording().patterns[n].pattern.pattern[:60] for n in unmet] == []
 
 
 def test_the_order_of_the_rules() -> None:
     assert NAMES == [
-        "protocol", "claims_limit", "claim_status", "claim_id_unique", "facts_missing", "claim_fields", "tallies",
-        "claim_test", "item_status", "kb_alias", "next_step", "positive_constraint",
-    ]  # fmt: skip
+        "protocol",
+        "claims_limit",
+        "claim_status",
+        "claim_id_unique",
+        "facts_missing",
+        "claim_fields",
+        "tallies",
+        "claim_test",
+        "item_status",
+        "kb_alias",
+        "next_step",
+        "positive_constraint",
+    ]
     text = block(
         member(inference="As [C1] says. Next, try 3:1.", constraint="use Cu", status="Fact"), more="A=1\nA=2\n"
     )
     assert [violation.rule for violation in gate(text, "gone")] == [
-        "protocol", "claim_status", "item_status", "kb_alias", "next_step", "positive_constraint",
-    ]  # fmt: skip
+        "protocol",
+        "claim_status",
+        "item_status",
+        "kb_alias",
+        "next_step",
+        "positive_constraint",
+    ]
     assert all(rule.asks for rule in RULES)
 
 

@@ -23,16 +23,19 @@ def shaped(**fields: Any) -> str:
     return block(member(**fields))
 
 
+WITHOUT_ID = {name: value for name, value in member().items() if name != "claim_id"}
 FORMS = [
     (block(member()).replace("TOPIC=", "Topic: ").replace("CLAIMS_JSON=", "CLAIMS_JSON ＝"), ["key"]),
     (f"{HEAD}CLAIMS_JSON={PRETTY}\nOWNER=lab", ["one_line"]),
     (f"{HEAD}CLAIMS_JSON={CURLED.replace('”}]', '”,},]')}", ["curled_quotes", "trailing_comma"]),
-    (f"{HEAD}CLAIMS_JSON={json.dumps({'c1': member(), 'c2': {k: v for k, v in member().items() if k != 'claim_id'}})}",
-     ["claims_as_object"]),
+    (
+        f"{HEAD}CLAIMS_JSON={json.dumps({'c1': member(), 'c2': WITHOUT_ID})}",
+        ["claims_as_object"],
+    ),
     (shaped(allow_positive="true", constraint="use Cu", exception_reason="asked for"), ["truth_as_text"]),
     (shaped(support=["r1", "r2"]), ["tally_count"]),
     (block(member(claim_id=7)), ["id_as_number"]),
-]  # fmt: skip
+]
 
 
 def test_the_form_is_put_right() -> None:

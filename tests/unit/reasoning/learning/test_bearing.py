@@ -72,13 +72,21 @@ def test_a_new_claim_counts_the_run_too() -> None:
     block = ReasoningBlock(claims=(claim("c1"), claim("c2"), claim("c3")))
     changes = bear([said("c3", "support"), said("c1", "support")], proposed=block)
     assert [(row.part, row.polarity, row.origin) for row in changes.evidence] == [
-        ("c1", "support", "rule"), ("c3", "support", "rule"),
-    ]  # fmt: skip
+        ("c1", "support", "rule"),
+        ("c3", "support", "rule"),
+    ]
 
 
 def test_what_a_model_showed_stands_on_the_edge_beside_what_it_showed_before() -> None:
-    known = Edge(type="supports", from_kind="item", from_id="i", to_kind="item", to_id="run", entry_id="e1",
-                 data={"claims": {"c2": {"model": "m", "reason": "then"}}})  # fmt: skip
+    known = Edge(
+        type="supports",
+        from_kind="item",
+        from_id="i",
+        to_kind="item",
+        to_id="run",
+        entry_id="e1",
+        data={"claims": {"c2": {"model": "m", "reason": "then"}}},
+    )
     row = {**said("c1", "support"), "by": "model", "model": "m", "quote": "q"}
     changes = bear([row, said("c2", "support")], evidence("c2", "support", "r2"), edges={("i", "supports"): known})
     [edge] = changes.edges

@@ -13,12 +13,12 @@ def used(**said: Any) -> list[str]:
 
 
 NAMES_USED: list[dict[str, Any]] = [
-        {"output": {"rationale": f"as [mem:{A}] says"}},
-        {"output": {"steps": [{"why": [f"see mem:{A.upper()}"]}]}},
-        {"trace": {"thoughts": [f"mem:{A}"]}},
-        {"trace": [{"tool": "mem_get", "args": {"id": A}}]},
-        {"trace": [{"name": "mcp__phronesis__mem_get", "input": {"id": f"mem:{A}"}}]},
-    ]  # fmt: skip
+    {"output": {"rationale": f"as [mem:{A}] says"}},
+    {"output": {"steps": [{"why": [f"see mem:{A.upper()}"]}]}},
+    {"trace": {"thoughts": [f"mem:{A}"]}},
+    {"trace": [{"tool": "mem_get", "args": {"id": A}}]},
+    {"trace": [{"name": "mcp__phronesis__mem_get", "input": {"id": f"mem:{A}"}}]},
+]
 
 
 def test_what_it_names_is_used() -> None:

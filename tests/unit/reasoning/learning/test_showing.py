@@ -40,8 +40,10 @@ def test_much_is_shown_in_short() -> None:
 
 
 def test_what_is_too_much_is_passed_over() -> None:
-    many = tuple(replace(claim, conditions=("c" * 500,) * 9, limitations=("l" * 500,) * 9, constraint="x" * 900)
-                 for claim in block(*["y" * 900] * 10).claims)  # fmt: skip
+    many = tuple(
+        replace(claim, conditions=("c" * 500,) * 9, limitations=("l" * 500,) * 9, constraint="x" * 900)
+        for claim in block(*["y" * 900] * 10).claims
+    )
     large = ReasoningBlock(topic="t" * 5_000, claims=many)
     seen = shown("e", {}, {"small": block("a"), "large": large, "other": large, "last": block("b")})
     assert seen.ids == ["small", "large", "last"]

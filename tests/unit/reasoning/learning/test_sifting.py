@@ -20,8 +20,16 @@ FACTS: Mapping[str, Any] = {"run_id": "r9", "source_run_ids": ["r9"]}
 
 
 def content(*claims: Mapping[str, Any], topic: str = "t") -> str:
-    full = [{"claim_id": "c1", "status": "hypothesis", "facts": {"source_run_ids": ["invented"]},
-             "inference": "Cu binds formate.", **claim} for claim in claims]  # fmt: skip
+    full = [
+        {
+            "claim_id": "c1",
+            "status": "hypothesis",
+            "facts": {"source_run_ids": ["invented"]},
+            "inference": "Cu binds formate.",
+            **claim,
+        }
+        for claim in claims
+    ]
     return f"RBMEM_CLAIMS_V1\nTOPIC={topic}\nCLAIMS_JSON={json.dumps(full, ensure_ascii=False)}"
 
 
@@ -59,8 +67,11 @@ def rules(given: Proposal, *items: Item, agree: bool = True) -> list[str]:
 
 
 def test_code_writes_facts_status_and_counts() -> None:
-    given = {"facts": {"source_run_ids": ["invented"], "yield": 1}, "status": "conclusion",
-             "support": {"count": 9, "run_ids": ["a"]}}  # fmt: skip
+    given = {
+        "facts": {"source_run_ids": ["invented"], "yield": 1},
+        "status": "conclusion",
+        "support": {"count": 9, "run_ids": ["a"]},
+    }
     [claim] = taken(add(content(given))).block.claims
     assert (claim.facts, claim.status, claim.support, claim.contra) == (FACTS, "hypothesis", Tally(), Tally())
     [fact] = taken(add(content({"status": "fact"}))).block.claims

@@ -13,8 +13,12 @@ from phronesis.reasoning.laws.block_format import text_of
 from phronesis.reasoning.laws.facts import FactsView
 from phronesis.reasoning.laws.records import Claim, Product, ReasoningBlock
 
-CLAIM = Claim(claim_id="c1", status="conclusion", facts={"source_run_ids": ["x"]},
-              inference="The selectivity of formate is at least 0.6.")  # fmt: skip
+CLAIM = Claim(
+    claim_id="c1",
+    status="conclusion",
+    facts={"source_run_ids": ["x"]},
+    inference="The selectivity of formate is at least 0.6.",
+)
 BLOCK = ReasoningBlock(claims=(CLAIM,))
 
 
@@ -25,8 +29,13 @@ def view(run_id: str = "r1", share: float = 0.5, label: str = "") -> FactsView:
 def test_a_claims_words_decide_and_its_test_before_them() -> None:
     scales = Scales(view(share=0.5), has_feedback=True, read_earlier=list)
     assert scales.weigh(CLAIM) == "contra"
-    tested = Claim(claim_id="c1", status="fact", facts={}, inference=CLAIM.inference,
-                   test={"metric": "activity", "op": ">", "value": 0})  # fmt: skip
+    tested = Claim(
+        claim_id="c1",
+        status="fact",
+        facts={},
+        inference=CLAIM.inference,
+        test={"metric": "activity", "op": ">", "value": 0},
+    )
     assert scales.weigh(tested) == "support"
     assert scales.weigh(Claim(claim_id="c1", status="fact", facts={}, inference="Copper is red.")) == "irrelevant"
     assert Scales(view(), has_feedback=False, read_earlier=list).weigh(CLAIM) == "irrelevant"

@@ -29,16 +29,19 @@ def test_a_new_item_has_ids_of_code() -> None:
     )
     assert made.topic == "a b"
     assert [(one.claim_id, one.facts) for one in made.claims] == [
-        ("c1", {"source_run_ids": ["r1"]}), ("c2", {"source_run_ids": ["r1"]}),
-    ]  # fmt: skip
+        ("c1", {"source_run_ids": ["r1"]}),
+        ("c2", {"source_run_ids": ["r1"]}),
+    ]
     assert "\x00" not in made.claims[0].inference
 
 
 def test_an_update_leaves_what_it_does_not_name() -> None:
     held = ReasoningBlock(
-        topic="t", scope="global", extra=(("KEY", "v"),),
+        topic="t",
+        scope="global",
+        extra=(("KEY", "v"),),
         claims=(claim("c1", "Zn stays.", support=Tally(count=2)), claim("x", "Cu stays.")),
-    )  # fmt: skip
+    )
     given = updates(0, worded("Zn stays below 40 °C.", claim_id="c1", limitations=["a", "a", " "]), worded("Ag helps."))
     made = block_of_proposal(proposal(given), held, "r1", ["c7"])
     assert (made.topic, made.scope, made.extra) == ("t", "global", (("KEY", "v"),))
@@ -65,12 +68,22 @@ def test_a_test_stays_unless_the_new_words_state_one(words: str, test: Any) -> N
 
 
 def test_what_was_shown_in_short_is_not_cut() -> None:
-    long = claim("c1", "i" * 900, constraint="avoid[" + "c" * 900 + "]",
-                 conditions=("k" * 500, "b", "c", "d", "e"), limitations=("l" * 500,))  # fmt: skip
+    long = claim(
+        "c1",
+        "i" * 900,
+        constraint="avoid[" + "c" * 900 + "]",
+        conditions=("k" * 500, "b", "c", "d", "e"),
+        limitations=("l" * 500,),
+    )
     _, [item] = read(shown("e", {}, {"i": ReasoningBlock(claims=(long,))}).data)
     [seen] = item["claims"]
-    again = worded(seen["inference"], claim_id="c1", constraint=seen["constraint"], conditions=seen["conditions"],
-                   limitations=[*seen["limitations"], "new"])  # fmt: skip
+    again = worded(
+        seen["inference"],
+        claim_id="c1",
+        constraint=seen["constraint"],
+        conditions=seen["conditions"],
+        limitations=[*seen["limitations"], "new"],
+    )
     [made] = block_of_proposal(proposal(updates(0, again)), ReasoningBlock(claims=(long,)), "r1").claims
     assert made == replace(long, limitations=("l" * 500, "new"))
 
@@ -89,12 +102,22 @@ def test_leave_for_a_positive_constraint_is_not_inherited() -> None:
 
 
 def test_what_code_writes_is_passed_over() -> None:
-    copied = {**worded("Zn leaves.", status="conclusion"), "facts": {"source_run_ids": ["made up"]}, "test": TEST,
-              "support": {"count": 9}, "contra": None, "allow_positive": True, "exception_reason": "so"}  # fmt: skip
+    copied = {
+        **worded("Zn leaves.", status="conclusion"),
+        "facts": {"source_run_ids": ["made up"]},
+        "test": TEST,
+        "support": {"count": 9},
+        "contra": None,
+        "allow_positive": True,
+        "exception_reason": "so",
+    }
     [made] = block_of_proposal(proposal(adds(copied)), None, "r1").claims
     assert (made.facts, made.test, made.support, made.allow_positive) == (
-        {"source_run_ids": ["r1"]}, None, Tally(), False,
-    )  # fmt: skip
+        {"source_run_ids": ["r1"]},
+        None,
+        Tally(),
+        False,
+    )
     with pytest.raises(pydantic.ValidationError, match="extra_forbidden"):
         proposal(adds({**copied, "mood": "good"}))
 

@@ -14,12 +14,18 @@ from phronesis.recall.planning.planner import Planner, PlanRequest, ProposedPlan
 
 NOW = datetime(2026, 5, 12, 9, tzinfo=UTC)
 GOOD: dict[str, Any] = {
-    "intent": "lookup", "resources_needed": True, "reason": "the lease says it",
-    "queries": [{"text": "rent of the flat", "weight": 0.9, "store": "memory"},
-                {"text": "lease rent clause", "weight": 0.7, "store": "resources"},
-                {"text": "flat", "weight": 0.5, "store": "both"}],
-    "entities": ["the flat"], "time": {"since": "2026-04-01", "until": "2026-05-01", "words": "lately"}, "kinds": [],
-}  # fmt: skip
+    "intent": "lookup",
+    "resources_needed": True,
+    "reason": "the lease says it",
+    "queries": [
+        {"text": "rent of the flat", "weight": 0.9, "store": "memory"},
+        {"text": "lease rent clause", "weight": 0.7, "store": "resources"},
+        {"text": "flat", "weight": 0.5, "store": "both"},
+    ],
+    "entities": ["the flat"],
+    "time": {"since": "2026-04-01", "until": "2026-05-01", "words": "lately"},
+    "kinds": [],
+}
 MESSAGE = "what did I say lately about the flat?"
 
 

@@ -132,7 +132,7 @@ HOSTILE = [
     "the a ",
     "and ",
     "http://",
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("piece", HOSTILE)

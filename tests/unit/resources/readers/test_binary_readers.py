@@ -121,9 +121,14 @@ def test_pdf_keeps_to_its_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 WORD = [
-    (1, "Guide"), (0, "What it_is for."), (2, "Install"), (0, "Download it."), (0, "Name|Size"),
-    (2, "安装"), (0, "先下载。"),
-]  # fmt: skip
+    (1, "Guide"),
+    (0, "What it_is for."),
+    (2, "Install"),
+    (0, "Download it."),
+    (0, "Name|Size"),
+    (2, "安装"),
+    (0, "先下载。"),
+]
 
 
 def test_word() -> None:

@@ -71,14 +71,14 @@ def test_a_page_by_the_own_reader(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 PAGES_AS_PEOPLE: list[tuple[str, str]] = [
-        ("<nav>a<nav>b</nav>c</nav>d", "d"),
-        ("<!-- never closed <p>words", ""),
-        ("x<script>never closed", "x"),
-        ("menu<main></main>words", "menu\nwords"),
-        ("<h1>A<h2>B</h2>c", "A\n\nB\n\nc"),
-        ("<p role='navigation'>menu</p>words", "words"),
-        ("<li>one</li>two", "- one\ntwo"),
-    ]  # fmt: skip
+    ("<nav>a<nav>b</nav>c</nav>d", "d"),
+    ("<!-- never closed <p>words", ""),
+    ("x<script>never closed", "x"),
+    ("menu<main></main>words", "menu\nwords"),
+    ("<h1>A<h2>B</h2>c", "A\n\nB\n\nc"),
+    ("<p role='navigation'>menu</p>words", "words"),
+    ("<li>one</li>two", "- one\ntwo"),
+]
 
 
 def test_pages_as_people_write_them() -> None:

@@ -22,10 +22,13 @@ GERMAN = "Die Temperatur wurde auf zweihundertfünfzig Grad erhöht; dafür müs
 
 
 BYTES_DECODED_WITHOUT: list[tuple[str, str]] = [
-        (CHINESE, "gbk"), (CHINESE, "utf-8-sig"),
-        (TRADITIONAL, "big5"), (GERMAN, "latin-1"), (GERMAN, "utf-16-le"),
-        ("ASCII", "ascii"),
-    ]  # fmt: skip
+    (CHINESE, "gbk"),
+    (CHINESE, "utf-8-sig"),
+    (TRADITIONAL, "big5"),
+    (GERMAN, "latin-1"),
+    (GERMAN, "utf-16-le"),
+    ("ASCII", "ascii"),
+]
 
 
 def test_bytes_are_decoded_without_being_told_how() -> None:
@@ -76,12 +79,12 @@ def test_bytes_that_are_no_text_are_refused(data: bytes) -> None:
 
 
 FORMS_TYPE_NAME: list[tuple[RawDocument, str]] = [
-        (RawDocument(name="a/b.MD", media_type="text/plain; charset=utf-8", text="x"), "text/markdown"),
-        (RawDocument(name="x.bin", media_type="text/x-markdown", text="x"), "text/markdown"),
-        (RawDocument(media_type="application/octet-stream", data=b"%PDF-1.4"), "application/pdf"),
-        (RawDocument(name="x.docx", data=zipped({"a": "b"})), DOCX),
-        (RawDocument(name="x", data=b"PK\x03\x04 broken"), ""),
-    ]  # fmt: skip
+    (RawDocument(name="a/b.MD", media_type="text/plain; charset=utf-8", text="x"), "text/markdown"),
+    (RawDocument(name="x.bin", media_type="text/x-markdown", text="x"), "text/markdown"),
+    (RawDocument(media_type="application/octet-stream", data=b"%PDF-1.4"), "application/pdf"),
+    (RawDocument(name="x.docx", data=zipped({"a": "b"})), DOCX),
+    (RawDocument(name="x", data=b"PK\x03\x04 broken"), ""),
+]
 
 
 def test_forms_by_type_name_and_beginning() -> None:
@@ -90,10 +93,13 @@ def test_forms_by_type_name_and_beginning() -> None:
 
 
 FORMS_TEXTS_WITHOUT: list[tuple[str, str]] = [
-        ("<!doctype html>x", "text/html"), ("\n<html lang=en>x", "text/html"), ("# A\n\nx", "text/markdown"),
-        (".. note::\n\n   x", "text/x-rst"), ("x < y", "text/plain"),
-        ("Metadata-Version: 2.1\nName: x", "text/x-python-metadata"),
-    ]  # fmt: skip
+    ("<!doctype html>x", "text/html"),
+    ("\n<html lang=en>x", "text/html"),
+    ("# A\n\nx", "text/markdown"),
+    (".. note::\n\n   x", "text/x-rst"),
+    ("x < y", "text/plain"),
+    ("Metadata-Version: 2.1\nName: x", "text/x-python-metadata"),
+]
 
 
 def test_forms_of_texts_without_a_name() -> None:
@@ -142,13 +148,53 @@ def test_a_reader_of_text_wants_text() -> None:
 
 
 NAMES = ["a.md", "a.rst", "a.txt", "METADATA", "a.html", "a.py", "a.js", "a.c", "a.java", "a.sql", "a.tex", "a.json"]
-PIECES = st.sampled_from([
-    "# ", "\n", "\n\n", "===\n", "---\n", "====", "```\n", "~~~", "<h1>", "</h1>", "<main>", "<nav>", "</nav>", "<!--",
-    "-->",
-    "第一章 开始\n", "第二章 结束\n", "一、", "1.1 A\n", "1. B\n", "2. C\n", "def f():\n", "class A:\n",
-    "    x = 1\n", "word ", "字", "Chapter 1\n", "Chapter 2\n", "function f() {\n", "\\section{x}\n", "\r\n", "|",
-    "<pre>", "<td>", "<li>", "\ufeff", "..", "::\n", "&amp;", "@a\n", "// c\n", "\x0c", "\u2028",
-])  # fmt: skip
+PIECES = st.sampled_from(
+    [
+        "# ",
+        "\n",
+        "\n\n",
+        "===\n",
+        "---\n",
+        "====",
+        "```\n",
+        "~~~",
+        "<h1>",
+        "</h1>",
+        "<main>",
+        "<nav>",
+        "</nav>",
+        "<!--",
+        "-->",
+        "第一章 开始\n",
+        "第二章 结束\n",
+        "一、",
+        "1.1 A\n",
+        "1. B\n",
+        "2. C\n",
+        "def f():\n",
+        "class A:\n",
+        "    x = 1\n",
+        "word ",
+        "字",
+        "Chapter 1\n",
+        "Chapter 2\n",
+        "function f() {\n",
+        "\\section{x}\n",
+        "\r\n",
+        "|",
+        "<pre>",
+        "<td>",
+        "<li>",
+        "\ufeff",
+        "..",
+        "::\n",
+        "&amp;",
+        "@a\n",
+        "// c\n",
+        "\x0c",
+        "\u2028",
+    ]
+)
 
 
 @given(st.sampled_from(NAMES), st.one_of(st.text(max_size=300), st.lists(PIECES, max_size=40).map("".join)))

@@ -337,12 +337,15 @@ def test_python_that_does_not_parse_is_read_by_declarations(text: str) -> None:
 def test_notebooks() -> None:
     cells = [
         {"cell_type": "markdown", "source": ["# Study\n", "\n", "Why."]},
-        {"cell_type": "code", "source": "print('```')", "outputs": [
-            {"text": ["out\n"]}, {"data": {"text/plain": "42"}}, {"data": {"image/png": "x"}}, "?"]},
+        {
+            "cell_type": "code",
+            "source": "print('```')",
+            "outputs": [{"text": ["out\n"]}, {"data": {"text/plain": "42"}}, {"data": {"image/png": "x"}}, "?"],
+        },
         {"cell_type": "code", "source": "", "outputs": None},
         {"cell_type": "markdown", "source": "## End\n\nSo."},
         "?",
-    ]  # fmt: skip
+    ]
     text = json.dumps({"cells": cells, "metadata": {"language_info": {"name": "python"}}})
     found = read_document(RawDocument(name="study.ipynb", text=text))
     assert found.title == "Study"

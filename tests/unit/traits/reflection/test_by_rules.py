@@ -17,8 +17,11 @@ from phronesis.traits.by_rules.similarity import (
 from phronesis.traits.laws.records import SeenMemory, Wishes
 from seen_memories import cosine_of, ids, memories, memory, trait
 
-RUNS = ("Went for a run along the river before work", "Jogged 5 km before work in the rain",
-        "Out running at six, then straight to the office")  # fmt: skip
+RUNS = (
+    "Went for a run along the river before work",
+    "Jogged 5 km before work in the rain",
+    "Out running at six, then straight to the office",
+)
 CATS = ("下班后给小区的流浪猫添了猫粮", "蹲在车棚边等那只三花猫出来", "给院子里的野猫搭了窝")
 
 
@@ -66,8 +69,12 @@ def test_what_is_so_makes_no_habit_of_what_was_done_twice() -> None:
 
 
 def test_what_is_sensitive_shows_nothing_else() -> None:
-    seen = memories(*RUNS, "Jogged past the clinic before work for my test", "Ran to the clinic before work",
-                    "Went for a run to the clinic before work")  # fmt: skip
+    seen = memories(
+        *RUNS,
+        "Jogged past the clinic before work for my test",
+        "Ran to the clinic before work",
+        "Went for a run to the clinic before work",
+    )
     found = reflect(seen, ids(seen), [], sensitive=lambda text: "clinic" in text).new_behaviors
     assert [list(one.evidence_ids) for one in found] == [["m000", "m002", "m004"], ["m006", "m008", "m010"]]
     known = [trait("Often goes running", ["m000", "m002", "m004"])]
@@ -79,8 +86,12 @@ def test_what_is_sensitive_shows_nothing_else() -> None:
 def test_without_a_session_each_day_is_one() -> None:
     days = [memory(2 * n, text, session_id=None) for n, text in enumerate(RUNS)]
     assert reflect(days, ids(days), []).new_behaviors
-    day = [memory(0, text, id=f"d{n}", session_id=None) if n < 0 else SeenMemory(
-        id=f"d{n}", content=text, kind="episodic", at=days[0].at) for n, text in enumerate(RUNS)]  # fmt: skip
+    day = [
+        memory(0, text, id=f"d{n}", session_id=None)
+        if n < 0
+        else SeenMemory(id=f"d{n}", content=text, kind="episodic", at=days[0].at)
+        for n, text in enumerate(RUNS)
+    ]
     assert not reflect(day, ids(day), []).new_behaviors
 
 
@@ -135,8 +146,14 @@ def test_a_fact_shows_a_behaviour_where_it_names_one() -> None:
 
 
 def test_who_is_told_of_by_name_is_the_user() -> None:
-    seen = memories("Priya went for a run before work", "Priya jogged before work", "Priya went running, 5k",
-                    "Priya's teammate Callum went running", "Callum went for a run", "Callum ran 5k")  # fmt: skip
+    seen = memories(
+        "Priya went for a run before work",
+        "Priya jogged before work",
+        "Priya went running, 5k",
+        "Priya's teammate Callum went running",
+        "Callum went for a run",
+        "Callum ran 5k",
+    )
     [found] = reflect(seen, ids(seen), []).new_behaviors
     assert list(found.evidence_ids) == ["m000", "m002", "m004"]
     named = memories("小陈早上去跑步", "小陈晨跑了五公里", "小陈又去夜跑", "小陈的同事也晨跑")
@@ -145,8 +162,14 @@ def test_who_is_told_of_by_name_is_the_user() -> None:
 
 
 def test_a_name_that_no_table_knows_is_somebody_who_does_something_again() -> None:
-    other = memories("Zorbo goes running at six", "Zorbo went running", "Zorbo runs before work, 5k", *BACKGROUND,
-                     "The gate is shut", "Bought socks")  # fmt: skip
+    other = memories(
+        "Zorbo goes running at six",
+        "Zorbo went running",
+        "Zorbo runs before work, 5k",
+        *BACKGROUND,
+        "The gate is shut",
+        "Bought socks",
+    )
     assert not reflect(other, ids(other), []).new_behaviors
     nicknamed = memories(
         "阿May跑步", "阿May又去晨跑", "阿May晨跑了五公里", *(f"楼道的{one}坏了" for one in "灯门窗锁铃梯墙管栏")
@@ -161,9 +184,16 @@ def test_a_name_that_no_table_knows_is_somebody_who_does_something_again() -> No
 
 
 def test_words_that_no_table_knows_are_shared_by_what_is_nearly_the_same() -> None:
-    seen = memories("Whittled another wooden spoon on the porch", "Whittled a wooden spoon, porch swept after",
-                    "On the porch, whittled one more wooden spoon", "Locked the shed", "Rain all week",
-                    "Called the bank", "Bought socks", "The lift is broken")  # fmt: skip
+    seen = memories(
+        "Whittled another wooden spoon on the porch",
+        "Whittled a wooden spoon, porch swept after",
+        "On the porch, whittled one more wooden spoon",
+        "Locked the shed",
+        "Rain all week",
+        "Called the bank",
+        "Bought socks",
+        "The lift is broken",
+    )
     [found] = reflect(seen, ids(seen), []).new_behaviors
     assert found.content.startswith("Often")
     assert "porch" in found.content or "spoon" in found.content
@@ -174,18 +204,44 @@ NEARNESS = (
     "Watched the kestrel on the pylon through the telescope",
     "Saw two curlews on the mudflat at dawn",
 )
-BACKGROUND = ("Moved the sofa", "Boiler serviced on Friday", "The lift is broken", "Locked out of the shed",
-              "Renewed the permit", "Rain all week")  # fmt: skip
+BACKGROUND = (
+    "Moved the sofa",
+    "Boiler serviced on Friday",
+    "The lift is broken",
+    "Locked out of the shed",
+    "Renewed the permit",
+    "Rain all week",
+)
 MORE = (
-    *BACKGROUND, "The office is on the third floor", "A parcel came for Ulla", "Our street gets new lamps",
+    *BACKGROUND,
+    "The office is on the third floor",
+    "A parcel came for Ulla",
+    "Our street gets new lamps",
     "Ferry was late",
-    "The dentist has moved", "Two invoices are open", "Grandad turned ninety", "The printer is out of toner",
-    "Snow is forecast", "Tomas has a new car", "The bakery closes in May", "Rent goes up in spring", "A fuse blew",
-    "The meeting was cancelled", "Bea passed her exam", "The bridge is being painted", "My badge expires in June",
-    "A tree fell on the fence", "The radio plays jazz", "The well is dry", "The new manager is called Odd",
-    "The attic is full of boxes", "The concert was sold out", "The lake froze over", "Customs kept the package",
-    "The kettle is broken", "The tram has a new driver",
-)  # fmt: skip
+    "The dentist has moved",
+    "Two invoices are open",
+    "Grandad turned ninety",
+    "The printer is out of toner",
+    "Snow is forecast",
+    "Tomas has a new car",
+    "The bakery closes in May",
+    "Rent goes up in spring",
+    "A fuse blew",
+    "The meeting was cancelled",
+    "Bea passed her exam",
+    "The bridge is being painted",
+    "My badge expires in June",
+    "A tree fell on the fence",
+    "The radio plays jazz",
+    "The well is dry",
+    "The new manager is called Odd",
+    "The attic is full of boxes",
+    "The concert was sold out",
+    "The lake froze over",
+    "Customs kept the package",
+    "The kettle is broken",
+    "The tram has a new driver",
+)
 """What tells of nothing that the user does, enough of it to say what is usual."""
 
 
@@ -295,8 +351,9 @@ def test_what_contradicts_nothing() -> None:
 def test_an_ending_that_an_encoder_sees() -> None:
     seen = memories(*NEARNESS, "Sold the telescope, that is over with", *MORE)
     groups = {one.id: 0 if n < 4 else n for n, one in enumerate(seen)}
-    [against] = reflect(seen, {"m006"}, [trait("Counts what flies", ["m000", "m002", "m004"])],
-                        cosine=cosine_of(groups)).contradictions  # fmt: skip
+    [against] = reflect(
+        seen, {"m006"}, [trait("Counts what flies", ["m000", "m002", "m004"])], cosine=cosine_of(groups)
+    ).contradictions
     assert list(against.contradicting_evidence_ids) == ["m006"]
 
 
@@ -325,8 +382,10 @@ def test_a_preference_made_of_the_same_evidence_is_not_made_again() -> None:
 
 
 def test_preferences_of_one_kind_point_to_a_core_trait() -> None:
-    two = [trait("喜欢运动健身", id="a", subtype="preference", confidence=0.7),
-           trait("喜欢户外活动", id="b", subtype="preference", confidence=0.6)]  # fmt: skip
+    two = [
+        trait("喜欢运动健身", id="a", subtype="preference", confidence=0.7),
+        trait("喜欢户外活动", id="b", subtype="preference", confidence=0.6),
+    ]
     [up] = reflect([], set(), two).upgrades
     assert (up.new_subtype, up.new_content, up.facet, up.context) == ("core", "重视健康", "value", "general")
     assert up.reasoning.startswith("都指向同一倾向")

@@ -14,16 +14,27 @@ BORN = datetime(2026, 1, 1, tzinfo=UTC)
 
 def memories(*texts: str) -> list[Item]:
     made: list[Any] = [
-        Item(id=f"m{n}", kind="episodic", content=text, entry_id=f"e{n}", recorded_at=BORN + timedelta(hours=n),
-             updated_at=BORN)
+        Item(
+            id=f"m{n}",
+            kind="episodic",
+            content=text,
+            entry_id=f"e{n}",
+            recorded_at=BORN + timedelta(hours=n),
+            updated_at=BORN,
+        )
         for n, text in enumerate(texts)
-    ]  # fmt: skip
+    ]
     return made
 
 
 def test_what_shares_telling_words_is_linked_the_nearest_first() -> None:
-    held = memories("Jogged along the canal at dawn", "Read a book on bees", "昨天晨跑五公里", "Jogged along the canal",
-                    "今天晨跑五公里")  # fmt: skip
+    held = memories(
+        "Jogged along the canal at dawn",
+        "Read a book on bees",
+        "昨天晨跑五公里",
+        "Jogged along the canal",
+        "今天晨跑五公里",
+    )
     found = links_of(held, {"m3", "m4"})
     assert [(link.from_id, link.to_id) for link in found] == [("m3", "m0"), ("m4", "m2")]
     assert all(LINKED <= link.weight <= 1 for link in found)
@@ -33,8 +44,10 @@ def test_new_ones_are_linked_with_one_another_and_older_ones_with_nothing() -> N
     held = memories("Jogged along the canal", "Jogged along the canal", "Jogged along the canal", "Baked rye bread")
     assert links_of(held, {"m3"}) == []
     assert {(link.from_id, link.to_id) for link in links_of(held, {"m1", "m2"})} == {
-        ("m1", "m0"), ("m2", "m0"), ("m2", "m1"),
-    }  # fmt: skip
+        ("m1", "m0"),
+        ("m2", "m0"),
+        ("m2", "m1"),
+    }
 
 
 def test_words_of_most_memories_link_nothing() -> None:

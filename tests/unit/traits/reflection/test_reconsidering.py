@@ -9,7 +9,7 @@ QUIET = (
     "Said nothing on the call with the client",
     "Quiet again in the retro",
 )
-LOUD = ("Told stories at the pub with friends", "Talked so much at the party with friends")  # fmt: skip
+LOUD = ("Told stories at the pub with friends", "Talked so much at the party with friends")
 
 
 def later(*texts: str, **fields: str) -> list[SeenMemory]:

@@ -21,8 +21,12 @@ def readings(*texts: str, kind: str = "episodic") -> list[Reading]:
     return [read(one, voice_of(seen)) for one in seen]
 
 
-DONE = ("Sewed the hem of the blue coat before breakfast", "Took the early ferry and drew the gulls on the railing",
-        "晚饭后绕着湖走了两圈", "周末又去河边拍鸟")  # fmt: skip
+DONE = (
+    "Sewed the hem of the blue coat before breakfast",
+    "Took the early ferry and drew the gulls on the railing",
+    "晚饭后绕着湖走了两圈",
+    "周末又去河边拍鸟",
+)
 FACTS = (
     "The office has moved to the third floor",
     "Her sister's birthday is in May",

@@ -199,8 +199,11 @@ def network_from(stored: bytes) -> Network:
     with np.load(io.BytesIO(stored), allow_pickle=False) as held:
         words = {str(word): n for n, word in enumerate(held["list_words"], start=2)}
         pieces = {str(piece): n for n, piece in enumerate(held["list_pieces"], start=1)}
-        weights = {name.removeprefix("weight_"): held[name].astype(np.float32)
-                   for name in held.files if name.startswith("weight_")}  # fmt: skip
+        weights = {
+            name.removeprefix("weight_"): held[name].astype(np.float32)
+            for name in held.files
+            if name.startswith("weight_")
+        }
         weights["pieces"] *= held["scale"]
         longest = max(map(len, pieces), default=1)
         return Network(Vocabulary(words, pieces, longest), tuple(map(str, held["tags"])), weights)

@@ -73,11 +73,19 @@ def tagged_in(text: str, seen: Encoded, chances: Chances, network: Network) -> l
         if subject is None or word is None:
             continue
         start, end = seen.starts[span.first], seen.ends[span.behind - 1]
-        found.append(Tagged(
-            kind=kind, key=f"{key}.{word}" if word else key, subject=subject, value=text[start:end], start=start,
-            end=end, retracts=bool(signs[GIVEN_UP] > _HALF), done=bool(signs[DONE] > _HALF),
-            chance=float(likely[span.first : span.behind].min()),
-        ))  # fmt: skip
+        found.append(
+            Tagged(
+                kind=kind,
+                key=f"{key}.{word}" if word else key,
+                subject=subject,
+                value=text[start:end],
+                start=start,
+                end=end,
+                retracts=bool(signs[GIVEN_UP] > _HALF),
+                done=bool(signs[DONE] > _HALF),
+                chance=float(likely[span.first : span.behind].min()),
+            )
+        )
     return found
 
 
@@ -176,9 +184,10 @@ class SecondOpinion:
             return Opinion(list(ruled), [])  # another language
         chances = network.chances(seen)
         unlikely = [
-            one for one in judged
+            one
+            for one in judged
             if _chance(one, text, seen, chances, network.tags) < self.unlikely[code] and not _is_plain(one, text, code)
-        ]  # fmt: skip
+        ]
         return Opinion([one for one in ruled if one not in unlikely], unlikely)
 
 

@@ -57,15 +57,28 @@ def _failure(unit: Unit, place: Place, lines: list[Line], counts: Mapping[str, i
     if unit.form == "repl":
         first, last = unit.first, unit.last
     return _draft(
-        unit, lines, (first, last),
-        label="failure", confidence=0.95, family=family, reflection=reflection,
+        unit,
+        lines,
+        (first, last),
+        label="failure",
+        confidence=0.95,
+        family=family,
+        reflection=reflection,
         signals=(f"{len(errors)} error{'s' * (len(errors) > 1)} of Lean",) if errors else (unit.signal,),
-        goal=goal, attempt=step or found.sentence(place.start),
-        situation=found.situation(place.start), result=_result(errors) or unit.signal,
-        found=found, kinds=named, concepts=[name for name in concepts if name],
-        extra={"position": place.start if place.start is not None and place.start[0] else None,
-               "end": place.end if place.end != place.start else None, "errors": len(errors), **counts},
-    )  # fmt: skip
+        goal=goal,
+        attempt=step or found.sentence(place.start),
+        situation=found.situation(place.start),
+        result=_result(errors) or unit.signal,
+        found=found,
+        kinds=named,
+        concepts=[name for name in concepts if name],
+        extra={
+            "position": place.start if place.start is not None and place.start[0] else None,
+            "end": place.end if place.end != place.start else None,
+            "errors": len(errors),
+            **counts,
+        },
+    )
 
 
 def _checked(unit: Unit, lines: list[Line], *, sure: bool, left: bool) -> Draft:
@@ -96,15 +109,23 @@ def _checked(unit: Unit, lines: list[Line], *, sure: bool, left: bool) -> Draft:
         declaration.proof if declaration is not None else ""
     )
     return _draft(
-        unit, lines, (unit.first, unit.last),
-        label="success" if success else "unknown", confidence=0.95 if sure else 0.6 if success else 0.5,
+        unit,
+        lines,
+        (unit.first, unit.last),
+        label="success" if success else "unknown",
+        confidence=0.95 if sure else 0.6 if success else 0.5,
         family=error_groups.EXPLODING if exploded else None,
         reflection=error_groups.REFLECTIONS[error_groups.EXPLODING].format(count=len(unit.after)) if exploded else "",
         signals=(_signal(unit, sorries, left=left),),
-        goal=goal, attempt=unit.tactic or proof.strip().removeprefix("by").strip() or found.sentence(None),
-        situation=found.situation(None), result=result[:MAX_RESULT], found=found, kinds=[], concepts=[],
+        goal=goal,
+        attempt=unit.tactic or proof.strip().removeprefix("by").strip() or found.sentence(None),
+        situation=found.situation(None),
+        result=result[:MAX_RESULT],
+        found=found,
+        kinds=[],
+        concepts=[],
         extra={"sorries": sorries, "warnings": sum(one.severity == "warning" for one in unit.messages)},
-    )  # fmt: skip
+    )
 
 
 def _signal(unit: Unit, sorries: int, *, left: bool) -> str:
@@ -115,21 +136,34 @@ def _signal(unit: Unit, sorries: int, *, left: bool) -> str:
 
 
 def _draft(
-    unit: Unit, lines: list[Line], rows: tuple[int, int], *, found: Found, kinds: Sequence[str],
-    concepts: Sequence[str], extra: dict[str, Any], **texts: Any,
-) -> Draft:  # fmt: skip
+    unit: Unit,
+    lines: list[Line],
+    rows: tuple[int, int],
+    *,
+    found: Found,
+    kinds: Sequence[str],
+    concepts: Sequence[str],
+    extra: dict[str, Any],
+    **texts: Any,
+) -> Draft:
     declaration = found.declaration
     said = "\n".join(one.text for one in found.messages)
     beats = _USED.search(said) or _LIMIT.search(said)
     observations = {
-        "form": unit.form, "error_kinds": list(kinds), "file": unit.file, "module": unit.module,
+        "form": unit.form,
+        "error_kinds": list(kinds),
+        "file": unit.file,
+        "module": unit.module,
         "declaration": declaration.name if declaration is not None else "",
         "open_goals": found.open,
         "goal_sizes": [list(goal.size) for goal in found.goals[:MAX_SIZES]] if found.open else [],
-        "tactics": found.tactics, "lemmas": found.lemmas, "seconds": unit.seconds,
+        "tactics": found.tactics,
+        "lemmas": found.lemmas,
+        "seconds": unit.seconds,
         "heartbeats": int(beats[1]) if beats is not None else None,
-        **{name: list(value) if isinstance(value, tuple) else value for name, value in extra.items()}, **unit.facts,
-    }  # fmt: skip
+        **{name: list(value) if isinstance(value, tuple) else value for name, value in extra.items()},
+        **unit.facts,
+    }
     kept = {
         name: value for name, value in observations.items() if value not in (None, "", [], 0) or name == "open_goals"
     }

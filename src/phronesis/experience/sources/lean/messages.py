@@ -315,9 +315,14 @@ def read_message(lines: list[Line], at: int) -> Message | None:
     place = None if found["line"] is None else (int(found["line"]), int(found["column"]))
     end = None if found["end_line"] is None else (int(found["end_line"]), int(found["end_column"]))
     return Message(
-        severity=found["severity"], text=rest, first=at, last=at, file=normal_file(found["file"] or ""),
-        position=place, end=end,
-    )  # fmt: skip
+        severity=found["severity"],
+        text=rest,
+        first=at,
+        last=at,
+        file=normal_file(found["file"] or ""),
+        position=place,
+        end=end,
+    )
 
 
 def read_job(said: str, at: int) -> Unit | None:

@@ -59,9 +59,14 @@ def as_message(value: object, first: int, last: int) -> Message | None:
     if data.startswith("<input>:"):  # a parse error inside a tactic repeats its place: <input>:1:5: unknown tactic
         data = data.partition(": ")[2]
     return Message(
-        severity=severity, text=data, first=first, last=last, position=_place(value.get("pos")),
-        end=_place(value.get("endPos")), file=normal_file(printable(_text(value, "fileName"))),
-    )  # fmt: skip
+        severity=severity,
+        text=data,
+        first=first,
+        last=last,
+        position=_place(value.get("pos")),
+        end=_place(value.get("endPos")),
+        file=normal_file(printable(_text(value, "fileName"))),
+    )
 
 
 def is_command(value: Mapping[str, Any]) -> bool:

@@ -162,8 +162,17 @@ def _sanitizer(reading: Reading, n: int) -> None:
         elif frames:
             break
     own = next((frame[2] for frame in frames if "/sysdeps/" not in frame[2]), None)
-    reading.found(Finding(tool="sanitizer", first=n, last=last, error_type=match[2], message=match[3], file=own,
-                          frames=[f"{frame[1]} {frame[2]}" for frame in frames]))  # fmt: skip
+    reading.found(
+        Finding(
+            tool="sanitizer",
+            first=n,
+            last=last,
+            error_type=match[2],
+            message=match[3],
+            file=own,
+            frames=[f"{frame[1]} {frame[2]}" for frame in frames],
+        )
+    )
 
 
 def _make(reading: Reading, n: int) -> None:
@@ -196,8 +205,9 @@ def _npm(reading: Reading, start: int) -> int:
     if status:
         reading.endings.append(Ending(line=last, exit_code=int(status), tool="npm"))
     reading.called(start, "npm")
-    reading.found(Finding(tool="npm", first=start, last=last, error_type=kind, message=words[0] if words else "",
-                          follows=True))  # fmt: skip
+    reading.found(
+        Finding(tool="npm", first=start, last=last, error_type=kind, message=words[0] if words else "", follows=True)
+    )
     return last
 
 

@@ -60,10 +60,29 @@ _CMAKE: Final = re.compile(r"CMake Error at ([^\s:]{1,300}):(\d{1,9}) ?(?:\((\w{
 _SYMBOL: Final = re.compile(r"(?:\[ERROR\])?\s{1,12}symbol {0,4}: {1,4}(\S.*)\Z")
 
 _TOOLS: Final = {
-    "c": "gcc", "h": "gcc", "cc": "gcc", "cpp": "gcc", "cxx": "gcc", "hpp": "gcc", "m": "clang", "java": "javac",
-    "py": "mypy", "pyi": "mypy", "ts": "tsc", "tsx": "tsc", "go": "go", "rs": "rustc", "swift": "swiftc",
-    "kt": "kotlinc", "scala": "scalac", "cs": "csc", "hs": "ghc", "lean": "lean", "tex": "latex", "v": "coq",
-}  # fmt: skip
+    "c": "gcc",
+    "h": "gcc",
+    "cc": "gcc",
+    "cpp": "gcc",
+    "cxx": "gcc",
+    "hpp": "gcc",
+    "m": "clang",
+    "java": "javac",
+    "py": "mypy",
+    "pyi": "mypy",
+    "ts": "tsc",
+    "tsx": "tsc",
+    "go": "go",
+    "rs": "rustc",
+    "swift": "swiftc",
+    "kt": "kotlinc",
+    "scala": "scalac",
+    "cs": "csc",
+    "hs": "ghc",
+    "lean": "lean",
+    "tex": "latex",
+    "v": "coq",
+}
 
 
 def read_compilers(reading: Reading) -> None:
@@ -148,9 +167,15 @@ def _named(reading: Reading, n: int, text: str) -> None:
 
 
 def _add(
-    reading: Reading, n: int, *, file: str, severity: str, message: str, place: str | None = None,
+    reading: Reading,
+    n: int,
+    *,
+    file: str,
+    severity: str,
+    message: str,
+    place: str | None = None,
     code: str | None = None,
-) -> None:  # fmt: skip
+) -> None:
     if severity == "warning":
         reading.warnings.append(n)
     if "error" in severity:
@@ -160,8 +185,17 @@ def _add(
             message, code = coded[1], coded[2]
         if code is None:
             message = f"{severity}: {message}"
-        reading.found(Finding(tool=tool, first=n, last=n, message=message, error_type=code, file=file,
-                              place=int(place) if place else None))  # fmt: skip
+        reading.found(
+            Finding(
+                tool=tool,
+                first=n,
+                last=n,
+                message=message,
+                error_type=code,
+                file=file,
+                place=int(place) if place else None,
+            )
+        )
     else:
         reading.take(n, n)
 
@@ -197,13 +231,23 @@ def _unnamed(reading: Reading, n: int, text: str) -> None:
     """Parse a line that is an error by its form alone: Go's compiler, a linter, a linker."""
     match = _GO.match(text)
     if match:
-        reading.found(Finding(tool="go", first=n, last=n, message=match[3], file=match[1].removeprefix("./"),
-                              place=int(match[2])))  # fmt: skip
+        reading.found(
+            Finding(tool="go", first=n, last=n, message=match[3], file=match[1].removeprefix("./"), place=int(match[2]))
+        )
         return
     match = _LINT.match(text)
     if match:
-        reading.found(Finding(tool="linter", first=n, last=n, message=match[5], error_type=match[4], file=match[1],
-                              place=int(match[2])))  # fmt: skip
+        reading.found(
+            Finding(
+                tool="linter",
+                first=n,
+                last=n,
+                message=match[5],
+                error_type=match[4],
+                file=match[1],
+                place=int(match[2]),
+            )
+        )
         return
     linker = _LINKER.match(text)
     said = _UNLINKED.search(text[:600]) if linker is None or linker[1] is None else None

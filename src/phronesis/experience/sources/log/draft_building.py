@@ -24,8 +24,24 @@ MAX_RESULT: Final = 300
 """Characters of a result: an error's type and the first line of its message."""
 
 _BUILDERS: Final = frozenset(
-    ("gcc", "clang", "cl", "javac", "rustc", "tsc", "go", "compiler", "linker", "cmake", "swiftc", "kotlinc", "scalac",
-     "csc", "ghc"))  # fmt: skip
+    (
+        "gcc",
+        "clang",
+        "cl",
+        "javac",
+        "rustc",
+        "tsc",
+        "go",
+        "compiler",
+        "linker",
+        "cmake",
+        "swiftc",
+        "kotlinc",
+        "scalac",
+        "csc",
+        "ghc",
+    )
+)
 """Tools that build the files they report on."""
 
 T = TypeVar("T")
@@ -88,12 +104,17 @@ def _parts(reading: Reading) -> Iterator[Part]:
     for start, end in zip(bounds, [*bounds[1:], len(reading.lines)], strict=True):
         built = targets.between(start, end)
         yield Part(
-            first=start, last=_last_line(reading, start, end), command=reading.commands.get(start),
-            errors=errors.between(start, end), summaries=summaries.between(start, end),
-            endings=endings.between(start, end), facts=_distinct(facts.between(start, end)),
-            tools=_distinct(tools.between(start, end)), target=built[0][1] if built else None,
+            first=start,
+            last=_last_line(reading, start, end),
+            command=reading.commands.get(start),
+            errors=errors.between(start, end),
+            summaries=summaries.between(start, end),
+            endings=endings.between(start, end),
+            facts=_distinct(facts.between(start, end)),
+            tools=_distinct(tools.between(start, end)),
+            target=built[0][1] if built else None,
             warnings=len(warnings.between(start, end)),
-        )  # fmt: skip
+        )
 
 
 class _Ordered(Generic[T]):
@@ -146,18 +167,27 @@ def _failure(reading: Reading, part: Part, same: Sequence[Finding]) -> Draft:
     count = len(same) if None in places else len(places)  # Maven tells each error twice
     observed: dict[str, Any] = {"status": one.status} if one.test is not None else {}
     observed |= {
-        "error_type": one.error_type, "exit_code": part.exit_code, "seconds": one.seconds,
-        "frames": list(one.frames[:MAX_FRAMES]), "causes": list(one.causes), "line": one.place,
-        "count": count if count > 1 else None, "warnings": part.warnings or None,
+        "error_type": one.error_type,
+        "exit_code": part.exit_code,
+        "seconds": one.seconds,
+        "frames": list(one.frames[:MAX_FRAMES]),
+        "causes": list(one.causes),
+        "line": one.place,
+        "count": count if count > 1 else None,
+        "warnings": part.warnings or None,
         "suite": _counted(part.summaries) or None,
-    }  # fmt: skip
+    }
     observed = {name: value for name, value in observed.items() if value not in (None, [])}
     result = in_short(one.error_type, one.message)
     if one.test is not None:
         judged = label_of({"status": one.status, "exit_code": observed.get("exit_code") or None})
     else:
-        judged = label_of([{"exit_code": observed.get("exit_code"), "error_type": one.error_type},
-                           {"error": None if one.error_type else result}])  # fmt: skip
+        judged = label_of(
+            [
+                {"exit_code": observed.get("exit_code"), "error_type": one.error_type},
+                {"error": None if one.error_type else result},
+            ]
+        )
     command = part.command if one.test is None else None
     return Draft(
         attempt=one.test or command or _did(one, part),

@@ -121,15 +121,45 @@ MAX_FRAMES: Final = 20
 """Stack frames that are kept, the innermost."""
 
 _FOREIGN: Final = (
-    "site-packages", "dist-packages", "/lib/python", "<frozen", "<string>", "<stdin>", "node_modules", "node:",
-    "(internal/", "internal/", "java.", "javax.", "jdk.", "sun.", "kotlin.", "org.junit", "org.opentest4j",
-    "org.gradle", "org.apache.maven", "scala.", "org.scalatest.", "sbt.",
-    "/rustc/", "/usr/local/go/", "<anonymous>", "System.", "Microsoft.",
-)  # fmt: skip
+    "site-packages",
+    "dist-packages",
+    "/lib/python",
+    "<frozen",
+    "<string>",
+    "<stdin>",
+    "node_modules",
+    "node:",
+    "(internal/",
+    "internal/",
+    "java.",
+    "javax.",
+    "jdk.",
+    "sun.",
+    "kotlin.",
+    "org.junit",
+    "org.opentest4j",
+    "org.gradle",
+    "org.apache.maven",
+    "scala.",
+    "org.scalatest.",
+    "sbt.",
+    "/rustc/",
+    "/usr/local/go/",
+    "<anonymous>",
+    "System.",
+    "Microsoft.",
+)
 _INSIDE: Final = (
-    "site-packages", "dist-packages", "/lib/python", "node_modules", "/rustc/", "/usr/local/go/", "/go/src/testing/",
-    "/go/src/runtime/", "/src/runtime/panic.go",
-)  # fmt: skip
+    "site-packages",
+    "dist-packages",
+    "/lib/python",
+    "node_modules",
+    "/rustc/",
+    "/usr/local/go/",
+    "/go/src/testing/",
+    "/go/src/runtime/",
+    "/src/runtime/panic.go",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

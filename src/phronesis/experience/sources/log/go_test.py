@@ -70,9 +70,11 @@ def read_go_test(reading: Reading) -> None:
         reading.found(one)
     if packages:
         tests = [test for package in packages for test in package.tests.values()]
-        counts = {"passed": sum(test.status == "PASS" for test in tests),
-                  "failed": sum(one.test is not None for one in found),
-                  "skipped": sum(test.status == "SKIP" for test in tests)}  # fmt: skip
+        counts = {
+            "passed": sum(test.status == "PASS" for test in tests),
+            "failed": sum(one.test is not None for one in found),
+            "skipped": sum(test.status == "SKIP" for test in tests),
+        }
         good = sum(package.status == "ok" for package in packages)
         if good and not counts["passed"] and not counts["failed"]:
             counts = {"passed": good}
@@ -141,9 +143,16 @@ def _failures(reading: Reading, package: _Package, built: AbstractSet[str]) -> I
     for test in failed:
         found = _failure(reading, package, test)
         if crash is not None and test.name == package.crashed:
-            found = replace(found, message=found.message or crash.message, error_type=crash.error_type,
-                            file=crash.file or found.file, frames=crash.frames, first=min(found.first, crash.first),
-                            last=max(found.last, crash.last), place=None if crash.file else found.place)  # fmt: skip
+            found = replace(
+                found,
+                message=found.message or crash.message,
+                error_type=crash.error_type,
+                file=crash.file or found.file,
+                frames=crash.frames,
+                first=min(found.first, crash.first),
+                last=max(found.last, crash.last),
+                place=None if crash.file else found.place,
+            )
             crash = None
         elif crash is not None and crash.message.startswith("test timed out") and not found.message:
             found = replace(found, message=crash.message, error_type="panic")
@@ -171,9 +180,17 @@ def _failure(reading: Reading, package: _Package, test: _Test) -> Finding:
     kept = said if len(said) <= _MESSAGES else [*said[: _MESSAGES - 1], said[-1]]
     lines = [n for n in (first, test.end, *test.output[-1:]) if n >= 0] or [package.end]
     return Finding(
-        tool="go test", first=min(lines), last=max(test.end, min(lines), first), test=test.name, status="failed",
-        seconds=test.seconds, message="; ".join(kept), file=file, place=place, suite=package.name,
-    )  # fmt: skip
+        tool="go test",
+        first=min(lines),
+        last=max(test.end, min(lines), first),
+        test=test.name,
+        status="failed",
+        seconds=test.seconds,
+        message="; ".join(kept),
+        file=file,
+        place=place,
+        suite=package.name,
+    )
 
 
 def said_by_go(texts: Sequence[str]) -> tuple[str | None, str]:
@@ -227,8 +244,15 @@ def _without_test(reading: Reading, package: _Package, *, follows: bool) -> Find
     words = [text for n in package.loose if not (text := reading.text(n).strip()).startswith(_QUIET)]
     ended = next((text for text in reversed(words) if not text.startswith("exit status ")), "")
     message = package.verdict.strip("[]") if package.verdict.endswith("]") else ended or (words or ["failed"])[-1]
-    return Finding(tool="go test", first=package.end, last=package.end, message=f"error: {message}", follows=follows,
-                   suite=package.name, ran=f"go test {package.name}")  # fmt: skip
+    return Finding(
+        tool="go test",
+        first=package.end,
+        last=package.end,
+        message=f"error: {message}",
+        follows=follows,
+        suite=package.name,
+        ran=f"go test {package.name}",
+    )
 
 
 class _Stream:

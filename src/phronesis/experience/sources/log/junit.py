@@ -67,9 +67,13 @@ def _case_draft(raw: Raw, index: LineIndex, suite: Suite, case: Case, *, pytest:
     tool = "pytest" if pytest else "junit"
     result = in_short(error.error_type, error.message) or status
     observed = {
-        "status": status, "seconds": _seconds(case.attributes), "error_type": error.error_type,
-        "frames": list(error.frames), "causes": list(error.causes), "suite": dict(suite.counts),
-    }  # fmt: skip
+        "status": status,
+        "seconds": _seconds(case.attributes),
+        "error_type": error.error_type,
+        "frames": list(error.frames),
+        "causes": list(error.causes),
+        "suite": dict(suite.counts),
+    }
     artifacts = [Artifact("file", error.file)] if error.file else []
     artifacts += [Artifact("error_type", error.error_type)] if error.error_type else []
     artifacts += [Artifact("concept", bare_test(case.name) or name), Artifact("concept", tool)]
@@ -115,19 +119,28 @@ def _error(case: Case) -> Finding:
         words, file = f"{words}: {lines[0].strip()}" if placed[2] else words, file or placed[1]
     named = short_type(case.error_type.replace("\\", ".")) if case.error_type else ""
     return Finding(
-        tool="junit", first=0, last=0, message=words.strip(": "),
-        error_type=kind or block_type or (named if is_error_name(named) else None)
+        tool="junit",
+        first=0,
+        last=0,
+        message=words.strip(": "),
+        error_type=kind
+        or block_type
+        or (named if is_error_name(named) else None)
         or (trace.error_type if trace else None),
         file=file or (trace.file if trace else None) or case.attributes.get("file"),
-        frames=trace.frames if trace else (), causes=trace.causes if trace else (),
-    )  # fmt: skip
+        frames=trace.frames if trace else (),
+        causes=trace.causes if trace else (),
+    )
 
 
 def _is_title(line: str, case: Case) -> bool:
     """Return whether a line of a failure's text only names the test, as in PHPUnit and Jest."""
     bare = line.strip()
-    return bare.startswith("● ") or bare in {case.name, f"{case.classname}::{case.name}",
-                                             f"{case.attributes.get('class')}::{case.name}"}  # fmt: skip
+    return bare.startswith("● ") or bare in {
+        case.name,
+        f"{case.classname}::{case.name}",
+        f"{case.attributes.get('class')}::{case.name}",
+    }
 
 
 def _bare(message: str) -> str:

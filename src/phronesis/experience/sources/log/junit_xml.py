@@ -19,10 +19,18 @@ _FLAKY: Final = ("flakyFailure", "flakyError")
 """Surefire's elements for a failed try before a passing one."""
 
 _STATUS: Final = {
-    "failed": "failure", "failure": "failure", "fail": "failure", "error": "error", "errored": "error",
-    "notrun": "skipped", "disabled": "skipped", "skipped": "skipped", "suppressed": "skipped", "ignored": "skipped",
+    "failed": "failure",
+    "failure": "failure",
+    "fail": "failure",
+    "error": "error",
+    "errored": "error",
+    "notrun": "skipped",
+    "disabled": "skipped",
+    "skipped": "skipped",
+    "suppressed": "skipped",
+    "ignored": "skipped",
     "pending": "skipped",
-}  # fmt: skip
+}
 """Meaning of the attributes ``status`` and ``result`` of a case without such an element."""
 
 _VERSIONS: Final = {"java.version": "java", "python.version": "Python", "os.name": "", "node.version": "node"}

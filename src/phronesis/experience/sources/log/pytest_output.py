@@ -9,8 +9,15 @@ from phronesis.experience.sources.log.findings import Finding, Reading, Summary,
 _PLATFORM: Final = re.compile(r"platform (\S{1,40}) -- Python ([\w.+]{1,20}), pytest-([\w.+]{1,20})")
 _COUNTS: Final = re.compile(r"(?:\d{1,9} [a-z]{4,12}(?:, )?){1,12} in (\d{1,9}\.\d{1,3})s(?: \([\d:]{1,20}\))?")
 _COUNT: Final = re.compile(r"(\d{1,9}) ([a-z]{4,12})")
-_NAMES: Final = {"failed": "failed", "passed": "passed", "skipped": "skipped", "error": "errors", "errors": "errors",
-                 "xfailed": "xfailed", "xpassed": "xpassed"}  # fmt: skip
+_NAMES: Final = {
+    "failed": "failed",
+    "passed": "passed",
+    "skipped": "skipped",
+    "error": "errors",
+    "errors": "errors",
+    "xfailed": "xfailed",
+    "xpassed": "xpassed",
+}
 _PLACE: Final = re.compile(r"(\S[^:\n]{0,300}):(\d{1,9}): ?((?:[A-Za-z_]\w{0,80}\.){0,8}[A-Za-z_]\w{0,80})?\Z")
 _IN: Final = re.compile(r"(\S[^:\n]{0,300}):(\d{1,9}): in \S")
 _SAID: Final = re.compile(
@@ -122,8 +129,9 @@ def _end_of_block(reading: Reading, start: int) -> int:
 def _block(reading: Reading, first: int, last: int, name: str) -> Finding:
     kind, message, file = block_error([reading.text(n) for n in range(first, last + 1)])
     status = "error" if name.startswith("ERROR ") else "failed"
-    return Finding(tool="pytest", first=first, last=last, message=message, error_type=kind, file=file, test=name,
-                   status=status)  # fmt: skip
+    return Finding(
+        tool="pytest", first=first, last=last, message=message, error_type=kind, file=file, test=name, status=status
+    )
 
 
 def _is_node(text: str) -> bool:
@@ -136,8 +144,16 @@ def _summed_up(n: int, text: str) -> Finding:
     status, _, rest = text.partition(" ")
     node, _, said = rest.partition(" - ")
     kind, message = typed(said) if said else (None, "")
-    return Finding(tool="pytest", first=n, last=n, message=message, error_type=kind, file=node.partition("::")[0],
-                   test=node.strip(), status="error" if status == "ERROR" else "failed")  # fmt: skip
+    return Finding(
+        tool="pytest",
+        first=n,
+        last=n,
+        message=message,
+        error_type=kind,
+        file=node.partition("::")[0],
+        test=node.strip(),
+        status="error" if status == "ERROR" else "failed",
+    )
 
 
 def _joined(reading: Reading, blocks: dict[str, deque[Finding]], loose: list[Finding]) -> list[Finding]:
@@ -148,11 +164,18 @@ def _joined(reading: Reading, blocks: dict[str, deque[Finding]], loose: list[Fin
         waiting = blocks.get(node.partition("::")[2].replace("::", ".")) or blocks.get(node)
         if waiting:
             block = waiting.popleft()
-            out.append(Finding(
-                tool="pytest", first=block.first, last=block.last, test=node, status=line.status,
-                message=block.message or line.message, error_type=block.error_type or line.error_type,
-                file=block.file or line.file,
-            ))  # fmt: skip
+            out.append(
+                Finding(
+                    tool="pytest",
+                    first=block.first,
+                    last=block.last,
+                    test=node,
+                    status=line.status,
+                    message=block.message or line.message,
+                    error_type=block.error_type or line.error_type,
+                    file=block.file or line.file,
+                )
+            )
         else:
             out.append(line)
     out += [block for waiting in blocks.values() for block in waiting]

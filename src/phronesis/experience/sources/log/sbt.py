@@ -107,8 +107,11 @@ def _test(reading: Reading, n: int, words: str, suite: str) -> None:
     failed, aborted, marked, junit = (form.match(words) for form in (_FAILED, _ABORTED, _MARKED, _JUNIT))
     if junit:
         kind, message = thrown(junit[2]) or (None, junit[2])
-        reading.found(Finding(tool="junit", first=n, last=n, test=junit[1].rstrip(), status="failed",
-                              error_type=kind, message=message))  # fmt: skip
+        reading.found(
+            Finding(
+                tool="junit", first=n, last=n, test=junit[1].rstrip(), status="failed", error_type=kind, message=message
+            )
+        )
     elif failed:
         name = f"{suite}: {failed[1]}" if suite else failed[1]
         _said(reading, n, Finding(tool="scalatest", first=n, last=n, test=name, status="failed"))
@@ -133,9 +136,14 @@ def _said(reading: Reading, n: int, found: Finding) -> None:
         place = next((match for words in where if (match := _PLACE.search(words))), None)
         kind, message = thrown(said[0]) or (None, said[0]) if said else (None, "")
         found = replace(
-            found, last=n + len(below), error_type=kind, message=_PLACE.sub("", message).rstrip(), frames=frames,
-            file=place[1] if place else None, place=int(place[2]) if place else None,
-        )  # fmt: skip
+            found,
+            last=n + len(below),
+            error_type=kind,
+            message=_PLACE.sub("", message).rstrip(),
+            frames=frames,
+            file=place[1] if place else None,
+            place=int(place[2]) if place else None,
+        )
     reading.found(found)
 
 
@@ -158,9 +166,19 @@ def _munit(reading: Reading, n: int) -> None:
     if place:
         rest = (words for words in below if not _CODE.match(words) and not _MUNIT_PLACE.match(words))
         message = place[3] or next(rest, "")
-    reading.found(Finding(tool="munit", first=n, last=last, test=match[1].rstrip(), status="failed", error_type=kind,
-                          message=message, file=place[1] if place else None,
-                          place=int(place[2]) if place else None))  # fmt: skip
+    reading.found(
+        Finding(
+            tool="munit",
+            first=n,
+            last=last,
+            test=match[1].rstrip(),
+            status="failed",
+            error_type=kind,
+            message=message,
+            file=place[1] if place else None,
+            place=int(place[2]) if place else None,
+        )
+    )
 
 
 def _listed(reading: Reading, n: int, told: int) -> int:

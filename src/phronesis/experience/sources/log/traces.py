@@ -76,13 +76,16 @@ def _python(reading: Reading, start: int) -> Finding:
     own = [frame for frame in frames if not foreign(frame[0])] or frames
     before = start - 1 if reading.free(start - 1) and _LEVEL.match(reading.text(start - 1)) else start
     return Finding(
-        tool="python", first=before, last=max(last, start), error_type=name or None,
+        tool="python",
+        first=before,
+        last=max(last, start),
+        error_type=name or None,
         message=message if name else "a traceback that is cut off",
         file=own[-1][0] if own and not own[-1][0].startswith("<") else None,
         frames=[f"{file}:{where}" for file, where in frames[-MAX_FRAMES:]],
         causes=tuple(dict.fromkeys(one for one, _ in raised[:-1] if one)),
         ran=next((file for file, _ in frames if not foreign(file)), None),
-    )  # fmt: skip
+    )
 
 
 def _python_frames(reading: Reading, n: int) -> tuple[list[tuple[str, str]], int]:
@@ -120,9 +123,15 @@ def _syntax_error(reading: Reading, start: int) -> Finding | None:
         match = _RAISED.match(reading.text(n)) if reading.free(n) else None
         if frame and match and match[1].endswith("Error"):
             return Finding(
-                tool="python", first=start, last=n, error_type=match[1], message=match[2] or "", file=frame[1],
-                frames=[f"{frame[1]}:{frame[2]}"], ran=frame[1],
-            )  # fmt: skip
+                tool="python",
+                first=start,
+                last=n,
+                error_type=match[1],
+                message=match[2] or "",
+                file=frame[1],
+                frames=[f"{frame[1]}:{frame[2]}"],
+                ran=frame[1],
+            )
     return None
 
 
@@ -152,10 +161,16 @@ def _stack(reading: Reading, start: int) -> Finding | None:
     java = any(_JAVA_AT.search(frame) or frame.endswith(("(Native Method)", "(Unknown Source)")) for frame in frames)
     net = any(_NET_AT.search(frame) for frame in frames)
     return Finding(
-        tool="java" if java else "dotnet" if net else "node", first=first, last=n - 1, error_type=name, message=message,
-        file=files[0] if files else None, frames=frames[:MAX_FRAMES], causes=tuple(dict.fromkeys(causes)),
+        tool="java" if java else "dotnet" if net else "node",
+        first=first,
+        last=n - 1,
+        error_type=name,
+        message=message,
+        file=files[0] if files else None,
+        frames=frames[:MAX_FRAMES],
+        causes=tuple(dict.fromkeys(causes)),
         ran=_started(frames, own, java=java),
-    )  # fmt: skip
+    )
 
 
 def _thrown(reading: Reading, start: int) -> tuple[int, str, str] | None:
@@ -222,6 +237,12 @@ def go_panic(reading: Reading, start: int) -> Finding | None:
     kind, _, message = reading.text(start).partition(": ")
     program = any(reading.text(k).startswith("main.main(") for k in range(start, last + 1))
     return Finding(
-        tool="go", first=start, last=max(last, start), error_type=kind, message=message,
-        file=own[0] if own else None, frames=files[:MAX_FRAMES], ran="main" if program else None,
-    )  # fmt: skip
+        tool="go",
+        first=start,
+        last=max(last, start),
+        error_type=kind,
+        message=message,
+        file=own[0] if own else None,
+        frames=files[:MAX_FRAMES],
+        ran="main" if program else None,
+    )

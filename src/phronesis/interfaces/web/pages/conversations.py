@@ -82,11 +82,16 @@ def session(visitor: Visiting, id: str, before: int = 0) -> Response:  # noqa: A
     shown = found[-TURNS:]
     named = {"id": id, **visitor.looking.named}
     return page(
-        visitor, "session.html", session_id=id, latest=latest[-1], exchanges=_exchanges(visitor, id, shown),
+        visitor,
+        "session.html",
+        session_id=id,
+        latest=latest[-1],
+        exchanges=_exchanges(visitor, id, shown),
         before=address("/sessions/view", before=shown[0].number, **named) if len(found) > len(shown) else None,
-        newest=address("/sessions/view", **named) if before else None, summary_at=address("/sessions/summary", **named),
+        newest=address("/sessions/view", **named) if before else None,
+        summary_at=address("/sessions/summary", **named),
         composer=address("/composer", session=id, **visitor.looking.named),
-    )  # fmt: skip
+    )
 
 
 @router.get("/sessions/summary")

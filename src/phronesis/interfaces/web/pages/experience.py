@@ -68,8 +68,12 @@ class Walk(Record):
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""
         links = sorted(self.links, key=lambda one: (one.source, one.target, one.relation))
-        return {"starts": list(self.starts), "nodes": [node.to_dict() for node in self.nodes.values()],
-                "links": [link.to_dict() for link in links], "left_out": self.left_out}  # fmt: skip
+        return {
+            "starts": list(self.starts),
+            "nodes": [node.to_dict() for node in self.nodes.values()],
+            "links": [link.to_dict() for link in links],
+            "left_out": self.left_out,
+        }
 
 
 def newest(memory: Memory, scope: Mapping[str, Any]) -> list[str]:
@@ -167,9 +171,15 @@ def experience(
     listed = visitor.memory.get_all(**visitor.looking.scope, kinds=[chosen], limit=PAGE, cursor=cursor or None)
     further = address("/experience", layer=chosen, cursor=listed.next_cursor, **visitor.looking.named)
     return page(
-        visitor, "experience.html", layers=LAYERS, layer=chosen, listed=listed, further=further, asked=asked,
+        visitor,
+        "experience.html",
+        layers=LAYERS,
+        layer=chosen,
+        listed=listed,
+        further=further,
+        asked=asked,
         answer=_answer(visitor, asked),
-    )  # fmt: skip
+    )
 
 
 @router.get("/experience/walk")

@@ -42,9 +42,12 @@ def memories(visitor: Visiting, q: str = "", kind: str = "", state: str = "", cu
         found = _search(visitor, q.strip(), asked)
         return page(visitor, "found.html" if visitor.partial else "memories.html", found=found, listed=None, **shared)
     listed = visitor.memory.get_all(
-        **visitor.looking.scope, kinds=[chosen] if chosen else None, filters=STATES[asked["state"]], limit=PAGE,
+        **visitor.looking.scope,
+        kinds=[chosen] if chosen else None,
+        filters=STATES[asked["state"]],
+        limit=PAGE,
         cursor=cursor or None,
-    )  # fmt: skip
+    )
     further = address("/memories", cursor=listed.next_cursor, **asked)
     template = "found.html" if visitor.partial else "memories.html"
     return page(visitor, template, found=None, listed=listed, further=further, **shared)
@@ -52,9 +55,13 @@ def memories(visitor: Visiting, q: str = "", kind: str = "", state: str = "", cu
 
 def _search(visitor: Visitor, query: str, asked: dict[str, str]) -> object:
     return visitor.memory.search(
-        query, **visitor.looking.scope, kinds=[asked["kind"]] if asked["kind"] else None,
-        filters=STATES[asked["state"]], limit=PAGE, explain=True,
-    )  # fmt: skip
+        query,
+        **visitor.looking.scope,
+        kinds=[asked["kind"]] if asked["kind"] else None,
+        filters=STATES[asked["state"]],
+        limit=PAGE,
+        explain=True,
+    )
 
 
 # The quarantine: text that reads like an order to a model, shown as data until an admin releases or rejects it.
@@ -71,9 +78,14 @@ def quarantine(visitor: Visiting, done: str = "", count: int = 0) -> Response:
     """Show what is held, the newest first."""
     held = visitor.memory.quarantine_list(**visitor.looking.scope, limit=SHOWN + 1)
     return page(
-        visitor, "quarantine.html", held=held[:SHOWN], more=len(held) > SHOWN, suspected=SUSPECT_WORDS, done=done,
+        visitor,
+        "quarantine.html",
+        held=held[:SHOWN],
+        more=len(held) > SHOWN,
+        suspected=SUSPECT_WORDS,
+        done=done,
         count=count,
-    )  # fmt: skip
+    )
 
 
 @router.post("/quarantine/release")
@@ -147,9 +159,17 @@ def show(visitor: Visiting, item_id: str, edit: bool = False, done: str = "") ->
     trait = trait_told(visitor, item, told.history) if isinstance(item, Trait) else None
     taken = visitor.memory.get_source(item.id) if item.kind == L1 else None
     return page(
-        visitor, "item.html", item=item, told=told, events=events, linked=linked_items(visitor, told), trait=trait,
-        taken=taken, editing=edit, done=done,
-    )  # fmt: skip
+        visitor,
+        "item.html",
+        item=item,
+        told=told,
+        events=events,
+        linked=linked_items(visitor, told),
+        trait=trait,
+        taken=taken,
+        editing=edit,
+        done=done,
+    )
 
 
 @router.post("/memories/{item_id}/edit")

@@ -54,9 +54,14 @@ def person(visitor: Visiting, id: str, done: str = "") -> Response:  # noqa: A00
     memory = visitor.memory
     traits = memory.get_user_traits(id, RANKS[0])
     return page(
-        visitor, "person.html", user_id=id, groups=by_subtype(traits), known=known_of(visitor, id),
-        reflections=memory.list_reflections(id, limit=REFLECTIONS), done=done,
-    )  # fmt: skip
+        visitor,
+        "person.html",
+        user_id=id,
+        groups=by_subtype(traits),
+        known=known_of(visitor, id),
+        reflections=memory.list_reflections(id, limit=REFLECTIONS),
+        done=done,
+    )
 
 
 @router.get("/people/due")
@@ -118,11 +123,12 @@ def trait_told(visitor: Visitor, trait: Trait, history: Sequence[HistoryEvent]) 
     evidence = visitor.memory.get_trait_evidence(trait.id)
     moments = moments_of(history)
     return TraitTold(
-        moments, chart_of(moments, visitor.words),
+        moments,
+        chart_of(moments, visitor.words),
         [row for row in evidence if row.evidence_type == "supporting"],
         [row for row in evidence if row.evidence_type == "contradicting"],
         _parents(visitor, trait),
-    )  # fmt: skip
+    )
 
 
 @router.post("/traits/{item_id}/correct")
@@ -140,9 +146,14 @@ def correct(
     """Correct a trait by hand; refused when somebody else, or a reflection, changed it meanwhile."""
     visitor.check(token)
     visitor.memory.correct_trait(
-        item_id, content=content, context=context, facet=facet or None, reason=reason.strip() or None,
-        expected_version=version, actor=visitor.actor,
-    )  # fmt: skip
+        item_id,
+        content=content,
+        context=context,
+        facet=facet or None,
+        reason=reason.strip() or None,
+        expected_version=version,
+        actor=visitor.actor,
+    )
     return back(item_address(item_id), done="corrected")
 
 
@@ -166,26 +177,43 @@ def chart_of(moments: Sequence[Moment], words: Words) -> dict[str, Any]:
     A colour is the name of a CSS variable, which the page's script resolves.
     """
     points = [
-        {"value": [isoformat(one.at), round(one.confidence, 4)],
-         "itemStyle": {"color": "--bad" if one.contradicting else "--main"}}
+        {
+            "value": [isoformat(one.at), round(one.confidence, 4)],
+            "itemStyle": {"color": "--bad" if one.contradicting else "--main"},
+        }
         for one in moments
-    ]  # fmt: skip
+    ]
     ends = [isoformat(one.at) for one in (*moments[:1], *moments[-1:])]
     borders = [
-        {"type": "line", "data": [[at, border] for at in ends], "symbol": "none", "silent": True,
-         "lineStyle": {"color": "--quiet", "width": 1, "type": "dashed"},
-         "endLabel": {"show": True, "formatter": words.of("stage", name), "color": "--quiet"}}
+        {
+            "type": "line",
+            "data": [[at, border] for at in ends],
+            "symbol": "none",
+            "silent": True,
+            "lineStyle": {"color": "--quiet", "width": 1, "type": "dashed"},
+            "endLabel": {"show": True, "formatter": words.of("stage", name), "color": "--quiet"},
+        }
         for name, border in BORDERS.items()
-    ]  # fmt: skip
-    line = {"type": "line", "data": points, "symbol": "circle", "symbolSize": 10,
-            "lineStyle": {"color": "--main", "width": 3}}  # fmt: skip
-    axis = {"axisLine": {"lineStyle": {"color": "--line"}}, "axisLabel": {"color": "--quiet", "hideOverlap": True},
-            "splitLine": {"lineStyle": {"color": "--line"}}}  # fmt: skip
+    ]
+    line = {
+        "type": "line",
+        "data": points,
+        "symbol": "circle",
+        "symbolSize": 10,
+        "lineStyle": {"color": "--main", "width": 3},
+    }
+    axis = {
+        "axisLine": {"lineStyle": {"color": "--line"}},
+        "axisLabel": {"color": "--quiet", "hideOverlap": True},
+        "splitLine": {"lineStyle": {"color": "--line"}},
+    }
     return {
-        "animation": False, "grid": {"left": 44, "right": 96, "top": 16, "bottom": 32},
+        "animation": False,
+        "grid": {"left": 44, "right": 96, "top": 16, "bottom": 32},
         "xAxis": {"type": "time", **axis, "splitLine": {"show": False}},
-        "yAxis": {"type": "value", "min": 0, "max": 1, **axis}, "series": [*borders, line],
-    }  # fmt: skip
+        "yAxis": {"type": "value", "min": 0, "max": 1, **axis},
+        "series": [*borders, line],
+    }
 
 
 def _parents(visitor: Visitor, trait: Trait) -> list[Item]:

@@ -107,11 +107,19 @@ def resource(
     first = max(0, start)
     more = first + SECTIONS if len(shown.sections) > first + SECTIONS else None
     return page(
-        visitor, "resource.html", document=held.document, held=held, chosen=chosen, newest=newest,
-        sections=shown.sections[first : first + SECTIONS], total=len(shown.sections),
+        visitor,
+        "resource.html",
+        document=held.document,
+        held=held,
+        chosen=chosen,
+        newest=newest,
+        sections=shown.sections[first : first + SECTIONS],
+        total=len(shown.sections),
         further=address("/resources/view", id=id, version=version or None, start=more) if more else None,
-        compared=_version(held, compare), differences=_compared(visitor, held, compare), done=done,
-    )  # fmt: skip
+        compared=_version(held, compare),
+        differences=_compared(visitor, held, compare),
+        done=done,
+    )
 
 
 def differences(before: Sequence[Item], after: Sequence[Item]) -> list[Difference]:
@@ -130,8 +138,9 @@ def _uploaded(visitor: Visitor, file: UploadFile, about: dict[str, Any]) -> Inge
     name, most = Path(file.filename or "").name[-NAME:] or "document", visitor.memory.stages.documents.max_bytes
     body = file.file.read(most + 1)
     if len(body) > most:
-        raise InputError(f"file: it has more than resources.max_bytes ({most:,}); split it, or raise the limit",
-                         field="file")  # fmt: skip
+        raise InputError(
+            f"file: it has more than resources.max_bytes ({most:,}); split it, or raise the limit", field="file"
+        )
     with tempfile.TemporaryDirectory(prefix="phronesis-") as folder:
         path = Path(folder, stored_name(name))
         path.write_bytes(body)

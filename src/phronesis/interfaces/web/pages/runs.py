@@ -65,9 +65,16 @@ def run(visitor: Visiting, id: str, done: str = "") -> Response:  # noqa: A002 -
     products = list((record.feedback or {}).get("products") or ())
     rows = [*products, *({} for _ in range(SPARE_ROWS))]
     return page(
-        visitor, "run.html", run=record, review=record.review, drawing=drawing, missing=missing, rows=rows,
-        learns=[learn_of(visitor, entry) for entry in reversed(record.learned)], done=done,
-    )  # fmt: skip
+        visitor,
+        "run.html",
+        run=record,
+        review=record.review,
+        drawing=drawing,
+        missing=missing,
+        rows=rows,
+        learns=[learn_of(visitor, entry) for entry in reversed(record.learned)],
+        done=done,
+    )
 
 
 @router.post("/runs/feedback")
@@ -144,8 +151,9 @@ def _number(written: str, field: str) -> float | None:
     try:
         return float(written)
     except ValueError as error:
-        raise InputError(f"{field}: {written!r:.40} is no number; leave it empty when it was not measured",
-                         field=field) from error  # fmt: skip
+        raise InputError(
+            f"{field}: {written!r:.40} is no number; leave it empty when it was not measured", field=field
+        ) from error
 
 
 def _seen_again(visitor: Visitor, run_id: str, done: str) -> Response:

@@ -25,9 +25,16 @@ _OF_RESOURCES: Final = ("documents", "sections", "chunks", "chunk_vectors")
 
 _TEXT: Final = sa.Text().with_variant(postgresql.TEXT(collation="C"), "postgresql")
 _KINDS: Final[dict[str, Any]] = {
-    "text": _TEXT, "big": sa.BigInteger(), "int": sa.Integer(), "small": sa.SmallInteger(), "double": sa.Double(),
-    "bool": sa.Boolean(), "json": Json(), "bytes": sa.LargeBinary(), "vector": HalfVector(),
-}  # fmt: skip
+    "text": _TEXT,
+    "big": sa.BigInteger(),
+    "int": sa.Integer(),
+    "small": sa.SmallInteger(),
+    "double": sa.Double(),
+    "bool": sa.Boolean(),
+    "json": Json(),
+    "bytes": sa.LargeBinary(),
+    "vector": HalfVector(),
+}
 
 
 def _table(name: str, columns: str, *, key: str = "", rowid: bool = False, checks: str = "", **unique: str) -> None:
@@ -64,14 +71,24 @@ def _index(table: str, columns: str) -> None:
 
 
 def _partial(
-    table: str, title: str, columns: str, *, where: str, on_postgres: str | None = None, unique: bool = False,
+    table: str,
+    title: str,
+    columns: str,
+    *,
+    where: str,
+    on_postgres: str | None = None,
+    unique: bool = False,
     last: tuple[str, ...] = (),
-) -> None:  # fmt: skip
+) -> None:
     """Make an index of the rows that meet a condition; ``last`` are expressions behind the columns."""
     op.create_index(
-        f"ix_{table}_{title}", table, ["tenant_id", *columns.split(), *map(sa.text, last)], unique=unique,
-        sqlite_where=sa.text(where), postgresql_where=sa.text(on_postgres or where),
-    )  # fmt: skip
+        f"ix_{table}_{title}",
+        table,
+        ["tenant_id", *columns.split(), *map(sa.text, last)],
+        unique=unique,
+        sqlite_where=sa.text(where),
+        postgresql_where=sa.text(on_postgres or where),
+    )
 
 
 def upgrade() -> None:
@@ -93,11 +110,38 @@ def upgrade() -> None:
     _ledger()
     if connection.dialect.name == "postgresql":
         for name in (
-            "tenants", "lanes", "entries", "payload_parts", "blobs", "outcomes", "failures", "items", "edges",
-            "evidence", "deltas", "creations", "entities", "mentions", "sessions", "turns", "repeated_messages",
-            "tool_calls", "refs", "summaries", "search_documents", "embedding_models", "vectors", "index_marks",
-            "shown_contexts", "used_memories", "usage", "lookups", "api_keys", "model_calls", *_OF_RESOURCES,
-        ):  # fmt: skip
+            "tenants",
+            "lanes",
+            "entries",
+            "payload_parts",
+            "blobs",
+            "outcomes",
+            "failures",
+            "items",
+            "edges",
+            "evidence",
+            "deltas",
+            "creations",
+            "entities",
+            "mentions",
+            "sessions",
+            "turns",
+            "repeated_messages",
+            "tool_calls",
+            "refs",
+            "summaries",
+            "search_documents",
+            "embedding_models",
+            "vectors",
+            "index_marks",
+            "shown_contexts",
+            "used_memories",
+            "usage",
+            "lookups",
+            "api_keys",
+            "model_calls",
+            *_OF_RESOURCES,
+        ):
             secure_table(connection, f"{_schema_of(name)}.{name}")
             keep_no_tenant_statistics(connection, f"{_schema_of(name)}.{name}")
 
@@ -150,9 +194,12 @@ def _items() -> None:
     _index("items", "lane_id session_id message_id")
     _partial("items", "kind", "lane_id kind recorded_at", where="kind <> 'message'")
     _partial(
-        "items", "newest", "lane_id recorded_at", last=("coalesce(position, -1)", "id"),
+        "items",
+        "newest",
+        "lane_id recorded_at",
+        last=("coalesce(position, -1)", "id"),
         where="status <> 'archived' AND ended IS NULL AND quarantine IS NULL",
-    )  # fmt: skip
+    )
     _partial("items", "subject", "lane_id subject key", where="subject IS NOT NULL")
     _partial("items", "run", "lane_id run_id", where="run_id IS NOT NULL")
     _partial("items", "pinned", "lane_id recorded_at", where="pinned = 1", on_postgres="pinned")
@@ -269,8 +316,12 @@ def _searched(name: str) -> None:
 
 
 def _embedded(name: str) -> None:
-    _table(name, "lane_id:big! model_id:text! document_id:text! embedding:vector!",
-           key="lane_id model_id document_id", rowid=True)  # fmt: skip
+    _table(
+        name,
+        "lane_id:big! model_id:text! document_id:text! embedding:vector!",
+        key="lane_id model_id document_id",
+        rowid=True,
+    )
 
 
 def _resources() -> None:
@@ -292,17 +343,24 @@ def _resources() -> None:
 
 
 def _side() -> None:
-    _table("shown_contexts", "session:text! context_id:text! owner:text! seq:big! item_ids:json",
-           key="session context_id")  # fmt: skip
+    _table(
+        "shown_contexts", "session:text! context_id:text! owner:text! seq:big! item_ids:json", key="session context_id"
+    )
     _index("shown_contexts", "owner")
-    _table("used_memories", "run:text! item_id:text! part:text! owner:text! via:text! distance:double",
-           key="run item_id part")  # fmt: skip
+    _table(
+        "used_memories",
+        "run:text! item_id:text! part:text! owner:text! via:text! distance:double",
+        key="run item_id part",
+    )
     _index("used_memories", "owner")
     _index("used_memories", "item_id")
     _table("usage", "lane_id:big! item_id:text! count:big! last_at:big!", key="lane_id item_id")
     _table("lookups", "number:text! asked_at:big! expires_at:big! answer:json", key="number")
-    _table("api_keys", "key_id:text! hash:bytes! role:text! actor:text! label:text! created_at:big! revoked_at:big",
-           key="key_id")  # fmt: skip
+    _table(
+        "api_keys",
+        "key_id:text! hash:bytes! role:text! actor:text! label:text! created_at:big! revoked_at:big",
+        key="key_id",
+    )
 
 
 def _ledger() -> None:

@@ -10,8 +10,19 @@ from hypothesis import strategies as st
 from phronesis.conversation.extracting.tagging.network import Chances, Floats, Network, Vocabulary
 from phronesis.conversation.extracting.tagging.opinion import Tagged, best_path, tagged_in
 
-TAGS = ("O", "B-profile/home_city", "I-profile/home_city", "B-profile/sibling", "I-profile/sibling", "B-#S", "I-#S",
-        "B-fact/attribute", "I-fact/attribute", "B-#K", "I-#K")  # fmt: skip
+TAGS = (
+    "O",
+    "B-profile/home_city",
+    "I-profile/home_city",
+    "B-profile/sibling",
+    "I-profile/sibling",
+    "B-#S",
+    "I-#S",
+    "B-fact/attribute",
+    "I-fact/attribute",
+    "B-#K",
+    "I-#K",
+)
 NETWORK = Network(Vocabulary({}, {}, 1), TAGS, {})
 
 
@@ -32,7 +43,13 @@ def tagged(text: str, marks: Mapping[str, str], signs: Mapping[str, tuple[float,
 def test_a_value_is_the_speakers_unless_it_is_anothers() -> None:
     [own] = tagged("我住杭州", {"杭州": "profile/home_city"}, {})
     assert (own.kind, own.key, own.subject, own.value, own.start, own.end) == (
-        "profile", "home_city", "user", "杭州", 2, 4)  # fmt: skip
+        "profile",
+        "home_city",
+        "user",
+        "杭州",
+        2,
+        4,
+    )
     assert own.chance == pytest.approx(np.exp(-0.1))
     [hers] = tagged("老王住杭州", {"老王": "#S", "杭州": "profile/home_city"}, {"杭州": (0, 0, 1)})
     assert hers.subject == "老王"

@@ -22,8 +22,19 @@ from phronesis.conversation.extracting.tagging.opinion import SecondOpinion, sec
 from phronesis.core.proposals import Proposal, Refusal
 
 AT = datetime(2026, 6, 10, 9, tzinfo=UTC)
-TAGS = ("O", "B-profile/home_city", "I-profile/home_city", "B-intention/plan", "I-intention/plan", "B-#S", "I-#S",
-        "B-preference/uses", "I-preference/uses", "B-task/task", "I-task/task")  # fmt: skip
+TAGS = (
+    "O",
+    "B-profile/home_city",
+    "I-profile/home_city",
+    "B-intention/plan",
+    "I-intention/plan",
+    "B-#S",
+    "I-#S",
+    "B-preference/uses",
+    "I-preference/uses",
+    "B-task/task",
+    "I-task/task",
+)
 TYPES = load_memory_types()
 
 
