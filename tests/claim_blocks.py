@@ -42,7 +42,7 @@ def block(*claims: Any, topic: str = "Cu and formate", scope: str | None = "tio2
 
 
 def added(memory: Memory, *claims: Any, **given: Any) -> Item:
-    item = memory.add_reasoning(block(*claims, **given), user_id=USER).item
+    item = memory.reasoning.add(block(*claims, **given), user_id=USER).item
     assert item is not None
     return item
 
@@ -50,7 +50,9 @@ def added(memory: Memory, *claims: Any, **given: Any) -> Item:
 def judge(memory: Memory, run_id: str, item_id: str, **judgements: str) -> str:
     rows = [{"item_id": item_id, "claim_id": claim, "judgement": said} for claim, said in judgements.items()]
     call = Call("acme", "tester")
-    return record_verdict(memory.stages.writer, call, LaneName("user", USER), run_id=run_id, judgements=rows).entry.id
+    return record_verdict(
+        memory.admin.components.writer, call, LaneName("user", USER), run_id=run_id, judgements=rows
+    ).entry.id
 
 
 def shown(memory: Memory, item_id: str, claim_id: str = "c1") -> tuple[Any, ...]:
@@ -65,13 +67,13 @@ def indexed(memory: Memory, item_id: str) -> dict[str, str | None]:
 
 
 def stored(memory: Memory, item_id: str) -> list[DocumentRow]:
-    with memory.stages.database.transaction("acme", "read") as unit:
+    with memory.admin.components.database.transaction("acme", "read") as unit:
         lane = find_lane(unit, LaneName("user", USER))
         assert lane is not None
         return documents_of_items(unit, lane.lane_id, [item_id])
 
 
 def verified(memory: Memory) -> bool:
-    result = memory.rebuild(verify=True)
+    result = memory.admin.rebuild(verify=True)
     assert result.differences == ()
     return result.equal

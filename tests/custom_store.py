@@ -44,8 +44,8 @@ def write(
     memory: Memory, verb: str, payload: Mapping[str, Any], *, wait: bool = True, key: str | None = None
 ) -> Written:
     """Record an entry of any verb in alice's lane."""
-    return memory.stages.writer.write(
-        memory.tenant, USER, verb=verb, payload=payload, actor="tester", wait=wait, idempotency_key=key
+    return memory.admin.components.writer.write(
+        memory.admin.tenant, USER, verb=verb, payload=payload, actor="tester", wait=wait, idempotency_key=key
     )
 
 

@@ -91,7 +91,7 @@ HANDLERS = (Handler(verb=SHELVE, apply=apply_shelved, quick=True),)
 def shelve(memory: Memory, uri: str, title: str, sections: Mapping[str, str], *, user_id: str = "alice") -> Written:
     """Keep a document of these sections, by heading."""
     payload = {"uri": uri, "title": title, "sections": [[heading, text] for heading, text in sections.items()]}
-    written: Written = memory.stages.writer.write(
-        memory.tenant, LaneName("user", user_id), verb=SHELVE, payload=payload, actor="tester"
+    written: Written = memory.admin.components.writer.write(
+        memory.admin.tenant, LaneName("user", user_id), verb=SHELVE, payload=payload, actor="tester"
     )
     return written

@@ -92,7 +92,7 @@ class Told:
 
     def differences(self) -> tuple[str, ...]:
         """Give what differs between the store and a replay of its log: nothing."""
-        found = self.memory.rebuild(verify=True)
+        found = self.memory.admin.rebuild(verify=True)
         return () if found.equal else tuple(found.differences)
 
 

@@ -98,8 +98,8 @@ class Tried:
 
     def patterns(self) -> list[Pattern]:
         found = self.memory.get_all(user_id=USER, kinds=["pattern"], limit=100)
-        book = self.memory.stages.experience
-        return [one for item in found if isinstance(one := book.record(self.memory.tenant, item), Pattern)]
+        book = self.memory.admin.components.experience
+        return [one for item in found if isinstance(one := book.record(self.memory.admin.tenant, item), Pattern)]
 
     def pattern(self, *matters: str) -> Pattern:
         """The pattern whose members are of exactly these matters."""
@@ -116,7 +116,7 @@ class Tried:
         return sorted(sorted(names[one] for one, _ in pattern.members) for pattern in self.patterns())
 
     def again(self, item_id: str) -> Any:
-        return self.memory.stages.experience.record(self.memory.tenant, self.memory.get(item_id))
+        return self.memory.admin.components.experience.record(self.memory.admin.tenant, self.memory.get(item_id))
 
     def event(self, ref: str) -> L1Event:
         found: L1Event = self.again(self.events[ref])
@@ -124,21 +124,21 @@ class Tried:
 
     def principle(self, text: str, patterns: Sequence[str]) -> Principle:
         """Draw a principle from patterns."""
-        written = self.memory.stages.writer.write(
-            self.memory.tenant,
+        written = self.memory.admin.components.writer.write(
+            self.memory.admin.tenant,
             LaneName("user", USER),
             verb="draw",
             payload={"text": text, "patterns": list(patterns)},
             actor="tester",
         )
-        changed = self.memory.stages.browser.made_by(self.memory.tenant, written.entry)
+        changed = self.memory.admin.components.browser.made_by(self.memory.admin.tenant, written.entry)
         [made] = [one for one in changed if one.kind == "principle"]
         found: Principle = self.again(made.id)
         return found
 
     def holds(self) -> bool:
         """Whether a rebuild gives what there is."""
-        return all(one.equal for one in [self.memory.rebuild(verify=True)])
+        return all(one.equal for one in [self.memory.admin.rebuild(verify=True)])
 
 
 @contextmanager
@@ -155,4 +155,4 @@ def trying(url: str, policy: Mapping[str, Any] | None = None) -> Iterator[Tried]
         memory = Memory.open(url, policy={"embedder": "none", **(policy or {})}, clock=clock)
     with memory:
         yield Tried(memory, clock)
-        assert memory.rebuild(verify=True).equal
+        assert memory.admin.rebuild(verify=True).equal

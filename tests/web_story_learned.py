@@ -73,7 +73,9 @@ class Shelf:
 def weeks_ago(memory: Memory, weeks: int) -> Iterator[tuple[Memory, Weeks]]:
     """Open the same file with a clock of its own."""
     clock = Weeks(datetime.now(UTC) - timedelta(weeks=weeks))
-    with Memory.open(f"sqlite:///{memory.stages.database.path}", policy={"embedder": "none"}, clock=clock) as past:
+    with Memory.open(
+        f"sqlite:///{memory.admin.components.database.path}", policy={"embedder": "none"}, clock=clock
+    ) as past:
         yield past, clock
 
 
@@ -168,13 +170,13 @@ def _tried(n: int, *texts: str) -> dict[str, Any]:
 
 
 def _runs(memory: Memory) -> None:
-    object.__setattr__(memory.stages.reviews, "_pubchem", Shelf())
-    claims = memory.add_reasoning(CLAIMS, namespace=LAB)
+    object.__setattr__(memory.admin.components.reviews, "_pubchem", Shelf())
+    claims = memory.reasoning.add(CLAIMS, namespace=LAB)
     for run_id, modifier in MODIFIERS.items():
         output = {"M1": "Cu", "M2": "Zn", "atomic_ratio": "3:1", "modifier": modifier}
         raw = f"Electrolysis at −0.9 V with Cu–Zn 3:1 and {modifier}."
-        memory.record_run({"run_id": run_id, "output": output, "raw": raw, "memory_ids": [claims.id]}, namespace=LAB)
+        memory.runs.record({"run_id": run_id, "output": output, "raw": raw, "memory_ids": [claims.id]}, namespace=LAB)
         if modifier != MODIFIERS["run-none"]:
-            memory.review_run(run_id, namespace=LAB)
-    memory.run_feedback("run-salt", FEEDBACK, namespace=LAB)
+            memory.runs.review(run_id, namespace=LAB)
+    memory.runs.feedback("run-salt", FEEDBACK, namespace=LAB)
     memory.learn("run-salt", namespace=LAB)

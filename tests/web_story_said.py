@@ -26,9 +26,9 @@ def tell_said(memory: Memory) -> None:
     """Tell it: the pages of sessions, contexts, documents and quarantine show it."""
     _long_talk(memory)
     memory.compose_context("pump-2/week", "-", user_id="ann", dry_run=True)  # loads the token counter: no page waits
-    memory.ingest_resource(MANUAL.format(seal="PTFE"), uri="docs/pump.md", type="manual")
-    memory.ingest_resource(MANUAL.format(seal="Viton"), uri="docs/pump.md", type="manual")
-    memory.ingest_resource("# 泵房手册\n\n二号泵每年换一次密封圈。\n", uri="docs/泵房.md")
+    memory.resources.ingest(MANUAL.format(seal="PTFE"), uri="docs/pump.md", type="manual")
+    memory.resources.ingest(MANUAL.format(seal="Viton"), uri="docs/pump.md", type="manual")
+    memory.resources.ingest("# 泵房手册\n\n二号泵每年换一次密封圈。\n", uri="docs/泵房.md")
 
 
 def _long_talk(memory: Memory) -> None:

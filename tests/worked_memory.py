@@ -13,8 +13,8 @@ def worked(memory: Memory) -> None:
     memory.commit_turn("s", {"messages": said}, user_id="ann")  # a message that the session holds already
     fact = memory.add("Anna's cat is called Mio", kind="fact", user_id="ann").items[0]
     memory.update(fact.id, content="Anna's cat is called Momo")
-    memory.record_run({"run_id": "r1", "raw": "x"}, user_id="ann")
-    memory.ingest_resource("# Tea\n\nSteep it for two minutes.", uri="notes.md", user_id="ann")
+    memory.runs.record({"run_id": "r1", "raw": "x"}, user_id="ann")
+    memory.resources.ingest("# Tea\n\nSteep it for two minutes.", uri="notes.md", user_id="ann")
     for n in range(3):
         tried = {"attempt": f"simp fails {n}", "source_type": "manual", "source_ref": f"log{n}", "label": "failure"}
         memory.ingest(tried, user_id="ann")
@@ -27,16 +27,16 @@ def worked(memory: Memory) -> None:
     memory.query(situation="simp fails", user_id="ann")
     memory.history(fact.id)
     memory.explain(fact.id)
-    memory.get_turns("s", user_id="ann")
-    memory.pin(fact.id)
-    memory.rollback(memory.archive(fact.id).entry_id)
+    memory.sessions.turns("s", user_id="ann")
+    memory.items.pin(fact.id)
+    memory.rollback(memory.items.archive(fact.id).entry_id)
     memory.get_user_traits(user_id="ann")
     claim = {"claim_id": "c1", "status": "hypothesis", "facts": {"source_run_ids": ["r0"]}, "inference": "Tea cools."}
-    claims = memory.add_reasoning(f"RBMEM_CLAIMS_V1\nTOPIC=tea\nCLAIMS_JSON={json.dumps([claim])}", user_id="ann")
+    claims = memory.reasoning.add(f"RBMEM_CLAIMS_V1\nTOPIC=tea\nCLAIMS_JSON={json.dumps([claim])}", user_id="ann")
     memory.mem_search("tea", user_id="ann", run_id="r2")
-    memory.run_feedback("r1", {"products": [{"name": "CO", "value": 1.0}]}, user_id="ann")
+    memory.runs.feedback("r1", {"products": [{"name": "CO", "value": 1.0}]}, user_id="ann")
     memory.learn("r1", user_id="ann")
     memory.get(claims.id)
     memory.forget(user_id="ann")
-    memory.overview(user_id="ann")
-    memory.doctor()
+    memory.admin.overview(user_id="ann")
+    memory.admin.doctor()

@@ -186,13 +186,13 @@ def _call(client: _Client, dice: random.Random, tally: _Tally, ends: float) -> N
 def _keyed(store: str) -> Iterator[tuple[str, float, str]]:
     """Serve a store to those with a key; give a key, the seconds until the server listened, and where it does."""
     with Memory.open(store, policy=_POLICY) as memory:
-        token, key = memory.keys.create("write", label="bench http")
+        token, key = memory.admin.keys.create("write", label="bench http")
     try:
         with served(store) as (start, place):
             yield token, start, place
     finally:
         with Memory.open(store, policy=_POLICY) as memory:
-            memory.keys.revoke(key.id)
+            memory.admin.keys.revoke(key.id)
 
 
 def _fill(memory: Memory, count: int) -> None:

@@ -142,7 +142,7 @@ def _facts(memory: Memory, user: str, numbers: range) -> None:
 def _runs(memory: Memory, user: str, numbers: range) -> None:
     for n in numbers:
         run = {"run_id": f"run-{n}", "output": {"M1": "Cu", "M2": "Zn", "modifier": "benzoic acid"}, "raw": f"run {n}"}
-        memory.record_run(run, user_id=user)
+        memory.runs.record(run, user_id=user)
 
 
 def _sentences(memory: Memory, user: str, numbers: range) -> None:
@@ -172,7 +172,7 @@ def _pages(memory: Memory) -> dict[str, str]:
     """Return the pages to ask for, by what they are called."""
     of_big = memory.get_all(user_id=_BIG, kinds=["fact"], limit=1)[0]
     tried_once = memory.get_all(user_id=_BIG, kinds=["l1"], limit=1)[0]
-    session = memory.list_sessions(user_id=_BIG)[0].session_id
+    session = memory.sessions.list(user_id=_BIG)[0].session_id
     run = memory.get_all(across="tenant", kinds=["run"], limit=1)[0]
     tried = {"situation": "The pump stops after 3 minutes", "goal": "it runs on", "user": _BIG}
     asked = urlencode({"user": _BIG})

@@ -129,9 +129,9 @@ def _write(memory: Memory, belief: Mapping[str, Any]) -> tuple[str, str]:
     for alias in belief["aliases"]:
         memory.add(alias, **scope, kind=_ALIAS_KIND, subject=subject, key="alias", value=alias)
     if belief["pinned"]:
-        memory.pin(item.id)
+        memory.items.pin(item.id)
     if belief["epistemic_status"] == "superseded" or belief.get("resolved_at"):
-        memory.archive(item.id)
+        memory.items.archive(item.id)
     return str(parse_id(item.id, field="id")), str(belief["_id"])
 
 

@@ -116,7 +116,7 @@ def run_reasoning_scale(
             searches = bank.search(memory, "words", calls)
             learn, judged = bank.learn(memory, calls)
             watch = Stopwatch()
-            rebuilt = memory.rebuild_claim_index()
+            rebuilt = memory.reasoning.rebuild_index()
             index = watch.read()
         encoder = _Timed()
         with Memory.open(where, tenant=_TENANT, embedder=encoder) as memory:
@@ -157,7 +157,7 @@ class Bank:
         watch = Stopwatch()
         for n in range(items):
             pair = self._pair()
-            made = memory.add_reasoning(self._block(pair, claims, n), namespace=_NAMESPACE)
+            made = memory.reasoning.add(self._block(pair, claims, n), namespace=_NAMESPACE)
             self._by_pair.setdefault(pair, []).append(made.id)
             self.on_progress("adding items", n, items)
         spent = watch.read()
@@ -208,8 +208,8 @@ class Bank:
             for (english, _), share in zip(_PRODUCTS, shares, strict=True)
         ]
         run = {"run_id": run_id, "output": output, "raw": self._text(50), "memory_ids": list(named)}
-        memory.record_run(run, namespace=_NAMESPACE)
-        memory.run_feedback(run_id, {"products": products, "pros": self._text(_WORDS)}, namespace=_NAMESPACE)
+        memory.runs.record(run, namespace=_NAMESPACE)
+        memory.runs.feedback(run_id, {"products": products, "pros": self._text(_WORDS)}, namespace=_NAMESPACE)
 
     def _block(self, pair: tuple[str, str], claims: int, n: int) -> str:
         members = [

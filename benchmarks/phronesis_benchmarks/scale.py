@@ -103,7 +103,7 @@ def run_scale(*, items: int = 10_000, url: str | None = None, calls: int = 100, 
             compose = _timed(lambda text: memory.compose_context("s0", text, user_id=_USER), calls, draw)
             browse = _browsed(memory, calls)
             watch = Stopwatch()
-            verified = memory.rebuild(verify=True)
+            verified = memory.admin.rebuild(verify=True)
             return ScaleReport(
                 database=where.partition(":")[0],
                 items=items,

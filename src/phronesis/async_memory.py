@@ -7,24 +7,40 @@ import asyncio
 import functools
 from collections.abc import Callable, Coroutine, Generator
 from datetime import datetime
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 
 from phronesis.config import PolicySource
 from phronesis.core.api_keys import ApiKey, Role
 from phronesis.memory import Memory
+from phronesis.memory.admin import Admin
+from phronesis.memory.items import Items
 from phronesis.memory.keys import KeyRing
+from phronesis.memory.quarantine import Quarantine
+from phronesis.memory.reading import Sessions
+from phronesis.memory.reasoning import Reasoning
+from phronesis.memory.resources import Resources
+from phronesis.memory.runs import Runs
+from phronesis.memory.runtime import Verbs
+from phronesis.memory.traits import Traits
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-Verb = Callable[Concatenate[Memory, P], R]
-AsyncVerb = Callable[Concatenate["AsyncMemory", P], Coroutine[Any, Any, R]]
+V_co = TypeVar("V_co", bound=Verbs, covariant=True)
 
 
-def _verb(method: Verb[P, R]) -> AsyncVerb[P, R]:
+class AsyncVerbs(Generic[V_co]):
+    """Base class of ``AsyncMemory`` and of its groups of verbs."""
+
+    def __init__(self, verbs: V_co) -> None:
+        self._verbs = verbs
+
+
+def _verb(
+    method: Callable[Concatenate[V_co, P], R],
+) -> Callable[Concatenate[AsyncVerbs[V_co], P], Coroutine[Any, Any, R]]:
     @functools.wraps(method)
-    async def call(self: "AsyncMemory", /, *args: P.args, **kwargs: P.kwargs) -> R:
-        return await asyncio.to_thread(method, self.memory, *args, **kwargs)
+    async def call(self: AsyncVerbs[V_co], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return await asyncio.to_thread(method, self._verbs, *args, **kwargs)
 
     return call
 
@@ -82,7 +98,95 @@ class AsyncKeyRing:
         return await asyncio.to_thread(self._ring.any_made)
 
 
-class AsyncMemory:
+class AsyncItems(AsyncVerbs[Items]):
+    """The verbs of ``Items`` as coroutines."""
+
+    archive = _verb(Items.archive)
+    unarchive = _verb(Items.unarchive)
+    pin = _verb(Items.pin)
+    unpin = _verb(Items.unpin)
+    retract = _verb(Items.retract)
+    delete_all = _verb(Items.delete_all)
+
+
+class AsyncSessions(AsyncVerbs[Sessions]):
+    """The verbs of ``Sessions`` as coroutines."""
+
+    list = _verb(Sessions.list)
+    turns = _verb(Sessions.turns)
+
+
+class AsyncTraits(AsyncVerbs[Traits]):
+    """The verbs of ``Traits`` as coroutines."""
+
+    evidence = _verb(Traits.evidence)
+    correct = _verb(Traits.correct)
+    delete = _verb(Traits.delete)
+    reflections = _verb(Traits.reflections)
+
+
+class AsyncResources(AsyncVerbs[Resources]):
+    """The verbs of ``Resources`` as coroutines."""
+
+    ingest = _verb(Resources.ingest)
+    get = _verb(Resources.get)
+    ingest_source = _verb(Resources.ingest_source)
+    get_source = _verb(Resources.get_source)
+    get_episode = _verb(Resources.get_episode)
+
+
+class AsyncReasoning(AsyncVerbs[Reasoning]):
+    """The verbs of ``Reasoning`` as coroutines."""
+
+    add = _verb(Reasoning.add)
+    check = _verb(Reasoning.check)
+    get = _verb(Reasoning.get)
+    rebuild_index = _verb(Reasoning.rebuild_index)
+
+
+class AsyncRuns(AsyncVerbs[Runs]):
+    """The verbs of ``Runs`` as coroutines."""
+
+    record = _verb(Runs.record)
+    feedback = _verb(Runs.feedback)
+    list = _verb(Runs.list)
+    get = _verb(Runs.get)
+    review = _verb(Runs.review)
+
+
+class AsyncQuarantine(AsyncVerbs[Quarantine]):
+    """The verbs of ``Quarantine`` as coroutines."""
+
+    list = _verb(Quarantine.list)
+    release = _verb(Quarantine.release)
+    reject = _verb(Quarantine.reject)
+
+
+class AsyncAdmin(AsyncVerbs[Admin]):
+    """The verbs of ``Admin`` as coroutines."""
+
+    @property
+    def tenant(self) -> str:
+        """The tenant's name."""
+        return self._verbs.tenant
+
+    @property
+    def keys(self) -> AsyncKeyRing:
+        """The API keys that authenticate a server's callers for this tenant."""
+        return AsyncKeyRing(self._verbs.keys)
+
+    rebuild = _verb(Admin.rebuild)
+    rederive = _verb(Admin.rederive)
+    retry = _verb(Admin.retry)
+    reembed = _verb(Admin.reembed)
+    migrate = _verb(Admin.migrate)
+    doctor = _verb(Admin.doctor)
+    jobs = _verb(Admin.jobs)
+    overview = _verb(Admin.overview)
+    users = _verb(Admin.users)
+
+
+class AsyncMemory(AsyncVerbs[Memory]):
     """Memory for asyncio: ``async with AsyncMemory.open(…) as m: await m.add(…)``.
 
     Cancelling an await does not cancel the work: a write that has started finishes on its thread and may be in the log
@@ -90,7 +194,16 @@ class AsyncMemory:
     """
 
     def __init__(self, memory: Memory) -> None:
+        super().__init__(memory)
         self.memory = memory
+        self.items = AsyncItems(memory.items)
+        self.sessions = AsyncSessions(memory.sessions)
+        self.traits = AsyncTraits(memory.traits)
+        self.resources = AsyncResources(memory.resources)
+        self.reasoning = AsyncReasoning(memory.reasoning)
+        self.runs = AsyncRuns(memory.runs)
+        self.quarantine = AsyncQuarantine(memory.quarantine)
+        self.admin = AsyncAdmin(memory.admin)
 
     @staticmethod
     def open(
@@ -104,16 +217,6 @@ class AsyncMemory:
         """Open a store on a thread; see ``Memory.open``."""
         return Opening(lambda: Memory.open(url, policy=policy, tenant=tenant, clock=clock, embedder=embedder))
 
-    @property
-    def tenant(self) -> str:
-        """The tenant's name."""
-        return self.memory.tenant
-
-    @property
-    def keys(self) -> AsyncKeyRing:
-        """The API keys that authenticate a server's callers for this tenant."""
-        return AsyncKeyRing(self.memory.keys)
-
     def for_tenant(self, name: str) -> "AsyncMemory":
         """Return an AsyncMemory of another tenant over the same connections; closing it leaves this one open."""
         return AsyncMemory(self.memory.for_tenant(name))
@@ -126,16 +229,10 @@ class AsyncMemory:
 
     abstract = _verb(Memory.abstract)
     add = _verb(Memory.add)
-    add_reasoning = _verb(Memory.add_reasoning)
-    archive = _verb(Memory.archive)
-    check_claims = _verb(Memory.check_claims)
     close = _verb(Memory.close)
     commit_turn = _verb(Memory.commit_turn)
     compose_context = _verb(Memory.compose_context)
-    correct_trait = _verb(Memory.correct_trait)
     delete = _verb(Memory.delete)
-    delete_all = _verb(Memory.delete_all)
-    doctor = _verb(Memory.doctor)
     due = _verb(Memory.due)
     erase = _verb(Memory.erase)
     explain = _verb(Memory.explain)
@@ -145,49 +242,18 @@ class AsyncMemory:
     forget = _verb(Memory.forget)
     get = _verb(Memory.get)
     get_all = _verb(Memory.get_all)
-    get_run = _verb(Memory.get_run)
-    get_trait_evidence = _verb(Memory.get_trait_evidence)
-    get_turns = _verb(Memory.get_turns)
     get_user_traits = _verb(Memory.get_user_traits)
     ingest = _verb(Memory.ingest)
-    ingest_resource = _verb(Memory.ingest_resource)
-    ingest_source = _verb(Memory.ingest_source)
-    get_episode = _verb(Memory.get_episode)
-    get_resource = _verb(Memory.get_resource)
-    get_source = _verb(Memory.get_source)
     aggregate = _verb(Memory.aggregate)
     history = _verb(Memory.history)
     import_ = _verb(Memory.import_)
-    jobs = _verb(Memory.jobs)
     learn = _verb(Memory.learn)
-    list_reflections = _verb(Memory.list_reflections)
-    list_runs = _verb(Memory.list_runs)
-    list_sessions = _verb(Memory.list_sessions)
-    list_users = _verb(Memory.list_users)
-    mem_get = _verb(Memory.mem_get)
     mem_search = _verb(Memory.mem_search)
-    migrate_memories = _verb(Memory.migrate_memories)
-    overview = _verb(Memory.overview)
-    pin = _verb(Memory.pin)
     plan = _verb(Memory.plan)
-    quarantine_list = _verb(Memory.quarantine_list)
-    quarantine_reject = _verb(Memory.quarantine_reject)
-    quarantine_release = _verb(Memory.quarantine_release)
     query = _verb(Memory.query)
-    rebuild = _verb(Memory.rebuild)
-    rebuild_claim_index = _verb(Memory.rebuild_claim_index)
-    record_run = _verb(Memory.record_run)
-    rederive = _verb(Memory.rederive)
-    reembed = _verb(Memory.reembed)
     reflect = _verb(Memory.reflect)
     retrieve = _verb(Memory.retrieve)
-    retract = _verb(Memory.retract)
-    retry = _verb(Memory.retry)
-    review_run = _verb(Memory.review_run)
     rollback = _verb(Memory.rollback)
-    run_feedback = _verb(Memory.run_feedback)
     search = _verb(Memory.search)
     should_reflect = _verb(Memory.should_reflect)
-    unarchive = _verb(Memory.unarchive)
-    unpin = _verb(Memory.unpin)
     update = _verb(Memory.update)

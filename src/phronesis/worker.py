@@ -68,7 +68,7 @@ class Worker:
     def __init__(self, memory: Memory | str, *, tenants: Sequence[str] = (), longest_seconds: float = 2.0) -> None:
         self._owned = isinstance(memory, str)
         self._memory = Memory.open(memory) if isinstance(memory, str) else memory
-        self._tenants = tuple(tenants) or (self._memory.tenant,)
+        self._tenants = tuple(tenants) or (self._memory.admin.tenant,)
         self._longest = longest_seconds
         self._stop = threading.Event()
         self._looked_at: dict[tuple[str, int], tuple[int, datetime]] = {}
@@ -109,7 +109,7 @@ class Worker:
         return sum(self._tenant(tenant) for tenant in self._tenants)
 
     def _tenant(self, tenant: str) -> int:
-        stages = self._memory.stages
+        stages = self._memory.admin.components
         done = 0
         try:
             with stages.database.transaction(tenant, "read") as unit:
@@ -136,7 +136,7 @@ class Worker:
 
         A lane is checked when it moved, and once an hour.
         """
-        stages = self._memory.stages
+        stages = self._memory.admin.components
         visitors = [one for one in (stages.reflector, stages.keeper, stages.forgetter) if one.background]
         lanes: list[Lane] = []
         if visitors and not self._stop.is_set():
@@ -158,7 +158,7 @@ class Worker:
         return sum(made)
 
     def _lanes(self, tenant: str) -> list[Lane]:
-        with self._memory.stages.database.transaction(tenant, "read") as unit:
+        with self._memory.admin.components.database.transaction(tenant, "read") as unit:
             return list_lanes(unit)
 
     def _rests(self, place: tuple[str, int], now: datetime) -> bool:
@@ -167,7 +167,7 @@ class Worker:
         return now - last < pause_after(failures)
 
     def _visit(self, visitors: Sequence[Visitor], tenant: str, lane: Lane, now: datetime, made: list[bool]) -> None:
-        writer = self._memory.stages.writer
+        writer = self._memory.admin.components.writer
         made.extend(visitor.visit(writer, tenant, lane, now) for visitor in visitors)
 
     def _guarded(self, tenant: str, lane_id: int, task: Callable[[], object]) -> bool:

@@ -113,12 +113,12 @@ def test_every_statement_names_its_tenant_for_every_table(database_url: str, tmp
         registered(HANDLERS),
         open_memory(database_url, policy=policy, tenant="acme", clock=None, index=InMemoryIndex()) as memory,
     ):
-        engine = memory._stages.database.engine
+        engine = memory._runtime._components.database.engine
         with recorded(engine) as seen:
             _live(memory, tmp_path)
-            assert memory.stages.mirror is not None
-            memory.stages.mirror._sweep("acme", None)
-            ledger = StoredLedger(memory.stages.database)
+            assert memory.admin.components.mirror is not None
+            memory.admin.components.mirror._sweep("acme", None)
+            ledger = StoredLedger(memory.admin.components.database)
             ledger.record("acme", CALL)
             ledger.spent("acme", since=CALL.at, role="extract")
             ledger.settle()
@@ -152,7 +152,13 @@ def _live(memory: Memory, folder: Path) -> None:
     memory.flush()
     (item,) = memory.get_all(user_id="ada", kinds=["preference"], filters={"metadata.x": None, "trust": "user"})
     memory.update(item.id, content="green tea", metadata={"x": 1})
-    for verb in (memory.archive, memory.unarchive, memory.pin, memory.unpin, memory.retract):
+    for verb in (
+        memory.items.archive,
+        memory.items.unarchive,
+        memory.items.pin,
+        memory.items.unpin,
+        memory.items.retract,
+    ):
         verb(item.id)
     later = memory.history(item.id)[-1]
     memory.rollback(later.delta_id)
@@ -165,27 +171,29 @@ def _live(memory: Memory, folder: Path) -> None:
     memory.search("tea", user_id="ada", filters={"OR": [{"metadata.x": {"gte": 1}}, {"content": {"icontains": "T"}}]})
     memory.get(item.id, as_of=later.at)
     memory.explain(item.id)
-    memory.get_turns("s1", user_id="ada")
-    memory.list_sessions(user_id="ada")
-    memory.overview(user_id="ada")
-    memory.list_users()
-    memory.delete_all(user_id="ada", session_id="s1")
-    memory.record_run({"run_id": "r", "output": {"M1": "Cu"}}, user_id="ada")
-    memory.run_feedback("r", {"products": [{"name": "CO", "value": 1.0}], "pros": "CO is at least 0.5."}, user_id="ada")
+    memory.sessions.turns("s1", user_id="ada")
+    memory.sessions.list(user_id="ada")
+    memory.admin.overview(user_id="ada")
+    memory.admin.users()
+    memory.items.delete_all(user_id="ada", session_id="s1")
+    memory.runs.record({"run_id": "r", "output": {"M1": "Cu"}}, user_id="ada")
+    memory.runs.feedback(
+        "r", {"products": [{"name": "CO", "value": 1.0}], "pros": "CO is at least 0.5."}, user_id="ada"
+    )
     claims = 'RBMEM_CLAIMS_V1\nCLAIMS_JSON=[{"claim_id":"c1","status":"conclusion","facts":{"source_run_ids":["x"]},'
     about = '"inference":"CO.","test":{"metric":"activity","op":">","versus":{"M1":"Zn"}}}]'
-    reasoned = memory.add_reasoning(claims + about, user_id="ada")
+    reasoned = memory.reasoning.add(claims + about, user_id="ada")
     memory.mem_search("CO", user_id="ada", run_id="r")
-    memory.mem_get(reasoned.id, run_id="r")
+    memory.reasoning.get(reasoned.id, run_id="r")
     memory.learn("r", user_id="ada")
-    memory.erase(id=memory.get_run("r", user_id="ada").item_id)
+    memory.erase(id=memory.runs.get("r", user_id="ada").item_id)
     tried = memory.ingest(
         [{"attempt": f"pinned the kernel module {n}", "source_ref": f"r{n}", "episode_id": "e"} for n in range(4)]
     )
     memory.aggregate()
     memory.abstract()
-    memory.get_source(tried[0][0].id)
-    memory.get_source("r1")
+    memory.resources.get_source(tried[0][0].id)
+    memory.resources.get_source("r1")
     memory.query(situation="pinned kernel module", artifacts=["kernel"], label="unknown", since="2026-01-01")
     (pattern, *_) = memory.get_all(kinds=["pattern"])
     memory.feedback(tried[0][0].id, "incorrect", actor="ada")
@@ -194,11 +202,11 @@ def _live(memory: Memory, folder: Path) -> None:
     memory.aggregate()
     memory.abstract()
     asked = plan("kettle?", scope=make_scope(user_id="ada"))
-    token, known = memory.keys.create("write", label="a laptop")
-    assert memory.keys.find(token) == known
-    assert memory.keys.any_active()
-    assert memory.keys.list() == [known]
-    memory.keys.revoke(known.id)
+    token, known = memory.admin.keys.create("write", label="a laptop")
+    assert memory.admin.keys.find(token) == known
+    assert memory.admin.keys.any_active()
+    assert memory.admin.keys.list() == [known]
+    memory.admin.keys.revoke(known.id)
     values = {
         "plan": asked,
         "run_id": "r",
@@ -232,8 +240,8 @@ def _live(memory: Memory, folder: Path) -> None:
     scopes: list[dict[str, Any]] = [{"id": item.id}, {"session_id": "s2", "user_id": "grace"}, {"user_id": "grace"}]
     for scope in scopes:
         memory.erase(**scope)
-    memory.rebuild(verify=True)
-    memory.rebuild()
+    memory.admin.rebuild(verify=True)
+    memory.admin.rebuild()
 
 
 CALLED = frozenset(

@@ -36,7 +36,7 @@ def test_a_context_is_shown_with_all_that_explains_it(tab: Visit, store: Memory)
     page.get_by_role("button", name="Copy", exact=True).click()
     expect(page.get_by_role("button", name="Copied")).to_be_visible()
     assert ASKED in page.evaluate("navigator.clipboard.readText()")
-    with store.stages.database.transaction(store.tenant, "read") as unit:
+    with store.admin.components.database.transaction(store.admin.tenant, "read") as unit:
         assert not shown_since(unit, LaneName("user", "ann"), seq=0)
 
 

@@ -84,7 +84,7 @@ def test_a_key_opens_the_pages_and_bounds_what_they_show(
     url = f"sqlite:///{tmp_path_factory.mktemp('keys') / 'memory.db'}"
     with Memory.open(url) as memory:
         (item,) = memory.add("The press runs at four bar.", kind="fact").items
-        token, _ = memory.keys.create("read", label="ann's laptop", actor="user")
+        token, _ = memory.admin.keys.create("read", label="ann's laptop", actor="user")
         with served(memory, keys_required=True) as address:
             visit = open_tab(address=address)
             page = visit.see(f"/memories/{item.id}")

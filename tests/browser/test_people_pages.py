@@ -94,7 +94,7 @@ def test_who_may_only_read_names_a_person_and_changes_nothing(
     url = f"sqlite:///{tmp_path_factory.mktemp('readers') / 'memory.db'}"
     with Memory.open(url, policy={"embedder": "none"}) as memory:
         memory.add("I prefer tea.", user_id="ann", kind="preference")
-        token, _ = memory.keys.create("read", label="a reader", actor="user")
+        token, _ = memory.admin.keys.create("read", label="a reader", actor="user")
         with served(memory, keys_required=True) as address:
             visit = open_tab(address=address)
             page = visit.see("/people")

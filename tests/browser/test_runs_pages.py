@@ -16,7 +16,7 @@ def answers_known(store: Memory) -> None:
     """Have the modifiers looked up: a test of another page may have erased something, and all answers with it."""
     for run_id, modifier in MODIFIERS.items():
         if modifier != MODIFIERS["run-none"]:
-            store.review_run(run_id, namespace=LAB)
+            store.runs.review(run_id, namespace=LAB)
 
 
 def test_a_run_shows_its_modifier_drawn_and_suggests_without_blocking(tab: Visit) -> None:
@@ -56,8 +56,8 @@ def test_a_free_acid_needs_no_suggestion_and_several_compounds_are_candidates(ta
 
 
 def test_a_modifier_is_looked_up_when_somebody_asks(tab: Visit, store: Memory) -> None:
-    store.record_run({"run_id": "asked", "output": {"M1": "Cu", "modifier": "imidazole"}}, namespace="asking")
-    store.record_run({"run_id": "unknown", "output": {"M1": "Cu", "modifier": "unobtainium"}}, namespace="asking")
+    store.runs.record({"run_id": "asked", "output": {"M1": "Cu", "modifier": "imidazole"}}, namespace="asking")
+    store.runs.record({"run_id": "unknown", "output": {"M1": "Cu", "modifier": "unobtainium"}}, namespace="asking")
     page = tab.see("/runs/view?id=asked&namespace=asking")
     modifier = page.get_by_role("region", name="Modifier")
     expect(modifier).to_contain_text("PubChem was not asked about it yet.")
@@ -71,9 +71,9 @@ def test_a_modifier_is_looked_up_when_somebody_asks(tab: Visit, store: Memory) -
 
 def test_feedback_is_given_then_learned_from_and_taken_back(tab: Visit, store: Memory) -> None:
     block = store.get_all(kinds=["reasoning"], namespace=LAB)[0].content
-    claims = store.add_reasoning(block, namespace="bench")
+    claims = store.reasoning.add(block, namespace="bench")
     run = {"run_id": "b1", "output": {"M1": "Cu", "M2": "Zn"}, "raw": "one", "memory_ids": [claims.id]}
-    store.record_run(run, namespace="bench")
+    store.runs.record(run, namespace="bench")
     page = tab.see("/runs/view?id=b1&namespace=bench")
     page.get_by_label("Product 1").fill("formate")
     page.get_by_label("Fraction 1").fill("0.7")
@@ -90,7 +90,7 @@ def test_feedback_is_given_then_learned_from_and_taken_back(tab: Visit, store: M
     learned.get_by_role("button", name="Roll back").click()
     expect(learned).to_contain_text("taken back")
     expect(learned.get_by_role("button", name="Roll back")).to_have_count(0)
-    assert store.mem_get(claims.id).claims == claims.claims
+    assert store.reasoning.get(claims.id).claims == claims.claims
 
 
 def test_a_run_in_chinese_dark_and_on_a_phone(open_tab: Callable[..., Visit]) -> None:

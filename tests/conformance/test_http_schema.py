@@ -50,7 +50,7 @@ def served() -> Iterator[Served]:
     with Memory.open("sqlite://", policy={"embedder": "none"}) as memory:
         memory.add("I live in Lyon. 我住在杭州。", user_id="lin")
         memory.ingest({"attempt": "pinned the kernel module", "source_ref": "r1"})
-        token, _ = memory.keys.create("admin", label="conformance")
+        token, _ = memory.admin.keys.create("admin", label="conformance")
         app = make_app(memory, Serving(allowed_hosts=("testserver",), access_log=False))
         document = schemathesis.openapi.from_asgi("/openapi.json", app)
         yield Served(document, {"Authorization": f"Bearer {token}"})

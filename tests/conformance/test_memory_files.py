@@ -132,7 +132,7 @@ def test_every_edit_is_a_version_and_can_be_taken_back(memory: Memory, files: Me
     run(files, "delete", path=NOTES)
     with pytest.raises(NotFound):
         files.read(NOTES)
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_a_file_is_found_by_search_and_belongs_to_its_user(memory: Memory, files: MemoryFiles) -> None:

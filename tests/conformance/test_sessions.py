@@ -81,8 +81,8 @@ def test_what_is_cleared_is_archived_and_what_was_learned_stays(memory: Memory) 
     left = memory.get_all(user_id="lin")
     assert {item.kind for item in left} == {"profile", "preference"}
     assert "obey" not in memory.compose_context("chat", "你好", user_id="lin").render("text")
-    assert all(item.status == "archived" for item in memory.quarantine_list(user_id="lin"))
-    assert memory.rebuild(verify=True).equal
+    assert all(item.status == "archived" for item in memory.quarantine.list(user_id="lin"))
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_what_was_erased_is_in_no_history(memory: Memory) -> None:

@@ -79,7 +79,7 @@ def test_a_later_dispute_is_not_told_and_one_of_then_is(memory: Memory, days: Da
     berlin, second = say(memory, "I live in Berlin."), days.next()
     disputed = {first: (), second: (*berlin,)}
     if retracted:
-        memory.retract(*berlin)
+        memory.items.retract(*berlin)
         disputed[days.next()] = ()
     for then, others in disputed.items():
         [found] = [one for one in memory.search("Paris", as_of=then, kinds=["profile"], **LIN) if one.item.id in paris]
@@ -120,8 +120,8 @@ def test_a_read_as_of_a_time_tells_what_the_read_of_that_time_told(memory: Memor
     then = days.next()
     told[then] = read(memory, ids, then)
     memory.update(ids[2], content="The office is in Turin.")
-    memory.retract(ids[0])
-    memory.archive(ids[1])
+    memory.items.retract(ids[0])
+    memory.items.archive(ids[1])
     days.next()
     for then, expected in told.items():
         assert read(memory, ids, then) == expected

@@ -55,13 +55,13 @@ def test_patterns_and_other_times(memory: Memory) -> None:
     assert all(len(one.sources) == 3 and not one.needs_validation for one in before.l2_patterns)
     first = before.l1_evidence[0].item
     then = max(one.item.updated_at for one in before.l2_patterns)
-    memory.archive(first.id)
+    memory.items.archive(first.id)
     assert first.source_ref not in refs(memory.query(situation=SHUT))
     assert first.source_ref in refs(memory.query(situation=SHUT, as_of=then))
     assert len(memory.query(situation=SHUT, as_of=then).l2_patterns) == 2
     assert memory.query(situation=SHUT, as_of="2001-01-01").abstained
     assert refs(memory.query(situation=SHUT, valid_at="2001-01-01")) == set()
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 @pytest.mark.both_databases

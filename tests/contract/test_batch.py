@@ -26,7 +26,7 @@ CLAIM = {
 @pytest.fixture
 def memory(database_url: str) -> Iterator[Memory]:
     with Memory.open(database_url, policy={"embedder": "none"}, tenant="acme") as opened:
-        opened.add_reasoning(f"RBMEM_CLAIMS_V1\nTOPIC=t\nCLAIMS_JSON={json.dumps([CLAIM])}", user_id="lin")
+        opened.reasoning.add(f"RBMEM_CLAIMS_V1\nTOPIC=t\nCLAIMS_JSON={json.dumps([CLAIM])}", user_id="lin")
         yield opened
 
 
@@ -44,12 +44,12 @@ def run(memory: Memory, *rows: dict[str, Any]) -> list[RowResult]:
 
 
 def entries(memory: Memory) -> int:
-    return memory.rebuild(verify=True).entries
+    return memory.admin.rebuild(verify=True).entries
 
 
 def supported_by(memory: Memory) -> list[str]:
     [item] = memory.get_all(user_id="lin", kinds=["reasoning"])
-    return sorted(memory.mem_get(item.id).claims[0].support.run_ids)
+    return sorted(memory.reasoning.get(item.id).claims[0].support.run_ids)
 
 
 def test_a_batch_that_was_cut_off_goes_on(memory: Memory) -> None:
@@ -64,31 +64,31 @@ def test_a_batch_that_was_cut_off_goes_on(memory: Memory) -> None:
     assert [one.supports for one in done] == [1] * 7
     assert supported_by(memory) == [f"r{n}" for n in range(7)]
     assert entries(memory) == before + 3
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_corrected_feedback_is_news_and_the_same_is_not(memory: Memory) -> None:
     run(memory, row(1, 0.7))
-    memory.run_feedback("r1", row(1, 0.5)["feedback"], user_id="lin")
+    memory.runs.feedback("r1", row(1, 0.5)["feedback"], user_id="lin")
     [first, second, third] = run(memory, row(1, 0.5), row(1, 0.2), row(1, 0.7))
     assert (first.run, first.feedback, first.learn) == ("known", "known", "recorded")
     assert (second.feedback, second.learn) == ("recorded", "recorded")
     assert (third.feedback, third.learn) == ("known", "known")
-    given = memory.get_run("r1", user_id="lin").feedback
+    given = memory.runs.get("r1", user_id="lin").feedback
     assert given is not None
     assert given["products"][0]["fraction"] == 0.2
 
 
 @pytest.mark.both_databases
 def test_a_run_that_another_writer_records_at_the_same_time(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    memory._background.stop()
+    memory._runtime._background.stop()
     find = Batch._find
     raced: list[str] = []
 
     def find_then_lose(self: Batch, run_id: str) -> Any:
         found = find(self, run_id)
         if not raced:
-            raced.append(memory.record_run({"run_id": run_id, "output": OUTPUT}, user_id="lin", wait=False))
+            raced.append(memory.runs.record({"run_id": run_id, "output": OUTPUT}, user_id="lin", wait=False))
         return found
 
     monkeypatch.setattr(Batch, "_find", find_then_lose)
@@ -113,7 +113,7 @@ def test_an_entry_that_failed_is_told_until_a_retry_stands_for_it(
     [again] = run(memory, row(1))
     assert again.error is not None
     assert again.error == told.error
-    memory.retry(again.error["message"].split("'")[1])
+    memory.admin.retry(again.error["message"].split("'")[1])
     [again] = run(memory, row(1))
     assert (again.learn, again.error, supported_by(memory)) == ("known", None, ["r1"])
 
@@ -121,6 +121,6 @@ def test_an_entry_that_failed_is_told_until_a_retry_stands_for_it(
 def test_keys_are_of_a_lane_and_a_verb(memory: Memory) -> None:
     assert next(Batch(memory, namespace="lab").run(stream(row(1)))).run == "recorded"
     assert run(memory, row(1))[0].run == "recorded"
-    recorder = memory.stages.writer.recorder
+    recorder = memory.admin.components.writer.recorder
     assert recorder.known("acme", derived_id("batch", RUN)) is None
     assert recorder.known("nobody", "x") is None

@@ -51,7 +51,7 @@ def fill(memory: Memory) -> None:
     for n in range(4):
         memory.add(f"fact {n}", user_id=USER, kind="fact")
         memory.add(f"shared {n}", kind="procedure")
-    memory.add_reasoning(BLOCK, user_id=USER)
+    memory.reasoning.add(BLOCK, user_id=USER)
 
 
 @pytest.mark.both_databases
@@ -87,11 +87,11 @@ def test_what_comes_and_goes_between_pages_repeats_and_skips_nothing(memory: Mem
     before = [item.id for item in memory.get_all(user_id=USER)]
     first = memory.get_all(user_id=USER, limit=6)
     memory.add("later", user_id=USER, kind="fact")
-    memory.archive(before[2])
-    memory.archive(before[8])
+    memory.items.archive(before[2])
+    memory.items.archive(before[8])
     memory.erase(id=first[-1].id)  # the very item that the cursor stands at
     second = memory.get_all(user_id=USER, limit=6, cursor=first.next_cursor)
-    memory.unarchive(before[8])
+    memory.items.unarchive(before[8])
     memory.update(before[14], content="other words")
     third = memory.get_all(user_id=USER, limit=100, cursor=second.next_cursor)
     assert [item.id for item in (*first, *second, *third)] == [one for one in before if one != before[8]]
@@ -116,7 +116,7 @@ def test_a_cursor_is_good_for_its_own_listing_alone(memory: Memory) -> None:
             memory.get_all(user_id=USER, cursor=cursor, **wanted)
         assert refused.value.field == "cursor"
     with pytest.raises(InputError, match="of another listing"):
-        memory.list_runs(user_id=USER, cursor=cursor)
+        memory.runs.list(user_id=USER, cursor=cursor)
 
 
 def test_a_text_that_is_no_cursor_is_refused(memory: Memory) -> None:
@@ -140,14 +140,14 @@ def test_a_text_that_is_no_cursor_is_refused(memory: Memory) -> None:
 
 def test_runs_are_listed_page_by_page(memory: Memory) -> None:
     for n in range(5):
-        memory.record_run({"run_id": f"r{n}", "output": {"M1": "Cu"}}, user_id=USER)
-    first = memory.list_runs(user_id=USER, limit=2)
-    memory.record_run({"run_id": "late", "output": {"M1": "Ti"}}, user_id=USER)
-    second = memory.list_runs(user_id=USER, limit=2, cursor=first.next_cursor)
-    third = memory.list_runs(user_id=USER, limit=2, cursor=second.next_cursor)
+        memory.runs.record({"run_id": f"r{n}", "output": {"M1": "Cu"}}, user_id=USER)
+    first = memory.runs.list(user_id=USER, limit=2)
+    memory.runs.record({"run_id": "late", "output": {"M1": "Ti"}}, user_id=USER)
+    second = memory.runs.list(user_id=USER, limit=2, cursor=first.next_cursor)
+    third = memory.runs.list(user_id=USER, limit=2, cursor=second.next_cursor)
     assert [run.run_id for run in (*first, *second, *third)] == ["r4", "r3", "r2", "r1", "r0"]
     assert third.next_cursor is None
-    assert memory.list_runs(user_id="nobody") == []
+    assert memory.runs.list(user_id="nobody") == []
 
 
 def test_a_search_has_no_pages(memory: Memory) -> None:
@@ -175,7 +175,7 @@ def test_reasoning_alone_is_searched_by_claims_whichever_verb_asks(memory: Memor
 
 def test_with_an_encoder_the_search_says_so(database_url: str) -> None:
     with Memory.open(database_url, policy={"embedder": "hashing"}, tenant="acme") as memory:
-        memory.add_reasoning(BLOCK, user_id=USER)
+        memory.reasoning.add(BLOCK, user_id=USER)
         memory.flush()
         assert memory.search("copper", user_id=USER, kinds=["reasoning"]).channels == ("dense", "lexical")
         assert memory.search("copper", user_id="nobody").channels == ("lexical",)
@@ -204,10 +204,10 @@ def test_law_a_walk_meets_once_each_what_was_there_throughout(
                 memory.commit_turn(f"new{n}", {"messages": [{"role": "user", "content": "hm"}]}, user_id=USER)
             elif step == "archive":
                 gone.append(start[(n * 5) % len(start)])
-                memory.archive(gone[-1])
+                memory.items.archive(gone[-1])
                 touched.add(gone[-1])
             elif gone:
-                memory.unarchive(gone.pop())
+                memory.items.unarchive(gone.pop())
         seen += [item.id for page in walk for item in page]
         assert len(seen) == len(set(seen))
         assert [one for one in seen if one in start and one not in touched] == [
@@ -235,7 +235,7 @@ def test_a_page_is_read_in_the_order_of_an_index(tmp_path: Path) -> None:
         finally:
             sa.event.remove(sa.engine.Engine, "before_cursor_execute", note)
         listings = [(text, bound) for text, bound in seen if "FROM items" in text]
-        with memory.stages.database.transaction("default", "read") as unit:
+        with memory.admin.components.database.transaction("default", "read") as unit:
             plans = [
                 " ".join(row[3] for row in unit.connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}", bound))
                 for text, bound in listings
@@ -263,11 +263,11 @@ def test_sessions_of_more_lanes_than_a_statement_may_name_are_listed(database_ur
             "last_recorded_at": 0,
             "head_hash": "",
         }
-        with memory.stages.database.transaction("default", "derive") as unit:
+        with memory.admin.components.database.transaction("default", "derive") as unit:
             numbers = sa.select(sa.literal(1).label("n")).cte("numbers", recursive=True)
             numbers = numbers.union_all(sa.select(numbers.c.n + 1).where(numbers.c.n < 70_000))
             values = [sa.literal(value).label(name) for name, value in fresh.items()]
             made = sa.select(*values, numbers.c.n.label("lane_id"), ("u" + sa.cast(numbers.c.n, sa.Text)).label("name"))
             unit.run(sa.insert(lanes).from_select([*fresh, "lane_id", "name"], made))
-        (session,) = memory.list_sessions(across="tenant")
+        (session,) = memory.sessions.list(across="tenant")
         assert (session.session_id, session.user_id) == ("s", "u")

@@ -65,7 +65,7 @@ def test_a_search_of_claims_gives_each_item_once_with_the_claims_that_met_it(mem
     assert [one.item.id for one in scoped] == [zinc.id]  # filtered before the limit
     assert len(memory.mem_search("formate", user_id=USER, scope="orchestrator")) == 0
     assert [one.item.id for one in memory.mem_search("methanol", user_id=USER, limit=1)] == [zinc.id]
-    memory.archive(zinc.id)
+    memory.items.archive(zinc.id)
     assert zinc.id not in {one.item.id for one in memory.mem_search("zinc methanol imidazole", user_id=USER)}
 
 
@@ -74,17 +74,17 @@ def test_the_index_is_put_right_from_the_items(memory: Memory) -> None:
     item, other = added(memory, COPPER, CHINESE), added(memory, COPPER)
     judge(memory, "r7", item.id, c1="support")
     memory.update(item.id, content=block(CHINESE))
-    memory.archive(other.id)
+    memory.items.archive(other.id)
     memory.flush()
-    right = memory.rebuild_claim_index()
+    right = memory.reasoning.rebuild_index()
     assert (right.items, right.claims, right.documents, right.repaired) == (2, 1, 7, 0)
     before = sorted(stored(memory, item.id), key=lambda row: row.id)
-    with memory.stages.database.transaction("acme", "derive") as unit:
+    with memory.admin.components.database.transaction("acme", "derive") as unit:
         unit.run(search_documents.delete().where(search_documents.c.part == "claim:c2"))
         unit.run(search_documents.update().where(search_documents.c.part == "prose").values(text="wrong", terms=b""))
         lost = search_documents.c.item_id == item.id, search_documents.c.part == "claim:c1"
         unit.run(search_documents.update().where(*lost).values(item_id="nobody"))
-    assert memory.rebuild_claim_index().repaired == 7  # 3 missing, 3 altered, 1 nobody's
+    assert memory.reasoning.rebuild_index().repaired == 7  # 3 missing, 3 altered, 1 nobody's
     assert sorted(stored(memory, item.id), key=lambda row: row.id) == before
     assert [one.item.id for one in memory.mem_search("甲酸占比", user_id=USER)] == [item.id]
     assert verified(memory)

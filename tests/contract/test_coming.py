@@ -27,7 +27,7 @@ def clock() -> Clock:
 def memory(database_url: str, clock: Clock) -> Iterator[Memory]:
     with Memory.open(database_url, policy={"embedder": "none"}, clock=clock) as opened:
         yield opened
-        verified = opened.rebuild(verify=True)
+        verified = opened.admin.rebuild(verify=True)
         assert verified.equal, verified.differences
 
 

@@ -84,7 +84,7 @@ def test_core_memory_is_grouped_the_most_important_first_and_of_others_holds_wha
     state(memory, "回答请用中文。", "preference", subject="user", key="reply_language")
     state(memory, "Likes tea.", "preference")
     pinned = state(memory, "The door code changes weekly.", "fact", subject="office")
-    memory.pin(pinned)
+    memory.items.pin(pinned)
     package = compose(memory)
     assert labelled(package) == [
         ("Standing instructions", "回答请用中文。"),
@@ -159,13 +159,13 @@ def test_disputed_memories_stand_side_by_side_though_one_was_not_found(memory: M
     assert f"[mem:{one}] (2026-01-05, fact, session a; disputed by mem:{other}) The launch" in in_full(package)
     assert f"[mem:{other}] (2026-01-06, fact, session b; disputed by mem:{one}) It takes" in in_full(package)
     assert len(package.explain["conflicts"]) == 2
-    memory.retract(other)
+    memory.items.retract(other)
     assert "disputed" not in compose_with_conflicts(memory, {one: [other]}).text
 
 
 def compose_with_conflicts(memory: Memory, conflicts: dict[str, list[str]]) -> ContextPackage:
     """Compose with a search that says who contradicts whom."""
-    stages = memory.stages
+    stages = memory.admin.components
 
     class Telling:
         def search(self, tenant: str, query: Any) -> Any:
@@ -179,7 +179,7 @@ def compose_with_conflicts(memory: Memory, conflicts: dict[str, list[str]]) -> C
     request = Request(
         "s", "When is the launch?", make_scope(user_id="alice"), stages.budget, {}, Wanted(), stages.clock()
     )
-    return assembler.assemble(memory.tenant, request)[0]
+    return assembler.assemble(memory.admin.tenant, request)[0]
 
 
 def test_what_is_disputed_in_the_core_says_so(memory: Memory) -> None:
@@ -189,7 +189,7 @@ def test_what_is_disputed_in_the_core_says_so(memory: Memory) -> None:
     text = in_full(compose(memory))
     assert f"[mem:{one}] (2026-01-05; disputed by mem:{other}) Lives in Lyon." in text
     assert f"[mem:{other}] (2026-01-05; disputed by mem:{one}) Lives in Rome." in text
-    memory.retract(other)
+    memory.items.retract(other)
     assert "disputed" not in compose(memory).text
 
 
@@ -259,7 +259,7 @@ def test_a_context_of_an_agent_holds_what_that_agent_was_told(database_url: str)
             state(memory, f"Is allergic to nuts, {name} says.", key="allergy", value=f"nuts {name}", **told)
             state(memory, f"Answer {name} briefly.", "preference", key="reply_style", value=name, **told)
             state(memory, f"Call {name}'s landlord.", "task", due=datetime.now(UTC), **told)
-            memory.pin(state(memory, f"{name}'s door code changes weekly.", "fact", agent_id=agent))
+            memory.items.pin(state(memory, f"{name}'s door code changes weekly.", "fact", agent_id=agent))
             state(memory, f"When writing letters: sign as {name}.", "procedure", agent_id=agent)
         state(memory, "Ally owns a boat.", subject="Ally", key="possession", agent_id="a2")
         package = compose(memory, "Write a letter.", agent_id="a2")

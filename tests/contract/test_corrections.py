@@ -42,7 +42,7 @@ def test_a_corrected_item_has_the_value_of_its_new_words(memory: Memory) -> None
     home = _learned(memory, "I live in Oslo", "home_city")
     (corrected,) = memory.update(home.id, content="I live in Bergen").items
     assert (corrected.content, corrected.value) == ("I live in Bergen", "Bergen")
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_the_old_value_said_again_is_no_confirmation_of_the_corrected_item(memory: Memory) -> None:
@@ -51,7 +51,7 @@ def test_the_old_value_said_again_is_no_confirmation_of_the_corrected_item(memor
     memory.add("I live in Oslo", user_id="ada")
     assert _held(memory, "home_city") == [("I live in Oslo", "Oslo")]
     assert memory.get(home.id).ended == "superseded"
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_what_the_words_no_longer_say_cannot_be_taken_back(memory: Memory) -> None:
@@ -61,7 +61,7 @@ def test_what_the_words_no_longer_say_cannot_be_taken_back(memory: Memory) -> No
     assert _held(memory, "likes") == [("I like green coffee", "green coffee")]
     memory.add("I don't like green coffee anymore", user_id="ada")
     assert _held(memory, "likes") == []
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_words_of_which_no_value_is_read_are_compared_themselves(memory: Memory) -> None:
@@ -72,7 +72,7 @@ def test_words_of_which_no_value_is_read_are_compared_themselves(memory: Memory)
     assert _held(memory, "home_city") == [("I live in Oslo", "Oslo")]
     memory.rollback(memory.update(home.id, content="I live in Bergen").entry_id)
     assert (memory.get(home.id).content, memory.get(home.id).value) == ("Somewhere by the sea, far up north", None)
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_who_said_it_is_still_whom_it_is_about(memory: Memory) -> None:
@@ -90,15 +90,15 @@ def test_a_caller_says_the_value_too(memory: Memory) -> None:
     memory.add("I live in Bergen", user_id="ada")
     assert _held(memory, "home_city") == [("At home in the town of seven hills", "Bergen")]
     assert memory.update(home.id, value="Rome").items[0].value == "Rome"
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_what_a_caller_expected_stands_when_a_lane_is_derived_anew(memory: Memory) -> None:
     home = _learned(memory, "I live in Oslo", "home_city")
     memory.update(home.id, content="I live in Bergen", expected_version=1)
-    memory.rederive(user_id="ada")
+    memory.admin.rederive(user_id="ada")
     assert (memory.get(home.id).content, memory.get(home.id).value) == ("I live in Bergen", "Bergen")
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_an_end_before_the_beginning_is_refused(memory: Memory) -> None:
@@ -123,7 +123,7 @@ def test_a_correction_outlives_the_erasure_of_what_its_value_quotes(memory: Memo
     held = memory.get(phone.id)
     assert (held.content, held.data["compared"]) == ("My phone number is +49 30 123 456 789", "+4930123456789")
     assert held.version == 2
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_what_a_corrected_message_told_does_not_stand_for_it(memory: Memory) -> None:

@@ -122,14 +122,14 @@ def test_what_is_over_in_any_way_is_not_due(memory: Memory) -> None:
     state(memory, "It is somebody else's", MORNING, subject="Bob")
     state(memory, "It is under her other name", MORNING, subject="Linnea")
     memory.add("Another lane's", user_id="ada", kind="task", due=MORNING)
-    memory.archive(made["archived"])
-    memory.retract(made["retracted"])
+    memory.items.archive(made["archived"])
+    memory.items.retract(made["retracted"])
     memory.update(made["ended"], valid_to=MORNING)
     assert listed(memory) == ["It is held"]
     memory.add("Is called Linnea.", user_id="lin", kind="profile", key="name", value="Linnea")
     both = ["It is held", "It is under her other name"]
     assert sorted(listed(memory)) == sorted(shown(memory)) == both
-    memory.unarchive(made["archived"])
+    memory.items.unarchive(made["archived"])
     assert sorted(listed(memory)) == ["It is archived", *both]
 
 
@@ -137,7 +137,7 @@ def test_as_of_a_time_is_what_was_due_then_as_it_was_known(memory: Memory, clock
     first = state(memory, "Call Ana", "2026-04-02T12:00:00Z")
     then = clock.pass_hours(1)
     clock.pass_hours(1)
-    memory.archive(first)
+    memory.items.archive(first)
     state(memory, "Call Ben", "2026-04-02T12:00:00Z")
     late = clock.pass_hours(100 * 24)
     assert listed(memory, as_of=then) == shown(memory, as_of=then) == ["Call Ana"]
@@ -173,7 +173,7 @@ def test_a_task_stated_again_is_due_when_it_was_last_said_to_be(memory: Memory, 
         occurred_at="2026-03-01",
     )
     assert memory.get(first).data["due"] == "2026-04-10T00:00:00Z"  # an older saying moves nothing
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_a_reminder_said_in_a_conversation_comes_up_and_is_done(memory: Memory, clock: Clock) -> None:
@@ -227,7 +227,7 @@ def test_an_export_carries_it_and_an_erasure_takes_it(memory: Memory, tmp_path: 
     kept, gone = (state(memory, text, "2026-04-02T10:00:00Z") for text in ("Call Ana", "Call Ben"))
     memory.erase(id=gone)
     assert listed(memory) == shown(memory) == ["Call Ana"]
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
     memory.export(tmp_path / "all.jsonl")
     with Memory.open("sqlite://", policy={"embedder": "none"}, clock=lambda: MORNING) as other:
         other.import_(tmp_path / "all.jsonl")

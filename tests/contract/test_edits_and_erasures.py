@@ -45,7 +45,7 @@ def test_an_edit_behind_a_pending_erasure_is_carried_out(memory: Memory) -> None
     )
     assert [item.content for item in edit.items] == ["Alice lives in Rome"]
     assert memory.get(fact.id).content == "Alice lives in Rome"
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_a_stale_edit_behind_a_pending_erasure_is_told(memory: Memory) -> None:

@@ -56,7 +56,7 @@ def test_who_is_near_to_the_user_is_told_by_a_relation(memory: Memory, told: lis
 def test_documents_do_not_outrank_what_the_user_told(memory: Memory) -> None:
     for n in range(30):
         page = f"# Offices\n\nWhere do I live? The home city of employee {n}: people live in city {n}."
-        memory.ingest_resource(text=page, uri=f"https://example.org/{n}", title=f"Where do I live {n}")
+        memory.resources.ingest(text=page, uri=f"https://example.org/{n}", title=f"Where do I live {n}")
     say(memory, "s", ("user", "I live in Lyon."))
     found = memory.retrieve(memory.plan("Where do I live?", user_id="lin"))
     assert found[0].item.kind != "section"

@@ -33,17 +33,17 @@ def test_a_note_is_a_persons_where_a_person_wrote_all_of_it(
     told: dict[str, Any] = {"attempt": "oiled the hinge", "result": "it opens", "source_ref": "r"}
     ((event, _),) = memory.ingest({**told, "source_type": source_type, "field_origin": origins})
     assert event.trust.name == trust
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_orders_of_a_model_are_held_back_in_a_note_too(memory: Memory) -> None:
     ((event, _),) = memory.ingest({"attempt": ORDER, "source_ref": "r", "field_origin": {"attempt": "model"}})
     assert (event.trust.name, event.quarantine is not None) == ("TOOL", True)
-    assert [item.id for item in memory.quarantine_list()] == [event.id]
+    assert [item.id for item in memory.quarantine.list()] == [event.id]
     ((mixed, _),) = memory.ingest(
         {"attempt": "oiled it", "result": ORDER, "source_ref": "r", "field_origin": {"result": "rule"}}
     )
     assert mixed.quarantine is not None
     ((own, _),) = memory.ingest({"attempt": ORDER, "source_ref": "r"})
     assert (own.trust.name, own.quarantine) == ("USER", None)
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal

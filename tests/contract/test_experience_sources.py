@@ -20,37 +20,37 @@ def memory(database_url: str) -> Iterator[Memory]:
 
 
 def test_a_text_without_a_name_is_found_by_the_reference_of_its_event(memory: Memory) -> None:
-    ((event, meta), *_) = memory.ingest_source(NOTES, source_type="manual")
+    ((event, meta), *_) = memory.resources.ingest_source(NOTES, source_type="manual")
     assert event.source_ref is not None
     assert event.source_ref.startswith(f"entry:{event.entry_id}#L")
     for asked in (event.id, event.citation, event.source_ref):
-        found = memory.get_source(asked)
+        found = memory.resources.get_source(asked)
         assert isinstance(found, EventSource)
         assert (found.text, found.source_type, found.entry_id) == (NOTES, "manual", event.entry_id)
         assert (found.lines, found.source_ref) == (meta.lines, event.source_ref)
         assert meta.lines is not None
         assert found.excerpt == "\n".join(NOTES.split("\n")[meta.lines[0] - 1 : meta.lines[1]])
         assert "oiled the hinge" in found.excerpt
-    line = memory.get_source(f"entry:{event.entry_id}#L4")
+    line = memory.resources.get_source(f"entry:{event.entry_id}#L4")
     assert (line.lines, line.excerpt, line.text) == ((4, 4), "Result: it worked", NOTES)
-    whole = memory.get_source(f"entry:{event.entry_id}")
+    whole = memory.resources.get_source(f"entry:{event.entry_id}")
     assert (whole.lines, whole.excerpt, whole.text) == (None, "", NOTES)
     with pytest.raises(NotFound, match="5 lines"):
-        memory.get_source(f"entry:{event.entry_id}#L77")
+        memory.resources.get_source(f"entry:{event.entry_id}#L77")
 
 
 def test_a_named_text_is_found_by_its_name_and_lines(memory: Memory) -> None:
-    memory.ingest_source(BUILD, source_type="lean", source_ref="old/ci/build.log")
-    memory.ingest_source("x\n" + BUILD, source_type="lean", source_ref="ci/build.log")
-    told = memory.ingest_source(BUILD, source_type="lean", source_ref="ci/build.log")
+    memory.resources.ingest_source(BUILD, source_type="lean", source_ref="old/ci/build.log")
+    memory.resources.ingest_source("x\n" + BUILD, source_type="lean", source_ref="ci/build.log")
+    told = memory.resources.ingest_source(BUILD, source_type="lean", source_ref="ci/build.log")
     for asked in ("ci/build.log", "ci/build.log#L2", "ci/build.log#L1-L3"):  # of two of one name the newer
-        assert memory.get_source(asked).entry_id == told.entry_id
-    assert memory.get_source("ci/build.log#L1-L3").excerpt == BUILD.rstrip("\n")
-    assert "unknown constant" in memory.get_source("ci/build.log#L2").excerpt
-    assert memory.get_source("old/ci/build.log").text == BUILD
+        assert memory.resources.get_source(asked).entry_id == told.entry_id
+    assert memory.resources.get_source("ci/build.log#L1-L3").excerpt == BUILD.rstrip("\n")
+    assert "unknown constant" in memory.resources.get_source("ci/build.log#L2").excerpt
+    assert memory.resources.get_source("old/ci/build.log").text == BUILD
     for stranger in ("build.log", "ci/build.lo", "ci_build.log", "ci/build%", "", "entry:nonsense"):
         with pytest.raises((NotFound, InputError)):
-            memory.get_source(stranger)
+            memory.resources.get_source(stranger)
 
 
 def test_payload_and_hints_come_back_as_they_were_given(memory: Memory) -> None:
@@ -71,16 +71,16 @@ def test_payload_and_hints_come_back_as_they_were_given(memory: Memory) -> None:
     )
     event = told[1][0]
     for asked in (event.id, "run/8"):
-        found = memory.get_source(asked)
+        found = memory.resources.get_source(asked)
         assert (found.payload, found.hints, found.observations) == (payload, hints, {"goals": 2})
         assert (found.event_id, found.source_ref, found.text, found.erased) == (event.id, "run/8", "", False)
-    plain = memory.get_source(told[0][0].id)
+    plain = memory.resources.get_source(told[0][0].id)
     assert (plain.payload, plain.hints) == (None, {})
     with pytest.raises(NotFound, match="id of an event"):
-        memory.get_source(f"entry:{event.entry_id}")
-    memory.archive(event.id)
-    assert memory.get_source("run/8").payload == payload
-    assert memory.rebuild(verify=True).equal
+        memory.resources.get_source(f"entry:{event.entry_id}")
+    memory.items.archive(event.id)
+    assert memory.resources.get_source("run/8").payload == payload
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_the_constraints_of_a_situation_stand_on_the_event_and_are_found(memory: Memory) -> None:
@@ -92,7 +92,7 @@ def test_the_constraints_of_a_situation_stand_on_the_event_and_are_found(memory:
     assert isinstance(held, L1Event)
     assert held.constraints == event.constraints
     assert memory.query(situation="internet").l1_evidence[0].item.id == event.id
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_orders_among_the_constraints_are_held_back(memory: Memory) -> None:
@@ -104,32 +104,32 @@ def test_orders_among_the_constraints_are_held_back(memory: Memory) -> None:
 
 
 def test_an_erased_text_says_so(memory: Memory) -> None:
-    ((event, _), *_) = memory.ingest_source(NOTES, source_type="manual")
+    ((event, _), *_) = memory.resources.ingest_source(NOTES, source_type="manual")
     reference = str(event.source_ref)
     assert memory.erase(id=event.id).clean
-    found = memory.get_source(reference)
+    found = memory.resources.get_source(reference)
     assert (found.erased, found.text, found.excerpt, found.source_ref) == (True, "", "", reference)
     with pytest.raises(NotFound):
-        memory.get_source(event.id)
+        memory.resources.get_source(event.id)
 
 
 def test_names_are_of_the_scope_and_ids_of_the_tenant(memory: Memory) -> None:
-    mine = memory.ingest_source(NOTES, source_type="manual", source_ref="diary", user_id="ann")
-    yours = memory.ingest_source(NOTES + "more", source_type="manual", source_ref="diary", user_id="bob")
-    assert memory.get_source("diary", user_id="ann").entry_id == mine.entry_id
-    assert memory.get_source("diary", user_id="bob").entry_id == yours.entry_id
+    mine = memory.resources.ingest_source(NOTES, source_type="manual", source_ref="diary", user_id="ann")
+    yours = memory.resources.ingest_source(NOTES + "more", source_type="manual", source_ref="diary", user_id="bob")
+    assert memory.resources.get_source("diary", user_id="ann").entry_id == mine.entry_id
+    assert memory.resources.get_source("diary", user_id="bob").entry_id == yours.entry_id
     for scope in ({}, {"user_id": "Ann"}, {"namespace": "ann"}):
         with pytest.raises(NotFound):
-            memory.get_source("diary", **scope)
+            memory.resources.get_source("diary", **scope)
     for asked in (mine[0][0].id, f"entry:{mine.entry_id}"):
-        assert memory.get_source(asked).text == NOTES
+        assert memory.resources.get_source(asked).text == NOTES
         with memory.for_tenant("rival") as rival, pytest.raises(NotFound):
-            rival.get_source(asked)
+            rival.resources.get_source(asked)
 
 
 def test_what_is_no_event_has_no_source(memory: Memory) -> None:
     added = memory.add("tea", kind="preference")
     with pytest.raises(InputError, match="explain"):
-        memory.get_source(added.items[0].id)
+        memory.resources.get_source(added.items[0].id)
     with pytest.raises(NotFound):
-        memory.get_source(f"entry:{added.entry_id}")
+        memory.resources.get_source(f"entry:{added.entry_id}")

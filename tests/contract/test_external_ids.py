@@ -20,7 +20,7 @@ from phronesis.store.named_items import Asked, Compared, Inside
 def memory(database_url: str) -> Iterator[Memory]:
     with Memory.open(database_url, policy={"embedder": "none"}) as opened:
         yield opened
-        assert opened.rebuild(verify=True).equal
+        assert opened.admin.rebuild(verify=True).equal
 
 
 @pytest.mark.parametrize(
@@ -76,12 +76,12 @@ def test_what_was_deleted_gives_its_name_up_and_comes_back_without_it(memory: Me
     with pytest.raises(NotFound):
         memory.get(external_id="doc")
     second = memory.add("Second.", kind="fact", external_id="doc").items[0]
-    memory.unarchive(first.id)
+    memory.items.unarchive(first.id)
     assert memory.get(external_id="doc").id == second.id
     assert (memory.get(first.id).live, memory.get(first.id).external_id) == (True, None)
     memory.rollback(deleted.entry_id, cascade=True)
     memory.delete(second.id)
-    memory.unarchive(second.id)
+    memory.items.unarchive(second.id)
     assert memory.get(external_id="doc").id == second.id
 
 
@@ -128,7 +128,7 @@ def test_a_name_is_exported_and_erased_with_its_item(memory: Memory, tmp_path: P
 @pytest.mark.both_databases
 def test_named_items_are_listed_by_name_and_by_their_last_change(memory: Memory) -> None:
     lane = make_scope(user_id="ann").write_lane
-    named = NamedItems(memory.stages.database, memory.tenant, lane)
+    named = NamedItems(memory.admin.components.database, memory.admin.tenant, lane)
     assert (named.heads("a:", "a;", until=":"), named.rows("a:", "a;"), named.row("a:1"), named.find("a:1")) == (
         set(),
         [],
@@ -171,7 +171,7 @@ def test_rows_are_compared_inside_a_json_text_of_their_metadata(memory: Memory) 
         text = json.dumps(value)
         memory.add(f"Line {n}.", kind="fact", user_id="ann", external_id=f"a:{n}", metadata={"value": text})
     memory.add("No JSON.", kind="fact", user_id="ann", external_id="b:1", metadata={"value": "{"})
-    named = NamedItems(memory.stages.database, memory.tenant, make_scope(user_id="ann").write_lane)
+    named = NamedItems(memory.admin.components.database, memory.admin.tenant, make_scope(user_id="ann").write_lane)
 
     def among(*compared: Compared) -> set[int]:
         """Give the rows that are let through: those that are meant, and perhaps others."""
@@ -193,7 +193,7 @@ def test_heads_beyond_those_that_are_looked_up_one_by_one(memory: Memory, monkey
     named_items._first_names.cache_clear()
     for name in ("a:1", "a:2", "b:1", "c:1", "d:1", "none", "e:1"):
         memory.add(f"Line {name}.", kind="fact", user_id="ann", external_id=name)
-    named = NamedItems(memory.stages.database, memory.tenant, make_scope(user_id="ann").write_lane)
+    named = NamedItems(memory.admin.components.database, memory.admin.tenant, make_scope(user_id="ann").write_lane)
     try:
         assert named.heads("", "z", until=":") == {"a", "b", "c", "d", "e"}
         assert named.heads("d", "z", until=":") == {"d", "e"}

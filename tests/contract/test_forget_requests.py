@@ -12,7 +12,7 @@ from phronesis.core.items import Item
 def memory(database_url: str) -> Iterator[Memory]:
     with Memory.open(database_url, policy={"embedder": "none"}) as opened:
         yield opened
-        verified = opened.rebuild(verify=True)
+        verified = opened.admin.rebuild(verify=True)
         assert verified.equal, verified.differences
 
 

@@ -55,7 +55,7 @@ def test_the_exact_identifier_is_first(memory: Memory) -> None:
 
 def test_documents_of_an_older_version_are_searched_by_todays_terms(memory: Memory, database_url: str) -> None:
     documents = search_documents
-    with memory._stages.database.transaction(memory._tenant, "derive") as unit:
+    with memory._runtime._components.database.transaction(memory._runtime.tenant, "derive") as unit:
         own = documents.c.tenant_id == unit.tenant
         for row in unit.run(documents.select().where(own)).all():
             old = {
@@ -65,6 +65,6 @@ def test_documents_of_an_older_version_are_searched_by_todays_terms(memory: Memo
             unit.run(documents.update().where(own, documents.c.id == row.id).values(old))
     with Memory.open(database_url, policy={"embedder": "none"}) as opened:
         assert opened.search("feature/login-fix", user_id="ann")[0].item.content == TEXTS[3]
-        assert not opened.rebuild(verify=True).equal
-        opened.rebuild()
-        assert opened.rebuild(verify=True).equal
+        assert not opened.admin.rebuild(verify=True).equal
+        opened.admin.rebuild()
+        assert opened.admin.rebuild(verify=True).equal

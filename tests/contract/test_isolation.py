@@ -54,10 +54,10 @@ def _fill(memory: Memory, users: list[str]) -> dict[str, str]:
         )
         out[user] = fact.items[0].id
         memory.add(f"Change the password <{user}>", user_id=user, kind="task", due="2026-01-01")
-        memory.add_reasoning(CLAIMS.replace("USER", user), user_id=user)
-        memory.record_run({"run_id": "one", "raw": f"a run of <{user}>"}, user_id=user)
+        memory.reasoning.add(CLAIMS.replace("USER", user), user_id=user)
+        memory.runs.record({"run_id": "one", "raw": f"a run of <{user}>"}, user_id=user)
         memory.mem_search("claim turned", user_id=user, run_id="one")
-        memory.run_feedback("one", {"pros": f"good <{user}>"}, user_id=user)
+        memory.runs.feedback("one", {"pros": f"good <{user}>"}, user_id=user)
         memory.learn("one", user_id=user)
         for n in range(3):
             memory.add(f"{COMMON} again <{user}>", user_id=user, kind="episodic", session_id=f"s{n}")
@@ -97,22 +97,22 @@ def _seen(memory: Memory, user: str) -> dict[str, str]:
         "search names": memory.search("safe", user_id=user, limit=100, kinds=["fact"]),
         "mem_search": memory.mem_search("claim turned", user_id=user, limit=100),
         "mem_search scope": memory.mem_search("claim turned", user_id=user, limit=100, scope="global"),
-        "get_source": [memory.get_source(f"log of <{user}>", user_id=user)],
-        "get_episode": [memory.get_episode("one", user_id=user)],
+        "get_source": [memory.resources.get_source(f"log of <{user}>", user_id=user)],
+        "get_episode": [memory.resources.get_episode("one", user_id=user)],
         "query": [memory.query(situation="the safe is shut", user_id=user, limit=100)],
         "query words": [memory.query(goal="turned the dial", user_id=user, limit=100, explain=True)],
         "plan": [memory.plan(f"what is <{user}> about?", user_id=user, session_id="s")],
         "query slots": [memory.query(label="success", user_id=user, limit=100)],
         "query as_of": [memory.query(situation="the safe is shut", user_id=user, limit=100, as_of="2999-01-01")],
-        "list_runs": memory.list_runs(user_id=user),
-        "get_run": [memory.get_run("one", user_id=user)],
-        "quarantine_list": memory.quarantine_list(user_id=user),
+        "list_runs": memory.runs.list(user_id=user),
+        "get_run": [memory.runs.get("one", user_id=user)],
+        "quarantine_list": memory.quarantine.list(user_id=user),
         "due": memory.due(user),
-        "list_sessions": memory.list_sessions(user_id=user),
-        "overview": [memory.overview(user_id=user, since=moment, limit=1_000)],
-        "get_turns": memory.get_turns("s", user_id=user),
+        "list_sessions": memory.sessions.list(user_id=user),
+        "overview": [memory.admin.overview(user_id=user, since=moment, limit=1_000)],
+        "get_turns": memory.sessions.turns("s", user_id=user),
         "get_user_traits": memory.get_user_traits(user, "trend"),
-        "get_trait_evidence": memory.get_trait_evidence(memory.get_user_traits(user, "trend")[0].id),
+        "get_trait_evidence": memory.traits.evidence(memory.get_user_traits(user, "trend")[0].id),
     }
     asked = SubQuery(COMMON), SubQuery("turned", 0.5, "part")
     plan = RetrievalPlan(
@@ -139,9 +139,9 @@ def test_users_see_nothing_of_each_other(memory: Memory) -> None:
         for verb, shown in _seen(memory, user).items():
             assert f"<{user}>" in shown or verb == "list_sessions", (user, verb)
             assert [other for other in USERS if other != user and f"<{other}>" in shown] == [], (user, verb)
-        assert {cycle.user_id for cycle in memory.list_reflections(user)} == {user}
+        assert {cycle.user_id for cycle in memory.traits.reflections(user)} == {user}
         assert memory.should_reflect(user).new_memories == 0
-    for info in (memory.list_sessions(user_id="alice"), memory.list_sessions(user_id="Alice")):
+    for info in (memory.sessions.list(user_id="alice"), memory.sessions.list(user_id="Alice")):
         assert [(session.session_id, session.turn_count) for session in info] == [("s", 1)]
 
 
@@ -158,13 +158,13 @@ def test_who_wrote_nothing_sees_nothing(memory: Memory) -> None:
         assert memory.get_all(**scope) == []
         assert len(memory.search(COMMON, **scope)) == 0
         assert len(memory.mem_search("claim turned", **scope)) == 0
-        assert memory.list_sessions(**scope) == []
+        assert memory.sessions.list(**scope) == []
         assert memory.query(situation="the safe is shut", **scope).l1_evidence == []
-        assert memory.list_runs(**scope) == []
+        assert memory.runs.list(**scope) == []
         assert memory.due(**scope) == []
-        assert memory.get_turns("s", **scope) == []
+        assert memory.sessions.turns("s", **scope) == []
     for stranger in ("bob", "alice\u200b", "_"):
-        assert (memory.get_user_traits(stranger, "trend"), memory.list_reflections(stranger)) == ([], [])
+        assert (memory.get_user_traits(stranger, "trend"), memory.traits.reflections(stranger)) == ([], [])
         assert memory.should_reflect(stranger).new_memories == 0
 
 
@@ -215,17 +215,17 @@ def test_tenants_see_nothing_of_each_other_even_by_id(memory: Memory) -> None:
             for scope in ({"user_id": "alice"}, {"across": "tenant"}):
                 shown = [getattr(found, "item", found).content for found in getattr(tenant, name)(**arguments, **scope)]
                 assert not [content for content in shown if "alice" in content]
-        assert rival.list_sessions(user_id="alice") == []
-        assert rival.get_turns("s", user_id="alice") == []
+        assert rival.sessions.list(user_id="alice") == []
+        assert rival.sessions.turns("s", user_id="alice") == []
         assert rival.query(situation="the safe is shut", user_id="alice").l1_evidence == []
         with pytest.raises(NotFound):
-            rival.get_source("log of <alice>", user_id="alice")
+            rival.resources.get_source("log of <alice>", user_id="alice")
         verbs = ("get", "history", "explain", "archive", "unarchive", "pin", "unpin", "retract", "delete")
         for verb in (*verbs, "quarantine_release", "quarantine_reject"):
             with pytest.raises(NotFound):
                 getattr(rival, verb)(ids["alice"])
         with pytest.raises(NotFound):
-            rival.mem_get(memory.mem_search("claim turned", user_id="alice")[0].item.id)
+            rival.reasoning.get(memory.mem_search("claim turned", user_id="alice")[0].item.id)
         assert len(rival.mem_search("claim turned", user_id="alice")) == 0
         [trait] = memory.get_user_traits("alice", "trend")
         assert rival.get_user_traits("alice", "trend") == []
@@ -238,12 +238,12 @@ def test_tenants_see_nothing_of_each_other_even_by_id(memory: Memory) -> None:
             with pytest.raises(NotFound):
                 rival.rollback(target)
         with pytest.raises(NotFound):
-            rival.delete_all(user_id="alice")
-        rival.rebuild()
+            rival.items.delete_all(user_id="alice")
+        rival.admin.rebuild()
     with memory.for_tenant("ACME") as other_case:
         assert other_case.get_all(across="tenant") == []
     assert memory.get(ids["alice"]).content == f"{COMMON} <alice>"
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_feedback_and_forgetting_stay_in_their_lane_and_tenant(database_url: str) -> None:

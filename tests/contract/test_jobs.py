@@ -20,19 +20,19 @@ def memory(database_url: str) -> Iterator[Memory]:
 
 
 def test_a_new_store_has_nothing_to_do(memory: Memory) -> None:
-    assert memory.jobs().to_dict() == {"jobs": [], "pending": 0, "failed": 0, "without_vector": 0}
+    assert memory.admin.jobs().to_dict() == {"jobs": [], "pending": 0, "failed": 0, "without_vector": 0}
 
 
 @pytest.mark.both_databases
 def test_what_is_due_is_listed_until_it_is_done(memory: Memory) -> None:
     memory.add("我住在杭州。", user_id="lin")
-    (due,) = memory.jobs()
+    (due,) = memory.admin.jobs()
     assert (due.state, due.work, due.user_id, due.message) == ("due", "reflect", "lin", "first")
     memory.reflect("lin")
     memory.flush()
-    assert len(memory.jobs()) == 0
+    assert len(memory.admin.jobs()) == 0
     with pytest.raises(InputError):
-        memory.jobs(limit=0)
+        memory.admin.jobs(limit=0)
 
 
 @pytest.mark.both_databases
@@ -42,13 +42,13 @@ def test_what_failed_and_what_waits(tmp_path: Path) -> None:
     with open_with(f"sqlite:///{tmp_path / 'memory.db'}", handlers) as memory:
         with pytest.raises(EntryFailed):
             memory.add("bad tea", **given)
-        memory._background.stop()
+        memory._runtime._background.stop()
         memory.add("good tea", wait=False, **given)
-        found = memory.jobs()
+        found = memory.admin.jobs()
         failed = found[0]
         assert (failed.state, failed.work, failed.user_id, found.failed) == ("failed", "item", "lin", 1)
         assert failed.code
         assert failed.entry_id is not None
         assert len(found[:1]) == 1
         memory.flush()
-        assert memory.jobs().pending == 0
+        assert memory.admin.jobs().pending == 0

@@ -40,16 +40,16 @@ def test_failing_retrying_and_deriving_anew(database_url: str) -> None:
         with pytest.raises(EntryFailed) as told:
             write(memory, "item", {"kind": "fact", "content": "bad"})
         broken[0] = False
-        memory.retry(told.value.details["entry_id"])
-        assert memory.rebuild(verify=True).equal
+        memory.admin.retry(told.value.details["entry_id"])
+        assert memory.admin.rebuild(verify=True).equal
     with open_with(database_url, []) as memory:
         assert "mention" not in memory.search("Smith", user_id="alice", explain=True).explain["channels"]  # type: ignore[index]
-        result = memory.rederive(user_id="alice")
+        result = memory.admin.rederive(user_id="alice")
         assert (result.added, result.changed, result.vanished) == ((), (), ())
         found = memory.search("What did Alice Smith do?", user_id="alice", explain=True)
         assert "mention" in found.explain["channels"]  # type: ignore[index]
-        assert memory.rebuild(verify=True).equal
-        assert memory.doctor().ok
+        assert memory.admin.rebuild(verify=True).equal
+        assert memory.admin.doctor().ok
 
 
 def test_an_export_goes_from_either_database_into_the_other(database_url: str, tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_an_export_goes_from_either_database_into_the_other(database_url: str, t
         back.export(tmp_path / "c.jsonl")
         texts = [(tmp_path / name).read_text("utf-8").splitlines()[1:] for name in ("a.jsonl", "b.jsonl", "c.jsonl")]
         assert texts[0] == texts[1] == texts[2]
-        hashes = [memory.rebuild(verify=True) for memory in (source, copy, back)]
+        hashes = [memory.admin.rebuild(verify=True) for memory in (source, copy, back)]
         assert all(result.equal for result in hashes)
         assert len({result.live_hash for result in hashes}) == 1
 
@@ -77,12 +77,12 @@ def test_worker_doctor_and_another_encoder(database_url: str) -> None:
             return "renamed-1"
 
     with Memory.open(database_url, policy=POLICY) as memory:
-        memory._background.stop()
+        memory._runtime._background.stop()
         for n in range(5):
             memory.add(f"tea {n}", user_id="alice", wait=False)
-        assert not memory.doctor().ok
+        assert not memory.admin.doctor().ok
         assert Worker(memory).work() == 10
-        assert memory.doctor().ok
-        assert memory.reembed(Renamed()).vectors == 5
+        assert memory.admin.doctor().ok
+        assert memory.admin.reembed(Renamed()).vectors == 5
         assert memory.search("tea", user_id="alice", explain=True).explain["embedder"] == "renamed-1"  # type: ignore[index]
-        assert memory.doctor().ok
+        assert memory.admin.doctor().ok

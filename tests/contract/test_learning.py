@@ -22,19 +22,19 @@ def memory(database_url: str) -> Iterator[Memory]:
 def reason(memory: Memory, *said: str, user: str | None = "lin", **member: Any) -> ReasoningItem:
     plain = {"status": "hypothesis", "facts": {"source_run_ids": ["x"]}}
     claims = [{"claim_id": f"c{n}", **plain, "inference": text, **member} for n, text in enumerate(said, 1)]
-    return memory.add_reasoning(f"RBMEM_CLAIMS_V1\nTOPIC=t\nCLAIMS_JSON={json.dumps(claims)}", user_id=user)
+    return memory.reasoning.add(f"RBMEM_CLAIMS_V1\nTOPIC=t\nCLAIMS_JSON={json.dumps(claims)}", user_id=user)
 
 
 def run(memory: Memory, run_id: str, share: float | None, *ids: str, user: str | None = "lin", **said: str) -> str:
-    memory.record_run({"run_id": run_id, "output": ZINC, "memory_ids": list(ids)}, user_id=user)
+    memory.runs.record({"run_id": run_id, "output": ZINC, "memory_ids": list(ids)}, user_id=user)
     if share is not None:
         product = {"name": "formate", "value": 10 * share, "fraction": share}
-        memory.run_feedback(run_id, {"products": [product], **said}, user_id=user)
+        memory.runs.feedback(run_id, {"products": [product], **said}, user_id=user)
     return run_id
 
 
 def claim(memory: Memory, item: ReasoningItem, n: int = 0) -> Claim:
-    return memory.mem_get(item.id).claims[n]
+    return memory.reasoning.get(item.id).claims[n]
 
 
 HOLDS = "With Cu–Zn the selectivity of formate is at least 0.60."
@@ -58,7 +58,7 @@ def test_a_hypothesis_is_confirmed_and_falls_back_with_a_limitation(memory: Memo
         "Not held in run r2 (Cu–Zn 3:1, imidazole): fraction of formate 0.4; in run r3 (Cu–Zn 3:1, imidazole):"
         " fraction of formate 0.3."
     )
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 @pytest.mark.both_databases
@@ -67,7 +67,7 @@ def test_it_is_explained_and_taken_back(memory: Memory) -> None:
     done = [memory.learn(run(memory, f"r{n}", 0.7, item.id), user_id="lin") for n in range(3)]
     told = memory.explain(item.id)
     reached = {edge["to_id"] for edge in told.edges if edge["type"] == "supports"}
-    assert reached == {memory.get_run(f"r{n}", user_id="lin").item_id for n in range(3)}
+    assert reached == {memory.runs.get(f"r{n}", user_id="lin").item_id for n in range(3)}
     assert [event.reason for event in told.history[1:]] == [f"learned from run r{n}" for n in range(3)]
     assert {event.verb for event in told.history[1:]} == {"learn"}
     delta = told.history[-1]
@@ -76,22 +76,22 @@ def test_it_is_explained_and_taken_back(memory: Memory) -> None:
     assert claim(memory, item).support.run_ids == ("r1", "r2")
     memory.rollback(delta.delta_id)
     assert (claim(memory, item).status, claim(memory, item).support.run_ids) == ("hypothesis", ("r1",))
-    assert memory.get_run("r0", user_id="lin").learned == (done[0].entry_id,)
+    assert memory.runs.get("r0", user_id="lin").learned == (done[0].entry_id,)
     again = memory.learn("r0", user_id="lin")
     assert again.entry_id != done[0].entry_id
     assert claim(memory, item).support.run_ids == ("r0", "r1") or claim(memory, item).support.run_ids == ("r1", "r0")
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_rolling_back_the_fall_takes_its_limitation(memory: Memory) -> None:
     item = reason(memory, HOLDS, status="conclusion")
     memory.learn(run(memory, "r1", 0.1, item.id), user_id="lin")
-    before = memory.mem_get(item.id).content
+    before = memory.reasoning.get(item.id).content
     fall = memory.learn(run(memory, "r2", 0.2, item.id), user_id="lin")
     assert len(claim(memory, item).limitations) == 1
     memory.rollback(fall.entry_id)
-    assert memory.mem_get(item.id).content == before
-    assert memory.rebuild(verify=True).equal
+    assert memory.reasoning.get(item.id).content == before
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_learning_again_changes_nothing(memory: Memory) -> None:
@@ -102,12 +102,12 @@ def test_learning_again_changes_nothing(memory: Memory) -> None:
     assert again.entry_id == first.entry_id
     assert [one.counted for one in again.judged] == ["support"]
     assert (memory.get(item.id).version, len(memory.history(item.id))) == (version, length)
-    memory.run_feedback("r1", {"products": [{"name": "formate", "value": 1, "fraction": 0.1}]}, user_id="lin")
+    memory.runs.feedback("r1", {"products": [{"name": "formate", "value": 1, "fraction": 0.1}]}, user_id="lin")
     corrected = memory.learn("r1", user_id="lin")
     assert [(one.verdict, one.counted) for one in corrected.judged] == [("contra", "support")]
     memory.rollback(first.entry_id)
     assert [one.counted for one in memory.learn("r1", user_id="lin").judged] == ["contra"]
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_candidates_are_what_was_used_cited_read_or_found(memory: Memory) -> None:
@@ -115,14 +115,14 @@ def test_candidates_are_what_was_used_cited_read_or_found(memory: Memory) -> Non
     found = reason(memory, "Imidazole on Cu–Zn keeps formate above a fraction of 0.5.")
     archived, foreign = reason(memory, HOLDS), reason(memory, HOLDS, user="bob")
     shared = reason(memory, HOLDS, user=None)
-    memory.archive(archived.id)
-    memory.mem_get(read.id, run_id="r1")
+    memory.items.archive(archived.id)
+    memory.reasoning.get(read.id, run_id="r1")
     fact = memory.add("Tea is hot.", user_id="lin", kind="fact").items[0]
     ids = [f"mem:{named.id}", named.id, archived.id, foreign.id, shared.id, fact.id, "of another system"]
-    memory.record_run(
+    memory.runs.record(
         {"run_id": "r1", "output": ZINC, "raw": f"As mem:{cited.id} says …", "memory_ids": ids}, user_id="lin"
     )
-    memory.run_feedback("r1", {"products": [{"name": "formate", "value": 7, "fraction": 0.7}]}, user_id="lin")
+    memory.runs.feedback("r1", {"products": [{"name": "formate", "value": 7, "fraction": 0.7}]}, user_id="lin")
     judged = list(dict.fromkeys(one.item_id for one in memory.learn("r1", user_id="lin").judged))
     assert judged == [named.id, cited.id, read.id, found.id]
 
@@ -148,7 +148,7 @@ def test_what_people_state_of_a_run_is_proposed(memory: Memory) -> None:
     assert said.test is not None
     assert said.test["given"] == {"M1": "Cu", "M2": "Zn", "modifier": "imidazole"}
     assert made.topic == "Cu–Zn 3:1, imidazole"
-    assert memory.check_claims(made.content) == []
+    assert memory.reasoning.check(made.content) == []
     assert memory.get(made.id).data["made_by"] == "learn-rules/1"
     [dropped] = result.dropped
     assert [row["rule"] for row in dropped.violations] == ["facts_disagree"]
@@ -163,7 +163,7 @@ def test_what_people_state_of_a_run_is_proposed(memory: Memory) -> None:
     assert claim(memory, made).status == "conclusion"
     memory.rollback(result.entry_id, cascade=True)
     assert memory.get_all(user_id="lin", kinds=["reasoning"]) == []
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_an_order_is_never_proposed(memory: Memory) -> None:
@@ -176,18 +176,18 @@ def test_words_of_a_run_that_may_not_stand_in_a_claim_do_not(memory: Memory) -> 
     item = reason(memory, HOLDS, status="conclusion")
     for n in range(2):
         output = {**ZINC, "modifier": "none. Next, try Ni at 2:1."}
-        memory.record_run({"run_id": f"r{n}", "output": output, "memory_ids": [item.id]}, user_id="lin")
-        memory.run_feedback(f"r{n}", {"products": [{"name": "formate", "fraction": 0.1}]}, user_id="lin")
+        memory.runs.record({"run_id": f"r{n}", "output": output, "memory_ids": [item.id]}, user_id="lin")
+        memory.runs.feedback(f"r{n}", {"products": [{"name": "formate", "fraction": 0.1}]}, user_id="lin")
         memory.learn(f"r{n}", user_id="lin")
     [said] = claim(memory, item).limitations
     assert said == "Not held in run r0: fraction of formate 0.1; in run r1: fraction of formate 0.1."
-    assert memory.check_claims(memory.mem_get(item.id).content) == []
+    assert memory.reasoning.check(memory.reasoning.get(item.id).content) == []
 
 
 def test_a_key_gives_the_same_learn_whatever_was_read_since(memory: Memory) -> None:
     item = reason(memory, HOLDS)
     first = memory.learn(run(memory, "r1", 0.7, item.id), user_id="lin", idempotency_key="k")
-    memory.mem_get(item.id, run_id="r1")
+    memory.reasoning.get(item.id, run_id="r1")
     assert memory.learn("r1", user_id="lin", idempotency_key="k") == first
     with pytest.raises(IdempotencyConflict):
         memory.learn(run(memory, "r2", 0.7, item.id), user_id="lin", idempotency_key="k")
@@ -202,11 +202,11 @@ def test_it_is_derived_anew(memory: Memory) -> None:
     for n, share in enumerate((0.3, 0.2, 0.1)):
         memory.learn(run(memory, f"f{n}", share, fallen.id), user_id="lin")
     assert len(claim(memory, fallen).limitations) == 1
-    before = [memory.mem_get(one.id).content for one in (item, fallen)]
-    done = memory.rederive(user_id="lin")
+    before = [memory.reasoning.get(one.id).content for one in (item, fallen)]
+    done = memory.admin.rederive(user_id="lin")
     assert (done.added, done.changed, done.vanished) == ((), (), ())
-    assert [memory.mem_get(one.id).content for one in (item, fallen)] == before
-    assert memory.rebuild(verify=True).equal
+    assert [memory.reasoning.get(one.id).content for one in (item, fallen)] == before
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_a_shared_bank_learns_from_shared_runs(memory: Memory) -> None:
@@ -220,8 +220,8 @@ def test_what_a_run_cites_anywhere_is_judged(memory: Memory) -> None:
     cited, read, found = (reason(memory, f"Nothing {word} alike.") for word in ("here", "there", "elsewhere"))
     output = {**ZINC, "rationale": f"as {cited.citation} says"}
     steps = [{"tool": "mem_get", "args": {"id": read.id}}, {"tool": "mem_search", "result": [{"id": found.id}]}]
-    memory.record_run({"run_id": "r1", "output": output, "trace": steps}, user_id="lin")
-    memory.run_feedback("r1", {"products": [{"name": "formate", "value": 7, "fraction": 0.7}]}, user_id="lin")
+    memory.runs.record({"run_id": "r1", "output": output, "trace": steps}, user_id="lin")
+    memory.runs.feedback("r1", {"products": [{"name": "formate", "value": 7, "fraction": 0.7}]}, user_id="lin")
     done = memory.learn("r1", user_id="lin")
     assert {one.item_id for one in done.judged} == {cited.id, read.id, found.id}
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal

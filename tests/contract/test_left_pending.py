@@ -20,14 +20,14 @@ LONG = "tea is hot " * 20_000
 
 
 def alone(memory: Memory) -> Memory:
-    memory._background.stop()
+    memory._runtime._background.stop()
     return memory
 
 
 def damaged(memory: Memory, body: bytes | None = None) -> bytes:
-    with memory.stages.database.transaction(memory.tenant, "append") as unit:
-        before = bytes(unit.run(sa.select(blobs.c.body).where(blobs.c.tenant_id == memory.tenant)).scalar_one())
-        unit.run(sa.update(blobs).where(blobs.c.tenant_id == memory.tenant).values(body=body or b"\0"))
+    with memory.admin.components.database.transaction(memory.admin.tenant, "append") as unit:
+        before = bytes(unit.run(sa.select(blobs.c.body).where(blobs.c.tenant_id == memory.admin.tenant)).scalar_one())
+        unit.run(sa.update(blobs).where(blobs.c.tenant_id == memory.admin.tenant).values(body=body or b"\0"))
     return before
 
 
@@ -43,13 +43,13 @@ def test_behind_an_entry_that_nothing_here_knows(database_url: str) -> None:
         ]
         assert [one.pending for one in done] == [True] * 4
         assert done[2].entry_id == done[3].entry_id
-        assert older.jobs().pending == 4
+        assert older.admin.jobs().pending == 4
         with pytest.raises(HandlerMissing):
             older.flush()
     with open_with(database_url, [NOVEL]) as newer:
         newer.flush()
         assert len(newer.get_all(user_id="alice", kinds=["message", "fact"])) == 4
-        assert newer.rebuild(verify=True).equal
+        assert newer.admin.rebuild(verify=True).equal
 
 
 def test_behind_an_entry_that_is_damaged(database_url: str) -> None:
@@ -58,8 +58,8 @@ def test_behind_an_entry_that_is_damaged(database_url: str) -> None:
         whole = damaged(memory)
         done = memory.add("hello", user_id="alice")
         assert done.pending
-        assert memory.jobs().pending == 2
-        assert not memory.doctor().ok
+        assert memory.admin.jobs().pending == 2
+        assert not memory.admin.doctor().ok
         with pytest.raises(IntegrityError):
             memory.flush()
         damaged(memory, whole)
@@ -88,6 +88,6 @@ def test_what_a_turn_refers_to_is_taken_in_later(database_url: str, tmp_path: Pa
         with mock.patch.object(Interpreter, "drain", half):
             done = memory.commit_turn("s", turn, user_id="alice")
         assert (done.pending, len(done.stored)) == (False, 1)
-        assert memory.jobs().pending == 1
+        assert memory.admin.jobs().pending == 1
         memory.flush()
         assert len(memory.get_all(user_id="alice", kinds=["document"])) == 1

@@ -73,7 +73,7 @@ def _hits(memory: Memory, query: str, **scope: Any) -> list[str]:
 def test_turns_are_shown_exactly_as_they_were_committed(memory: Memory) -> None:
     first = memory.commit_turn("s/1", TURN, user_id="ada", agent_id="bot", context_id="ctx")
     memory.commit_turn("s/1", {"messages": [{"role": "user", "content": "more", "id": "m2"}]}, user_id="ada")
-    turns = memory.get_turns("s/1", user_id="ada")
+    turns = memory.sessions.turns("s/1", user_id="ada")
     assert [turn.number for turn in turns] == [1, 2]
     shown = turns[0].to_dict()
     assert {name: shown[name] for name in TURN} == {
@@ -84,10 +84,10 @@ def test_turns_are_shown_exactly_as_they_were_committed(memory: Memory) -> None:
         STRANGE.replace("\x00", "\ufffd").replace("\ud800", "\ufffd"),
         "Grace Hopper wrote it",
     ]
-    (session,) = memory.list_sessions(user_id="ada")
+    (session,) = memory.sessions.list(user_id="ada")
     assert (session.session_id, session.turn_count, session.message_count) == ("s/1", 2, 4)
     assert session.metadata == {"topic": "茶", "n": 1e16}
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_the_same_message_is_stored_once(memory: Memory) -> None:
@@ -103,13 +103,13 @@ def test_a_message_sent_again_under_its_id_is_shown_once(memory: Memory) -> None
     first, second = ({"role": "user", "content": text, "id": text} for text in ("I like tea", "I like milk"))
     for messages in ([first], [first, second, {"role": "user", "content": "I like tea"}], [first, second]):
         memory.commit_turn("s", {"messages": messages}, user_id="ada")
-    turns = memory.get_turns("s", user_id="ada")
+    turns = memory.sessions.turns("s", user_id="ada")
     assert [[one["content"] for one in turn.messages] for turn in turns] == [
         ["I like tea"],
         ["I like milk", "I like tea"],
     ]
     memory.commit_turn("s", {"messages": [first], "tool_calls": [{"name": "kettle"}]}, user_id="ada")
-    last = memory.get_turns("s", user_id="ada", last=1)[0]
+    last = memory.sessions.turns("s", user_id="ada", last=1)[0]
     assert (last.messages, [call["name"] for call in last.tool_calls]) == ((), ["kettle"])
 
 
@@ -118,7 +118,7 @@ def test_times_are_given_as_datetimes_iso_8601_and_seconds(memory: Memory) -> No
     forms: list[Any] = [at, at.isoformat(), at.timestamp(), int(at.timestamp() * 1000)]
     messages = [{"role": "user", "content": f"tea {n}", "created_at": form} for n, form in enumerate(forms)]
     memory.commit_turn("s", {"messages": messages, "tool_calls": [{"name": "kettle", "created_at": at}]}, user_id="ada")
-    turn = memory.get_turns("s", user_id="ada")[0]
+    turn = memory.sessions.turns("s", user_id="ada")[0]
     there, utc = "2026-05-01T10:00:00+08:00", "2026-05-01T02:00:00Z"  # a time keeps the offset that it came with
     assert [one["created_at"] for one in turn.messages] == [there, there, utc, utc]
     assert [one["created_at"] for one in turn.tool_calls] == [there]
@@ -140,7 +140,7 @@ def test_a_turn_that_was_taken_back_can_be_committed_again(memory: Memory) -> No
     memory.rollback(again.entry_id)
     memory.rollback(undone.entry_id)  # the first one is there again, and known again
     assert memory.commit_turn("s", turn, user_id="ada").stored == ()
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 @pytest.mark.parametrize("how", ["delete", "retract"])
@@ -195,7 +195,7 @@ def test_edits_history_and_times(memory: Memory) -> None:
     memory.update(item.id, valid_to="2026-05-02T00:00:00Z")
     assert memory.get_all(user_id="ada", valid_at="2026-05-03T00:00:00Z") == []
     assert _contents(memory, user_id="ada", valid_at=memory.get(item.id).valid_from) == ["green tea"]
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 @pytest.mark.parametrize(("verb", "back"), [("archive", "unarchive"), ("delete", "unarchive"), ("pin", "unpin")])
@@ -225,7 +225,7 @@ def test_an_edit_of_another_version_changes_nothing(memory: Memory, verb: str) -
     done = getattr(memory, verb)(item.id, **once)
     assert done.items[0].version == seen.version + 1
     assert getattr(memory, verb)(item.id, **once) == done
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_an_erasure_of_another_version_erases_nothing(memory: Memory) -> None:
@@ -242,14 +242,14 @@ def test_an_erasure_of_another_version_erases_nothing(memory: Memory) -> None:
 
 def test_what_was_retracted_stays_readable_and_can_come_back(memory: Memory) -> None:
     item = memory.add("tea", user_id="ada", kind="fact").items[0]
-    done = memory.retract(item.id, reason="wrong")
+    done = memory.items.retract(item.id, reason="wrong")
     assert memory.get(item.id).ended == "retracted"
     assert _contents(memory, user_id="ada") == []
     assert _contents(memory, user_id="ada", filters={"ended": "retracted"}) == ["tea"]
     memory.rollback(done.entry_id)
     assert memory.get(item.id).ended is None
     assert _contents(memory, user_id="ada") == ["tea"]
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 @pytest.mark.both_databases
@@ -265,7 +265,7 @@ def test_rollback_restores_and_says_what_stands_in_the_way(memory: Memory) -> No
     assert (restored.content, dict(restored.metadata)) == ("one", {"n": 0.0})
     memory.rollback(taken.entry_id)
     assert memory.get(item.id).content == "three"
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_explain_reaches_the_entry(memory: Memory) -> None:
@@ -295,18 +295,18 @@ def test_pending_entries_are_interpreted_by_whoever_comes_next(memory: Memory, d
     with Memory.open(database_url, policy={"embedder": "none"}) as other:
         other.add("coffee", user_id="ada")
         assert _contents(other, user_id="ada") == ["coffee", "tea"]
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_whoever_interprets_may_stop_between_two_batches(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(background, "PRESSING_SECONDS", 3600.0)  # the Memory's own thread stays out of it
     for n in range(BATCH + 8):
         memory.add(f"tea number {n}", user_id="ada", wait=False)
-    stages = memory.stages
-    with stages.database.transaction(memory.tenant, "read") as unit:
+    stages = memory.admin.components
+    with stages.database.transaction(memory.admin.tenant, "read") as unit:
         (behind,) = list_behind(unit)
-    stages.writer.interpreter.drain(memory.tenant, behind.lane_id, give_way=lambda: True)
-    with stages.database.transaction(memory.tenant, "read") as unit:
+    stages.writer.interpreter.drain(memory.admin.tenant, behind.lane_id, give_way=lambda: True)
+    with stages.database.transaction(memory.admin.tenant, "read") as unit:
         assert behind.applied_seq < get_lane(unit, behind.lane_id).applied_seq < behind.head_seq
     memory.flush()
     assert len(_contents(memory, user_id="ada", limit=BATCH + 9)) == BATCH + 8
@@ -318,7 +318,7 @@ def test_two_memories_see_each_others_writes(memory: Memory, database_url: str) 
         for n in range(6):
             (memory, other)[n % 2].add(f"tea number {n}", user_id="ada")
             assert len(memory.search("tea", user_id="ada")) == len(other.search("tea", user_id="ada")) == n + 1
-        other.rebuild()
+        other.admin.rebuild()
         assert len(memory.search("tea", user_id="ada")) == 6
 
 
@@ -343,8 +343,8 @@ def test_many_threads_write_and_read_one_lane(memory: Memory) -> None:
     assert faults == []
     assert len(memory.get_all(user_id="u")) == 20
     for session in ("s0", "s1"):
-        assert [turn.number for turn in memory.get_turns(session, user_id="u")] == list(range(1, 11))
-    assert memory.rebuild(verify=True).equal
+        assert [turn.number for turn in memory.sessions.turns(session, user_id="u")] == list(range(1, 11))
+    assert memory.admin.rebuild(verify=True).equal
 
 
 @pytest.mark.both_databases
@@ -352,17 +352,17 @@ def test_rebuilding_mends_what_was_damaged(memory: Memory) -> None:
     memory.commit_turn("s", TURN, user_id="ada")
     item = memory.add("tea", user_id="ada", kind="fact", value=[0.0, 1e16, -0.0], metadata={"f": 1e22}).items[0]
     memory.update(item.id, metadata={"g": 5.0})
-    assert memory.rebuild(verify=True).equal
-    database = memory._stages.database
+    assert memory.admin.rebuild(verify=True).equal
+    database = memory._runtime._components.database
     with database.transaction("default", "derive") as unit:
         unit.connection.exec_driver_sql("UPDATE items SET content = 'poison' WHERE kind = 'fact'")
         unit.connection.exec_driver_sql("DELETE FROM turns")
-    damaged = memory.rebuild(verify=True)
+    damaged = memory.admin.rebuild(verify=True)
     assert not damaged.equal
     assert any("items/" in named for named in damaged.differences)
     assert memory.get(item.id).content == "poison"
-    assert memory.rebuild().applied
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild().applied
+    assert memory.admin.rebuild(verify=True).equal
     assert memory.get(item.id).content == "tea"
     assert _hits(memory, "tea", user_id="ada") == ["tea"]
 
@@ -383,7 +383,7 @@ def test_names_longer_than_an_index_takes_do_not_stop_a_lane(memory: Memory) -> 
         user_id=pictures[2],
     )
     assert len(memory.get_all(user_id="ada")) == 3
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_bad_input_is_named_and_stores_nothing(memory: Memory) -> None:
@@ -419,7 +419,14 @@ def test_a_closed_memory_says_so(database_url: str) -> None:
 def test_every_edit_takes_an_idempotency_key_and_may_be_left_to_the_worker(database_url: str) -> None:
     with Memory.open(database_url, policy={"embedder": "none"}) as memory:
         item = memory.add("tea at four", user_id="u").items[0].id
-        for verb in (memory.archive, memory.unarchive, memory.pin, memory.unpin, memory.retract, memory.delete):
+        for verb in (
+            memory.items.archive,
+            memory.items.unarchive,
+            memory.items.pin,
+            memory.items.unpin,
+            memory.items.retract,
+            memory.delete,
+        ):
             key = f"once-{verb.__name__}"
             assert verb(item, idempotency_key=key) == verb(item, idempotency_key=key)
             assert verb(item, wait=False).pending
@@ -428,8 +435,8 @@ def test_every_edit_takes_an_idempotency_key_and_may_be_left_to_the_worker(datab
         assert memory.rollback(first.entry_id, idempotency_key="back") == memory.rollback(
             first.entry_id, idempotency_key="back"
         )
-        assert memory.delete_all(user_id="u", wait=False).pending
-        assert memory.rebuild(verify=True).equal
+        assert memory.items.delete_all(user_id="u", wait=False).pending
+        assert memory.admin.rebuild(verify=True).equal
 
 
 def test_closing_a_memory_closes_those_of_its_other_tenants(database_url: str) -> None:
@@ -454,9 +461,9 @@ def test_tenants_that_nobody_holds_any_more_leave_no_threads_and_their_work_is_d
             time.sleep(0.05)
         assert _threads_of(tenants) == []
         gc.collect()
-        assert len(memory._guests) == 0
+        assert len(memory._runtime._guests) == 0
         for tenant in tenants:
-            with memory.stages.database.transaction(tenant, "read") as unit:
+            with memory.admin.components.database.transaction(tenant, "read") as unit:
                 assert list_behind(unit) == []
 
 
@@ -470,7 +477,7 @@ def test_a_long_session_is_read_from_its_end(memory: Memory) -> None:
         memory.commit_turn("s", {"messages": [{"role": "user", "content": f"word {n}"}]}, user_id="ada")
 
     def numbers(**asked: Any) -> list[int]:
-        return [turn.number for turn in memory.get_turns("s", user_id="ada", **asked)]
+        return [turn.number for turn in memory.sessions.turns("s", user_id="ada", **asked)]
 
     assert numbers(last=3) == [5, 6, 7]
     assert numbers(last=3, before=5) == [2, 3, 4]
@@ -491,9 +498,9 @@ def test_what_was_explained_and_said_can_be_asked_as_of_then(database_url: str) 
         memory.commit_turn("s", {"messages": [{"role": "user", "content": "milk"}]})
         memory.commit_turn("t", {"messages": [{"role": "user", "content": "later"}]})
         then = item.recorded_at
-        assert [turn.metadata for turn in memory.get_turns("s")] == [{"a": 1}, {}]
-        assert len(memory.get_turns("s", as_of=then)) == 1
-        assert [session.session_id for session in memory.list_sessions(as_of=then)] == ["s"]
+        assert [turn.metadata for turn in memory.sessions.turns("s")] == [{"a": 1}, {}]
+        assert len(memory.sessions.turns("s", as_of=then)) == 1
+        assert [session.session_id for session in memory.sessions.list(as_of=then)] == ["s"]
         assert [event.op for event in memory.history(item.id, as_of=then)] == ["create"]
         explained = memory.explain(item.id, as_of=then)
         assert (explained.item.content, [source.quote for source in explained.sources]) == ("tea", ["tea"])

@@ -29,10 +29,10 @@ def old(memory: Memory, text: str = TEXT, **given: Any) -> str:
 
 def test_an_item_becomes_claims_and_its_text_stays(memory: Memory) -> None:
     before = old(memory)
-    memory.pin(before)
+    memory.items.pin(before)
     other = old(memory, "Tea is hot.", metadata={"kind": "note"})
     mine = old(memory, namespace=None, user_id="lin")
-    result = memory.migrate_memories(namespace="lab", scope="tio2_expert")
+    result = memory.admin.migrate(namespace="lab", scope="tio2_expert")
     assert result.counts == {"migrated": 1}
     (told,) = result.sources
     assert (told.source, told.by) == (f"mem:{before}", "migrate-rules/1")
@@ -54,14 +54,14 @@ def test_an_item_becomes_claims_and_its_text_stays(memory: Memory) -> None:
     assert [memory.get(one).status for one in (other, mine)] == ["active", "active"]
     found = memory.mem_search("formate above Cu:Ti 3:1", namespace="lab")
     assert [(one.item.id, {match.claim_id for match in one.matched_claims}) for one in found] == [(made, {"c1", "c2"})]
-    assert memory.rebuild_claim_index().repaired == 0
-    assert memory.rebuild(verify=True).equal
+    assert memory.reasoning.rebuild_index().repaired == 0
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_a_dry_run_shows_the_difference_and_writes_nothing(memory: Memory) -> None:
     before, orders = old(memory), old(memory, ORDERS)
     held = [item.to_dict() for item in memory.get_all(namespace="lab")]
-    shown = memory.migrate_memories(namespace="lab", dry_run=True)
+    shown = memory.admin.migrate(namespace="lab", dry_run=True)
     assert (shown.dry_run, shown.counts) == (True, {"would_migrate": 1, "refused": 1})
     first, second = shown.sources
     assert first.diff.splitlines()[:4] == [
@@ -74,7 +74,7 @@ def test_a_dry_run_shows_the_difference_and_writes_nothing(memory: Memory) -> No
     assert (second.source, second.diff, [one.rule for one in second.violations]) == (f"mem:{orders}", "", ["no_claim"])
     assert [item.to_dict() for item in memory.get_all(namespace="lab")] == held
     assert [len(memory.history(one)) for one in (before, orders)] == [1, 1]
-    done = memory.migrate_memories(namespace="lab")
+    done = memory.admin.migrate(namespace="lab")
     assert [one.diff for one in done.sources] == [one.diff for one in shown.sources]
     assert done.to_dict()["counts"] == {"migrated": 1, "refused": 1}
 
@@ -82,13 +82,13 @@ def test_a_dry_run_shows_the_difference_and_writes_nothing(memory: Memory) -> No
 def test_what_is_refused_stays_as_it_was(memory: Memory) -> None:
     orders = old(memory, ORDERS)
     for _ in range(2):
-        result = memory.migrate_memories(namespace="lab")
+        result = memory.admin.migrate(namespace="lab")
         assert [one.status for one in result.refused] == ["refused"]
         assert [one.why for one in result.refused[0].taken_out] == ["next_step", "next_step"]
     assert (memory.get(orders).status, len(memory.history(orders))) == ("active", 1)
     memory.update(orders, content="Zinc raises CO.")
-    assert memory.migrate_memories(namespace="lab").counts == {"migrated": 1}
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.migrate(namespace="lab").counts == {"migrated": 1}
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_rows_of_a_file_are_kept_word_for_word_and_taken_up_once(memory: Memory) -> None:
@@ -104,9 +104,9 @@ def test_rows_of_a_file_are_kept_word_for_word_and_taken_up_once(memory: Memory)
         "Run r7 lost 3 % of its copper in acid.",
         {"mem_id": 12, "content": ORDERS},
     ]
-    assert memory.migrate_memories(rows, namespace="lab", dry_run=True).counts == {"would_migrate": 2, "refused": 1}
+    assert memory.admin.migrate(rows, namespace="lab", dry_run=True).counts == {"would_migrate": 2, "refused": 1}
     assert memory.get_all(namespace="lab") == []
-    result = memory.migrate_memories(rows, namespace="lab")
+    result = memory.admin.migrate(rows, namespace="lab")
     assert [(one.source, one.status) for one in result.sources] == [
         ("old-1", "migrated"),
         ("number 2", "migrated"),
@@ -122,22 +122,22 @@ def test_rows_of_a_file_are_kept_word_for_word_and_taken_up_once(memory: Memory)
     assert dict(kept.metadata) == {"hash": "h", "title": "Zinc", "tags": ["a"]}
     assert [source.quote for source in memory.explain(made.id).sources] == [kept.content]
     assert parse(memory.get(result.sources[1].item_ids[0]).content).claims[0].status == "fact"
-    again = memory.migrate_memories([*rows, {**rows[0], "hash": "other"}], namespace="lab", scope="global")
+    again = memory.admin.migrate([*rows, {**rows[0], "hash": "other"}], namespace="lab", scope="global")
     assert [one.status for one in again.sources] == ["already", "already", "refused", "already"]
     assert [one.item_ids for one in again.sources[:2]] == [one.item_ids for one in result.sources[:2]]
     assert len(memory.get_all(namespace="lab")) == 2
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_what_was_erased_since_is_told_and_the_others_go_on(memory: Memory) -> None:
     rows = ["Zinc raises CO.", "Copper dissolves in acid."]
-    (first,) = memory.migrate_memories(rows[:1], namespace="lab").sources
+    (first,) = memory.admin.migrate(rows[:1], namespace="lab").sources
     memory.erase(id=first.item_ids[0])
-    result = memory.migrate_memories(rows, namespace="lab")
+    result = memory.admin.migrate(rows, namespace="lab")
     assert [(one.status, one.entry_id, one.blocks) for one in result.sources[:1]] == [("erased", None, ())]
     assert [one.status for one in result.sources] == ["erased", "migrated"]
-    assert memory.migrate_memories(rows, namespace="lab").counts == {"erased": 1, "already": 1}
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.migrate(rows, namespace="lab").counts == {"erased": 1, "already": 1}
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_a_call_that_was_killed_goes_on(memory: Memory, database_url: str) -> None:
@@ -151,7 +151,7 @@ def test_a_call_that_was_killed_goes_on(memory: Memory, database_url: str) -> No
 
     for given in ({}, {"memories": rows}):
         with pytest.raises(KeyboardInterrupt):
-            memory.migrate_memories(**given, namespace="lab", on_progress=stop)  # type: ignore[arg-type]
+            memory.admin.migrate(**given, namespace="lab", on_progress=stop)  # type: ignore[arg-type]
     assert len(memory.get_all(namespace="lab", kinds=["reasoning"])) == 4
     # One was recorded and not applied: the process died between the two.
     source = memory.get(made[2])
@@ -159,9 +159,9 @@ def test_a_call_that_was_killed_goes_on(memory: Memory, database_url: str) -> No
     from phronesis.core.ids import derived_id  # noqa: PLC0415 - the key is the migrator's own
 
     key = derived_id("migrate", f"{source.id}:{source.version}")
-    memory.stages.writer.write(
+    memory.admin.components.writer.write(
         "acme",
-        memory.stages.runs.entry("acme", source.entry_id).lane_id,
+        memory.admin.components.runs.entry("acme", source.entry_id).lane_id,
         verb="migrate",
         payload=payload,
         actor="agent",
@@ -169,53 +169,53 @@ def test_a_call_that_was_killed_goes_on(memory: Memory, database_url: str) -> No
         wait=False,
     )
     with Memory.open(database_url, policy={"embedder": "none"}, tenant="acme") as other:
-        assert other.migrate_memories(namespace="lab").counts == {"migrated": 1}
-        assert other.migrate_memories(rows, namespace="lab").counts == {"already": 2, "migrated": 2}
+        assert other.admin.migrate(namespace="lab").counts == {"migrated": 1}
+        assert other.admin.migrate(rows, namespace="lab").counts == {"already": 2, "migrated": 2}
         assert len(other.get_all(namespace="lab", kinds=["reasoning"])) == 8
         assert {other.get(one).status for one in made} == {"archived"}
-        assert other.rebuild(verify=True).equal
+        assert other.admin.rebuild(verify=True).equal
 
 
 @pytest.mark.both_databases
 def test_it_is_taken_back_and_done_anew(memory: Memory) -> None:
     before = old(memory)
-    (told,) = memory.migrate_memories(namespace="lab").sources
+    (told,) = memory.admin.migrate(namespace="lab").sources
     memory.rollback(str(told.entry_id))
     assert [memory.get(one).status for one in (before, told.item_ids[0])] == ["active", "archived"]
     assert len(memory.mem_search("formate", namespace="lab")) == 0
-    (again,) = memory.migrate_memories(namespace="lab").sources
+    (again,) = memory.admin.migrate(namespace="lab").sources
     assert (again.status, again.item_ids != told.item_ids) == ("migrated", True)
-    assert memory.rederive(namespace="lab").changed == ()
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rederive(namespace="lab").changed == ()
+    assert memory.admin.rebuild(verify=True).equal
 
 
 @pytest.mark.parametrize("which", ["old", "new"])
 def test_erasing_either_erases_the_words_everywhere(memory: Memory, which: str) -> None:
     before = old(memory, "Zyxomma leaches copper.")
-    (told,) = memory.migrate_memories(namespace="lab").sources
-    (row,) = memory.migrate_memories(["Zyxgomma leaches copper."], namespace="lab").sources
+    (told,) = memory.admin.migrate(namespace="lab").sources
+    (row,) = memory.admin.migrate(["Zyxgomma leaches copper."], namespace="lab").sources
     assert memory.erase(id=before if which == "old" else told.item_ids[0]).clean
     assert memory.erase(id=row.item_ids[0]).clean
     for gone in (before, *told.item_ids, *row.item_ids):
         with pytest.raises(NotFound):
             memory.get(gone)
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_which_items_are_meant(memory: Memory) -> None:
     fact, note = old(memory, "Zinc helps.", kind="fact", metadata={}), old(memory, "Tin helps.", metadata={"old": True})
-    assert memory.migrate_memories(namespace="lab").counts == {}
-    assert memory.migrate_memories(ids=[f"mem:{fact}"]).counts == {"migrated": 1}
-    assert memory.migrate_memories(filters={"old": True}, namespace="lab").sources[0].source == f"mem:{note}"
+    assert memory.admin.migrate(namespace="lab").counts == {}
+    assert memory.admin.migrate(ids=[f"mem:{fact}"]).counts == {"migrated": 1}
+    assert memory.admin.migrate(filters={"old": True}, namespace="lab").sources[0].source == f"mem:{note}"
     many = [old(memory, f"Metal {n} helps.", kind="decision") for n in range(3)]
-    result = memory.migrate_memories(kinds=["decision"], namespace="lab")
+    result = memory.admin.migrate(kinds=["decision"], namespace="lab")
     assert [one.source for one in result.sources] == [f"mem:{one}" for one in many]  # oldest first
-    assert memory.migrate_memories(ids=many).counts == {"already": 3}
+    assert memory.admin.migrate(ids=many).counts == {"already": 3}
 
 
 def test_wrong_calls_name_the_field(memory: Memory) -> None:
     fact = old(memory)
-    made = memory.migrate_memories(namespace="lab").sources[0].item_ids[0]
+    made = memory.admin.migrate(namespace="lab").sources[0].item_ids[0]
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"memories": "text"}, "memories"),
         ({"memories": [7]}, "memories[0]"),
@@ -239,6 +239,6 @@ def test_wrong_calls_name_the_field(memory: Memory) -> None:
     ]
     for given, field in wrong:
         with pytest.raises(InputError) as refused:
-            memory.migrate_memories(**given, namespace="lab")
+            memory.admin.migrate(**given, namespace="lab")
         assert refused.value.field == field, given
     assert len(memory.get_all(namespace="lab")) == 1

@@ -167,7 +167,7 @@ def test_an_older_file_is_upgraded_when_it_is_opened_and_an_older_server_when_it
     with Memory.open(bare_url, policy=NO_MODEL) as memory:
         memory.add("Ann is here.", user_id="ada", kind="fact", external_id="crm:1")
         assert memory.get(external_id="crm:1", user_id="ada").content == "Ann is here."
-        assert memory.rebuild(verify=True).equal
+        assert memory.admin.rebuild(verify=True).equal
 
 
 def _indexes_of_edges(database: Database) -> set[str | None]:

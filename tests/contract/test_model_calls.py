@@ -196,13 +196,13 @@ def test_a_memory_writes_its_calls(database_url: str, monkeypatch: pytest.Monkey
 
     with Memory.open(database_url, tenant="acme", policy={"embedder": "none"}) as memory:
         if how != "thread":
-            monkeypatch.setattr(memory.stages.ledger, "wake", None)
+            monkeypatch.setattr(memory.admin.components.ledger, "wake", None)
         monkeypatch.setattr(StoredLedger, "settle", settle)
-        memory.stages.ledger.record("acme", CALL)
+        memory.admin.components.ledger.record("acme", CALL)
         if how == "flush":
             memory.flush()
         if how != "close":
             assert written.wait(20)
-            assert StoredLedger(memory.stages.database).spent("acme", since=NOON).calls == 1
+            assert StoredLedger(memory.admin.components.database).spent("acme", since=NOON).calls == 1
     with Memory.open(database_url, tenant="acme", policy={"embedder": "none"}) as again:
-        assert again.stages.ledger.spent("acme", since=NOON).calls == 1
+        assert again.admin.components.ledger.spent("acme", since=NOON).calls == 1

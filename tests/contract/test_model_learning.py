@@ -34,18 +34,18 @@ def reason(memory: Memory, *said: str, **member: Any) -> ReasoningItem:
     plain = {"status": "hypothesis", "facts": {"source_run_ids": ["x"]}}
     claims = [{"claim_id": f"c{n}", **plain, "inference": text, **member} for n, text in enumerate(said, 1)]
     content = f"RBMEM_CLAIMS_V1\nTOPIC=t\nCLAIMS_JSON={json.dumps(claims, ensure_ascii=False)}"
-    return memory.add_reasoning(content, user_id="lin")
+    return memory.reasoning.add(content, user_id="lin")
 
 
 def run(memory: Memory, run_id: str, *ids: str, share: float = 0.7, **said: str) -> str:
-    memory.record_run({"run_id": run_id, "output": OUTPUT, "memory_ids": list(ids)}, user_id="lin")
+    memory.runs.record({"run_id": run_id, "output": OUTPUT, "memory_ids": list(ids)}, user_id="lin")
     product = {"name": "formate", "value": 10 * share, "fraction": share}
-    memory.run_feedback(run_id, {"products": [product], **said}, user_id="lin")
+    memory.runs.feedback(run_id, {"products": [product], **said}, user_id="lin")
     return run_id
 
 
 def claims(memory: Memory, item: ReasoningItem) -> dict[str, Claim]:
-    return {claim.claim_id: claim for claim in memory.mem_get(item.id).claims}
+    return {claim.claim_id: claim for claim in memory.reasoning.get(item.id).claims}
 
 
 def test_a_model_judges_what_no_test_decides_and_says_what_shows_it(memory: Memory, server: ModelServer) -> None:
@@ -63,7 +63,7 @@ def test_a_model_judges_what_no_test_decides_and_says_what_shows_it(memory: Memo
     assert edge["data"] == {"claims": {"c1": {"model": "lab/teacher", "quote": "Zn was LEACHED", "reason": "it left"}}}
     assert {row["part"]: row["origin"] for row in told.evidence if row["part"]} == {"c1": "model", "c2": "rule"}
     asked = len(server.requests)
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
     assert len(server.requests) == asked
     [request] = server.requests
     assert request.body["response_format"]["json_schema"]["strict"] is True
@@ -74,7 +74,7 @@ def test_a_model_judges_what_no_test_decides_and_says_what_shows_it(memory: Memo
 
 def test_what_nothing_shows_and_what_was_not_shown_does_not_count(memory: Memory, server: ModelServer) -> None:
     item, other = reason(memory, STABLE), reason(memory, "Bi helps.")
-    memory.archive(other.id)
+    memory.items.archive(other.id)
     said = [
         classed(0, "c1", "support", reason="", quote="nobody said this"),
         classed(0, "c9", "support"),
@@ -106,12 +106,12 @@ def test_a_run_counts_once_whatever_the_model_says_next(memory: Memory, server: 
         ("contra", "support", 1, 0)
     ]
     assert again.entry_id == first.entry_id
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_what_it_proposes_goes_through_the_sieve(memory: Memory, server: ModelServer) -> None:
     item, foreign = reason(memory, STABLE, "Cu stays."), reason(memory, "Bi helps.")
-    memory.archive(foreign.id)
+    memory.items.archive(foreign.id)
     enough = "With Cu–Zn the fraction of formate is at least 0.65."
     server.answers(
         lesson(
@@ -142,12 +142,12 @@ def test_what_it_proposes_goes_through_the_sieve(memory: Memory, server: ModelSe
         "facts_disagree",
         "said_already",
     ]
-    content = memory.mem_get(item.id).content
+    content = memory.reasoning.get(item.id).content
     again = memory.learn("r1", user_id="lin")  # the same answer says nothing new
-    assert (again.added, again.updated, memory.mem_get(item.id).content) == ((), (), content)
-    assert memory.rebuild(verify=True).equal
+    assert (again.added, again.updated, memory.reasoning.get(item.id).content) == ((), (), content)
+    assert memory.admin.rebuild(verify=True).equal
     memory.rollback(result.entry_id)
-    assert [claim.inference for claim in memory.mem_get(item.id).claims] == [STABLE, "Cu stays."]
+    assert [claim.inference for claim in memory.reasoning.get(item.id).claims] == [STABLE, "Cu stays."]
     assert memory.get(made.id).status == "archived"
 
 
@@ -175,7 +175,7 @@ def test_the_form_is_asked_for_once_more_and_then_dropped(memory: Memory, server
     assert [(one.role, one.reason, one.by) for one in third.degraded] == [
         ("learn", "model.unavailable", "claims-repair/1")
     ]
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 @pytest.mark.parametrize(
@@ -197,14 +197,14 @@ def test_without_an_answer_rules_do_it_all_and_it_is_said(
     assert degraded.by == "learn-rules/1"
     assert [(one.by, one.verdict) for one in result.judged[:2]] == [("rule", "irrelevant"), ("rule", "support")]
     assert [made.claims[0].inference for made in result.added] == ["The fraction of formate is at least 0.5"]
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
     assert "1 entries were interpreted by rules" in next(
-        check.detail for check in memory.doctor().checks if check.name == "degraded"
+        check.detail for check in memory.admin.doctor().checks if check.name == "degraded"
     )
     server.answers(lesson(by_claim({"c1": "support"})))
-    memory.rederive(user_id="lin")
+    memory.admin.rederive(user_id="lin")
     assert claims(memory, item)["c1"].support.run_ids == ("r1",)
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_a_budget_that_is_spent_is_no_failure(database_url: str, server: ModelServer) -> None:
@@ -230,14 +230,14 @@ def test_another_model_for_once(memory: Memory, server: ModelServer) -> None:
     assert (by_rules.model, by_rules.judged[0].by) == (None, "rule")
     asked = [request.body["model"] for request in server.requests]
     assert asked == ["deep/thinker"]
-    memory.rederive(user_id="lin")  # asks whom it asked then
+    memory.admin.rederive(user_id="lin")  # asks whom it asked then
     assert [request.body["model"] for request in server.requests] == ["deep/thinker"] * 2
     assert claims(memory, item)["c1"].support.run_ids == ("r1",)
 
 
 def test_without_feedback_no_model_is_asked(memory: Memory, server: ModelServer) -> None:
     item = reason(memory, STABLE)
-    memory.record_run({"run_id": "r1", "output": OUTPUT, "memory_ids": [item.id]}, user_id="lin")
+    memory.runs.record({"run_id": "r1", "output": OUTPUT, "memory_ids": [item.id]}, user_id="lin")
     result = memory.learn("r1", user_id="lin")
     assert (result.model, server.requests, len(result.judged)) == (None, [], 1)
 
@@ -257,7 +257,7 @@ def test_a_claim_that_is_plainly_wrong_leaves_and_comes_back(memory: Memory, ser
     server.answers(lesson(by_claim({"c1": "contra"}, reason="Zn is gone", delete=True)))
     first = memory.learn(run(memory, "r1", item.id), user_id="lin")
     assert [(one.claim_id, one.said, one.rule) for one in first.refused] == [("c1", "delete", "not_plainly_wrong")]
-    before = memory.mem_get(item.id).content
+    before = memory.reasoning.get(item.id).content
     second = memory.learn(run(memory, "r2", item.id), user_id="lin")
     gone, stays = second.judged
     assert (gone.deleted, gone.before, gone.after, gone.counted, gone.contra) == (
@@ -269,22 +269,22 @@ def test_a_claim_that_is_plainly_wrong_leaves_and_comes_back(memory: Memory, ser
     )
     assert (stays.deleted, stays.after) == (None, "conclusion")
     assert list(claims(memory, item)) == ["c2"]
-    assert "Zinc" not in memory.mem_get(item.id).content
+    assert "Zinc" not in memory.reasoning.get(item.id).content
     assert all(
         "Zinc" not in one.snippet
         for hit in memory.mem_search("zinc lattice", user_id="lin")
         for one in hit.matched_claims
     )
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
     asked = len(server.requests)
-    done = memory.rederive(user_id="lin")
+    done = memory.admin.rederive(user_id="lin")
     assert (done.added, done.changed, done.vanished) == ((), (), ())
     assert len(server.requests) == asked + 2
-    assert memory.rebuild_claim_index().repaired == 0
+    assert memory.reasoning.rebuild_index().repaired == 0
     memory.rollback(second.entry_id)
-    assert memory.mem_get(item.id).content == before
+    assert memory.reasoning.get(item.id).content == before
     assert claims(memory, item)["c1"].contra.run_ids == ("r1",)
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_the_last_claim_leaves_an_item_that_stays(memory: Memory, server: ModelServer) -> None:
@@ -292,15 +292,15 @@ def test_the_last_claim_leaves_an_item_that_stays(memory: Memory, server: ModelS
     server.answers(lesson(by_claim({"c1": "contra"}, delete=True)))
     for run_id in ("r1", "r2"):
         memory.learn(run(memory, run_id, item.id), user_id="lin")
-    left = memory.mem_get(item.id)
+    left = memory.reasoning.get(item.id)
     assert (left.claims, left.status, left.topic) == ((), "active", "t")
-    assert memory.check_claims(left.content) == []
+    assert memory.reasoning.check(left.content) == []
     assert all(hit.item.id != item.id for hit in memory.mem_search(STABLE, user_id="lin"))
     server.answers(lesson(by_claim({}), updates(0, worded("Zinc is leached."))))
     memory.learn(run(memory, "r3", item.id), user_id="lin")
-    [new] = memory.mem_get(item.id).claims
+    [new] = memory.reasoning.get(item.id).claims
     assert (new.claim_id, new.contra.count) == ("c2", 0)  # the verdicts on c1 are not its own
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_a_claim_that_is_worded_anew_is_not_deleted(memory: Memory, server: ModelServer) -> None:
@@ -315,7 +315,7 @@ def test_a_claim_that_is_worded_anew_is_not_deleted(memory: Memory, server: Mode
     )
     result = memory.learn(run(memory, "r2", item.id), user_id="lin")
     assert [one.rule for one in result.refused] == ["worded_anew"]
-    [claim] = memory.mem_get(item.id).claims
+    [claim] = memory.reasoning.get(item.id).claims
     assert (claim.status, claim.contra.count, claim.limitations) == ("hypothesis", 2, ("not below pH 5",))
 
 
@@ -325,9 +325,9 @@ def test_an_erased_run_takes_what_stood_on_it(memory: Memory, server: ModelServe
     for run_id in ("r1", "r2"):
         memory.learn(run(memory, run_id, item.id, cons="Much Zn was leached."), user_id="lin")
     assert list(claims(memory, item)) == ["c2"]
-    memory.erase(id=memory.get_run("r1", user_id="lin").item_id)
+    memory.erase(id=memory.runs.get("r1", user_id="lin").item_id)
     assert claims(memory, item)["c1"].contra.run_ids == ("r2",)  # one run is too few
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_what_a_model_repeated_of_an_erased_item_goes_with_it(memory: Memory, server: ModelServer) -> None:
@@ -335,13 +335,13 @@ def test_what_a_model_repeated_of_an_erased_item_goes_with_it(memory: Memory, se
     said = updates(1, worded("Unlike the Meiningen sample, zinc leaves."))
     server.answers(lesson(by_claim({"c1": "support"}, reason="as the Meiningen sample"), said))
     memory.learn(run(memory, "r1", item.id, other.id), user_id="lin")
-    assert "Meiningen" in memory.mem_get(other.id).content
+    assert "Meiningen" in memory.reasoning.get(other.id).content
     server.answers(lesson(by_claim({"c1": "support"})))
     certificate = memory.erase(id=item.id)
     assert certificate.clean, certificate
-    assert "Meiningen" not in memory.mem_get(other.id).content
+    assert "Meiningen" not in memory.reasoning.get(other.id).content
     assert claims(memory, other)["c1"].support.run_ids == ("r1",)
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_hostile_words_in_the_bank_stay_data(memory: Memory, server: ModelServer) -> None:

@@ -16,7 +16,7 @@ POLICY = {"embedder": "none"}
 def memory(database_url: str) -> Iterator[Memory]:
     with Memory.open(database_url, policy=POLICY, tenant="acme") as opened:
         yield opened
-        verified = opened.rebuild(verify=True)
+        verified = opened.admin.rebuild(verify=True)
         assert verified.equal, verified.differences
 
 
@@ -31,7 +31,7 @@ def told(memory: Memory, text: str) -> Item:
 
 def families(memory: Memory) -> set[frozenset[str]]:
     """Give the names that are one, of those that have another."""
-    with memory._stages.database.transaction(memory.tenant, "read") as unit:
+    with memory._runtime._components.database.transaction(memory.admin.tenant, "read") as unit:
         rows = unit.connection.exec_driver_sql(
             "SELECT id, canonical_id, normal FROM entities WHERE kind = 'name'"
         ).all()
@@ -60,7 +60,7 @@ def test_what_is_put_away_joins_nobody_until_it_is_taken_out_again(memory: Memor
 
 def test_a_retraction_parts_and_rolling_it_back_joins_again(memory: Memory) -> None:
     alias = joined(memory, "老王", "Robert")
-    retracted = memory.retract(alias.id)
+    retracted = memory.items.retract(alias.id)
     assert families(memory) == set()
     memory.rollback(retracted.entry_id)
     assert families(memory) == {frozenset({"老王", "robert"})}
@@ -91,7 +91,7 @@ def test_what_was_said_under_the_other_name_goes_back_to_it(memory: Memory) -> N
 def test_after_they_part_one_no_longer_replaces_what_the_other_is(memory: Memory) -> None:
     wrong = joined(memory, "Bob", "Robert")
     bob = told(memory, "Bob lives in Paris.")
-    memory.retract(wrong.id)
+    memory.items.retract(wrong.id)
     told(memory, "Robert lives in Lyon.")
     assert memory.get(bob.id).live
 
@@ -129,4 +129,4 @@ def test_the_families_are_those_of_the_statements_that_stand(steps: list[tuple[s
                 merged = groups[str(item.subject).casefold()] | groups[str(item.value).casefold()]
                 groups.update(dict.fromkeys(merged, merged))
         assert families(memory) == {frozenset(group) for group in groups.values() if len(group) > 1}
-        assert memory.rebuild(verify=True).equal
+        assert memory.admin.rebuild(verify=True).equal

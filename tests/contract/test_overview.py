@@ -27,7 +27,7 @@ def test_what_was_learned_is_told_by_when_it_was_recorded(memory: Memory, clock:
     memory.add("我住在杭州。", user_id="王芳")
     clock[0] += timedelta(days=2)
     memory.add("My favourite tea is oolong.", user_id="王芳")
-    seen = memory.overview(user_id="王芳")
+    seen = memory.admin.overview(user_id="王芳")
     assert seen.since == clock[0] - timedelta(days=1)
     assert [item.content for item in seen.learned] == [
         item.content
@@ -35,10 +35,10 @@ def test_what_was_learned_is_told_by_when_it_was_recorded(memory: Memory, clock:
         if item.kind != "message"
     ]
     assert seen.learned
-    everything = memory.overview(user_id="王芳", since=MONDAY)
+    everything = memory.admin.overview(user_id="王芳", since=MONDAY)
     assert len(everything.learned) > len(seen.learned)
     assert sum(everything.counts.values()) == len(memory.get_all(user_id="王芳", limit=1_000))
-    assert len(memory.overview(user_id="王芳", since=MONDAY, limit=1).learned) == 1
+    assert len(memory.admin.overview(user_id="王芳", since=MONDAY, limit=1).learned) == 1
 
 
 def test_a_whole_tenant_shows_the_newest_of_all_users(memory: Memory, clock: list[datetime]) -> None:
@@ -49,10 +49,10 @@ def test_a_whole_tenant_shows_the_newest_of_all_users(memory: Memory, clock: lis
     memory.add("A bare word.", kind="fact", user_id="u3")
     every = [item for item in memory.get_all(across="tenant", limit=100) if item.kind == "fact"]
     for limit in (1, 3, 50):
-        seen = memory.overview(across="tenant", limit=limit)
+        seen = memory.admin.overview(across="tenant", limit=limit)
         assert [item.id for item in seen.learned] == [item.id for item in every[:limit]]
     assert seen.counts == {"fact": 11, "message": 10}
-    later = memory.overview(across="tenant", since=clock[0] - timedelta(minutes=2, seconds=1))
+    later = memory.admin.overview(across="tenant", since=clock[0] - timedelta(minutes=2, seconds=1))
     assert [item.id for item in later.learned] == [item.id for item in every[:4]]
 
 
@@ -71,11 +71,11 @@ def test_what_waits_for_a_person_is_counted(memory: Memory) -> None:
         },
         user_id="ann",
     )
-    held = memory.quarantine_list(user_id="ann")
-    seen = memory.overview(user_id="ann")
+    held = memory.quarantine.list(user_id="ann")
+    seen = memory.admin.overview(user_id="ann")
     assert seen.quarantined == len(held)
     assert seen.counts.get("message", 0) == len(memory.get_all(user_id="ann", kinds=["message"]))
-    assert memory.overview(across="tenant").quarantined == len(held)
+    assert memory.admin.overview(across="tenant").quarantined == len(held)
 
 
 @pytest.mark.both_databases
@@ -85,11 +85,11 @@ def test_the_users_of_a_tenant(memory: Memory) -> None:
     memory.add("The press runs at four bar.")
     other = memory.for_tenant("other")
     other.add("I live in Rome.", user_id="eve")
-    users = memory.list_users()
+    users = memory.admin.users()
     assert [one.user_id for one in users] == ["王芳", "ann"]
     shared = len(memory.get_all(limit=100))
     for one in users:
         assert sum(one.counts.values()) == len(memory.get_all(user_id=one.user_id, limit=100)) - shared
-    assert [one.user_id for one in other.list_users()] == ["eve"]
-    whole = memory.overview(across="tenant")
+    assert [one.user_id for one in other.admin.users()] == ["eve"]
+    whole = memory.admin.overview(across="tenant")
     assert sum(whole.counts.values()) == len(memory.get_all(across="tenant", limit=1_000))

@@ -64,6 +64,6 @@ def test_an_archived_procedure_is_followed_no_longer(memory: Memory) -> None:
     made = memory.get_all(user_id="lin", kinds=["procedure"]).items
     for item in made:
         if item.user_id == "lin":
-            memory.archive(item.id)
+            memory.items.archive(item.id)
     package = memory.compose_context("now", "Commit this, please.", user_id="lin")
     assert COMMITS not in [one.item.content for one in package.evidence]

@@ -21,7 +21,7 @@ def memory(database_url: str) -> Iterator[Memory]:
 
 def test_a_block_is_kept_and_comes_back_parsed(memory: Memory) -> None:
     given = block(COPPER, CHINESE, more="REVIEWED_BY=lin")
-    made = memory.add_reasoning(given, user_id=USER, actor="agent-1")
+    made = memory.reasoning.add(given, user_id=USER, actor="agent-1")
     assert isinstance(made, ReasoningItem)
     assert parse(made.content) == parse(given)
     assert (made.topic, made.scope, made.status, made.pending) == ("Cu and formate", "tio2_expert", "active", False)
@@ -32,7 +32,7 @@ def test_a_block_is_kept_and_comes_back_parsed(memory: Memory) -> None:
     item = memory.get(made.id)
     assert item.label == "tio2_expert"
     assert (item.kind, item.content, item.user_id, item.importance) == ("reasoning", made.content, USER, 7)
-    assert memory.mem_get(made.citation) == made
+    assert memory.reasoning.get(made.citation) == made
     assert made.to_dict()["claims"][0]["support"] == {"count": 3, "run_ids": ["r1"], "extra": {"note": "two by hand"}}
     assert verified(memory)
 
@@ -40,21 +40,21 @@ def test_a_block_is_kept_and_comes_back_parsed(memory: Memory) -> None:
 def test_an_unlawful_block_is_refused_whole_and_nothing_is_stored(memory: Memory) -> None:
     wrong = block({**COPPER, "status": "verified"}, {**CHINESE, "inference": "见[C12]。"}, CHINESE)
     with pytest.raises(ClaimsRefused) as refused:
-        memory.add_reasoning(wrong, user_id=USER)
+        memory.reasoning.add(wrong, user_id=USER)
     rules = [(found.rule, found.claim_id) for found in refused.value.violations]
     assert rules == [("claim_status", "c1"), ("claim_id_unique", "c2"), ("kb_alias", "c2")]
-    assert memory.check_claims(wrong) == list(refused.value.violations)
+    assert memory.reasoning.check(wrong) == list(refused.value.violations)
     assert memory.get_all(user_id=USER) == []
-    assert memory.rebuild(verify=True).entries == 0
+    assert memory.admin.rebuild(verify=True).entries == 0
     with pytest.raises(InputError):
-        memory.add_reasoning(["no text"], user_id=USER)  # type: ignore[arg-type]
+        memory.reasoning.add(["no text"], user_id=USER)  # type: ignore[arg-type]
 
 
 def test_checking_stores_nothing_and_knows_the_items_status(memory: Memory) -> None:
-    assert memory.check_claims(block(COPPER)) == []
-    assert [found.rule for found in memory.check_claims(block(COPPER), "deprecated")] == ["item_status"]
-    assert [found.rule for found in memory.check_claims("words")] == ["protocol", "protocol"]
-    assert memory.rebuild(verify=True).entries == 0
+    assert memory.reasoning.check(block(COPPER)) == []
+    assert [found.rule for found in memory.reasoning.check(block(COPPER), "deprecated")] == ["item_status"]
+    assert [found.rule for found in memory.reasoning.check("words")] == ["protocol", "protocol"]
+    assert memory.admin.rebuild(verify=True).entries == 0
 
 
 def test_verdicts_add_to_what_was_written_and_a_named_run_counts_once(memory: Memory) -> None:
@@ -64,7 +64,7 @@ def test_verdicts_add_to_what_was_written_and_a_named_run_counts_once(memory: Me
     judge(memory, "r5", item.id, c1="support")
     assert shown(memory, item.id) == ("conclusion", (2, "r1", "r5"), (0,))
     assert shown(memory, item.id, "c2") == ("fact", (0,), (1, "r1"))
-    assert memory.mem_get(item.id).claims[0].claim_id == "c1"
+    assert memory.reasoning.get(item.id).claims[0].claim_id == "c1"
     assert verified(memory)
 
 
@@ -101,7 +101,7 @@ def test_an_edit_changes_what_was_written_and_leaves_what_verdicts_made(memory: 
     memory.rollback(verdicts[0])  # the edit stands on no verdict
     assert shown(memory, item.id) == ("conclusion", (4, "r1", "r8"), (0,))
     memory.rollback(result.entry_id)
-    assert memory.mem_get(item.id).topic == "Cu and formate"
+    assert memory.reasoning.get(item.id).topic == "Cu and formate"
     assert shown(memory, item.id) == ("conclusion", (4, "r1", "r8"), (0,))
     assert memory.get(item.id).metadata == {}
     assert verified(memory)
@@ -111,7 +111,7 @@ def test_a_claim_that_is_left_out_is_deleted_and_its_history_stays(memory: Memor
     item = added(memory, COPPER, CHINESE)
     judge(memory, "r7", item.id, c1="contra")
     entry = memory.update(item.id, content=block(CHINESE), reason="shown wrong").entry_id
-    assert [claim.claim_id for claim in memory.mem_get(item.id).claims] == ["c2"]
+    assert [claim.claim_id for claim in memory.reasoning.get(item.id).claims] == ["c2"]
     assert set(indexed(memory, item.id)) == {"prose", "claim:c2"}
     assert "OCHO" in str(memory.history(item.id)[-1].fields["data.claims"][0])
     memory.flush()
@@ -121,7 +121,7 @@ def test_a_claim_that_is_left_out_is_deleted_and_its_history_stays(memory: Memor
     assert shown(memory, item.id) == ("hypothesis", (3, "r1"), (1, "r7"))
     assert set(indexed(memory, item.id)) == {"prose", "claim:c1", "claim:c2"}
     memory.update(item.id, content=block())
-    assert (memory.mem_get(item.id).claims, set(indexed(memory, item.id))) == ((), {"prose"})
+    assert (memory.reasoning.get(item.id).claims, set(indexed(memory, item.id))) == ((), {"prose"})
     assert verified(memory)
 
 
@@ -130,7 +130,7 @@ def test_an_edit_goes_through_the_gate_and_other_edits_do_not(memory: Memory) ->
     with pytest.raises(ClaimsRefused) as refused:
         memory.update(item.id, content=block({**COPPER, "constraint": "must use Cu"}), metadata={"a": 1})
     assert [found.rule for found in refused.value.violations] == ["positive_constraint"]
-    assert memory.mem_get(item.id).item == item
+    assert memory.reasoning.get(item.id).item == item
     assert memory.update(item.id, metadata={"a": 1}).items[0].metadata == {"a": 1}
     assert memory.history(item.id)[-1].verb == "update"
     with pytest.raises(VersionConflict):
@@ -156,9 +156,9 @@ def test_claims_are_documents_of_their_own_and_follow_the_item(memory: Memory) -
     rows = stored(memory, item.id)
     judge(memory, "r7", item.id, c1="support")
     assert stored(memory, item.id) == rows  # counts are no words: nothing is embedded again
-    memory.archive(item.id)
+    memory.items.archive(item.id)
     assert indexed(memory, item.id) == {}
-    memory.unarchive(item.id)
+    memory.items.unarchive(item.id)
     assert indexed(memory, item.id) == expected
     memory.rollback(item.entry_id, cascade=True)
     assert (indexed(memory, item.id), memory.get(item.id).status) == ({}, "archived")
@@ -176,11 +176,11 @@ def test_ordinary_reads_show_each_item_once_and_never_a_claim_alone(memory: Memo
     (plain,) = next(one.matched for one in found if one.item.kind == "message")
     assert (plain.id, plain.part) == (found[[one.item.kind for one in found].index("message")].item.id, "whole")
     assert memory.explain(item.id).sources[0].entry_id == item.entry_id
-    memory.pin(item.id)
+    memory.items.pin(item.id)
     package = memory.compose_context("s", "copper and OCHO?", user_id=USER)
     assert "c1 (hypothesis, 3 for and 0 against): Formate comes from *OCHO" in package.text
     assert "RBMEM_CLAIMS_V1" not in package.text
-    memory.unpin(item.id)
+    memory.items.unpin(item.id)
     package = memory.compose_context("s", "copper and OCHO?", user_id=USER)
     assert "c1 (hypothesis, 3 for and 0 against): Formate comes from *OCHO" in package.text
     assert "RBMEM_CLAIMS_V1" not in package.text
@@ -200,8 +200,8 @@ def test_its_sources_are_who_wrote_it_and_the_runs_that_support_it(memory: Memor
 def test_another_kind_and_another_lane_are_not_read_as_reasoning(memory: Memory) -> None:
     fact = memory.add("Cu is a metal", user_id=USER, kind="fact").items[0]
     with pytest.raises(NotFound):
-        memory.mem_get(fact.id)
-    shared = memory.add_reasoning(block(COPPER), namespace="lab")
+        memory.reasoning.get(fact.id)
+    shared = memory.reasoning.add(block(COPPER), namespace="lab")
     assert shared.item is not None
     assert shared.item.namespace == "lab"
     assert len(memory.mem_search("copper", user_id=USER)) == 0
@@ -227,4 +227,4 @@ def test_what_is_exported_is_the_same_elsewhere(memory: Memory, tmp_path: Path) 
     with Memory.open(f"sqlite:///{tmp_path / 'other.db'}", policy={"embedder": "none"}, tenant="acme") as other:
         other.import_(tmp_path / "log.jsonl")
         assert other.get(item.id) == memory.get(item.id)
-        assert other.rebuild(verify=True).live_hash == memory.rebuild(verify=True).live_hash
+        assert other.admin.rebuild(verify=True).live_hash == memory.admin.rebuild(verify=True).live_hash

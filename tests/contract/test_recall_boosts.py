@@ -130,7 +130,7 @@ def test_guesses_and_what_was_given_up_are_not_recalled_but_listed(memory: Memor
     listed = memory.get_all(user_id="alice", kinds=["trait"])
     assert {item.id for item in listed} == {*hidden, *sides, *shown}
     assert [memory.get(trait).id for trait in hidden] == hidden
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_no_filter_and_no_time_brings_them_out(memory: Memory, clock: Clock) -> None:
@@ -138,7 +138,7 @@ def test_no_filter_and_no_time_brings_them_out(memory: Memory, clock: Clock) -> 
     clock.pass_days(1)
     change(memory, given_up, stage="dissolved", ended="dissolved")
     change(memory, guessed, stage="candidate")
-    memory.retract(retracted)
+    memory.items.retract(retracted)
     clock.pass_days(1)
     [kept] = make(memory, "emerging")
     for asked in (
@@ -194,12 +194,12 @@ def test_as_of_a_time_its_stage_of_then_decides(memory: Memory, clock: Clock) ->
     assert boosts(as_of=times["emerging"])[steady] == seen[0] > 0
     assert next(one.item.stage for one in search(memory, as_of=times["core"])) == "core"
     assert contexts(memory, moved, as_of=times["core"]) == [True]
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_what_is_pinned_by_hand_is_not_shown_while_it_is_a_guess(memory: Memory, clock: Clock) -> None:
     [trait] = make(memory, "candidate")
-    memory.pin(trait)
+    memory.items.pin(trait)
     assert contexts(memory, trait) == [False]
     before = clock.pass_days(1)
     change(memory, trait, stage="emerging")

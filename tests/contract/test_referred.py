@@ -41,7 +41,7 @@ def test_the_words_of_an_artifact_are_taken_from_any_result(memory: Memory, resu
     assert (section.content, section.data["path"]) == ("Press TEST once a month.", ["Alarm"])
     [document] = memory.get_all(kinds=["document"])
     assert done.referred == (ReferenceResult("artifact:alarm", "artifact", mode="artifact", document_id=document.id),)
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_why_a_reference_is_not_taken_in_is_said(memory: Memory) -> None:
@@ -73,7 +73,7 @@ def test_why_a_reference_is_not_taken_in_is_said(memory: Memory) -> None:
     assert (later[5].mode, later[5].code, later[5].document_id) == (None, "fetch.refused", None)
     assert later[5].why
     assert done.to_dict()["referred"][1]["code"] == "type"
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_what_the_policy_switches_off_is_said(database_url: str) -> None:
@@ -87,4 +87,4 @@ def test_what_the_policy_switches_off_is_said(database_url: str) -> None:
         waiting = memory.commit_turn("s", {"messages": SAID, "refs": refs}, wait=False)
         assert (waiting.pending, waiting.referred) == (True, ())
         memory.erase(session_id="s")
-        assert memory.rebuild(verify=True).equal
+        assert memory.admin.rebuild(verify=True).equal

@@ -69,8 +69,8 @@ def test_every_kind_that_conversations_give_counts_and_what_was_said_does_not(to
 
 def test_what_was_retracted_or_archived_does_not_count(told: Told) -> None:
     told.remember("a", "b", "c", importance=5)
-    told.memory.retract(told.ids["a"])
-    told.memory.archive(told.ids["b"])
+    told.memory.items.retract(told.ids["a"])
+    told.memory.items.archive(told.ids["b"])
     assert is_due(told) == (True, "first", 5, 1)
 
 
@@ -78,7 +78,7 @@ def test_what_was_retracted_or_archived_does_not_count(told: Told) -> None:
 
 
 def entries(told: Told) -> int:
-    with told.memory.stages.database.transaction(told.memory.tenant, "read") as unit:
+    with told.memory.admin.components.database.transaction(told.memory.admin.tenant, "read") as unit:
         return int(unit.connection.exec_driver_sql("SELECT count(*) FROM entries").scalar_one())
 
 
@@ -93,7 +93,7 @@ def test_nothing_due_returns_at_once(told: Told) -> None:
     found = told.memory.reflect(USER)
     assert (found.status, found.trigger_type, found.trigger_value, found.user_id) == ("not_due", "not_yet", None, USER)
     assert (entries(told), len(told.asked)) == (before, asked)
-    assert len(told.memory.list_reflections(USER)) == 1
+    assert len(told.memory.traits.reflections(USER)) == 1
 
 
 def test_the_same_key_gives_the_same_reflection(told: Told) -> None:
@@ -102,7 +102,7 @@ def test_the_same_key_gives_the_same_reflection(told: Told) -> None:
     first = told.memory.reflect(USER, force=True, idempotency_key="once")
     told.remember("d", days=2)
     assert told.memory.reflect(USER, force=True, idempotency_key="once") == first
-    assert len(told.memory.list_reflections(USER)) == 1
+    assert len(told.memory.traits.reflections(USER)) == 1
     with pytest.raises(IdempotencyConflict):
         told.memory.reflect(USER, session_ended=True, idempotency_key="once")
     second = told.memory.reflect(USER, force=True, idempotency_key="twice")
@@ -118,7 +118,7 @@ def test_threads_that_reflect_at_once_do_the_work_once(told: Told, asked: dict[s
     told.remember("a", "b", "c")
     told.wish(new_behaviors=[behavior("tea", "a", "b", "c")])
     arrived = threading.Semaphore(0)
-    seen, reflector = told.memory.stages.reflector.seen, told.memory.stages.reflector
+    seen, reflector = told.memory.admin.components.reflector.seen, told.memory.admin.components.reflector
 
     def arriving(*args: Any) -> dict[str, Any]:
         found = seen(*args)
@@ -130,15 +130,15 @@ def test_threads_that_reflect_at_once_do_the_work_once(told: Told, asked: dict[s
             arrived.acquire()
 
     told.script.instead = wait_for_all
-    object.__setattr__(told.memory.stages, "reflector", _Overtaken(reflector, arriving))
+    object.__setattr__(told.memory.admin.components, "reflector", _Overtaken(reflector, arriving))
     found: list[ReflectionCycle] = []
     threads = [threading.Thread(target=lambda: found.append(told.memory.reflect(USER, **asked))) for _ in range(3)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    object.__setattr__(told.memory.stages, "reflector", reflector)
-    [cycle] = told.memory.list_reflections(USER)
+    object.__setattr__(told.memory.admin.components, "reflector", reflector)
+    [cycle] = told.memory.traits.reflections(USER)
     assert found == [cycle] * 3
     assert (cycle.traits_created, told.asked) == (1, ["reflected"])
 
@@ -163,7 +163,7 @@ def test_two_processes_do_the_work_once(tmp_path: Path) -> None:
             child.join()
         assert [child.exitcode for child in children] == [0, 0]
         said = [heard(path)[0] for path in paths]
-        [cycle] = told.memory.list_reflections(USER)
+        [cycle] = told.memory.traits.reflections(USER)
         for one in said:  # who came when it was done finds nothing to do
             assert (one["id"], one["status"]) in ((cycle.id, "completed"), (None, "not_due"))
         assert (cycle.traits_created, len(told.memory.get_user_traits(USER, "trend"))) == (1, 1)
@@ -173,7 +173,7 @@ def test_two_processes_do_the_work_once(tmp_path: Path) -> None:
 def test_a_call_that_another_overtook_gets_the_others_reflection(told: Told) -> None:
     told.remember("a", "b", "c")
     told.wish(new_behaviors=[behavior("tea", "a", "b", "c")])
-    seen = told.memory.stages.reflector.seen
+    seen = told.memory.admin.components.reflector.seen
     overtaking: list[ReflectionCycle] = []
 
     def overtaken(*args: Any, **given: Any) -> dict[str, Any]:
@@ -183,13 +183,13 @@ def test_a_call_that_another_overtook_gets_the_others_reflection(told: Told) -> 
             overtaking[0] = told.memory.reflect(USER)
         return found
 
-    reflector = told.memory.stages.reflector
+    reflector = told.memory.admin.components.reflector
     try:
-        object.__setattr__(told.memory.stages, "reflector", _Overtaken(reflector, overtaken))
+        object.__setattr__(told.memory.admin.components, "reflector", _Overtaken(reflector, overtaken))
         assert told.memory.reflect(USER, force=True) == overtaking[0]
     finally:
-        object.__setattr__(told.memory.stages, "reflector", reflector)
-    assert len(told.memory.list_reflections(USER)) == 1
+        object.__setattr__(told.memory.admin.components, "reflector", reflector)
+    assert len(told.memory.traits.reflections(USER)) == 1
     assert told.memory.reflect(USER, force=True).id != overtaking[0].id  # a later call is another
 
 
@@ -243,8 +243,8 @@ def test_one_call_does_it_all_and_the_cycle_says_what_it_came_to(told: Told) -> 
         "games": "candidate",
         "calm": "emerging",
     }
-    assert told.memory.list_reflections(USER, limit=1) == [cycle]
-    assert len(told.memory.list_reflections(USER)) == 7
+    assert told.memory.traits.reflections(USER, limit=1) == [cycle]
+    assert len(told.memory.traits.reflections(USER)) == 7
 
 
 def test_the_reasons_stand_with_the_cycle(told: Told) -> None:
@@ -258,7 +258,7 @@ def test_the_reasons_stand_with_the_cycle(told: Told) -> None:
     assert (found.trigger_type, found.trigger_value) == ("elapsed", 36.0)
     assert told.memory.reflect(USER, session_ended=True).trigger_type == "session_end"
     assert told.memory.reflect(USER, session_ended=True, force=True).trigger_type == "force"
-    assert [one.trigger_type for one in told.memory.list_reflections(USER)] == [
+    assert [one.trigger_type for one in told.memory.traits.reflections(USER)] == [
         "force",
         "session_end",
         "elapsed",
@@ -335,7 +335,7 @@ def test_a_round_without_an_answer_is_skipped_and_made_up_for(told: Told) -> Non
         1,
         1,
     )
-    assert [one.status for one in told.memory.list_reflections(USER)] == [
+    assert [one.status for one in told.memory.traits.reflections(USER)] == [
         "completed",
         *["failed"] * len(FAULTS),
         "completed",
@@ -388,7 +388,7 @@ def test_a_reflection_is_taken_back_whole(told: Told) -> None:
         before.evidence,
         before.reinforcement_count,
     )
-    assert cycle.id not in [one.id for one in told.memory.list_reflections(USER)]
+    assert cycle.id not in [one.id for one in told.memory.traits.reflections(USER)]
     assert told.memory.should_reflect(USER).new_memories == 4  # the watermark fell back
     repeated = told.reflect(reinforcements=[again("tea", "d")])
     assert (repeated.memories_scanned, repeated.traits_reinforced) == (4, 1)
@@ -410,7 +410,7 @@ def test_a_reflection_that_cannot_be_interpreted_is_set_aside(told: Told, monkey
     def broken(*_: object) -> None:
         raise ZeroDivisionError
 
-    handler = told.memory.stages.writer.interpreter.stepper.registry["reflect"]
+    handler = told.memory.admin.components.writer.interpreter.stepper.registry["reflect"]
     prepare = handler.prepare
     monkeypatch.setattr(type(prepare), "__call__", broken)
     with pytest.raises(EntryFailed):

@@ -33,8 +33,8 @@ def test_a_repeat_of_what_is_held_is_data_too(memory: Memory) -> None:
     commit(memory, ASKED, held)
     assert commit(memory, held, {"role": "user", "content": "Thanks.", "id": "m3"}) != []
     assert [fenced for text, fenced, _ in turns(memory) if text == ORDER] == [True, True]
-    [item] = memory.quarantine_list(user_id="lin")
-    memory.quarantine_release(item.id)
+    [item] = memory.quarantine.list(user_id="lin")
+    memory.quarantine.release(item.id)
     assert [one for one in turns(memory) if one[0] == ORDER] == [(ORDER, False, [f"mem:{item.id}"])] * 2
     memory.delete(item.id)
     assert ORDER not in [text for text, _, _ in turns(memory)]
@@ -44,7 +44,7 @@ def test_what_was_rejected_stays_data_in_reads_of_the_past(memory: Memory) -> No
     held = {"role": "assistant", "content": ORDER, "id": "m2"}
     commit(memory, ASKED, held)
     commit(memory, held)
-    memory.quarantine_reject(memory.quarantine_list(user_id="lin")[0].id)
+    memory.quarantine.reject(memory.quarantine.list(user_id="lin")[0].id)
     assert ORDER not in [text for text, _, _ in turns(memory)]
     assert [fenced for text, fenced, _ in turns(memory, as_of=datetime.now(UTC)) if text == ORDER] == [True, True]
 

@@ -48,7 +48,7 @@ def memory(database_url: str, clock: Clock) -> Iterator[Memory]:
 
 
 def read(memory: Memory) -> Any:
-    return memory.stages.database.transaction(memory.tenant, "read")
+    return memory.admin.components.database.transaction(memory.admin.tenant, "read")
 
 
 def lane_of(unit: Unit, user: str = "alice") -> Lane:
@@ -63,7 +63,7 @@ def sections(memory: Memory, **given: Any) -> list[Item]:
 
 def rows(memory: Memory, table: sa.Table) -> int:
     with read(memory) as unit:
-        query = sa.select(sa.func.count()).select_from(table).where(table.c.tenant_id == memory.tenant)
+        query = sa.select(sa.func.count()).select_from(table).where(table.c.tenant_id == memory.admin.tenant)
         return int(unit.run(query).scalar_one())
 
 
@@ -86,7 +86,7 @@ def test_documents_of_sections_go_to_their_own_home(memory: Memory) -> None:
         assert sorted(str(row.text) for row in made) == [
             f"Kettle › {heading}\n{text}" for heading, text in sorted(FIRST.items())
         ]
-        model = memory.stages.vectorizer.embedders.serving(memory.tenant)
+        model = memory.admin.components.vectorizer.embedders.serving(memory.admin.tenant)
         assert model is not None
         own = read_vectors(unit, lane.lane_id, model.name, home=RESOURCES)
         assert {row.document_id for row in own} == {row.id for row in made}
@@ -160,17 +160,17 @@ def test_memory_and_resources_are_searched_apart(memory: Memory) -> None:
     assert [one.score for one in both] == sorted((one.score for one in both), reverse=True)
     assert both.explain is not None
     assert set(both.explain) == {"memory", "resources"}
-    searcher, query = memory.stages.searcher, Query("kettle", make_scope(user_id="alice"), Wanted(), 5)
+    searcher, query = memory.admin.components.searcher, Query("kettle", make_scope(user_id="alice"), Wanted(), 5)
     stores: dict[Store, set[str]] = {"resources": {SECTION}, "memory": {"message"}}
     for store, kinds in stores.items():
         asked = dataclasses.replace(query, store=store)
-        assert {one.item.kind for one in searcher.search(memory.tenant, asked)} == kinds
+        assert {one.item.kind for one in searcher.search(memory.admin.tenant, asked)} == kinds
 
 
 def test_what_changes_in_one_home_moves_nothing_in_the_others_index(memory: Memory) -> None:
     memory.add("the kettle is new", user_id="alice")
     shelve(memory, URI, "Kettle", FIRST)
-    indexes = memory.stages.eraser.indexes
+    indexes = memory.admin.components.eraser.indexes
 
     def laid(home: Any) -> Any:
         with read(memory) as unit, indexes.lock:
@@ -193,15 +193,15 @@ def test_a_replay_makes_the_same_rows_and_mends_what_drifted(memory: Memory) -> 
     shelve(memory, URI, "Kettle", FIRST)
     shelve(memory, URI, "Kettle", SECOND)
     memory.flush()
-    assert memory.rebuild(verify=True).equal
-    with memory.stages.database.transaction(memory.tenant, "derive") as unit:
+    assert memory.admin.rebuild(verify=True).equal
+    with memory.admin.components.database.transaction(memory.admin.tenant, "derive") as unit:
         for table, drift in ((chunks, {"text": "x"}), (documents, {"title": "x"}), (section_rows, {"start": 7})):
-            unit.run(sa.update(table).where(table.c.tenant_id == memory.tenant).values(drift))
-    result = memory.rebuild(verify=True)
+            unit.run(sa.update(table).where(table.c.tenant_id == memory.admin.tenant).values(drift))
+    result = memory.admin.rebuild(verify=True)
     differing = {one.partition(": ")[2].partition("/")[0] for one in result.differences}
     assert differing == {"chunks", "documents", "sections"}
-    memory.rebuild()
-    assert memory.rebuild(verify=True).equal
+    memory.admin.rebuild()
+    assert memory.admin.rebuild(verify=True).equal
     assert rows(memory, RESOURCES.vectors) == 0  # other words: they are encoded anew
     memory.flush()
     assert rows(memory, RESOURCES.vectors) == 3
@@ -216,7 +216,7 @@ def test_a_version_that_is_taken_back_gives_the_older_one_again(memory: Memory) 
     memory.flush()
     assert found(memory, "vinegar or citric acid for descaling")[0] == FIRST["Descaling"]
     assert SECOND["Descaling"] not in found(memory, "vinegar or citric acid for descaling")
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
     third = shelve(memory, URI, "Kettle", {"Descaling": "Ask somebody."})
     assert third.applied is not None
     with read(memory) as unit:
@@ -246,7 +246,7 @@ def test_erasing_leaves_no_trace_in_the_second_schema(memory: Memory) -> None:
         own = documents_at(unit, lane_of(unit).lane_id, "file:///other.md")
         assert [row.entry_id for row in own] == [kept.entry.id]
         assert len(sections_of(unit, lane_of(unit).lane_id, own[0].document_id, 1)) == 1
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_erasing_a_person_empties_both_homes(memory: Memory) -> None:
@@ -267,7 +267,7 @@ def test_other_users_and_tenants_see_none_of_it(memory: Memory) -> None:
     with memory.for_tenant("rival") as rival:
         assert list(rival.search("kettle", user_id="alice", kinds=[SECTION])) == []
         assert list(rival.search("kettle", across="tenant", kinds=[SECTION])) == []
-        with memory.stages.database.transaction("rival", "read") as unit:
+        with memory.admin.components.database.transaction("rival", "read") as unit:
             lane = dataclasses.replace(_lane(memory))
             assert documents_at(unit, lane.lane_id, URI) == []
             assert LaneView(unit, lane).document(URI) is None
@@ -284,18 +284,18 @@ def _lane(memory: Memory) -> Lane:
 def test_repairing_the_index_of_sections(memory: Memory) -> None:
     shelve(memory, URI, "Kettle", FIRST)
     memory.flush()
-    with memory.stages.database.transaction(memory.tenant, "derive") as unit:
+    with memory.admin.components.database.transaction(memory.admin.tenant, "derive") as unit:
         table = RESOURCES.documents
         unit.run(
             sa.update(table)
-            .where(table.c.tenant_id == memory.tenant, table.c.text.like("%vinegar%"))
+            .where(table.c.tenant_id == memory.admin.tenant, table.c.text.like("%vinegar%"))
             .values(text="wrong")
         )
-    done = memory.stages.reindexer.run(memory.tenant, SECTION, counted="chunk")
+    done = memory.admin.components.reindexer.run(memory.admin.tenant, SECTION, counted="chunk")
     assert (done.items, done.counted, done.documents, done.repaired) == (2, 2, 2, 1)
     assert rows(memory, RESOURCES.vectors) == 1
-    assert memory.rebuild(verify=True).equal
-    assert memory.stages.reindexer.run(memory.tenant, SECTION, counted="chunk").repaired == 0
+    assert memory.admin.rebuild(verify=True).equal
+    assert memory.admin.components.reindexer.run(memory.admin.tenant, SECTION, counted="chunk").repaired == 0
 
 
 def test_another_encoder_takes_both_homes_along(memory: Memory) -> None:
@@ -307,11 +307,11 @@ def test_another_encoder_takes_both_homes_along(memory: Memory) -> None:
     memory.add("the kettle is new", user_id="alice")
     shelve(memory, URI, "Kettle", FIRST)
     memory.flush()
-    assert memory.reembed(Other()) is not None
+    assert memory.admin.reembed(Other()) is not None
     with read(memory) as unit:
         for home in HOMES:
             models = unit.run(
-                sa.select(home.vectors.c.model_id).where(home.vectors.c.tenant_id == memory.tenant).distinct()
+                sa.select(home.vectors.c.model_id).where(home.vectors.c.tenant_id == memory.admin.tenant).distinct()
             )
             assert models.scalars().all() == ["other"]
     assert found(memory, "vinegar")[0] == FIRST["Descaling"]

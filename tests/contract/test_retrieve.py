@@ -101,7 +101,7 @@ def test_other_wordings_find_what_the_message_does_not_say(memory: Memory) -> No
 def test_modes_decide_who_takes_part(memory: Memory) -> None:
     exact = memory.retrieve(plan_of("kettle", stores="m", modes=["exact"]))
     assert all("dense" not in (one.why or {}) for one in exact)
-    encoder = memory.stages.vectorizer.serves(memory.tenant)
+    encoder = memory.admin.components.vectorizer.serves(memory.admin.tenant)
     semantic = memory.retrieve(plan_of("kettle", stores="m", modes=["semantic"]))
     assert semantic.ignored_fields == ({} if encoder else {"memory": ("modes.semantic",)})
     assert (len(semantic) > 0) == encoder

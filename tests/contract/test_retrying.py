@@ -27,7 +27,7 @@ WORDS = "my secret is abracadabra-zebra"
 @pytest.fixture
 def memory(database_url: str) -> Iterator[Memory]:
     with Memory.open(database_url, policy={"embedder": "none"}) as memory:
-        memory._background.stop()
+        memory._runtime._background.stop()
         yield memory
 
 
@@ -38,13 +38,13 @@ def broken(owner: Any, name: str) -> Iterator[None]:
 
 
 def said_of(memory: Memory, name: str) -> Check:
-    return next(check for check in memory.doctor().checks if check.name == name)
+    return next(check for check in memory.admin.doctor().checks if check.name == name)
 
 
 def failed_rederive(memory: Memory) -> str:
     memory.add("I live in Oslo", user_id="alice")
     with broken(replay, "difference"), pytest.raises(EntryFailed, match="call rederive again") as told:
-        memory.rederive(user_id="alice")
+        memory.admin.rederive(user_id="alice")
     return str(told.value.details["entry_id"])
 
 
@@ -54,16 +54,16 @@ def failed_rederive(memory: Memory) -> str:
 def test_a_rederive_that_failed_is_called_again(memory: Memory) -> None:
     entry_id = failed_rederive(memory)
     with pytest.raises(Conflict, match="call rederive again"):
-        memory.retry(entry_id)
+        memory.admin.retry(entry_id)
     assert not memory.add("I like tea", user_id="alice").pending
-    assert memory.jobs().failed == 1
+    assert memory.admin.jobs().failed == 1
     told = said_of(memory, "failed")
     assert (told.ok, told.command) == (False, None)
     assert "call rederive again" in str(told.remedy)
-    memory.rederive(user_id="alice")
-    assert memory.jobs().failed == 0
+    memory.admin.rederive(user_id="alice")
+    assert memory.admin.jobs().failed == 0
     assert said_of(memory, "failed").ok
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_a_retry_of_it_that_is_in_the_log_fails_and_the_lane_goes_on(memory: Memory) -> None:
@@ -72,24 +72,24 @@ def test_a_retry_of_it_that_is_in_the_log_fails_and_the_lane_goes_on(memory: Mem
     assert "flush" in str(said_of(memory, "pending").remedy)
     assert not memory.add("I like tea", user_id="alice").pending
     memory.flush()
-    assert [job.entry_id for job in memory.jobs() if job.state == "failed"] == [entry_id]
+    assert [job.entry_id for job in memory.admin.jobs() if job.state == "failed"] == [entry_id]
     with pytest.raises(Conflict, match="call rederive again"):
-        memory.retry(retry.entry.id)
-    assert memory.rebuild(verify=True).equal
+        memory.admin.retry(retry.entry.id)
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_a_retry_of_what_nothing_here_knows_waits_and_doctor_says_so(database_url: str) -> None:
     novel = Handler(verb="novel", apply=failing(typed_items.apply, lambda _entry: True))
     with open_with(database_url, [novel]) as newer:
-        newer._background.stop()
+        newer._runtime._background.stop()
         with pytest.raises(EntryFailed) as told:
             write(newer, "novel", {"kind": "fact", "content": "tea is hot"})
         entry_id = str(told.value.details["entry_id"])
     with open_with(database_url, []) as older:
-        older._background.stop()
+        older._runtime._background.stop()
         with pytest.raises(HandlerMissing):
-            older.retry(entry_id)
-        assert older.jobs().pending == 0
+            older.admin.retry(entry_id)
+        assert older.admin.jobs().pending == 0
         write(older, "retry", {"entry_id": entry_id}, wait=False)
         told_of = said_of(older, "pending")
         assert (told_of.ok, told_of.code) == (False, "entry.no_handler")
@@ -106,14 +106,14 @@ def test_an_erasure_that_failed_is_called_again(memory: Memory, target: str) -> 
     with broken(erasure_effect.Erasure, "carry_out"), pytest.raises(EntryFailed, match="call erase again") as told:
         memory.erase(**wanted)
     with pytest.raises(Conflict, match="call erase again"):
-        memory.retry(str(told.value.details["entry_id"]))
+        memory.admin.retry(str(told.value.details["entry_id"]))
     assert memory.get(item.id).content == WORDS
-    assert memory.jobs().failed == 1
+    assert memory.admin.jobs().failed == 1
     assert memory.erase(**wanted).clean
     with pytest.raises(NotFound):
         memory.get(item.id)
-    assert memory.jobs().failed == 0
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.jobs().failed == 0
+    assert memory.admin.rebuild(verify=True).equal
 
 
 # --- erasures -------------------------------------------------------------------------------------------------------
@@ -124,20 +124,20 @@ def test_what_could_not_be_prepared_again_is_outstanding_until_a_retry(memory: M
     made = memory.add(said, user_id="alice", session_id="s").items
     with broken(erasure_effect.Preparation, "prepare"):
         certificate = memory.erase(id=made[0].id)
-    [failed] = [job.entry_id for job in memory.jobs() if job.state == "failed"]
+    [failed] = [job.entry_id for job in memory.admin.jobs() if job.state == "failed"]
     assert not certificate.clean
     assert f"call retry('{failed}')" in certificate.outstanding[0]
     assert not memory.get_all(user_id="alice", kinds=["profile"])
     with broken(erasure_effect.Preparation, "prepare"), pytest.raises(EntryFailed) as told:
-        memory.retry(str(failed))
-    assert memory.jobs().failed == 1
-    memory.retry(str(told.value.details["entry_id"]))  # by either id
+        memory.admin.retry(str(failed))
+    assert memory.admin.jobs().failed == 1
+    memory.admin.retry(str(told.value.details["entry_id"]))  # by either id
     assert [item.value for item in memory.get_all(user_id="alice", kinds=["profile"])] == ["Oslo"]
-    assert memory.jobs().failed == 0
+    assert memory.admin.jobs().failed == 0
     assert said_of(memory, "failed").ok
     with pytest.raises(Conflict, match="taken up again"):
-        memory.retry(str(failed))
-    assert memory.rebuild(verify=True).equal
+        memory.admin.retry(str(failed))
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def _principle(view: LaneView, entry: Entry, outcomes: Outcomes) -> Changes:
@@ -173,20 +173,20 @@ def test_a_lane_that_leans_on_it_is_outstanding_until_a_retry(database_url: str)
         carry_out(self, unit, lane, entry, outcomes)
 
     with open_with(database_url, [Handler(verb="learn_shared", apply=_principle, prepare=_read_all)]) as memory:
-        memory._background.stop()
+        memory._runtime._background.stop()
         gone = memory.add(WORDS, user_id="alice", kind="fact").items[0]
         memory.add("trains are fast", user_id="bob", kind="fact")
-        memory.stages.writer.write(
-            memory.tenant, LaneName("shared", "default"), verb="learn_shared", payload={}, actor="agent"
+        memory.admin.components.writer.write(
+            memory.admin.tenant, LaneName("shared", "default"), verb="learn_shared", payload={}, actor="agent"
         )
         with mock.patch.object(erasure_effect.Erasure, "carry_out", only_here):
             certificate = memory.erase(id=gone.id)
         assert not certificate.clean
-        [failed] = [job.entry_id for job in memory.jobs() if job.state == "failed"]
+        [failed] = [job.entry_id for job in memory.admin.jobs() if job.state == "failed"]
         assert any(f"call retry('{failed}')" in one for one in certificate.outstanding)
         assert WORDS in memory.get_all(kinds=["principle"])[0].content
-        memory.retry(str(failed))
+        memory.admin.retry(str(failed))
         memory.flush()
         assert memory.get_all(kinds=["principle"])[0].content == "People say and trains are fast"
-        assert memory.jobs().failed == 0
-        assert memory.rebuild(verify=True).equal
+        assert memory.admin.jobs().failed == 0
+        assert memory.admin.rebuild(verify=True).equal

@@ -62,12 +62,12 @@ def memory(opened: Callable[..., Memory]) -> Iterator[Memory]:
 
 def record(memory: Memory, modifier: object, run_id: str = "r1", *, raw: str = "", user: str = "lin") -> str:
     output = {"M1": "Cu", "M2": "Zn", "atomic_ratio": "3:1", "small_molecule_modifier": modifier}
-    return memory.record_run({"run_id": run_id, "output": output, "raw": raw}, user_id=user)
+    return memory.runs.record({"run_id": run_id, "output": output, "raw": raw}, user_id=user)
 
 
 def kept(memory: Memory) -> int:
-    with memory.stages.database.transaction(memory.tenant, "read") as unit:
-        query = sa.select(sa.func.count()).where(lookups.c.tenant_id == memory.tenant)
+    with memory.admin.components.database.transaction(memory.admin.tenant, "read") as unit:
+        query = sa.select(sa.func.count()).where(lookups.c.tenant_id == memory.admin.tenant)
         return int(unit.run(query).scalar_one())
 
 
@@ -80,29 +80,29 @@ def until(condition: Callable[[], bool], seconds: float = 10.0) -> None:
 
 def test_a_modifier_is_reviewed_and_the_answer_kept(memory: Memory, server: ModelServer, clock: Clock) -> None:
     record(memory, "imidazole")
-    entries = memory.rebuild(verify=True).entries
-    review = memory.review_run("r1", user_id="lin")
+    entries = memory.admin.rebuild(verify=True).entries
+    review = memory.runs.review("r1", user_id="lin")
     assert isinstance(review, Review)
     assert (review.run_id, review.modifier, review.status, review.cid) == ("r1", "imidazole", "resolved", 795)
     assert (review.smiles, review.inchikey) == ("C1=CN=CN1", "RAXXELZNTBOGNW-UHFFFAOYSA-N")
     assert (review.has_cooh, review.has_carboxylate, review.asked_at) == (False, False, START)
     assert review.suggestion.startswith("The modifier imidazole (PubChem CID 795) has no free carboxyl group")
     clock.now += timedelta(days=1)
-    assert memory.review_run("r1", user_id="lin") == review
+    assert memory.runs.review("r1", user_id="lin") == review
     assert asked_for(server.requests) == ["name=imidazole", "cid=795"]
-    verified = memory.rebuild(verify=True)
+    verified = memory.admin.rebuild(verify=True)
     assert (verified.entries, verified.equal) == (entries, True)  # a review is no entry
 
 
 def test_a_run_shows_what_is_known_and_asks_nobody(memory: Memory, server: ModelServer) -> None:
     record(memory, "acetic acid")
-    assert memory.get_run("r1", user_id="lin").review is None
+    assert memory.runs.get("r1", user_id="lin").review is None
     assert server.requests == []
-    review = memory.review_run("r1", user_id="lin")
-    run = memory.get_run("r1", user_id="lin")
+    review = memory.runs.review("r1", user_id="lin")
+    run = memory.runs.get("r1", user_id="lin")
     assert run.review == review
     assert run.to_dict()["review"]["has_cooh"] is True
-    assert memory.list_runs(user_id="lin")[0].review is None
+    assert memory.runs.list(user_id="lin")[0].review is None
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_a_run_shows_what_is_known_and_asks_nobody(memory: Memory, server: Model
 )
 def test_what_cannot_be_asked_is_not(memory: Memory, server: ModelServer, modifier: object, reason: str) -> None:
     record(memory, modifier)
-    review = memory.review_run("r1", user_id="lin")
+    review = memory.runs.review("r1", user_id="lin")
     assert (review.status, review.reason, review.has_cooh) == ("unresolved", reason, None)
     assert (server.requests, kept(memory)) == ([], 0)
 
@@ -124,32 +124,32 @@ def test_what_cannot_be_asked_is_not(memory: Memory, server: ModelServer, modifi
 def test_an_answer_counts_for_a_while(memory: Memory, server: ModelServer, clock: Clock) -> None:
     record(memory, "imidazole")
     record(memory, "unobtainium", "r2")
-    memory.review_run("r1", user_id="lin")
-    assert memory.review_run("r2", user_id="lin").reason == "not_found"
+    memory.runs.review("r1", user_id="lin")
+    assert memory.runs.review("r2", user_id="lin").reason == "not_found"
     asked = len(server.requests)
     clock.now = START + timedelta(days=ABSENT_DAYS) - timedelta(seconds=1)
-    memory.review_run("r1", user_id="lin")
-    memory.review_run("r2", user_id="lin")
+    memory.runs.review("r1", user_id="lin")
+    memory.runs.review("r2", user_id="lin")
     assert len(server.requests) == asked
     clock.now = START + timedelta(days=ABSENT_DAYS)
-    memory.review_run("r1", user_id="lin")
-    assert memory.review_run("r2", user_id="lin").asked_at == clock.now
+    memory.runs.review("r1", user_id="lin")
+    assert memory.runs.review("r2", user_id="lin").asked_at == clock.now
     assert asked_for(server.requests)[asked:] == ["name=unobtainium"]
     clock.now = START + timedelta(days=FOUND_DAYS)
-    assert memory.review_run("r1", user_id="lin").asked_at == clock.now
+    assert memory.runs.review("r1", user_id="lin").asked_at == clock.now
     assert kept(memory) == 1  # what no longer counts went with the next answer
 
 
 def test_a_refresh_asks_anew(memory: Memory, server: ModelServer, clock: Clock) -> None:
     record(memory, "imidazole")
-    memory.review_run("r1", user_id="lin")
+    memory.runs.review("r1", user_id="lin")
     clock.now += timedelta(hours=1)
-    assert memory.review_run("r1", user_id="lin", refresh=True).asked_at == clock.now
-    assert memory.review_run("r1", user_id="lin").asked_at == clock.now
+    assert memory.runs.review("r1", user_id="lin", refresh=True).asked_at == clock.now
+    assert memory.runs.review("r1", user_id="lin").asked_at == clock.now
     assert len(server.requests) == 4
     clock.now += timedelta(hours=1)
-    assert memory.review_run("r1", user_id="lin", refresh=True, wait=False).status == "pending"
-    until(lambda: memory.review_run("r1", user_id="lin").asked_at == clock.now)
+    assert memory.runs.review("r1", user_id="lin", refresh=True, wait=False).status == "pending"
+    until(lambda: memory.runs.review("r1", user_id="lin").asked_at == clock.now)
 
 
 @pytest.mark.parametrize(
@@ -159,12 +159,12 @@ def test_a_refresh_asks_anew(memory: Memory, server: ModelServer, clock: Clock) 
 def test_a_failure_is_told_and_not_kept(memory: Memory, server: ModelServer, code: int, name: str, reason: str) -> None:
     record(memory, "imidazole")
     server.answers(fault(code, name, {"Retry-After": "0.01"}))
-    review = memory.review_run("r1", user_id="lin")
+    review = memory.runs.review("r1", user_id="lin")
     assert (review.status, review.reason, review.asked_at) == ("unresolved", reason, None)
     assert kept(memory) == 0
-    assert memory.get_run("r1", user_id="lin").review is None
+    assert memory.runs.get("r1", user_id="lin").review is None
     server.answers(Pug())
-    assert memory.review_run("r1", user_id="lin").status == "resolved"
+    assert memory.runs.review("r1", user_id="lin").status == "resolved"
 
 
 def test_in_the_background_a_run_is_reviewed_when_it_is_recorded(
@@ -174,8 +174,8 @@ def test_in_the_background_a_run_is_reviewed_when_it_is_recorded(
         record(memory, "imidazole")
         record(memory, "Imidazole ", "r2")
         record(memory, None, "r3")
-        until(lambda: memory.get_run("r1", user_id="lin").review is not None)
-        until(lambda: memory.get_run("r2", user_id="lin").review is not None)
+        until(lambda: memory.runs.get("r1", user_id="lin").review is not None)
+        until(lambda: memory.runs.get("r2", user_id="lin").review is not None)
         assert len(server.requests) == 4
 
 
@@ -190,12 +190,12 @@ def test_never_means_never(opened: Callable[..., Memory], server: ModelServer) -
     with opened() as memory:
         record(memory, "imidazole")
         record(memory, "acetic acid", "r2")
-        memory.review_run("r1", user_id="lin")
+        memory.runs.review("r1", user_id="lin")
     asked = len(server.requests)
     with opened("never") as memory:
-        assert memory.review_run("r1", user_id="lin", refresh=True).cid == 795  # known from before
+        assert memory.runs.review("r1", user_id="lin", refresh=True).cid == 795  # known from before
         for wait in (True, False):
-            review = memory.review_run("r2", user_id="lin", wait=wait)
+            review = memory.runs.review("r2", user_id="lin", wait=wait)
             assert (review.status, review.reason) == ("unresolved", "never_asked")
     assert len(server.requests) == asked
 
@@ -208,7 +208,7 @@ def test_a_server_that_hangs_holds_up_neither_a_run_nor_closing(
     began = time.monotonic()
     for n in range(3):
         record(memory, f"modifier {n}", f"r{n}")
-        assert memory.run_feedback(f"r{n}", {"pros": "x"}, user_id="lin").items
+        assert memory.runs.feedback(f"r{n}", {"pros": "x"}, user_id="lin").items
     memory.flush()
     until(lambda: len(server.requests) == 1)
     memory.close()
@@ -219,21 +219,21 @@ def test_it_is_about_a_run_of_the_lane(memory: Memory) -> None:
     record(memory, "imidazole")
     for user, namespace in ((None, None), ("bob", None), (None, "lab")):
         with pytest.raises(NotFound, match="record_run"):
-            memory.review_run("r1", user_id=user, namespace=namespace)
+            memory.runs.review("r1", user_id=user, namespace=namespace)
     with pytest.raises(InputError, match="refresh"):
-        memory.review_run("r1", user_id="lin", refresh="yes")  # type: ignore[arg-type]
+        memory.runs.review("r1", user_id="lin", refresh="yes")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="run_id"):
-        memory.review_run("", user_id="lin")
+        memory.runs.review("", user_id="lin")
 
 
 @pytest.mark.both_databases
 def test_tenants_keep_their_own_answers(memory: Memory, server: ModelServer) -> None:
     record(memory, "imidazole")
-    memory.review_run("r1", user_id="lin")
+    memory.runs.review("r1", user_id="lin")
     with memory.for_tenant("rival") as rival:
         record(rival, "imidazole")
-        assert rival.get_run("r1", user_id="lin").review is None
-        assert rival.review_run("r1", user_id="lin").cid == 795
+        assert rival.runs.get("r1", user_id="lin").review is None
+        assert rival.runs.review("r1", user_id="lin").cid == 795
         assert kept(rival) == 1
     assert len(server.requests) == 4
 
@@ -244,8 +244,8 @@ SMILES = "CC1=C(C(CCC1)(C)C)C=CC(=O)C"
 @pytest.mark.parametrize("whole", [False, True])
 def test_an_erasure_takes_what_was_looked_up(memory: Memory, whole: bool) -> None:
     record(memory, "beta-ionone", raw=f"The modifier's SMILES is {SMILES}.")
-    item = memory.get_run("r1", user_id="lin").item_id
-    assert memory.review_run("r1", user_id="lin").smiles == SMILES
+    item = memory.runs.get("r1", user_id="lin").item_id
+    assert memory.runs.review("r1", user_id="lin").smiles == SMILES
     assert kept(memory) == 1
     certificate = memory.erase(user_id="lin") if whole else memory.erase(id=item)
     assert (certificate.clean, certificate.residue) == (True, ())
@@ -254,10 +254,10 @@ def test_an_erasure_takes_what_was_looked_up(memory: Memory, whole: bool) -> Non
 
 def test_what_another_tenant_looked_up_is_no_trace(memory: Memory) -> None:
     record(memory, "beta-ionone", raw=SMILES)
-    memory.review_run("r1", user_id="lin")
+    memory.runs.review("r1", user_id="lin")
     with memory.for_tenant("rival") as rival:
         record(rival, "beta-ionone")
-        rival.review_run("r1", user_id="lin")
+        rival.runs.review("r1", user_id="lin")
         certificate = memory.erase(user_id="lin")
         assert (certificate.clean, certificate.residue) == (True, ())
         assert kept(rival) == 1
@@ -266,9 +266,9 @@ def test_what_another_tenant_looked_up_is_no_trace(memory: Memory) -> None:
 def test_an_answer_that_comes_after_the_erasure_is_not_kept(memory: Memory, server: ModelServer) -> None:
     record(memory, "beta-ionone")
     server.answers(slow(0.5, Pug()), Pug())
-    memory.review_run("r1", user_id="lin", wait=False)
+    memory.runs.review("r1", user_id="lin", wait=False)
     until(lambda: len(server.requests) == 1)
-    memory.erase(id=memory.get_run("r1", user_id="lin").item_id)
+    memory.erase(id=memory.runs.get("r1", user_id="lin").item_id)
     until(lambda: len(server.requests) == 2)
     time.sleep(0.2)
     assert kept(memory) == 0
@@ -276,8 +276,8 @@ def test_an_answer_that_comes_after_the_erasure_is_not_kept(memory: Memory, serv
 
 def test_what_is_kept_names_no_name(memory: Memory) -> None:
     record(memory, "1H-imidazole/buffer")
-    memory.review_run("r1", user_id="lin")
-    with memory.stages.database.transaction("acme", "read") as unit:
+    memory.runs.review("r1", user_id="lin")
+    with memory.admin.components.database.transaction("acme", "read") as unit:
         row = unit.run(sa.select(lookups).where(lookups.c.tenant_id == "acme")).one()
     assert "buffer" not in repr(row)
 
@@ -285,13 +285,13 @@ def test_what_is_kept_names_no_name(memory: Memory) -> None:
 def test_many_threads_ask_once(memory: Memory, server: ModelServer) -> None:
     record(memory, "imidazole")
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda _: memory.review_run("r1", user_id="lin").cid, range(8)))
+        found = list(pool.map(lambda _: memory.runs.review("r1", user_id="lin").cid, range(8)))
     assert found == [795] * 8
     assert len(server.requests) == 2
 
 
 def test_it_is_not_exported(memory: Memory, tmp_path: Path) -> None:
     record(memory, "imidazole")
-    memory.review_run("r1", user_id="lin")
+    memory.runs.review("r1", user_id="lin")
     memory.export(tmp_path / "log.jsonl")
     assert "C1=CN=CN1" not in (tmp_path / "log.jsonl").read_text("utf-8")

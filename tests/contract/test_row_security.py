@@ -43,16 +43,18 @@ def fill(dsn: str) -> None:
             for _ in range(2):  # a message that repeats one has a row of its own
                 memory.commit_turn("s1", turn, user_id="ada")
             tea = memory.add("tea", user_id="ada", kind="preference", subject="Ada", key="drink").items[0]
-            memory.pin(tea.id)
-            memory.add_reasoning(block(COPPER), user_id="ada")
-            memory.stages.used.note(memory.tenant, LaneName("user", "ada"), "r", [Use(tea.id, "", "mem_get")])
-            with memory.stages.database.transaction(memory.tenant, "derive") as unit:
+            memory.items.pin(tea.id)
+            memory.reasoning.add(block(COPPER), user_id="ada")
+            memory.admin.components.used.note(
+                memory.admin.tenant, LaneName("user", "ada"), "r", [Use(tea.id, "", "mem_get")]
+            )
+            with memory.admin.components.database.transaction(memory.admin.tenant, "derive") as unit:
                 keep_lookup(unit, "n", Lookup(1, 2, {"total": 0, "listed": []}))
             shelve(memory, "file:///tea.md", "Tea", {"Brewing": "Pour the water slowly."}, user_id="ada")
             memory.flush()
             memory.compose_context("s2", "What does Ada drink? tea", user_id="ada")
-            memory.stages.usage.settle(memory.tenant)
-            memory.keys.create("read", label="a laptop")
+            memory.admin.components.usage.settle(memory.admin.tenant)
+            memory.admin.keys.create("read", label="a laptop")
 
 
 @contextmanager

@@ -63,12 +63,12 @@ def many() -> Iterator[Memory]:
     ],
 )
 def test_a_member_of_any_name_is_kept(memory: Memory, name: str, value: object) -> None:
-    memory.record_run({"run_id": "r", "output": {"M1": "Cu"}, name: value})
-    assert memory.get_run("r").extra == {name: value}
-    assert memory.rebuild(verify=True).equal
-    memory.rebuild()
-    assert memory.get_run("r").extra == {name: value}
-    assert memory.record_run({"run_id": "r", "output": {"M1": "Cu"}, name: value}) == "r"
+    memory.runs.record({"run_id": "r", "output": {"M1": "Cu"}, name: value})
+    assert memory.runs.get("r").extra == {name: value}
+    assert memory.admin.rebuild(verify=True).equal
+    memory.admin.rebuild()
+    assert memory.runs.get("r").extra == {name: value}
+    assert memory.runs.record({"run_id": "r", "output": {"M1": "Cu"}, name: value}) == "r"
 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
@@ -76,31 +76,31 @@ def test_a_member_of_any_name_is_kept(memory: Memory, name: str, value: object) 
 @pytest.mark.slow
 def test_members_survive_a_rebuild(many: Memory, drawn: list[dict[str, Any]]) -> None:
     said = [{name: value for name, value in one.items() if name not in KNOWN} for one in drawn]
-    ids = [many.record_run({"raw": "what it did", **one}) for one in said]
+    ids = [many.runs.record({"raw": "what it did", **one}) for one in said]
     # What no database holds (NUL, halves of characters) is made fit for it, once: a run keeps it as it was then.
     kept = [fit({name: value for name, value in one.items() if value is not None}) for one in said]
-    assert [dict(many.get_run(one).extra) for one in ids] == kept
-    assert many.rebuild(verify=True).equal
-    many.rebuild()
-    assert [dict(many.get_run(one).extra) for one in ids] == kept
+    assert [dict(many.runs.get(one).extra) for one in ids] == kept
+    assert many.admin.rebuild(verify=True).equal
+    many.admin.rebuild()
+    assert [dict(many.runs.get(one).extra) for one in ids] == kept
 
 
 def test_a_key_stands_for_one_run(memory: Memory) -> None:
     run = {"run_id": "r", "output": {"M1": "Cu"}}
-    memory.record_run({**run, "events": {"a": 1}}, idempotency_key="k")
-    assert memory.record_run({**run, "events": {"a": 1}}, idempotency_key="k") == "r"
+    memory.runs.record({**run, "events": {"a": 1}}, idempotency_key="k")
+    assert memory.runs.record({**run, "events": {"a": 1}}, idempotency_key="k") == "r"
     with pytest.raises(IdempotencyConflict):
-        memory.record_run({**run, "events": {"a": 2}}, idempotency_key="k")
+        memory.runs.record({**run, "events": {"a": 2}}, idempotency_key="k")
 
 
 def test_members_name_nothing_for_an_erasure(memory: Memory) -> None:
     message = memory.add("My sister lives in Bergen.", user_id="lin", session_id="s").items[0]
     names = {"item_id": message.id, "target_id": message.id, "entry_id": message.entry_id, "session_id": "s"}
     for n, (name, value) in enumerate(names.items()):
-        memory.record_run({"run_id": f"r{n}", "raw": "what it did", name: value}, user_id="lin")
+        memory.runs.record({"run_id": f"r{n}", "raw": "what it did", name: value}, user_id="lin")
     memory.erase(id=message.id)
-    assert [run.run_id for run in memory.list_runs(user_id="lin")] == ["r3", "r2", "r1", "r0"]
+    assert [run.run_id for run in memory.runs.list(user_id="lin")] == ["r3", "r2", "r1", "r0"]
     memory.add("Something else.", user_id="lin", session_id="s")
     memory.erase(user_id="lin", session_id="s")
-    assert len(memory.list_runs(user_id="lin")) == 4
-    assert memory.rebuild(verify=True).equal
+    assert len(memory.runs.list(user_id="lin")) == 4
+    assert memory.admin.rebuild(verify=True).equal

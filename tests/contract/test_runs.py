@@ -33,21 +33,21 @@ def memory(database_url: str) -> Iterator[Memory]:
 
 
 def noted(memory: Memory) -> int:
-    with memory.stages.database.transaction(memory.tenant, "read") as unit:
-        query = sa.select(sa.func.count()).where(used_memories.c.tenant_id == memory.tenant)
+    with memory.admin.components.database.transaction(memory.admin.tenant, "read") as unit:
+        query = sa.select(sa.func.count()).where(used_memories.c.tenant_id == memory.admin.tenant)
         return int(unit.run(query).scalar_one())
 
 
 def test_a_run_is_recorded_once(memory: Memory) -> None:
-    assert memory.record_run(RUN, user_id="lin") == "r1"
-    entries = memory.rebuild(verify=True).entries
-    assert memory.record_run(dict(RUN), user_id="lin") == "r1"
-    assert memory.rebuild(verify=True).entries == entries
+    assert memory.runs.record(RUN, user_id="lin") == "r1"
+    entries = memory.admin.rebuild(verify=True).entries
+    assert memory.runs.record(dict(RUN), user_id="lin") == "r1"
+    assert memory.admin.rebuild(verify=True).entries == entries
     with pytest.raises(Conflict, match="another content") as refused:
-        memory.record_run({**RUN, "raw": "other"}, user_id="lin")
+        memory.runs.record({**RUN, "raw": "other"}, user_id="lin")
     assert (refused.value.code, refused.value.field) == ("conflict", "run_id")
-    assert memory.record_run({**RUN, "raw": "other"}, user_id="bob") == "r1"
-    found = memory.get_run("r1", user_id="lin")
+    assert memory.runs.record({**RUN, "raw": "other"}, user_id="bob") == "r1"
+    found = memory.runs.get("r1", user_id="lin")
     assert found.output == RUN["output"]
     assert (found.raw, found.extra, found.feedback, found.learned) == (RUN["raw"], {"note": RUN["note"]}, None, ())
     assert found.trace == RUN["trace"]
@@ -63,33 +63,33 @@ def test_what_is_no_run_is_refused(memory: Memory) -> None:
     ]
     for wrong in cases:
         with pytest.raises(InputError, match=r"^run\."):
-            memory.record_run(wrong)
-        assert memory.list_runs() == []
+            memory.runs.record(wrong)
+        assert memory.runs.list() == []
 
 
 @pytest.mark.both_databases
 def test_feedback_is_replaced_and_history_keeps_it(memory: Memory) -> None:
-    memory.record_run(RUN, user_id="lin")
+    memory.runs.record(RUN, user_id="lin")
     with pytest.raises(NotFound, match="record_run"):
-        memory.run_feedback("other", FEEDBACK, user_id="lin")
+        memory.runs.feedback("other", FEEDBACK, user_id="lin")
     with pytest.raises(InputError, match=r"products\[0\]\.value"):
-        memory.run_feedback("r1", {"products": [{"name": "CO", "value": -1}]}, user_id="lin")
-    memory.run_feedback("r1", FEEDBACK, user_id="lin")
-    assert memory.run_feedback("r1", FEEDBACK, user_id="lin").items == ()
-    later = memory.run_feedback("r1", {**FEEDBACK, "pros": "very clean"}, user_id="lin")
-    run = memory.get_run("r1", user_id="lin")
+        memory.runs.feedback("r1", {"products": [{"name": "CO", "value": -1}]}, user_id="lin")
+    memory.runs.feedback("r1", FEEDBACK, user_id="lin")
+    assert memory.runs.feedback("r1", FEEDBACK, user_id="lin").items == ()
+    later = memory.runs.feedback("r1", {**FEEDBACK, "pros": "very clean"}, user_id="lin")
+    run = memory.runs.get("r1", user_id="lin")
     assert run.feedback is not None
     assert run.feedback["pros"] == "very clean"
     assert [event.reason for event in memory.history(run.item_id)] == ["recorded", "feedback", "feedback"]
     memory.rollback(later.entry_id)
-    assert (memory.get_run("r1", user_id="lin").feedback or {})["pros"] == "clean"
-    assert memory.rebuild(verify=True).equal
+    assert (memory.runs.get("r1", user_id="lin").feedback or {})["pros"] == "clean"
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_facts_are_codes_own(memory: Memory) -> None:
-    memory.record_run(RUN, user_id="lin")
-    memory.run_feedback("r1", FEEDBACK, user_id="lin")
-    facts = memory.get_run("r1", user_id="lin").facts
+    memory.runs.record(RUN, user_id="lin")
+    memory.runs.feedback("r1", FEEDBACK, user_id="lin")
+    facts = memory.runs.get("r1", user_id="lin").facts
     assert facts["run_id"] == "r1"
     assert facts["source_run_ids"] == ["r1"]
     assert facts["run_output"]["modifier"] == "imidazole"
@@ -99,38 +99,38 @@ def test_facts_are_codes_own(memory: Memory) -> None:
 
 
 def test_a_run_that_waits_is_brought_up_to_date(memory: Memory) -> None:
-    memory.record_run(RUN, user_id="lin", wait=False)
-    done = memory.run_feedback("r1", FEEDBACK, user_id="lin")
+    memory.runs.record(RUN, user_id="lin", wait=False)
+    done = memory.runs.feedback("r1", FEEDBACK, user_id="lin")
     assert not done.pending
-    assert memory.get_run("r1", user_id="lin").feedback is not None
+    assert memory.runs.get("r1", user_id="lin").feedback is not None
     waiting = memory.learn("r1", user_id="lin", wait=False)
     assert waiting.pending
     memory.flush()
-    assert memory.get_run("r1", user_id="lin").learned == (waiting.entry_id,)
+    assert memory.runs.get("r1", user_id="lin").learned == (waiting.entry_id,)
 
 
 @pytest.mark.both_databases
 def test_runs_are_listed_newest_first_and_never_searched(memory: Memory) -> None:
-    assert memory.list_runs(user_id="lin") == []
+    assert memory.runs.list(user_id="lin") == []
     for n in range(3):
-        memory.record_run({"run_id": f"r{n}", "raw": "imidazole over zinc"}, user_id="lin")
-    assert [run.run_id for run in memory.list_runs(user_id="lin", limit=2)] == ["r2", "r1"]
-    assert memory.list_runs(user_id="bob") == []
+        memory.runs.record({"run_id": f"r{n}", "raw": "imidazole over zinc"}, user_id="lin")
+    assert [run.run_id for run in memory.runs.list(user_id="lin", limit=2)] == ["r2", "r1"]
+    assert memory.runs.list(user_id="bob") == []
     assert list(memory.search("imidazole over zinc", user_id="lin")) == []
     assert [item.run_id for item in memory.get_all(user_id="lin", kinds=["run"])] == ["r2", "r1", "r0"]
-    memory.archive(memory.get_run("r1", user_id="lin").item_id)
-    assert [run.run_id for run in memory.list_runs(user_id="lin")] == ["r2", "r0"]
-    assert memory.get_run("r1", user_id="lin").status == "archived"
+    memory.items.archive(memory.runs.get("r1", user_id="lin").item_id)
+    assert [run.run_id for run in memory.runs.list(user_id="lin")] == ["r2", "r0"]
+    assert memory.runs.get("r1", user_id="lin").status == "archived"
 
 
 def test_what_a_run_read_stands_in_its_trace(memory: Memory) -> None:
-    item = memory.add_reasoning(BLOCK, user_id="lin")
+    item = memory.reasoning.add(BLOCK, user_id="lin")
     memory.mem_search("formate selectivity", user_id="lin", run_id="r1")
-    memory.mem_get(item.id, run_id="r1")
+    memory.reasoning.get(item.id, run_id="r1")
     memory.mem_search("formate selectivity", user_id="lin")
-    assert memory.rebuild(verify=True).entries == 1  # reading is no entry
-    memory.record_run(RUN, user_id="lin")
-    trace = memory.get_run("r1", user_id="lin").to_dict()["trace"]
+    assert memory.admin.rebuild(verify=True).entries == 1  # reading is no entry
+    memory.runs.record(RUN, user_id="lin")
+    trace = memory.runs.get("r1", user_id="lin").to_dict()["trace"]
     assert trace["final_output"] == {"answer": 1}
     [seen] = trace["memories"]
     assert (seen["item_id"], seen["via"]) == (item.id, "mem_get")
@@ -138,21 +138,21 @@ def test_what_a_run_read_stands_in_its_trace(memory: Memory) -> None:
     assert claim["claim_id"] == "c1"
     assert claim["snippet"].startswith("With Cu–Zn")
     assert 0 <= claim["distance"] <= 1
-    assert "lin" not in memory.get_run("r1", user_id="lin").raw
+    assert "lin" not in memory.runs.get("r1", user_id="lin").raw
 
 
 def test_a_run_of_a_user_may_read_what_is_shared(memory: Memory) -> None:
-    item = memory.add_reasoning(BLOCK)
-    memory.mem_get(item.id, run_id="r1", user_id="lin")
-    memory.record_run({"run_id": "r1", "raw": "x", "trace": ["a", "b"]}, user_id="lin")
-    trace = memory.get_run("r1", user_id="lin").trace
+    item = memory.reasoning.add(BLOCK)
+    memory.reasoning.get(item.id, run_id="r1", user_id="lin")
+    memory.runs.record({"run_id": "r1", "raw": "x", "trace": ["a", "b"]}, user_id="lin")
+    trace = memory.runs.get("r1", user_id="lin").trace
     assert trace["steps"] == ["a", "b"]
     assert [seen.item_id for seen in trace["memories"]] == [item.id]
 
 
 def test_what_is_noted_is_bounded(memory: Memory) -> None:
-    item = memory.add_reasoning(BLOCK, user_id="lin")
-    lane = memory.stages.used
+    item = memory.reasoning.add(BLOCK, user_id="lin")
+    lane = memory.admin.components.used
     many = [Use(item.id, f"c{n}", "mem_search", 0.5) for n in range(KEPT + 5)]
     lane.note("acme", LaneName("user", "lin"), "r1", many)
     assert noted(memory) == KEPT
@@ -161,70 +161,70 @@ def test_what_is_noted_is_bounded(memory: Memory) -> None:
 
 
 def test_erasing_a_run_takes_all_that_came_of_it(memory: Memory) -> None:
-    item = memory.add_reasoning(BLOCK, user_id="lin")
+    item = memory.reasoning.add(BLOCK, user_id="lin")
     memory.mem_search("formate", user_id="lin", run_id="r1")
-    memory.record_run({**RUN, "raw": "a secret recipe of ours"}, user_id="lin")
+    memory.runs.record({**RUN, "raw": "a secret recipe of ours"}, user_id="lin")
     said = "The selectivity of formate with Cu–Zn is at least 0.55."
-    memory.run_feedback("r1", {**FEEDBACK, "pros": said}, user_id="lin")
+    memory.runs.feedback("r1", {**FEEDBACK, "pros": said}, user_id="lin")
     result = memory.learn("r1", user_id="lin")
-    assert memory.mem_get(item.id).claims[0].support.run_ids == ("r1",)
+    assert memory.reasoning.get(item.id).claims[0].support.run_ids == ("r1",)
     assert len(result.added) == 1
-    assert memory.erase(id=memory.get_run("r1", user_id="lin").item_id).clean
+    assert memory.erase(id=memory.runs.get("r1", user_id="lin").item_id).clean
     assert noted(memory) == 0
-    assert memory.mem_get(item.id).claims[0].support.count == 0
+    assert memory.reasoning.get(item.id).claims[0].support.count == 0
     assert [one.id for one in memory.get_all(user_id="lin")] == [item.id]
-    assert memory.record_run({**RUN, "raw": "another one"}, user_id="lin") == "r1"
-    assert memory.rebuild(verify=True).equal
+    assert memory.runs.record({**RUN, "raw": "another one"}, user_id="lin") == "r1"
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_erasing_an_item_takes_what_was_noted_of_it(memory: Memory) -> None:
-    kept = memory.add_reasoning(BLOCK.replace("0.60", "0.50"), user_id="lin")
-    gone = memory.add_reasoning(BLOCK, user_id="lin")
-    memory.record_run(RUN, user_id="lin")
-    memory.run_feedback("r1", FEEDBACK, user_id="lin")
+    kept = memory.reasoning.add(BLOCK.replace("0.60", "0.50"), user_id="lin")
+    gone = memory.reasoning.add(BLOCK, user_id="lin")
+    memory.runs.record(RUN, user_id="lin")
+    memory.runs.feedback("r1", FEEDBACK, user_id="lin")
     memory.mem_search("formate selectivity", user_id="lin", run_id="r1")
     memory.learn("r1", user_id="lin")
     assert memory.erase(id=gone.id).clean
     assert noted(memory) == 1
-    assert memory.mem_get(kept.id).claims[0].support.run_ids == ("r1",)  # prepared again without the other
-    assert [seen.item_id for seen in memory.get_run("r1", user_id="lin").trace["memories"]] == [kept.id]
-    assert memory.rebuild(verify=True).equal
+    assert memory.reasoning.get(kept.id).claims[0].support.run_ids == ("r1",)  # prepared again without the other
+    assert [seen.item_id for seen in memory.runs.get("r1", user_id="lin").trace["memories"]] == [kept.id]
+    assert memory.admin.rebuild(verify=True).equal
     assert memory.erase(user_id="lin").clean
     assert noted(memory) == 0
-    assert memory.list_runs(user_id="lin") == []
+    assert memory.runs.list(user_id="lin") == []
 
 
 def test_erasing_what_was_learned_takes_the_words_it_was_taken_from(memory: Memory) -> None:
-    memory.record_run(RUN, user_id="lin")
-    memory.run_feedback(
+    memory.runs.record(RUN, user_id="lin")
+    memory.runs.feedback(
         "r1", {"pros": "The selectivity of formate is at least 0.5.", "products": FEEDBACK["products"]}, user_id="lin"
     )
     [made] = memory.learn("r1", user_id="lin").added
     assert memory.erase(id=made.id).clean
-    assert memory.get_run("r1", user_id="lin").feedback is None
+    assert memory.runs.get("r1", user_id="lin").feedback is None
     assert memory.get_all(user_id="lin", kinds=["reasoning"]) == []
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_it_is_exported_and_taken_in(memory: Memory, tmp_path: Path) -> None:
-    item = memory.add_reasoning(BLOCK, user_id="lin")
-    memory.mem_get(item.id, run_id="r1")
-    memory.record_run(RUN, user_id="lin")
-    memory.run_feedback("r1", FEEDBACK, user_id="lin")
+    item = memory.reasoning.add(BLOCK, user_id="lin")
+    memory.reasoning.get(item.id, run_id="r1")
+    memory.runs.record(RUN, user_id="lin")
+    memory.runs.feedback("r1", FEEDBACK, user_id="lin")
     result = memory.learn("r1", user_id="lin")
     memory.export(tmp_path / "log.jsonl")
     with Memory.open(f"sqlite:///{tmp_path / 'other.db'}", policy={"embedder": "none"}, tenant="acme") as other:
         other.import_(tmp_path / "log.jsonl")
-        assert other.mem_get(item.id).content == memory.mem_get(item.id).content
-        assert other.get_run("r1", user_id="lin").learned == (result.entry_id,)
-        assert other.rebuild(verify=True).equal
+        assert other.reasoning.get(item.id).content == memory.reasoning.get(item.id).content
+        assert other.runs.get("r1", user_id="lin").learned == (result.entry_id,)
+        assert other.admin.rebuild(verify=True).equal
 
 
 @pytest.mark.both_databases
 def test_tenants_are_apart(memory: Memory) -> None:
-    memory.record_run(RUN, user_id="lin")
+    memory.runs.record(RUN, user_id="lin")
     with memory.for_tenant("rival") as rival:
         with pytest.raises(NotFound):
-            rival.get_run("r1", user_id="lin")
-        assert rival.list_runs(user_id="lin") == []
-        assert rival.record_run({**RUN, "raw": "theirs"}, user_id="lin") == "r1"
+            rival.runs.get("r1", user_id="lin")
+        assert rival.runs.list(user_id="lin") == []
+        assert rival.runs.record({**RUN, "raw": "theirs"}, user_id="lin") == "r1"

@@ -22,7 +22,7 @@ def test_scores_and_the_threshold_are_on_one_scale(sqlite_url: str, *, document:
         for text in SAID:
             memory.add(text, user_id="ann", session_id="s")
         if document:
-            memory.ingest_resource(text="# Toner\n\nChange the toner of the printer in May.", title="Printer")
+            memory.resources.ingest(text="# Toner\n\nChange the toner of the printer in May.", title="Printer")
         abstained = set()
         for question in (
             "Where do I live?",

@@ -46,7 +46,7 @@ def turn(*messages: tuple[str, str]) -> dict[str, Any]:
 
 
 def echoes(memory: Memory, entry_id: str) -> list[dict[str, Any]]:
-    with memory.stages.database.transaction(memory.tenant, "read") as unit:
+    with memory.admin.components.database.transaction(memory.admin.tenant, "read") as unit:
         rows = read_outcomes(unit, [entry_id])[entry_id]
     found: list[dict[str, Any]] = [
         row for one in rows if one["role"] == "echoes" for row in json.loads(one["body"])["echoes"]
@@ -55,13 +55,13 @@ def echoes(memory: Memory, entry_id: str) -> list[dict[str, Any]]:
 
 
 def rows(memory: Memory) -> list[Any]:
-    memory.stages.shown.settle(memory.tenant)
+    memory.admin.components.shown.settle(memory.admin.tenant)
     return stored(memory)
 
 
 def stored(memory: Memory) -> list[Any]:
-    with memory.stages.database.transaction(memory.tenant, "read") as unit:
-        query = sa.select(shown_contexts).where(shown_contexts.c.tenant_id == memory.tenant)
+    with memory.admin.components.database.transaction(memory.admin.tenant, "read") as unit:
+        query = sa.select(shown_contexts).where(shown_contexts.c.tenant_id == memory.admin.tenant)
         return list(unit.run(query.order_by(shown_contexts.c.context_id)))
 
 
@@ -76,7 +76,7 @@ def test_what_was_shown_is_named(memory: Memory) -> None:
         {"n": 0, "of": [fact.id], "start": 0, "end": len(FACT)},
         {"n": 1, "of": [fact.id], "start": 0, "end": end},
     ]
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 @pytest.mark.parametrize(("session", "user"), [("s", "bob"), ("other", "lin"), ("s", None)])
@@ -97,17 +97,17 @@ def test_only_what_was_shown_before_counts(memory: Memory) -> None:
     done = memory.commit_turn("s", turn(("tool", SAID_AGAIN)), user_id="lin")
     memory.compose_context("s", "What is Anna allergic to?", user_id="lin")
     assert echoes(memory, done.entry_id) == []
-    memory.rederive(user_id="lin")
+    memory.admin.rederive(user_id="lin")
     again = memory.commit_turn("s", turn(("tool", SAID_AGAIN)), user_id="lin")
     assert len(echoes(memory, again.entry_id)) == 1
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_an_older_context_counts_when_it_is_named(memory: Memory) -> None:
     first = memory.compose_context("s", "What is Anna allergic to?", user_id="lin")
     memory.add("Tea is hot.", user_id="lin", kind="fact", subject="tea")
     (fact,) = (item for item in memory.get_all(user_id="lin") if item.subject == "Anna")
-    memory.archive(fact.id)  # the next contexts do not show it
+    memory.items.archive(fact.id)  # the next contexts do not show it
     for _ in range(10):
         memory.compose_context("s", "Is tea hot?", user_id="lin")
     answer = turn(("tool", SAID_AGAIN))
@@ -141,7 +141,7 @@ def test_it_goes_with_its_session_and_its_user(memory: Memory) -> None:
     assert len(rows(memory)) == 2
     assert memory.erase(user_id="lin").clean
     assert len(rows(memory)) == 1
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_an_erasure_leaves_the_echo_of_what_stays(memory: Memory) -> None:
@@ -154,7 +154,7 @@ def test_an_erasure_leaves_the_echo_of_what_stays(memory: Memory) -> None:
     fact = memory.get(before[0]["of"][0])
     assert memory.erase(id=fact.id).clean
     assert echoes(memory, done.entry_id) == []
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_tenants_are_apart(memory: Memory) -> None:
@@ -177,7 +177,7 @@ def test_what_a_context_showed_is_written_a_moment_later(memory: Memory) -> None
 def test_what_another_process_writes_meanwhile_came_after_it(
     memory: Memory, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory._notes, "wake", lambda **_: None)
+    monkeypatch.setattr(memory._runtime._notes, "wake", lambda **_: None)
     memory.compose_context("s", "What is Anna allergic to?", user_id="lin")
     with Memory.open(database_url, tenant="acme", policy={"embedder": "none"}) as other:
         other.add("Tea is hot.", user_id="lin", kind="fact", subject="tea")
@@ -198,7 +198,7 @@ def test_a_reader_waits_for_no_writer_and_what_it_showed_is_written_later(memory
     begun, go = threading.Event(), threading.Event()
 
     def write() -> None:
-        with memory.stages.database.transaction("acme", "derive") as unit:
+        with memory.admin.components.database.transaction("acme", "derive") as unit:
             unit.run(sa.update(shown_contexts).where(shown_contexts.c.tenant_id == "acme").values(seq=0))
             begun.set()
             go.wait(20)

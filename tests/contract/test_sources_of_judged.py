@@ -24,17 +24,17 @@ def block(said: str) -> str:
 
 def test_first_words_and_last_edit_are_found_among_verdicts(database_url: str, monkeypatch: Any) -> None:
     with Memory.open(database_url, policy={"embedder": "none"}, tenant="acme") as memory:
-        first, plain = (memory.add_reasoning(block(said), user_id="lin") for said in ("one", "two"))
+        first, plain = (memory.reasoning.add(block(said), user_id="lin") for said in ("one", "two"))
         fact = memory.add("Lin lives in Rome", user_id="lin", kind="fact", subject="Lin").items[0]
         judged = memory.get(first.id).content
         test = {"metric": "activity", "op": ">", "value": 0}
         tested = judged.replace('"inference"', f'"test":{json.dumps(test)},"inference"')
         memory.update(first.id, content=tested)
         for n in range(3):
-            memory.record_run({"run_id": f"r{n}", "raw": "x", "memory_ids": [first.id]}, user_id="lin")
-            memory.run_feedback(f"r{n}", {"products": [{"name": "CO", "value": 1.0}]}, user_id="lin")
+            memory.runs.record({"run_id": f"r{n}", "raw": "x", "memory_ids": [first.id]}, user_id="lin")
+            memory.runs.feedback(f"r{n}", {"products": [{"name": "CO", "value": 1.0}]}, user_id="lin")
             memory.learn(f"r{n}", user_id="lin")
-        memory.pin(plain.id)
+        memory.items.pin(plain.id)
         memory.update(fact.id, content="Lin lives in Oslo")
 
         def sources() -> list[list[dict[str, Any]]]:
@@ -54,7 +54,7 @@ def test_edges_that_were_drawn_to_an_item_are_no_edits_of_it(database_url: str) 
         memory.ingest([{**tried, "source_ref": f"log:{n}"} for n in range(2)], user_id="lin")
         ids = [item.id for item in memory.get_all(user_id="lin", kinds=["l1"])]
         memory.aggregate(user_id="lin")
-        with memory.stages.database.transaction("acme", "read") as unit:
+        with memory.admin.components.database.transaction("acme", "read") as unit:
             [lane] = [one for one in list_lanes(unit) if one.user_id == "lin"]
             every, edits = (read(unit, lane.lane_id, ids) for read in (deltas_of_items, edits_of_items))
     for one in ids:
@@ -66,10 +66,10 @@ def test_edges_that_were_drawn_to_an_item_are_no_edits_of_it(database_url: str) 
 @pytest.mark.both_databases
 def test_histories_runs_and_names_are_looked_up_and_no_lane_is_walked(tmp_path: Path) -> None:
     with Memory.open(f"sqlite:///{tmp_path / 'm.db'}", policy={"embedder": "none"}, tenant="acme") as memory:
-        ids = [memory.add_reasoning(block(said), user_id="lin").id for said in ("one", "two", "three")]
-        memory.record_run({"run_id": "r1", "raw": "x"}, user_id="lin")
+        ids = [memory.reasoning.add(block(said), user_id="lin").id for said in ("one", "two", "three")]
+        memory.runs.record({"run_id": "r1", "raw": "x"}, user_id="lin")
         seen: list[str] = []
-        with memory.stages.database.transaction("acme", "read") as unit:
+        with memory.admin.components.database.transaction("acme", "read") as unit:
             [lane] = [one for one in list_lanes(unit) if one.user_id == "lin"]
             unit.driver.set_trace_callback(seen.append)
             assert edits_of_items(unit, lane.lane_id, ids) == deltas_of_items(unit, lane.lane_id, ids)

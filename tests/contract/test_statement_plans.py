@@ -29,12 +29,12 @@ SELECTED = re.compile(r"json_each|subquery|anon_")
 def test_no_statement_that_names_ids_walks_a_lane(tmp_path: Path) -> None:
     seen: set[str] = set()
     with Memory.open(f"sqlite:///{tmp_path / 'memory.db'}", tenant="acme", policy={"embedder": "hashing"}) as memory:
-        engine = memory.stages.database.engine
+        engine = memory.admin.components.database.engine
         sa.event.listen(engine, "checkout", lambda driver, *_: driver.set_trace_callback(seen.add))
         worked(memory)
         asked = ("SELECT", "UPDATE", "DELETE")
         named = sorted(text for text in seen if text.startswith(asked) and NAMED.search(text))
-        with memory.stages.database.transaction("acme", "read") as unit:
+        with memory.admin.components.database.transaction("acme", "read") as unit:
             unit.driver.set_trace_callback(None)
             walks = [
                 (step, text)

@@ -27,11 +27,11 @@ def test_the_new_item_takes_the_place_of_the_old(database_url: str, old: dict[st
         ended = memory.get(first.id)
         assert (ended.ended, ended.ended_by) == ("superseded", added.entry_id)
         assert [event.event for event in memory.history(first.id)] == ["created", "superseded"]
-        assert memory.rebuild(verify=True).equal
+        assert memory.admin.rebuild(verify=True).equal
         memory.rollback(added.entry_id)
         assert memory.get(first.id).ended is None
         assert memory.search("staging server", user_id="ann")[0].item.id == first.id
-        assert memory.rebuild(verify=True).equal
+        assert memory.admin.rebuild(verify=True).equal
 
 
 def test_several_may_be_replaced_and_a_repeated_call_changes_nothing(sqlite_url: str) -> None:

@@ -58,7 +58,7 @@ def test_days_are_those_of_the_policy_or_the_call(
         assert found[0].item.content.startswith("I had")
         clock.pass_days(1)
         assert "was due 2026-05-06" in shown(memory, "Hello", **call)
-        assert memory.rebuild(verify=True).equal
+        assert memory.admin.rebuild(verify=True).equal
 
 
 def test_an_offset_of_the_message_decides_before_the_zone(database_url: str) -> None:
@@ -82,7 +82,7 @@ def test_a_zone_that_changed_since_does_not_change_what_was_recorded(database_ur
         say(memory, "Remind me to call the bank tomorrow.")
         before = [item.to_dict() for item in memory.get_all(user_id="lin")]
     with Memory.open(database_url, tenant="acme", policy={"embedder": "none", "time_zone": "America/Lima"}) as memory:
-        assert memory.rebuild(verify=True).equal
+        assert memory.admin.rebuild(verify=True).equal
         assert [item.to_dict() for item in memory.get_all(user_id="lin")] == before
 
 

@@ -82,7 +82,7 @@ def test_days_are_those_of_the_offset_that_a_message_carries(
     (message,) = memory.get_all(user_id="lin", kinds=["message"]).items
     assert message.occurred_at == datetime.fromisoformat(at)
     assert message.to_dict()["occurred_at"].endswith("Z")
-    assert memory.get_turns("s", user_id="lin")[0].messages[0]["created_at"] == at
+    assert memory.sessions.turns("s", user_id="lin")[0].messages[0]["created_at"] == at
     assert f": {day})" in line(memory, text[:-1], asked)
-    assert memory.rebuild(verify=True).equal
-    assert memory.rederive(user_id="lin").changed == ()
+    assert memory.admin.rebuild(verify=True).equal
+    assert memory.admin.rederive(user_id="lin").changed == ()

@@ -20,9 +20,9 @@ def test_a_version_is_checked_and_not_only_kept(told: Told) -> None:
     """The version rose with every change, and nobody compared it: the later writer won without knowing."""
     told.behave("tea", cycles=1)
     seen = told.trait("tea").version
-    told.memory.correct_trait(told.ids["tea"], content="Drinks tea", expected_version=seen)
+    told.memory.traits.correct(told.ids["tea"], content="Drinks tea", expected_version=seen)
     with pytest.raises(VersionConflict) as refused:
-        told.memory.correct_trait(told.ids["tea"], context="work", expected_version=seen)
+        told.memory.traits.correct(told.ids["tea"], context="work", expected_version=seen)
     assert refused.value.details["version"] == seen + 1
     with pytest.raises(VersionConflict):
         told.memory.update(told.ids["tea"], content="Drinks it all", expected_version=seen)
@@ -49,7 +49,7 @@ class _Watchful:
 
 def test_what_is_sensitive_is_refused_alone_and_its_words_are_not_kept(told: Told) -> None:
     """A list of words let paraphrases pass, and blocked what only sounded alike."""
-    handler = told.memory.stages.writer.interpreter.stepper.registry["reflect"]
+    handler = told.memory.admin.components.writer.interpreter.stepper.registry["reflect"]
     object.__setattr__(handler, "prepare", replace(handler.prepare, guard=_Watchful()))  # type: ignore[type-var]
     told.behave("tea", cycles=1)
     told.behave("walks", cycles=1)
@@ -101,7 +101,7 @@ def test_what_is_sensitive_is_refused_alone_and_its_words_are_not_kept(told: Tol
 
 
 def _everything_in(told: Told) -> str:
-    with told.memory.stages.database.transaction(told.memory.tenant, "read") as unit:
+    with told.memory.admin.components.database.transaction(told.memory.admin.tenant, "read") as unit:
         query = (
             "SELECT name FROM sqlite_master WHERE type = 'table'"
             if unit.dialect == "sqlite"

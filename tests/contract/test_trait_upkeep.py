@@ -38,19 +38,19 @@ def test_a_memory_that_is_taken_back_speaks_for_nothing(memory: Memory) -> None:
     ids = say(memory, "Jogged before work", times=4)
     memory.reflect("lin")
     trait = the_trait(memory)
-    memory.retract(ids[0])
+    memory.items.retract(ids[0])
     memory.delete(ids[1])
-    assert {row.memory_id for row in memory.get_trait_evidence(trait.id)} == set(ids[2:])
-    edit = memory.retract(ids[2])
+    assert {row.memory_id for row in memory.traits.evidence(trait.id)} == set(ids[2:])
+    edit = memory.items.retract(ids[2])
     memory.rollback(edit.entry_id)
-    assert {row.memory_id for row in memory.get_trait_evidence(trait.id)} == set(ids[2:])
-    memory.retract(ids[2])
+    assert {row.memory_id for row in memory.traits.evidence(trait.id)} == set(ids[2:])
+    memory.items.retract(ids[2])
     memory.delete(ids[3])
     gone = memory.get(trait.id)
     assert (gone.ended, gone.stage) == ("dissolved", "dissolved")
     assert memory.get_user_traits("lin", "trend") == []
     assert memory.history(trait.id)[-1].reason == "what supported it was taken back"
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_a_reinforcement_that_is_taken_back_counts_no_more(memory: Memory, clock: Clock) -> None:
@@ -63,7 +63,7 @@ def test_a_reinforcement_that_is_taken_back_counts_no_more(memory: Memory, clock
     memory.delete(late)
     after = the_trait(memory)
     assert (after.stage, after.reinforcement_count) == ("candidate", 0)
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_what_was_superseded_or_of_another_kind_happened_all_the_same(memory: Memory) -> None:
@@ -72,7 +72,7 @@ def test_what_was_superseded_or_of_another_kind_happened_all_the_same(memory: Me
     memory.update(ids[0], content="Jogged before work, five kilometres")
     note = memory.add("A note", user_id="lin", infer=False).items[0]
     memory.delete(note.id)
-    assert len(memory.get_trait_evidence(the_trait(memory).id)) == len(ids)
+    assert len(memory.traits.evidence(the_trait(memory).id)) == len(ids)
 
 
 def test_recall_adds_to_usefulness_and_to_nothing_else(memory: Memory, clock: Clock) -> None:
@@ -95,7 +95,7 @@ def test_recall_adds_to_usefulness_and_to_nothing_else(memory: Memory, clock: Cl
     assert after.confidence == pytest.approx(before.confidence, abs=1e-6)
     memory.reflect("lin", force=True)
     assert the_trait(memory).usefulness == after.usefulness
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_a_worker_reflects_when_it_is_due(memory: Memory, clock: Clock) -> None:
@@ -103,7 +103,7 @@ def test_a_worker_reflects_when_it_is_due(memory: Memory, clock: Clock) -> None:
     say(memory, "Jogged before work")
     assert worker.work() == 1
     assert the_trait(memory).stage == "candidate"
-    [first] = memory.list_reflections("lin")
+    [first] = memory.traits.reflections("lin")
     assert (first.trigger_type, first.memories_scanned) == ("first", 3)
     say(memory, "Jogged before work", times=1)
     assert worker.work() == 0  # not enough, and not long enough
@@ -115,7 +115,7 @@ def test_a_worker_reflects_when_it_is_due(memory: Memory, clock: Clock) -> None:
     clock.pass_days(400)
     assert worker.work() == 1  # nothing is new: time alone
     assert memory.get_user_traits("lin", "trend") == []
-    assert [one.trigger_type for one in memory.list_reflections("lin")] == ["elapsed", "elapsed", "first"]
+    assert [one.trigger_type for one in memory.traits.reflections("lin")] == ["elapsed", "elapsed", "first"]
     clock.pass_days(400)
     assert worker.work() == 0
     assert worker.faults == {}
@@ -129,13 +129,13 @@ def test_a_worker_waits_longer_after_each_reflection_that_failed(memory: Memory,
 
     def rounds(minutes: float) -> list[str]:
         """Give how the reflections ended that ran in so many minutes, with a turn and two looks in each of them."""
-        known = len(memory.list_reflections("lin"))
+        known = len(memory.traits.reflections("lin"))
         for _ in range(int(minutes)):
             clock.pass_days(1 / 1440)
             memory.add("A note", user_id="lin", infer=False)
             worker.work()
             worker.work()
-        return [one.status for one in reversed(memory.list_reflections("lin"))][known:]
+        return [one.status for one in reversed(memory.traits.reflections("lin"))][known:]
 
     assert rounds(12) == ["failed"] * 2  # at once, and ten minutes later
     assert rounds(18) == []
@@ -163,4 +163,4 @@ def test_a_policy_keeps_workers_from_reflecting(database_url: str, clock: Clock)
         install(opened)
         say(opened, "Jogged before work")
         assert Worker(opened).work() == 0
-        assert opened.list_reflections("lin") == []
+        assert opened.traits.reflections("lin") == []

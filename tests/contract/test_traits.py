@@ -100,7 +100,7 @@ def test_a_behaviour_begins_with_three_memories(told: Told) -> None:
     assert (found.stage, found.confidence, found.subtype, found.context) == ("candidate", 0.4, "behavior", "personal")
     assert found.first_observed == told.memory.get(told.ids["a"]).occurred_at
     assert found.source_type == "reflection"
-    rows = told.memory.get_trait_evidence(told.ids["tea"])
+    rows = told.memory.traits.evidence(told.ids["tea"])
     assert [(row.memory_id, row.evidence_type, row.quality, row.session_id) for row in rows] == [
         (told.ids[name], "supporting", "B", f"s-{name}") for name in "abc"
     ]
@@ -110,7 +110,7 @@ def test_a_behaviour_begins_with_three_memories(told: Told) -> None:
     assert not explained.needs_validation
     told.remember("e", days=1)
     told.reflect(reinforcements=[again("tea", "d", grade="A")], contradictions=[against("tea", "e")])
-    rows = told.memory.get_trait_evidence(told.ids["tea"])
+    rows = told.memory.traits.evidence(told.ids["tea"])
     assert [(row.evidence_type, row.quality) for row in rows[3:]] == [("supporting", "A"), ("contradicting", None)]
     assert (told.trait("tea").reinforcement_count, told.trait("tea").contradiction_count) == (1, 1)
 
@@ -236,7 +236,7 @@ def test_an_upgrade_begins_at_one_at_most_and_ends_by_itself(told: Told) -> None
     told.remember("x", days=0.001)
     told.reflect(upgrades=[upgrade("order", "a", "b")])
     assert told.stands("order") == ("emerging", 1.0)
-    told.memory.retract(told.ids["order"])
+    told.memory.items.retract(told.ids["order"])
     assert told.trait("a").parent_ids == ()
     assert set(told.shown()) == {"a", "b"}
 
@@ -410,7 +410,7 @@ def test_a_side_lives_on_and_lifts_the_whole(told: Told) -> None:
     assert found.reinforcement_count == before.reinforcement_count + 1
     assert found.confidence == pytest.approx(1 - (1 - (before.confidence or 0)) * 0.75, abs=1e-3)
     assert found.content == before.content
-    told.memory.retract(told.ids["friends"])
+    told.memory.items.retract(told.ids["friends"])
     told.reflect(days=0.01)
     left = told.trait("silence")
     assert (left.content, left.context, [side.id for side in left.sides]) == (
@@ -418,7 +418,7 @@ def test_a_side_lives_on_and_lifts_the_whole(told: Told) -> None:
         "work",
         [told.ids["work"]],
     )
-    told.memory.retract(told.ids["work"])
+    told.memory.items.retract(told.ids["work"])
     cycle = told.reflect(days=0.01)
     assert (cycle.traits_dissolved, told.shown(), told.trait("silence").stage) == (1, [], "dissolved")
 
@@ -456,10 +456,10 @@ def test_the_surest_come_first_and_filters_narrow(told: Told) -> None:
 def test_what_ended_or_was_put_away_is_not_shown(told: Told) -> None:
     for name in ("a", "b", "c"):
         told.behave(name, cycles=1)
-    told.memory.retract(told.ids["a"])
-    told.memory.archive(told.ids["b"])
+    told.memory.items.retract(told.ids["a"])
+    told.memory.items.archive(told.ids["b"])
     assert told.shown() == ["c"]
-    told.memory.unarchive(told.ids["b"])
+    told.memory.items.unarchive(told.ids["b"])
     assert set(told.shown()) == {"b", "c"}
 
 
@@ -468,19 +468,19 @@ def test_the_past_is_read_as_it_was_known(told: Told) -> None:
     told.behave("b", cycles=1)
     then = told.clock.now
     before = told.memory.get_user_traits(USER)
-    rows = told.memory.get_trait_evidence(told.ids["a"])
+    rows = told.memory.traits.evidence(told.ids["a"])
     told.remember("x", "no", days=10)
     told.reflect(
         upgrades=[upgrade("order", "a", "b")], contradictions=[against("a", "no")], reinforcements=[again("b", "x")]
     )
     told.remember("y", days=1)
     told.reflect(upgrades=[])
-    told.memory.correct_trait(told.ids["b"], content="Drinks coffee")
-    told.memory.retract(told.ids["a"])
+    told.memory.traits.correct(told.ids["b"], content="Drinks coffee")
+    told.memory.items.retract(told.ids["a"])
     told.memory.update(told.ids["a-0"], content="It was never a")
     then += timedelta(seconds=1)
     assert told.memory.get_user_traits(USER, as_of=then) == before
-    assert told.memory.get_trait_evidence(told.ids["a"], as_of=then) == rows
+    assert told.memory.traits.evidence(told.ids["a"], as_of=then) == rows
     assert told.trait("b", as_of=then).content == words("b")
     assert told.memory.get_user_traits(USER, "trend", as_of=then - timedelta(days=1)) == []
     assert [one.content for one in told.memory.get_user_traits(USER)] == [words("order"), "Drinks coffee"]
@@ -503,7 +503,7 @@ def test_no_conversation_gives_a_trait(told: Told) -> None:
 
 def test_a_correction_wins_over_what_is_inferred_later(told: Told) -> None:
     doubted(told, cycles=2)
-    result = told.memory.correct_trait(told.ids["tea"], content="Drinks green tea", context="work", reason="I know")
+    result = told.memory.traits.correct(told.ids["tea"], content="Drinks green tea", context="work", reason="I know")
     assert [one.content for one in result.items] == ["Drinks green tea"]
     said = {"action": "modify", "new_content": "Drinks nothing", "reasoning": "?"}
     asked = len(told.asked)
@@ -528,7 +528,7 @@ def test_a_correction_made_while_the_model_is_asked_wins(told: Told) -> None:
 
     def correct(form: str) -> None:
         if form == "special":
-            told.memory.correct_trait(told.ids["tea"], content="Drinks green tea", wait=False)
+            told.memory.traits.correct(told.ids["tea"], content="Drinks green tea", wait=False)
 
     told.script.instead = correct
     said = {"action": "modify", "new_content": "Drinks nothing", "reasoning": "?"}
@@ -550,7 +550,7 @@ def test_a_correction_that_says_nothing_lawful(told: Told) -> None:
     for given, field in cases:
         told.behave("tea")
         with pytest.raises(InputError) as error:
-            told.memory.correct_trait(told.ids["tea"], **given)
+            told.memory.traits.correct(told.ids["tea"], **given)
         assert error.value.field == field
 
 
@@ -608,7 +608,7 @@ def test_taking_an_upgrade_away_takes_nothing_of_what_it_was_made_of(told: Told)
         told.behave(name, cycles=1)
     told.remember("x", "y", days=0.001)
     told.reflect(upgrades=[upgrade("order", "a", "b")])
-    told.memory.retract(told.ids["order"])
+    told.memory.items.retract(told.ids["order"])
     told.remember("d", "e", days=0.001)
     cycle = told.reflect(
         upgrades=[upgrade("again", "a", "b"), upgrade("other", "b", "c")],
@@ -625,7 +625,7 @@ def test_another_user_has_traits_of_their_own(told: Told) -> None:
     other: Memory = told.memory.for_tenant("other")
     assert other.get_user_traits(USER, "trend") == []
     with pytest.raises(NotFound):
-        other.get_trait_evidence(told.ids["tea"])
+        other.traits.evidence(told.ids["tea"])
     other.close()
 
 
@@ -646,7 +646,7 @@ def test_traits_are_read_again_when_one_changes_and_not_for_every_turn(
     assert sorted(told.shown()) == ["tea", "walks"]
     assert read == []
     with Memory.open(database_url, policy={"embedder": "none"}, clock=told.clock) as other:
-        other.retract(told.ids["tea"])
+        other.items.retract(told.ids["tea"])
     assert told.shown() == ["walks"]
     told.remember("walks-later")
     before = told.memory.get_user_traits(USER, "trend")[0]

@@ -27,20 +27,20 @@ def memory(database_url: str) -> Iterator[Memory]:
 
 def assert_fit(memory: Memory) -> None:
     memory.flush()
-    assert memory.jobs().failed == 0
-    with memory.stages.database.transaction(memory.tenant, "read") as unit:
+    assert memory.admin.jobs().failed == 0
+    with memory.admin.components.database.transaction(memory.admin.tenant, "read") as unit:
         tables = [table for lane in list_lanes(unit) for table in snapshot(unit, lane.lane_id).tables.values()]
     rows = [row for table in tables for row in table.values()]
     assert rows
     assert not any(b"u0000" in row or b"ud83d" in row for row in rows)  # as JSON writes them
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 @pytest.mark.both_databases
 @pytest.mark.parametrize("unfit", UNFIT)
 def test_a_proof(memory: Memory, unfit: str) -> None:
     text = f"Theorem. {unfit} sqrt 2 is irrational.\nProof. Suppose {unfit} not. Then contradiction. QED\n"
-    ((event, _),) = memory.ingest_source(text=text, source_type="math_proof")
+    ((event, _),) = memory.resources.ingest_source(text=text, source_type="math_proof")
     assert "�" in event.content
     assert_fit(memory)
 
@@ -59,7 +59,7 @@ def test_what_reads_like_an_order(memory: Memory, unfit: str) -> None:
         },
     )
     memory.commit_turn("s", {"messages": [{"role": "tool", "content": ORDER.format(unfit)}]}, user_id="lin")
-    assert {item.kind for item in memory.quarantine_list(user_id="lin")} == {"l1", "message"}
+    assert {item.kind for item in memory.quarantine.list(user_id="lin")} == {"l1", "message"}
     assert_fit(memory)
 
 
@@ -68,10 +68,10 @@ def test_a_heading(memory: Memory, unfit: str) -> None:
     text = f"# Ti{unfit}tle\n\nAlpha words of it.\n\n## Part {unfit}\n\nOther words of it."
     if unfit == "\x00":
         with pytest.raises(InputError, match="take a file in by its path"):
-            memory.ingest_resource(text=text, uri="doc:x")
+            memory.resources.ingest(text=text, uri="doc:x")
         text = text.replace(unfit, "", 1)
         text = "Long words. " * 100 + text
-    memory.ingest_resource(text=text, uri="doc:x")
+    memory.resources.ingest(text=text, uri="doc:x")
     assert_fit(memory)
 
 
@@ -89,5 +89,5 @@ def test_an_answer_of_a_model(database_url: str, unfit: str) -> None:
     with open_with(database_url, [Handler(verb="turn", apply=apply, prepare=answer)]) as memory:
         write(memory, "turn", {"messages": [{"role": "user", "content": "tea"}], "session_id": "s"})
         assert [item.content for item in memory.get_all(user_id="alice")] == ["tea�"]
-        memory.rederive(user_id="alice")
+        memory.admin.rederive(user_id="alice")
         assert_fit(memory)

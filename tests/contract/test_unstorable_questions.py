@@ -52,7 +52,7 @@ def test_what_the_database_is_given_all_the_same_is_refused_in_our_terms(memory:
     for name in cases:
         if database_url.startswith("sqlite") and "\0" in name:
             pytest.skip("SQLite takes it")
-        database = memory.stages.database
+        database = memory.admin.components.database
         with pytest.raises(StorageRefused), database.transaction("default", "read") as unit:
             find_session(unit, 1, name)
         with pytest.raises(StorageRefused), database.transaction("default", "read") as unit:

@@ -39,8 +39,8 @@ def memory(database_url: str, clock: Clock) -> Iterator[Memory]:
 
 
 def rows(memory: Memory) -> list[int]:
-    with memory.stages.database.transaction(memory.tenant, "read") as unit:
-        query = sa.select(usage.c["count"]).where(usage.c.tenant_id == memory.tenant).order_by(usage.c.item_id)
+    with memory.admin.components.database.transaction(memory.admin.tenant, "read") as unit:
+        query = sa.select(usage.c["count"]).where(usage.c.tenant_id == memory.admin.tenant).order_by(usage.c.item_id)
         return list(unit.run(query).scalars())
 
 
@@ -54,12 +54,14 @@ def written(memory: Memory) -> list[int]:
 
 
 def shown_to_lin(memory: Memory) -> int:
-    with memory.stages.database.transaction(memory.tenant, "read") as unit:
+    with memory.admin.components.database.transaction(memory.admin.tenant, "read") as unit:
         return shown_since(unit, LaneName("user", "lin"), seq=0).total()
 
 
 def used(memory: Memory) -> dict[str, list[int]]:
-    found: dict[str, list[int]] = memory.stages.forgetter.payload(memory.tenant, LaneName("user", "lin"))["used"]
+    found: dict[str, list[int]] = memory.admin.components.forgetter.payload(
+        memory.admin.tenant, LaneName("user", "lin")
+    )["used"]
     return found
 
 
@@ -67,10 +69,10 @@ def test_who_looks_on_uses_nothing_and_is_shown_nothing(memory: Memory) -> None:
     asked = ("s", "Where is the attic key?")
     looked = memory.compose_context(*asked, user_id="lin", dry_run=True)
     assert [one.item.content for one in looked.evidence] == ["The attic key is brass."]
-    memory.stages.shown.settle(memory.tenant)
+    memory.admin.components.shown.settle(memory.admin.tenant)
     assert (used(memory), shown_to_lin(memory)) == ({}, 0)
     composed = memory.compose_context(*asked, user_id="lin")
-    memory.stages.shown.settle(memory.tenant)
+    memory.admin.components.shown.settle(memory.admin.tenant)
     assert (len(used(memory)), shown_to_lin(memory)) == (1, 1)
     assert looked.context_id != composed.context_id
     with pytest.raises(InputError, match="dry_run"):
@@ -95,17 +97,17 @@ def test_reads_are_counted_in_memory_and_written_after_a_minute(memory: Memory, 
 @pytest.mark.both_databases
 def test_who_cannot_write_at_once_keeps_its_counts(memory: Memory) -> None:
     [fact] = memory.get_all(user_id="lin")
-    stages = memory.stages
+    stages = memory.admin.components
     at = NOW
-    stages.usage.note(memory.tenant, [fact.id, fact.id], at)
+    stages.usage.note(memory.admin.tenant, [fact.id, fact.id], at)
     if stages.database.path is not None:  # SQLite: another process of the same file is writing
         with Memory.open(f"sqlite:///{stages.database.path}", policy={"embedder": "none"}) as other:
-            other.stages.usage.note(memory.tenant, [fact.id], at)
-            with stages.database.transaction(memory.tenant, "append"):
-                assert other.stages.usage.note(memory.tenant, [fact.id], at + timedelta(hours=1))
-                other.stages.usage.settle(memory.tenant, patient=False)
-            waiting = other.stages.usage._waiting[memory.tenant].counts[fact.id][0]
-            other.stages.usage._waiting.clear()
+            other.admin.components.usage.note(memory.admin.tenant, [fact.id], at)
+            with stages.database.transaction(memory.admin.tenant, "append"):
+                assert other.admin.components.usage.note(memory.admin.tenant, [fact.id], at + timedelta(hours=1))
+                other.admin.components.usage.settle(memory.admin.tenant, patient=False)
+            waiting = other.admin.components.usage._waiting[memory.admin.tenant].counts[fact.id][0]
+            other.admin.components.usage._waiting.clear()
         assert waiting == 2
     assert rows(memory) == []
     assert [count for count, _ in used(memory).values()] == [1]
@@ -134,12 +136,12 @@ def test_a_copy_goes_on_from_what_its_items_say(memory: Memory, tmp_path: Path) 
         assert [count for count, _ in used(copy).values()] == [4]
         copy.forget(user_id="lin")
         assert [item.data["use"]["count"] for item in copy.get_all(user_id="lin")] == [4]
-        assert copy.rebuild(verify=True).equal
+        assert copy.admin.rebuild(verify=True).equal
 
 
 def test_erasing_a_user_leaves_no_count(memory: Memory) -> None:
     memory.search("attic key", user_id="lin")
-    memory.stages.usage.settle(memory.tenant)
+    memory.admin.components.usage.settle(memory.admin.tenant)
     assert rows(memory) == [1]
     memory.erase(user_id="lin")
     assert rows(memory) == []

@@ -38,7 +38,7 @@ def test_its_python_runs_against_the_file_before_it(tmp_path: Path, monkeypatch:
             opened.append(names["memory"])
     assert len(opened) >= len(Policy.model_fields) - 4
     for memory in opened:
-        assert memory.rebuild(verify=True).equal
+        assert memory.admin.rebuild(verify=True).equal
         memory.close()
 
 

@@ -124,7 +124,10 @@ def test_a_dry_run_says_the_same_and_writes_nothing(call: Any, bank: str, tmp_pa
 
 def rows_of(store: str) -> dict[str, list[Any]]:
     """Give every row of every table."""
-    with Memory.open(store) as memory, memory.stages.database.transaction(memory.tenant, "read") as unit:
+    with (
+        Memory.open(store) as memory,
+        memory.admin.components.database.transaction(memory.admin.tenant, "read") as unit,
+    ):
         names = unit.driver.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").fetchall()
         return {name: unit.driver.execute(f'SELECT * FROM "{name}"').fetchall() for (name,) in names}
 

@@ -36,18 +36,21 @@ def findings(call: Any, *arguments: str) -> dict[str, Any]:
 
 def _pending(url: str) -> None:
     with Memory.open(url) as memory:
-        memory._background.stop()
+        memory._runtime._background.stop()
         memory.add("later", user_id="lin", wait=False)
 
 
 def _no_vector(url: str) -> None:
     with Memory.open(url) as memory:
-        memory._background.stop()
+        memory._runtime._background.stop()
         memory.add("红茶", user_id="lin")
 
 
 def _other_encoder(url: str) -> None:
-    with Memory.open(url) as memory, memory.stages.database.transaction(memory.tenant, "derive") as unit:
+    with (
+        Memory.open(url) as memory,
+        memory.admin.components.database.transaction(memory.admin.tenant, "derive") as unit,
+    ):
         unit.run(sa.update(schema.embedding_models).values(model_id="novel-1"))
 
 

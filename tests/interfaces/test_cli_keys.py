@@ -11,7 +11,7 @@ def test_a_key_is_made_listed_and_revoked(call: Any, store: str) -> None:
     token = made.split()[0]
     assert "it is not kept" in made
     with Memory.open(store) as memory:
-        key = memory.keys.find(token)
+        key = memory.admin.keys.find(token)
     assert key is not None
     listed = call("keys", "list").out
     assert all(word in listed for word in (key.id, "write", "ada", "active", "Ada 的笔记本"))

@@ -141,10 +141,10 @@ def test_conversations_and_contexts(client: Client, memory: Memory) -> None:
         "hall/2", {"messages": [{"role": "user", "content": "The pump needs a PTFE seal."}]}, user_id="ann"
     )
     assert done.stored
-    assert [one.to_dict() for one in client.get_turns("hall/2", user_id="ann")] == [
-        one.to_dict() for one in memory.get_turns("hall/2", user_id="ann")
+    assert [one.to_dict() for one in client.sessions.turns("hall/2", user_id="ann")] == [
+        one.to_dict() for one in memory.sessions.turns("hall/2", user_id="ann")
     ]
-    assert [one.session_id for one in client.list_sessions(user_id="ann")] == ["hall/2"]
+    assert [one.session_id for one in client.sessions.list(user_id="ann")] == ["hall/2"]
     package = client.compose_context("hall/2", "Which seal?", {"task": "repair"}, user_id="ann", token_budget=800)
     assert package.token_count <= 800
     assert "PTFE" in package.render("text")
@@ -154,10 +154,10 @@ def test_conversations_and_contexts(client: Client, memory: Memory) -> None:
 
 
 def test_documents_experience_and_runs(client: Client, memory: Memory, tmp_path: Path) -> None:
-    assert client.ingest_resource("# Pump\n\nHold the red button.", uri="pump.md").sections
+    assert client.resources.ingest("# Pump\n\nHold the red button.", uri="pump.md").sections
     file = tmp_path / "规范.md"
     file.write_text("# 规范\n\n超时是三十秒。\n", "utf-8")
-    taken = client.ingest_resource(path=file).document
+    taken = client.resources.ingest(path=file).document
     assert taken is not None
     assert taken.source_ref == "upload:规范.md"
     tried = [
@@ -166,21 +166,21 @@ def test_documents_experience_and_runs(client: Client, memory: Memory, tmp_path:
     events = client.ingest(tried)
     assert [event.label for event, _ in events] == ["failure"] * 3
     (tmp_path / "build.log").write_text("E   AssertionError: 1 == 2\nFAILED tests/test_a.py::test_b\n", "utf-8")
-    assert client.ingest_source(path=tmp_path / "build.log", source_type="log")
-    source = client.get_source(events[0][0].id)
-    assert source.to_dict() == memory.get_source(events[0][0].id).to_dict()
+    assert client.resources.ingest_source(path=tmp_path / "build.log", source_type="log")
+    source = client.resources.get_source(events[0][0].id)
+    assert source.to_dict() == memory.resources.get_source(events[0][0].id).to_dict()
     client.aggregate(full=True)
     client.abstract()
     assert client.query(situation="simp loops").to_dict().keys() == memory.query(situation="x").to_dict().keys()
     assert client.feedback(events[0][0].id, "useful").entry_id
     assert list(client.forget(dry_run=True).rows) == list(memory.forget(dry_run=True).rows)
-    item = client.add_reasoning(CLAIMS)
+    item = client.reasoning.add(CLAIMS)
     assert client.get(item.id).to_dict() == memory.get(item.id).to_dict()
-    assert client.record_run({"run_id": "r/1", "output": {"M1": "Cu"}, "memory_ids": [item.id]}) == "r/1"
-    client.run_feedback("r/1", {"cons": "Much zinc was leached."})
+    assert client.runs.record({"run_id": "r/1", "output": {"M1": "Cu"}, "memory_ids": [item.id]}) == "r/1"
+    client.runs.feedback("r/1", {"cons": "Much zinc was leached."})
     assert client.learn("r/1").entry_id
-    assert "r/1" in [run.run_id for run in client.list_runs()]
-    assert client.get_run("r/1").to_dict() == memory.get_run("r/1").to_dict()
+    assert "r/1" in [run.run_id for run in client.runs.list()]
+    assert client.runs.get("r/1").to_dict() == memory.runs.get("r/1").to_dict()
 
 
 def test_people_and_what_waits(client: Client, memory: Memory) -> None:
@@ -197,21 +197,21 @@ def test_people_and_what_waits(client: Client, memory: Memory) -> None:
         },
         user_id="bo",
     )
-    held = client.quarantine_list(user_id="bo")
-    assert [one.to_dict() for one in held] == [one.to_dict() for one in memory.quarantine_list(user_id="bo")]
+    held = client.quarantine.list(user_id="bo")
+    assert [one.to_dict() for one in held] == [one.to_dict() for one in memory.quarantine.list(user_id="bo")]
     assert held
-    client.quarantine_release(held[0].id, reason="read by a person")
-    assert client.quarantine_list(user_id="bo") == held[1:]
+    client.quarantine.release(held[0].id, reason="read by a person")
+    assert client.quarantine.list(user_id="bo") == held[1:]
     assert bool(client.should_reflect("bo")) is bool(memory.should_reflect("bo"))
     assert client.reflect("bo", force=True).user_id == "bo"
     assert client.get_user_traits("bo", min_stage="trend") == memory.get_user_traits("bo", min_stage="trend")
-    assert client.jobs().pending == 0
+    assert client.admin.jobs().pending == 0
 
 
 @pytest.mark.parametrize("name", [".", ".."])
 def test_what_no_url_can_name_is_refused(client: Client, name: str) -> None:
     for field, call in (
-        ("run_id", lambda: client.get_run(name)),
+        ("run_id", lambda: client.runs.get(name)),
         ("user_id", lambda: client.erase(user_id=name)),
         ("user_id", lambda: client.get_user_traits(name)),
         ("id", lambda: client.erase(id=name)),
@@ -223,8 +223,8 @@ def test_what_no_url_can_name_is_refused(client: Client, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["q/review", "a%2Fb", "100%", "a%25b", "甲/乙"])
 def test_a_client_names_what_it_likes(client: Client, name: str) -> None:
-    assert client.record_run({"run_id": name, "raw": "x"}) == name
-    assert client.get_run(name).run_id == name
+    assert client.runs.record({"run_id": name, "raw": "x"}) == name
+    assert client.runs.get(name).run_id == name
     client.add("hello there", user_id=name, infer=False)
     assert client.erase(user_id=name).clean
 
@@ -236,7 +236,7 @@ def test_what_is_erased_is_gone(client: Client, memory: Memory) -> None:
         client.get(item.id)
     client.add("I live in Oslo.", user_id="gate")
     client.erase(user_id="gate", reason="asked for")
-    assert memory.list_sessions(user_id="gate") == []
+    assert memory.sessions.list(user_id="gate") == []
     with pytest.raises(InputError, match="either id or user_id"):
         client.erase()
 
@@ -247,16 +247,16 @@ def test_errors_come_back_as_they_were_raised(client: Client, address: str, tmp_
 
     def asked(other: Client) -> object:
         with other:
-            return other.jobs()
+            return other.admin.jobs()
 
     cases: list[tuple[type[PhronesisError], str, Any]] = [
         (NotFound, "id", lambda: client.get("01a20000-0000-8000-8000-000000000000")),
         (InputError, "kind", lambda: client.add("x", kind="colour")),
         (VersionConflict, "expected_version", lambda: client.update(item.id, content="y", expected_version=9)),
-        (ClaimsRefused, "content", lambda: client.add_reasoning("no claims")),
+        (ClaimsRefused, "content", lambda: client.reasoning.add("no claims")),
         (InputError, "id", lambda: client.get(" ")),
         (InputError, "actor", lambda: client.add("x", actor="operator")),
-        (InputError, "path", lambda: client.ingest_resource(path=tmp_path / "none.md")),
+        (InputError, "path", lambda: client.resources.ingest(path=tmp_path / "none.md")),
         (InputError, "url", lambda: Client("ftp://example")),
         (ServerUnavailable, "url", lambda: asked(Client("http://127.0.0.1:9", timeout=2))),
     ]
@@ -279,8 +279,8 @@ def test_what_a_newer_server_says_is_of_the_nearest_kind() -> None:
 
 def test_a_key_says_who_acts_and_how_far(memory: Memory) -> None:
     tenant = memory.for_tenant("keyed")
-    token, _ = tenant.keys.create("read", label="reader", actor="agent")
-    writer, _ = tenant.keys.create("write", label="writer", actor="user")
+    token, _ = tenant.admin.keys.create("read", label="reader", actor="agent")
+    writer, _ = tenant.admin.keys.create("write", label="writer", actor="user")
     with served_api(make_app(tenant, Serving(keys_required=True))) as address:
         with Client(address, api_key=writer) as client:
             item = client.add("The press runs at four bar.", kind="fact").items[0]
@@ -290,9 +290,9 @@ def test_a_key_says_who_acts_and_how_far(memory: Memory) -> None:
         with Client(address, api_key=token) as client:
             assert client.get(item.id).content == item.content
             with pytest.raises(Forbidden, match="write"):
-                client.pin(item.id)
+                client.items.pin(item.id)
         with pytest.raises(Unauthenticated), Client(address) as client:
-            client.jobs()
+            client.admin.jobs()
 
 
 class Dropping:
@@ -330,13 +330,13 @@ def test_a_write_whose_answer_gets_lost_is_done_once(memory: Memory, fault: int)
         assert client.update(item.id, content="At five bar.", expected_version=1).items[0].version == 2
         said = {"messages": [{"role": "user", "content": "hello there"}]}
         client.commit_turn("lost", said, user_id=user)
-        assert len(memory.get_turns("lost", user_id=user)) == 1
+        assert len(memory.sessions.turns("lost", user_id=user)) == 1
         assert client.compose_context("lost", "How many bar?", user_id=user).render("text")
         with pytest.raises(ServerUnavailable):  # it may have been done, and doing it again is another thing
             client.erase(user_id=user)
     with served_api(Dropping(make_app(memory, Serving()), fault)) as address, Client(address, retries=0) as client:
         with pytest.raises(ServerUnavailable, match=str(fault)):
-            client.jobs()
+            client.admin.jobs()
         with pytest.raises(InputError, match="retries"):
             Client(address, retries=-1)
 
@@ -371,8 +371,8 @@ def test_a_server_that_asks_for_time_is_given_it(memory: Memory, monkeypatch: py
     monkeypatch.setattr("phronesis.client.transport.time.sleep", waits.append)
     app = make_app(memory, Serving(requests_per_minute=2, burst=1))
     with served_api(app) as address, Client(address, retries=2) as client:
-        client.jobs()
+        client.admin.jobs()
         with pytest.raises(RateLimited):
-            client.jobs()
+            client.admin.jobs()
     assert len(waits) == 2
     assert min(waits) >= 25

@@ -38,14 +38,14 @@ def test_without_keys_anybody_on_this_machine_comes_in(client: TestClient) -> No
 
 
 def test_once_there_is_a_key_everybody_needs_one(client: TestClient, memory: Memory) -> None:
-    token, key = memory.keys.create("write", label="x", actor="ada")
+    token, key = memory.admin.keys.create("write", label="x", actor="ada")
     refused = client.get("/api/v1/memories")
     assert refused.status_code == 401
     assert refused.headers["WWW-Authenticate"].startswith("Bearer")
     assert refused.json()["code"] == "access.key"
     added = client.post("/api/v1/memories", json={"content": "tea"}, headers=bearer(token)).json()
     assert memory.history(added["items"][0]["id"])[0].actor == "ada"
-    memory.keys.revoke(key.id)
+    memory.admin.keys.revoke(key.id)
     assert client.get("/api/v1/memories", headers=bearer(token)).status_code == 401
 
 
@@ -54,9 +54,9 @@ def test_a_key_that_was_taken_is_not_looked_up_for_a_second(memory: Memory) -> N
     now = app.state.admission.clock()
     app.state.admission.clock = lambda: now
     with TestClient(app, base_url=PLACE) as client:
-        token, key = memory.keys.create("read", label="x")
+        token, key = memory.admin.keys.create("read", label="x")
         assert client.get("/api/v1/memories", headers=bearer(token)).status_code == 200
-        memory.keys.revoke(key.id)
+        memory.admin.keys.revoke(key.id)
         now += 0.9
         assert client.get("/api/v1/memories", headers=bearer(token)).status_code == 200
         assert client.post("/api/v1/memories", json={}, headers=bearer(token)).status_code == 403
@@ -65,11 +65,11 @@ def test_a_key_that_was_taken_is_not_looked_up_for_a_second(memory: Memory) -> N
 
 
 def test_where_others_reach_it_revoking_the_last_key_opens_nothing(memory: Memory) -> None:
-    _, key = memory.keys.create("admin", label="x")
+    _, key = memory.admin.keys.create("admin", label="x")
     app = make_server_app(memory, Serving(host="0.0.0.0"))  # noqa: S104 - what is tested
     with TestClient(app, base_url=PLACE) as reached:
         assert reached.get("/api/v1/memories").status_code == 401
-        memory.keys.revoke(key.id)
+        memory.admin.keys.revoke(key.id)
         assert reached.get("/api/v1/memories").status_code == 401
         assert reached.get("/memories", follow_redirects=False).headers["location"].startswith("/login")
 
@@ -82,14 +82,14 @@ def test_behind_a_proxy_too_it_is_reached_by_others(memory: Memory) -> None:
     check_reach(memory, Serving(allowed_hosts=("localhost", "127.0.0.1")))
     with TestClient(make_server_app(memory, behind), base_url="http://memory.example.com") as reached:
         assert reached.get("/api/v1/export").status_code == 401
-        token, _ = memory.keys.create("admin", label="x")
+        token, _ = memory.admin.keys.create("admin", label="x")
         check_reach(memory, behind)
         assert reached.get("/api/v1/export", headers=bearer(token)).status_code == 200
 
 
 def test_a_tenant_that_had_a_key_is_not_opened_by_revoking_it(client: TestClient, memory: Memory) -> None:
-    _, key = memory.keys.create("admin", label="x")
-    memory.keys.revoke(key.id)
+    _, key = memory.admin.keys.create("admin", label="x")
+    memory.admin.keys.revoke(key.id)
     assert client.get("/api/v1/memories").status_code == 401
     assert client.get("/memories", follow_redirects=False).headers["location"].startswith("/login")
 
@@ -98,16 +98,16 @@ def test_a_key_decides_on_the_pages_where_nobody_needs_one_too(client: TestClien
     memory.add("open secret")
     rival = memory.for_tenant("rival")
     rival.add("their secret")
-    token, key = rival.keys.create("read", label="x")
+    token, key = rival.admin.keys.create("read", label="x")
     client.cookies.set("phronesis_session", token)
     shown = client.get("/memories").text
     assert ("their secret" in shown, "open secret" in shown) == (True, False)
-    rival.keys.revoke(key.id)
+    rival.admin.keys.revoke(key.id)
     assert "open secret" in client.get("/memories").text  # a key that is gone: as who has none
 
 
 def test_a_key_may_do_what_its_role_says(client: TestClient, memory: Memory) -> None:
-    token, _ = memory.keys.create("read", label="x")
+    token, _ = memory.admin.keys.create("read", label="x")
     assert client.get("/api/v1/memories", headers=bearer(token)).status_code == 200
     refused = client.post("/api/v1/memories", json={"content": "tea"}, headers=bearer(token))
     assert (refused.status_code, refused.json()["code"]) == (403, "access.role")
@@ -118,7 +118,7 @@ def test_a_key_may_do_what_its_role_says(client: TestClient, memory: Memory) -> 
 def test_a_key_opens_its_own_tenant(client: TestClient, memory: Memory) -> None:
     rival = memory.for_tenant("rival")
     rival.add("their secret")
-    token, _ = rival.keys.create("read", label="x")
+    token, _ = rival.admin.keys.create("read", label="x")
     (theirs,) = client.get("/api/v1/memories", headers=bearer(token)).json()["items"]
     assert theirs["content"] == "their secret"
     assert client.get("/api/v1/memories").json()["items"] == []

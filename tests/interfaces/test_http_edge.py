@@ -55,7 +55,7 @@ def test_too_many_calls_are_asked_to_come_again(memory: Memory) -> None:
     assert 1 <= int(answered[-1].headers["Retry-After"]) <= 60
     assert answered[-1].json()["code"] == "access.rate"
     assert client.get("/healthz").status_code == 200
-    memory.keys.create("read", label="x")
+    memory.admin.keys.create("read", label="x")
     wrong = {"Authorization": "Bearer sk-1"}
     assert client.get(API, headers=wrong).status_code == 429  # whoever tries keys is counted by address
 
@@ -67,7 +67,7 @@ def test_the_pages_and_the_login_count_too(memory: Memory) -> None:
     assert (refused.status_code, refused.headers["content-type"]) == (429, "text/html; charset=utf-8")
     assert 1 <= int(refused.headers["Retry-After"]) <= 60
     assert client.get(API).status_code == 429  # one bound for every face
-    memory.keys.create("read", label="x")
+    memory.admin.keys.create("read", label="x")
     other = client_of(memory, requests_per_minute=1, burst=2)
     tries = [other.post("/login", data={"key": f"phr_{n}"}).status_code for n in range(3)]
     assert tries == [401, 401, 429]
@@ -121,7 +121,7 @@ def test_counts_and_log_name_routes_and_no_words(memory: Memory, caplog: pytest.
 
 
 def test_the_log_says_who_looked_at_a_page(memory: Memory, caplog: pytest.LogCaptureFixture) -> None:
-    token, key = memory.keys.create("read", label="x")
+    token, key = memory.admin.keys.create("read", label="x")
     client = client_of(memory)
     client.cookies.set("phronesis_session", token)
     with caplog.at_level(logging.INFO, "phronesis.access"):

@@ -32,7 +32,7 @@ def test_a_server_is_measured(sqlite_url: str, call: Any) -> None:
     assert 0 < told["empty_p50"] < told["http_p50"]
     assert told["start"] > 0
     with Memory.open(sqlite_url, policy={"embedder": "none"}) as memory:
-        assert not memory.keys.any_active()
+        assert not memory.admin.keys.any_active()
         assert len(memory.get_all(user_id="u0", limit=50)) >= 2
 
 

@@ -33,7 +33,7 @@ def test_a_server_stops_when_it_is_asked_and_nothing_is_left_pending(sqlite_url:
     assert [(line["route"], line["status"]) for line in lines] == [("/readyz", 200), ("/api/v1/memories", 201)]
     assert "杭州" not in str(lines)
     with Memory.open(sqlite_url, policy=POLICY) as memory:
-        assert memory.jobs().pending == 0
+        assert memory.admin.jobs().pending == 0
         assert [item.content for item in memory.get_all(user_id="lin", kinds=["message"])] == ["我住在杭州。"]
 
 
@@ -58,8 +58,8 @@ def test_requests_that_run_are_finished(sqlite_url: str) -> None:
             thread.join()
     assert answered.count(201) >= 1
     with Memory.open(sqlite_url, policy=POLICY) as memory:
-        assert len(memory.list_sessions()) >= answered.count(201)
-        assert memory.rebuild(verify=True).equal
+        assert len(memory.sessions.list()) >= answered.count(201)
+        assert memory.admin.rebuild(verify=True).equal
 
 
 def test_others_are_not_reached_without_a_key(sqlite_url: str) -> None:
@@ -68,7 +68,7 @@ def test_others_are_not_reached_without_a_key(sqlite_url: str) -> None:
     assert refused.returncode == 2
     assert "keys create" in refused.stderr
     with Memory.open(sqlite_url, policy=POLICY) as memory:
-        token, _ = memory.keys.create("read", label="x")
+        token, _ = memory.admin.keys.create("read", label="x")
     with serving(sqlite_url, "--host", "0.0.0.0") as server:  # noqa: S104 - what is tested
         place = server.url.replace("0.0.0.0", "127.0.0.1")  # noqa: S104
         assert httpx.get(f"{place}/api/v1/memories").status_code == 401
@@ -89,8 +89,8 @@ def test_one_server_is_the_resources_of_another(tmp_path: Path) -> None:
     """SB-08: two processes; the one that is asked has the conversation, the other the handbook."""
     library, own = f"sqlite:///{tmp_path / 'library.db'}", f"sqlite:///{tmp_path / 'own.db'}"
     with Memory.open(library, policy=POLICY) as memory:
-        memory.ingest_resource(HANDBOOK, uri="file:///kiln.md", title="Kiln handbook")
-        token, _ = memory.keys.create("read", label="the other server")
+        memory.resources.ingest(HANDBOOK, uri="file:///kiln.md", title="Kiln handbook")
+        token, _ = memory.admin.keys.create("read", label="the other server")
     with serving(library) as librarian:
         policy = tmp_path / "brain.yml"
         policy.write_text(

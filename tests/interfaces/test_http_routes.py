@@ -272,7 +272,7 @@ def test_quarantine_jobs_and_export(api: TestClient, memory: Memory, tmp_path: P
     (tmp_path / "all.jsonl").write_bytes(exported.content)
     with Memory.open("sqlite://", policy={"embedder": "none"}) as other:
         other.import_(tmp_path / "all.jsonl")
-        assert other.rebuild(verify=True).live_hash == memory.rebuild(verify=True).live_hash
+        assert other.admin.rebuild(verify=True).live_hash == memory.admin.rebuild(verify=True).live_hash
 
 
 def test_what_is_no_time_is_a_problem_that_names_all_forms(api: TestClient) -> None:

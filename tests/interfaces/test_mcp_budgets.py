@@ -55,7 +55,7 @@ def full() -> Iterator[tuple[Memory, dict[str, dict[str, Any]]]]:
         item = memory.get_all(user_id="u", kinds=["message"], limit=1)[0]
         for n in range(10):
             memory.update(item.id, content=f"green tea, version {n} " + "and more words " * 100)
-        claims = memory.add_reasoning(block(COPPER, CHINESE), user_id="u")
+        claims = memory.reasoning.add(block(COPPER, CHINESE), user_id="u")
         yield (
             memory,
             {

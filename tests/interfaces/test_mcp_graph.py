@@ -91,7 +91,7 @@ def test_the_graph_is_ordinary_memory(memory: Memory, graph: Talk) -> None:
     assert {item.entry_id for item in memory.get_all(user_id="李雷")} == {found["item"]["entry_id"]}
     graph.call("rollback_memory", id=found["item"]["entry_id"])
     assert graph.call("read_graph") == {"entities": [], "relations": []}
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_another_scope_has_another_graph(memory: Memory, graph: Talk, talk_to: Callable[..., Talk]) -> None:

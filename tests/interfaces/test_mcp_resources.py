@@ -69,18 +69,18 @@ def test_a_resource_is_bounded_and_says_what_was_left_out(memory: Memory, talk: 
         memory.update(item.id, content=f"version {n} " + "of many words " * 100)
     for address in ("recent", f"items/{item.id}"):
         text = talk.read(f"memory://{address}")
-        assert memory.stages.count_tokens(text) <= BUDGET
+        assert memory.admin.components.count_tokens(text) <= BUDGET
         assert json.loads(text)["left_out"] > 0
         assert json.loads(text)["more"]
     turns = f"memory://sessions/{quote('长/1', safe='')}/turns?user_id={quote('李雷')}"
     for first, whole in (
-        (turns, memory.get_turns("长/1", user_id="李雷")),
+        (turns, memory.sessions.turns("长/1", user_id="李雷")),
         (f"memory://items/{item.id}/history", memory.history(item.id)),
     ):
         address, rows = first, list[object]()
         while address:
             text = talk.read(address)
-            assert memory.stages.count_tokens(text) <= BUDGET
+            assert memory.admin.components.count_tokens(text) <= BUDGET
             *page, last = json.loads(text)
             rows += page if "next" in last else [*page, last]
             assert "next" not in last or last["left_out"] == len(whole) - len(rows)

@@ -180,7 +180,9 @@ def test_a_turn_is_composed_and_committed(memory: Memory, talk: Talk) -> None:
         "commit_turn", session_id="team/s1", turn_events=turn, context_id=package["context_id"], idempotency_key="t1"
     )
     assert done["entry_id"] == again["entry_id"]
-    assert [message["content"] for message in memory.get_turns("team/s1", user_id="李雷")[0].messages][1] == "Short."
+    assert [message["content"] for message in memory.sessions.turns("team/s1", user_id="李雷")[0].messages][
+        1
+    ] == "Short."
     hostname = Path("/etc/hostname")
     words = hostname.read_text("utf-8").strip() if hostname.exists() else "localhost"
     assert not [one for one in memory.get_all(user_id="李雷", kinds=["section"]) if words in one.content]
@@ -225,7 +227,7 @@ def test_traits_are_reflected_and_listed(memory: Memory, talk: Talk) -> None:
 
 
 def test_claims_are_searched_and_read(memory: Memory, talk: Talk) -> None:
-    kept = memory.add_reasoning(block(COPPER, CHINESE), user_id="李雷")
+    kept = memory.reasoning.add(block(COPPER, CHINESE), user_id="李雷")
     found = talk.call("mem_search", query="甲酸占比", run_id="run_7")
     assert found["evidence"][0]["matched_claims"][0]["claim_status"] == "fact"
     assert f"[mem:{kept.id} c2]" in talk.text("mem_search", query="甲酸占比")
@@ -326,8 +328,8 @@ def test_without_a_user_what_is_of_a_user_says_so(memory: Memory, talk_to: TalkT
 
 def test_reading_tools_change_nothing(memory: Memory, talk: Talk) -> None:
     item = memory.add("我喜欢绿茶", user_id="李雷").items[0]
-    kept = memory.add_reasoning(block(COPPER), user_id="李雷")
-    before = memory.rebuild(verify=True).live_hash
+    kept = memory.reasoning.add(block(COPPER), user_id="李雷")
+    before = memory.admin.rebuild(verify=True).live_hash
     calls: dict[str, dict[str, Any]] = {
         "search_memories": {"query": "茶"},
         "compose_context": {"session_id": "s", "user_message": "茶"},
@@ -343,7 +345,7 @@ def test_reading_tools_change_nothing(memory: Memory, talk: Talk) -> None:
     assert list(calls) == READING
     for tool, arguments in calls.items():
         talk.call(tool, **arguments)
-    assert memory.rebuild(verify=True).live_hash == before
+    assert memory.admin.rebuild(verify=True).live_hash == before
 
 
 def test_idempotent_tools_change_nothing_when_called_again(memory: Memory, talk: Talk) -> None:
@@ -434,7 +436,7 @@ def test_forget_lists_what_would_go_and_archives_what_is_named(memory: Memory, t
         "I live in Lyon",
     }
     assert "nothing was forgotten" in talk.text("forget", ids=ids)
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 SAID = [
@@ -480,7 +482,7 @@ def test_what_is_forgotten_goes_with_all_that_says_the_same(
     assert [one.content for one in left if one.kind == "message"] == ["今天天气不错。"]
     assert [one.key for one in left if one.kind not in {"message", "task"}] == [other]
     assert len(memory.get_all(user_id="bob")) == bobs
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_forget_by_a_query_takes_what_its_dry_run_listed(memory: Memory, talk_to: TalkTo) -> None:

@@ -57,7 +57,7 @@ def test_the_policy_says_which_tools_models_are_offered(memory: Memory) -> None:
 def test_the_same_key_bounds_every_face(memory: Memory) -> None:
     tenant = memory.for_tenant("keyed")
     tenant.add("The kiln in hall 3 stays below 900 degrees.", kind="fact")
-    reader, _ = memory.for_tenant("keyed").keys.create("read", label="reader")
+    reader, _ = memory.for_tenant("keyed").admin.keys.create("read", label="reader")
     keyed = {"Authorization": f"Bearer {reader}"}
     with served_api(make_server_app(memory, Serving(keys_required=True))) as address:
         with Client(address, api_key=reader) as client:
@@ -73,7 +73,7 @@ def test_the_same_key_bounds_every_face(memory: Memory) -> None:
 def test_models_are_let_in_and_counted_before_they_have_a_session(
     memory: Memory, caplog: pytest.LogCaptureFixture
 ) -> None:
-    token, key = memory.for_tenant("counted").keys.create("read", label="reader")
+    token, key = memory.for_tenant("counted").admin.keys.create("read", label="reader")
     once = Serving(keys_required=True, requests_per_minute=1, burst=2)
     with served_api(make_server_app(memory, once)) as address, caplog.at_level(logging.INFO, "phronesis.access"):
         for stranger in ({}, {"Authorization": "Basic YTpi"}):

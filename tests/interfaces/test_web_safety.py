@@ -78,7 +78,7 @@ class Site:
     def state(self) -> list[dict[str, Any]]:
         """Give all that is held."""
         return [item.to_dict() for item in self.memory.get_all(across="tenant", limit=1_000)] + [
-            item.to_dict() for item in self.memory.quarantine_list(across="tenant")
+            item.to_dict() for item in self.memory.quarantine.list(across="tenant")
         ]
 
 
@@ -100,12 +100,14 @@ def site(memory: Memory) -> Iterator[Site]:
     said = {"role": "user", "content": f"Hello {HOSTILE}"}
     called = {"name": HOSTILE, "args": {"x": HOSTILE}, "result": HOSTILE, "status": "success"}
     memory.commit_turn("s<1>", {"messages": [said, told], "tool_calls": [called]}, user_id="lin")
-    document = memory.ingest_resource(f"# Title\n\n{HOSTILE}\n", uri="a.md", title=f"Title {HOSTILE}").document
+    document = memory.resources.ingest(f"# Title\n\n{HOSTILE}\n", uri="a.md", title=f"Title {HOSTILE}").document
     assert document is not None
     hints = {"constraints": [HOSTILE]}
     nei = {"attempt": HOSTILE, "source_ref": HOSTILE, "payload": {HOSTILE: HOSTILE}, "hints": hints}
     ((event, _),) = memory.ingest(nei)
-    ((noted, _), *_) = memory.ingest_source(f"Tried: {HOSTILE}\nResult: it worked {HOSTILE}", source_type="manual")
+    ((noted, _), *_) = memory.resources.ingest_source(
+        f"Tried: {HOSTILE}\nResult: it worked {HOSTILE}", source_type="manual"
+    )
     app = FastAPI(openapi_url=None)
     mount(app, Admission(memory, keys_required=False))
     with TestClient(app, base_url="http://127.0.0.1:8765", follow_redirects=False) as browser:
@@ -198,7 +200,7 @@ def test_data_for_charts_cannot_end_its_element() -> None:
 @pytest.mark.slow
 def test_a_key_that_may_read_sees_no_form_that_writes(site: Site) -> None:
     posts = site.posts()
-    reader, _ = site.memory.keys.create("read", label="r")
+    reader, _ = site.memory.admin.keys.create("read", label="r")
     before = site.state()
     browser = TestClient(site.app, base_url="http://127.0.0.1:8765", follow_redirects=False)
     assert browser.post("/login", data={"key": reader, "next": "/"}).status_code == 303
@@ -247,7 +249,7 @@ def test_what_is_not_there_is_a_page_in_ones_language(site: Site, language: str,
 
 
 def test_a_file_beyond_the_policy_is_refused(site: Site) -> None:
-    most = site.memory.stages.documents.max_bytes
+    most = site.memory.admin.components.documents.max_bytes
     answer = site.browser.post("/resources", data={"token": site.token}, files={"file": ("a.md", b"x" * (most + 1))})
     assert answer.status_code == 400
     assert "resources.max_bytes" in answer.text

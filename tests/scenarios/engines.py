@@ -43,7 +43,7 @@ class EngineStore:
         self.clock = Clock()
         self.memory = Memory.open(f"sqlite:///{folder / 'engines.db'}", policy={"embedder": "none"}, clock=self.clock)
         self.mind = install(self.memory)
-        self.call = Call(self.memory.tenant, actor="tester")
+        self.call = Call(self.memory.admin.tenant, actor="tester")
         self.lane = LaneName("user", USER)
 
     def __enter__(self) -> Self:
@@ -54,10 +54,10 @@ class EngineStore:
 
     @property
     def writer(self) -> Any:
-        return self.memory._stages.writer
+        return self.memory._runtime._components.writer
 
     def reason(self, *claims: str | Mapping[str, Any], topic: str = "", scope: str | None = None) -> Item:
-        made = self.memory.add_reasoning(block(*claims, topic=topic, scope=scope), user_id=USER)
+        made = self.memory.reasoning.add(block(*claims, topic=topic, scope=scope), user_id=USER)
         assert made.item is not None
         return made.item
 
@@ -76,7 +76,7 @@ class EngineStore:
 
     def reflect(self) -> Written:
         """Reflect whatever is new; gives what was written, with the cycle among what it made."""
-        seen = self.memory._stages.reflector.seen(self.memory.tenant, self.lane)
+        seen = self.memory._runtime._components.reflector.seen(self.memory.admin.tenant, self.lane)
         written: Written = self.writer.write(
             self.call.tenant, self.lane, verb="reflect", payload={"force": True, **seen}, actor="tester"
         )
@@ -98,13 +98,13 @@ class EngineStore:
         return [*self.memory.get_all(user_id=USER, kinds=list(kinds), limit=1000)]
 
     def evidence(self, item_id: str) -> Sequence[EvidenceRow]:
-        with self.memory._stages.database.transaction(self.memory.tenant, "read") as unit:
+        with self.memory._runtime._components.database.transaction(self.memory.admin.tenant, "read") as unit:
             lane = find_lane(unit, self.lane)
             assert lane is not None
             return LaneView(unit, lane).evidence([item_id]).get(item_id, [])
 
     def verified(self) -> bool:
-        result = self.memory.rebuild(verify=True)
+        result = self.memory.admin.rebuild(verify=True)
         assert result.differences == ()
         return result.equal
 

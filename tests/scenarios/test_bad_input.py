@@ -25,7 +25,7 @@ def held() -> Iterator[Memory]:
 
 
 def heads(memory: Memory) -> list[tuple[int, str]]:
-    with memory._stages.database.transaction(memory.tenant, "read") as unit:
+    with memory._runtime._components.database.transaction(memory.admin.tenant, "read") as unit:
         return [(lane.head_seq, lane.head_hash) for lane in list_lanes(unit)]
 
 
@@ -89,7 +89,7 @@ def test_an_unknown_id_is_not_found_by_any_verb(held: Memory) -> None:
     with pytest.raises(NotFound):
         held.update(nobody, content="x")
     with pytest.raises(NotFound):
-        held.delete_all(user_id="nobody")
+        held.items.delete_all(user_id="nobody")
     assert heads(held) == before
 
 
@@ -114,7 +114,7 @@ def test_any_text_comes_back_as_it_was_said(text: str) -> None:
         call = {"name": "f", "args": {"x": text, text[:50] or "k": 1}, "result": text}
         message = {"role": "user", "content": text, "metadata": {"note": text}}
         memory.commit_turn("s/ü\u202e", {"messages": [message], "tool_calls": [call]}, user_id="u")
-        [turn] = memory.get_turns("s/ü\u202e", user_id="u")
+        [turn] = memory.sessions.turns("s/ü\u202e", user_id="u")
         if "\ud83d\ude00" in text:  # two halves of one character are that character
             text = text.replace("\ud83d\ude00", "😀")
             message, call = {**message, "content": text, "metadata": {"note": text}}, {}
@@ -127,7 +127,7 @@ def test_any_text_comes_back_as_it_was_said(text: str) -> None:
         memory.update(item.id, content=text, metadata={"again": text}, reason=text)
         memory.flush()
         memory.explain(item.id).to_dict()
-        assert memory.rebuild(verify=True).equal
+        assert memory.admin.rebuild(verify=True).equal
 
 
 def test_a_call_that_is_too_large_as_a_whole_is_refused(held: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,8 +151,8 @@ def test_a_million_characters_are_stored_and_found() -> None:
         first = memory.search("heron Lake Biwa", user_id="u")[0]
         assert "heron" in first.matched[0].snippet
         assert first.item.content == text
-        assert memory.get_turns("s", user_id="u")[0].messages[0]["content"] == text
-        assert memory.rebuild(verify=True).equal
+        assert memory.sessions.turns("s", user_id="u")[0].messages[0]["content"] == text
+        assert memory.admin.rebuild(verify=True).equal
 
 
 def test_times_are_utc_and_may_be_a_day_ahead() -> None:
@@ -170,7 +170,7 @@ def test_times_are_utc_and_may_be_a_day_ahead() -> None:
         assert memory.add("x", occurred_at=ahead).items[0].occurred_at == ahead
         memory.add("x", occurred_at="0001-01-01")
         assert memory.update(made[0].id, valid_to="2999-01-01").items[0].valid_to is not None
-        assert memory.rebuild(verify=True).equal
+        assert memory.admin.rebuild(verify=True).equal
 
 
 @pytest.mark.parametrize("start", [NOW, datetime(1969, 1, 1, tzinfo=UTC), datetime(2026, 5, 1)])  # noqa: DTZ001
@@ -178,11 +178,11 @@ def test_a_clock_that_runs_backwards_changes_no_order(start: datetime) -> None:
     hours = iter([5, 4, 4, -3000, 7, 0, -1, 9, *range(-100, 0)])
     with Memory.open("sqlite://", policy=POLICY, clock=lambda: start + timedelta(hours=next(hours))) as memory:
         said = [memory.commit_turn("s", {"messages": [{"content": str(n)}]}).entry_id for n in range(8)]
-        assert [turn.entry_id for turn in memory.get_turns("s")] == said
-        times = [turn.recorded_at for turn in memory.get_turns("s")]
+        assert [turn.entry_id for turn in memory.sessions.turns("s")] == said
+        times = [turn.recorded_at for turn in memory.sessions.turns("s")]
         assert times == sorted(set(times))
         assert [item.content for item in memory.get_all()] == list("76543210")
-        assert memory.rebuild(verify=True).equal
+        assert memory.admin.rebuild(verify=True).equal
 
 
 USERS = [
@@ -216,8 +216,8 @@ def test_users_whose_ids_look_alike_see_nothing_of_each_other() -> None:
             found = memory.search("secret number plan alice", user_id=user, limit=100)
             assert {evidence.item.content for evidence in found} == own
             assert {item.content for item in memory.get_all(user_id=user)} == own
-            assert [info.user_id for info in memory.list_sessions(user_id=user)] == [user]
-            assert [turn.messages[0]["content"] for turn in memory.get_turns("work/2026", user_id=user)] == [
+            assert [info.user_id for info in memory.sessions.list(user_id=user)] == [user]
+            assert [turn.messages[0]["content"] for turn in memory.sessions.turns("work/2026", user_id=user)] == [
                 f"plan {n}"
             ]
             assert (
@@ -225,10 +225,10 @@ def test_users_whose_ids_look_alike_see_nothing_of_each_other() -> None:
             )
         assert not memory.search("secret number plan alice")
         assert not memory.get_all()
-        assert not memory.list_sessions()
+        assert not memory.sessions.list()
         assert not memory.for_tenant("other").search("secret", across="tenant")
         assert {each.item.user_id for each in memory.search("secret", across="tenant", limit=100)} == set(USERS)
-        memory.delete_all(user_id="alice")
+        memory.items.delete_all(user_id="alice")
         assert [len(memory.get_all(user_id=user)) for user in USERS] == [0] + [2] * (len(USERS) - 1)
 
 
@@ -238,10 +238,10 @@ def test_sessions_and_namespaces_that_look_alike_are_their_own() -> None:
         for name in names:
             memory.commit_turn(name, {"messages": [{"content": f"in {name}"}]}, namespace=name)
         for name in names:
-            [turn] = memory.get_turns(name, namespace=name)
+            [turn] = memory.sessions.turns(name, namespace=name)
             assert turn.messages[0]["content"] == f"in {name}"
             assert [item.content for item in memory.get_all(session_id=name, namespace=name)] == [f"in {name}"]
-            assert [info.session_id for info in memory.list_sessions(namespace=name)] == [name]
+            assert [info.session_id for info in memory.sessions.list(namespace=name)] == [name]
 
 
 def test_a_message_said_again_is_told_from_another_of_the_same_id() -> None:
@@ -255,8 +255,8 @@ def test_a_message_said_again_is_told_from_another_of_the_same_id() -> None:
         first = memory.get_all(limit=2)[1]
         memory.update(first.id, content="one, edited")
         assert (say("one"), say("one, edited")) == ((0, 1), (1, 0))
-        assert [one.messages[0]["content"] for one in memory.get_turns("s")] == ["one", "two", "one, edited"]
-        assert memory.rebuild(verify=True).equal
+        assert [one.messages[0]["content"] for one in memory.sessions.turns("s")] == ["one", "two", "one, edited"]
+        assert memory.admin.rebuild(verify=True).equal
 
 
 def test_keys_that_become_one_in_the_database_do_so_alike_in_a_replay() -> None:
@@ -267,8 +267,8 @@ def test_keys_that_become_one_in_the_database_do_so_alike_in_a_replay() -> None:
             memory.commit_turn(
                 "s", {"messages": [{"content": "x", "metadata": metadata}], "session_metadata": metadata}
             )
-            assert memory.get_turns("s")[-1].session_metadata == metadata
-        assert memory.rebuild(verify=True).equal
+            assert memory.sessions.turns("s")[-1].session_metadata == metadata
+        assert memory.admin.rebuild(verify=True).equal
 
 
 def test_every_error_is_one_of_ours_and_can_be_shown(held: Memory) -> None:

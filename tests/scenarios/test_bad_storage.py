@@ -20,7 +20,7 @@ NOBODY = 65534
 
 
 def heads(memory: Memory) -> dict[str | None, tuple[int, int]]:
-    with memory._stages.database.transaction(memory.tenant, "read") as unit:
+    with memory._runtime._components.database.transaction(memory.admin.tenant, "read") as unit:
         return {lane.name: (lane.head_seq, lane.applied_seq) for lane in list_lanes(unit)}
 
 
@@ -28,7 +28,7 @@ class Disk:
     """The room that every connection of a store finds: so many pages, or without an end."""
 
     def __init__(self, memory: Memory) -> None:
-        self._engine = memory._stages.database.engine
+        self._engine = memory._runtime._components.database.engine
         self._pages = 1 << 30
         sa.event.listen(self._engine, "checkout", self._allow)  # never removed: the background thread looks at it
 
@@ -72,10 +72,10 @@ def test_a_full_disk_stores_all_of_a_call_or_nothing(tmp_path: Path, pages: int)
         assert heads(memory)["u"][0] == before["u"][0] + kept
         memory.add("and now there is room", user_id="u")
         assert heads(memory)["u"] == (before["u"][0] + kept + 1,) * 2
-        assert len(memory.get_turns("s", user_id="u")) == kept
-        with memory._stages.database.transaction(memory.tenant, "read") as unit:
+        assert len(memory.sessions.turns("s", user_id="u")) == kept
+        with memory._runtime._components.database.transaction(memory.admin.tenant, "read") as unit:
             assert [check_chain(unit, lane) for lane in list_lanes(unit)] == [[]]
-        result = memory.rebuild(verify=True)
+        result = memory.admin.rebuild(verify=True)
         assert result.equal, result.differences
 
 
@@ -153,7 +153,7 @@ def test_a_database_of_a_newer_version_is_left_alone(tmp_path: Path) -> None:
 def write_and_verify(url: str) -> None:
     with Memory.open(url, policy=POLICY) as memory:
         memory.add("one more", user_id="u")
-        memory.rebuild(verify=True)
+        memory.admin.rebuild(verify=True)
 
 
 def test_a_damaged_file_is_told_and_not_made_worse(tmp_path: Path) -> None:

@@ -45,17 +45,17 @@ def take_in(url: str, path: str) -> None:
 
 def prepared(url: str) -> None:
     with Memory.open(url, policy=POLICY) as memory:
-        memory.add_reasoning(f"RBMEM_CLAIMS_V1\nTOPIC=t\nCLAIMS_JSON={json.dumps([CLAIM])}", user_id="lin")
+        memory.reasoning.add(f"RBMEM_CLAIMS_V1\nTOPIC=t\nCLAIMS_JSON={json.dumps([CLAIM])}", user_id="lin")
 
 
 def state(url: str) -> tuple[Any, ...]:
     """Give what a store holds, apart from its ids and times."""
     with Memory.open(url, policy=POLICY) as memory:
         memory.flush()
-        done = memory.rebuild(verify=True)
+        done = memory.admin.rebuild(verify=True)
         assert done.equal, done.differences
         runs = [
-            (run.run_id, run.facts, run.feedback, len(run.learned)) for run in memory.list_runs(user_id="lin", limit=99)
+            (run.run_id, run.facts, run.feedback, len(run.learned)) for run in memory.runs.list(user_id="lin", limit=99)
         ]
         items = [item.content for item in memory.get_all(user_id="lin", kinds=["reasoning"])]
         return done.entries, sorted(runs, key=lambda run: run[0]), sorted(items)

@@ -43,7 +43,7 @@ def opened(url: str) -> Memory:
 def memory(database_url: str) -> Iterator[Memory]:
     with opened(database_url) as made:
         yield made
-        result = made.rebuild(verify=True)
+        result = made.admin.rebuild(verify=True)
         assert result.equal, result.differences
 
 
@@ -114,8 +114,8 @@ def test_the_story_is_the_same_on_another_machine_and_without_its_extractor(memo
     with Memory.open(f"sqlite:///{tmp_path / 'other.db'}", policy={"embedder": "none"}) as other:
         other.import_(path)
         assert held(other) == expected
-        assert other.rebuild(verify=True).live_hash == memory.rebuild(verify=True).live_hash
-    assert memory.rebuild().equal
+        assert other.admin.rebuild(verify=True).live_hash == memory.admin.rebuild(verify=True).live_hash
+    assert memory.admin.rebuild().equal
 
 
 def test_taking_back_the_last_of_three_restores_the_second(memory: Memory) -> None:

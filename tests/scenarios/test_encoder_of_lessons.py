@@ -88,7 +88,7 @@ def test_without_it_the_same_events_are_told_apart(monkeypatch: pytest.MonkeyPat
 
 def test_its_vectors_outlive_a_new_embedding_by_the_same_encoder(memory: Memory, taught: Taught) -> None:
     refs = ingested(memory, *LESSONS)
-    memory.reembed("hashing")
+    memory.admin.reembed("hashing")
     asked = len(taught.asked)
     memory.aggregate(full=True)
     assert (patterns(memory, refs), len(taught.asked)) == ([["a", "b"]], asked)
@@ -108,7 +108,7 @@ def test_errors_of_two_kinds_are_two_lessons_however_alike_they_are_told(monkeyp
     embedders = Embedders(HashingEmbedder(), beside=Backwards(), of_lessons=[Lean()])
     monkeypatch.setattr(wiring, "load_embedders", lambda _: embedders)
     with Memory.open("sqlite://") as memory:
-        kind = {event.id: event.result for event, _ in memory.ingest_source(log, source_type="lean")}
+        kind = {event.id: event.result for event, _ in memory.resources.ingest_source(log, source_type="lean")}
         memory.flush()
         new = [one for one in memory.aggregate().new if isinstance(one, Pattern)]
         found = [one for one in new if one.cluster_info["method"] == "average link"]  # and not one by a view

@@ -46,11 +46,11 @@ def said(*texts: str, **more: Any) -> dict[str, Any]:
 
 def everything_in(memory: Memory) -> bytes:
     """Every byte of the database's files, or every row's text where there are none."""
-    database = memory._stages.database
+    database = memory._runtime._components.database
     if database.path is not None:
         paths = [Path(database.path + suffix) for suffix in SUFFIXES]
         return b"\0".join(path.read_bytes() for path in paths if path.exists())
-    with database.transaction(memory.tenant, "read") as unit:
+    with database.transaction(memory.admin.tenant, "read") as unit:
         names = unit.connection.exec_driver_sql(
             "SELECT table_name FROM information_schema.tables WHERE starts_with(table_schema, 'phronesis')"
         ).scalars()
@@ -69,9 +69,9 @@ def assert_gone(memory: Memory, certificate: ErasureCertificate, *texts: str) ->
 
 
 def assert_sound(memory: Memory) -> None:
-    result = memory.rebuild(verify=True)
+    result = memory.admin.rebuild(verify=True)
     assert result.equal, result.differences
-    with memory._stages.database.transaction(memory.tenant, "read") as unit:
+    with memory._runtime._components.database.transaction(memory.admin.tenant, "read") as unit:
         assert [found for lane in list_lanes(unit) for found in check_chain(unit, lane)] == []
 
 
@@ -103,7 +103,7 @@ def test_a_message_is_erased_and_the_others_of_its_turn_stay(memory: Memory, tex
     assert certificate.items_erased == len(turn.stored) - 1  # what was learned of it too
     with pytest.raises(NotFound):
         memory.get(turn.stored[0].id)
-    first, second = memory.get_turns("s", user_id="alice")
+    first, second = memory.sessions.turns("s", user_id="alice")
     assert list(first.messages) == [{"$erased": True}, {"role": "user", "content": KEPT}]
     assert list(second.messages) == said("Where shall we go afterwards?")["messages"]
     assert memory.get(turn.stored[1].id) == turn.stored[1]  # the position too
@@ -118,7 +118,7 @@ def test_what_is_left_of_a_turn_is_prepared_again(memory: Memory) -> None:
     turn = memory.commit_turn("s", said(ENGLISH, "Ask Marguerite about it, Marguerite knows"), user_id="alice")
     certificate = memory.erase(id=turn.stored[0].id)
     assert certificate.entries_prepared_again == 1
-    with memory._stages.database.transaction(memory.tenant, "read") as unit:
+    with memory._runtime._components.database.transaction(memory.admin.tenant, "read") as unit:
         bodies = [row["body"] for row in read_outcomes(unit, [turn.entry_id])[turn.entry_id]]
     assert b"Marguerite" in bodies[0]
     assert b"Quillfeather" not in bodies[0]
@@ -156,7 +156,7 @@ def test_a_stated_item_goes_with_every_edit_of_it(memory: Memory) -> None:
     other = memory.add("Alice has a parrot called Octavian", kind="fact", user_id="alice").items[0]
     memory.update(made.id, content="Alice moved to Antananarivo in spring", reason="told me so on the telephone")
     memory.update(made.id, metadata={"note": "ask her sister Philippa again"})
-    memory.archive(made.id, reason="nobody needs to know this any more")
+    memory.items.archive(made.id, reason="nobody needs to know this any more")
     undone = memory.rollback(memory.history(made.id)[-1].delta_id)
     certificate = memory.erase(id=made.id, reason="asked for in ticket 4711")
     assert_gone(
@@ -235,16 +235,16 @@ def test_an_entry_that_failed_and_was_taken_up_again_goes_with_its_words(
         raise ZeroDivisionError
 
     with Memory.open(database_url, policy=POLICY) as memory:
-        handler = memory._stages.writer.interpreter.stepper.registry["turn"]
+        handler = memory._runtime._components.writer.interpreter.stepper.registry["turn"]
         monkeypatch.setitem(
-            memory._stages.writer.interpreter.stepper.registry._handlers,
+            memory._runtime._components.writer.interpreter.stepper.registry._handlers,
             "turn",
             dataclasses.replace(handler, apply=broken),
         )
         with pytest.raises(EntryFailed) as told:
             memory.commit_turn("s", said(ENGLISH, "Ask Marguerite about it, Marguerite knows"), user_id="alice")
         monkeypatch.undo()
-        first, second = memory.retry(told.value.details["entry_id"]).items
+        first, second = memory.admin.retry(told.value.details["entry_id"]).items
         certificate = memory.erase(id=first.id)
         assert_gone(memory, certificate, ENGLISH)
         assert memory.get(second.id).content.startswith("Ask Marguerite")
@@ -281,7 +281,7 @@ def story(memory: Memory, user: str | None) -> list[str]:
     memory.commit_turn("second", said(f"{KEPT}, {user}"), user_id=user)
     memory.add(f"Remember the milk for {user}", user_id=user)
     if user is not None:
-        memory.delete_all(user_id=user, session_id="first/session")
+        memory.items.delete_all(user_id=user, session_id="first/session")
     memory.flush()
     return [
         *texts,
@@ -299,8 +299,8 @@ def test_a_session_is_erased_and_the_rest_of_the_user_stays(memory: Memory) -> N
     assert_gone(memory, certificate, *texts)
     assert certificate.items_erased == 5  # the file that was referred to is listed among the documents
     assert contents(memory, user_id="alice") == {f"{KEPT}, alice", "Remember the milk for alice"}
-    assert [session.session_id for session in memory.list_sessions(user_id="alice")] == ["second"]
-    assert memory.get_turns("first/session", user_id="alice") == []
+    assert [session.session_id for session in memory.sessions.list(user_id="alice")] == ["second"]
+    assert memory.sessions.turns("first/session", user_id="alice") == []
     after = contents(memory, user_id="bob", filters={"status": "archived"}) | contents(memory, user_id="bob")
     assert after == before
     assert others[0].encode() in everything_in(memory)
@@ -322,13 +322,13 @@ def test_a_user_is_erased_and_the_name_starts_anew(memory: Memory) -> None:
     story(memory, "bob")
     memory.add(ENGLISH, user_id=name, idempotency_key="once")
     bobs = contents(memory, user_id="bob")
-    with memory._stages.database.transaction(memory.tenant, "read") as unit:
+    with memory._runtime._components.database.transaction(memory.admin.tenant, "read") as unit:
         lane = find_lane(unit, LaneName("user", name))
     assert lane is not None
     certificate = memory.erase(user_id=name)
     assert_gone(memory, certificate, name, *texts)
     assert certificate.items_erased == 9
-    with memory._stages.database.transaction(memory.tenant, "read") as unit:
+    with memory._runtime._components.database.transaction(memory.admin.tenant, "read") as unit:
         left = get_lane(unit, lane.lane_id)
     assert (left.name, left.head_seq) == (None, lane.head_seq + 1)
     assert contents(memory, user_id=name) == set()
@@ -422,8 +422,8 @@ def test_other_lanes_lose_the_evidence_and_are_prepared_again(learning: Memory, 
     memory = learning
     gone = memory.add(ENGLISH, user_id="alice", session_id="s").items[0]
     kept = memory.add("I go everywhere by train", user_id="bob").items[0]
-    memory._stages.writer.write(
-        memory.tenant, LaneName("shared", "default"), verb="learn_shared", payload={}, actor="agent"
+    memory._runtime._components.writer.write(
+        memory.admin.tenant, LaneName("shared", "default"), verb="learn_shared", payload={}, actor="agent"
     )
     [principle] = memory.get_all(kinds=["principle"])
     assert len(memory.explain(principle.id).evidence) == 2
@@ -443,14 +443,14 @@ def test_a_lane_that_learns_from_it_meanwhile_is_found(learning: Memory, monkeyp
 
     def learn_in_between(self: Eraser, *given: Any) -> Any:
         order = ordered(self, *given)
-        memory._stages.writer.write(
-            memory.tenant, LaneName("shared", "default"), verb="learn_shared", payload={}, actor="agent"
+        memory._runtime._components.writer.write(
+            memory.admin.tenant, LaneName("shared", "default"), verb="learn_shared", payload={}, actor="agent"
         )
         return order
 
     gone = memory.add(ENGLISH, user_id="alice").items[0]
     kept = memory.add("I go everywhere by train", user_id="bob").items[0]
-    memory._background.stop()
+    memory._runtime._background.stop()
     monkeypatch.setattr(Eraser, "_ordered", learn_in_between)
     certificate = memory.erase(id=gone.id)
     assert len(certificate.erasure_entry_ids) == 2
@@ -497,11 +497,11 @@ def test_a_crash_before_it_is_carried_out_is_made_good(database_url: str, monkey
 
     memory = Memory.open(database_url, policy=POLICY)
     turn = memory.commit_turn("s", said(ENGLISH, KEPT), user_id="alice")
-    memory._background.stop()  # nobody else completes it
+    memory._runtime._background.stop()  # nobody else completes it
     monkeypatch.setattr(erasure_effect.Erasure, "carry_out", die)
     with pytest.raises(Killed):
         memory.erase(id=turn.stored[0].id)
-    memory._stages.database.engine.dispose()
+    memory._runtime._components.database.engine.dispose()
     monkeypatch.undo()
     with Memory.open(database_url, policy=POLICY) as again:
         assert again.get(turn.stored[0].id).content == ENGLISH  # recorded, not carried out
@@ -521,16 +521,16 @@ def test_a_crash_between_removing_and_preparing_again_is_made_good(
 
     memory = Memory.open(database_url, policy=POLICY)
     turn = memory.commit_turn("s", said(ENGLISH, "Ask Marguerite about it, Marguerite knows"), user_id="alice")
-    memory._background.stop()
+    memory._runtime._background.stop()
     monkeypatch.setattr(erasure_effect.Preparation, "carry_out", die)
     with pytest.raises(Killed):
         memory.erase(id=turn.stored[0].id)
     assert ENGLISH.encode() not in everything_in(memory)
-    memory._stages.database.engine.dispose()
+    memory._runtime._components.database.engine.dispose()
     monkeypatch.undo()
     with Memory.open(database_url, policy=POLICY) as again:
         again.flush()
-        with again._stages.database.transaction(again.tenant, "read") as unit:
+        with again._runtime._components.database.transaction(again.admin.tenant, "read") as unit:
             assert b"Marguerite" in read_outcomes(unit, [turn.entry_id])[turn.entry_id][0]["body"]
         assert_sound(again)
 
@@ -553,10 +553,10 @@ def test_what_was_pending_is_erased_with_the_rest(memory: Memory) -> None:
 
 def test_after_an_erasure_the_store_is_rebuilt_and_derived_anew_without_it(memory: Memory) -> None:
     turn = memory.commit_turn("s", said(ENGLISH, KEPT), user_id="alice")
-    memory.rederive(user_id="alice")
+    memory.admin.rederive(user_id="alice")
     memory.erase(id=turn.stored[0].id)
-    memory.rebuild()
-    memory.rederive(user_id="alice")
+    memory.admin.rebuild()
+    memory.admin.rederive(user_id="alice")
     assert contents(memory, user_id="alice") == {KEPT}
     assert_sound(memory)
 
@@ -584,7 +584,7 @@ def test_a_reason_may_not_quote_what_is_erased(memory: Memory) -> None:
     with pytest.raises(InputError, match="reason"):
         memory.erase(id=made.id, reason=f"she no longer wants us to know that {ENGLISH}")
     certificate = memory.erase(id=made.id, reason="she asked for it")
-    with memory._stages.database.transaction(memory.tenant, "read") as unit:
+    with memory._runtime._components.database.transaction(memory.admin.tenant, "read") as unit:
         entry = load_entry(unit, certificate.erasure_entry_ids[0])
     assert entry.payload["reason"] == "she asked for it"
     assert set(entry.payload) == {"parts", "gone", "reason"}

@@ -78,11 +78,11 @@ class Writer:
         self.entries.append(made.entry_id)
 
     def rederive(self, user: str | None) -> None:
-        self.entries.append(self.memory.rederive(user_id=user).entry_id)
+        self.entries.append(self.memory.admin.rederive(user_id=user).entry_id)
 
     def delete_all(self, user: str | None) -> None:
         scope: dict[str, Any] = {"user_id": user} if user is not None else {"namespace": "default"}
-        self.memory.delete_all(session_id="s1", **scope)
+        self.memory.items.delete_all(session_id="s1", **scope)
 
     def erase(self, user: str | None) -> None:
         named: dict[str, Any] = {} if user is None else {"user_id": user}
@@ -94,7 +94,7 @@ class Writer:
         before = {item: self.memory.get(item) for item in self.live()}
         certificate = self.memory.erase(**named)
         assert certificate.clean, (named, certificate.residue)
-        result = self.memory.rebuild(verify=True)
+        result = self.memory.admin.rebuild(verify=True)
         assert result.equal, (named, result.differences)
         left = self.live()
         if what == "id":
@@ -128,5 +128,5 @@ def test_any_sequence_of_verbs(tmp_path: Path, seed: int) -> None:
         writer = Writer(memory, seed)
         for _ in range(25):
             writer.step()
-        result = memory.rebuild(verify=True)
+        result = memory.admin.rebuild(verify=True)
         assert result.equal, result.differences

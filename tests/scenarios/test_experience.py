@@ -88,11 +88,11 @@ def test_failures_and_unknown_are_apart_from_successes(store: EngineStore) -> No
 def test_a_member_that_goes_is_let_go_and_the_last_pair_retires_the_pattern(store: EngineStore) -> None:
     events = [store.experience(f"{PINNED} {n}") for n in ("one", "two", "three")]
     (pattern,) = made(store.aggregate())
-    store.memory.archive(events[0].id)
+    store.memory.items.archive(events[0].id)
     store.aggregate()
     assert members(store, pattern) == {event.id for event in events[1:]}
     assert {row.source_key for row in store.evidence(pattern.id)} == {event.id for event in events[1:]}
-    store.memory.archive(events[1].id)
+    store.memory.items.archive(events[1].id)
     store.aggregate()
     assert store.live("pattern") == []
     gone = store.memory.get(pattern.id)
@@ -107,7 +107,7 @@ def test_deriving_anew_finds_the_same_patterns(store: EngineStore) -> None:
     store.aggregate()
     store.experience(f"{PINNED} three")
     before = store.live("pattern")
-    result = store.memory.rederive(user_id="alice")
+    result = store.memory.admin.rederive(user_id="alice")
     assert (result.added, result.changed, result.vanished) == ((), (), ())
     assert store.live("pattern") == before
     assert store.verified()

@@ -97,7 +97,7 @@ def test_a_pattern_of_one_view_stands_beside_those_of_the_whole(memory: Memory) 
     told = memory.aggregate()
     assert [one.id for one in told.changed] == [beside.id]
     assert told.mapping[again] == [beside.id]
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_one_failure_among_many_events_speaks_against_the_successes_that_it_is_like(memory: Memory) -> None:
@@ -131,7 +131,7 @@ def test_one_failure_among_many_events_speaks_against_the_successes_that_it_is_l
     assert now.id == before.id
     assert not now.counterexamples
     assert failed in dict(now.members)
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_one_success_among_many_events_speaks_against_failures_that_are_alike_in_one_view_only(memory: Memory) -> None:
@@ -160,7 +160,7 @@ def test_one_success_among_many_events_speaks_against_failures_that_are_alike_in
     assert beside.id in {one.id for one in told.changed}
     assert [one["id"] for one in now[beside.id].counterexamples] == [done]
     assert dict(now[beside.id].members) == dict(beside.members)
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_patterns_keep_their_ids_and_a_replay_gives_them_again(memory: Memory) -> None:
@@ -178,7 +178,7 @@ def test_patterns_keep_their_ids_and_a_replay_gives_them_again(memory: Memory) -
     again = memory.aggregate(full=True)
     assert (list(again.new), list(again.retired)) == ([], [])
     assert {one.id for one in learned(memory)} == set(before)
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_situations_and_attempts_are_crossed_beside_the_patterns_of_the_whole(memory: Memory) -> None:
@@ -207,4 +207,4 @@ def test_situations_and_attempts_are_crossed_beside_the_patterns_of_the_whole(me
     assert not {one.id for one in crossed} & {pattern for one in drawn for pattern in one["patterns"]}
     memory.aggregate(full=True)
     assert {one.id for one in learned(memory)} == {one.id for one in found}
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal

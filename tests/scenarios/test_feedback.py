@@ -259,7 +259,7 @@ def test_what_cannot_be_said_is_refused_with_the_field_and_the_remedy(tried: Tri
         assert caught.value.field == field, (kind, value)
     with pytest.raises(NotFound):
         tried.memory.feedback(nobody, "useful")
-    tried.memory.archive(token.id)
+    tried.memory.items.archive(token.id)
     with pytest.raises(InputError, match="archived"):
         tried.memory.feedback(token.id, "merge", value=[tried.pattern("kernel").id])
 

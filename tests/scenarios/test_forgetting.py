@@ -74,7 +74,7 @@ def test_an_event_is_downweighted_then_archived_then_deleted_and_stays_traceable
     assert (ended.ended, ended.content) == ("retired", tried.memory.get(event).content)
     assert [one.verb for one in tried.memory.history(event)] == ["experience", "forget", "forget", "forget"]
     assert tried.memory.explain(event).sources
-    tried.memory.unarchive(event)
+    tried.memory.items.unarchive(event)
     assert event not in live(tried, "l1")
 
 
@@ -99,8 +99,8 @@ def test_a_machines_word_fades_sooner_and_what_is_used_or_useful_later(tried: Tr
 def test_what_supports_a_living_principle_and_what_is_pinned_stay(tried: Tried) -> None:
     pattern = tried.pattern("token")
     principle = tried.principle("Refresh tokens first", [pattern.id])
-    tried.memory.pin(principle.id)
-    tried.memory.pin(tried.events["bread/0"])
+    tried.memory.items.pin(principle.id)
+    tried.memory.items.pin(tried.events["bread/0"])
     tried.clock.pass_days(1000)
     done = forget(tried)
     kept = {principle.id, pattern.id, tried.events["bread/0"], *(one for one, _ in pattern.members)}
@@ -110,7 +110,7 @@ def test_what_supports_a_living_principle_and_what_is_pinned_stay(tried: Tried) 
     assert not {principle.id, tried.events["bread/0"]} & found.keys()
     assert "supports principle" in next(row.reason for row in done.rows if row.id == pattern.id)
     assert forget(tried).rows == ()
-    tried.memory.unpin(principle.id)
+    tried.memory.items.unpin(principle.id)
     done = forget(tried)
     assert {principle.id, pattern.id, tried.events["token/0"]} <= {
         row.id for row in done.rows if row.action == "archive"

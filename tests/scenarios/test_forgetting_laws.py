@@ -58,15 +58,15 @@ class Story:
 
     def state(self) -> dict[str, Item]:
         """All items of the lane, whatever their status."""
-        stages = self.memory.stages
-        with stages.database.transaction(self.memory.tenant, "read") as unit:
+        stages = self.memory.admin.components
+        with stages.database.transaction(self.memory.admin.tenant, "read") as unit:
             return {item.id: item for lane in list_lanes(unit) for item in LaneView(unit, lane).find(live=False)}
 
     def evidence_holds(self) -> bool:
         """Whether every message that something living was taken from lives too, where forgetting had its way."""
         items = self.state()
-        stages = self.memory.stages
-        with stages.database.transaction(self.memory.tenant, "read") as unit:
+        stages = self.memory.admin.components
+        with stages.database.transaction(self.memory.admin.tenant, "read") as unit:
             rows = [
                 row
                 for lane in list_lanes(unit)
@@ -121,7 +121,7 @@ def test_a_dry_run_is_what_is_done_once_and_evidence_outlives_what_stands_on_it(
             story.do(what, n)
         story.forget()
         assert story.evidence_holds()
-        assert story.memory.rebuild(verify=True).equal
+        assert story.memory.admin.rebuild(verify=True).equal
 
 
 @settings(max_examples=15, deadline=None)
@@ -143,7 +143,7 @@ def test_a_rollback_of_forgetting_brings_everything_back(steps: list[tuple[str, 
             one: (item.status, item.ended, item.data, item.valid_to) for one, item in before.items()
         }
         assert story.forget().rows == done.rows
-        assert story.memory.rebuild(verify=True).equal
+        assert story.memory.admin.rebuild(verify=True).equal
 
 
 @settings(max_examples=15, deadline=None)

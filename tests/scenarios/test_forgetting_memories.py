@@ -66,7 +66,7 @@ def telling(url: str, **forgetting: Any) -> Iterator[Told]:
     policy = {"embedder": "none", "forgetting": forgetting}
     with Memory.open(url, policy=policy, clock=clock) as memory:
         yield Told(memory, clock)
-        assert memory.rebuild(verify=True).equal
+        assert memory.admin.rebuild(verify=True).equal
 
 
 @pytest.fixture
@@ -122,7 +122,7 @@ def test_evidence_goes_no_further_than_what_was_taken_from_it(told: Told, text: 
     [fact] = told.items("fact")
     told.clock.pass_days(800)
     assert ids(told.forget()) == {fact.id: "archive", message: "archive"}
-    told.memory.unarchive(fact.id)
+    told.memory.items.unarchive(fact.id)
     done = told.forget()
     assert ids(done) == {fact.id: "restore", message: "restore"}
     assert [row_of(done.rows, one).why for one in (fact.id, message)] == ["brought back", "of use again"]
@@ -193,7 +193,7 @@ def test_an_expired_intention_is_archived_first_and_an_open_one_stays(told: Told
     assert (row.action, row.why) == ("archive", "expired")
     assert row.reason == "archive: its time was over on 2026-03-01"
     assert {still, due} <= told.live()
-    told.memory.unarchive(gone)
+    told.memory.items.unarchive(gone)
     assert ids(told.forget()) == {gone: "restore"}
     told.clock.pass_days(31)
     assert ids(told.forget()) == {gone: "archive"}
@@ -207,7 +207,7 @@ def test_what_is_pinned_important_or_named_stays_and_passing_details_go_first(da
             told.state("The password hint is heron", subject="wifi", key="wifi"): "the policy keeps wifi",
         }
         pinned = told.state("The gate code is on the fridge", subject="gate")
-        told.memory.pin(pinned)
+        told.memory.items.pin(pinned)
         passing, routine = told.state("The bus was late", importance=3), told.state("The office has two floors")
         told.clock.pass_days(110)
         assert ids(told.forget()) == {passing: "archive"}
@@ -222,7 +222,7 @@ def test_unarchive_brings_back_and_counts_as_use(told: Told) -> None:
     told.clock.pass_days(800)
     told.forget()
     assert told.memory.search("boat pier", user_id=USER).evidence == ()
-    told.memory.unarchive(fact)
+    told.memory.items.unarchive(fact)
     assert [one.item.id for one in told.memory.search("boat pier", user_id=USER)] == [fact]
     row = row_of(told.forget().rows, fact)
     assert (row.action, row.why, row.before["status"]) == ("restore", "brought back", "active")
@@ -277,10 +277,10 @@ def test_a_namespace_forgets_by_what_its_own_items_were_shown(told: Told) -> Non
 def test_an_erased_item_leaves_no_count_behind(told: Told) -> None:
     fact = told.state("The attic key is brass.", subject="key")
     told.memory.search("attic key brass", user_id=USER)
-    told.memory.stages.usage.settle(told.memory.tenant)
+    told.memory.admin.components.usage.settle(told.memory.admin.tenant)
     told.memory.search("attic key brass", user_id=USER)
     told.memory.erase(id=fact)
-    payload = told.memory.stages.forgetter.payload(told.memory.tenant, LaneName("user", USER))
+    payload = told.memory.admin.components.forgetter.payload(told.memory.admin.tenant, LaneName("user", USER))
     assert payload["used"] == {}
 
 

@@ -44,7 +44,7 @@ def test_what_is_hidden_is_fenced_and_never_learned(memory: Memory, row: dict[st
     }
     memory.commit_turn("s", said, user_id=user)
     assert {one.kind for one in memory.get_all(user_id=user)} <= {"message"}
-    held = memory.quarantine_list(user_id=user)
+    held = memory.quarantine.list(user_id=user)
     assert len(held) == (0 if row["kind"] == "language" else 2)
     shown = memory.compose_context("t", text[:500], user_id=user).render("messages")
     told = [part["content"] for part in shown if part["role"] in {"system", "developer"}]

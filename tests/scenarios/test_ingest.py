@@ -77,13 +77,13 @@ def test_attempts_of_an_episode_stand_in_order(memory: Memory) -> None:
             }
         )
     memory.ingest({"attempt": "another task", "source_ref": "t:9", "episode_id": "task/5", "seq": 0})
-    episode = memory.get_episode("task/4")
+    episode = memory.resources.get_episode("task/4")
     assert [event.attempt for event in episode.events] == ["first", "second", "third"]
     assert (episode.goal, episode.id) == ("open the safe", "task/4")
     with pytest.raises(NotFound):
-        memory.get_episode("task/6")
+        memory.resources.get_episode("task/6")
     with pytest.raises(NotFound):
-        memory.get_episode("task/4", namespace="elsewhere")
+        memory.resources.get_episode("task/4", namespace="elsewhere")
 
 
 def test_an_event_names_the_artifacts_it_is_about(memory: Memory) -> None:
@@ -106,7 +106,7 @@ def test_an_event_names_the_artifacts_it_is_about(memory: Memory) -> None:
 
 
 def test_a_source_is_read_and_every_event_stands_in_its_lines(memory: Memory) -> None:
-    told = memory.ingest_source(path=LOG, source_type="lean")
+    told = memory.resources.ingest_source(path=LOG, source_type="lean")
     assert {event.label for event, _ in told} == {"success", "failure", "unknown"}
     lines = LOG.read_text("utf-8").splitlines()
     for event, meta in told:
@@ -116,7 +116,7 @@ def test_a_source_is_read_and_every_event_stands_in_its_lines(memory: Memory) ->
         if event.label == "failure":
             assert any("error" in line for line in lines[first - 1 : last])
     assert "missing_lemma" in {event.family for event, _ in told}
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_a_wrong_source_is_named(memory: Memory) -> None:
@@ -129,26 +129,26 @@ def test_a_wrong_source_is_named(memory: Memory) -> None:
     ]
     for given, field in cases:
         with pytest.raises(InputError) as refused:
-            memory.ingest_source(**given)
+            memory.resources.ingest_source(**given)
         assert refused.value.field == field
 
 
 def test_a_file_that_is_no_text_is_refused(memory: Memory, tmp_path: Path) -> None:
     (tmp_path / "core.bin").write_bytes(b"\x7fELF" + bytes(range(256)) * 4)
     with pytest.raises(InputError, match="convert it to UTF-8"):
-        memory.ingest_source(path=tmp_path / "core.bin", source_type="log")
+        memory.resources.ingest_source(path=tmp_path / "core.bin", source_type="log")
     (tmp_path / "empty.log").touch()
     with pytest.raises(InputError, match=r"empty\.log is empty"):
-        memory.ingest_source(path=tmp_path / "empty.log", source_type="log")
+        memory.resources.ingest_source(path=tmp_path / "empty.log", source_type="log")
     (tmp_path / "large.log").write_text("x" * 8_000_001)
     with pytest.raises(InputError, match="split it"):
-        memory.ingest_source(path=tmp_path / "large.log", source_type="log")
+        memory.resources.ingest_source(path=tmp_path / "large.log", source_type="log")
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
 def test_a_log_is_read_in_the_encoding_that_powershell_wrote(memory: Memory, tmp_path: Path, encoding: str) -> None:
     (tmp_path / "error.txt").write_bytes("ERROR disk is full\r\n".encode(encoding))
-    ((event, _),) = memory.ingest_source(path=tmp_path / "error.txt", source_type="log")
+    ((event, _),) = memory.resources.ingest_source(path=tmp_path / "error.txt", source_type="log")
     assert event.result == "error: disk is full"
 
 
@@ -163,7 +163,7 @@ def test_a_format_that_nothing_reads_is_refused_by_its_name(memory: Memory) -> N
     ]
     for text, source_type, named in cases:
         with pytest.raises(InputError, match=named) as refused:
-            memory.ingest_source(text=text, source_type=source_type)
+            memory.resources.ingest_source(text=text, source_type=source_type)
         assert refused.value.field == "text"
         assert list(memory.get_all(kinds=["l1"])) == []
 
@@ -177,7 +177,7 @@ def test_orders_in_a_log_are_held_back(memory: Memory) -> None:
         }
     )
     assert event.quarantine is not None
-    assert [item.id for item in memory.quarantine_list()] == [event.id]
+    assert [item.id for item in memory.quarantine.list()] == [event.id]
 
 
 def test_one_event_of_a_call_can_be_erased_alone(memory: Memory) -> None:
@@ -194,15 +194,15 @@ def test_one_event_of_a_call_can_be_erased_alone(memory: Memory) -> None:
     kept = memory.get(told[1][0].id)
     assert isinstance(kept, L1Event)
     assert kept.attempt == "the lamp was switched off"
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
     memory.erase(id=told[1][0].id)
     assert list(memory.get_all(kinds=["l1"])) == []
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_an_event_of_a_source_goes_with_the_text_it_was_read_from(memory: Memory) -> None:
-    told = memory.ingest_source(path=LOG, source_type="lean")
+    told = memory.resources.ingest_source(path=LOG, source_type="lean")
     assert len(told) > 1
     assert memory.erase(id=told[0][0].id).clean
     assert list(memory.get_all(kinds=["l1"])) == []
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal

@@ -44,7 +44,7 @@ def check(url: str, told: dict[str, list[dict[str, Any]]], *, rebuilt: bool) -> 
     with Memory.open(url, policy=POLICY) as memory:
         memory.flush()  # what was durable but not interpreted yet
         count = 0
-        with memory._stages.database.transaction(memory.tenant, "read") as unit:
+        with memory._runtime._components.database.transaction(memory.admin.tenant, "read") as unit:
             for lane in list_lanes(unit):
                 rows = read_entries(unit, lane.lane_id, after=0, until=1 << 62, limit=1 << 30)
                 assert [row.seq for row in rows] == list(range(1, len(rows) + 1))
@@ -55,7 +55,7 @@ def check(url: str, told: dict[str, list[dict[str, Any]]], *, rebuilt: bool) -> 
                 assert find_entry(unit, fact["entry"]) is not None
         for name, facts in told.items():
             for user in {fact["user"] for fact in facts if fact["verb"] == "turn"}:
-                shown = {turn.entry_id: turn for turn in memory.get_turns(f"s/{name}", user_id=user)}
+                shown = {turn.entry_id: turn for turn in memory.sessions.turns(f"s/{name}", user_id=user)}
                 for fact in facts:
                     if fact["verb"] == "turn" and fact["user"] == user:
                         said, given = shown[fact["entry"]], turn_of(name, fact["n"])
@@ -67,7 +67,7 @@ def check(url: str, told: dict[str, list[dict[str, Any]]], *, rebuilt: bool) -> 
                     first = memory.history(fact["item"])[0]
                     assert (first.entry_id, first.fields["content"][1]) == (fact["entry"], fact["content"])
         if rebuilt:
-            result = memory.rebuild(verify=True)
+            result = memory.admin.rebuild(verify=True)
             assert result.equal, result.differences
             assert result.entries == count
         return count

@@ -41,7 +41,7 @@ def test_a_copied_store_verifies_on_a_machine_without_an_encoder(tmp_path: Path)
                 memory.update(turn.stored[0].id, content=f"Alice went to Kyoto {n}")
         memory.rollback(turn.entry_id if turn.stored else memory.add("x", user_id="alice").entry_id, cascade=True)
         memory.flush()
-        own = memory.rebuild(verify=True)
+        own = memory.admin.rebuild(verify=True)
     assert own.equal
     shutil.copy(store, tmp_path / "copy.db")
     start(verify_copy, f"sqlite:///{tmp_path / 'copy.db'}", str(tmp_path / "said")).join()
@@ -52,13 +52,13 @@ def test_a_copied_store_verifies_on_a_machine_without_an_encoder(tmp_path: Path)
 def test_a_store_that_was_altered_does_not_verify(tmp_path: Path) -> None:
     with Memory.open(f"sqlite:///{tmp_path / 'memory.db'}", policy=POLICY) as memory:
         [item] = memory.add("Alice lives in Kyoto", infer=False).items
-        with memory._stages.database.transaction(memory.tenant, "derive") as unit:
+        with memory._runtime._components.database.transaction(memory.admin.tenant, "derive") as unit:
             unit.connection.exec_driver_sql("UPDATE items SET content = 'Alice lives in Osaka'")
-        result = memory.rebuild(verify=True)
+        result = memory.admin.rebuild(verify=True)
         assert not result.equal
         assert result.live_hash != result.replayed_hash
         assert [difference.split(": ", 1)[1] for difference in result.differences] == [f"items/{item.id}: altered"]
         assert "Osaka" not in str(result.differences)
-        assert not memory.rebuild().equal
-        assert memory.rebuild(verify=True).equal
+        assert not memory.admin.rebuild().equal
+        assert memory.admin.rebuild(verify=True).equal
         assert memory.get(item.id).content == "Alice lives in Kyoto"

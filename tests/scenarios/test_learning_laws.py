@@ -27,12 +27,12 @@ def filled(path: Path, runs: list[tuple[str, float | None]]) -> Memory:
         {"claim_id": f"c{n}", "status": status, "facts": {"source_run_ids": ["x"]}, "inference": "…", "test": test}
         for n, (status, test) in enumerate(zip(("hypothesis", "conclusion", "fact"), TESTS, strict=True))
     ]
-    made = memory.add_reasoning(f"RBMEM_CLAIMS_V1\nTOPIC=t\nCLAIMS_JSON={json.dumps(claims)}", user_id="lin")
+    made = memory.reasoning.add(f"RBMEM_CLAIMS_V1\nTOPIC=t\nCLAIMS_JSON={json.dumps(claims)}", user_id="lin")
     for n, (metal, share) in enumerate(runs):
-        memory.record_run({"run_id": f"r{n}", "output": {"M1": metal}, "memory_ids": [made.id]}, user_id="lin")
+        memory.runs.record({"run_id": f"r{n}", "output": {"M1": metal}, "memory_ids": [made.id]}, user_id="lin")
         if share is not None:
             product = {"name": "CO", "value": 10 * share, "fraction": share}
-            memory.run_feedback(f"r{n}", {"products": [product]}, user_id="lin")
+            memory.runs.feedback(f"r{n}", {"products": [product]}, user_id="lin")
     return memory
 
 
@@ -40,7 +40,7 @@ def learned(memory: Memory, order: list[str]) -> tuple[Claim, ...]:
     for run_id in order:
         memory.learn(run_id, user_id="lin")
     [item] = memory.get_all(user_id="lin", kinds=["reasoning"])
-    return tuple(memory.mem_get(item.id).claims)
+    return tuple(memory.reasoning.get(item.id).claims)
 
 
 @pytest.mark.slow
@@ -68,7 +68,7 @@ def test_counts_do_not_depend_on_the_order(
                 ]
             )
             assert claims[2].status == "fact"
-            assert memory.rebuild(verify=True).equal
+            assert memory.admin.rebuild(verify=True).equal
     assert counts[0] == counts[1]
 
 
@@ -89,4 +89,4 @@ def test_a_learn_that_is_taken_back_leaves_the_others(
         assert all(chosen.run_id not in (*one.support.run_ids, *one.contra.run_ids) for one in claims)
         again = memory.learn(chosen.run_id, user_id="lin")
         assert [row.counted for row in again.judged] == [row.counted for row in chosen.judged]
-        assert memory.rebuild(verify=True).equal
+        assert memory.admin.rebuild(verify=True).equal

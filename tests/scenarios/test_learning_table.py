@@ -29,21 +29,21 @@ class Bank:
         self.memory = memory
         self.ids: dict[str, str] = {}
         for item in TABLE["items"]:
-            made = memory.add_reasoning(item["content"], user_id=USER)
+            made = memory.reasoning.add(item["content"], user_id=USER)
             self.ids[item["key"]] = made.id
             if item.get("archived"):
-                memory.archive(made.id)
+                memory.items.archive(made.id)
         for row in TABLE["runs"]:
             run = {name: row[name] for name in ("run_id", "output", "raw")}
-            memory.record_run({**run, "memory_ids": [self.ids[key] for key in row["memory_keys"]]}, user_id=USER)
+            memory.runs.record({**run, "memory_ids": [self.ids[key] for key in row["memory_keys"]]}, user_id=USER)
             if not row.get("feedback_late"):
-                memory.run_feedback(row["run_id"], row["feedback"], user_id=USER)
+                memory.runs.feedback(row["run_id"], row["feedback"], user_id=USER)
         self.keys = {item_id: key for key, item_id in self.ids.items()}
 
     def step(self, step: Mapping[str, Any]) -> LearnResult | None:
         if "feedback" in step:
             [row] = [one for one in TABLE["runs"] if one["run_id"] == step["feedback"]]
-            self.memory.run_feedback(row["run_id"], row["feedback"], user_id=USER)
+            self.memory.runs.feedback(row["run_id"], row["feedback"], user_id=USER)
             return None
         return self.memory.learn(step["learn"], user_id=USER)
 
@@ -51,7 +51,7 @@ class Bank:
         return {
             (key, claim.claim_id): claim
             for key, item_id in self.ids.items()
-            for claim in self.memory.mem_get(item_id).claims
+            for claim in self.memory.reasoning.get(item_id).claims
         }
 
     def standing(self) -> dict[tuple[str, str], tuple[Any, ...]]:
@@ -160,7 +160,7 @@ def test_every_row(bank: Bank) -> None:
         gained = len(claim.conditions + claim.limitations) > len(was.conditions + was.limitations)
         assert gained == row["gains_limitation_or_condition"], key
     assert all(claim == loaded[key] for key, claim in claims.items() if key[0] == "i12")  # archived: no candidate
-    assert bank.memory.rebuild(verify=True).equal
+    assert bank.memory.admin.rebuild(verify=True).equal
 
 
 def test_one_learn_is_taken_back_whole(bank: Bank) -> None:
@@ -176,4 +176,4 @@ def test_one_learn_is_taken_back_whole(bank: Bank) -> None:
     again = bank.step(last)
     assert again is not None
     assert [one.counted for one in again.judged] == [one.counted for one in result.judged]
-    assert bank.memory.rebuild(verify=True).equal
+    assert bank.memory.admin.rebuild(verify=True).equal

@@ -107,7 +107,7 @@ def memory(opening: Opening) -> Iterator[Memory]:
 
 def tell(memory: Memory, story: Story, *, user: str = "lin") -> None:
     """Take the manual in, and let it be said in one session what is asked about in another."""
-    memory.ingest_resource(story.manual, uri=story.uri, type="manual")
+    memory.resources.ingest(story.manual, uri=story.uri, type="manual")
     memory.commit_turn("monday", {"messages": [{"role": "user", "content": story.said}]}, user_id=user)
     memory.flush()
 
@@ -207,9 +207,9 @@ def workshop(memory: Memory) -> None:
     for n in range(4):
         own = list(zip(PARTS, CURES, strict=True))[3 * n : 3 * n + 3]
         text = "\n\n".join(f"# Repairing a pump fault: {part}\n\n{cure}" for part, cure in own)
-        memory.ingest_resource(text, uri=f"folder{n // 2}/manual-{n}.md", title=f"Manual {n}", type="manual")
+        memory.resources.ingest(text, uri=f"folder{n // 2}/manual-{n}.md", title=f"Manual {n}", type="manual")
     guide = "\n\n".join(f"# The {place}\n\nIt {doing}." for place in ELSEWHERE for doing in DOING)
-    memory.ingest_resource(guide, uri="town/guide.md", title="Town guide")
+    memory.resources.ingest(guide, uri="town/guide.md", title="Town guide")
     memory.flush()
 
 
@@ -280,12 +280,12 @@ def test_explain_tells_the_fate_of_every_candidate(memory: Memory) -> None:
 
 def test_a_section_with_an_order_is_not_shown_and_when_released_it_is_data(memory: Memory, story: Story) -> None:
     text = f"{story.manual}\n## Resetting 复位 E5\n\n{story.order}\n"
-    memory.ingest_resource(text, uri=story.uri, type="manual")
+    memory.resources.ingest(text, uri=story.uri, type="manual")
     package = ask(memory, story.question)
     assert story.step in package.text
     assert story.order not in package.text
-    (held,) = memory.quarantine_list()
-    memory.quarantine_release(held.id, reason="it is a joke")
+    (held,) = memory.quarantine.list()
+    memory.quarantine.release(held.id, reason="it is a joke")
     text = ask(memory, story.question).render().removesuffix(story.question)
     opened, closed = text.index("\n<memory-"), text.rindex("</memory-")
     assert opened < text.index(story.order) < closed
@@ -303,7 +303,7 @@ BREAKING = (
 @pytest.mark.parametrize("heading", BREAKING)
 def test_a_heading_cannot_break_out_of_the_fence(memory: Memory, story: Story, heading: str) -> None:
     text = story.manual.replace("\n## ", f" {heading}\n\n## ", 1).replace("## Resetting", f"## Resetting {heading}")
-    memory.ingest_resource(
+    memory.resources.ingest(
         text.replace("## 复位", f"## 复位 {heading}"), uri=f"{story.uri}#{heading}", title=f"{heading} pump 水泵"
     )
     memory.flush()
@@ -352,7 +352,7 @@ def test_what_an_assistant_repeats_of_a_manual_is_not_learned(database_url: str,
         other = {"messages": [{"role": "tool", "content": section}]}
         memory.commit_turn("wednesday", other, user_id="lin")
         assert learned(memory, story.step)
-        assert memory.rebuild(verify=True).equal
+        assert memory.admin.rebuild(verify=True).equal
 
 
 def learned(memory: Memory, words: str) -> list[str]:
@@ -380,7 +380,7 @@ def long_manual(memory: Memory) -> Memory:
     """A store with manuals whose sections fill more than a context."""
     workshop(memory)
     steps = "".join(f"Step {n}: when the pump is repaired, tighten bolt {n} of the housing. " for n in range(100))
-    memory.ingest_resource(
+    memory.resources.ingest(
         f"# Repairing the pump\n\n{steps}\n\n# 修理水泵\n\n" + "拧紧泵壳的螺栓，再装上叶轮。" * 300,
         uri="long/manual.md",
     )

@@ -38,11 +38,11 @@ class Story:
             {"claim_id": one, "status": status, "facts": {"source_run_ids": ["x"]}, "inference": f"It holds, {one}."}
             for one, status in zip(IDS, statuses, strict=True)
         ]
-        made = memory.add_reasoning(f"RBMEM_CLAIMS_V1\nTOPIC=t\nCLAIMS_JSON={json.dumps(claims)}", user_id="lin")
+        made = memory.reasoning.add(f"RBMEM_CLAIMS_V1\nTOPIC=t\nCLAIMS_JSON={json.dumps(claims)}", user_id="lin")
         self.item = made.id
 
     def claims(self) -> dict[str, Claim]:
-        return {claim.claim_id: claim for claim in self.memory.mem_get(self.item).claims}
+        return {claim.claim_id: claim for claim in self.memory.reasoning.get(self.item).claims}
 
     def learn(self, run_id: str, said: Mapping[str, tuple[str, bool]], proposals: Any) -> LearnResult:
         def classing(_facts: Any, claim: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -52,8 +52,8 @@ class Story:
         unwilling = servers.chat('{"topic": "", "claims": []}')
         self.server.answers(lessons.lesson(classing, *proposals, rewrites=unwilling))
         output = {"output": {"M1": "Cu"}, "memory_ids": [self.item], "run_id": run_id}
-        self.memory.record_run(output, user_id="lin")
-        self.memory.run_feedback(run_id, {"cons": "seen"}, user_id="lin")
+        self.memory.runs.record(output, user_id="lin")
+        self.memory.runs.feedback(run_id, {"cons": "seen"}, user_id="lin")
         return self.memory.learn(run_id, user_id="lin")
 
 
@@ -75,7 +75,7 @@ def test_whatever_a_model_says(
                 _check(story.item, result, before, story.claims())
                 done.append((before, result))
             asked = len(server.requests)
-            assert memory.rebuild(verify=True).equal
+            assert memory.admin.rebuild(verify=True).equal
             assert len(server.requests) == asked
             telling = [one for _, one in done if one.added or one.updated or any(row.counted for row in one.judged)]
             if not telling:
@@ -85,7 +85,7 @@ def test_whatever_a_model_says(
             assert all(
                 chosen.run_id not in (*one.support.run_ids, *one.contra.run_ids) for one in story.claims().values()
             )
-            assert memory.rebuild(verify=True).equal
+            assert memory.admin.rebuild(verify=True).equal
             before, last = done[-1]
             if chosen is last:
                 assert story.claims() == before

@@ -81,20 +81,20 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
 def memory(tmp_path: Path, server: ModelServer) -> Iterator[Memory]:
     url = f"sqlite:///{tmp_path / 'memory.db'}"
     with Memory.open(url, policy=policy(server.base_url)) as opened:
-        opened._background.stop()  # vectors are made when the test says so
+        opened._runtime._background.stop()  # vectors are made when the test says so
         yield opened
 
 
 def roles_of(memory: Memory, entry_id: str) -> dict[str, int]:
     found: dict[str, int] = {}
-    with memory.stages.database.transaction(memory.tenant, "read") as unit:
+    with memory.admin.components.database.transaction(memory.admin.tenant, "read") as unit:
         for row in read_outcomes(unit, [entry_id])[entry_id]:
             found[row["role"]] = found.get(row["role"], 0) + 1
     return found
 
 
 def spent(memory: Memory, role: str) -> Spent:
-    return memory.stages.ledger.spent(memory.tenant, since=LONG_AGO, role=role)
+    return memory.admin.components.ledger.spent(memory.admin.tenant, since=LONG_AGO, role=role)
 
 
 def test_three_roles_by_one_server(memory: Memory, server: ModelServer) -> None:
@@ -113,7 +113,7 @@ def test_three_roles_by_one_server(memory: Memory, server: ModelServer) -> None:
     assert spent(memory, "rerank").calls == 1
     assert {asked.headers["authorization"] for asked in server.requests} == {f"Bearer {KEY}"}
     before = len(server.requests)
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
     assert len(server.requests) == before
 
 
@@ -140,7 +140,7 @@ def test_a_fault_is_recorded_and_changes_nothing(
     # A machine that is busy must not make an answer that is wrong into one that is late.
     patient = policy(server.base_url, timeout=1.0 if reason == "model.unavailable" else 30.0)
     with Memory.open(f"sqlite:///{tmp_path / 'memory.db'}", policy=patient) as memory:
-        memory._background.stop()
+        memory._runtime._background.stop()
         began = time.monotonic()
         turn = {"messages": [{"role": "user", "content": f"Alice says: {SAID}"}]}
         done = memory.commit_turn("s", turn, user_id="u")
@@ -156,7 +156,7 @@ def test_a_fault_is_recorded_and_changes_nothing(
         found = roles_of(memory, done.entry_id)
         assert found["degraded"] == found["mentions"] == 1
         assert spent(memory, "extract").calls >= 1
-        assert memory.rebuild(verify=True).equal
+        assert memory.admin.rebuild(verify=True).equal
     for secret in (KEY, SAID, "vault"):
         assert secret not in caplog.text
 
@@ -170,7 +170,7 @@ def test_what_a_model_says_is_no_instruction_and_no_fact(memory: Memory, server:
     assert done.degraded == ()
     assert roles_of(memory, done.entry_id)["refused"] == 1
     assert [item.content for item in memory.get_all(user_id="u")] == ["Alice is here"]
-    with memory.stages.database.transaction(memory.tenant, "read") as unit:
+    with memory.admin.components.database.transaction(memory.admin.tenant, "read") as unit:
         rows = unit.connection.exec_driver_sql("SELECT name FROM entities").scalars()
         assert set(rows) == {"Alice"}
 
@@ -193,7 +193,7 @@ def test_a_server_that_goes_in_the_middle_of_work_loses_nothing(memory: Memory, 
     server.answers(serving(names()))
     assert memory.flush() == 2
     assert memory.search("who likes black tea?", user_id="u").degraded == ()
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 @pytest.mark.slow
@@ -201,9 +201,9 @@ def test_a_server_that_hangs_is_waited_for_once(tmp_path: Path, server: ModelSer
     hung = policy(server.base_url, timeout=2.0)
     hung["roles"] = {"embed": hung["roles"]["embed"]}
     with Memory.open(f"sqlite:///{tmp_path / 'memory.db'}", policy=hung) as memory:
-        memory._background.stop()
+        memory._runtime._background.stop()
         memory.add("When you deploy, run the smoke tests first.", user_id="u", kind="procedure")
-        memory.ingest_resource(text="# Deploying\nUse the make target.", uri="doc:1", user_id="u")
+        memory.resources.ingest(text="# Deploying\nUse the make target.", uri="doc:1", user_id="u")
         server.answers(servers.slow(60, names()))
         message, state = "What does the documentation say about how to deploy?", {"task": "deploy with make"}
         package = memory.compose_context("s", message, state, user_id="u")
@@ -222,20 +222,20 @@ def test_a_search_waits_for_no_writer_though_its_models_are_in_the_ledger(tmp_pa
         memory.flush()
         with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
-            began, before = time.monotonic(), memory.stages.roster.spent("default").calls
+            began, before = time.monotonic(), memory.admin.components.roster.spent("default").calls
             assert memory.search("who likes green tea?", user_id="u").degraded == ()
             assert memory.compose_context("s", "who likes tea?", user_id="u").render("text")
             assert time.monotonic() - began < 20
-            assert memory.stages.roster.spent("default").calls > before
+            assert memory.admin.components.roster.spent("default").calls > before
             other.execute("ROLLBACK")
-        calls = memory.stages.roster.spent("default").calls
+        calls = memory.admin.components.roster.spent("default").calls
     with Memory.open(f"sqlite:///{path}", policy={"embedder": "none"}) as again:
-        assert again.stages.roster.spent("default").calls == calls
+        assert again.admin.components.roster.spent("default").calls == calls
 
 
 def test_doctor_says_who_does_what_and_tries_each(memory: Memory, server: ModelServer) -> None:
     server.answers(serving(servers.chat('{"word": "ready"}')))
-    report = memory.doctor()
+    report = memory.admin.doctor()
     checks = {check.name: check for check in report.checks if check.name.startswith("role.")}
     assert report.ok, [check for check in report.checks if not check.ok]
     assert checks["role.extract"].detail == "lab/small answers"
@@ -245,7 +245,7 @@ def test_doctor_says_who_does_what_and_tries_each(memory: Memory, server: ModelS
     assert checks["role.learn"].detail == "by rules"
     assert checks["role.aggregate"].detail == "by rules; nothing asks a model for it yet"
     server.answers(servers.status(401))
-    failing = {check.name: check for check in memory.doctor().checks if not check.ok}
+    failing = {check.name: check for check in memory.admin.doctor().checks if not check.ok}
     assert set(failing) >= {"role.extract", "role.embed", "role.rerank"}
     assert "start or mend the gateway of lab/small" in str(failing["role.extract"].remedy)
     assert all(KEY not in f"{check.detail}{check.remedy}" for check in failing.values())
@@ -280,12 +280,12 @@ def test_a_store_moves_to_the_encoder_of_the_role(tmp_path: Path, server: ModelS
         memory.add("tea at four", user_id="u")
         memory.flush()
         with pytest.raises(InputError) as told:
-            memory.reembed("embed")  # this policy has no such role
+            memory.admin.reembed("embed")  # this policy has no such role
         assert told.value.field == "model"
     with Memory.open(url, policy=policy(server.base_url)) as memory:
-        memory._background.stop()
+        memory._runtime._background.stop()
         before = memory.search("tea", user_id="u", explain=True)
         assert "dense" not in dict(before[0].why or {})  # the old vectors are another encoder's
-        assert memory.reembed("embed").to_dict()["model"] == "lab/vectors"
+        assert memory.admin.reembed("embed").to_dict()["model"] == "lab/vectors"
         found = memory.search("tea", user_id="u", explain=True)
         assert "dense" in dict(found[0].why or {})

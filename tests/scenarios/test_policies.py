@@ -59,7 +59,7 @@ def opening(database_url: str) -> Iterator[Opening]:
         return opened[-1]
 
     yield open_memory
-    verified = opened[-1].rebuild(verify=True)
+    verified = opened[-1].admin.rebuild(verify=True)
     assert verified.equal, verified.differences
     for memory in opened:
         memory.close()
@@ -178,7 +178,7 @@ def test_of_a_dispute_contexts_show_both_sides_or_the_best(opening: Opening) -> 
     texts = [block.text for block in core.compose_context("other", question, user_id="u").system_blocks]
     assert texts == ["Name: Li"]
     older = next(item for item in core.get_all(user_id="u") if item.value == "Wei")
-    core.pin(older.id)
+    core.items.pin(older.id)
     texts = [block.text for block in core.compose_context("other", question, user_id="u").system_blocks]
     assert sorted(texts) == ["Name: Li", "Name: Wei"]
 
@@ -197,7 +197,7 @@ def test_what_is_kept_of_a_sensitive_matter(opening: Opening, text: str, matter:
     assert len([item for item in told.stored if item.key == "likes"]) == (store != "nothing_derived")
     found = memory.search(f"{matter} {other}", user_id="u")
     assert bool(list(found)) is (store != "nothing_derived")
-    assert [turn.messages[0]["content"] for turn in memory.get_turns("s", user_id="u")] == [text]
+    assert [turn.messages[0]["content"] for turn in memory.sessions.turns("s", user_id="u")] == [text]
     assert [block.text for block in memory.compose_context("s", "?", user_id="u").recent_turns] == [text]
     say(memory, {"asthma": "I live in Oslo.", "哮喘": "我住在大理。"}[matter])
     assert len(values(memory, "home_city")) == 1
@@ -229,8 +229,8 @@ def test_an_older_log_comes_under_a_new_policy_by_deriving_anew(opening: Opening
     }
     memory = opening(**policy)
     assert len(memory.get_all(user_id="u")) == 7
-    assert memory.rebuild(verify=True).equal
-    result = memory.rederive(user_id="u")
+    assert memory.admin.rebuild(verify=True).equal
+    result = memory.admin.rederive(user_id="u")
     assert {item.content for item in memory.get_all(user_id="u")} == {
         "My number is +33 6 12 34 56 78.",
         "I live in Lyon.",
@@ -311,7 +311,7 @@ def test_a_model_sees_nothing_that_is_withheld_and_its_memories_carry_the_rules(
         assert "sthma" not in str(model.asked[0][0][1:])
         assert [item.key for item in told.stored] == [None, "home_city"]
         assert sorted(gate.rule for gate in told.gated) == ["never", "sensitive"]
-        with memory.stages.database.transaction(memory.tenant, "read") as unit:
+        with memory.admin.components.database.transaction(memory.admin.tenant, "read") as unit:
             rows = {row["role"]: json.loads(row["body"]) for row in read_outcomes(unit, [told.entry_id])[told.entry_id]}
         assert rows["proposals"]["proposals"][0]["retention"] == "overwrite"
         assert rows["withheld"] == {"withheld": [{"n": 0, "topic": "physical_health"}]}
@@ -320,7 +320,7 @@ def test_a_model_sees_nothing_that_is_withheld_and_its_memories_carry_the_rules(
             ["message"],
             ["sensitive"],
         )
-        assert memory.rebuild(verify=True).equal
+        assert memory.admin.rebuild(verify=True).equal
 
 
 def test_who_sums_up_sees_no_sensitive_matter_and_may_say_none(tmp_path: Path) -> None:
@@ -332,7 +332,7 @@ def test_who_sums_up_sees_no_sensitive_matter_and_may_say_none(tmp_path: Path) -
         say(memory, "I have asthma.")
         say(memory, "I live in Oslo.")
         assert "asthma" not in str(model.asked[0][0][1:])
-        with memory.stages.database.transaction(memory.tenant, "read") as unit:
+        with memory.admin.components.database.transaction(memory.admin.tenant, "read") as unit:
             summary = find_summary(unit, list_lanes(unit)[0].lane_id, "s")
         assert summary is not None
         assert [line.text for line in summary.lines] == ["The user lives in Oslo."]
@@ -406,15 +406,15 @@ def test_a_replay_under_another_policy_gives_the_same(tmp_path: Path, sqlite_tem
             for text, role, day in said:
                 at = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(days=day)
                 memory.add([{"role": role, "content": text, "created_at": at.isoformat()}], user_id="u")
-            own = memory.rebuild(verify=True)
+            own = memory.admin.rebuild(verify=True)
             memory.export(folder / "log.jsonl")
         assert own.equal, own.differences
         with _under(other, stores[0]) as memory:
-            again = memory.rebuild(verify=True)
+            again = memory.admin.rebuild(verify=True)
             assert (again.equal, again.live_hash) == (True, own.live_hash), again.differences
         with _under(other, stores[1]) as memory:
             memory.import_(folder / "log.jsonl")
-            assert memory.rebuild(verify=True).live_hash == own.live_hash
+            assert memory.admin.rebuild(verify=True).live_hash == own.live_hash
 
     replayed()
 

@@ -59,7 +59,7 @@ class Tried:
         return one
 
     def same(self) -> None:
-        assert self.memory.rebuild(verify=True).differences == ()
+        assert self.memory.admin.rebuild(verify=True).differences == ()
 
 
 @pytest.fixture
@@ -321,7 +321,7 @@ def test_a_pattern_that_aggregating_retires_supports_nothing(tried: Tried) -> No
     ids = tried.pinned(*BUILDS[:3])
     tried.draw()
     for one in ids[:2]:
-        tried.memory.archive(one)
+        tried.memory.items.archive(one)
     tried.memory.aggregate()
     assert tried.only().needs_validation
     assert len(tried.memory.abstract().retired) == 1
@@ -333,7 +333,7 @@ def test_a_counterexample_that_was_wrong_no_longer_counts(tried: Tried) -> None:
     [failed] = tried.tell(PIN, "failure", ["preview"], result=BROKE)
     tried.draw()
     assert tried.only().counter == (failed,)
-    tried.memory.retract(failed)
+    tried.memory.items.retract(failed)
     now = tried.only()
     assert (now.counter, now.confidence) == ((), round(5 / 6, 9))
     tried.draw()
@@ -352,7 +352,7 @@ def test_what_a_person_put_away_is_not_made_again(tried: Tried, verb: str) -> No
 
 
 def everything_in(tried: Tried) -> bytes:
-    path = tried.memory.stages.database.path
+    path = tried.memory.admin.components.database.path
     assert path is not None
     files = [Path(path + suffix) for suffix in SUFFIXES]
     return b"\0".join(one.read_bytes() for one in files if one.exists())

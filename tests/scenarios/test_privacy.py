@@ -53,8 +53,8 @@ def rewritten(memory: Memory) -> Any:
 
 def run(memory: Memory) -> Any:
     given = {"run_id": "r", "output": {"M1": "Cu", "note": SAID}, "raw": SAID, "trace": {"steps": [SAID]}}
-    assert memory.record_run(given) == memory.record_run(given) == "r"
-    memory.run_feedback("r", {"products": [], "pros": SAID, "cons": "", "other": ""})
+    assert memory.runs.record(given) == memory.runs.record(given) == "r"
+    memory.runs.feedback("r", {"products": [], "pros": SAID, "cons": "", "other": ""})
     return None
 
 
@@ -72,8 +72,8 @@ WRITES: dict[str, Callable[[Memory], Any]] = {
             "payload": {"env": {"DB_PASSWORD": PASSWORD}, "log": SAID},
         }
     ),
-    "source": lambda m: m.ingest_source(f"$ deploy\n{SAID}\nerror: exit 1\n", source_type="log"),
-    "resource": lambda m: m.ingest_resource(f"# Access\n\n{SAID}\n\n# Next\n\nHarbour.", metadata={"note": SAID}),
+    "source": lambda m: m.resources.ingest_source(f"$ deploy\n{SAID}\nerror: exit 1\n", source_type="log"),
+    "resource": lambda m: m.resources.ingest(f"# Access\n\n{SAID}\n\n# Next\n\nHarbour.", metadata={"note": SAID}),
     "run": run,
 }
 
@@ -92,7 +92,7 @@ def test_no_write_stores_a_secret(verb: str, memory: Memory, tmp_path: Path) -> 
             ("personal_number", "[card number]"),
         } <= told
         assert not [leak for leak in LEAKS if leak in str(done.gated)]
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_the_place_is_named_and_the_rest_of_the_text_stays(memory: Memory) -> None:
@@ -102,7 +102,7 @@ def test_the_place_is_named_and_the_rest_of_the_text_stays(memory: Memory) -> No
     assert [(one.place, one.text) for one in done.gated if one.place] == [
         ("messages[1].content", "[secret: github token]")
     ]
-    assert memory.get_turns("s")[0].messages[1]["content"] == "It is [secret: github token], ok?"
+    assert memory.sessions.turns("s")[0].messages[1]["content"] == "It is [secret: github token], ok?"
 
 
 def test_nothing_is_learned_from_a_marker_and_the_rest_of_the_message_is(memory: Memory) -> None:
@@ -118,7 +118,7 @@ def test_the_same_call_again_is_the_same_entry(memory: Memory) -> None:
 
 
 def test_sections_of_a_document_stand_where_their_text_does(memory: Memory) -> None:
-    done = memory.ingest_resource(f"# A\n\npassword: {PASSWORD}\n\n# B\n\nThe harbour opens at nine.", uri="a.md")
+    done = memory.resources.ingest(f"# A\n\npassword: {PASSWORD}\n\n# B\n\nThe harbour opens at nine.", uri="a.md")
     assert [one.content for one in done.sections] == ["password: [secret: password]", "The harbour opens at nine."]
 
 
@@ -129,7 +129,7 @@ def test_what_the_policy_keeps_is_stored_and_masked_in_contexts_until_it_shows_i
         memory.add("The harbour password is " + PASSWORD, user_id="lin", kind="fact", key="password", value=PASSWORD)
         assert PASSWORD in memory.search("database password", user_id="lin")[0].item.content
     with Memory.open(url) as memory:  # as what an older version stored
-        check = next(one for one in memory.doctor().checks if one.name == "secrets")
+        check = next(one for one in memory.admin.doctor().checks if one.name == "secrets")
         assert (check.ok, check.level, check.detail.partition(" entries")[0]) == (False, "warning", "2")
         assert PASSWORD not in check.detail
         for session in ("s", "t"):
@@ -147,7 +147,7 @@ def test_the_policy_refuses_by_kind(tmp_path: Path) -> None:
             memory.commit_turn("s", {"tool_calls": [{"name": "sh", "args": {"env": TOKEN}}]})
         assert refused.value.field == "tool_calls[0].args.env"
         assert TOKEN not in str(refused.value)
-        assert not memory.list_sessions()
+        assert not memory.sessions.list()
         memory.add(f"password: {PASSWORD} {CARD} DE89370400440532013000", user_id="lin")
         assert memory.get_all(user_id="lin")[0].content == f"password: {PASSWORD} {CARD} [iban]"
 

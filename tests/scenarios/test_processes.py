@@ -37,7 +37,7 @@ def test_four_processes_lose_nothing_and_keep_each_lanes_order(tmp_path: Path, c
     with Memory.open(url, policy=POLICY) as memory:
         memory.flush()
         order: dict[str, list[str]] = {}
-        with memory._stages.database.transaction(memory.tenant, "read") as unit:
+        with memory._runtime._components.database.transaction(memory.admin.tenant, "read") as unit:
             for lane in list_lanes(unit):
                 rows = read_entries(unit, lane.lane_id, after=0, until=1 << 62, limit=1 << 30)
                 assert [row.seq for row in rows] == list(range(1, len(rows) + 1))
@@ -56,12 +56,12 @@ def test_four_processes_lose_nothing_and_keep_each_lanes_order(tmp_path: Path, c
             for user in ("shared", name):
                 own = [fact["entry"] for fact in turns if fact["user"] == user]
                 assert [entry for entry in order[user] if entry in set(own)] == own
-                shown = {turn.entry_id: turn for turn in memory.get_turns(f"s-{name}", user_id=user)}
+                shown = {turn.entry_id: turn for turn in memory.sessions.turns(f"s-{name}", user_id=user)}
                 assert list(shown) == own
                 for fact in turns:
                     if fact["user"] == user:
                         assert list(shown[fact["entry"]].messages) == turn_of(name, fact["n"])["messages"]
-        assert memory.rebuild(verify=True).equal
+        assert memory.admin.rebuild(verify=True).equal
 
 
 def test_a_key_raced_by_four_processes_gives_one_entry_and_one_answer(tmp_path: Path) -> None:
@@ -86,4 +86,4 @@ def test_a_store_that_four_processes_open_first_is_made_once(tmp_path: Path, att
     told = together(url, tmp_path, 2)
     assert {len(facts) for facts in told.values()} == {4}
     with Memory.open(url, policy=POLICY) as memory:
-        assert memory.rebuild(verify=True).equal
+        assert memory.admin.rebuild(verify=True).equal

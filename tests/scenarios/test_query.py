@@ -238,13 +238,13 @@ def test_reading_writes_nothing_and_hides_what_was_put_away(memory: Memory) -> N
     }
     memory.ingest(orders)
     by_ref = {event.source_ref: event.id for event, _ in told}
-    memory.archive(by_ref["ci/1"])
-    memory.retract(by_ref["ci/2"])
-    before = memory.rebuild(verify=True).live_hash
+    memory.items.archive(by_ref["ci/1"])
+    memory.items.retract(by_ref["ci/2"])
+    before = memory.admin.rebuild(verify=True).live_hash
     answer = memory.query(situation=BUILD)
     assert {"ci/1", "ci/2", "evil"}.isdisjoint(refs(answer))
     assert "ci/3" in refs(answer)
-    assert memory.rebuild(verify=True).live_hash == before
+    assert memory.admin.rebuild(verify=True).live_hash == before
 
 
 def test_what_was_known_then(tmp_path: Path) -> None:
@@ -264,7 +264,7 @@ def test_what_was_known_then(tmp_path: Path) -> None:
         early = clock()
         memory.aggregate()
         later = clock()
-        memory.archive(told[0][0].id)
+        memory.items.archive(told[0][0].id)
         memory.ingest(TRIED)
         memory.flush()
         then, since = memory.query(situation=BUILD, as_of=early), memory.query(situation=BUILD, as_of=later)
@@ -395,7 +395,7 @@ def test_what_reaches_no_event_says_so(taught: Memory) -> None:
     patterns = by_outcome(taught)
     write(taught, "lesson", {"support": [patterns["success"].id], "label": "failure"})
     for event, _ in patterns["success"].members:
-        taught.retract(event)
+        taught.items.retract(event)
     answer = taught.query(situation="a release build fails", goal="pin the versions", user_id="alice")
     doubtful = {one.item.id for one in (*answer.l2_patterns, *answer.l3_principles) if one.needs_validation}
     assert patterns["success"].id in doubtful
@@ -482,7 +482,7 @@ def test_every_answer_reaches_events_or_says_so(
             if act == "lesson":
                 write(memory, "lesson", {"support": patterns[n % 2 :], "contra": patterns[: n % 2]})
             elif act == "pattern":
-                memory.archive(patterns[n % len(patterns)])
+                memory.items.archive(patterns[n % len(patterns)])
             elif act == "erase":
                 memory.erase(id=told[n][0].id)
                 gone.add(n)

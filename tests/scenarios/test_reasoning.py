@@ -128,8 +128,8 @@ def test_whatever_happens_the_replay_the_content_and_the_index_agree(
             assert parse(now.content).claims == reasoning_item(now).claims
             assert store.memory.update(item.id, content=now.content).items == ()
         assert store.verified()
-        assert store.memory.rebuild_claim_index().repaired == 0
-        store.memory.rebuild()
+        assert store.memory.reasoning.rebuild_index().repaired == 0
+        store.memory.admin.rebuild()
         assert store.memory.get(item.id) == now
 
 

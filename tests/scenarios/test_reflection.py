@@ -58,7 +58,7 @@ def test_three_memories_make_a_candidate_and_two_do_not(store: EngineStore) -> N
 def test_only_what_is_new_is_looked_at(store: EngineStore) -> None:
     store.state(times=3)
     first = store.reflect().entry
-    store.memory.retract(trait(store).id)
+    store.memory.items.retract(trait(store).id)
     store.state("coffee")
     assert deltas(store.reflect()) == 0  # nothing new was said of tea
     store.memory.rollback(first.id, cascade=True)
@@ -134,7 +134,7 @@ def test_what_dissolved_comes_back_only_with_new_memories(store: EngineStore) ->
 def test_what_was_retracted_does_not_come_back(store: EngineStore) -> None:
     store.state(times=3)
     store.reflect()
-    store.memory.retract(trait(store).id)
+    store.memory.items.retract(trait(store).id)
     store.state(times=3)
     assert deltas(store.reflect()) == 0
     assert store.verified()

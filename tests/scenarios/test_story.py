@@ -59,7 +59,7 @@ def by_rules(tmp_path: Path) -> Iterator[Memory]:
 def assert_nothing_was_planted(memory: Memory) -> None:
     told = [f"{item.value} {item.content}" for item in held(memory)]
     assert [text for text in TABLE["never"] for one in told if re.search(rf"\b{re.escape(text)}\b", one)] == []
-    waiting = memory.quarantine_list(user_id=USER)
+    waiting = memory.quarantine.list(user_id=USER)
     assert [item.content for item in waiting if item.content not in TABLE["quarantined"]] == []
     assert len(waiting) == len(TABLE["quarantined"])
 
@@ -69,7 +69,7 @@ def test_by_rules(by_rules: Memory) -> None:
     tell(by_rules)
     assert matched(rows_held(by_rules), rows_expected()) == ([], [])
     assert_nothing_was_planted(by_rules)
-    assert by_rules.rebuild(verify=True).equal
+    assert by_rules.admin.rebuild(verify=True).equal
 
 
 @pytest.mark.slow
@@ -77,4 +77,4 @@ def test_by_a_model(by_model: Memory) -> None:
     tell(by_model)
     assert matched(rows_held(by_model), rows_expected()) == ([], [])
     assert_nothing_was_planted(by_model)
-    assert by_model.rebuild(verify=True).equal
+    assert by_model.admin.rebuild(verify=True).equal

@@ -99,7 +99,7 @@ class Reflections(RuleBasedStateMachine):
             f"sqlite:///{self.folder / 'memory.db'}", policy={"embedder": "none"}, clock=lambda: self.now
         )
         self.mind = Whim()
-        handler = self.memory.stages.writer.interpreter.stepper.registry["reflect"]
+        handler = self.memory.admin.components.writer.interpreter.stepper.registry["reflect"]
         object.__setattr__(handler, "prepare", reflecting(self.mind))
         self.memories: list[str] = []
         self.erased: set[str] = set()
@@ -185,7 +185,7 @@ class Reflections(RuleBasedStateMachine):
         found = [item.id for item in self.traits(live=False)]
         if found:
             chosen = found[place % len(found)]
-            self.entries.append(self.memory.correct_trait(chosen, content=words, context=context).entry_id)
+            self.entries.append(self.memory.traits.correct(chosen, content=words, context=context).entry_id)
 
     @rule(place=PLACE)
     def erase(self, place: int) -> None:
@@ -357,12 +357,12 @@ class Reflections(RuleBasedStateMachine):
         return [one for one in self.memories if one not in self.erased]
 
     def traits(self, *, live: bool = True) -> list[Item]:
-        with self.memory.stages.database.transaction(self.memory.tenant, "read") as unit:
+        with self.memory.admin.components.database.transaction(self.memory.admin.tenant, "read") as unit:
             lane = find_lane(unit, LaneName("user", USER))
             return [] if lane is None else LaneView(unit, lane).find(kinds=("trait",), live=live)
 
     def evidence(self, ids: Sequence[str]) -> dict[str, Any]:
-        with self.memory.stages.database.transaction(self.memory.tenant, "read") as unit:
+        with self.memory.admin.components.database.transaction(self.memory.admin.tenant, "read") as unit:
             lane = find_lane(unit, LaneName("user", USER))
             return {} if lane is None else dict(LaneView(unit, lane).evidence(ids))
 
@@ -373,7 +373,7 @@ class Reflections(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         try:
-            result = self.memory.rebuild(verify=True)
+            result = self.memory.admin.rebuild(verify=True)
             assert result.equal, result.differences
             assert self.memory.get_all(user_id=USER, kinds=list(MEMORY_KINDS), limit=1) is not None
         finally:
@@ -404,11 +404,11 @@ def test_two_wishes_that_begin_alike_are_one(tmp_path: Path) -> None:
     """What is longer than a sentence may be is cut before it is compared."""
     with Memory.open(f"sqlite:///{tmp_path / 'm.db'}", policy={"embedder": "none"}) as memory:
         mind = Whim()
-        handler = memory.stages.writer.interpreter.stepper.registry["reflect"]
+        handler = memory.admin.components.writer.interpreter.stepper.registry["reflect"]
         object.__setattr__(handler, "prepare", reflecting(mind))
         ids = [memory.add(f"It was so, {n}", user_id=USER, kind="episodic").items[0].id for n in range(4)]
         long = "x" * 600
         mind.then = [Wishes(new_behaviors=[NewBehavior(content=long + one, evidence_ids=ids) for one in ("a", "b")])]
         cycle = memory.reflect(USER, force=True)
         assert (cycle.status, cycle.traits_created) == ("completed", 1)
-        assert memory.rebuild(verify=True).equal
+        assert memory.admin.rebuild(verify=True).equal

@@ -147,7 +147,7 @@ def test_what_it_cost_stands_with_the_cycle(url: str) -> None:
 
 
 def everything_in(told: Told) -> bytes:
-    path = told.memory.stages.database.path
+    path = told.memory.admin.components.database.path
     assert path is not None
     files = [Path(path + suffix) for suffix in SUFFIXES]
     return b"\0".join(one.read_bytes() for one in files if one.exists())
@@ -177,7 +177,7 @@ def test_what_was_erased_leaves_every_trace_of_a_reflection(told: Told) -> None:
     assert_gone(told, certificate, HIDDEN)
     assert secret not in shown(told)
     assert told.shown() == ["tea"]
-    [cycle] = told.memory.list_reflections(USER)
+    [cycle] = told.memory.traits.reflections(USER)
     assert (cycle.memories_scanned, cycle.traits_created, cycle.refused) == (3, 1, ())
 
 
@@ -193,7 +193,7 @@ def test_what_was_only_shown_is_followed_too(told: Told) -> None:
     assert_gone(told, certificate, HIDDEN)
     # The later reflection was shown the trait in those words: it is prepared again with it.
     assert certificate.entries_prepared_again == 2
-    assert later.id in [one.id for one in told.memory.list_reflections(USER)]
+    assert later.id in [one.id for one in told.memory.traits.reflections(USER)]
 
 
 def test_what_a_question_found_is_followed_too(asking: Told) -> None:
@@ -227,12 +227,12 @@ def test_what_a_special_reflection_saw_is_followed_too(told: Told) -> None:
 
 def test_a_user_is_erased_with_what_is_known_of_them(told: Told) -> None:
     told.behave("tea", cycles=1)
-    told.memory.correct_trait(told.ids["tea"], content=f"Drinks tea against {HIDDEN}", reason=f"because of {HIDDEN}")
+    told.memory.traits.correct(told.ids["tea"], content=f"Drinks tea against {HIDDEN}", reason=f"because of {HIDDEN}")
     certificate = told.memory.erase(user_id=USER)
     assert_gone(told, certificate, HIDDEN)
     assert words("tea").encode() not in everything_in(told)
     assert told.memory.get_user_traits(USER, "trend") == []
-    assert told.memory.list_reflections(USER) == []
+    assert told.memory.traits.reflections(USER) == []
 
 
 def test_an_erasure_while_the_model_is_away_leaves_the_round_to_be_made_up_for(told: Told) -> None:
@@ -242,7 +242,7 @@ def test_an_erasure_while_the_model_is_away_leaves_the_round_to_be_made_up_for(t
     told.script.instead = lambda _form: servers.status(503)
     certificate = told.memory.erase(id=told.ids["d"])
     assert certificate.clean
-    [cycle] = told.memory.list_reflections(USER)
+    [cycle] = told.memory.traits.reflections(USER)
     assert (cycle.status, cycle.error, told.shown()) == ("failed", "model.unavailable", [])
     assert told.memory.should_reflect(USER).new_memories == 3
     told.script.instead = lambda _form: None
@@ -268,8 +268,8 @@ def a_life(told: Told) -> None:
     ]
     said = {"action": "split", "new_content": "", "reasoning": "it depends", "split": sides}
     told.reflect(contradictions=[against("walks", "no-2")], special={"walks": said})
-    told.memory.correct_trait(told.ids["tea"], content="Drinks green tea")
-    told.memory.retract(told.ids["calm"])
+    told.memory.traits.correct(told.ids["tea"], content="Drinks green tea")
+    told.memory.items.retract(told.ids["calm"])
     told.script.instead = lambda _form: servers.chat("no")
     told.remember("x", days=1)
     told.reflect()
@@ -282,7 +282,7 @@ def a_life(told: Told) -> None:
 
 def state(told: Told, memory: Memory) -> tuple[list[Trait], list[ReflectionCycle], dict[str, Any]]:
     traits = memory.get_user_traits(USER, "trend")
-    return traits, memory.list_reflections(USER), {one.id: memory.get_trait_evidence(one.id) for one in traits}
+    return traits, memory.traits.reflections(USER), {one.id: memory.traits.evidence(one.id) for one in traits}
 
 
 def test_a_log_gives_the_same_traits_on_another_machine(told: Told, tmp_path: Path) -> None:
@@ -293,8 +293,8 @@ def test_a_log_gives_the_same_traits_on_another_machine(told: Told, tmp_path: Pa
     with Memory.open(f"sqlite:///{tmp_path / 'other.db'}", policy={"embedder": "none"}, clock=told.clock) as other:
         other.import_(tmp_path / "log.jsonl")
         assert state(told, other) == before
-        assert other.rebuild(verify=True).equal
-    told.memory.rebuild()
+        assert other.admin.rebuild(verify=True).equal
+    told.memory.admin.rebuild()
     assert state(told, told.memory) == before
     assert len(told.script.asked) == asked  # nobody was asked
 
@@ -305,12 +305,12 @@ def test_deriving_anew_finds_what_the_same_answers_give(told: Told) -> None:
         "new_behaviors": [behavior("tea", "tea-0", "tea-1", "tea-2")],
         "reinforcements": [again("tea", "tea-again-0", grade="A")],
     }
-    cycles = {one.id for one in told.memory.list_reflections(USER)}
-    told.memory.archive(told.ids["tea-0"])  # since then
+    cycles = {one.id for one in told.memory.traits.reflections(USER)}
+    told.memory.items.archive(told.ids["tea-0"])  # since then
     before = told.trait("tea")
     told.memory.update(told.ids["tea-1"], content="Words that came later")
     asked = len(told.script.asked)
-    result = told.memory.rederive(user_id=USER)
+    result = told.memory.admin.rederive(user_id=USER)
     assert len(told.script.asked) == asked + 2  # each round is a question again
     assert "Words that came later" not in "".join(data for _, data in told.script.asked[asked:])
     assert (result.added, result.vanished) == ((), ())
@@ -323,7 +323,7 @@ def test_what_a_model_said_is_kept_whole(told: Told) -> None:
     told.remember("a", "b", "c")
     cycle = told.reflect(new_behaviors=[behavior("tea", "a", "b", "c")])
     assert cycle.entry_id is not None
-    with told.memory.stages.database.transaction(told.memory.tenant, "read") as unit:
+    with told.memory.admin.components.database.transaction(told.memory.admin.tenant, "read") as unit:
         rows = read_outcomes(unit, [cycle.entry_id])[cycle.entry_id]
     bodies = {row["role"]: json.loads(row["body"]) for row in rows}
     assert set(bodies) == {"trigger", "answer", "wishes"}

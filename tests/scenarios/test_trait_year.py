@@ -149,6 +149,6 @@ def test_upgrades_keep_their_children_and_have_their_evidence(year: Year) -> Non
 @pytest.mark.slow
 def test_the_log_gives_the_same_traits_again(year: Year) -> None:
     asked = len(year.script.asked)
-    result = year.memory.rebuild(verify=True)
+    result = year.memory.admin.rebuild(verify=True)
     assert result.equal, result.differences
     assert len(year.script.asked) == asked

@@ -68,7 +68,7 @@ def tell(memory: Memory, story: Story) -> list[Item]:
     ]
     memory.commit_turn("monday", {"messages": messages}, user_id="lin", agent_id="guide")
     memory.flush()
-    return memory.quarantine_list(user_id="lin")[::-1]
+    return memory.quarantine.list(user_id="lin")[::-1]
 
 
 def told(memory: Memory, story: Story, session: str) -> str:
@@ -84,7 +84,7 @@ def test_nothing_is_learned_from_it_and_nobody_sees_it(memory: Memory, story: St
     assert not [one for one in found if story.planted in one.item.content]
     assert not [item for item in memory.get_all(user_id="lin", kinds=LEARNED) if story.planted in item.content]
     assert story.planted not in told(memory, story, "tuesday")
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_the_turn_itself_is_shown_as_data(memory: Memory, story: Story) -> None:
@@ -103,8 +103,8 @@ def test_the_turn_itself_is_shown_as_data(memory: Memory, story: Story) -> None:
 
 def test_what_a_person_releases_is_found_and_fenced(memory: Memory, story: Story) -> None:
     page, repeated = tell(memory, story)
-    memory.quarantine_release(page.id, reason="it is a test page", actor="lin")
-    memory.quarantine_reject(repeated.id, actor="lin")
+    memory.quarantine.release(page.id, reason="it is a test page", actor="lin")
+    memory.quarantine.reject(repeated.id, actor="lin")
     memory.flush()
     found = memory.search(story.question, user_id="lin", limit=50)
     assert page.id in {one.item.id for one in found}
@@ -116,8 +116,8 @@ def test_what_a_person_releases_is_found_and_fenced(memory: Memory, story: Story
     assert "tool" in fenced
     assert "[quoted mem:" in fenced
     assert not [item for item in memory.get_all(user_id="lin", kinds=LEARNED) if story.planted in item.content]
-    assert memory.rederive(user_id="lin").changed == ()
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rederive(user_id="lin").changed == ()
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_it_is_erased_like_anything_else(memory: Memory, story: Story) -> None:
@@ -125,6 +125,6 @@ def test_it_is_erased_like_anything_else(memory: Memory, story: Story) -> None:
     assert memory.erase(id=page.id).clean
     with pytest.raises(NotFound):
         memory.get(page.id)
-    assert [item.quarantine for item in memory.quarantine_list(user_id="lin")] == ["override"]
+    assert [item.quarantine for item in memory.quarantine.list(user_id="lin")] == ["override"]
     assert memory.erase(user_id="lin").clean
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal

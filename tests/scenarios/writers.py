@@ -103,7 +103,9 @@ def commit_forever(url: str, path: str, name: str, seed: int) -> None:
                 say(verb="edit", entry=undone.entry_id)
             else:
                 item = chance.choice(items)
-                edit = memory.archive(item) if verb == "archive" else memory.update(item, content=f"{name} now {n}")
+                edit = (
+                    memory.items.archive(item) if verb == "archive" else memory.update(item, content=f"{name} now {n}")
+                )
                 if edit.items:  # an edit that changed nothing leaves nothing to take back
                     entries.append(edit.entry_id)
                 say(verb="edit", entry=edit.entry_id)
@@ -135,7 +137,7 @@ def commit_some(url: str, path: str, name: str, count: int, barrier: Barrier) ->
 def verify_copy(url: str, path: str) -> None:
     """Verify a store as a machine without an encoder does."""
     with Memory.open(url, policy=POLICY) as memory:
-        Said(path)(**memory.rebuild(verify=True).to_dict())
+        Said(path)(**memory.admin.rebuild(verify=True).to_dict())
 
 
 def try_to_write(url: str, path: str, uid: int) -> None:

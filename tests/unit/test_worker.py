@@ -35,7 +35,7 @@ written_elsewhere(*sys.argv[1:3])
 
 
 def pending(memory: Memory, tenant: str | None = None) -> int:
-    with memory.stages.database.transaction(tenant or memory.tenant, "read") as unit:
+    with memory.admin.components.database.transaction(tenant or memory.admin.tenant, "read") as unit:
         return sum(lane.head_seq - lane.applied_seq for lane in list_behind(unit))
 
 
@@ -55,7 +55,7 @@ def running(worker: Worker) -> threading.Thread:
 def written_elsewhere(url: str, tenant: str) -> None:
     """Write by another Memory, which interprets nothing."""
     with Memory.open(url, policy={"embedder": "none"}, tenant=tenant) as memory:
-        memory._background.wake = lambda **_: None  # type: ignore[method-assign]
+        memory._runtime._background.wake = lambda **_: None  # type: ignore[method-assign]
         for n in range(30):
             assert memory.add(f"tea number {n}", user_id=f"user-{n % 3}", wait=False).pending
 
@@ -69,7 +69,7 @@ def test_it_takes_up_what_another_process_left(sqlite_url: str) -> None:
         subprocess.run([sys.executable, "-c", PROCESS, sqlite_url, "acme", str(tests)], check=True)
         written_elsewhere(sqlite_url, "other")
         until(lambda: pending(memory) == pending(memory, "other") == 0)
-        until(lambda: memory.flush() == 0 and memory.doctor().ok)
+        until(lambda: memory.flush() == 0 and memory.admin.doctor().ok)
         worker.stop()
         thread.join(10)
         assert not thread.is_alive()
@@ -77,7 +77,7 @@ def test_it_takes_up_what_another_process_left(sqlite_url: str) -> None:
         for tenant in ("acme", "other"):
             of = memory.for_tenant(tenant)
             assert [len(of.get_all(user_id=f"user-{n}")) for n in range(3)] == [10, 10, 10]
-            assert of.rebuild(verify=True).equal
+            assert of.admin.rebuild(verify=True).equal
 
 
 def test_flush_does_what_a_worker_does(sqlite_url: str) -> None:
@@ -86,7 +86,7 @@ def test_flush_does_what_a_worker_does(sqlite_url: str) -> None:
         assert pending(memory) == 30
         assert memory.flush() == 30
         assert pending(memory) == 0
-        assert memory.rebuild(verify=True).equal
+        assert memory.admin.rebuild(verify=True).equal
 
 
 def test_one_round_counts_what_it_did(sqlite_url: str) -> None:
@@ -207,7 +207,7 @@ def test_a_worker_that_opened_its_store_closes_it(sqlite_url: str) -> None:
     worker = Worker(sqlite_url)
     worker.stop()
     worker.run()
-    assert worker._memory._closed
+    assert worker._memory._runtime._closed
 
 
 @pytest.mark.slow

@@ -65,7 +65,7 @@ class KeyedItems:
         self._user_id = user_id
         self._namespace = namespace
         lane = make_scope(user_id=user_id, namespace=namespace).write_lane
-        self._named = NamedItems(memory.stages.database, memory.tenant, lane)
+        self._named = NamedItems(memory.admin.components.database, memory.admin.tenant, lane)
         self._has_unnamed: bool | None = None
 
     @property

@@ -93,7 +93,7 @@ class Transcript:
     def _entries(self) -> dict[str, Any]:
         """Return forms by message id, without erased messages and those of other writers."""
         entries: dict[str, Any] = {}
-        for turn in self.memory.get_turns(self.session_id, **self._lane):
+        for turn in self.memory.sessions.turns(self.session_id, **self._lane):
             for message in turn.messages:
                 form = (message.get("metadata") or {}).get(self._form)
                 if form is not None:
@@ -116,7 +116,7 @@ class Transcript:
                 **self._lane, session_id=self.session_id, kinds=["message"], filters=said, limit=_PAGE
             )
         # No other listing includes quarantined items.
-        held = self.memory.quarantine_list(**self._lane, session_id=self.session_id, limit=_PAGE)
+        held = self.memory.quarantine.list(**self._lane, session_id=self.session_id, limit=_PAGE)
         gone = frozenset(message_ids)
         yield from (item for item in held if item.message_id in gone and item.status == "active")
 

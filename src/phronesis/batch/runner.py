@@ -82,7 +82,7 @@ class Foresight:
         learn = self._done(seen, LEARN, effective) if row.learn else None
         counts = Foretold(0, 0)
         if learn == "missing" and effective is not None:
-            counts = foretell(self.memory.stages.runs.telling, seen.run, checked_feedback(effective))
+            counts = foretell(self.memory.admin.components.runs.telling, seen.run, checked_feedback(effective))
         if feedback == "missing":
             seen.feedback = row.feedback
         seen.run = _fields_of(seen.run)
@@ -99,12 +99,14 @@ class Foresight:
 
     def _stored(self, run_id: str) -> _Seen | None:
         """Return a run that is in the lane, or pending there."""
-        book, tenant = self.memory.stages.runs, self.memory.tenant
+        book, tenant = self.memory.admin.components.runs, self.memory.admin.tenant
         held = book.find(tenant, self.lane, run_id)
         if held is not None:
             run = handlers.run_of(held)
             return _Seen(held.id, said_of(run), run, held.data.get("feedback"))
-        known = self.memory.stages.writer.recorder.known(tenant, key_of(self.lane, handlers.RUN, run_id, None))
+        known = self.memory.admin.components.writer.recorder.known(
+            tenant, key_of(self.lane, handlers.RUN, run_id, None)
+        )
         if known is None:
             return None
         entry = book.entry(tenant, known)
@@ -123,8 +125,8 @@ class Foresight:
         seen.done.add(act)
         if seen.item is None:
             return "missing"
-        known = self.memory.stages.writer.recorder.known(
-            self.memory.tenant, key_of(self.lane, verb, seen.item, feedback)
+        known = self.memory.admin.components.writer.recorder.known(
+            self.memory.admin.tenant, key_of(self.lane, verb, seen.item, feedback)
         )
         return "missing" if known is None else "known"
 
@@ -188,7 +190,7 @@ class Batch:
         waiting: list[_Job | RowResult] = []
         begun = done = 0
         for piece in read_pieces(stream):
-            row = _read(piece, self.memory.stages.writer.redactor.cleaned)
+            row = _read(piece, self.memory.admin.components.writer.redactor.cleaned)
             again = isinstance(row, Row) and any(
                 isinstance(one, _Job) and one.row.run_id == row.run_id for one in waiting
             )
@@ -205,7 +207,7 @@ class Batch:
         """Yield what ``run`` would do with each row, and its errors; nothing is written."""
         foresight = Foresight(self.memory, self._lane)
         for piece in read_pieces(stream):
-            row = _read(piece, self.memory.stages.writer.redactor.cleaned)
+            row = _read(piece, self.memory.admin.components.writer.redactor.cleaned)
             try:
                 yield foresight.of(row) if isinstance(row, Row) else row
             except OF_A_ROW as error:
@@ -233,7 +235,7 @@ class Batch:
         elif row.feedback is not None:
             self._write(job, handlers.FEEDBACK, row.feedback, {**about, "feedback": row.feedback})
         if row.learn:
-            read = self.memory.stages.runs.read_by(self.memory.tenant, self._lane, row.run_id)
+            read = self.memory.admin.components.runs.read_by(self.memory.admin.tenant, self._lane, row.run_id)
             self._write(job, LEARN, row.feedback or said, {**about, "read": read})
         return job
 
@@ -244,7 +246,7 @@ class Batch:
             job.item_id = item_id(entry.id, handlers.RUN, job.row.run_id)
             if job.told[handlers.RUN] == "known":  # recorded since the check, by another process or a killed run
                 held = self._find(job.row.run_id)
-                if held is None and not self.memory.stages.runs.waits(self.memory.tenant, entry):
+                if held is None and not self.memory.admin.components.runs.waits(self.memory.admin.tenant, entry):
                     raise taken_back(job.row.run_id)
         if held is not None:
             if said_of(handlers.run_of(held)) != said_of(handlers.recorded_run(fit(run))):
@@ -254,7 +256,7 @@ class Batch:
 
     def _write(self, job: _Job, verb: str, content: Any, payload: Mapping[str, Any]) -> Entry:
         """Record an entry, or return the existing one with the same content."""
-        stages, tenant = self.memory.stages, self.memory.tenant
+        stages, tenant = self.memory.admin.components, self.memory.admin.tenant
         key = key_of(self._lane, verb, job.row.run_id if verb == handlers.RUN else job.item_id, content)
         given = {name: value for name, value in payload.items() if value not in (None, {}, [])}
         try:
@@ -278,9 +280,9 @@ class Batch:
             if isinstance(one, _Job):
                 self.on_bytes(one.row.end)
         if waiting:
-            stages = self.memory.stages
+            stages = self.memory.admin.components
             with suppress(ModelError):  # encoder unavailable: the next window, a flush or a worker makes the vectors
-                stages.vectorizer.run(self.memory.tenant)
+                stages.vectorizer.run(self.memory.admin.tenant)
             self.on_bytes(done)
 
     def _finish(self, job: _Job) -> RowResult:
@@ -308,7 +310,7 @@ class Batch:
 
     def _interpreted(self, entry: Entry) -> bool:
         """Ensure that an entry is interpreted; return False if it failed and a retry replaces it."""
-        stages, tenant = self.memory.stages, self.memory.tenant
+        stages, tenant = self.memory.admin.components, self.memory.admin.tenant
         try:
             stages.writer.interpreter.drain(tenant, entry.lane_id, until=entry.seq)
         except EntryFailed:
@@ -319,7 +321,7 @@ class Batch:
         return True
 
     def _counts(self, learn: Entry) -> dict[str, int]:
-        result = self.memory.stages.runs.learned(self.memory.tenant, learn.id)
+        result = self.memory.admin.components.runs.learned(self.memory.admin.tenant, learn.id)
         counted = [one.counted for one in result.judged]
         return {
             "supports": counted.count("support"),
@@ -331,7 +333,7 @@ class Batch:
 
     def _catch_up(self) -> None:
         """Interpret pending entries of the lane and write pending impressions: rows are checked against both."""
-        stages, tenant = self.memory.stages, self.memory.tenant
+        stages, tenant = self.memory.admin.components, self.memory.admin.tenant
         stages.shown.settle(tenant)
         stages.used.settle(tenant)
         behind = stages.runs.behind(tenant, self._lane)
@@ -339,7 +341,7 @@ class Batch:
             stages.writer.interpreter.drain(tenant, behind)
 
     def _find(self, run_id: str) -> Item | None:
-        return self.memory.stages.runs.find(self.memory.tenant, self._lane, run_id)
+        return self.memory.admin.components.runs.find(self.memory.admin.tenant, self._lane, run_id)
 
 
 def _read(piece: Piece, cleaned: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> Row | RowResult:

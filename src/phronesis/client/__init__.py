@@ -9,7 +9,7 @@ import json
 import uuid
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar, get_type_hints
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, get_type_hints
 from urllib.parse import quote
 
 from phronesis.client.transport import BODY, ROUTES, Route, Transport, plain
@@ -17,36 +17,104 @@ from phronesis.core.items import Item
 from phronesis.core.results import ErasureCertificate
 from phronesis.errors import InputError, NotFound
 from phronesis.memory import Memory
+from phronesis.memory.admin import Admin
+from phronesis.memory.items import Items
+from phronesis.memory.quarantine import Quarantine
+from phronesis.memory.reading import Sessions
+from phronesis.memory.reasoning import Reasoning
+from phronesis.memory.resources import Resources
+from phronesis.memory.runs import Runs
+from phronesis.memory.runtime import Verbs
 from phronesis.wire import decoded, decoded_item
 
 __all__ = ["Client"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
-
-Verb = Callable[Concatenate[Memory, P], R]
-RemoteVerb = Callable[Concatenate["Client", P], R]
+V_co = TypeVar("V_co", bound=Verbs, covariant=True)
 
 _UPLOADED = frozenset({"uri", "title", "user_id", "namespace"})
 
 
-def _verb(method: Verb[P, R]) -> RemoteVerb[P, R]:
-    route, signature = ROUTES[method.__name__], inspect.signature(method)
+class RemoteVerbs(Generic[V_co]):
+    """Base class of ``Client`` and of its groups of verbs."""
+
+    def __init__(self, client: "Client") -> None:
+        self._client = client
+
+
+def _verb(method: Callable[Concatenate[V_co, P], R]) -> Callable[Concatenate[RemoteVerbs[V_co], P], R]:
+    route, signature = ROUTES[method], inspect.signature(method)
     keyed = "idempotency_key" in signature.parameters
 
     @functools.wraps(method)
-    def call(self: "Client", /, *args: P.args, **kwargs: P.kwargs) -> R:
+    def call(self: RemoteVerbs[V_co], /, *args: P.args, **kwargs: P.kwargs) -> R:
         given = dict(signature.bind(self, *args, **kwargs).arguments)
         del given["self"]
         if keyed and given.get("idempotency_key") is None:  # makes retries idempotent
             given["idempotency_key"] = uuid.uuid4().hex
-        answer: R = self.carry_out(method, route, given)
+        answer: R = self._client.carry_out(method, route, given)
         return answer
 
     return call
 
 
-class Client:
+class RemoteItems(RemoteVerbs[Items]):
+    """The group ``items``."""
+
+    archive = _verb(Items.archive)
+    unarchive = _verb(Items.unarchive)
+    pin = _verb(Items.pin)
+    unpin = _verb(Items.unpin)
+    retract = _verb(Items.retract)
+
+
+class RemoteSessions(RemoteVerbs[Sessions]):
+    """The group ``sessions``."""
+
+    turns = _verb(Sessions.turns)
+    list = _verb(Sessions.list)
+
+
+class RemoteResources(RemoteVerbs[Resources]):
+    """The group ``resources``."""
+
+    ingest_source = _verb(Resources.ingest_source)
+    get_source = _verb(Resources.get_source)
+    ingest = _verb(Resources.ingest)
+
+
+class RemoteReasoning(RemoteVerbs[Reasoning]):
+    """The group ``reasoning``."""
+
+    add = _verb(Reasoning.add)
+
+
+class RemoteRuns(RemoteVerbs[Runs]):
+    """The group ``runs``."""
+
+    record = _verb(Runs.record)
+    list = _verb(Runs.list)
+    get = _verb(Runs.get)
+    feedback = _verb(Runs.feedback)
+    review = _verb(Runs.review)
+
+
+class RemoteAdmin(RemoteVerbs[Admin]):
+    """The group ``admin``."""
+
+    jobs = _verb(Admin.jobs)
+
+
+class RemoteQuarantine(RemoteVerbs[Quarantine]):
+    """The group ``quarantine``."""
+
+    list = _verb(Quarantine.list)
+    release = _verb(Quarantine.release)
+    reject = _verb(Quarantine.reject)
+
+
+class Client(RemoteVerbs[Memory]):
     """A memory on a server: ``with Client("http://127.0.0.1:8765", api_key=…) as m: m.add(…)``. Thread-safe.
 
     Its verbs take and return what those of ``Memory`` do. The API key determines tenant, role and actor. Verbs that
@@ -67,7 +135,15 @@ class Client:
             InputError: ``url`` is not an address, or ``retries`` not a count.
             MissingExtra: the HTTP library is not installed.
         """
+        super().__init__(self)
         self._transport = Transport(url, api_key=api_key, timeout=timeout, retries=retries)
+        self.items = RemoteItems(self)
+        self.sessions = RemoteSessions(self)
+        self.resources = RemoteResources(self)
+        self.reasoning = RemoteReasoning(self)
+        self.runs = RemoteRuns(self)
+        self.admin = RemoteAdmin(self)
+        self.quarantine = RemoteQuarantine(self)
 
     add = _verb(Memory.add)
     get_all = _verb(Memory.get_all)
@@ -75,22 +151,12 @@ class Client:
     get = _verb(Memory.get)
     update = _verb(Memory.update)
     delete = _verb(Memory.delete)
-    archive = _verb(Memory.archive)
-    unarchive = _verb(Memory.unarchive)
-    pin = _verb(Memory.pin)
-    unpin = _verb(Memory.unpin)
-    retract = _verb(Memory.retract)
     history = _verb(Memory.history)
     explain = _verb(Memory.explain)
     rollback = _verb(Memory.rollback)
     commit_turn = _verb(Memory.commit_turn)
-    get_turns = _verb(Memory.get_turns)
-    list_sessions = _verb(Memory.list_sessions)
     compose_context = _verb(Memory.compose_context)
     ingest = _verb(Memory.ingest)
-    ingest_source = _verb(Memory.ingest_source)
-    get_source = _verb(Memory.get_source)
-    ingest_resource = _verb(Memory.ingest_resource)
     aggregate = _verb(Memory.aggregate)
     abstract = _verb(Memory.abstract)
     query = _verb(Memory.query)
@@ -99,19 +165,9 @@ class Client:
     get_user_traits = _verb(Memory.get_user_traits)
     should_reflect = _verb(Memory.should_reflect)
     reflect = _verb(Memory.reflect)
-    add_reasoning = _verb(Memory.add_reasoning)
-    record_run = _verb(Memory.record_run)
-    list_runs = _verb(Memory.list_runs)
-    get_run = _verb(Memory.get_run)
-    run_feedback = _verb(Memory.run_feedback)
     learn = _verb(Memory.learn)
-    review_run = _verb(Memory.review_run)
     plan = _verb(Memory.plan)
     retrieve = _verb(Memory.retrieve)
-    jobs = _verb(Memory.jobs)
-    quarantine_list = _verb(Memory.quarantine_list)
-    quarantine_release = _verb(Memory.quarantine_release)
-    quarantine_reject = _verb(Memory.quarantine_reject)
 
     def erase(
         self,
@@ -189,7 +245,7 @@ class Client:
             content = path.read_bytes()
         except OSError as error:
             raise InputError(f"path: {path} cannot be read: {error.strerror or error}", field="path") from error
-        if method is Memory.ingest_source:
+        if method is Resources.ingest_source:
             body = {"source_ref": path.name, **given, "text": content.decode("utf-8", "replace")}
             return _result(method, self._transport.send("POST", "/experiences", body=body, headers=headers))
         stray = sorted(given.keys() - _UPLOADED)

@@ -2,7 +2,7 @@
 
 import random
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from http import HTTPStatus
@@ -13,6 +13,14 @@ from urllib.parse import urlsplit
 from phronesis import errors
 from phronesis.core.timestamps import isoformat
 from phronesis.errors import InputError, MissingExtra, PhronesisError, ServerUnavailable
+from phronesis.memory import Memory
+from phronesis.memory.admin import Admin
+from phronesis.memory.items import Items
+from phronesis.memory.quarantine import Quarantine
+from phronesis.memory.reading import Sessions
+from phronesis.memory.reasoning import Reasoning
+from phronesis.memory.resources import Resources
+from phronesis.memory.runs import Runs
 from phronesis.wire import as_json
 
 PREFIX: Final = "/api/v1"
@@ -199,49 +207,49 @@ class Route:
 
 _KINDS: Final = {"kinds": "kind"}
 
-ROUTES: Final[Mapping[str, Route]] = {
-    "add": Route("POST", "/memories"),
-    "get_all": Route("GET", "/memories", renamed=_KINDS),
-    "search": Route("GET", "/memories", renamed=_KINDS),
-    "get": Route("GET", "/memories/{id}"),
-    "update": Route("PATCH", "/memories/{id}"),
-    "delete": Route("DELETE", "/memories/{id}"),
-    "archive": Route("POST", "/memories/{id}/archive"),
-    "unarchive": Route("POST", "/memories/{id}/unarchive"),
-    "pin": Route("POST", "/memories/{id}/pin"),
-    "unpin": Route("POST", "/memories/{id}/unpin"),
-    "retract": Route("POST", "/memories/{id}/retract"),
-    "history": Route("GET", "/memories/{id}/history"),
-    "explain": Route("GET", "/memories/{id}/explain"),
-    "rollback": Route("POST", "/rollback"),
-    "commit_turn": Route("POST", "/turns"),
-    "get_turns": Route("GET", "/turns"),
-    "list_sessions": Route("GET", "/sessions"),
-    "compose_context": Route("POST", "/context", fixed={"explain": True}),
-    "ingest": Route("POST", "/experiences"),
-    "ingest_source": Route("POST", "/experiences"),
-    "get_source": Route("GET", "/experiences/source"),
-    "aggregate": Route("POST", "/aggregate"),
-    "abstract": Route("POST", "/abstract"),
-    "query": Route("POST", "/query"),
-    "feedback": Route("POST", "/feedback"),
-    "forget": Route("POST", "/forget"),
-    "get_user_traits": Route("GET", "/users/{user_id}/traits"),
-    "should_reflect": Route("GET", "/users/{user_id}/should-reflect"),
-    "reflect": Route("POST", "/users/{user_id}/reflect"),
-    "add_reasoning": Route("POST", "/reasoning"),
-    "record_run": Route("POST", "/runs", member="run_id"),
-    "list_runs": Route("GET", "/runs"),
-    "get_run": Route("GET", "/runs/{run_id}"),
-    "run_feedback": Route("POST", "/runs/{run_id}/feedback"),
-    "learn": Route("POST", "/runs/{run_id}/learn"),
-    "review_run": Route("GET", "/runs/{run_id}/review"),
-    "ingest_resource": Route("POST", "/resources"),
-    "plan": Route("POST", "/plan"),
-    "retrieve": Route("POST", "/retrieve", whole="plan"),
-    "jobs": Route("GET", "/jobs"),
-    "quarantine_list": Route("GET", "/quarantine"),
-    "quarantine_release": Route("POST", "/quarantine", fixed={"action": "release"}),
-    "quarantine_reject": Route("POST", "/quarantine", fixed={"action": "reject"}),
+ROUTES: Final[Mapping[Callable[..., Any], Route]] = {
+    Memory.add: Route("POST", "/memories"),
+    Memory.get_all: Route("GET", "/memories", renamed=_KINDS),
+    Memory.search: Route("GET", "/memories", renamed=_KINDS),
+    Memory.get: Route("GET", "/memories/{id}"),
+    Memory.update: Route("PATCH", "/memories/{id}"),
+    Memory.delete: Route("DELETE", "/memories/{id}"),
+    Items.archive: Route("POST", "/memories/{id}/archive"),
+    Items.unarchive: Route("POST", "/memories/{id}/unarchive"),
+    Items.pin: Route("POST", "/memories/{id}/pin"),
+    Items.unpin: Route("POST", "/memories/{id}/unpin"),
+    Items.retract: Route("POST", "/memories/{id}/retract"),
+    Memory.history: Route("GET", "/memories/{id}/history"),
+    Memory.explain: Route("GET", "/memories/{id}/explain"),
+    Memory.rollback: Route("POST", "/rollback"),
+    Memory.commit_turn: Route("POST", "/turns"),
+    Sessions.turns: Route("GET", "/turns"),
+    Sessions.list: Route("GET", "/sessions"),
+    Memory.compose_context: Route("POST", "/context", fixed={"explain": True}),
+    Memory.ingest: Route("POST", "/experiences"),
+    Resources.ingest_source: Route("POST", "/experiences"),
+    Resources.get_source: Route("GET", "/experiences/source"),
+    Memory.aggregate: Route("POST", "/aggregate"),
+    Memory.abstract: Route("POST", "/abstract"),
+    Memory.query: Route("POST", "/query"),
+    Memory.feedback: Route("POST", "/feedback"),
+    Memory.forget: Route("POST", "/forget"),
+    Memory.get_user_traits: Route("GET", "/users/{user_id}/traits"),
+    Memory.should_reflect: Route("GET", "/users/{user_id}/should-reflect"),
+    Memory.reflect: Route("POST", "/users/{user_id}/reflect"),
+    Reasoning.add: Route("POST", "/reasoning"),
+    Runs.record: Route("POST", "/runs", member="run_id"),
+    Runs.list: Route("GET", "/runs"),
+    Runs.get: Route("GET", "/runs/{run_id}"),
+    Runs.feedback: Route("POST", "/runs/{run_id}/feedback"),
+    Memory.learn: Route("POST", "/runs/{run_id}/learn"),
+    Runs.review: Route("GET", "/runs/{run_id}/review"),
+    Resources.ingest: Route("POST", "/resources"),
+    Memory.plan: Route("POST", "/plan"),
+    Memory.retrieve: Route("POST", "/retrieve", whole="plan"),
+    Admin.jobs: Route("GET", "/jobs"),
+    Quarantine.list: Route("GET", "/quarantine"),
+    Quarantine.release: Route("POST", "/quarantine", fixed={"action": "release"}),
+    Quarantine.reject: Route("POST", "/quarantine", fixed={"action": "reject"}),
 }
 """The verbs that the server offers. Verbs that need the store's machine (rebuild, import, keys …) are missing."""

@@ -120,13 +120,15 @@ class Importing:
         lane = make_scope(**owner).write_lane
         # The key omits external ids, so that objects imported before ids existed are recognised.
         key = derived_id("import", lane.kind, lane.name, given.ref, digest(_without_names(given.arguments)))
-        if self.memory.stages.writer.recorder.known(self.memory.tenant, key) is not None:
+        if self.memory.admin.components.writer.recorder.known(self.memory.admin.tenant, key) is not None:
             summary.known += 1
         elif summary.dry_run:
             summary.missing += 1
         else:
             verb = getattr(self.memory, given.verb)
-            arguments = self._with_free_names(given, NamedItems(self.memory.stages.database, self.memory.tenant, lane))
+            arguments = self._with_free_names(
+                given, NamedItems(self.memory.admin.components.database, self.memory.admin.tenant, lane)
+            )
             verb(**arguments, **owner, actor=self.actor, idempotency_key=key)
             summary.recorded += 1
 

@@ -132,7 +132,7 @@ class Admission:
                 "give an API key in the header 'Authorization: Bearer …'; an operator makes one: phronesis keys create",
                 field="Authorization",
             )
-        key = self.memory.keys.find(token)
+        key = self.memory.admin.keys.find(token)
         if key is None:
             raise Unauthenticated(
                 "this API key is not known here or was revoked; an operator makes another: phronesis keys create",
@@ -142,10 +142,10 @@ class Admission:
 
     def open_to_anybody(self) -> bool:
         """Return whether callers without a token are accepted."""
-        return not self.keys_required and not self.memory.keys.any_made()
+        return not self.keys_required and not self.memory.admin.keys.any_made()
 
     def _of(self, tenant: str) -> Memory:
-        if tenant == self.memory.tenant:
+        if tenant == self.memory.admin.tenant:
             return self.memory
         with self._lock:  # one Memory per tenant
             if tenant not in self._tenants:

@@ -194,7 +194,7 @@ def make_server_app(memory: Memory, serving: Serving) -> "FastAPI":
 
 def check_reach(memory: Memory, serving: Serving) -> None:
     """Refuse to listen on a non-local address without keys; InputError says how to make one."""
-    if not serving.reached_by_others or memory.keys.any_active():
+    if not serving.reached_by_others or memory.admin.keys.any_active():
         return
     make = "there is no API key; make one (phronesis keys create --role write --label …)"
     if not serving.on_loopback:

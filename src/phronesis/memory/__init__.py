@@ -1,45 +1,62 @@
-"""Memory, the public service object: it joins the verbs of this package's modules into one class."""
+"""Memory, the public face: the everyday verbs, and groups of verbs for what belongs to one subject."""
 
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Self
 
 from phronesis.config import PolicySource
-from phronesis.memory.admin import Keeping, Quarantining, Upkeep
-from phronesis.memory.experience import Asking, Experience
-from phronesis.memory.keys import KeyRing
-from phronesis.memory.reading import Overviewing, Reading
-from phronesis.memory.reasoning import Migrating, Reasoning
+from phronesis.memory.admin import Admin
+from phronesis.memory.erasure import StoreVerbs
+from phronesis.memory.experience import ExperienceVerbs
+from phronesis.memory.items import Items
+from phronesis.memory.quarantine import Quarantine
+from phronesis.memory.reading import ReadVerbs, Sessions
+from phronesis.memory.reasoning import Reasoning, ReasoningVerbs
 from phronesis.memory.resources import Resources
-from phronesis.memory.retrieval import CarryingOut, Planning
-from phronesis.memory.runs import Runs
-from phronesis.memory.traits import Traits
-from phronesis.memory.writing import Writing
+from phronesis.memory.retrieval import RetrievalVerbs
+from phronesis.memory.runs import LearnVerbs, Runs
+from phronesis.memory.runtime import Runtime
+from phronesis.memory.traits import Traits, TraitVerbs
+from phronesis.memory.writing import WriteVerbs
 
 __all__ = ["Memory"]
 
 
 class Memory(
-    Writing,
-    Reading,
-    Overviewing,
-    Resources,
-    Planning,
-    CarryingOut,
-    Traits,
-    Reasoning,
-    Runs,
-    Experience,
-    Asking,
-    Upkeep,
-    Migrating,
-    Quarantining,
-    Keeping,
+    WriteVerbs,
+    ReadVerbs,
+    RetrievalVerbs,
+    ExperienceVerbs,
+    ReasoningVerbs,
+    LearnVerbs,
+    TraitVerbs,
+    StoreVerbs,
 ):
     """A memory of one tenant in one database. Thread-safe; use it as a context manager, or call ``close``.
 
     Every write is in the log and synced to disk before the call returns. Reads change nothing.
+
+    Attributes:
+        items: archive, pin and retract single items.
+        sessions: the sessions of a scope, and what was said in them.
+        traits: the evidence of a trait, and its correction.
+        resources: documents, and sources of experience.
+        reasoning: blocks of claims: add, check, get, rebuild_index.
+        runs: experiments: record, feedback, list, get, review.
+        quarantine: items that look like prompt injection: list, release, reject.
+        admin: rebuild, rederive, retry, reembed, migrate, doctor; jobs, users, overview, keys.
     """
+
+    def __init__(self, runtime: Runtime) -> None:
+        super().__init__(runtime)
+        self.items = Items(runtime)
+        self.sessions = Sessions(runtime)
+        self.traits = Traits(runtime)
+        self.resources = Resources(runtime)
+        self.reasoning = Reasoning(runtime)
+        self.runs = Runs(runtime)
+        self.quarantine = Quarantine(runtime)
+        self.admin = Admin(runtime)
 
     @staticmethod
     def open(
@@ -70,46 +87,30 @@ class Memory(
 
         return open_memory(url, policy=policy, tenant=tenant, clock=clock, embedder=embedder)
 
-    @property
-    def tenant(self) -> str:
-        """The tenant's name."""
-        return self._tenant
-
-    @property
-    def keys(self) -> KeyRing:
-        """The API keys that authenticate a server's callers for this tenant."""
-        stages = self._open_stages()
-        return KeyRing(stages.database, self._tenant, stages.clock)
-
     def for_tenant(self, name: str) -> "Memory":
         """Return a Memory of another tenant over the same connections.
 
         Closing it leaves this one open; closing this one closes it too. An unclosed one that is garbage-collected leaks
         nothing once its pending work is done.
         """
-        from phronesis.config import check_tenant  # noqa: PLC0415 - pydantic is not needed before
-
-        other = Memory(self._open_stages(), check_tenant(name), host=self)
-        self._take_in(other)
-        return other
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        self.close()
+        return Memory(self._runtime.for_tenant(name))
 
     def flush(self) -> int:
         """Interpret every pending entry and make every missing vector; return the number of vectors made.
 
         An external index receives its pending changes; IndexUnavailable if it cannot be reached.
         """
-        stages = self._open_stages()
-        try:
-            self._drain()
-            made = stages.vectorizer.run(self._tenant)
-            if stages.mirror is not None:
-                stages.mirror.follow(self._tenant)
-        finally:
-            stages.ledger.settle()
-        return made
+        return self._runtime.flush()
+
+    def close(self) -> None:
+        """Stop the background thread and close the connections.
+
+        Missing vectors are made by the next write, flush or worker.
+        """
+        self._runtime.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()

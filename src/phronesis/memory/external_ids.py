@@ -10,7 +10,7 @@ from phronesis.core.scope import LaneName
 from phronesis.engine.entry_applier import SUPERSEDES, name_taken
 from phronesis.errors import InputError, NotFound
 from phronesis.log.inputs import EXTERNAL_ID
-from phronesis.memory.service import Components
+from phronesis.memory.runtime import Components
 from phronesis.recall.as_of import held_at, known_at
 from phronesis.store.eligible import Wanted
 from phronesis.store.items import read_named
@@ -34,7 +34,7 @@ def name_messages(messages: list[dict[str, Any]], external_id: str | None) -> li
 class Names:
     """The external ids that one write assigns, and the lane that it writes to."""
 
-    stages: Components
+    components: Components
     tenant: str
     lane: LaneName
     payload: Mapping[str, Any]
@@ -44,7 +44,7 @@ class Names:
         """The recorded text of each external id."""
         if not self._given():
             return {}
-        payload = self.stages.writer.redactor.cleaned(self.payload)
+        payload = self.components.writer.redactor.cleaned(self.payload)
         if EXTERNAL_ID in payload:
             return {payload[EXTERNAL_ID]: payload["content"]}
         return {one[EXTERNAL_ID]: message_text(one) for one in payload["messages"] if one.get(EXTERNAL_ID) is not None}
@@ -56,7 +56,7 @@ class Names:
             return []
         kind = self.payload.get("kind", "message")
         found: list[Item] = []
-        with self.stages.database.transaction(self.tenant, "read") as unit:
+        with self.components.database.transaction(self.tenant, "read") as unit:
             lane = find_lane(unit, self.lane)
             if lane is not None:
                 found = [item for name in texts for item in read_named(unit, lane, name) if item.keeps_name]
@@ -71,9 +71,9 @@ class Names:
         return self.payload.get(EXTERNAL_ID) is not None or any(one.get(EXTERNAL_ID) is not None for one in messages)
 
 
-def item_named(stages: Components, tenant: str, lane: LaneName, external_id: str, wanted: Wanted) -> Item:
+def item_named(components: Components, tenant: str, lane: LaneName, external_id: str, wanted: Wanted) -> Item:
     """Return the item that has an external id in a lane, or had it at the requested times; NotFound if none."""
-    with stages.database.transaction(tenant, "read") as unit:
+    with components.database.transaction(tenant, "read") as unit:
         there = find_lane(unit, lane)
         found = [] if there is None else read_named(unit, there, external_id)
         if there is not None and found and wanted.as_of is not None:

@@ -1,4 +1,4 @@
-"""Read-only verbs: search, compose_context, get, history, explain, overview, sessions and turns."""
+"""Verbs that read: search, get, get_all, due, history, explain and compose_context; and the sessions of a scope."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -10,17 +10,17 @@ from phronesis.core.context import ContextPackage
 from phronesis.core.ids import parse_id
 from phronesis.core.items import Item
 from phronesis.core.prospective import COMING
-from phronesis.core.reports import Overview, Page, UserInfo
+from phronesis.core.reports import Page
 from phronesis.core.results import Explanation, HistoryEvent, SearchResult, SessionInfo, Turn
 from phronesis.core.retrieval_plan import RetrievalPlan, plan_of
 from phronesis.core.scope import make_scope
 from phronesis.core.text import check_id, check_text, storable
-from phronesis.core.timestamps import Moment, parse_moment
+from phronesis.core.timestamps import Moment
 from phronesis.errors import InputError
 from phronesis.log import inputs
 from phronesis.log.reader import fit
 from phronesis.memory.external_ids import item_named
-from phronesis.memory.service import Service
+from phronesis.memory.runtime import Verbs
 from phronesis.reasoning.laws.item_records import reasoning_item
 from phronesis.reasoning.laws.records import REASONING
 from phronesis.recall.as_of import visible_lanes
@@ -30,43 +30,6 @@ from phronesis.recall.search import Query
 from phronesis.store.eligible import Exclusion
 from phronesis.traits.laws.strength import TRAIT
 
-# Overview of a whole scope.
-
-LATELY: Final = timedelta(days=1)
-"""Default period of an overview's recent items."""
-
-MAX_SHOWN: Final = 1_000
-"""Maximum members of one list of an overview."""
-
-
-class Overviewing(Service):
-    """The verbs overview and list_users."""
-
-    def overview(
-        self,
-        *,
-        user_id: str | None = None,
-        namespace: str | None = None,
-        across: str | None = None,
-        since: Moment | None = None,
-        limit: int = 20,
-    ) -> Overview:
-        """Return an overview of a scope: counts, recent items, contradictions, and items that wait for a person.
-
-        ``since`` limits the recent items by when they were recorded: the last 24 hours by default. ``limit`` bounds
-        each list; counts are exact.
-        """
-        scope = make_scope(user_id=user_id, namespace=namespace, across=across)
-        stages = self._open_stages()
-        start = stages.clock() - LATELY if since is None else parse_moment(since, field="since")
-        count = inputs.limit(limit, most=MAX_SHOWN)
-        return stages.overviews.overview(self._tenant, scope, start, limit=count)
-
-    def list_users(self) -> list[UserInfo]:
-        """Return the users of the tenant with the counts of each, most recently active first."""
-        return self._open_stages().overviews.users(self._tenant)
-
-
 MAX_LIMIT: Final = 10_000
 """Maximum results of one call. Use ``export`` for more."""
 
@@ -74,12 +37,13 @@ MAX_LIMIT: Final = 10_000
 MAX_NUMBER: Final = 2**31 - 1
 """Maximum turn number in a request: the range of the database's integer."""
 
+
 MAX_BUDGET: Final = 10_000_000
 """Maximum tokens of a context: beyond any model's window."""
 
 
-class Reading(Service):
-    """The verbs search, compose_context, due, get, get_all, history, explain, list_sessions and get_turns."""
+class ReadVerbs(Verbs):
+    """The verbs search, get, get_all, due, history, explain and compose_context."""
 
     def search(
         self,
@@ -120,26 +84,26 @@ class Reading(Service):
         scope = make_scope(
             user_id=user_id, namespace=namespace, agent_id=agent_id, session_id=session_id, run_id=run_id, across=across
         )
-        wanted = self._wanted(
+        wanted = self._runtime.wanted(
             kinds=kinds, attributes=scope.attributes, filters=filters, scope=scope, as_of=as_of, valid_at=valid_at
         )
         text, count = storable(check_text(query, field="query")), inputs.limit(limit, most=MAX_LIMIT)
         shares = inputs.flag(explain, field="explain")
-        asked = Query(text, scope, wanted, count, shares, zone=self._zone(time_zone))
+        asked = Query(text, scope, wanted, count, shares, zone=self._runtime.zone(time_zone))
         if exclude_session is not None:
             left_out = Exclusion(sessions=frozenset([check_id(exclude_session, field="exclude_session")]))
             asked = replace(asked, wanted=replace(wanted, exclude=left_out))
         least = None if min_score is None else inputs.share(min_score, field="min_score")
         if wanted.kinds == [REASONING]:
-            return scored(self._search_claims(asked), least)
-        stages = self._open_stages()
-        result = scored(stages.searcher.search(self._tenant, asked), least)
+            return scored(self._runtime.search_claims(asked), least)
+        components = self._runtime.components
+        result = scored(components.searcher.search(self._runtime.tenant, asked), least)
         traits = [one.item.id for one in result if one.item.kind == TRAIT]
         if traits and scope.user_id is not None:  # the next reflection counts them
-            stages.shown.note_search(self._tenant, scope.write_lane, item_ids=traits)
-            self._notes.wake(pressing=True)
+            components.shown.note_search(self._runtime.tenant, scope.write_lane, item_ids=traits)
+            self._runtime.wake_notes()
         # Recall counts as use and delays forgetting.
-        self._used([one.item.id for one in result])
+        self._runtime.note_use([one.item.id for one in result])
         return result
 
     def compose_context(
@@ -174,11 +138,11 @@ class Reading(Service):
         looked_at = inputs.flag(dry_run, field="dry_run")
         session = check_id(session_id, field="session_id")
         scope = make_scope(user_id=user_id, namespace=namespace, agent_id=agent_id)
-        stages = self._open_stages()
-        budget = stages.budget
+        components = self._runtime.components
+        budget = components.budget
         if token_budget is not None:
             budget = scaled(budget, inputs.limit(token_budget, most=MAX_BUDGET, field="token_budget"))
-        wanted = self._wanted(attributes=scope.attributes, as_of=as_of, valid_at=valid_at)
+        wanted = self._runtime.wanted(attributes=scope.attributes, as_of=as_of, valid_at=valid_at)
         request = Request(
             session_id=session,
             message=check_text(user_message, field="user_message"),
@@ -186,24 +150,24 @@ class Reading(Service):
             budget=budget,
             agent_state=fit(inputs.metadata(agent_state, field="agent_state")),
             wanted=wanted,
-            now=asked_at(wanted, stages.clock()).astimezone(self._zone(time_zone)),
+            now=asked_at(wanted, components.clock()).astimezone(self._runtime.zone(time_zone)),
             plan=None if plan is None else plan_of(plan),
         )
-        package, stood = stages.assembler.assemble(self._tenant, request)
+        package, stood = components.assembler.assemble(self._runtime.tenant, request)
         if looked_at:
             return package
         shown = package.shown_ids()
         if shown:  # written asynchronously: the agent's reply takes longer
-            stages.shown.note(
-                self._tenant,
+            components.shown.note(
+                self._runtime.tenant,
                 scope.write_lane,
                 session_id=session,
                 context_id=package.context_id,
                 item_ids=shown,
                 seq=stood,
             )
-            self._notes.wake(pressing=True)
-        self._used(shown)
+            self._runtime.wake_notes()
+        self._runtime.note_use(shown)
         return package
 
     def due(
@@ -224,10 +188,10 @@ class Reading(Service):
         known. Nothing is changed: archive an item, or report it as done, when it is done.
         """
         scope = make_scope(user_id=user_id, namespace=namespace)
-        wanted, ahead = self._wanted(as_of=as_of), inputs.span(within, field="within")
-        count, stages = inputs.limit(limit, most=MAX_LIMIT), self._open_stages()
-        now = asked_at(wanted, stages.clock()).astimezone(self._zone(time_zone))
-        with stages.database.transaction(self._tenant, "read") as unit:
+        wanted, ahead = self._runtime.wanted(as_of=as_of), inputs.span(within, field="within")
+        count, components = inputs.limit(limit, most=MAX_LIMIT), self._runtime.components
+        now = asked_at(wanted, components.clock()).astimezone(self._runtime.zone(time_zone))
+        with components.database.transaction(self._runtime.tenant, "read") as unit:
             return due_items(unit, visible_lanes(unit, scope), wanted, now, ahead)[:count]
 
     def get(
@@ -252,18 +216,18 @@ class Reading(Service):
             raise InputError("give either id or external_id", field="id")
         if id is not None and (user_id is not None or namespace is not None):
             raise InputError("user_id and namespace go with external_id; an id needs none", field="user_id")
-        wanted = self._wanted(as_of=as_of, valid_at=valid_at)
+        wanted = self._runtime.wanted(as_of=as_of, valid_at=valid_at)
         if external_id is not None:
             lane = make_scope(user_id=user_id, namespace=namespace).write_lane
             name = check_id(external_id, field="external_id")
-            item = item_named(self._open_stages(), self._tenant, lane, name, wanted)
+            item = item_named(self._runtime.components, self._runtime.tenant, lane, name, wanted)
         else:
-            item = self._open_stages().browser.get(self._tenant, parse_id(id, field="id"), wanted)
+            item = self._runtime.components.browser.get(self._runtime.tenant, parse_id(id, field="id"), wanted)
         if item.kind == REASONING:
             return reasoning_item(item)
         if item.kind == TRAIT:
-            return self._stages.traits.as_trait(self._tenant, item, wanted.as_of)
-        return self._stages.experience.record(self._tenant, item, wanted.as_of)
+            return self._runtime.components.traits.as_trait(self._runtime.tenant, item, wanted.as_of)
+        return self._runtime.components.experience.record(self._runtime.tenant, item, wanted.as_of)
 
     def get_all(
         self,
@@ -290,11 +254,13 @@ class Reading(Service):
         scope = make_scope(
             user_id=user_id, namespace=namespace, agent_id=agent_id, session_id=session_id, run_id=run_id, across=across
         )
-        wanted = self._wanted(
+        wanted = self._runtime.wanted(
             kinds=kinds, attributes=scope.attributes, filters=filters, scope=scope, as_of=as_of, valid_at=valid_at
         )
         count, after = inputs.limit(limit, most=MAX_LIMIT), inputs.cursor(cursor)
-        return self._open_stages().browser.list_items(self._tenant, scope, wanted, limit=count, cursor=after)
+        return self._runtime.components.browser.list_items(
+            self._runtime.tenant, scope, wanted, limit=count, cursor=after
+        )
 
     def history(
         self,
@@ -304,8 +270,8 @@ class Reading(Service):
         valid_at: Moment | None = None,
     ) -> list[HistoryEvent]:
         """Return an item's changes, oldest first; each ``delta_id`` can be rolled back."""
-        wanted = self._wanted(as_of=as_of, valid_at=valid_at)
-        return self._open_stages().browser.history(self._tenant, parse_id(id, field="id"), wanted)
+        wanted = self._runtime.wanted(as_of=as_of, valid_at=valid_at)
+        return self._runtime.components.browser.history(self._runtime.tenant, parse_id(id, field="id"), wanted)
 
     def explain(
         self,
@@ -319,22 +285,14 @@ class Reading(Service):
         The answer has entry, source and quotation, evidence, edges and history. An item without any source left has
         ``needs_validation``.
         """
-        wanted = self._wanted(as_of=as_of, valid_at=valid_at)
-        return self._open_stages().browser.explain(self._tenant, parse_id(id, field="id"), wanted)
+        wanted = self._runtime.wanted(as_of=as_of, valid_at=valid_at)
+        return self._runtime.components.browser.explain(self._runtime.tenant, parse_id(id, field="id"), wanted)
 
-    def list_sessions(
-        self,
-        *,
-        user_id: str | None = None,
-        namespace: str | None = None,
-        across: str | None = None,
-        as_of: Moment | None = None,
-    ) -> list[SessionInfo]:
-        """Return the sessions a scope sees, latest first; ``as_of`` leaves out those that began later."""
-        scope = make_scope(user_id=user_id, namespace=namespace, across=across)
-        return self._open_stages().browser.sessions(self._tenant, scope, self._wanted(as_of=as_of))
 
-    def get_turns(
+class Sessions(Verbs):
+    """The group ``memory.sessions``: list and turns."""
+
+    def turns(
         self,
         session_id: str,
         *,
@@ -351,9 +309,21 @@ class Reading(Service):
         from its end.
         """
         scope = make_scope(user_id=user_id, namespace=namespace)
-        session, wanted = check_id(session_id, field="session_id"), self._wanted(as_of=as_of)
+        session, wanted = check_id(session_id, field="session_id"), self._runtime.wanted(as_of=as_of)
         most = None if last is None else inputs.limit(last, most=MAX_LIMIT, field="last")
         end = None if before is None else inputs.limit(before, most=MAX_NUMBER, field="before")
-        return self._open_stages().browser.turns(
-            self._tenant, scope, session, last=most, before=end, as_of=wanted.as_of
+        return self._runtime.components.browser.turns(
+            self._runtime.tenant, scope, session, last=most, before=end, as_of=wanted.as_of
         )
+
+    def list(
+        self,
+        *,
+        user_id: str | None = None,
+        namespace: str | None = None,
+        across: str | None = None,
+        as_of: Moment | None = None,
+    ) -> list[SessionInfo]:
+        """Return the sessions a scope sees, latest first; ``as_of`` leaves out those that began later."""
+        scope = make_scope(user_id=user_id, namespace=namespace, across=across)
+        return self._runtime.components.browser.sessions(self._runtime.tenant, scope, self._runtime.wanted(as_of=as_of))

@@ -1,7 +1,8 @@
-"""Verbs of resources: ingest a document and read it back."""
+"""The group memory.resources: documents, and sources of experience such as logs, proofs and chats."""
 
 import base64
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,24 +12,40 @@ from phronesis.core.items import SUSPECT_WORDS, Item
 from phronesis.core.proposals import Gated
 from phronesis.core.scope import make_scope
 from phronesis.core.text import check_id, check_text
-from phronesis.core.timestamps import Moment
+from phronesis.core.timestamps import Moment, isoformat, parse_past
 from phronesis.engine.untrusted_content import QUARANTINED
 from phronesis.engine.writer import Written
-from phronesis.errors import InputError
+from phronesis.errors import InputError, NotFound
+from phronesis.experience.laws.input import MAX_SEQ, SOURCE
+from phronesis.experience.laws.records import (
+    L1,
+    Episode,
+    EventSource,
+    Ingested,
+    L1Event,
+    event_of,
+)
+from phronesis.experience.sources.port import Raw
 from phronesis.log import inputs
-from phronesis.memory.service import Service
+from phronesis.memory.experience import ingested
+from phronesis.memory.reading import MAX_LIMIT
+from phronesis.memory.runtime import Verbs
 from phronesis.resources.handlers import RESOURCE
 from phronesis.resources.ingestion import SUMMARY
 from phronesis.resources.laws.records import IngestedResource, Resource
+from phronesis.resources.readers.decoding import decoded
 from phronesis.resources.readers.port import RawDocument
 
 _OFF: Final = "off"
 
+MAX_BYTES: Final = 8_000_000
+"""Maximum bytes of a file ingested as one source, as for one text (`core.text.MAX_TEXT_LENGTH`)."""
 
-class Resources(Service):
-    """The verbs ingest_resource and get_resource."""
 
-    def ingest_resource(
+class Resources(Verbs):
+    """The group ``memory.resources``: ingest, get, ingest_source, get_source and get_episode."""
+
+    def ingest(
         self,
         text: str | None = None,
         *,
@@ -69,16 +86,16 @@ class Resources(Service):
             "title": None if title is None else check_text(title, field="title"),
             "type": None if type is None else check_id(type, field="type"),
             "metadata": inputs.metadata(metadata),
-            "occurred_at": inputs.past(occurred_at, field="occurred_at", now=self._open_stages().clock()),
+            "occurred_at": inputs.past(occurred_at, field="occurred_at", now=self._runtime.components.clock()),
         }
         given = None if media_type is None else check_id(media_type, field="media_type")
         payload |= self._document(text, path, url, given)
         if uri is not None:
             payload["uri"] = _uri(uri)
-        call = self._call(actor, idempotency_key, wait)
-        return self._taken_in(self._write(call, scope.write_lane, RESOURCE, payload))
+        call = self._runtime.call(actor, idempotency_key, wait)
+        return self._taken_in(self._runtime.write(call, scope.write_lane, RESOURCE, payload))
 
-    def get_resource(
+    def get(
         self,
         id: str,  # noqa: A002 - the contract's name
         *,
@@ -89,14 +106,14 @@ class Resources(Service):
 
         Versions that were rolled back are included. NotFound: no such document.
         """
-        wanted = self._wanted(as_of=as_of, valid_at=valid_at)
-        return self._open_stages().resources.resource(self._tenant, parse_id(id, field="id"), wanted)
+        wanted = self._runtime.wanted(as_of=as_of, valid_at=valid_at)
+        return self._runtime.components.resources.resource(self._runtime.tenant, parse_id(id, field="id"), wanted)
 
     def _document(
         self, text: str | None, path: str | Path | None, url: str | None, media_type: str | None
     ) -> dict[str, Any]:
         """Return the payload members that hold the document, after parsing it: an unreadable one is not recorded."""
-        taking_in = self._stages.documents
+        taking_in = self._runtime.components.documents
         if url is not None:
             return self._page(_uri(url, field="url"))
         if path is None:
@@ -117,25 +134,25 @@ class Resources(Service):
         return payload
 
     def _page(self, url: str) -> dict[str, Any]:
-        stages = self._stages
-        if stages.documents.urls == _OFF:
+        components = self._runtime.components
+        if components.documents.urls == _OFF:
             raise InputError(
                 "URLs are not fetched: set resources.urls to summary or snapshot in the policy, or give"
                 " the text itself",
                 field="url",
             )
-        page = stages.documents.fetch(url)
-        found = stages.documents.reader(page)
-        if stages.documents.urls == SUMMARY:
-            short = stages.documents.summarise(found)
+        page = components.documents.fetch(url)
+        found = components.documents.reader(page)
+        if components.documents.urls == SUMMARY:
+            short = components.documents.summarise(found)
             return {"uri": url, "name": url, "media_type": short.media_type, "text": short.text, "title": short.title}
         return {**_holding(page), "uri": url}
 
     def _taken_in(self, written: Written) -> IngestedResource:
         if written.pending:
             return IngestedResource(written.entry.id, pending=True, gated=written.redacted)
-        browser = self._stages.browser
-        changed = [item for _, item in browser.changed_by(self._tenant, written.entry)]
+        browser = self._runtime.components.browser
+        changed = [item for _, item in browser.changed_by(self._runtime.tenant, written.entry)]
         document = next((item for item in changed if item.kind == DOCUMENT), None)
         sections = [item for item in changed if item.kind == SECTION]
         made = {item.id: item for item in sections if item.entry_id == written.entry.id}
@@ -150,6 +167,100 @@ class Resources(Service):
             unchanged=sum(one not in made for one in listed),
             gated=(*written.redacted, *(_gated(item) for item in made.values() if item.quarantine is not None)),
         )
+
+    def ingest_source(
+        self,
+        text: str | None = None,
+        *,
+        path: str | Path | None = None,
+        source_type: str,
+        source_ref: str | None = None,
+        occurred_at: Moment | None = None,
+        user_id: str | None = None,
+        namespace: str | None = None,
+        actor: str = "agent",
+        idempotency_key: str | None = None,
+        wait: bool = True,
+    ) -> Ingested:
+        """Extract attempts from a source: ``text``, or the file at ``path``.
+
+        ``source_type``: lean, math_proof, chat, log, manual or run. Each event's ``source_ref`` is that of the whole
+        (default: the path, or the entry) with its lines: ``build.log#L12-L15``. The text is kept unchanged for
+        ``get_source``; ``rederive`` extracts from it again. A text without attempts gives an empty sequence.
+        InputError: both or none of text and path, an unknown type, an empty or binary file, a text of a format that the
+        source does not support (the message names it).
+        """
+        lane = make_scope(user_id=user_id, namespace=namespace).write_lane
+        sources = self._runtime.components.sources
+        if source_type not in sources:
+            raise InputError(
+                f"source_type must be one of {', '.join(sorted(sources))}; got {source_type!r:.40}", field="source_type"
+            )
+        if (text is None) == (path is None):
+            raise InputError("give text or path, one of them", field="text")
+        payload: dict[str, Any] = {"source_type": source_type}
+        if path is None:
+            payload["text"] = check_text(text, field="text")
+        else:
+            payload |= {"text": _read(Path(path)), "name": Path(path).name, "source_ref": str(path)}
+        from phronesis.experience.sources import unsupported  # noqa: PLC0415 - grammars: not before a source is given
+
+        raw = Raw(text=payload["text"], name=payload.get("name", ""), recorded_at=self._runtime.components.clock())
+        unsupported.refuse_unsupported(source_type, raw)
+        if source_ref is not None:
+            payload["source_ref"] = check_text(source_ref, field="source_ref")
+        if occurred_at is not None:
+            at = parse_past(occurred_at, field="occurred_at", now=self._runtime.components.clock())
+            payload["occurred_at"] = isoformat(at)
+        return ingested(
+            self._runtime, self._runtime.write(self._runtime.call(actor, idempotency_key, wait), lane, SOURCE, payload)
+        )
+
+    def get_source(
+        self,
+        id: str,  # noqa: A002 - the contract's name
+        *,
+        user_id: str | None = None,
+        namespace: str | None = None,
+    ) -> EventSource:
+        """Return the source of an event as it was submitted: the raw text and the event's lines, payload, hints.
+
+        ``id`` is an event's id or citation, or a ``source_ref``: ``entry:<id>#L3`` of an unnamed text, or the given
+        name, with lines (``build.log#L12-L15``) or without. Ids belong to the tenant; a name is looked up in what the
+        scope sees, and of several sources with one name the newest is returned, a user's own before a shared one. If
+        the text was erased, the answer says so. NotFound: no such event, name or line. InputError: the id of another
+        kind of item.
+        """
+        scope = make_scope(user_id=user_id, namespace=namespace)
+        named = check_text(id, field="id")
+        return self._runtime.components.experience.source(self._runtime.tenant, scope, named)
+
+    def get_episode(
+        self,
+        id: str,  # noqa: A002 - the contract's name
+        *,
+        user_id: str | None = None,
+        namespace: str | None = None,
+        as_of: Moment | None = None,
+        valid_at: Moment | None = None,
+    ) -> Episode:
+        """Return the attempts of an episode in order, with their common goal and situation.
+
+        NotFound: the scope sees no event of that episode.
+        """
+        episode_id = check_id(id, field="id")
+        scope = make_scope(user_id=user_id, namespace=namespace, run_id=episode_id)
+        wanted = self._runtime.wanted(kinds=[L1], attributes=scope.attributes, as_of=as_of, valid_at=valid_at)
+        browser, found, cursor = self._runtime.components.browser, list[L1Event](), None
+        while True:
+            page = browser.list_items(self._runtime.tenant, scope, wanted, limit=MAX_LIMIT, cursor=cursor)
+            found += [event_of(item) for item in page]
+            cursor = page.next_cursor
+            if cursor is None:
+                break
+        if not found:
+            raise NotFound(f"there is no episode {episode_id!r:.80} in this scope", field="id")
+        return Episode.of(episode_id, sorted(found, key=_place))
 
 
 def _gated(item: Item) -> Gated:
@@ -192,3 +303,33 @@ def _bytes_of(path: Path, most: int) -> bytes:
             f"path: {path} has more than resources.max_bytes ({most:,}); split it, or raise the limit", field="path"
         )
     return body
+
+
+def _place(event: L1Event) -> tuple[int, datetime, str]:
+    """Return the sort key of an event in its episode: its position, then its time."""
+    last = MAX_SEQ if event.seq is None else event.seq
+    return last, event.occurred_at or event.recorded_at, event.id
+
+
+def text_of_bytes(body: bytes, *, name: str, field: str) -> str:
+    """Return the text of a file in UTF-8, UTF-16 (as PowerShell writes) or another detectable encoding.
+
+    InputError if it is not text, or its encoding cannot be detected.
+    """
+    try:
+        return decoded(body)
+    except InputError as error:
+        raise InputError(f"{name} is no text whose encoding can be told; convert it to UTF-8", field=field) from error
+
+
+def _read(path: Path) -> str:
+    """Return a file's text; InputError if it is unreadable, too large, empty, or not text."""
+    try:
+        body = path.read_bytes() if path.stat().st_size <= MAX_BYTES else None
+    except OSError as error:
+        raise InputError(f"path: {path} cannot be read: {error.strerror or error}", field="path") from error
+    if body is not None and not body.strip():
+        raise InputError(f"path: the file {path} is empty; there is nothing to read", field="path")
+    if body is None:
+        raise InputError(f"path: {path} has more than {MAX_BYTES:,} bytes; split it", field="path")
+    return check_text(text_of_bytes(body, name=f"path: {path}", field="path"), field="path")

@@ -14,7 +14,7 @@ from phronesis.core.timestamps import Moment, optional_moment
 from phronesis.log import inputs
 from phronesis.log.inputs import share
 from phronesis.log.reader import fit
-from phronesis.memory.service import Service
+from phronesis.memory.runtime import Verbs
 from phronesis.recall.as_of import visible_lanes
 from phronesis.recall.planning.planner import PlanRequest
 from phronesis.recall.prospective import asked_at
@@ -26,8 +26,8 @@ MAX_EVIDENCE: Final = 1_000
 """Maximum pieces of evidence of one plan."""
 
 
-class Planning(Service):
-    """The verb plan."""
+class RetrievalVerbs(Verbs):
+    """The verbs plan and retrieve."""
 
     def plan(
         self,
@@ -56,8 +56,8 @@ class Planning(Service):
         text = storable(check_text(message, field="message"))
         scope = make_scope(user_id=user_id, namespace=namespace, agent_id=agent_id)
         session = None if session_id is None else check_id(session_id, field="session_id")
-        wanted = self._wanted(as_of=as_of, valid_at=valid_at)
-        stages = self._open_stages()
+        wanted = self._runtime.wanted(as_of=as_of, valid_at=valid_at)
+        components = self._runtime.components
         asked = PlanRequest(
             message=text,
             scope=scope,
@@ -66,25 +66,18 @@ class Planning(Service):
             limit=None if limit is None else inputs.limit(limit, most=MAX_EVIDENCE),
             as_of=optional_moment(wanted.as_of),
             valid_at=optional_moment(wanted.valid_at),
-            now=asked_at(wanted, stages.clock()).astimezone(self._zone(time_zone)),
+            now=asked_at(wanted, components.clock()).astimezone(self._runtime.zone(time_zone)),
         )
-        return stages.planner.plan(self._tenant, asked)
+        return components.planner.plan(self._runtime.tenant, asked)
 
     def _said_before(self, scope: Scope, session_id: str | None, wanted: Wanted) -> tuple[str, ...]:
         """Return the last texts of a session, oldest first."""
         if session_id is None:
             return ()
-        with self._stages.database.transaction(self._tenant, "read") as unit:
+        with self._runtime.components.database.transaction(self._runtime.tenant, "read") as unit:
             lanes = visible_lanes(unit, scope)
             turns = recent_turns(unit, lanes, session_id, last=RECENT, as_of=wanted.as_of)
         return tuple(block.text for block in turns.blocks if not block.fenced)
-
-
-# Executing a plan.
-
-
-class CarryingOut(Service):
-    """The verb retrieve."""
 
     def retrieve(self, plan: RetrievalPlan | Mapping[str, Any], *, min_score: float | None = None) -> EvidencePack:
         """Execute a plan: return evidence of conversation memory and of resources as one list, best first.
@@ -99,14 +92,14 @@ class CarryingOut(Service):
         """
         checked = plan_of(plan)
         least = None if min_score is None else share(min_score, field="min_score")
-        stages = self._open_stages()
-        pack = stages.retrieving.retrieve(self._tenant, checked)
+        components = self._runtime.components
+        pack = components.retrieving.retrieve(self._runtime.tenant, checked)
         if least is not None:
             kept = at_least(pack.evidence, least)
             pack = replace(pack, evidence=kept, abstained=pack.abstained or not kept)
         traits = [one.item.id for one in pack if one.item.kind == TRAIT]
         if traits and checked.scope.user_id is not None:  # the next reflection counts them, as after a search
-            stages.shown.note_search(self._tenant, checked.scope.write_lane, item_ids=traits)
-            self._notes.wake(pressing=True)
-        self._used([one.item.id for one in pack])
+            components.shown.note_search(self._runtime.tenant, checked.scope.write_lane, item_ids=traits)
+            self._runtime.wake_notes()
+        self._runtime.note_use([one.item.id for one in pack])
         return pack

@@ -1,4 +1,4 @@
-"""Verbs of agent runs: record a run and its feedback, read and review it, and learn from it."""
+"""Verbs of runs: learn from a run, and the group memory.runs, which records runs and their feedback."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,114 +14,32 @@ from phronesis.errors import Conflict, IdempotencyConflict
 from phronesis.log import inputs
 from phronesis.log.inputs import flag
 from phronesis.memory.reading import MAX_LIMIT
-from phronesis.memory.service import Service
+from phronesis.memory.runtime import Verbs
 from phronesis.reasoning import handlers
 from phronesis.reasoning.laws.item_records import LearnResult, RunRecord
 from phronesis.reasoning.laws.records import Review, Run
 from phronesis.reasoning.learning import LEARN
 
 
-class Runs(Service):
-    """The verbs record_run, run_feedback, list_runs, get_run, review_run and learn."""
+class _RunVerbs(Verbs):
+    """What learn and the group share: finding a run."""
 
-    def record_run(
-        self,
-        run: Mapping[str, Any],
-        *,
-        user_id: str | None = None,
-        namespace: str | None = None,
-        actor: str = "agent",
-        idempotency_key: str | None = None,
-        wait: bool = True,
-    ) -> str:
-        """Record an agent's run: ``{run_id?, output: {M1, M2, atomic_ratio, modifier …}, raw, trace, memory_ids}``.
-
-        Returns the run's id, generated if none is given. The same run again changes nothing; Conflict if the lane has
-        another run of that id. ``memory_ids`` are the memories that the run used. With ``reasoning.review: background``
-        in the policy its modifier is looked up in the background.
-        """
+    def _about(
+        self, run_id: str, user_id: str | None, namespace: str | None, call: Call
+    ) -> tuple[LaneName, Call, dict[str, Any]]:
+        """Return the lane of a run, the call, and the payload members that identify the run."""
         lane = make_scope(user_id=user_id, namespace=namespace).write_lane
-        call = self._call(actor, idempotency_key, wait)
-        payload = self._open_stages().writer.redactor.cleaned(handlers.run_payload(run))
-        given = payload.get("run_id")
-        if given is not None and idempotency_key is None and self._known(lane, given, payload):
-            return str(given)
-        written = self._write(call, lane, handlers.RUN, payload)
-        if given is not None and not written.pending:
-            self._known(lane, given, payload)
-        run_id = handlers.run_id_of(written.entry)
-        told = {name: payload[name] for name in ("output", "raw", "trace") if name in payload}
-        self._stages.reviews.recorded(self._tenant, lane, Run(run_id=run_id, **told))
-        return run_id
-
-    def run_feedback(
-        self,
-        run_id: str,
-        feedback: Mapping[str, Any],
-        *,
-        user_id: str | None = None,
-        namespace: str | None = None,
-        actor: str = "agent",
-        idempotency_key: str | None = None,
-        wait: bool = True,
-    ) -> EditResult:
-        """Record the result of a run: ``{products: [{name, value, fraction}], pros, cons, other}``.
-
-        Later feedback replaces earlier feedback, which stays in the history. What was learned from the run stays: roll
-        the learn back and learn again. NotFound if there is no such run.
-        """
-        given = handlers.feedback_payload(feedback)
-        lane, call, payload = self._about(run_id, user_id, namespace, self._call(actor, idempotency_key, wait))
-        written = self._write(call, lane, handlers.FEEDBACK, {**payload, "feedback": given})
-        changed = () if written.pending else tuple(self._stages.browser.made_by(self._tenant, written.entry))
-        return EditResult(written.entry.id, changed, pending=written.pending, gated=written.redacted)
-
-    def list_runs(
-        self, *, user_id: str | None = None, namespace: str | None = None, limit: int = 20, cursor: str | None = None
-    ) -> Page[RunRecord]:
-        """Return the runs of a user, or of a namespace, newest first, without archived ones.
-
-        Pass the page's ``next_cursor`` as ``cursor`` for the next page (`get_all`).
-        """
-        lane = make_scope(user_id=user_id, namespace=namespace).write_lane
-        count, after = inputs.limit(limit, most=MAX_LIMIT), inputs.cursor(cursor)
-        return self._open_stages().runs.listed(self._tenant, lane, limit=count, cursor=after)
-
-    def get_run(self, run_id: str, *, user_id: str | None = None, namespace: str | None = None) -> RunRecord:
-        """Return a run with its feedback, FACTS, what it read, and its learns; NotFound if there is none.
-
-        ``review`` is what is already known of its modifier: no server is asked.
-        """
-        lane = make_scope(user_id=user_id, namespace=namespace).write_lane
-        stages = self._open_stages()
-        record = stages.runs.get(self._tenant, lane, check_id(run_id, field="run_id"))
-        return replace(record, review=stages.reviews.known(self._tenant, _as_run(record)))
-
-    def review_run(
-        self,
-        run_id: str,
-        *,
-        user_id: str | None = None,
-        namespace: str | None = None,
-        refresh: bool = False,
-        wait: bool = True,
-    ) -> Review:
-        """Return the small molecule that a run names as its modifier, and whether it has a free –COOH.
-
-        The modifier's name is looked up at PubChem (`PHRONESIS_PUBCHEM_URL`), unless it was within the last 30 days, or
-        seven if it was not found; ``refresh`` asks again. With ``wait`` the call waits half a minute at most; without
-        it a missing review is ``pending`` and made in the background. Nothing is recorded in the log, and a failure
-        does not affect the run: the review is ``unresolved``, with the reason. NotFound: no such run.
-        """
-        lane = make_scope(user_id=user_id, namespace=namespace).write_lane
-        stages = self._open_stages()
+        components = self._runtime.components
         name = check_id(run_id, field="run_id")
-        fresh, waiting = flag(refresh, field="refresh"), flag(wait, field="wait")
-        behind = stages.runs.behind(self._tenant, lane)
+        behind = components.runs.behind(self._runtime.tenant, lane)
         if behind is not None:  # the run itself may be pending there
-            stages.writer.interpreter.drain(self._tenant, behind)
-        run = handlers.run_of(stages.runs.need(self._tenant, lane, name))
-        return stages.reviews.review(self._tenant, lane, run, refresh=fresh, wait=waiting)
+            components.writer.interpreter.drain(self._runtime.tenant, behind)
+        item = components.runs.need(self._runtime.tenant, lane, name)
+        return lane, call, {"run_id": name, "item_id": item.id}
+
+
+class LearnVerbs(_RunVerbs):
+    """The verb learn."""
 
     def learn(
         self,
@@ -143,14 +61,14 @@ class Runs(Service):
         ``model`` replaces the model of the role ``learn`` for this call: ``gateway/model``, a model at the role's own
         gateway, or ``rules``. It judges claims that no test decides, and proposes; without an answer the rules do both.
         """
-        lane, call, payload = self._about(run_id, user_id, namespace, self._call(actor, idempotency_key, wait))
-        stages = self._stages
-        stages.used.settle(self._tenant)
-        read = stages.runs.read_by(self._tenant, lane, payload["run_id"])
+        lane, call, payload = self._about(run_id, user_id, namespace, self._runtime.call(actor, idempotency_key, wait))
+        components = self._runtime.components
+        components.used.settle(self._runtime.tenant)
+        read = components.runs.read_by(self._runtime.tenant, lane, payload["run_id"])
         if model is not None:
-            payload["model"] = stages.roster.reference("learn", check_id(model, field="model"))
+            payload["model"] = components.roster.reference("learn", check_id(model, field="model"))
         try:
-            written = self._write(call, lane, LEARN, {**payload, "read": read})
+            written = self._runtime.write(call, lane, LEARN, {**payload, "read": read})
         except IdempotencyConflict as conflict:
             return self._same_learn(conflict, payload)
         return self._learn_result(written, payload["run_id"])
@@ -159,36 +77,119 @@ class Runs(Service):
         if written.pending:
             return LearnResult(entry_id=written.entry.id, run_id=run_id, pending=True)
         if written.applied is None:
-            return self._stages.runs.learned(self._tenant, written.entry.id)
-        return self._stages.runs.just_learned(self._tenant, written.entry, written.applied)
+            return self._runtime.components.runs.learned(self._runtime.tenant, written.entry.id)
+        return self._runtime.components.runs.just_learned(self._runtime.tenant, written.entry, written.applied)
 
     def _same_learn(self, conflict: IdempotencyConflict, payload: Mapping[str, Any]) -> LearnResult:
         """Return the learn recorded under a key, if it was of this run.
 
         What the run had read by then is not part of the call.
         """
-        known = self._stages.runs.entry(self._tenant, str(conflict.details["entry_id"]))
+        known = self._runtime.components.runs.entry(self._runtime.tenant, str(conflict.details["entry_id"]))
         same = all(known.payload.get(name) == payload.get(name) for name in ("item_id", "model"))
         if known.verb != LEARN or not same:
             raise conflict
-        return self._stages.runs.learned(self._tenant, known.id)
+        return self._runtime.components.runs.learned(self._runtime.tenant, known.id)
 
-    def _about(
-        self, run_id: str, user_id: str | None, namespace: str | None, call: Call
-    ) -> tuple[LaneName, Call, dict[str, Any]]:
-        """Return the lane of a run, the call, and the payload members that identify the run."""
+
+class Runs(_RunVerbs):
+    """The group ``memory.runs``: record, feedback, list, get and review."""
+
+    def record(
+        self,
+        run: Mapping[str, Any],
+        *,
+        user_id: str | None = None,
+        namespace: str | None = None,
+        actor: str = "agent",
+        idempotency_key: str | None = None,
+        wait: bool = True,
+    ) -> str:
+        """Record an agent's run: ``{run_id?, output: {M1, M2, atomic_ratio, modifier …}, raw, trace, memory_ids}``.
+
+        Returns the run's id, generated if none is given. The same run again changes nothing; Conflict if the lane has
+        another run of that id. ``memory_ids`` are the memories that the run used. With ``reasoning.review: background``
+        in the policy its modifier is looked up in the background.
+        """
         lane = make_scope(user_id=user_id, namespace=namespace).write_lane
-        stages = self._open_stages()
+        call = self._runtime.call(actor, idempotency_key, wait)
+        payload = self._runtime.components.writer.redactor.cleaned(handlers.run_payload(run))
+        given = payload.get("run_id")
+        if given is not None and idempotency_key is None and self._known(lane, given, payload):
+            return str(given)
+        written = self._runtime.write(call, lane, handlers.RUN, payload)
+        if given is not None and not written.pending:
+            self._known(lane, given, payload)
+        run_id = handlers.run_id_of(written.entry)
+        told = {name: payload[name] for name in ("output", "raw", "trace") if name in payload}
+        self._runtime.components.reviews.recorded(self._runtime.tenant, lane, Run(run_id=run_id, **told))
+        return run_id
+
+    def feedback(
+        self,
+        run_id: str,
+        feedback: Mapping[str, Any],
+        *,
+        user_id: str | None = None,
+        namespace: str | None = None,
+        actor: str = "agent",
+        idempotency_key: str | None = None,
+        wait: bool = True,
+    ) -> EditResult:
+        """Record the result of a run: ``{products: [{name, value, fraction}], pros, cons, other}``.
+
+        Later feedback replaces earlier feedback, which stays in the history. What was learned from the run stays: roll
+        the learn back and learn again. NotFound if there is no such run.
+        """
+        given = handlers.feedback_payload(feedback)
+        lane, call, payload = self._about(run_id, user_id, namespace, self._runtime.call(actor, idempotency_key, wait))
+        written = self._runtime.write(call, lane, handlers.FEEDBACK, {**payload, "feedback": given})
+        changed = (
+            ()
+            if written.pending
+            else tuple(self._runtime.components.browser.made_by(self._runtime.tenant, written.entry))
+        )
+        return EditResult(written.entry.id, changed, pending=written.pending, gated=written.redacted)
+
+    def get(self, run_id: str, *, user_id: str | None = None, namespace: str | None = None) -> RunRecord:
+        """Return a run with its feedback, FACTS, what it read, and its learns; NotFound if there is none.
+
+        ``review`` is what is already known of its modifier: no server is asked.
+        """
+        lane = make_scope(user_id=user_id, namespace=namespace).write_lane
+        components = self._runtime.components
+        record = components.runs.get(self._runtime.tenant, lane, check_id(run_id, field="run_id"))
+        return replace(record, review=components.reviews.known(self._runtime.tenant, _as_run(record)))
+
+    def review(
+        self,
+        run_id: str,
+        *,
+        user_id: str | None = None,
+        namespace: str | None = None,
+        refresh: bool = False,
+        wait: bool = True,
+    ) -> Review:
+        """Return the small molecule that a run names as its modifier, and whether it has a free –COOH.
+
+        The modifier's name is looked up at PubChem (`PHRONESIS_PUBCHEM_URL`), unless it was within the last 30 days, or
+        seven if it was not found; ``refresh`` asks again. With ``wait`` the call waits half a minute at most; without
+        it a missing review is ``pending`` and made in the background. Nothing is recorded in the log, and a failure
+        does not affect the run: the review is ``unresolved``, with the reason. NotFound: no such run.
+        """
+        lane = make_scope(user_id=user_id, namespace=namespace).write_lane
+        components = self._runtime.components
         name = check_id(run_id, field="run_id")
-        behind = stages.runs.behind(self._tenant, lane)
+        fresh, waiting = flag(refresh, field="refresh"), flag(wait, field="wait")
+        behind = components.runs.behind(self._runtime.tenant, lane)
         if behind is not None:  # the run itself may be pending there
-            stages.writer.interpreter.drain(self._tenant, behind)
-        item = stages.runs.need(self._tenant, lane, name)
-        return lane, call, {"run_id": name, "item_id": item.id}
+            components.writer.interpreter.drain(self._runtime.tenant, behind)
+        run = handlers.run_of(components.runs.need(self._runtime.tenant, lane, name))
+        return components.reviews.review(self._runtime.tenant, lane, run, refresh=fresh, wait=waiting)
 
     def _known(self, lane: LaneName, run_id: str, payload: Mapping[str, Any]) -> bool:
         """Return whether the lane has this run; Conflict if it has another of the same id."""
-        held = self._open_stages().runs.find(self._tenant, lane, run_id)
+        held = self._runtime.components.runs.find(self._runtime.tenant, lane, run_id)
         if held is not None and not handlers.same_run(held, payload):
             raise Conflict(
                 f"run {run_id!r:.80} was recorded before with another content; a run is recorded once, so give this one"
@@ -197,6 +198,17 @@ class Runs(Service):
                 details={"run_id": run_id, "item_id": held.id},
             )
         return held is not None
+
+    def list(
+        self, *, user_id: str | None = None, namespace: str | None = None, limit: int = 20, cursor: str | None = None
+    ) -> Page[RunRecord]:
+        """Return the runs of a user, or of a namespace, newest first, without archived ones.
+
+        Pass the page's ``next_cursor`` as ``cursor`` for the next page (`get_all`).
+        """
+        lane = make_scope(user_id=user_id, namespace=namespace).write_lane
+        count, after = inputs.limit(limit, most=MAX_LIMIT), inputs.cursor(cursor)
+        return self._runtime.components.runs.listed(self._runtime.tenant, lane, limit=count, cursor=after)
 
 
 def _as_run(record: RunRecord) -> Run:

@@ -14,7 +14,7 @@ from phronesis.errors import InputError
 from phronesis.log import inputs
 from phronesis.log.inputs import flag
 from phronesis.memory.reading import MAX_LIMIT
-from phronesis.memory.service import Service
+from phronesis.memory.runtime import Verbs
 from phronesis.store.eligible import Wanted
 from phronesis.traits.contradictions import CORRECT, correction_payload
 from phronesis.traits.laws.records import ReflectionCycle, Trait, TraitEvidence, not_due
@@ -23,8 +23,8 @@ from phronesis.traits.reflection import REFLECT
 from phronesis.traits.search import DEFAULT_STAGE, Filter
 
 
-class Traits(Service):
-    """The verbs should_reflect, reflect, get_user_traits, get_trait_evidence, correct_trait and list_reflections."""
+class TraitVerbs(Verbs):
+    """The verbs should_reflect, reflect and get_user_traits."""
 
     def should_reflect(self, user_id: str) -> Due:
         """Return whether a reflection on a user is due: truthy or falsy, with the reason and the figures.
@@ -32,9 +32,9 @@ class Traits(Service):
         It is due when the importance of new memories sums to 30, when the last reflection was 24 hours ago, or when
         there was none; never without new memories. Verbatim messages do not count. The policy may set other figures.
         """
-        stages = self._open_stages()
+        components = self._runtime.components
         self._catch_up(_lane(user_id))
-        return stages.reflector.due(self._tenant, _lane(user_id), stages.clock())
+        return components.reflector.due(self._runtime.tenant, _lane(user_id), components.clock())
 
     def reflect(
         self,
@@ -55,27 +55,27 @@ class Traits(Service):
         memories. Simultaneous calls do the work once and return the same cycle.
         """
         lane = _lane(user_id)
-        call = self._call(actor, idempotency_key, wait)
+        call = self._runtime.call(actor, idempotency_key, wait)
         asked = {"force": flag(force, field="force"), "session_ended": flag(session_ended, field="session_ended")}
-        stages = self._open_stages()
-        stages.shown.settle(self._tenant)  # traits recalled just now count in this reflection
+        components = self._runtime.components
+        components.shown.settle(self._runtime.tenant)  # traits recalled just now count in this reflection
         # Read before any wait, so that a concurrent reflection also counts for this call.
-        seen = stages.reflector.seen(self._tenant, lane)
+        seen = components.reflector.seen(self._runtime.tenant, lane)
         key = call.idempotency_key
-        again = None if key is None else stages.writer.recorder.known(self._tenant, key)
+        again = None if key is None else components.writer.recorder.known(self._runtime.tenant, key)
         if again is not None:
-            seen = stages.reflector.said(self._tenant, again)
+            seen = components.reflector.said(self._runtime.tenant, again)
         payload = {**{name: value for name, value in asked.items() if value}, **seen}
-        if not call.wait and stages.runs.behind(self._tenant, lane) is not None:
+        if not call.wait and components.runs.behind(self._runtime.tenant, lane) is not None:
             return self._reflected(call, lane, payload)  # pending entries may hold new memories
-        with stages.reflector.alone(self._tenant, lane):
+        with components.reflector.alone(self._runtime.tenant, lane):
             self._catch_up(lane)
-            found = stages.reflector.due(self._tenant, lane, stages.clock(), **asked)
+            found = components.reflector.due(self._runtime.tenant, lane, components.clock(), **asked)
             if not found and key is None:
-                done = stages.reflector.since(self._tenant, lane, seen)
+                done = components.reflector.since(self._runtime.tenant, lane, seen)
                 return done or replace(not_due(found.reason, found.value), user_id=user_id)
             if call.wait:
-                stages.vectorizer.run(self._tenant)  # new memories are compared by similarity too
+                components.vectorizer.run(self._runtime.tenant)  # new memories are compared by similarity too
             return self._reflected(call, lane, payload)
 
     def get_user_traits(
@@ -94,11 +94,28 @@ class Traits(Service):
         core; ``context``: work, personal, social, learning or general. Other values are ignored. Confidence is that of
         the last reflection. ``as_of`` returns the traits as they were known then.
         """
-        wanted = self._wanted(as_of=as_of, valid_at=valid_at)
+        wanted = self._runtime.wanted(as_of=as_of, valid_at=valid_at)
         which = Filter.of(min_stage, subtype, context)
-        return self._open_stages().traits.listed(self._tenant, _lane(user_id), wanted, which)
+        return self._runtime.components.traits.listed(self._runtime.tenant, _lane(user_id), wanted, which)
 
-    def get_trait_evidence(
+    def _reflected(self, call: Any, lane: LaneName, payload: Mapping[str, Any]) -> ReflectionCycle:
+        written = self._runtime.write(call, lane, REFLECT, payload)
+        if written.pending:
+            return ReflectionCycle(id=None, status="pending", trigger_type="", entry_id=written.entry.id, pending=True)
+        return self._runtime.components.reflector.came_to(self._runtime.tenant, written.entry)
+
+    def _catch_up(self, lane: LaneName) -> None:
+        """Interpret a lane's pending entries, which may hold memories."""
+        components = self._runtime.components
+        behind = components.runs.behind(self._runtime.tenant, lane)
+        if behind is not None:
+            components.writer.interpreter.drain(self._runtime.tenant, behind)
+
+
+class Traits(Verbs):
+    """The group ``memory.traits``: evidence, correct, delete and reflections."""
+
+    def evidence(
         self,
         id: str,  # noqa: A002 - the contract's name
         *,
@@ -108,10 +125,10 @@ class Traits(Service):
 
         NotFound: there is no such item. InputError: it is not a trait.
         """
-        wanted = self._wanted(as_of=as_of)
-        return self._open_stages().traits.evidence(self._tenant, self._trait(id, wanted), wanted.as_of)
+        wanted = self._runtime.wanted(as_of=as_of)
+        return self._runtime.components.traits.evidence(self._runtime.tenant, self._trait(id, wanted), wanted.as_of)
 
-    def correct_trait(
+    def correct(
         self,
         id: str,  # noqa: A002 - the contract's name
         *,
@@ -135,28 +152,34 @@ class Traits(Service):
         self._trait(id, Wanted())
         if expected_version is not None:
             payload["expected_version"] = inputs.version(expected_version)
-        return self._edit(id, CORRECT, payload, reason, self._call(actor, idempotency_key, wait))
+        return self._runtime.edit(id, CORRECT, payload, reason, self._runtime.call(actor, idempotency_key, wait))
 
-    def list_reflections(self, user_id: str, *, limit: int = 20) -> list[ReflectionCycle]:
+    def delete(
+        self,
+        id: str,  # noqa: A002 - the contract's name
+        *,
+        reason: str | None = None,
+        expected_version: int | None = None,
+        actor: str = "user",
+        idempotency_key: str | None = None,
+        wait: bool = True,
+    ) -> EditResult:
+        """Remove a trait from ordinary reads; the same memories do not bring it back.
+
+        NotFound: there is no such item. InputError: it is not a trait.
+        """
+        self._trait(id, Wanted())
+        payload = {"expected_version": inputs.version(expected_version)}
+        call = self._runtime.call(actor, idempotency_key, wait)
+        return self._runtime.edit(id, "archive", payload, reason or "deleted", call)
+
+    def reflections(self, user_id: str, *, limit: int = 20) -> list[ReflectionCycle]:
         """Return the reflections on a user, newest first, each with its trigger, result and cost."""
         count = inputs.limit(limit, most=MAX_LIMIT)
-        return self._open_stages().traits.cycles(self._tenant, _lane(user_id), limit=count)
-
-    def _reflected(self, call: Any, lane: LaneName, payload: Mapping[str, Any]) -> ReflectionCycle:
-        written = self._write(call, lane, REFLECT, payload)
-        if written.pending:
-            return ReflectionCycle(id=None, status="pending", trigger_type="", entry_id=written.entry.id, pending=True)
-        return self._stages.reflector.came_to(self._tenant, written.entry)
-
-    def _catch_up(self, lane: LaneName) -> None:
-        """Interpret a lane's pending entries, which may hold memories."""
-        stages = self._stages
-        behind = stages.runs.behind(self._tenant, lane)
-        if behind is not None:
-            stages.writer.interpreter.drain(self._tenant, behind)
+        return self._runtime.components.traits.cycles(self._runtime.tenant, _lane(user_id), limit=count)
 
     def _trait(self, item_id: str, wanted: Wanted) -> Item:
-        found = self._open_stages().browser.get(self._tenant, parse_id(item_id, field="id"), wanted)
+        found = self._runtime.components.browser.get(self._runtime.tenant, parse_id(item_id, field="id"), wanted)
         if found.kind != TRAIT:
             raise InputError(f"{found.id} is a {found.kind}, not a trait", field="id")
         return found

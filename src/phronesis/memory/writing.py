@@ -1,4 +1,4 @@
-"""Verbs that write: add, commit_turn, item edits and rollback. Each appends an entry to the log before it returns."""
+"""Verbs that record: add, commit_turn, update, delete and rollback. Each appends an entry to the log first."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -15,7 +15,7 @@ from phronesis.errors import InputError, NotFound
 from phronesis.log import inputs
 from phronesis.log.inputs import EXTERNAL_ID
 from phronesis.memory.external_ids import Names, name_messages
-from phronesis.memory.service import Service
+from phronesis.memory.runtime import Verbs
 from phronesis.resources.references import at_hand
 from phronesis.store.items import read_items
 from phronesis.store.lanes import find_lane
@@ -24,8 +24,8 @@ MAX_REPLACED: Final = 100
 """Maximum number of items that one call may supersede."""
 
 
-class Writing(Service):
-    """The verbs add and commit_turn, the edits of items, and rollback."""
+class WriteVerbs(Verbs):
+    """The verbs add, commit_turn, update, delete and rollback."""
 
     def add(
         self,
@@ -70,7 +70,7 @@ class Writing(Service):
         scope = make_scope(
             user_id=user_id, namespace=namespace, agent_id=agent_id, session_id=session_id, run_id=run_id
         )
-        now = self._stages.clock()
+        now = self._runtime.components.clock()
         own_name = None if external_id is None else check_id(external_id, field=EXTERNAL_ID)
         payload: dict[str, Any] = {
             **scope.attributes,
@@ -87,25 +87,25 @@ class Writing(Service):
             payload |= inputs.times_to_do(kind, due=due, expires=expires) | {EXTERNAL_ID: own_name}
         if supersedes is not None:
             payload[SUPERSEDES] = self._replaceable(supersedes, scope, again=idempotency_key is not None)
-        return self._remember(self._call(actor, idempotency_key, wait), scope, payload)
+        return self._remember(self._runtime.call(actor, idempotency_key, wait), scope, payload)
 
     def _remember(self, call: Call, scope: Scope, payload: Mapping[str, Any]) -> AddResult:
         """Record a call of `add`, unless an item with its external id has the same text."""
-        names = Names(self._open_stages(), self._tenant, scope.write_lane, payload)
+        names = Names(self._runtime.components, self._runtime.tenant, scope.write_lane, payload)
         held = [] if call.idempotency_key is not None else names.held()
         if held and len(held) == len(payload.get("messages", held)):
             return AddResult(held[0].entry_id, tuple(held))
-        written = self._write(call, scope.write_lane, "item" if "kind" in payload else "add", payload)
-        made, ended = self._learned(written)
+        written = self._runtime.write(call, scope.write_lane, "item" if "kind" in payload else "add", payload)
+        made, ended = self._runtime.learned(written)
         if not written.pending and not written.repeated:
             made = (*made, *names.held(without=[str(item.external_id) for item in made]))
         return AddResult(
             written.entry.id,
             made,
-            self._gated(written),
+            self._runtime.gated(written),
             ended,
             pending=written.pending,
-            degraded=self._degraded(written),
+            degraded=self._runtime.degraded(written),
         )
 
     def _replaceable(self, given: object, scope: Scope, *, again: bool) -> list[str]:
@@ -115,8 +115,8 @@ class Writing(Service):
             raise InputError("supersedes must be an item's id, or a list of ids", field=SUPERSEDES)
         ids = list(dict.fromkeys(parse_id(one, field=SUPERSEDES) for one in named))
         inputs.limit(len(ids), most=MAX_REPLACED, field=SUPERSEDES)
-        stages = self._open_stages()
-        with stages.database.transaction(self._tenant, "read") as unit:
+        components = self._runtime.components
+        with components.database.transaction(self._runtime.tenant, "read") as unit:
             lane = find_lane(unit, scope.write_lane)
             held = {} if lane is None else read_items(unit, lane, ids)
         for one in ids:
@@ -156,24 +156,28 @@ class Writing(Service):
         """
         session = check_id(session_id, field="session_id")
         scope = make_scope(user_id=user_id, namespace=namespace, agent_id=agent_id, session_id=session)
-        payload = {**scope.attributes, **inputs.turn(turn_events, now=self._stages.clock()), **inputs.zone(time_zone)}
+        payload = {
+            **scope.attributes,
+            **inputs.turn(turn_events, now=self._runtime.components.clock()),
+            **inputs.zone(time_zone),
+        }
         if context_id is not None:
             payload["context_id"] = check_id(context_id, field="context_id")
-        call = self._call(actor, idempotency_key, wait)
+        call = self._runtime.call(actor, idempotency_key, wait)
         if call.idempotency_key is None:
-            Names(self._open_stages(), self._tenant, scope.write_lane, payload).held()
-        written = self._write(call, scope.write_lane, "turn", payload)
+            Names(self._runtime.components, self._runtime.tenant, scope.write_lane, payload).held()
+        written = self._runtime.write(call, scope.write_lane, "turn", payload)
         if call.wait and written.applied is not None and at_hand(written.applied.children):
-            self._stages.writer.follow(self._tenant, written)
-        made, ended = self._learned(written)
+            self._runtime.components.writer.follow(self._runtime.tenant, written)
+        made, ended = self._runtime.learned(written)
         return CommitResult(
             written.entry.id,
             made,
-            self._gated(written),
+            self._runtime.gated(written),
             ended,
             pending=written.pending,
-            degraded=self._degraded(written),
-            referred=self._referred(written),
+            degraded=self._runtime.degraded(written),
+            referred=self._runtime.referred(written),
         )
 
     def update(
@@ -211,38 +215,7 @@ class Writing(Service):
             EXTERNAL_ID: None if external_id is None else check_id(external_id, field=EXTERNAL_ID),
             "expected_version": inputs.version(expected_version),
         }
-        return self._edit(id, "update", payload, reason, self._call(actor, idempotency_key, wait))
-
-    def archive(
-        self,
-        id: str,  # noqa: A002 - the contract's name
-        *,
-        expected_version: int | None = None,
-        reason: str | None = None,
-        actor: str = "agent",
-        idempotency_key: str | None = None,
-        wait: bool = True,
-    ) -> EditResult:
-        """Remove an item from ordinary reads; it stays readable by id, and ``unarchive`` restores it.
-
-        VersionConflict if ``expected_version`` is given and is not the item's; so for the edits below.
-        """
-        seen = {"expected_version": inputs.version(expected_version)}
-        return self._edit(id, "archive", seen, reason, self._call(actor, idempotency_key, wait))
-
-    def unarchive(
-        self,
-        id: str,  # noqa: A002 - the contract's name
-        *,
-        expected_version: int | None = None,
-        reason: str | None = None,
-        actor: str = "agent",
-        idempotency_key: str | None = None,
-        wait: bool = True,
-    ) -> EditResult:
-        """Restore an archived item to ordinary reads."""
-        seen = {"expected_version": inputs.version(expected_version)}
-        return self._edit(id, "unarchive", seen, reason, self._call(actor, idempotency_key, wait))
+        return self._runtime.edit(id, "update", payload, reason, self._runtime.call(actor, idempotency_key, wait))
 
     def delete(
         self,
@@ -256,72 +229,9 @@ class Writing(Service):
     ) -> EditResult:
         """Archive an item. ``erase`` removes its text permanently."""
         seen = {"expected_version": inputs.version(expected_version)}
-        return self._edit(id, "archive", seen, reason or "deleted", self._call(actor, idempotency_key, wait))
-
-    def pin(
-        self,
-        id: str,  # noqa: A002 - the contract's name
-        *,
-        expected_version: int | None = None,
-        reason: str | None = None,
-        actor: str = "agent",
-        idempotency_key: str | None = None,
-        wait: bool = True,
-    ) -> EditResult:
-        """Include an item in every composed context of its scope."""
-        seen = {"expected_version": inputs.version(expected_version)}
-        return self._edit(id, "pin", seen, reason, self._call(actor, idempotency_key, wait))
-
-    def unpin(
-        self,
-        id: str,  # noqa: A002 - the contract's name
-        *,
-        expected_version: int | None = None,
-        reason: str | None = None,
-        actor: str = "agent",
-        idempotency_key: str | None = None,
-        wait: bool = True,
-    ) -> EditResult:
-        """Unpin an item: contexts include it only if it is relevant."""
-        seen = {"expected_version": inputs.version(expected_version)}
-        return self._edit(id, "unpin", seen, reason, self._call(actor, idempotency_key, wait))
-
-    def retract(
-        self,
-        id: str,  # noqa: A002 - the contract's name
-        *,
-        expected_version: int | None = None,
-        reason: str | None = None,
-        actor: str = "agent",
-        idempotency_key: str | None = None,
-        wait: bool = True,
-    ) -> EditResult:
-        """Mark an item as wrong: it ends as ``retracted`` and keeps its history."""
-        seen = {"expected_version": inputs.version(expected_version)}
-        return self._edit(id, "retract", seen, reason, self._call(actor, idempotency_key, wait))
-
-    def delete_all(
-        self,
-        *,
-        user_id: str | None = None,
-        namespace: str | None = None,
-        agent_id: str | None = None,
-        session_id: str | None = None,
-        run_id: str | None = None,
-        actor: str = "agent",
-        idempotency_key: str | None = None,
-        wait: bool = True,
-    ) -> EditResult:
-        """Archive every item in one user's lane, or in one namespace, that has the given attributes."""
-        if user_id is None and namespace is None:
-            raise InputError(
-                "delete_all needs user_id or namespace, so that nothing is deleted by omission", field="user_id"
-            )
-        scope = make_scope(
-            user_id=user_id, namespace=namespace, agent_id=agent_id, session_id=session_id, run_id=run_id
+        return self._runtime.edit(
+            id, "archive", seen, reason or "deleted", self._runtime.call(actor, idempotency_key, wait)
         )
-        call = self._call(actor, idempotency_key, wait)
-        return self._open_stages().editor.archive_all(call, scope.write_lane, scope.attributes)
 
     def rollback(
         self,
@@ -337,5 +247,5 @@ class Writing(Service):
         RollbackConflict lists later changes that depend on it; ``cascade`` reverts them too.
         """
         target, cascade = parse_id(id, field="id"), inputs.flag(cascade, field="cascade")
-        call = self._call(actor, idempotency_key, wait)
-        return self._open_stages().editor.rollback(call, target, cascade=cascade)
+        call = self._runtime.call(actor, idempotency_key, wait)
+        return self._runtime.components.editor.rollback(call, target, cascade=cascade)

@@ -47,7 +47,7 @@ from phronesis.log.recorder import Recorder
 from phronesis.log.redaction import Redactor
 from phronesis.memory import Memory
 from phronesis.memory.overview import OverviewBook
-from phronesis.memory.service import Components
+from phronesis.memory.runtime import Components, Runtime
 from phronesis.models.embedder import Embedder
 from phronesis.models.embedders import Embedders, load_embedders
 from phronesis.models.model_registry import ModelRegistry
@@ -161,7 +161,7 @@ def open_memory(
         **_experienced(database, embedders, finding.indexes, time, own=settings.policy),
         clock=time,
     )
-    return Memory(stages, settings.tenant)
+    return Memory(Runtime(stages, settings.tenant))
 
 
 def _redactor(policy: Policy) -> Redactor:
@@ -376,7 +376,7 @@ def examine(url: str | None, *, policy: PolicySource | None = None, tenant: str 
     """
     try:
         with open_memory(url, policy=policy, tenant=tenant, clock=None) as memory:
-            return memory.doctor()
+            return memory.admin.doctor()
     except InputError as error:
         if not (error.field or "").startswith("policy"):
             raise

@@ -139,7 +139,7 @@ def test_a_document_keeps_its_versions_and_can_be_taken_back(memory: Memory) -> 
     assert (added.op, changed.op) == ("create", "update")
     memory.rollback(changed.delta_id)
     assert store.get(("users", "李雷"), "prefs").value == {"theme": "dark"}
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_a_query_ranks_by_the_fields_that_are_indexed(memory: Memory) -> None:

@@ -53,7 +53,7 @@ def test_what_is_quick_to_prepare_is_written_in_one_transaction(tmp_path: Path, 
         with modes_of_transactions() as seen:
             assert not memory.add("tea is green", kind="fact", user_id="alice").pending
         assert seen == modes
-        assert memory.rebuild(verify=True).equal
+        assert memory.admin.rebuild(verify=True).equal
 
 
 def test_a_turn_and_an_edit_are_written_in_one_transaction(tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_a_turn_and_an_edit_are_written_in_one_transaction(tmp_path: Path) -> No
             memory.commit_turn("s", {"messages": [{"role": "user", "content": "Is it?"}]}, user_id="alice")
         assert seen == ["read", "append"]
         with modes_of_transactions() as seen:
-            memory.archive(item.id)
+            memory.items.archive(item.id)
         assert seen.count("append") == 1
         assert "derive" not in seen
 
@@ -86,7 +86,7 @@ def test_others_write_while_an_entry_is_prepared(tmp_path: Path, behind: int) ->
     held = Held("tea is green")
     handlers = [Handler(verb="item", apply=typed_items.apply, prepare=held, quick=True)]
     with open_with(url(tmp_path), handlers) as memory, open_with(url(tmp_path), []) as other:
-        memory._background.stop()
+        memory._runtime._background.stop()
         memory.add("tea is hot", kind="fact", user_id="alice")
         for n in range(behind):
             memory.add("tea is green" if n == 1 else f"tea number {n}", kind="fact", user_id="alice", wait=False)
@@ -97,7 +97,7 @@ def test_others_write_while_an_entry_is_prepared(tmp_path: Path, behind: int) ->
             held.go.set()
             assert not added.result(60).pending
         assert len(memory.get_all(user_id="alice")) == 2 + behind
-        assert memory.rebuild(verify=True).equal
+        assert memory.admin.rebuild(verify=True).equal
 
 
 def test_what_was_prepared_for_a_lane_that_moved_is_prepared_again(tmp_path: Path) -> None:
@@ -113,12 +113,12 @@ def test_what_was_prepared_for_a_lane_that_moved_is_prepared_again(tmp_path: Pat
             assert not added.result(60).pending
         contents = [item.content for item in memory.get_all(user_id="alice")]
         assert contents == ["tea is green", "tea is black", "tea is hot"]
-        assert memory.rebuild(verify=True).equal
+        assert memory.admin.rebuild(verify=True).equal
 
 
 def test_what_older_entries_left_pending_goes_first(tmp_path: Path) -> None:
     with open_with(url(tmp_path), []) as memory:
-        memory._background.stop()
+        memory._runtime._background.stop()
         memory.add("first", user_id="alice", wait=False)
         second = memory.add("second", user_id="alice")
         assert not second.pending
@@ -140,17 +140,17 @@ def test_a_handler_that_fails_leaves_the_entry_and_nothing_of_its_own(tmp_path: 
         assert [item.content for item in memory.get_all(user_id="alice")] == ["tea is hot"]
         assert calls[1:] == [entry_id, entry_id]
         assert calls[0] != entry_id  # the first was never recorded
-        with memory.stages.database.transaction(memory.tenant, "read") as unit:
+        with memory.admin.components.database.transaction(memory.admin.tenant, "read") as unit:
             assert [(row["entry_id"], row["attempts"]) for row in read_failures(unit)] == [(entry_id, 1)]
-        assert memory.rebuild(verify=True).entries == 1
+        assert memory.admin.rebuild(verify=True).entries == 1
 
 
 def test_one_connection_writes_until_something_fails(tmp_path: Path) -> None:
     with Memory.open(url(tmp_path), policy={"embedder": "none"}) as memory:
-        database = memory.stages.database
+        database = memory.admin.components.database
 
         def driver() -> int:
-            with database.transaction(memory.tenant, "append") as unit:
+            with database.transaction(memory.admin.tenant, "append") as unit:
                 return id(unit.connection)
 
         memory.add("tea is hot", user_id="alice")
@@ -158,7 +158,7 @@ def test_one_connection_writes_until_something_fails(tmp_path: Path) -> None:
         assert driver() == driver() == id(first)
 
         def fail() -> None:
-            with database.transaction(memory.tenant, "derive") as unit:
+            with database.transaction(memory.admin.tenant, "derive") as unit:
                 assert unit.connection.exec_driver_sql("DELETE FROM items").rowcount == 1
                 raise ZeroDivisionError
 

@@ -65,7 +65,7 @@ def opening(tmp_path: Path) -> Iterator[Callable[..., Talk]]:
 
     yield open_talk
     for talk in talks:
-        verified = talk.memory.rebuild(verify=True)
+        verified = talk.memory.admin.rebuild(verify=True)
         assert verified.equal, verified.differences
         talk.memory.close()
 
@@ -408,7 +408,7 @@ def test_taking_an_entry_back_restores_what_it_took_the_place_of(talk: Talk) -> 
 
 def test_messages_that_are_repeated_or_archived_are_no_basis(talk: Talk) -> None:
     tea = talk.one(talk.say("I like tea"))
-    talk.memory.archive(tea.id)
+    talk.memory.items.archive(tea.id)
     again = talk.one(talk.say("I like tea"))
     assert again.id != tea.id
     turn = {"messages": [{"role": "user", "id": "1", "content": "I like coffee"}]}
@@ -425,7 +425,7 @@ def judging(folder: Path, *rows: dict[str, Any], target: str | None = None) -> I
     talk = Talk(folder, *PHRASES, judged=judged)
     try:
         yield talk
-        assert talk.memory.rebuild(verify=True).equal
+        assert talk.memory.admin.rebuild(verify=True).equal
     finally:
         talk.memory.close()
 

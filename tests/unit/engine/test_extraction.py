@@ -41,7 +41,7 @@ def memory(tmp_path: Path, model: ScriptedModel) -> Iterator[Memory]:
 
 def outcomes(memory: Memory, entry_id: str) -> dict[str, list[Any]]:
     out: dict[str, list[Any]] = {}
-    with memory.stages.database.transaction(memory.tenant, "read") as unit:
+    with memory.admin.components.database.transaction(memory.admin.tenant, "read") as unit:
         for row in read_outcomes(unit, [entry_id])[entry_id]:
             out.setdefault(row["role"], []).append({**json.loads(row["body"]), "made_by": row["made_by"]})
     return out
@@ -73,7 +73,7 @@ def test_names_that_stand_in_the_message_are_taken_and_others_refused(memory: Me
         ("Kyoto", "there is no such message"),
     ]
     assert found["answer"][0]["text"] == model.steps[0]
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
     assert len(model.asked) == 1  # a rebuild asks nobody
     assert [e.item.content for e in memory.search("what about 王芳?", user_id="u", kinds=["message"])] == [SAID]
 
@@ -111,7 +111,7 @@ def test_without_an_answer_the_rules_do_it_and_say_so(
     assert surfaces(found["mentions"]) == ["Alice", "Kyoto"]
     assert [one["text"] for one in found.get("answer", [])] == said
     assert memory.commit_turn("s", turn, user_id="u", idempotency_key="k").degraded == done.degraded
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
     assert len(model.asked) == len(steps)
 
 
@@ -119,15 +119,15 @@ def test_what_was_degraded_is_derived_anew_when_the_model_is_back(memory: Memory
     model.steps = [ModelUnavailable("away"), answer({"n": 0, "surface": "acme labs"})]
     memory.add([{"role": "user", "content": "we met at acme labs"}], user_id="u")
     assert not memory.search("acme labs", user_id="u", explain=True)[0].why.get("mention")  # type: ignore[union-attr]
-    memory.rederive(user_id="u")
+    memory.admin.rederive(user_id="u")
     assert memory.search("acme labs", user_id="u", explain=True)[0].why["mention"] > 0  # type: ignore[index]
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_the_model_is_asked_outside_any_transaction(memory: Memory, model: ScriptedModel) -> None:
     class Watching(ScriptedModel):
         def complete(self, *given: Any, **named: Any) -> Any:
-            with memory.stages.database.transaction(memory.tenant, "append"):
+            with memory.admin.components.database.transaction(memory.admin.tenant, "append"):
                 pass  # another writer is not kept waiting
             return super().complete(*given, **named)
 
@@ -235,7 +235,7 @@ def test_what_rules_find_where_the_model_says_nothing_is_proposed_too(
         for one in found
     }
     assert (proposed.get(False, set()), proposed.get(True, set())) == (by_model, by_rules)
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 @pytest.mark.parametrize(

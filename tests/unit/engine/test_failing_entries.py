@@ -69,8 +69,8 @@ def test_a_handler_that_fails_twice_and_then_works_is_as_if_it_had_worked(memory
     made = memory.add("tea is hot", user_id="alice", kind="fact")
     assert [item.content for item in made.items] == ["tea is hot"]
     assert fault.tries[made.entry_id] == 3
-    assert memory.doctor().ok
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.doctor().ok
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_after_three_tries_the_caller_is_told_and_the_lane_moves_on(memory: Memory, fault: Fault) -> None:
@@ -85,15 +85,15 @@ def test_after_three_tries_the_caller_is_told_and_the_lane_moves_on(memory: Memo
     memory.add("good tea", user_id="alice", kind="fact")
     assert contents(memory) == ["good tea"]
     assert fault.tries[entry_id] == 3
-    assert memory.rebuild(verify=True).equal
-    assert memory.rebuild().equal
+    assert memory.admin.rebuild(verify=True).equal
+    assert memory.admin.rebuild().equal
 
 
 def test_the_log_of_failures_quotes_nothing(memory: Memory, fault: Fault) -> None:
     fault.fails = bad
     with pytest.raises(EntryFailed):
         memory.add("bad tea", user_id="alice", kind="fact")
-    with memory.stages.database.transaction(memory.tenant, "read") as unit:
+    with memory.admin.components.database.transaction(memory.admin.tenant, "read") as unit:
         assert "bad tea" not in str(read_failures(unit))
 
 
@@ -104,9 +104,9 @@ def test_a_failed_turn_leaves_nothing_half_written(memory: Memory, fault: Fault)
         write(memory, "turn", says("bad"))
     write(memory, "turn", says("last"))
     assert contents(memory) == ["first", "last"]
-    assert [turn.number for turn in memory.get_turns("s", user_id="alice")] == [1, 2]
-    assert memory.list_sessions(user_id="alice")[0].message_count == 2
-    assert memory.rebuild(verify=True).equal
+    assert [turn.number for turn in memory.sessions.turns("s", user_id="alice")] == [1, 2]
+    assert memory.sessions.list(user_id="alice")[0].message_count == 2
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_older_failures_do_not_reach_a_later_writer(memory: Memory, fault: Fault) -> None:
@@ -116,7 +116,7 @@ def test_older_failures_do_not_reach_a_later_writer(memory: Memory, fault: Fault
     made = memory.add("good tea", user_id="alice", kind="fact")
     assert [item.content for item in made.items] == ["good tea"]
     assert [fault.tries[written.entry.id] for written in older] == [4, 3, 3]  # once as first of a batch
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_one_fault_among_many_pending_costs_the_others_nothing(memory: Memory, fault: Fault) -> None:
@@ -125,9 +125,9 @@ def test_one_fault_among_many_pending_costs_the_others_nothing(memory: Memory, f
         write(memory, "item", {**TEXT, "content": "bad" if n == 70 else f"good {n}"}, wait=False)
     memory.flush()
     assert len(contents(memory)) == 149
-    failed = next(check for check in memory.doctor().checks if check.name == "failed")
+    failed = next(check for check in memory.admin.doctor().checks if check.name == "failed")
     assert failed.detail.startswith("1 entries")
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_a_fault_only_in_the_batch_fails_nobody(memory: Memory, fault: Fault) -> None:
@@ -135,9 +135,9 @@ def test_a_fault_only_in_the_batch_fails_nobody(memory: Memory, fault: Fault) ->
     fault.fails = lambda entry, tries: entry.id == written[3].entry.id and tries == 1
     memory.flush()
     assert len(contents(memory)) == 5
-    with memory.stages.database.transaction(memory.tenant, "read") as unit:
+    with memory.admin.components.database.transaction(memory.admin.tenant, "read") as unit:
         assert read_failures(unit) == []
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_a_caller_whose_entry_another_failed_is_told_too(memory: Memory, fault: Fault) -> None:
@@ -151,7 +151,7 @@ def test_a_caller_whose_entry_another_failed_is_told_too(memory: Memory, fault: 
 
 def test_a_database_that_fails_is_no_failure_of_the_entry(memory: Memory, fault: Fault) -> None:
     fault.fails, fault.error = bad, lambda: StorageError("the database went away")
-    memory._background.stop()
+    memory._runtime._background.stop()
     assert memory.add("bad tea", user_id="alice", kind="fact").pending  # it is on disk: nobody is to say it again
     with pytest.raises(StorageError):
         memory.flush()
@@ -165,7 +165,7 @@ def test_rows_that_the_database_refuses_are(memory: Memory, fault: Fault) -> Non
     with pytest.raises(EntryFailed):
         memory.add("bad tea", user_id="alice", kind="fact")
     memory.add("good tea", user_id="alice", kind="fact")
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_a_key_twice_is_refused_by_the_database_and_fails_the_entry(tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ def test_a_key_twice_is_refused_by_the_database_and_fails_the_entry(tmp_path: Pa
             write(memory, "item", TEXT)
         assert told.value.details["cause"] == "storage.refused"
         assert contents(memory) == ["hello"]
-        assert memory.rebuild(verify=True).equal
+        assert memory.admin.rebuild(verify=True).equal
 
 
 def _repeated_turn(view: LaneView, entry: Entry) -> Any:
@@ -212,13 +212,13 @@ def test_a_verb_that_nobody_knows_stays_pending_and_those_before_it_do_not(tmp_p
     with open_with(url, []) as older:
         assert older.add("later", user_id="alice", kind="fact").pending
         assert contents(older) == ["tea is hot"]
-        pending = next(check for check in older.doctor().checks if check.name == "pending")
+        pending = next(check for check in older.admin.doctor().checks if check.name == "pending")
         assert not pending.ok
         assert "newer Phronesis" in str(pending.remedy)
     with open_with(url, [Handler(verb="novel", apply=typed_items.apply)]) as newer:
         newer.flush()
         assert contents(newer) == ["later", "of the future", "tea is hot"]
-        assert newer.rebuild(verify=True).equal
+        assert newer.admin.rebuild(verify=True).equal
 
 
 def test_one_lane_that_is_stuck_does_not_keep_flush_from_the_others(tmp_path: Path) -> None:
@@ -280,63 +280,63 @@ def test_retry_does_what_the_entry_would_have_done(
     memory.add("between", user_id="alice")
     fault.fails = lambda _entry, _tries: False
     before = memory.get_all(user_id="alice")
-    result = memory.retry(entry_id)
+    result = memory.admin.retry(entry_id)
     (item,) = result.items
     assert item.entry_id == entry_id
     assert result.entry_id != entry_id
     assert contents(memory) == sorted([item.content, "between"])
-    assert memory.doctor().ok
+    assert memory.admin.doctor().ok
     # Nobody knew it before the retry.
     assert memory.get_all(user_id="alice", as_of=before[0].recorded_at) == before
     assert memory.explain(item.id).sources[0].entry_id == entry_id
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
     memory.rollback(result.entry_id)
     assert contents(memory) == ["between"]
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_a_retry_that_fails_is_retried_by_either_id(memory: Memory, fault: Fault) -> None:
     entry_id = failed(memory, fault, "item", {**TEXT, "content": "bad"})
     with pytest.raises(EntryFailed) as again:
-        memory.retry(entry_id)
+        memory.admin.retry(entry_id)
     fault.fails = lambda _entry, _tries: False
-    result = memory.retry(again.value.details["entry_id"])
+    result = memory.admin.retry(again.value.details["entry_id"])
     assert [item.content for item in result.items] == ["bad"]
     with pytest.raises(Conflict, match="taken up again"):
-        memory.retry(entry_id)
-    assert memory.rebuild(verify=True).equal
+        memory.admin.retry(entry_id)
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_retry_refuses_what_did_not_fail(memory: Memory) -> None:
     entry_id = memory.add("fine", user_id="alice").entry_id
     with pytest.raises(Conflict, match="did not fail"):
-        memory.retry(entry_id)
+        memory.admin.retry(entry_id)
     with pytest.raises(NotFound):
-        memory.retry("00000000-0000-7000-8000-000000000000")
+        memory.admin.retry("00000000-0000-7000-8000-000000000000")
 
 
 def test_two_retries_at_once_count_once(memory: Memory, fault: Fault) -> None:
     entry_id = failed(memory, fault, "turn", says("bad"))
     fault.fails = lambda _entry, _tries: False
-    with memory.stages.database.transaction(memory.tenant, "read") as unit:
+    with memory.admin.components.database.transaction(memory.admin.tenant, "read") as unit:
         lane_id = list_lanes(unit)[0].lane_id
     for _ in range(2):
-        memory.stages.writer.write(
-            memory.tenant, lane_id, verb="retry", payload={"entry_id": entry_id}, actor="tester", wait=False
+        memory.admin.components.writer.write(
+            memory.admin.tenant, lane_id, verb="retry", payload={"entry_id": entry_id}, actor="tester", wait=False
         )
     memory.flush()
     assert contents(memory) == ["bad"]
-    assert [turn.number for turn in memory.get_turns("s", user_id="alice")] == [1]
-    with memory.stages.database.transaction(memory.tenant, "read") as unit:
+    assert [turn.number for turn in memory.sessions.turns("s", user_id="alice")] == [1]
+    with memory.admin.components.database.transaction(memory.admin.tenant, "read") as unit:
         assert [row["entry_id"] for row in read_failures(unit)] == [entry_id]
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_retry_with_a_key_gives_the_same_result_twice(memory: Memory, fault: Fault) -> None:
     entry_id = failed(memory, fault, "item", {**TEXT, "content": "bad"})
     fault.fails = lambda _entry, _tries: False
-    first = memory.retry(entry_id, idempotency_key="once")
-    assert memory.retry(entry_id, idempotency_key="once") == first
+    first = memory.admin.retry(entry_id, idempotency_key="once")
+    assert memory.admin.retry(entry_id, idempotency_key="once") == first
 
 
 def test_a_failed_parent_appends_no_child_and_its_retry_does(tmp_path: Path, fault: Fault) -> None:
@@ -348,20 +348,20 @@ def test_a_failed_parent_appends_no_child_and_its_retry_does(tmp_path: Path, fau
         memory.flush()
         assert contents(memory) == []
         fault.fails = lambda _entry, _tries: False
-        memory.retry(entry_id)
+        memory.admin.retry(entry_id)
         memory.flush()
         assert contents(memory) == ["tea is hot"]
-        assert memory.rebuild(verify=True).equal
+        assert memory.admin.rebuild(verify=True).equal
 
 
 def test_what_was_erased_is_not_retried_and_no_longer_told_of(memory: Memory, fault: Fault) -> None:
     entry_id = failed(memory, fault, "turn", says("bad news of Alice Smith"))
     fault.fails = lambda _entry, _tries: False
-    retried = memory.retry(entry_id)
+    retried = memory.admin.retry(entry_id)
     memory.erase(id=retried.items[0].id)
     assert contents(memory) == []
-    assert memory.doctor().ok
+    assert memory.admin.doctor().ok
     for given in (entry_id, retried.entry_id):
         with pytest.raises((Erased, Conflict)):
-            memory.retry(given)
-    assert memory.rebuild(verify=True).equal
+            memory.admin.retry(given)
+    assert memory.admin.rebuild(verify=True).equal

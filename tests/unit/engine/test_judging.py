@@ -35,10 +35,10 @@ def said(content: str, **given: Any) -> Proposal:
 
 def judge(memory: Memory, *proposals: Proposal, steps: list[Any]) -> tuple[Any, ScriptedModel]:
     model = ScriptedModel(steps)
-    with memory.stages.database.transaction(memory.tenant, "read") as unit:
+    with memory.admin.components.database.transaction(memory.admin.tenant, "read") as unit:
         lane = find_lane(unit, LaneName("user", "u"))
     assert lane is not None
-    bench = PrepareContext(memory.stages.database, memory.tenant, lane.lane_id)
+    bench = PrepareContext(memory.admin.components.database, memory.admin.tenant, lane.lane_id)
     return ConsolidationJudge(asker(model))(bench, ENTRY, proposals), model
 
 

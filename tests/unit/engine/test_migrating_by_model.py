@@ -36,9 +36,11 @@ def memory(tmp_path: Path) -> Iterator[Memory]:
 def with_model(memory: Memory, *steps: Any) -> ScriptedModel:
     model = ScriptedModel(list(steps))
     rewriter = Rewriter(asker(model))
-    stages = memory.stages
+    stages = memory.admin.components
     stages.writer.interpreter.stepper.registry._handlers["migrate"] = handlers(rewriter)[0]
-    memory._stages = dataclasses.replace(stages, migrator=dataclasses.replace(stages.migrator, rewriter=rewriter))
+    memory._runtime._components = dataclasses.replace(
+        stages, migrator=dataclasses.replace(stages.migrator, rewriter=rewriter)
+    )
     return model
 
 
@@ -48,7 +50,7 @@ def answer(*claims: dict[str, Any], topic: str = "Formate at 3:1") -> str:
 
 def test_a_model_words_the_claims_and_code_the_rest(memory: Memory) -> None:
     model = with_model(memory, answer(FACT, GUESS))
-    (told,) = memory.migrate_memories([TEXT]).sources
+    (told,) = memory.admin.migrate([TEXT]).sources
     assert (told.status, told.by, told.degraded) == ("migrated", "test/model migrate/1", ())
     shown = model.asked[0][0][1].content
     assert TEXT in shown
@@ -60,7 +62,7 @@ def test_a_model_words_the_claims_and_code_the_rest(memory: Memory) -> None:
     ]
     assert claims[0].facts["source_run_ids"] == ["r12"]
     assert memory.get(told.item_ids[0]).trust.name == "ASSISTANT"
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
     assert len(model.asked) == 1  # a replay asks nobody
 
 
@@ -77,8 +79,8 @@ def test_a_model_words_the_claims_and_code_the_rest(memory: Memory) -> None:
 )
 def test_what_may_not_be_written_is_left_to_the_rules_and_said(memory: Memory, step: Any, reason: str) -> None:
     with_model(memory, step)
-    dry = memory.migrate_memories([TEXT], dry_run=True).sources[0]
-    (told,) = memory.migrate_memories([TEXT]).sources
+    dry = memory.admin.migrate([TEXT], dry_run=True).sources[0]
+    (told,) = memory.admin.migrate([TEXT]).sources
     assert [(one.reason, one.by, one.instead_of) for one in told.degraded] == [
         (reason, "migrate-rules/1", "test/model")
     ]
@@ -88,23 +90,23 @@ def test_what_may_not_be_written_is_left_to_the_rules_and_said(memory: Memory, s
 
 def test_a_wrong_form_is_sent_back_once(memory: Memory) -> None:
     model = with_model(memory, "{}", answer(GUESS))
-    (told,) = memory.migrate_memories([TEXT]).sources
+    (told,) = memory.admin.migrate([TEXT]).sources
     assert (told.by, told.degraded, len(model.asked)) == ("test/model migrate/1", (), 2)
 
 
 def test_what_rules_refused_a_model_may_rewrite(memory: Memory) -> None:
     row = "We should test pyridine in the next run, because zinc at 3:1 failed."
-    assert memory.migrate_memories([row]).counts == {"refused": 1}
+    assert memory.admin.migrate([row]).counts == {"refused": 1}
     model = with_model(
         memory, answer({**GUESS, "inference": "Zinc at 3:1 failed.", "constraint": "", "conditions": []})
     )
-    assert memory.migrate_memories([row]).counts == {"migrated": 1}
-    assert memory.migrate_memories([row]).counts == {"already": 1}
+    assert memory.admin.migrate([row]).counts == {"migrated": 1}
+    assert memory.admin.migrate([row]).counts == {"already": 1}
     assert len(model.asked) == 1
 
 
 def test_long_texts_and_orders_are_shown_to_no_model(memory: Memory) -> None:
     model = with_model(memory, answer(FACT))
     texts = ["Copper is red. " * (MAX_SHOWN // 10), ORDER]
-    assert memory.migrate_memories(texts).counts == {"migrated": 1, "refused": 1}
+    assert memory.admin.migrate(texts).counts == {"migrated": 1, "refused": 1}
     assert model.asked == []

@@ -33,7 +33,7 @@ def test_the_later_one_is_overtaken(tmp_path: Path) -> None:
     ) as memory:
         write(memory, "novel", {"kind": "fact", "content": "tea is hot"})
         assert told == [False, True]
-        assert memory.rebuild(verify=True).equal
+        assert memory.admin.rebuild(verify=True).equal
 
 
 def test_an_aggregation_that_is_applied_is_not_prepared_again(tmp_path: Path) -> None:
@@ -50,17 +50,17 @@ def test_an_aggregation_that_is_applied_is_not_prepared_again(tmp_path: Path) ->
                 }
             )
         memory.aggregate()
-        with memory.stages.database.transaction(memory.tenant, "read") as unit:
+        with memory.admin.components.database.transaction(memory.admin.tenant, "read") as unit:
             ((lane, entry),) = [
                 (lane, entry)
                 for lane in list_lanes(unit)
                 for entry in load_entries(unit, lane, after=0, until=lane.head_seq, limit=9)
                 if entry.verb == "aggregate"
             ]
-        prepare = memory.stages.writer.interpreter.stepper.registry["aggregate"].prepare
+        prepare = memory.admin.components.writer.interpreter.stepper.registry["aggregate"].prepare
         assert prepare is not None
-        database = memory.stages.database
-        assert prepare(PrepareContext(database, memory.tenant, lane.lane_id, seq=entry.seq), entry) == []
+        database = memory.admin.components.database
+        assert prepare(PrepareContext(database, memory.admin.tenant, lane.lane_id, seq=entry.seq), entry) == []
         assert (
-            prepare(PrepareContext(database, memory.tenant, lane.lane_id), entry)[0].body["looked_at"] == 2
+            prepare(PrepareContext(database, memory.admin.tenant, lane.lane_id), entry)[0].body["looked_at"] == 2
         )  # prepared anew

@@ -73,7 +73,7 @@ def facts(memory: Memory) -> dict[str, str | None]:
 
 
 def named(memory: Memory) -> tuple[set[str], int]:
-    with memory.stages.database.transaction(memory.tenant, "read") as unit:
+    with memory.admin.components.database.transaction(memory.admin.tenant, "read") as unit:
         (lane,) = list_lanes(unit)
         return {entity.name for entity in lane_entities(unit, lane.lane_id)}, len(lane_mentions(unit, lane.lane_id))
 
@@ -82,10 +82,10 @@ def test_nothing_differs_with_the_same_extractor(tmp_path: Path) -> None:
     with opened(tmp_path, 1) as memory:
         said(memory, "tea is hot")
         memory.commit_turn("s", {"messages": [{"role": "user", "content": "Hi Bob Ray", "id": "1"}]}, user_id="alice")
-        before = memory.rebuild(verify=True).live_hash
-        result = memory.rederive(user_id="alice")
+        before = memory.admin.rebuild(verify=True).live_hash
+        result = memory.admin.rederive(user_id="alice")
         assert (result.added, result.changed, result.vanished) == ((), (), ())
-        after = memory.rebuild(verify=True)
+        after = memory.admin.rebuild(verify=True)
         assert after.equal
         assert after.live_hash == before
 
@@ -98,7 +98,7 @@ def test_new_changed_and_vanished_items(tmp_path: Path) -> None:
         assert facts(memory) == {"tea": "very", "sky": "blue"}
         known = memory.get_all(user_id="alice")[0].recorded_at
     with opened(tmp_path, 2) as memory:
-        result = memory.rederive(user_id="alice")
+        result = memory.admin.rederive(user_id="alice")
         assert facts(memory) == {"tea": "very hot", "sea": "deep blue"}
         assert result.added == (item_id(sea, "fact", "sea"),)
         assert result.changed == (item_id(tea, "fact", "tea"),)
@@ -111,9 +111,9 @@ def test_new_changed_and_vanished_items(tmp_path: Path) -> None:
         assert [e.item.id for e in memory.search("deep", user_id="alice")] == [result.added[0]]
         # What was known before is what was known before.
         assert {i.subject for i in memory.get_all(user_id="alice", as_of=known)} == {"tea", "sky"}
-        assert memory.rebuild(verify=True).equal
-        assert memory.rebuild().equal
-        again = memory.rederive(user_id="alice")
+        assert memory.admin.rebuild(verify=True).equal
+        assert memory.admin.rebuild().equal
+        again = memory.admin.rederive(user_id="alice")
         assert (again.added, again.changed, again.vanished) == ((), (), ())
 
 
@@ -121,10 +121,10 @@ def test_a_replay_needs_no_extractor(tmp_path: Path) -> None:
     with opened(tmp_path, 1) as memory:
         said(memory, "tea is very hot, sky is blue")
     with opened(tmp_path, 2) as memory:
-        memory.rederive(user_id="alice")
-        expected = memory.rebuild(verify=True).live_hash
+        memory.admin.rederive(user_id="alice")
+        expected = memory.admin.rebuild(verify=True).live_hash
     with opened(tmp_path, 1) as memory:
-        result = memory.rebuild(verify=True)
+        result = memory.admin.rebuild(verify=True)
         assert result.equal
         assert result.live_hash == expected
 
@@ -133,12 +133,12 @@ def test_an_extractor_that_is_taken_back_brings_back_what_vanished(tmp_path: Pat
     with opened(tmp_path, 1) as memory:
         said(memory, "sky is blue")
     with opened(tmp_path, 2) as memory:
-        vanished = memory.rederive(user_id="alice").vanished
+        vanished = memory.admin.rederive(user_id="alice").vanished
     with opened(tmp_path, 1) as memory:
-        assert memory.rederive(user_id="alice").changed == vanished
+        assert memory.admin.rederive(user_id="alice").changed == vanished
         assert facts(memory) == {"sky": "blue"}
         assert named(memory) == ({"sky"}, 1)
-        assert memory.rebuild(verify=True).equal
+        assert memory.admin.rebuild(verify=True).equal
 
 
 def test_what_follows_from_a_new_find_follows(tmp_path: Path) -> None:
@@ -147,23 +147,23 @@ def test_what_follows_from_a_new_find_follows(tmp_path: Path) -> None:
         said(memory, "tea was ice cold")
         assert facts(memory) == {"tea": "very"}
     with opened(tmp_path, 2) as memory:
-        memory.rederive(user_id="alice")
+        memory.admin.rederive(user_id="alice")
         assert facts(memory) == {"tea": "ice cold"}
-        assert memory.rebuild(verify=True).equal
+        assert memory.admin.rebuild(verify=True).equal
 
 
 def test_edits_by_hand_stand(tmp_path: Path) -> None:
     with opened(tmp_path, 1) as memory:
         entry = said(memory, "tea is very hot, mud is dark brown, oil is thick black")
         tea, mud, oil = (item_id(entry, "fact", name) for name in ("tea", "mud", "oil"))
-        memory.pin(tea)
+        memory.items.pin(tea)
         memory.update(mud, content="mud: by hand", expected_version=1)
-        memory.retract(oil)
+        memory.items.retract(oil)
         delta = memory.history(tea)[-1].delta_id
         memory.rollback(delta)
         memory.update(tea, content="tea: by hand", expected_version=memory.get(tea).version)
     with opened(tmp_path, 2) as memory:
-        result = memory.rederive(user_id="alice")
+        result = memory.admin.rederive(user_id="alice")
         assert set(result.changed) == {tea, mud, oil}
         assert memory.get(tea).content == "tea: by hand"
         assert memory.get(tea).value == "very hot"
@@ -172,19 +172,19 @@ def test_edits_by_hand_stand(tmp_path: Path) -> None:
         assert memory.get(oil).ended == "retracted"
         # A version that the rederive moved does not undo an edit at the next one.
         memory.update(mud, content="mud: again", expected_version=memory.get(mud).version)
-        memory.rederive(user_id="alice")
+        memory.admin.rederive(user_id="alice")
         assert memory.get(mud).content == "mud: again"
-        assert memory.rebuild(verify=True).equal
+        assert memory.admin.rebuild(verify=True).equal
 
 
 def test_a_rederive_can_be_taken_back(tmp_path: Path) -> None:
     with opened(tmp_path, 1) as memory:
         said(memory, "tea is very hot, sky is blue, sea was deep blue")
     with opened(tmp_path, 2) as memory:
-        result = memory.rederive(user_id="alice")
+        result = memory.admin.rederive(user_id="alice")
         memory.rollback(result.entry_id)
         assert facts(memory) == {"tea": "very", "sky": "blue"}
-        assert memory.rebuild(verify=True).equal
+        assert memory.admin.rebuild(verify=True).equal
 
 
 def test_failed_entries_stay_failed(tmp_path: Path) -> None:
@@ -199,7 +199,7 @@ def test_failed_entries_stay_failed(tmp_path: Path) -> None:
         said(memory, "tea is hot")
     with open_with(url, [handler]) as memory:
         said(memory, "sky is blue")
-        assert memory.rederive(user_id="alice").added == ()
+        assert memory.admin.rederive(user_id="alice").added == ()
         assert facts(memory) == {"sky": "blue"}
 
 
@@ -211,29 +211,29 @@ def test_mentions_of_messages_whose_session_knows_them(tmp_path: Path) -> None:
         memory.commit_turn("s", turn, user_id="alice")
         assert named(memory) == (set(), 0)
     with open_with(url, []) as memory:
-        result = memory.rederive(user_id="alice")
+        result = memory.admin.rederive(user_id="alice")
         assert (result.added, result.changed, result.vanished) == ((), (), ())
         assert named(memory) == ({"Alice Smith"}, 1)
-        assert memory.rebuild(verify=True).equal
+        assert memory.admin.rebuild(verify=True).equal
     with open_with(url, [blind]) as memory:
-        memory.rederive(user_id="alice")
+        memory.admin.rederive(user_id="alice")
         assert named(memory) == (set(), 0)
-        assert memory.rebuild(verify=True).equal
+        assert memory.admin.rebuild(verify=True).equal
 
 
 def test_a_lane_that_is_not_there(tmp_path: Path) -> None:
     with opened(tmp_path, 1) as memory:
         with pytest.raises(NotFound):
-            memory.rederive(user_id="nobody")
+            memory.admin.rederive(user_id="nobody")
         memory.add("x")
-        assert memory.rederive().added == ()
+        assert memory.admin.rederive().added == ()
 
 
 def test_it_may_be_left_to_the_worker(tmp_path: Path) -> None:
     with opened(tmp_path, 1) as memory:
         said(memory, "sky is blue")
     with opened(tmp_path, 2) as memory:
-        assert memory.rederive(user_id="alice", wait=False).pending
+        assert memory.admin.rederive(user_id="alice", wait=False).pending
         memory.flush()
         assert facts(memory) == {}
 
@@ -245,7 +245,7 @@ def test_a_rollback_stays_that_of_its_item_though_its_entry_makes_more_now(tmp_p
         memory.rollback(memory.history(tea)[0].delta_id)
         assert facts(memory) == {"mud": "dark"}
     with opened(tmp_path, 2) as memory:
-        assert memory.rederive(user_id="alice").added == (sea,)
+        assert memory.admin.rederive(user_id="alice").added == (sea,)
         assert facts(memory) == {"sea": "deep blue", "mud": "dark brown"}
         assert memory.get(tea).ended == "retracted"
-        assert memory.rebuild(verify=True).equal
+        assert memory.admin.rebuild(verify=True).equal

@@ -53,7 +53,7 @@ def say(memory: Memory, text: str, *, session: str = "s") -> Any:
 
 
 def row(memory: Memory, session: str = "s") -> SummaryRow | None:
-    with memory.stages.database.transaction(memory.tenant, "read") as unit:
+    with memory.admin.components.database.transaction(memory.admin.tenant, "read") as unit:
         return find_summary(unit, list_lanes(unit)[0].lane_id, session)
 
 
@@ -63,7 +63,7 @@ def lines(memory: Memory, session: str = "s") -> list[str]:
 
 
 def outcomes(memory: Memory, entry_id: str) -> dict[str, Any]:
-    with memory.stages.database.transaction(memory.tenant, "read") as unit:
+    with memory.admin.components.database.transaction(memory.admin.tenant, "read") as unit:
         return {one["role"]: json.loads(one["body"]) for one in read_outcomes(unit, [entry_id])[entry_id]}
 
 
@@ -89,7 +89,7 @@ def test_every_few_turns_the_summary_is_made_anew_from_the_one_before(memory: Me
     assert 'n="0" role="summary">\nThe user lives in Lyon.' in data
     assert 'n="2" role="user">\nI moved to Rome.' in data
     assert "I live in Lyon." not in data
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
     assert len(model.asked) == 2
     assert all(not item.kind.startswith("summ") for item in memory.get_all(user_id="u"))
 
@@ -132,7 +132,7 @@ def test_without_an_answer_nothing_is_stored_and_the_rules_sum_up(memory: Memory
     package = memory.compose_context("s", "What?", user_id="u")
     assert package.explain["summary"]["made_by"] == "rules"
     assert package.working_summary[-1].role == "user"
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_a_context_shows_the_stored_lines_as_data_and_what_came_after_by_rules(
@@ -177,8 +177,8 @@ def test_what_leans_on_erased_words_goes_and_so_does_what_was_made_of_it(memory:
     assert len(model.asked) == 4
     assert all("secret boat" not in message.content for asked in model.asked[2:] for message in asked[0])
     assert lines(memory) == ["The user likes tea, in fine weather."]
-    assert memory.rebuild(verify=True).equal
-    with memory.stages.database.transaction(memory.tenant, "read") as unit:
+    assert memory.admin.rebuild(verify=True).equal
+    with memory.admin.components.database.transaction(memory.admin.tenant, "read") as unit:
         entries = [item.entry_id for item in memory.get_all(user_id="u")]
         kept = b"".join(bytes(o["body"]) for rows in read_outcomes(unit, entries).values() for o in rows)
     assert b"vessel" not in kept
@@ -195,7 +195,7 @@ def test_an_erased_user_or_session_leaves_no_summary(database_url: str, model: S
         assert (lines(memory), lines(memory, "t")) == ([], ["The user lives in Lyon."])
         assert memory.erase(user_id="u").clean
         assert lines(memory, "t") == []
-        assert memory.rebuild(verify=True).equal
+        assert memory.admin.rebuild(verify=True).equal
 
 
 def test_an_export_brings_the_summary_along_and_asks_nobody(
@@ -208,17 +208,17 @@ def test_an_export_brings_the_summary_along_and_asks_nobody(
     with Memory.open(f"sqlite:///{tmp_path / 'other.db'}", policy={"embedder": "none"}) as other:
         other.import_(tmp_path / "log.jsonl")
         assert lines(other) == ["The user lives in Lyon."]
-        assert other.rebuild(verify=True).equal
+        assert other.admin.rebuild(verify=True).equal
     assert len(model.asked) == asked
 
 
 def test_deriving_anew_asks_for_no_summary(memory: Memory, model: ScriptedModel) -> None:
     say(memory, "I live in Lyon.")
     say(memory, "I like tea.")
-    memory.rederive(user_id="u")
+    memory.admin.rederive(user_id="u")
     assert len(model.asked) == 1
     assert lines(memory) == ["The user lives in Lyon."]
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_a_long_window_is_cut_to_the_newest_and_texts_without_a_session_are_left_alone(

@@ -30,7 +30,7 @@ def taken(memory: Memory, path: Path, form: str, **more: Any) -> ImportSummary:
 
 
 def said(memory: Memory, session: str, **scope: Any) -> list[list[tuple[str, str]]]:
-    turns = memory.get_turns(session, **scope)
+    turns = memory.sessions.turns(session, **scope)
     return [[(one["role"], one["content"]) for one in turn.messages] for turn in turns]
 
 
@@ -48,14 +48,14 @@ def test_chatgpt_gives_the_current_branch_in_turns(memory: Memory, tmp_path: Pat
         [("user", "我住在杭州，对花生过敏。"), ("assistant", "记住了。")],
         [("user", "What is on this picture?"), ("assistant", "A lake.")],
     ]
-    first, second = memory.get_turns("chatgpt:c-1", user_id="lin")
+    first, second = memory.sessions.turns("chatgpt:c-1", user_id="lin")
     assert first.messages[0]["created_at"] == "2025-10-09T08:53:20.500000Z"
     assert second.messages[0]["metadata"] == {"attachments": ["西湖.jpg"]}
-    assert memory.list_sessions(user_id="lin")[0].metadata == {"title": "杭州"}
+    assert memory.sessions.list(user_id="lin")[0].metadata == {"title": "杭州"}
     found = memory.search("对什么过敏？", user_id="lin")[0]
     assert "花生" in found.item.content
     assert found.sources[0].session_id == "chatgpt:c-1"
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 def test_claude_gives_words_times_and_names_of_attachments(memory: Memory, tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_claude_gives_words_times_and_names_of_attachments(memory: Memory, tmp_p
         [("user", "退火温度定 250 °C。"), ("assistant", "Noted.")],
         [("user", "And for how long?")],
     ]
-    first = memory.get_turns("claude:k-1", user_id="lin")[0].messages[0]
+    first = memory.sessions.turns("claude:k-1", user_id="lin")[0].messages[0]
     assert first["metadata"] == {"attachments": ["plan.md", "炉.png"]}
     assert first["created_at"] == "2026-05-01T08:00:00.123456Z"
 
@@ -169,10 +169,10 @@ def test_the_same_again_changes_nothing(memory: Memory, tmp_path: Path, form: st
     assert not memory.get_all(user_id="lin").items
     first = taken(memory, path, form, user_id="lin")
     assert (first.recorded, first.skipped) == (foreseen.missing, foreseen.skipped)
-    before = memory.rebuild(verify=True).live_hash
+    before = memory.admin.rebuild(verify=True).live_hash
     again = taken(memory, path, form, user_id="lin")
     assert (again.recorded, again.known) == (0, first.recorded)
-    assert memory.rebuild(verify=True).live_hash == before
+    assert memory.admin.rebuild(verify=True).live_hash == before
 
 
 def test_each_thing_is_looked_up_by_its_old_id(memory: Memory, tmp_path: Path) -> None:
@@ -195,7 +195,7 @@ def test_each_thing_is_looked_up_by_its_old_id(memory: Memory, tmp_path: Path) -
     assert "attempt: " in memory.get(external_id=heads[0], user_id="lin").content
     held = [item.content for item in memory.get_all(user_id="lin", limit=1_000).items]
     assert held.count("我住在杭州，对花生过敏。") == 2, "an id that two conversations have loses no message"
-    assert memory.rebuild(verify=True).equal
+    assert memory.admin.rebuild(verify=True).equal
 
 
 @pytest.mark.parametrize(("form", "words"), [("mem0", "memory"), ("langgraph", "value")])
@@ -262,7 +262,7 @@ def test_what_was_erased_does_not_come_back(memory: Memory, tmp_path: Path) -> N
     taken(memory, path, "claude", user_id="lin")
     assert memory.erase(session_id="claude:k-1", user_id="lin").clean
     assert taken(memory, path, "claude", user_id="lin").recorded == 0
-    assert not memory.get_turns("claude:k-1", user_id="lin")
+    assert not memory.sessions.turns("claude:k-1", user_id="lin")
 
 
 def test_one_bad_thing_does_not_stop_the_others(memory: Memory, tmp_path: Path) -> None:

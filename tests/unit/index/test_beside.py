@@ -38,7 +38,7 @@ def memory() -> Iterator[Memory]:
 
 
 def vectors_of(memory: Memory, model: str) -> dict[str, np.ndarray[Any, Any]]:
-    with memory.stages.database.transaction("acme", "read") as unit:
+    with memory.admin.components.database.transaction("acme", "read") as unit:
         return {
             row.document_id: row.embedding
             for lane in list_lanes(unit)
@@ -48,12 +48,12 @@ def vectors_of(memory: Memory, model: str) -> dict[str, np.ndarray[Any, Any]]:
 
 def test_events_get_vectors_of_both_and_the_rest_of_the_own_one(memory: Memory) -> None:
     own, beside = HashingEmbedder(), Backwards()
-    vectorizer = Vectorizer(memory.stages.database, Embedders(own, beside=beside))
+    vectorizer = Vectorizer(memory.admin.components.database, Embedders(own, beside=beside))
     made = vectorizer.run("acme")
     by_own, by_beside = vectors_of(memory, own.name), vectors_of(memory, beside.name)
     assert made == len(by_own) + len(by_beside)
     assert by_beside.keys() < by_own.keys()
-    with memory.stages.database.transaction("acme", "read") as unit:
+    with memory.admin.components.database.transaction("acme", "read") as unit:
         for lane in list_lanes(unit):
             everything = documents_without_vector(unit, lane.lane_id, "none of them", limit=99, entries=range(99))
             events = documents_without_vector(
@@ -68,7 +68,7 @@ def test_events_get_vectors_of_both_and_the_rest_of_the_own_one(memory: Memory) 
 
 def test_what_comes_later_gets_both_as_well(memory: Memory) -> None:
     own, beside = HashingEmbedder(), Backwards()
-    vectorizer = Vectorizer(memory.stages.database, Embedders(own, beside=beside))
+    vectorizer = Vectorizer(memory.admin.components.database, Embedders(own, beside=beside))
     vectorizer.run("acme")
     memory.ingest([EVENTS[0] | {"attempt": "Pinned the compiler", "source_ref": "log:9"}])
     assert vectorizer.catch_up("acme") == 2 * 3
@@ -78,7 +78,7 @@ def test_what_comes_later_gets_both_as_well(memory: Memory) -> None:
 def test_another_model_for_searches_leaves_the_one_beside(memory: Memory) -> None:
     own, beside = HashingEmbedder(), Backwards()
     embedders = Embedders(own, beside=beside)
-    vectorizer = Vectorizer(memory.stages.database, embedders)
+    vectorizer = Vectorizer(memory.admin.components.database, embedders)
     vectorizer.run("acme")
     other = JoinedEmbedder([(own, 1.0)])
     vectorizer.reembed("acme", other)
@@ -87,7 +87,7 @@ def test_another_model_for_searches_leaves_the_one_beside(memory: Memory) -> Non
     both = JoinedEmbedder([(own, 0.5), (beside, 0.5)])
     assert embedders.beside(both) is None  # it is one of the two already
     vectorizer.reembed("acme", both)
-    with memory.stages.database.transaction("acme", "read") as unit:
+    with memory.admin.components.database.transaction("acme", "read") as unit:
         assert not has_model(unit, beside.name)
     assert vectors_of(memory, beside.name) == {}
     assert vectorizer.run("acme") == 0
@@ -126,4 +126,4 @@ def test_events_are_compared_by_both(
         patterns = [memory.get(item.id) for item in memory.get_all(kinds=[PATTERN])]
         members = [sorted(refs[one] for one, _ in held.members) for held in patterns if isinstance(held, Pattern)]
         assert members == found
-        assert memory.rebuild(verify=True).equal
+        assert memory.admin.rebuild(verify=True).equal

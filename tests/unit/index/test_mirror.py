@@ -15,7 +15,6 @@ from phronesis import Memory
 from phronesis.core.results import Check, Degraded
 from phronesis.errors import IndexUnavailable, ModelUnavailable
 from phronesis.index.external_index import InMemoryIndex, MemorySpace, OutsideDocument, Where
-from phronesis.memory.service import Service
 from phronesis.models.embedder import HashingEmbedder
 from phronesis.reasoning.external_search import MirroredSearch
 from phronesis.store.columns import Vector
@@ -139,7 +138,7 @@ def opened(url: str, index: Shaky | None, embedder: HashingEmbedder | None = Non
         index=index,
         embedder=HashingEmbedder() if embedder is None else embedder,
     )
-    memory._background.stop()
+    memory._runtime._background.stop()
     return memory
 
 
@@ -160,12 +159,12 @@ def hits(memory: Memory, query: str = "formate copper", **given: Any) -> list[st
 
 
 def checked(memory: Memory) -> Check:
-    return next(check for check in memory.doctor().checks if check.name == "index")
+    return next(check for check in memory.admin.doctor().checks if check.name == "index")
 
 
 @contextmanager
 def without_pause(memory: Memory) -> Iterator[None]:
-    searcher = memory.stages.searcher
+    searcher = memory.admin.components.searcher
     assert isinstance(searcher, MirroredSearch)
     searcher._away_until = float("-inf")
     yield
@@ -208,10 +207,10 @@ def test_it_follows_every_change_of_an_item(memory: Memory, index: Shaky) -> Non
     assert hits(memory, scope="global") == [c1]
     assert by_id(index).keys() == {item.id, c1}
     assert by_id(index)[c1][1] == "hypothesis"
-    memory.archive(item.id)
+    memory.items.archive(item.id)
     assert hits(memory) == []
     assert by_id(index) == {}
-    unarchived = memory.unarchive(item.id)
+    unarchived = memory.items.unarchive(item.id)
     assert hits(memory) == [c1]
     memory.rollback(unarchived.entry_id)
     memory.rollback(item.entry_id, cascade=True)
@@ -224,12 +223,12 @@ def test_it_follows_every_change_of_an_item(memory: Memory, index: Shaky) -> Non
 def test_what_it_holds_is_not_believed(memory: Memory, index: Shaky) -> None:
     item, gone = added(memory, COPPER), added(memory, {**COPPER, "claim_id": "g"})
     held = added(memory, {**COPPER, "claim_id": "q"})
-    memory.add_reasoning(block({**COPPER, "claim_id": "o"}), user_id="someone else")
+    memory.reasoning.add(block({**COPPER, "claim_id": "o"}), user_id="someone else")
     memory.flush()
     [space] = index.within.spaces()
     kept = list(space.held({}, vectors=True))
-    memory.archive(gone.id)
-    memory.retract(held.id)
+    memory.items.archive(gone.id)
+    memory.items.retract(held.id)
     memory.flush()
     lane = index.held[item.id].facts["lane"]
     theirs = [one for one in kept if one.facts["lane"] != lane]
@@ -243,7 +242,7 @@ def test_what_it_holds_is_not_believed(memory: Memory, index: Shaky) -> None:
         (f"{item.id}::claim::c1", "Formate")
     ]
     assert not checked(memory).ok
-    assert memory.rebuild_claim_index().repaired_outside == 9
+    assert memory.reasoning.rebuild_index().repaired_outside == 9
     assert checked(memory).ok
     assert index.held.keys() == {
         document.id for document in kept if "::claim::" not in document.id or document.id.endswith(("c1", "o"))
@@ -269,7 +268,7 @@ def test_it_is_repaired_whole(memory: Memory, index: Shaky, harm: str) -> None:
     elif harm in harmed:
         space.put([harmed[harm]])
     assert checked(memory).ok is (harm in {"nothing", "vector"})  # vectors are read by a repair alone
-    assert memory.rebuild_claim_index().repaired_outside == (harm != "nothing")
+    assert memory.reasoning.rebuild_index().repaired_outside == (harm != "nothing")
     again = {document.id: document for document in space.held({}, vectors=True)}
     assert again.keys() == right.keys()
     for one, document in again.items():
@@ -290,7 +289,7 @@ def test_while_it_is_away_the_database_answers_and_nothing_is_lost(memory: Memor
     with pytest.raises(IndexUnavailable):
         memory.flush()
     with pytest.raises(IndexUnavailable):
-        memory.rebuild_claim_index()
+        memory.reasoning.rebuild_index()
     assert (checked(memory).ok, checked(memory).detail) == (False, "away")
     other = added(memory, CHINESE)
     index.down = False
@@ -302,7 +301,7 @@ def test_while_it_is_away_the_database_answers_and_nothing_is_lost(memory: Memor
 def test_doctor_says_how_far_behind_it_is(memory: Memory, index: Shaky) -> None:
     assert checked(memory).ok
     item = added(memory, COPPER)
-    memory.stages.vectorizer.run("acme")
+    memory.admin.components.vectorizer.run("acme")
     late = checked(memory)
     assert (late.ok, late.remedy) == (False, "call flush()")
     assert "2 documents, 1 lanes" in late.detail
@@ -345,7 +344,7 @@ def test_a_process_that_does_not_know_it_says_so(memory: Memory, index: Shaky, s
 def test_a_user_is_erased_deleted_and_begun_anew(memory: Memory, index: Shaky) -> None:
     added(memory, COPPER)
     memory.flush()
-    memory.delete_all(user_id=USER)
+    memory.items.delete_all(user_id=USER)
     memory.flush()
     assert by_id(index) == {}
     fresh = added(memory, CHINESE)
@@ -361,7 +360,7 @@ def test_a_rebuild_and_an_import_leave_it_right(memory: Memory, index: Shaky, sq
     item = added(memory, COPPER, CHINESE)
     memory.flush()
     before = by_id(index)
-    assert memory.rebuild().equal
+    assert memory.admin.rebuild().equal
     assert hits(memory) == [f"{item.id}::claim::c1"]
     assert by_id(index) == before
     memory.export(tmp_path / "log.jsonl")
@@ -375,14 +374,14 @@ def test_a_rebuild_and_an_import_leave_it_right(memory: Memory, index: Shaky, sq
 def test_another_encoder_has_a_space_of_its_own_and_the_old_one_is_emptied(memory: Memory, index: Shaky) -> None:
     item = added(memory, COPPER)
     assert hits(memory) == [f"{item.id}::claim::c1"]
-    memory.reembed(Wide())
+    memory.admin.reembed(Wide())
     old, new = index.within.spaces()
     assert (len(list(old.held({}))), len(list(new.held({})))) == (0, 2)
     assert hits(memory) == [f"{item.id}::claim::c1"]
-    memory.reembed(HashingEmbedder())
+    memory.admin.reembed(HashingEmbedder())
     assert (len(list(old.held({}))), len(list(new.held({})))) == (2, 0)
     index.down = True
-    memory.reembed(Wide())
+    memory.admin.reembed(Wide())
     assert memory.erase(id=item.id).outstanding
     index.down = False
     memory.flush()
@@ -398,7 +397,7 @@ def test_without_an_encoder_the_database_answers_by_words(sqlite_url: str) -> No
         assert found.degraded == (Degraded("index", "index.no_encoder", "native", "memory"),)
         memory.flush()
         assert checked(memory).ok
-        assert memory.rebuild_claim_index().repaired_outside == 0
+        assert memory.reasoning.rebuild_index().repaired_outside == 0
         assert memory.erase(id=item.id).clean
     assert index.within.spaces() == []
 
@@ -438,17 +437,17 @@ def test_news_that_were_overtaken_are_told_again(sqlite_url: str) -> None:
     with opened(sqlite_url, index) as one, opened(sqlite_url, index) as other:
         item = added(one, COPPER)
         one.flush()
-        one.archive(item.id)
+        one.items.archive(item.id)
 
         def meanwhile() -> None:
-            other.unarchive(item.id)
+            other.items.unarchive(item.id)
             other.flush()
 
         index.between = meanwhile  # the first tells of the archiving after the second told of its end
         one.flush()
         assert set(by_id(index)) == {item.id, f"{item.id}::claim::c1"}
         judge(one, "r7", item.id, c1="support")
-        index.between = lambda: (other.archive(item.id), other.flush())
+        index.between = lambda: (other.items.archive(item.id), other.flush())
         one.flush()
         assert by_id(index) == {}
         assert checked(one).ok
@@ -459,7 +458,7 @@ def test_what_is_new_to_one_who_compares_a_whole_lane_is_not_taken_for_foreign(s
     with opened(sqlite_url, index) as one, opened(sqlite_url, index) as other:
         item = added(one, COPPER)
         one.flush()
-        one.rebuild()
+        one.admin.rebuild()
         fresh: list[str] = []
 
         def meanwhile() -> None:
@@ -475,7 +474,7 @@ def test_what_was_put_by_one_who_died_before_the_mark_is_taken_away(memory: Memo
     item = added(memory, COPPER)
     memory.flush()
     [space] = index.within.spaces()
-    with memory.stages.database.transaction("acme", "derive") as unit:
+    with memory.admin.components.database.transaction("acme", "derive") as unit:
         drop_marks(unit, space.id)
     assert memory.erase(id=item.id).clean
     assert by_id(index) == {}
@@ -484,11 +483,11 @@ def test_what_was_put_by_one_who_died_before_the_mark_is_taken_away(memory: Memo
 def test_tenants_share_it_and_never_see_each_other(memory: Memory, index: Shaky) -> None:
     item = added(memory, COPPER)
     rival = memory.for_tenant("rival")
-    rival._background.stop()
-    theirs = rival.add_reasoning(block(COPPER), user_id=USER)
+    rival._runtime._background.stop()
+    theirs = rival.reasoning.add(block(COPPER), user_id=USER)
     assert hits(memory) == [f"{item.id}::claim::c1"]
     assert hits(rival) == [f"{theirs.id}::claim::c1"]
-    assert rival.rebuild_claim_index().repaired_outside == 0
+    assert rival.reasoning.rebuild_index().repaired_outside == 0
     assert memory.erase(user_id=USER).clean
     assert set(by_id(index)) == {theirs.id, f"{theirs.id}::claim::c1"}
 
@@ -513,8 +512,8 @@ def test_the_worker_and_the_background_tell_it_too(memory: Memory, index: Shaky)
     worker.work()
     assert worker.faults == {}
     assert item.id in by_id(index)
-    memory.archive(item.id)
-    Service._work(memory, lambda: False)
+    memory.items.archive(item.id)
+    memory._runtime._work(lambda: False)
     assert by_id(index) == {}
 
 
@@ -522,7 +521,7 @@ def test_where_there_is_none_nothing_is_noted(sqlite_url: str) -> None:
     with opened(sqlite_url, None) as memory:
         added(memory, COPPER)
         memory.flush()
-        assert memory.rebuild_claim_index().repaired_outside is None
+        assert memory.reasoning.rebuild_index().repaired_outside is None
         assert checked(memory).detail == "claims are searched in the database itself"
-        with memory.stages.database.transaction("acme", "read") as unit:
+        with memory.admin.components.database.transaction("acme", "read") as unit:
             assert followed_spaces(unit) == set()

@@ -93,16 +93,16 @@ def test_a_collection_made_anew_is_another_space_and_is_filled(tmp_path: Path) -
     index = {"backend": "chroma", "path": str(tmp_path / "chroma")}
     policy = {"embedder": "hashing", "reasoning": {"index": index}}
     with Memory.open("sqlite://", policy=policy) as memory:
-        item = memory.add_reasoning(block(COPPER), user_id=USER)
+        item = memory.reasoning.add(block(COPPER), user_id=USER)
         assert memory.mem_search("formate", user_id=USER).degraded == ()
-        mirror = memory.stages.mirror
+        mirror = memory.admin.components.mirror
         assert mirror is not None
         chroma = mirror.index
         assert isinstance(chroma, Chroma)
         [collection] = chroma._connected().list_collections()
         collection.delete(ids=[f"{item.id}::claim::c1"])
         assert len(memory.mem_search("formate", user_id=USER)) == 0
-        assert memory.rebuild_claim_index().repaired_outside == 1
+        assert memory.reasoning.rebuild_index().repaired_outside == 1
         assert len(memory.mem_search("formate", user_id=USER)) == 1
         chroma._connected().delete_collection(collection.name)
         away = memory.mem_search("formate", user_id=USER)
@@ -118,7 +118,7 @@ def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
     index = {"backend": "chroma", "path": str(tmp_path / "file" / "chroma")}
     with Memory.open("sqlite://", policy={"embedder": "hashing", "reasoning": {"index": index}}) as memory:
-        item = memory.add_reasoning(block(COPPER), user_id=USER)
+        item = memory.reasoning.add(block(COPPER), user_id=USER)
         found = memory.mem_search("formate", user_id=USER)
         assert [one.item.id for one in found] == [item.id]
         assert [one.reason for one in found.degraded] == ["index.unavailable"]

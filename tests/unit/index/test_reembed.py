@@ -44,14 +44,14 @@ class Folded(HashingEmbedder):
 
 def models(memory: Memory) -> dict[str, int]:
     """Give how many vectors each model has."""
-    with memory.stages.database.transaction(memory.tenant, "read") as unit:
+    with memory.admin.components.database.transaction(memory.admin.tenant, "read") as unit:
         kept = {row.model_id: 0 for row in unit.run(sa.select(schema.embedding_models.c.model_id))}
         query = sa.select(MEMORY.vectors.c.model_id, sa.func.count().label("n")).group_by(MEMORY.vectors.c.model_id)
         return kept | {row.model_id: row.n for row in unit.run(query)}
 
 
 def active(memory: Memory) -> Any:
-    with memory.stages.database.transaction(memory.tenant, "read") as unit:
+    with memory.admin.components.database.transaction(memory.admin.tenant, "read") as unit:
         return active_model(unit)
 
 
@@ -70,7 +70,7 @@ def explained(memory: Memory, text: str = "tea") -> Any:
 def test_searches_use_the_new_model_afterwards(sqlite_url: str) -> None:
     with filled(sqlite_url) as memory:
         other = Folded(64)
-        result = memory.reembed(other)
+        result = memory.admin.reembed(other)
         assert (result.model, result.dimension, result.vectors) == ("folded-64", 64, 40)
         assert models(memory) == {"folded-64": 40}
         assert active(memory) == ("folded-64", 64)
@@ -81,8 +81,8 @@ def test_searches_use_the_new_model_afterwards(sqlite_url: str) -> None:
         memory.add("a new one", user_id="user-1")
         memory.flush()
         assert models(memory) == {"folded-64": 41}
-        assert memory.doctor().ok
-        assert memory.rebuild(verify=True).equal
+        assert memory.admin.doctor().ok
+        assert memory.admin.rebuild(verify=True).equal
 
 
 def test_searches_and_writes_go_on_with_the_old_one_meanwhile(sqlite_url: str) -> None:
@@ -95,7 +95,7 @@ def test_searches_and_writes_go_on_with_the_old_one_meanwhile(sqlite_url: str) -
             return super().embed_documents(texts)
 
     with filled(sqlite_url) as memory:
-        thread = threading.Thread(target=memory.reembed, args=(Slow(64),))
+        thread = threading.Thread(target=memory.admin.reembed, args=(Slow(64),))
         thread.start()
         assert halfway.wait(20)
         assert active(memory) == ("hashing-256-1", 256)
@@ -123,10 +123,10 @@ def test_a_reembed_that_was_killed_goes_on(sqlite_url: str) -> None:
 
     with filled(sqlite_url, 80) as memory:
         with pytest.raises(KeyboardInterrupt):
-            memory.reembed(Dying(64))
+            memory.admin.reembed(Dying(64))
         assert active(memory) == ("hashing-256-1", 256)
         assert explained(memory)["embedder"] == "hashing-256-1"
-        made = memory.reembed(Folded(64)).vectors
+        made = memory.admin.reembed(Folded(64)).vectors
         assert 0 < made < 80
         assert models(memory) == {"folded-64": 80}
 
@@ -136,7 +136,7 @@ def test_the_model_of_one_tenant_is_not_that_of_another(sqlite_url: str) -> None
         other = memory.for_tenant("other")
         other.add("tea", user_id="user-1")
         other.flush()
-        memory.reembed(Folded(64))
+        memory.admin.reembed(Folded(64))
         assert explained(other)["embedder"] == "hashing-256-1"
         assert "dense" in explained(other)["channels"]
         assert explained(memory)["embedder"] == "folded-64"
@@ -148,32 +148,32 @@ def test_the_model_of_one_tenant_is_not_that_of_another(sqlite_url: str) -> None
 def test_a_process_with_the_encoder_follows_and_one_without_searches_by_words(sqlite_url: str) -> None:
     with filled(sqlite_url) as memory, Memory.open(sqlite_url, embedder=HashingEmbedder()) as another:
         assert explained(another)["embedder"] == "hashing-256-1"
-        memory.reembed(Folded(64))
+        memory.admin.reembed(Folded(64))
         assert "dense" not in explained(another)["channels"]
         assert another.search("number 7", user_id="user-1")[0].item.content == "tea of number 7"
-        embedder = next(check for check in another.doctor().checks if check.name == "embedder")
+        embedder = next(check for check in another.admin.doctor().checks if check.name == "embedder")
         assert not embedder.ok
         another.add("not embedded by this one", user_id="user-1")
         another.flush()
         assert models(another) == {"folded-64": 40}
-        another.stages.vectorizer.embedders.add(Folded(64))
+        another.admin.components.vectorizer.embedders.add(Folded(64))
         assert explained(another)["embedder"] == "folded-64"
         assert "dense" in explained(another)["channels"]
 
 
 def test_back_again_and_the_same_once_more(sqlite_url: str) -> None:
     with filled(sqlite_url) as memory:
-        memory.reembed(Folded(64))
-        assert memory.reembed("hashing").vectors == 40
+        memory.admin.reembed(Folded(64))
+        assert memory.admin.reembed("hashing").vectors == 40
         assert models(memory) == {"hashing-256-1": 40}
-        assert memory.reembed("hashing").vectors == 0
+        assert memory.admin.reembed("hashing").vectors == 0
         assert explained(memory)["embedder"] == "hashing-256-1"
 
 
 def test_a_store_without_encoder_gets_one(sqlite_url: str) -> None:
     with filled(sqlite_url, embedder=None, policy={"embedder": "none"}) as memory:
         assert explained(memory)["embedder"] is None
-        assert memory.reembed("hashing").vectors == 40
+        assert memory.admin.reembed("hashing").vectors == 40
         assert "dense" in explained(memory)["channels"]
         memory.add("tea again", user_id="user-1")
         memory.flush()
@@ -188,7 +188,7 @@ def test_what_is_no_encoder_is_refused(sqlite_url: str) -> None:
     ]
     for model in cases:
         with filled(sqlite_url, 1) as memory, pytest.raises(InputError):
-            memory.reembed(model)
+            memory.admin.reembed(model)
 
 
 def test_an_encoder_without_a_dimension_is_refused(sqlite_url: str) -> None:
@@ -199,5 +199,5 @@ def test_an_encoder_without_a_dimension_is_refused(sqlite_url: str) -> None:
 
     with filled(sqlite_url, 1) as memory:
         with pytest.raises(InputError, match="dimension"):
-            memory.reembed(Flat())
+            memory.admin.reembed(Flat())
         assert models(memory) == {"hashing-256-1": 1}

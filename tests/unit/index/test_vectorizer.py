@@ -29,7 +29,7 @@ class Watched(HashingEmbedder):
     def embed_documents(self, texts: Sequence[str]) -> Any:
         self.batches.append(len(texts))
         if len(self.batches) == 2:
-            with self.memory.stages.database.transaction("acme", "derive") as unit:
+            with self.memory.admin.components.database.transaction("acme", "derive") as unit:
                 for lane in list_lanes(unit):
                     delete_vectors(unit, lane.lane_id, [self.first])
         return super().embed_documents(texts)
@@ -41,7 +41,7 @@ def test_a_vector_that_goes_while_others_are_made_is_made_again() -> None:
         encoder.memory, encoder.batches = memory, []
         for n in range(2 * BATCH):
             memory.add(f"tea of number {n}", user_id="u", infer=False)
-        database = memory.stages.database
+        database = memory.admin.components.database
         with database.transaction("acme", "read") as unit:
             [lane] = list_lanes(unit)
             waiting = documents_without_vector(unit, lane.lane_id, encoder.name, limit=3, entries=range(9))
@@ -51,7 +51,7 @@ def test_a_vector_that_goes_while_others_are_made_is_made_again() -> None:
             )
         assert [one.seq for one in waiting] == [1, 2, 3]
         assert later[:2] == waiting[1:]
-        memory.stages.vectorizer.reembed("acme", encoder)
+        memory.admin.components.vectorizer.reembed("acme", encoder)
         assert encoder.batches == [BATCH, BATCH, 1]
         with database.transaction("acme", "read") as unit:
             assert count_without_vector(unit, encoder.name) == 0
@@ -74,7 +74,7 @@ def test_threads_that_make_vectors_share_the_work() -> None:
     with Memory.open("sqlite://", tenant="acme", policy={"embedder": "none"}) as memory:
         for n in range(3 * BATCH):
             memory.add(f"tea of number {n}", user_id="u", infer=False)
-        vectorizer = Vectorizer(memory.stages.database, Embedders(encoder))
+        vectorizer = Vectorizer(memory.admin.components.database, Embedders(encoder))
         with ThreadPoolExecutor(2) as threads:
             made = [one.result() for one in [threads.submit(vectorizer.run, "acme") for _ in range(2)]]
         assert sum(made) == 3 * BATCH
@@ -110,7 +110,7 @@ def test_a_text_that_is_refused_costs_its_own_vector_alone(error: ModelError) ->
     with Memory.open("sqlite://", tenant="acme", policy={"embedder": "none"}) as memory:
         for name, text in texts.items():
             memory.add(text, user_id="v" if name == "last" else "u", infer=False)
-        database = memory.stages.database
+        database = memory.admin.components.database
         with database.transaction("acme", "read") as unit:
             lanes = [lane.lane_id for lane in list_lanes(unit)]
             waiting = {
@@ -147,7 +147,7 @@ def test_what_refuses_every_text_sets_none_aside(error: ModelError) -> None:
     with Memory.open("sqlite://", tenant="acme", policy={"embedder": "none"}) as memory:
         for user in ("u", "v"):
             memory.add("tea", user_id=user, infer=False)
-        vectorizer = Vectorizer(memory.stages.database, Embedders(encoder))
+        vectorizer = Vectorizer(memory.admin.components.database, Embedders(encoder))
         with pytest.raises(type(error), match=str(error)):
             vectorizer.run("acme")
         assert encoder.calls <= 2  # nothing is asked for the next lane
@@ -172,17 +172,17 @@ def test_a_lane_that_fails_does_not_stop_the_next() -> None:
         for user, text in (("u", "the kettle"), ("v", "tea"), ("w", "coffee")):
             memory.add(text, user_id=user, infer=False)
         encoder.error = RuntimeError("out of range")
-        vectorizer = Vectorizer(memory.stages.database, Embedders(encoder))
+        vectorizer = Vectorizer(memory.admin.components.database, Embedders(encoder))
         for _ in range(2):  # the second run comes last to the lane that failed
             with pytest.raises(RuntimeError, match="out of range"):
                 vectorizer.run("acme")
-        with memory.stages.database.transaction("acme", "read") as unit:
+        with memory.admin.components.database.transaction("acme", "read") as unit:
             assert count_without_vector(unit, encoder.name) == 1
         memory.add("more coffee", user_id="w", infer=False)
         encoder.error = ModelUnavailable("too slow")  # which ends a run: the others go first
         with pytest.raises(ModelUnavailable):
             vectorizer.run("acme")
-        with memory.stages.database.transaction("acme", "read") as unit:
+        with memory.admin.components.database.transaction("acme", "read") as unit:
             assert count_without_vector(unit, encoder.name) == 1
 
 
@@ -200,7 +200,7 @@ def test_as_many_entries_are_looked_through_at_once_as_hold_a_batch(monkeypatch:
         for n in range(2):
             memory.add(said, user_id="u", session_id=str(n), infer=False)
         memory.add("coffee", user_id="u", infer=False)
-        vectorizer = Vectorizer(memory.stages.database, Embedders(encoder))
+        vectorizer = Vectorizer(memory.admin.components.database, Embedders(encoder))
         assert vectorizer.run("acme") == 6 * BATCH + 1
     assert looked[0] == range(1, 4)
     assert {len(one) for one in looked[1:-1]} == {2}  # each held a batch and more
@@ -218,6 +218,6 @@ def test_what_holds_nothing_is_passed_over_in_ever_longer_steps(monkeypatch: pyt
     with Memory.open("sqlite://", tenant="acme", policy={"embedder": "none"}) as memory:
         for n in range(8 * BATCH):
             memory.add(f"tea of number {n}", user_id="u", infer=False)
-        assert Vectorizer(memory.stages.database, Embedders(HashingEmbedder())).run("acme") == 0
+        assert Vectorizer(memory.admin.components.database, Embedders(HashingEmbedder())).run("acme") == 0
     ends = [1, 33, 97, 225, 8 * BATCH + 1]
     assert [(one.start, one.stop) for one in looked[:4]] == list(pairwise(ends))

@@ -35,7 +35,7 @@ def encoder() -> Failing:
 @pytest.fixture
 def memory(encoder: Failing) -> Iterator[Memory]:
     with Memory.open("sqlite://", tenant="acme", embedder=encoder) as opened:
-        opened._background.stop()  # the test says when there is time
+        opened._runtime._background.stop()  # the test says when there is time
         for user in USERS:
             opened.add("Tea is hot.", user_id=user, infer=False)
         yield opened
@@ -54,16 +54,16 @@ def looked_at(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> list[Collectio
 
 
 def work(memory: Memory) -> None:
-    memory._work(lambda: False)
+    memory._runtime._work(lambda: False)
 
 
 def lanes_of(memory: Memory) -> dict[str, int]:
-    with memory.stages.database.transaction("acme", "read") as unit:
+    with memory.admin.components.database.transaction("acme", "read") as unit:
         return {lane.name or "": lane.lane_id for lane in list_lanes(unit)}
 
 
 def without_vector(memory: Memory, encoder: Failing) -> int:
-    with memory.stages.database.transaction("acme", "read") as unit:
+    with memory.admin.components.database.transaction("acme", "read") as unit:
         return count_without_vector(unit, encoder.name)
 
 
@@ -92,7 +92,7 @@ def test_an_edit_and_what_waited_to_be_interpreted_are_looked_at(
 
 
 def test_what_an_entry_asked_for_besides_itself_is_looked_at_when_it_is_there(memory: Memory) -> None:
-    stages, lane = memory.stages, lanes_of(memory)["ada"]
+    stages, lane = memory.admin.components, lanes_of(memory)["ada"]
     written = stages.writer.write("acme", lane, verb="add", payload={"messages": []}, actor="a", wait=False)
     stages.vectorizer.written.take("acme")
     assert stages.vectorizer.written.take("acme") == set()
@@ -114,7 +114,7 @@ def test_what_an_encoder_did_not_make_is_made_the_next_time(memory: Memory, enco
 def test_what_was_stopped_is_made_the_next_time(memory: Memory, encoder: Failing) -> None:
     work(memory)
     memory.add("Milk is cold.", user_id="ben", infer=False)
-    memory._work(lambda: True)
+    memory._runtime._work(lambda: True)
     assert without_vector(memory, encoder) == 1
     work(memory)
     assert without_vector(memory, encoder) == 0
@@ -122,13 +122,13 @@ def test_what_was_stopped_is_made_the_next_time(memory: Memory, encoder: Failing
 
 def test_a_rebuild_has_every_lane_looked_at(memory: Memory, looked_at: list[Collection[int] | None]) -> None:
     work(memory)
-    memory.rebuild()
+    memory.admin.rebuild()
     work(memory)
     assert looked_at == [None, None]
 
 
 def test_many_lanes_are_read_at_once(memory: Memory) -> None:
-    with memory.stages.database.transaction("acme", "read") as unit:
+    with memory.admin.components.database.transaction("acme", "read") as unit:
         every = documented_lanes(unit)
         assert len(every) == len(USERS)
         first = {every[0].lane_id}

@@ -71,10 +71,10 @@ def source(tmp_path: Path) -> Iterator[Memory]:
         with pytest.raises(EntryFailed):
             write(memory, "broken", {})
         memory.flush()
-        memory.rollback(memory.archive(pinned.id).entry_id)
-        with memory.stages.database.transaction(memory.tenant, "append") as unit:
+        memory.rollback(memory.items.archive(pinned.id).entry_id)
+        with memory.admin.components.database.transaction(memory.admin.tenant, "append") as unit:
             delete_parts(unit, committed.entry_id, [2])
-        memory.rebuild()
+        memory.admin.rebuild()
         yield memory
 
 
@@ -97,13 +97,13 @@ def test_the_round_trip_is_the_identity(source: Memory, tmp_path: Path) -> None:
     with opened(tmp_path, "copy") as copy:
         taken = copy.import_(tmp_path / "a.jsonl")
         assert (taken.lanes, taken.entries_added, taken.entries_known) == (2, ENTRIES, 0)
-        live, original = copy.rebuild(verify=True), source.rebuild(verify=True)
+        live, original = copy.admin.rebuild(verify=True), source.admin.rebuild(verify=True)
         assert live.equal
         assert live.live_hash == original.live_hash
-        with copy.stages.database.transaction(copy.tenant, "read") as unit:
+        with copy.admin.components.database.transaction(copy.admin.tenant, "read") as unit:
             assert [check_chain(unit, lane) for lane in list_lanes(unit)] == [[], []]
         copy.export(tmp_path / "b.jsonl")
-        assert copy.get_turns("s", user_id="alice") == source.get_turns("s", user_id="alice")
+        assert copy.sessions.turns("s", user_id="alice") == source.sessions.turns("s", user_id="alice")
         # The same call is known there too.
         assert not copy.add("new", user_id="alice", idempotency_key="other").pending
         with pytest.raises(IdempotencyConflict):
@@ -121,7 +121,7 @@ def test_a_second_import_changes_nothing_and_a_later_export_extends(source: Memo
         extended = copy.import_(tmp_path / "b.jsonl")
         assert (extended.entries_added, extended.entries_known) == (1, ENTRIES)
         assert copy.import_(tmp_path / "a.jsonl").entries_added == 0
-        assert copy.rebuild(verify=True).live_hash == source.rebuild(verify=True).live_hash
+        assert copy.admin.rebuild(verify=True).live_hash == source.admin.rebuild(verify=True).live_hash
 
 
 @pytest.mark.slow
@@ -146,18 +146,18 @@ def test_a_killed_import_is_invisible_and_goes_on_where_it_stopped(
             copy.import_(tmp_path / "a.jsonl")
         # Whoever opens the store now sees whole lanes only, and interprets nothing of the others.
         copy.flush()
-        with copy.stages.database.transaction(copy.tenant, "read") as unit:
+        with copy.admin.components.database.transaction(copy.admin.tenant, "read") as unit:
             assert all(lane.applied_seq == lane.head_seq for lane in list_lanes(unit))
             visible = sum(lane.head_seq for lane in list_lanes(unit))
             stored = unit.run(sa.select(sa.func.count()).select_from(side_tables.entries)).scalar_one()
         assert stored == killed_at - 1
-        assert copy.rebuild(verify=True).equal
-        unfinished = next(check for check in copy.doctor().checks if check.name == "imports")
+        assert copy.admin.rebuild(verify=True).equal
+        unfinished = next(check for check in copy.admin.doctor().checks if check.name == "imports")
         assert unfinished.ok == (stored == visible)
         result = copy.import_(tmp_path / "a.jsonl")
         assert result.entries_added + result.entries_known == ENTRIES
-        assert [check.name for check in copy.doctor().checks if not check.ok] == ["failed"]
-        assert copy.rebuild(verify=True).live_hash == source.rebuild(verify=True).live_hash
+        assert [check.name for check in copy.admin.doctor().checks if not check.ok] == ["failed"]
+        assert copy.admin.rebuild(verify=True).live_hash == source.admin.rebuild(verify=True).live_hash
         copy.export(tmp_path / "b.jsonl")
     assert lines(tmp_path / "a.jsonl")[1:] == lines(tmp_path / "b.jsonl")[1:]
 
@@ -167,10 +167,10 @@ def test_another_tenant_takes_it_beside_its_own(source: Memory, tmp_path: Path) 
     other = source.for_tenant("other")
     other.add("mine", user_id="bob", idempotency_key="turn")
     other.import_(tmp_path / "a.jsonl")
-    assert other.rebuild(verify=True).equal
+    assert other.admin.rebuild(verify=True).equal
     # Keys of the other store mean nothing here; those of this one still hold.
     assert other.add("mine", user_id="bob", idempotency_key="turn").items[0].content == "mine"
-    assert source.rebuild(verify=True).equal
+    assert source.admin.rebuild(verify=True).equal
 
 
 def test_a_lane_with_other_entries_is_a_conflict(source: Memory, tmp_path: Path) -> None:
@@ -180,11 +180,11 @@ def test_a_lane_with_other_entries_is_a_conflict(source: Memory, tmp_path: Path)
         with pytest.raises(Conflict, match="import it into an empty store"):
             copy.import_(tmp_path / "a.jsonl")
         assert [item.content for item in copy.get_all(user_id="alice")] == ["hello"]
-        assert copy.rebuild(verify=True).equal
+        assert copy.admin.rebuild(verify=True).equal
 
 
 def _standing(memory: Memory) -> list[tuple[str | None, int]]:
-    with memory.stages.database.transaction(memory.tenant, "read") as unit:
+    with memory.admin.components.database.transaction(memory.admin.tenant, "read") as unit:
         return sorted((lane.name, lane.head_seq) for lane in list_lanes(unit))
 
 
@@ -223,7 +223,7 @@ def test_stores_that_went_separate_ways_are_a_conflict(source: Memory, tmp_path:
         source.export(tmp_path / "b.jsonl")
         with pytest.raises(Conflict, match="separate ways"):
             copy.import_(tmp_path / "b.jsonl")
-        assert copy.rebuild(verify=True).equal
+        assert copy.admin.rebuild(verify=True).equal
 
 
 def _edit(number: int, change: Callable[[dict[str, Any]], None]) -> Callable[[list[str]], list[str]]:
@@ -266,7 +266,7 @@ def test_a_damaged_file_is_refused_whole(
     with opened(tmp_path, "copy") as copy:
         with pytest.raises(kind, match=message):
             copy.import_(tmp_path / "b.jsonl")
-        with copy.stages.database.transaction(copy.tenant, "read") as unit:
+        with copy.admin.components.database.transaction(copy.admin.tenant, "read") as unit:
             assert list_lanes(unit) == []
 
 
@@ -302,7 +302,7 @@ def test_an_export_is_its_owners_only(source: Memory, tmp_path: Path) -> None:
 
 
 def test_a_log_that_does_not_verify_is_not_exported(source: Memory, tmp_path: Path) -> None:
-    with source.stages.database.transaction(source.tenant, "append") as unit:
+    with source.admin.components.database.transaction(source.admin.tenant, "append") as unit:
         unit.run(sa.update(side_tables.entries).where(side_tables.entries.c.seq == 2).values(actor="mallory"))
     with pytest.raises(IntegrityError, match="altered"):
         source.export(tmp_path / "a.jsonl")
@@ -348,13 +348,13 @@ def test_what_an_erasure_took_no_import_brings_back(tmp_path: Path) -> None:
     handler = Handler(verb="item", apply=typed_items.apply, prepare=prepare)
     with open_with(f"sqlite:///{tmp_path / 'a.db'}", [handler]) as memory:
         entry_id = write(memory, "item", TEXT).entry.id
-        with memory.stages.database.transaction(memory.tenant, "append") as unit:
+        with memory.admin.components.database.transaction(memory.admin.tenant, "append") as unit:
             delete_outcomes(unit, [entry_id])
         memory.export(tmp_path / "a.jsonl")
     with open_with(f"sqlite:///{tmp_path / 'b.db'}", [handler]) as memory:
         memory.import_(tmp_path / "a.jsonl")
         memory.export(tmp_path / "b.jsonl")
-        assert memory.rebuild(verify=True).equal
+        assert memory.admin.rebuild(verify=True).equal
     assert asked == [entry_id]
     assert lines(tmp_path / "a.jsonl")[1:] == lines(tmp_path / "b.jsonl")[1:]
 
@@ -367,7 +367,7 @@ def test_what_is_pending_is_prepared_where_it_is_imported(source: Memory, tmp_pa
         copy.import_(tmp_path / "a.jsonl")
         found = copy.search("Bob Ray", user_id="alice", explain=True)
         assert "mention" in found.explain["channels"]  # type: ignore[index]
-        assert copy.rebuild(verify=True).equal
+        assert copy.admin.rebuild(verify=True).equal
 
 
 def test_two_imports_at_once_store_each_entry_once(source: Memory, tmp_path: Path) -> None:
@@ -383,4 +383,4 @@ def test_two_imports_at_once_store_each_entry_once(source: Memory, tmp_path: Pat
         with mock.patch.object(import_log.Importer, "_write", overtaken), pytest.raises(Conflict, match="call again"):
             copy.import_(tmp_path / "a.jsonl")
         assert copy.import_(tmp_path / "a.jsonl").entries_known == ENTRIES
-        assert copy.rebuild(verify=True).live_hash == source.rebuild(verify=True).live_hash
+        assert copy.admin.rebuild(verify=True).live_hash == source.admin.rebuild(verify=True).live_hash

@@ -88,7 +88,7 @@ def test_it_is_public_and_lazy() -> None:
 def test_verbs_work_in_a_loop(sqlite_url: str, tmp_path: Path) -> None:
     async def story() -> None:
         async with AsyncMemory.open(sqlite_url, policy=POLICY, tenant="acme") as m:
-            assert m.tenant == "acme"
+            assert m.admin.tenant == "acme"
             made = await m.add("Tea is hot", user_id="alice")
             assert (await m.get(made.items[0].id)).content == "Tea is hot"
             assert [e.item.id for e in await m.search("tea", user_id="alice")] == [made.items[0].id]
@@ -98,7 +98,7 @@ def test_verbs_work_in_a_loop(sqlite_url: str, tmp_path: Path) -> None:
                 assert await other.get_all(user_id="alice") == []
             await asyncio.gather(*(m.add(f"number {n}", user_id="alice") for n in range(20)))
             assert len(await m.get_all(user_id="alice")) == 21
-            assert (await m.rebuild(verify=True)).equal
+            assert (await m.admin.rebuild(verify=True)).equal
             await m.export(tmp_path / "a.jsonl")
         again = await AsyncMemory.open(sqlite_url, policy=POLICY, tenant="acme")
         async with again:

@@ -27,9 +27,9 @@ def test_what_is_excluded_is_no_evidence(sqlite_url: str, exclude: Exclusion, le
         asked = memory.add("Where is Ghent?", user_id="mia", session_id="now", infer=False).items[0].id
 
         def found(one: Exclusion) -> set[str]:
-            searcher = memory._stages.searcher
+            searcher = memory._runtime._components.searcher
             query = Query("Where is Ghent?", make_scope(user_id="mia"), Wanted(exclude=one), 20)
-            return {evidence.item.content.rstrip(".") for evidence in searcher.search(memory._tenant, query)}
+            return {evidence.item.content.rstrip(".") for evidence in searcher.search(memory._runtime.tenant, query)}
 
         assert found(exclude) == left
         assert "Where is Ghent?" not in found(Exclusion(items=frozenset({asked})))

@@ -28,7 +28,7 @@ def test_weights_of_ones_own_rank_memory() -> None:
 def test_what_is_found_of_documents_is_ranked_by_theirs() -> None:
     with Memory.open("sqlite://", tenant="t", policy={"embedder": "hashing", "extraction": False}) as memory:
         memory.add("The pump in the cellar is blue.", user_id="ann")
-        memory.ingest_resource(
+        memory.resources.ingest(
             "# Pump\n\nPress the red button.", uri="pump.md", media_type="text/markdown", user_id="ann"
         )
         memory.flush()

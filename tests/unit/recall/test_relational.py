@@ -44,7 +44,7 @@ def test_the_time_goes_with_the_length_of_a_question_and_few_names_are_looked_up
 
 
 def found(memory: Memory, name: str) -> set[str]:
-    with memory._stages.database.transaction(memory.tenant, "read") as unit:
+    with memory._runtime._components.database.transaction(memory.admin.tenant, "read") as unit:
         lane = unit.connection.exec_driver_sql("SELECT lane_id FROM lanes").scalar_one()
         ids = mentioned_items(unit, lane, named_in(unit, lane, {name}))
     return {memory.get(item).content for item in ids}
@@ -72,7 +72,7 @@ def test_every_name_finds_what_any_name_is_in_whatever_order_they_came(pairs: li
             assert {f"and then {each} sang" for each in ("Bob", "Bobby", "Robert")} <= found(memory, name)
         assert found(memory, "nobody") == set()
         assert found(memory, "") == set()
-        assert memory.rebuild(verify=True).equal
+        assert memory.admin.rebuild(verify=True).equal
 
 
 def test_a_name_too_long_to_be_one_joins_nobody() -> None:
@@ -84,7 +84,7 @@ def test_a_name_too_long_to_be_one_joins_nobody() -> None:
 def test_without_names_there_is_nothing_to_look_up() -> None:
     with Memory.open("sqlite://", policy=POLICY) as memory:
         memory.add("x")
-        with memory._stages.database.transaction(memory.tenant, "read") as unit:
+        with memory._runtime._components.database.transaction(memory.admin.tenant, "read") as unit:
             assert named_in(unit, 1, set()) == []
             assert mentioned_items(unit, 1, []) == set()
 

@@ -34,10 +34,10 @@ def test_a_narrow_question_is_asked_once_until_the_lane_moves_on(
         before = len(asked)
         assert found("tea") == [tea]
         assert len(asked) == before
-        memory.archive(tea)
+        memory.items.archive(tea)
         assert found("tea") == []
         assert len(asked) > before
-        memory.unarchive(tea)
+        memory.items.unarchive(tea)
         for n in range(ANSWERS + 1):
             assert found(f"none {n}") == []
         assert found("tea") == [tea]

@@ -24,7 +24,7 @@ def text(request: pytest.FixtureRequest) -> str:
 
 
 def run(memory: Memory, statement: str, *values: object) -> None:
-    with memory._stages.database.transaction(memory.tenant, "derive") as unit:
+    with memory._runtime._components.database.transaction(memory.admin.tenant, "derive") as unit:
         unit.connection.exec_driver_sql(statement, values)
 
 
@@ -60,9 +60,9 @@ def opened(sqlite_url: str) -> Memory:
 def test_a_trace_in_a_row_is_found_and_named_without_its_words(sqlite_url: str, text: str, statement: str) -> None:
     with opened(sqlite_url) as memory:
         probes = Probes.of([text])
-        assert scan(memory._stages.database, "default", probes).residue == []
+        assert scan(memory._runtime._components.database, "default", probes).residue == []
         run(memory, statement, text)
-        found = scan(memory._stages.database, "default", probes)
+        found = scan(memory._runtime._components.database, "default", probes)
         assert any(place.startswith(statement.split()[2 if "INTO" in statement else 1]) for place in found.residue)
         assert text[:10] not in str(found.residue)
         assert found.rows > 5
@@ -72,19 +72,19 @@ def test_a_trace_in_a_row_is_found_and_named_without_its_words(sqlite_url: str, 
 def test_a_trace_in_the_bytes_of_a_file_is_found(sqlite_url: str, text: str, kept: slice) -> None:
     path = Path(sqlite_url.removeprefix("sqlite:///"))
     with opened(sqlite_url) as memory:
-        memory._stages.database.checkpoint()
+        memory._runtime._components.database.checkpoint()
         beside = path.with_name(path.name + "-journal")
         beside.write_bytes(b"\0" * 5000 + text.encode()[kept] + b"\0" * 5000)
-        found = scan(memory._stages.database, "default", Probes.of([text]))
+        found = scan(memory._runtime._components.database, "default", Probes.of([text]))
         assert found.residue == [f"file {beside.name}"]
         beside.unlink()
-        clean = scan(memory._stages.database, "default", Probes.of([text]))
+        clean = scan(memory._runtime._components.database, "default", Probes.of([text]))
         assert (clean.residue, clean.files) == ([], 3)
 
 
 def leave_in_free_pages(memory: Memory, text: str) -> None:
     """Without secure_delete the words of a deleted row stay in the file."""
-    store = memory._stages.database
+    store = memory._runtime._components.database
     with store.engine.connect() as connection:
         connection.exec_driver_sql("PRAGMA secure_delete = OFF")
         connection.exec_driver_sql("CREATE TABLE stray (words TEXT)")
@@ -100,7 +100,7 @@ def test_a_trace_in_free_pages_is_found_and_written_over(sqlite_url: str, text: 
     with opened(sqlite_url) as memory:
         leave_in_free_pages(memory, text)
         assert text.encode() in path.read_bytes()
-        assert scan(memory._stages.database, "default", Probes.of([text])).residue == []
+        assert scan(memory._runtime._components.database, "default", Probes.of([text])).residue == []
         assert text.encode() not in path.read_bytes()
 
 
@@ -137,28 +137,28 @@ def test_an_erasure_whose_file_cannot_be_written_anew_is_certified_and_says_so(
         assert "VACUUM" in certificate.outstanding[0]
         assert certificate.residue == ("file memory.db",)
         assert text[:10] not in str(certificate)
-        memory._stages.database.compact()  # what it says is to be done
-        assert scan(memory._stages.database, "default", Probes.of([text])).residue == []
+        memory._runtime._components.database.compact()  # what it says is to be done
+        assert scan(memory._runtime._components.database, "default", Probes.of([text])).residue == []
 
 
 def test_words_that_others_said_are_no_trace(sqlite_url: str, text: str) -> None:
     with opened(sqlite_url) as memory:
         memory.add(text, user_id="other")
-        found = scan(memory._stages.database, "default", Probes.of([text]))
+        found = scan(memory._runtime._components.database, "default", Probes.of([text]))
         assert (found.residue, found.held_elsewhere) == ([], 1)
         neighbour = memory.for_tenant("neighbour")
-        found = scan(memory._stages.database, "neighbour", Probes.of([text]))
+        found = scan(memory._runtime._components.database, "neighbour", Probes.of([text]))
         assert (found.residue, found.held_elsewhere) == ([], 1)
         neighbour.close()
 
 
 def test_a_store_in_memory_has_no_files(text: str) -> None:
     with opened("sqlite://") as memory:
-        found = scan(memory._stages.database, "default", Probes.of([text]))
+        found = scan(memory._runtime._components.database, "default", Probes.of([text]))
         assert (found.residue, found.files) == ([], 0)
         made = memory.add(text, user_id="u").items[0]
         assert memory.erase(id=made.id).clean
-        assert memory.rebuild(verify=True).equal
+        assert memory.admin.rebuild(verify=True).equal
 
 
 def test_a_text_that_two_columns_make_by_chance_is_no_trace(sqlite_url: str) -> None:
@@ -166,7 +166,7 @@ def test_a_text_that_two_columns_make_by_chance_is_no_trace(sqlite_url: str) -> 
     with Memory.open(sqlite_url, policy=POLICY) as memory:
         memory.add("I went to Paris with Anna at 1", user_id="u")
         path = Path(sqlite_url.removeprefix("sqlite:///"))
-        memory._stages.database.checkpoint()
+        memory._runtime._components.database.checkpoint()
         assert b"I went to Paris with Anna at 10" in path.read_bytes()
-        found = scan(memory._stages.database, "default", Probes.of(["I went to Paris with Anna at 10"]))
+        found = scan(memory._runtime._components.database, "default", Probes.of(["I went to Paris with Anna at 10"]))
         assert (found.residue, found.held_elsewhere) == ([], 0)

@@ -196,7 +196,7 @@ class Memory:
         of = whom({"user_id": user_id, "agent_id": agent_id, "run_id": run_id}, self._namespace)
         if of.user_id is not None:
             with suppress(NotFound):  # nothing was ever stored for them
-                self.phronesis.delete_all(user_id=of.user_id, agent_id=of.agent_id, run_id=of.run_id)
+                self.phronesis.items.delete_all(user_id=of.user_id, agent_id=of.agent_id, run_id=of.run_id)
         else:
             self._delete(self._everything(of.reading))
         return {"message": shapes.ALL_DELETED}
@@ -219,7 +219,7 @@ class Memory:
 
     def _asked(self, filters: Mapping[str, Any], *, show_expired: bool) -> dict[str, Any]:
         of = whom(filters, self._namespace)
-        today = self.phronesis.stages.clock().date()
+        today = self.phronesis.admin.components.clock().date()
         wanted = filters_of(filters, show_expired=show_expired, today=today)
         return {**of.reading, "kinds": KINDS, "filters": wanted}
 

@@ -33,7 +33,7 @@ def rebuild(ctx: click.Context, *, verify: bool, store: Store) -> None:
     written in its place, or with --verify only told.
     """
     with store.open() as memory, waiting("replaying the log"):
-        result = memory.rebuild(verify=verify)
+        result = memory.admin.rebuild(verify=verify)
     store.answer(result, render_reports.say_rebuilt)
     if verify and not result.equal:
         ctx.exit(1)
@@ -49,7 +49,7 @@ def rederive(*, store: Store, scope: Scope) -> None:
     """
     with store.open() as memory:
         with waiting("deriving anew"):
-            result = memory.rederive(**scope.named(), actor="user")
+            result = memory.admin.rederive(**scope.named(), actor="user")
         memory.flush()
     store.answer(result, render_reports.say_rederived)
 
@@ -63,7 +63,7 @@ def retry(entry_id: str, *, store: Store) -> None:
     Mend the cause first. What it gives is known from now on; the entry that failed stays in the log.
     """
     with store.open() as memory:
-        result = memory.retry(entry_id, actor="user")
+        result = memory.admin.retry(entry_id, actor="user")
         memory.flush()
     store.answer(result, say_edited)
 
@@ -77,7 +77,7 @@ def jobs(*, limit: int, store: Store) -> None:
     'retry' takes up what failed; 'worker' does the rest.
     """
     with store.open() as memory:
-        found = memory.jobs(limit=limit)
+        found = memory.admin.jobs(limit=limit)
     store.answer(found, render_reports.say_jobs)
 
 
@@ -171,7 +171,7 @@ def reembed(model: str, *, store: Store) -> None:
     embedder in the policy file, or in PHRONESIS_EMBEDDER.
     """
     with store.open() as memory, waiting(f"encoding with {model}"):
-        result = memory.reembed(model)
+        result = memory.admin.reembed(model)
     store.answer(result, render_reports.say_reembedded)
 
 
@@ -254,7 +254,7 @@ def create(*, role: str, label: str, actor: str, store: Store) -> None:
     a tenant has a key, its server asks everybody for one.
     """
     with store.open() as memory:
-        token, key = memory.keys.create(role, label=label, actor=actor)
+        token, key = memory.admin.keys.create(role, label=label, actor=actor)
     store.answer({"token": token, "key": key}, say_created)
 
 
@@ -266,7 +266,7 @@ def list_keys(*, store: Store) -> None:
     Each with its id, role, label and actor; no token can be had again.
     """
     with store.open() as memory:
-        found = memory.keys.list()
+        found = memory.admin.keys.list()
     store.answer(found, say_keys)
 
 
@@ -279,7 +279,7 @@ def revoke(key_id: str, *, store: Store) -> None:
     It stays in the list, with the time, and cannot be brought back: make another.
     """
     with store.open() as memory:
-        key = memory.keys.revoke(key_id)
+        key = memory.admin.keys.revoke(key_id)
     store.answer(key, lambda one: say_keys([one]))
 
 

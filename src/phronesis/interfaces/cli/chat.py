@@ -41,11 +41,11 @@ class Conversation:
     def __init__(self, memory: "Memory", scope: Scope, *, show: bool, as_json: bool) -> None:
         self._memory = memory
         self._named = scope.named()
-        started = memory.stages.clock().strftime("%Y%m%d-%H%M%S")
+        started = memory.admin.components.clock().strftime("%Y%m%d-%H%M%S")
         self._session: str = self._named.pop("session_id", f"chat-{started}")
         self._show = show
         self._as_json = as_json
-        self._model = memory.stages.roster.asker(ROLE)
+        self._model = memory.admin.components.roster.asker(ROLE)
         self._last: ContextPackage | None = None
         self._done: list[tuple[str, Sequence[str]]] = []
         self._commands: dict[str, Callable[[str, Iterator[str]], None]] = {
@@ -116,7 +116,7 @@ class Conversation:
             return None
         messages = [Message(one["role"], one["content"]) for one in package.render("messages")]
         try:
-            return self._model.talk(self._memory.tenant, messages)
+            return self._model.talk(self._memory.admin.tenant, messages)
         except ModelError as error:
             click.echo(f"chat: {self._model.name} gave no answer ({error.code})", err=True)
             return None

@@ -81,7 +81,7 @@ _SESSION: Final = "linyue/4"
 
 def consult(memory: Memory, stage: Stage) -> None:
     """Take a manual in, and ask what needs both it and what was said."""
-    taken = memory.ingest_resource(MANUAL, uri=URI, type="manual", occurred_at=WRITTEN, namespace=story.LAB)
+    taken = memory.resources.ingest(MANUAL, uri=URI, type="manual", occurred_at=WRITTEN, namespace=story.LAB)
     package = _composed(memory, ASKED)
     said = [one for one in package.evidence if SAID in one.item.content and one.item.kind != SECTION]
     read = [one for one in package.evidence if STANDS in one.item.content and one.item.kind == SECTION]
@@ -110,7 +110,7 @@ def record(memory: Memory, stage: Stage) -> None:
         turns = list(told.turns())
         for turn in turns:
             memory.commit_turn(told.session_id, turn, **told.scope)
-        recorded = memory.get_turns(told.session_id, **told.scope)
+        recorded = memory.sessions.turns(told.session_id, **told.scope)
         exact = [list(turn.messages) for turn in recorded] == [turn["messages"] for turn in turns]
         stage.check(f"{told.session_id} comes back exactly as it was told", exact)
         owner = f"user {told.user_id}" if told.user_id is not None else f"shared {story.LAB}"
@@ -184,7 +184,7 @@ def explain(memory: Memory, stage: Stage) -> None:
         source = found.sources[0]
         said = [
             (turn, message)
-            for turn in memory.get_turns(source.session_id or "", user_id=story.LIN, namespace=story.LAB)
+            for turn in memory.sessions.turns(source.session_id or "", user_id=story.LIN, namespace=story.LAB)
             for message in turn.messages
             if turn.entry_id == source.entry_id and message.get("id") == source.message_id
         ]
@@ -224,7 +224,7 @@ def reflect(memory: Memory, stage: Stage) -> None:
 
 def _of_mornings(memory: Memory, trait: Trait) -> list[TraitEvidence]:
     """Return the evidence of a trait where all of it is what Tom said on those mornings."""
-    rows = memory.get_trait_evidence(trait.id)
+    rows = memory.traits.evidence(trait.id)
     return rows if {row.session_id for row in rows} <= set(story.MORNINGS) else []
 
 
@@ -262,7 +262,7 @@ def erase(memory: Memory, stage: Stage) -> None:
 
 def verify(memory: Memory, stage: Stage) -> None:
     """Replay the log into an empty store and compare."""
-    result = memory.rebuild(verify=True)
+    result = memory.admin.rebuild(verify=True)
     stage.check("replaying the log gives the same state", result.equal)
     told = "the same as live" if result.equal else f"DIFFERENT from live, {result.live_hash}"
     stage.show(

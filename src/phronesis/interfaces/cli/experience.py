@@ -91,7 +91,7 @@ def ingest(*, files: Sequence[BinaryIO], source_type: str, source_ref: str | Non
                 continue
             given: dict[str, Any] = {"source_type": source_type, "source_ref": source_ref, **scope.named()}
             given |= {"path": _name(file)} if Path(_name(file)).is_file() else {"text": _text(file)}
-            told.append(memory.ingest_source(**given, actor="user"))
+            told.append(memory.resources.ingest_source(**given, actor="user"))
         memory.flush()
     store.answer([one for ingested in told for one in ingested], render_reports.say_ingested)
 
@@ -165,7 +165,7 @@ def source(*, event: str, whole: bool, scope: Scope, store: Store) -> None:
     of an experience that was told the payload, observations and hints that came with it.
     """
     with store.open() as memory:
-        found = memory.get_source(event, **scope.named())
+        found = memory.resources.get_source(event, **scope.named())
     store.answer(found, lambda one: render_reports.say_source(one, whole=whole))
 
 
@@ -198,7 +198,7 @@ def _name(file: BinaryIO) -> str:
 
 def _text(file: BinaryIO) -> str:
     """Return a file's text, in any encoding that can be told; InputError for what is no text, and for nothing."""
-    from phronesis.memory.experience import text_of_bytes  # noqa: PLC0415 - not for --help
+    from phronesis.memory.resources import text_of_bytes  # noqa: PLC0415 - not for --help
 
     body = file.read()
     if not body.strip():

@@ -132,7 +132,7 @@ def due(*, store: Store, scope: Scope, within: float, as_of: str | None, limit: 
     """
     with store.open() as memory:
         found = memory.due(**scope.named(), within=within, as_of=as_of, limit=limit)
-        now = memory.stages.clock() if as_of is None else parse_moment(as_of, field="as_of")
+        now = memory.admin.components.clock() if as_of is None else parse_moment(as_of, field="as_of")
     store.answer(found, lambda items: render.say_due(items, now))
 
 
@@ -146,7 +146,7 @@ def sessions(*, store: Store, scope: Scope, across: str | None) -> None:
     Each with its owner and how many turns and messages it has.
     """
     with store.open() as memory:
-        found = memory.list_sessions(**scope.named(), across=across)
+        found = memory.sessions.list(**scope.named(), across=across)
     store.answer(found, render.say_sessions)
 
 
@@ -162,7 +162,7 @@ def turns(session_id: str, *, store: Store, scope: Scope, last: int | None, befo
     Messages, tool calls and references, turn by turn, from the log.
     """
     with store.open() as memory:
-        found = memory.get_turns(session_id, **scope.named(), last=last, before=before)
+        found = memory.sessions.turns(session_id, **scope.named(), last=last, before=before)
     store.answer(found, render.say_turns)
 
 
@@ -210,7 +210,7 @@ def explain(item_id: str, *, store: Store) -> None:
     """
     with store.open() as memory:
         found = memory.explain(item_id)
-        told = memory.get_trait_evidence(item_id) if found.item.kind == "trait" else ()
+        told = memory.traits.evidence(item_id) if found.item.kind == "trait" else ()
     store.answer(found, lambda one: render.say_explanation(one, told))
 
 

@@ -71,7 +71,7 @@ def rebuild_claim_index(*, store: Store) -> None:
     """
     with store.open() as memory:
         with waiting("looking at every claim"):
-            result = memory.rebuild_claim_index()
+            result = memory.reasoning.rebuild_index()
         memory.flush()
     store.answer(result, say_reindexed)
 
@@ -134,7 +134,7 @@ def migrate_memories(ctx: click.Context, /, *, file: IO[str] | None, scope: Scop
     memories = None if file is None else objects(read_text(file))
     with store.open() as memory:
         with Progress() as progress:
-            result = memory.migrate_memories(memories, **scope.named(), **_named(given), on_progress=progress)
+            result = memory.admin.migrate(memories, **scope.named(), **_named(given), on_progress=progress)
         if not result.dry_run:
             memory.flush()
     store.answer(result, say_migrated)

@@ -52,7 +52,7 @@ def add(
     told = []
     with store.open() as memory, Progress() as progress:
         for n, one in enumerate(given, start=1):
-            told.append(memory.ingest_resource(**one, **known, **scope.named(), actor="user"))
+            told.append(memory.resources.ingest(**one, **known, **scope.named(), actor="user"))
             progress("documents", n, len(given))
         with waiting("making vectors"):
             memory.flush()
@@ -85,7 +85,7 @@ def show(document_id: str, *, as_of: str | None, store: Store) -> None:
     ID is that of the document; a section is shown whole with get.
     """
     with store.open() as memory:
-        found = memory.get_resource(document_id, as_of=as_of)
+        found = memory.resources.get(document_id, as_of=as_of)
     store.answer(found, _say_document)
 
 

@@ -49,9 +49,9 @@ def add(file: IO[str], *, scope: Scope, store: Store) -> None:
         for n, one in enumerate(given):
             progress("recording runs", n, len(given))
             run = {name: value for name, value in one.items() if name != "feedback"}
-            made.append(memory.record_run(run, **scope.named(), actor="user"))
+            made.append(memory.runs.record(run, **scope.named(), actor="user"))
             if one.get("feedback") is not None:
-                memory.run_feedback(made[-1], one["feedback"], **scope.named(), actor="user")
+                memory.runs.feedback(made[-1], one["feedback"], **scope.named(), actor="user")
     store.answer(made, lambda ids: say(*map(on_one_line, ids)))
 
 
@@ -66,7 +66,7 @@ def list_runs(*, scope: Scope, limit: int, cursor: str | None, store: Store) -> 
     Each with whether it has feedback and was learned from.
     """
     with store.open() as memory:
-        page = memory.list_runs(**scope.named(), limit=limit, cursor=cursor)
+        page = memory.runs.list(**scope.named(), limit=limit, cursor=cursor)
     store.answer(page.items, say_runs)
     say_more(page)
 
@@ -81,7 +81,7 @@ def show(run_id: str, *, scope: Scope, store: Store) -> None:
     FACTS are what the run and its feedback state, as the field writes them.
     """
     with store.open() as memory:
-        found = memory.get_run(run_id, **scope.named())
+        found = memory.runs.get(run_id, **scope.named())
     store.answer(found, say_run)
 
 
@@ -100,7 +100,7 @@ def feedback(run_id: str, file: IO[str], *, scope: Scope, store: Store) -> None:
     if len(given) != 1:
         raise InputError("feedback: the file must hold one object", field="feedback")
     with store.open() as memory:
-        result = memory.run_feedback(run_id, given[0], **scope.named(), actor="user")
+        result = memory.runs.feedback(run_id, given[0], **scope.named(), actor="user")
     store.answer(result, say_edited)
 
 
@@ -115,7 +115,7 @@ def review(run_id: str, *, refresh: bool, scope: Scope, store: Store) -> None:
     Shows the compound, whether it has a free carboxyl group –COOH, and what to suggest.
     """
     with store.open() as memory:
-        found = memory.review_run(run_id, **scope.named(), refresh=refresh)
+        found = memory.runs.review(run_id, **scope.named(), refresh=refresh)
     store.answer(found, say_review)
 
 

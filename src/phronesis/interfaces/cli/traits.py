@@ -104,7 +104,7 @@ def show(trait_id: str, *, as_of: str | None, store: Store) -> None:
     With its stage and confidence, what it was made of, and what was made of it.
     """
     with store.open() as memory:
-        rows = memory.get_trait_evidence(trait_id, as_of=as_of)
+        rows = memory.traits.evidence(trait_id, as_of=as_of)
         trait = replace(_read(memory, trait_id, as_of), evidence=tuple(rows))
         family = render_traits.Family(
             parents=_those(memory, trait.parent_ids, as_of),
@@ -128,7 +128,7 @@ def correct(
     What the person says of themself counts: the words, where it shows, or its facet. The history keeps what it was.
     """
     with store.open() as memory:
-        result = memory.correct_trait(
+        result = memory.traits.correct(
             trait_id, content=content, context=context, facet=facet, reason=reason, actor="user"
         )
         memory.flush()
@@ -145,8 +145,8 @@ def delete(trait_id: str, *, reason: str | None, store: Store) -> None:
     Neither the same words nor the same memories make it again. Its history stays; 'erase' removes that too.
     """
     with store.open() as memory:
-        memory.get_trait_evidence(trait_id)  # refuses what is no trait
-        result = memory.retract(trait_id, reason=reason, actor="user")
+        memory.traits.evidence(trait_id)  # refuses what is no trait
+        result = memory.items.retract(trait_id, reason=reason, actor="user")
     store.answer(result, say_edited)
 
 
@@ -160,7 +160,7 @@ def cycles(*, user_id: str, limit: int, store: Store) -> None:
     Each with what set it off, how many memories it looked at and what came of it.
     """
     with store.open() as memory:
-        found = memory.list_reflections(user_id, limit=limit)
+        found = memory.traits.reflections(user_id, limit=limit)
     store.answer(found, render_traits.say_cycles)
 
 

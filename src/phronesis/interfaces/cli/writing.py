@@ -163,7 +163,7 @@ def _add_reasoning(content: Any, stated: Stated, scope: Scope, idempotency_key: 
         )
     owner = {name: given[name] for name in ("user_id", "namespace") if name in given}
     with store.open() as memory:
-        made = memory.add_reasoning(content, **owner, actor="user", idempotency_key=idempotency_key)
+        made = memory.reasoning.add(content, **owner, actor="user", idempotency_key=idempotency_key)
         memory.flush()
     store.answer(made, lambda one: render.say_items([one.item]))
 
@@ -234,7 +234,7 @@ def unarchive(item_id: str, *, reason: str | None, store: Store) -> None:
     For forgetting that counts as use.
     """
     with store.open() as memory:
-        result = memory.unarchive(item_id, reason=reason, actor="user")
+        result = memory.items.unarchive(item_id, reason=reason, actor="user")
         memory.flush()
     store.answer(result, say_edited)
 
@@ -295,7 +295,7 @@ def list_held(*, store: Store, scope: Scope, limit: int, across: str | None) -> 
     Each with the rule that found it, and the words.
     """
     with store.open() as memory:
-        items = memory.quarantine_list(**scope.named(), limit=limit, across=across)
+        items = memory.quarantine.list(**scope.named(), limit=limit, across=across)
     store.answer(items, say_held)
 
 
@@ -309,7 +309,7 @@ def release(item_id: str, *, store: Store, reason: str | None) -> None:
     Nothing is learned from it by that, and 'rollback' takes it back.
     """
     with store.open() as memory:
-        result = memory.quarantine_release(item_id, reason=reason, actor="user")
+        result = memory.quarantine.release(item_id, reason=reason, actor="user")
         memory.flush()
     store.answer(result, say_edited)
 
@@ -324,7 +324,7 @@ def reject(item_id: str, *, store: Store, reason: str | None) -> None:
     To remove its words for good, 'erase' it.
     """
     with store.open() as memory:
-        result = memory.quarantine_reject(item_id, reason=reason, actor="user")
+        result = memory.quarantine.reject(item_id, reason=reason, actor="user")
     store.answer(result, say_edited)
 
 

@@ -50,7 +50,7 @@ def readyz(request: Request) -> Response:
 def metrics(request: Request, caller: Reading) -> Response:
     """Return counts of requests, their latencies, and what the key's tenant holds."""
     counted: Metrics = request.app.state.metrics
-    with caller.memory.stages.database.transaction(caller.memory.tenant, "read") as unit:
+    with caller.memory.admin.components.database.transaction(caller.memory.admin.tenant, "read") as unit:
         kinds = count_by_kind(unit)
     gauges: dict[str, tuple[str, dict[Labels, int]]] = {
         "phronesis_pending_entries": ("Entries that wait for their interpretation.", {(): _pending(caller.memory)}),
@@ -60,7 +60,7 @@ def metrics(request: Request, caller: Reading) -> Response:
 
 
 def _pending(memory: Memory) -> int:
-    with memory.stages.database.transaction(memory.tenant, "read") as unit:
+    with memory.admin.components.database.transaction(memory.admin.tenant, "read") as unit:
         return sum(lane.head_seq - lane.applied_seq for lane in list_behind(unit))
 
 
@@ -73,19 +73,19 @@ _CHUNK: Final = 1 << 16
 @upkeep_router.get("/jobs", responses=gives(Jobs))
 def jobs(caller: Reading, limit: Annotated[int, Query(ge=1, le=1_000)] = 100) -> Response:
     """List what failed, waits, or is due."""
-    return answer(caller.memory.jobs(limit=limit))
+    return answer(caller.memory.admin.jobs(limit=limit))
 
 
 @upkeep_router.get("/quarantine", responses=gives(list[Item]))
 def quarantined(caller: Reading, wanted: Annotated[Held, Query()]) -> Response:
     """List what reads like an order to a model."""
-    return answer(caller.memory.quarantine_list(**wanted.of(caller)))
+    return answer(caller.memory.quarantine.list(**wanted.of(caller)))
 
 
 @upkeep_router.post("/quarantine", responses=gives(EditResult, 404, 409, 415))
 def decide(caller: Administering, body: Verdict, how: Written) -> Response:
     """Let an item in quarantine go, or end it; an admin's key."""
-    verb = caller.memory.quarantine_release if body.action == "release" else caller.memory.quarantine_reject
+    verb = caller.memory.quarantine.release if body.action == "release" else caller.memory.quarantine.reject
     return answer(verb(body.id, reason=body.reason, **how.by(caller)))
 
 

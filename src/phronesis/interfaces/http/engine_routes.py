@@ -74,7 +74,7 @@ def ingest(caller: Writing, body: NewExperience, how: Written) -> Response:
         raise InputError(
             "source_type says what the text is: lean, math_proof, chat, log, manual, run", field="source_type"
         )
-    return answer(caller.memory.ingest_source(**given, **how.by(caller)), HTTPStatus.CREATED)
+    return answer(caller.memory.resources.ingest_source(**given, **how.by(caller)), HTTPStatus.CREATED)
 
 
 @experience_router.get("/experiences", responses=gives(reports.Page[L1Event]))
@@ -86,7 +86,7 @@ def experiences(request: Request, caller: Reading, page: Annotated[Page, Query()
 @experience_router.get("/experiences/source", responses=gives(EventSource, 404))
 def source(caller: Reading, asked: Annotated[Taken, Query()]) -> Response:
     """Return what an event was taken from, by the event's id or a ``source_ref``: text and lines, payload, hints."""
-    return answer(caller.memory.get_source(**asked.given()))
+    return answer(caller.memory.resources.get_source(**asked.given()))
 
 
 @experience_router.get("/patterns", responses=gives(reports.Page[Pattern]))
@@ -144,25 +144,25 @@ run_router = APIRouter(prefix=PREFIX, tags=["runs"])
 @run_router.post("/reasoning", status_code=HTTPStatus.CREATED, responses=gives(ReasoningItem, 409, 415, status=201))
 def add_reasoning(caller: Writing, body: NewReasoning, how: Written) -> Response:
     """Store a block of claims that keeps the rules; one that does not is refused with every mistake."""
-    return answer(caller.memory.add_reasoning(**body.given(), **how.by(caller)), HTTPStatus.CREATED)
+    return answer(caller.memory.reasoning.add(**body.given(), **how.by(caller)), HTTPStatus.CREATED)
 
 
 @run_router.post("/runs", status_code=HTTPStatus.CREATED, responses=gives(dict[str, str], 409, 415, status=201))
 def record_run(caller: Writing, body: NewRun, how: Written) -> Response:
     """Record a run; gives its ``run_id``."""
-    return answer({"run_id": caller.memory.record_run(**body.given(), **how.by(caller))}, HTTPStatus.CREATED)
+    return answer({"run_id": caller.memory.runs.record(**body.given(), **how.by(caller))}, HTTPStatus.CREATED)
 
 
 @run_router.get("/runs", responses=gives(reports.Page[RunRecord]))
 def runs(request: Request, caller: Reading, page: Annotated[Page, Query()]) -> Response:
     """List runs, newest first."""
-    return listed(request, caller.memory.list_runs(**page.named()))
+    return listed(request, caller.memory.runs.list(**page.named()))
 
 
 @run_router.post(RUN + "/feedback", responses=gives(EditResult, 404, 409, 415))
 def run_feedback(caller: Writing, run_id: str, body: RunWord, how: Written) -> Response:
     """Say what came of a run: products, pros, cons."""
-    return answer(caller.memory.run_feedback(run_id, **body.given(), **how.by(caller)))
+    return answer(caller.memory.runs.feedback(run_id, **body.given(), **how.by(caller)))
 
 
 @run_router.post(RUN + "/learn", responses=gives(LearnResult, 404, 409, 415, 502))
@@ -174,13 +174,13 @@ def learn(caller: Writing, run_id: str, body: Learning, how: Written) -> Respons
 @run_router.get(RUN + "/review", responses=gives(Review, 404, 502))
 def review(caller: Reading, run_id: str, look: Annotated[Look, Query()]) -> Response:
     """Return what a public source says of a run's modifier."""
-    return answer(caller.memory.review_run(run_id, **look.given()))
+    return answer(caller.memory.runs.review(run_id, **look.given()))
 
 
 @run_router.get(RUN, responses=gives(RunRecord, 404))
 def run(caller: Reading, run_id: str, owner: Annotated[Sight, Query()]) -> Response:
     """Return a run with its FACTS."""
-    return answer(caller.memory.get_run(run_id, **owner.given()))
+    return answer(caller.memory.runs.get(run_id, **owner.given()))
 
 
 # Resources and plans: documents, query plans and their execution, also on behalf of another server.
@@ -193,7 +193,7 @@ resource_router = APIRouter(prefix=PREFIX, tags=["resources"])
 )
 def ingest_resource(caller: Writing, body: NewResource, how: Written) -> Response:
     """Take a document in: its ``text``, or the page at ``url`` where the policy allows it."""
-    return answer(caller.memory.ingest_resource(**body.given(), **how.by(caller)), HTTPStatus.CREATED)
+    return answer(caller.memory.resources.ingest(**body.given(), **how.by(caller)), HTTPStatus.CREATED)
 
 
 @resource_router.post(
@@ -225,7 +225,7 @@ def upload_resource(
     with tempfile.TemporaryDirectory(prefix="phronesis-upload-") as folder:
         kept = Path(folder, stored_name(name))
         kept.write_bytes(file.file.read())
-        return answer(caller.memory.ingest_resource(path=kept, **given, **how.by(caller)), HTTPStatus.CREATED)
+        return answer(caller.memory.resources.ingest(path=kept, **given, **how.by(caller)), HTTPStatus.CREATED)
 
 
 @resource_router.post("/plan", responses=gives(RetrievalPlan, 415, 502))

@@ -72,7 +72,7 @@ def commit_turn(caller: Writing, body: NewTurn, how: Written) -> Response:
 @conversation_router.get("/turns", responses=gives(list[Turn], 404))
 def turns(caller: Reading, wanted: Annotated[Turns, Query()]) -> Response:
     """Return a session's turns as they were recorded."""
-    return answer(caller.memory.get_turns(**wanted.given()))
+    return answer(caller.memory.sessions.turns(**wanted.given()))
 
 
 @conversation_router.get("/sessions", responses=gives(list[SessionInfo]))
@@ -80,7 +80,7 @@ def sessions(caller: Reading, wanted: Annotated[Sessions, Query()]) -> Response:
     """Return the sessions a scope sees, latest first."""
     if wanted.across is not None:
         caller.needs(Role.ADMIN)
-    return answer(caller.memory.list_sessions(**wanted.given()))
+    return answer(caller.memory.sessions.list(**wanted.given()))
 
 
 @conversation_router.post("/context", responses=gives(ContextSummary | ContextPackage, 415, 502))
@@ -221,14 +221,14 @@ def correct_trait(
     """Correct a trait: the user's own word."""
     _check_trait(caller, user_id, trait_id)
     given = {**body.given(), **how.by(caller), "expected_version": version_of(if_match)}
-    return edited(caller.memory.correct_trait(trait_id, **given))
+    return edited(caller.memory.traits.correct(trait_id, **given))
 
 
 @user_router.delete(USER + "/traits/{trait_id}", responses=gives(EditResult, 404, 409, 412))
 def remove_trait(caller: Writing, user_id: str, trait_id: str, how: Written, *, if_match: Match = None) -> Response:
     """Say that a trait is wrong: it ends, and keeps its history."""
     _check_trait(caller, user_id, trait_id)
-    return edited(caller.memory.retract(trait_id, expected_version=version_of(if_match), **how.by(caller)))
+    return edited(caller.memory.items.retract(trait_id, expected_version=version_of(if_match), **how.by(caller)))
 
 
 @user_router.delete(USER, responses=gives(ErasureCertificate, 404, 409))

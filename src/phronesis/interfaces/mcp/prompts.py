@@ -110,7 +110,7 @@ def add_prompts(server: MCPServer[Any], reception: Reception) -> None:
 
 
 def _within(memory: "Memory", text: ResultText) -> str:
-    return text.within(PART, memory.stages.count_tokens)[0]
+    return text.within(PART, memory.admin.components.count_tokens)[0]
 
 
 class _Told:
@@ -155,11 +155,11 @@ def _known(reception: Reception, name: str, before: dict[str, str]) -> Iterable[
     caller, options = reception.caller(), reception.options
     scope = options.lane() | ({"user_id": before["user_id"]} if before.get("user_id") else {})
     if name == "session_id":
-        return [one.session_id for one in caller.memory.list_sessions(**scope)]
+        return [one.session_id for one in caller.memory.sessions.list(**scope)]
     if name == "id":
         return [one.id for one in caller.memory.get_all(**scope, limit=MOST)]
     if name != "user_id":
         return []
     across: dict[str, Any] = {"across": "tenant"} if caller.may("admin") else scope
-    seen = [one.user_id for one in caller.memory.list_sessions(**across)]
+    seen = [one.user_id for one in caller.memory.sessions.list(**across)]
     return [one for one in (options.user_id, *seen) if one]

@@ -102,7 +102,7 @@ def add_resources(server: MCPServer[Any], reception: Reception) -> None:
         caller = reception.caller()
         if not caller.may("admin"):
             raise ResourceError("access.role: this needs the role admin; ask the operator of this memory")
-        return Document(caller.memory.doctor(), "the command phronesis doctor shows all of it")
+        return Document(caller.memory.admin.doctor(), "the command phronesis doctor shows all of it")
 
     @template("items/{id}", "A memory with its evidence", "A memory, its sources, evidence, edges and history.")
     @told
@@ -132,7 +132,7 @@ def add_resources(server: MCPServer[Any], reception: Reception) -> None:
     @told
     def session_turns(session_id: str, user_id: str | None = None, offset: str = "0") -> Document:
         whose = options.user_id if user_id is None else user_id or None
-        turns = reception.caller().memory.get_turns(session_id, user_id=whose, namespace=options.namespace)
+        turns = reception.caller().memory.sessions.turns(session_id, user_id=whose, namespace=options.namespace)
         user = "" if user_id is None else f"user_id={_name(user_id)}&"
         return Document(turns, f"memory://sessions/{_name(session_id)}/turns?{user}offset=", offset)
 
@@ -149,7 +149,7 @@ def _teller(reception: Reception, budget: int) -> Callable[[Callable[Given, Docu
         def told(*args: Given.args, **kwargs: Given.kwargs) -> str:
             try:
                 document = read(*args, **kwargs)
-                return document.text(budget, reception.caller().memory.stages.count_tokens)
+                return document.text(budget, reception.caller().memory.admin.components.count_tokens)
             except NotFound as error:
                 raise ResourceNotFoundError(f"{error.code}: {error.message}") from error
             except PhronesisError as error:

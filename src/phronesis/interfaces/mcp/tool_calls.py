@@ -24,7 +24,7 @@ from phronesis.interfaces.mcp.result_text import ROLLBACK, context_tail
 
 if TYPE_CHECKING:
     from phronesis.core.context import ContextPackage
-    from phronesis.memory.service import Components
+    from phronesis.memory.runtime import Components
 
 
 # Errors as a caller of a tool or resource sees them: code, field and remedy, never a traceback.
@@ -353,7 +353,7 @@ def _within(verb: Verb, caller: Caller, given: dict[str, Any], options: Options)
     if verb.composes:
         return _context(verb, caller, given, budget, records=records)
     result = verb.call(caller, given)
-    count: Count = caller.memory.stages.count_tokens
+    count: Count = caller.memory.admin.components.count_tokens
     text, record, shown = _cut(verb, result, options, count, budget)
     if hasattr(result, "next_cursor") and shown < len(result):
         # A cursor continues after the whole page: what does not fit belongs to the next one.
@@ -384,7 +384,9 @@ def _cut(
 
 def _context(verb: Verb, caller: Caller, given: dict[str, Any], budget: int, *, records: bool) -> CallToolResult:
     """Return a context; what programs need of it is in ``_meta``, which no model sees."""
-    text, record = compose_within(partial(verb.call, caller), given, budget, caller.memory.stages, records=records)
+    text, record = compose_within(
+        partial(verb.call, caller), given, budget, caller.memory.admin.components, records=records
+    )
     meta = {name: value for name, value in record.items() if name != "text"}
     return CallToolResult(
         content=[TextContent(text=text)], structured_content=record if records else None, _meta={CONTEXT_META: meta}

@@ -82,7 +82,7 @@ def forget(caller: "Caller", given: dict[str, Any]) -> Forgotten:
     else:
         items, abstained = _found(caller, str(query), owner)
     if not abstained:
-        browser, tenant = caller.memory.stages.browser, caller.memory.tenant
+        browser, tenant = caller.memory.admin.components.browser, caller.memory.admin.tenant
         items = [*items, *browser.going_with(tenant, items, None if ids else query)]
     if given.get("dry_run", not ids) or abstained or not items:
         return Forgotten(items, dry_run=True, abstained=abstained)

@@ -63,7 +63,7 @@ class Exchange:
 @router.get("/sessions")
 def sessions(visitor: Visiting, start: int = 0) -> Response:
     """List the sessions of a scope, the latest first."""
-    found = visitor.memory.list_sessions(**visitor.looking.scope)
+    found = visitor.memory.sessions.list(**visitor.looking.scope)
     first = max(0, start)
     more = first + PAGE if len(found) > first + PAGE else None
     further = address("/sessions", start=more, **visitor.looking.named)
@@ -75,10 +75,10 @@ def sessions(visitor: Visiting, start: int = 0) -> Response:
 @router.get("/sessions/view")
 def session(visitor: Visiting, id: str, before: int = 0) -> Response:  # noqa: A002 - the query's name
     """Show a session as a conversation: its last turns, or those before the turn ``before``."""
-    latest = visitor.memory.get_turns(id, **visitor.looking.owner, last=1)
+    latest = visitor.memory.sessions.turns(id, **visitor.looking.owner, last=1)
     if not latest:
         raise NotFound(f"id: there is no session {id} of this user or namespace; /sessions lists them", field="id")
-    found = visitor.memory.get_turns(id, **visitor.looking.owner, last=TURNS + 1, before=before or None)
+    found = visitor.memory.sessions.turns(id, **visitor.looking.owner, last=TURNS + 1, before=before or None)
     shown = found[-TURNS:]
     named = {"id": id, **visitor.looking.named}
     return page(
@@ -104,7 +104,7 @@ def summary(visitor: Visiting, id: str) -> Response:  # noqa: A002 - the query's
 def _exchanges(visitor: Visitor, session_id: str, turns: Sequence[Turn]) -> list[Exchange]:
     """Return turns joined with the items of their entries."""
     owner = visitor.looking.owner
-    held = visitor.memory.quarantine_list(**owner, session_id=session_id, limit=ITEMS)
+    held = visitor.memory.quarantine.list(**owner, session_id=session_id, limit=ITEMS)
     found = [*visitor.memory.get_all(**owner, session_id=session_id, limit=ITEMS), *held]
     messages = {item.id: item for item in found if item.kind == MESSAGE}
     learned: dict[str, list[Item]] = {}

@@ -76,7 +76,7 @@ BULK: Final = 1_000
 @router.get("/quarantine")
 def quarantine(visitor: Visiting, done: str = "", count: int = 0) -> Response:
     """Show what is held, the newest first."""
-    held = visitor.memory.quarantine_list(**visitor.looking.scope, limit=SHOWN + 1)
+    held = visitor.memory.quarantine.list(**visitor.looking.scope, limit=SHOWN + 1)
     return page(
         visitor,
         "quarantine.html",
@@ -97,7 +97,7 @@ def release(
 ) -> Response:
     """Let a text go: it is found and shown again, as data where its source is not trusted."""
     visitor.check(token, Role.ADMIN)
-    visitor.memory.quarantine_release(id, actor=visitor.actor)
+    visitor.memory.quarantine.release(id, actor=visitor.actor)
     return back(next.partition("?")[0], done="release", count=1)
 
 
@@ -113,7 +113,7 @@ def reject(
     ended = 0
     for one in id:
         try:
-            visitor.memory.quarantine_reject(one, actor=visitor.actor)
+            visitor.memory.quarantine.reject(one, actor=visitor.actor)
             ended += 1
         except Conflict:  # already decided
             if len(id) == 1:
@@ -157,7 +157,7 @@ def show(visitor: Visiting, item_id: str, edit: bool = False, done: str = "") ->
     told = visitor.memory.explain(item_id)
     events = [(event, changes_of(event)) for event in reversed(told.history)]
     trait = trait_told(visitor, item, told.history) if isinstance(item, Trait) else None
-    taken = visitor.memory.get_source(item.id) if item.kind == L1 else None
+    taken = visitor.memory.resources.get_source(item.id) if item.kind == L1 else None
     return page(
         visitor,
         "item.html",

@@ -39,7 +39,7 @@ router = make_router()
 def people(visitor: Visiting, q: str = "") -> Response:
     """List the users of a tenant, to an admin; others name the user they mean."""
     wanted = q.strip()
-    users = visitor.memory.list_users() if visitor.is_admin else []
+    users = visitor.memory.admin.users() if visitor.is_admin else []
     found = [user for user in users if wanted.casefold() in user.user_id.casefold()]
     learned = {
         user.user_id: {kind: n for kind, n in user.counts.items() if n and kind not in RECORDED_KINDS}
@@ -59,7 +59,7 @@ def person(visitor: Visiting, id: str, done: str = "") -> Response:  # noqa: A00
         user_id=id,
         groups=by_subtype(traits),
         known=known_of(visitor, id),
-        reflections=memory.list_reflections(id, limit=REFLECTIONS),
+        reflections=memory.traits.reflections(id, limit=REFLECTIONS),
         done=done,
     )
 
@@ -120,7 +120,7 @@ class TraitTold:
 
 def trait_told(visitor: Visitor, trait: Trait, history: Sequence[HistoryEvent]) -> TraitTold:
     """Return what a trait's page shows in addition; changes are oldest first."""
-    evidence = visitor.memory.get_trait_evidence(trait.id)
+    evidence = visitor.memory.traits.evidence(trait.id)
     moments = moments_of(history)
     return TraitTold(
         moments,
@@ -145,7 +145,7 @@ def correct(
 ) -> Response:
     """Correct a trait by hand; refused when somebody else, or a reflection, changed it meanwhile."""
     visitor.check(token)
-    visitor.memory.correct_trait(
+    visitor.memory.traits.correct(
         item_id,
         content=content,
         context=context,

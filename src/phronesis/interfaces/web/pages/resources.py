@@ -47,7 +47,7 @@ def resources(visitor: Visiting, cursor: str = "") -> Response:
     """List the documents that are held, the newest first."""
     listed = visitor.memory.get_all(**visitor.looking.scope, kinds=[DOCUMENT], limit=PAGE, cursor=cursor or None)
     further = address("/resources", cursor=listed.next_cursor, **visitor.looking.named)
-    taking_in = visitor.memory.stages.documents
+    taking_in = visitor.memory.admin.components.documents
     return page(
         visitor, "resources.html", listed=listed, further=further, most=taking_in.max_bytes, urls=taking_in.urls != OFF
     )
@@ -83,7 +83,7 @@ def take_in(
             raise InputError("file: give a file, a text or a page, one of them", field="file")
         told = _uploaded(visitor, file, about)
     else:
-        told = visitor.memory.ingest_resource(**given, **about)
+        told = visitor.memory.resources.ingest(**given, **about)
     if told.document is None:
         return back("/resources")
     return back("/resources/view", id=told.document.id, done="same" if not told.sections else "added")
@@ -100,10 +100,10 @@ def resource(
     done: str = "",
 ) -> Response:
     """Show a document in reading order, as it is or as a ``version`` was, or what a version changed (``compare``)."""
-    held = visitor.memory.get_resource(id)
+    held = visitor.memory.resources.get(id)
     newest = _version(held, held.document.data.get("number", 0)) or held.versions[-1]
     chosen = _version(held, version) or newest
-    shown = held if chosen is newest else visitor.memory.get_resource(id, as_of=chosen.recorded_at)
+    shown = held if chosen is newest else visitor.memory.resources.get(id, as_of=chosen.recorded_at)
     first = max(0, start)
     more = first + SECTIONS if len(shown.sections) > first + SECTIONS else None
     return page(
@@ -135,7 +135,10 @@ def differences(before: Sequence[Item], after: Sequence[Item]) -> list[Differenc
 
 def _uploaded(visitor: Visitor, file: UploadFile, about: dict[str, Any]) -> IngestedResource:
     """Ingest an uploaded file; readers examine its extension and content, as for a file on disk."""
-    name, most = Path(file.filename or "").name[-NAME:] or "document", visitor.memory.stages.documents.max_bytes
+    name, most = (
+        Path(file.filename or "").name[-NAME:] or "document",
+        visitor.memory.admin.components.documents.max_bytes,
+    )
     body = file.file.read(most + 1)
     if len(body) > most:
         raise InputError(
@@ -146,7 +149,7 @@ def _uploaded(visitor: Visitor, file: UploadFile, about: dict[str, Any]) -> Inge
         path.write_bytes(body)
         # A repeated name is a new version of the same document, as with a file ingested by path.
         said = {"uri": about["uri"] or f"upload:{name}", "title": about.get("title") or name}
-        return visitor.memory.ingest_resource(path=path, **{**about, **said})
+        return visitor.memory.resources.ingest(path=path, **{**about, **said})
 
 
 def _version(held: Resource, number: int) -> DocumentRow | None:
@@ -163,7 +166,7 @@ def _compared(visitor: Visitor, held: Resource, number: int) -> list[Difference]
         return []
     place = numbers.index(number)
     before, after = (
-        visitor.memory.get_resource(held.document.id, as_of=one.recorded_at).sections
+        visitor.memory.resources.get(held.document.id, as_of=one.recorded_at).sections
         for one in held.versions[place - 1 : place + 1]
     )
     return differences(before, after)

@@ -60,7 +60,7 @@ def runs(visitor: Visiting, cursor: str = "") -> Response:
 @router.get("/runs/view")
 def run(visitor: Visiting, id: str, done: str = "") -> Response:  # noqa: A002 - the query's name
     """Show a run with all that came of it."""
-    record = visitor.memory.get_run(id, **visitor.looking.owner)
+    record = visitor.memory.runs.get(id, **visitor.looking.owner)
     drawing, missing = drawn(record.review)
     products = list((record.feedback or {}).get("products") or ())
     rows = [*products, *({} for _ in range(SPARE_ROWS))]
@@ -91,7 +91,7 @@ def feedback(
     """Say what a run came to."""
     visitor.check(token)
     given = {"products": made.products(), "pros": pros.strip(), "cons": cons.strip(), "other": other.strip()}
-    visitor.memory.run_feedback(id, given, **visitor.looking.owner, actor=visitor.actor)
+    visitor.memory.runs.feedback(id, given, **visitor.looking.owner, actor=visitor.actor)
     return _seen_again(visitor, id, "feedback")
 
 
@@ -120,7 +120,7 @@ def unlearn(
 def review(visitor: Visiting, token: Annotated[str, Form()], id: Annotated[str, Form()]) -> Response:  # noqa: A002
     """Look up the modifier of a run at PubChem, which this server asks: half a minute at most is waited for."""
     visitor.check(token)
-    found = visitor.memory.review_run(id, **visitor.looking.owner, refresh=True)
+    found = visitor.memory.runs.review(id, **visitor.looking.owner, refresh=True)
     return _seen_again(visitor, id, f"review_{found.reason}" if found.status == "unresolved" else "reviewed")
 
 
@@ -137,12 +137,12 @@ def drawn(review: Review | None) -> tuple[Drawing | None, str]:
 def learn_of(visitor: Visitor, entry_id: str) -> Learn:
     """Return a learn's result and changes."""
     memory = visitor.memory
-    book, browser = memory.stages.runs, memory.stages.browser
-    changed = browser.made_by(memory.tenant, book.entry(memory.tenant, entry_id))
+    book, browser = memory.admin.components.runs, memory.admin.components.browser
+    changed = browser.made_by(memory.admin.tenant, book.entry(memory.admin.tenant, entry_id))
     undone = changed and any(
         event.verb == "rollback" and entry_id in event.reason for event in memory.history(changed[0].id)
     )
-    return Learn(book.learned(memory.tenant, entry_id), changed, bool(undone))
+    return Learn(book.learned(memory.admin.tenant, entry_id), changed, bool(undone))
 
 
 def _number(written: str, field: str) -> float | None:

@@ -31,8 +31,8 @@ router = make_router()
 def home(visitor: Visiting, span: str = "day") -> Response:
     """Show a scope at a glance."""
     chosen = span if span in SPANS else "day"
-    since = visitor.memory.stages.clock() - SPANS[chosen]
-    seen = visitor.memory.overview(**visitor.looking.scope, since=since, limit=SHOWN)
+    since = visitor.memory.admin.components.clock() - SPANS[chosen]
+    seen = visitor.memory.admin.overview(**visitor.looking.scope, since=since, limit=SHOWN)
     learned = {kind: count for kind, count in seen.counts.items() if kind not in RECORDED_KINDS}
     recorded = {kind: count for kind, count in seen.counts.items() if kind in RECORDED_KINDS}
     return page(visitor, "home.html", seen=seen, learned=learned, recorded=recorded, span=chosen, spans=tuple(SPANS))
@@ -50,13 +50,13 @@ ANY: Final = 1
 @router.get("/jobs")
 def jobs(visitor: Visiting, done: str = "") -> Response:
     """Show a tenant's work, what failed first."""
-    return page(visitor, "jobs.html", jobs=visitor.memory.jobs(limit=JOBS_SHOWN), done=done)
+    return page(visitor, "jobs.html", jobs=visitor.memory.admin.jobs(limit=JOBS_SHOWN), done=done)
 
 
 @router.get("/jobs/waiting")
 def waiting(visitor: Visiting) -> Response:
     """Show what the first page says of it: a part of that page, so that it need not wait for it."""
-    return page(visitor, "jobs_waiting.html", jobs=visitor.memory.jobs(limit=ANY))
+    return page(visitor, "jobs_waiting.html", jobs=visitor.memory.admin.jobs(limit=ANY))
 
 
 @router.post("/jobs/retry")
@@ -68,7 +68,7 @@ def retry(
     """Interpret an entry again that failed, once its cause is mended."""
     visitor.check(token)
     try:
-        visitor.memory.retry(id, actor=visitor.actor)
+        visitor.memory.admin.retry(id, actor=visitor.actor)
     except EntryFailed:  # recorded as a new failure, which the page shows
         return back("/jobs", done="again")
     return back("/jobs", done="retried")
@@ -92,7 +92,7 @@ def checks(visitor: Visiting) -> Response:
     of.
     """
     visitor.caller.needs(Role.ADMIN)
-    report = visitor.memory.doctor()
+    report = visitor.memory.admin.doctor()
     parts = [(name, tuple(fields)) for name, fields in groupby(report.policy, _section)]
     if visitor.partial:
         return page(visitor, "health_checks.html", report=report, sections=parts)
@@ -100,7 +100,10 @@ def checks(visitor: Visiting) -> Response:
 
 
 def _held(visitor: Visitor) -> dict[str, Any]:
-    stages, seen = visitor.memory.stages, visitor.memory.overview(**visitor.looking.scope, limit=NO_LIST)
+    stages, seen = (
+        visitor.memory.admin.components,
+        visitor.memory.admin.overview(**visitor.looking.scope, limit=NO_LIST),
+    )
     encoder = stages.doctor.embedders.default
     facts: Sequence[tuple[str, str]] = (
         ("database", stages.database.dialect),

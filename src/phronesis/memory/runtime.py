@@ -1,4 +1,4 @@
-"""Base class of all verbs: the components that a Memory delegates to, and the steps that verbs share."""
+"""The state behind a Memory: its components, its background threads, and the steps that its verbs share."""
 
 import threading
 import weakref
@@ -32,6 +32,7 @@ from phronesis.forgetting.handler import Forgetter
 from phronesis.index.reindexing import Reindexer
 from phronesis.index.vectorizer import Vectorizer
 from phronesis.log.inputs import flag
+from phronesis.log.reader import load_entry
 from phronesis.memory.overview import OverviewBook
 from phronesis.models.model_registry import ModelRegistry
 from phronesis.reasoning.catalysis.review import ModifierReviews
@@ -104,26 +105,28 @@ class Components:
         return self.assembler.counter().count(text)
 
 
-class Service:
-    """Base class of the verb classes: the state of a Memory and the steps that verbs share."""
+class Runtime:
+    """The state of one Memory: components, tenant, background threads, and the steps that verbs share."""
 
-    def __init__(self, stages: Components, tenant: str, *, host: "Service | None" = None) -> None:
-        self._stages = stages
-        self._tenant = tenant
+    def __init__(self, components: Components, tenant: str, *, host: "Runtime | None" = None) -> None:
+        self._components = components
+        self.tenant = tenant
         self._host = host
         self._closed = False
-        self._guests = weakref.WeakSet[Service]()
+        self._guests = weakref.WeakSet[Runtime]()
         self._coming = threading.Lock()
         self._background = Background(self._work, name=f"phronesis-{tenant}")
         self._counts_due = False
         self._notes = Background(self._settle, name=f"phronesis-{tenant}-notes")
         if host is None:
-            stages.ledger.wake = partial(self._notes.wake, pressing=True)
+            components.ledger.wake = partial(self._notes.wake, pressing=True)
 
     @property
-    def stages(self) -> Components:
-        """The components of this Memory, for the worker and the interfaces; Closed if it was closed."""
-        return self._open_stages()
+    def components(self) -> Components:
+        """The components of this Memory; Closed if it was closed."""
+        if self._closed:
+            raise Closed("this Memory was closed; open it again")
+        return self._components
 
     def close(self) -> None:
         """Stop the background thread and close the connections.
@@ -133,65 +136,66 @@ class Service:
         if not self._closed:
             self._closed = True
             if self._host is None:
-                self._stages.roster.close()  # otherwise the thread would wait for a model's answer
-                self._stages.reviews.close()
-                self._stages.retrieving.close()
+                self._components.roster.close()  # otherwise the thread would wait for a model's answer
+                self._components.reviews.close()
+                self._components.retrieving.close()
             self._background.stop()
             self._notes.stop()
-            self._stages.shown.settle(self._tenant, patient=False)
+            self._components.shown.settle(self.tenant, patient=False)
             with self._coming:
                 guests = list(self._guests)
             for guest in guests:
                 guest.close()
             if self._host is None:
-                self._stages.shown.close()  # impressions of Memories that were dropped without being closed
-                if self._stages.mirror is not None:
-                    self._stages.mirror.index.close()
-                self._stages.usage.close()
-                self._stages.ledger.settle()
-                self._stages.database.close()
+                self._components.shown.close()  # impressions of Memories that were dropped without being closed
+                if self._components.mirror is not None:
+                    self._components.mirror.index.close()
+                self._components.usage.close()
+                self._components.ledger.settle()
+                self._components.database.close()
 
-    def _take_in(self, guest: "Service") -> None:
-        """Register a Memory that is closed with this one, by a weak reference."""
+    def for_tenant(self, name: str) -> "Runtime":
+        """Return the state of another tenant's Memory over the same components; closed with this one."""
+        from phronesis.config import check_tenant  # noqa: PLC0415 - pydantic is not needed before
+
+        guest = Runtime(self.components, check_tenant(name), host=self)
         with self._coming:
-            self._open_stages()  # raises if closed meanwhile: the guest would never be closed
-            self._guests.add(guest)
-
-    def _open_stages(self) -> Components:
-        if self._closed:
-            raise Closed("this Memory was closed; open it again")
-        return self._stages
+            _ = self.components  # raises if closed meanwhile: the guest would never be closed
+            self._guests.add(guest)  # a weak reference
+        return guest
 
     def _settle(self, _stopped: Callable[[], bool]) -> None:
         """Write the impressions of reads, which do not wait for that."""
-        if not self._stages.ledger.settle(patient=False):
+        if not self._components.ledger.settle(patient=False):
             self._notes.wake()  # another process is writing: retry soon
-        self._stages.shown.settle(self._tenant, patient=False)
+        self._components.shown.settle(self.tenant, patient=False)
         if self._counts_due:
             self._counts_due = False
-            self._stages.usage.settle(self._tenant, patient=False)
+            self._components.usage.settle(self.tenant, patient=False)
 
-    def _used(self, item_ids: Iterable[str]) -> None:
+    def note_use(self, item_ids: Iterable[str]) -> None:
         """Count the items that a read showed; the counts are written asynchronously."""
-        if self._stages.usage.note(self._tenant, item_ids, self._stages.clock()):
+        if self._components.usage.note(self.tenant, item_ids, self._components.clock()):
             self._counts_due = True
             self._notes.wake(pressing=True)
 
-    def _search_claims(self, asked: Query) -> SearchResult:
+    def search_claims(self, asked: Query) -> SearchResult:
         """Search reasoning items by their claims, the only search over them alone (RB-11, RB-12)."""
         narrowed = replace(asked, wanted=replace(asked.wanted, parts=CLAIM))
-        found = self._open_stages().searcher.search(self._tenant, narrowed)
+        found = self.components.searcher.search(self.tenant, narrowed)
         return replace(found, evidence=tuple(_by_claims(one) for one in found.evidence))
 
-    def _call(self, actor: str, idempotency_key: str | None, wait: bool) -> Call:
+    def call(self, actor: str, idempotency_key: str | None, wait: bool) -> Call:
+        """Return the checked common arguments of a verb that writes."""
         key = None if idempotency_key is None else check_id(idempotency_key, field="idempotency_key")
-        return Call(self._tenant, check_id(actor, field="actor"), key, flag(wait, field="wait"))
+        return Call(self.tenant, check_id(actor, field="actor"), key, flag(wait, field="wait"))
 
-    def _write(self, call: Call, lane: Any, verb: str, payload: Mapping[str, Any]) -> Written:
+    def write(self, call: Call, lane: Any, verb: str, payload: Mapping[str, Any]) -> Written:
+        """Append an entry and, if the call waits, interpret it; empty members of the payload are left out."""
         given = {name: value for name, value in payload.items() if value not in (None, {}, [])}
-        self._open_stages().shown.settle(self._tenant)
-        written = self._stages.writer.write(
-            self._tenant,
+        self.components.shown.settle(self.tenant)
+        written = self._components.writer.write(
+            self.tenant,
             lane,
             verb=verb,
             payload=given,
@@ -201,10 +205,10 @@ class Service:
         )
         # Child entries that an entry asks for are interpreted in the background.
         more = written.pending or (written.applied is not None and bool(written.applied.children))
-        self._wake(pending=more, everywhere=False)
+        self.wake(pending=more, everywhere=False)
         return written
 
-    def _edit(
+    def edit(
         self,
         item_id: str,
         verb: str,
@@ -212,25 +216,26 @@ class Service:
         reason: str | None,
         call: Call,
     ) -> EditResult:
+        """Append an entry that edits one item."""
         given = {**payload, "reason": None if reason is None else check_text(reason, field="reason")}
         given = {name: value for name, value in given.items() if value is not None}
-        result = self._open_stages().editor.edit(call, parse_id(item_id, field="id"), verb, given)
-        self._wake(pending=result.pending, everywhere=False)
+        result = self.components.editor.edit(call, parse_id(item_id, field="id"), verb, given)
+        self.wake(pending=result.pending, everywhere=False)
         return result
 
-    def _wake(self, *, pending: bool, everywhere: bool = True) -> None:
+    def wake(self, *, pending: bool, everywhere: bool = True) -> None:
         """Wake the background thread for remaining work; not ``everywhere``: only in lanes that the writer named."""
         if everywhere:
-            self._stages.vectorizer.written.note_all(self._tenant)
-        if pending or self._stages.vectorizer.serves(self._tenant):
+            self._components.vectorizer.written.note_all(self.tenant)
+        if pending or self._components.vectorizer.serves(self.tenant):
             self._background.wake(pressing=pending)
 
-    def _learned(self, written: Written) -> tuple[tuple[Item, ...], tuple[Item, ...]]:
+    def learned(self, written: Written) -> tuple[tuple[Item, ...], tuple[Item, ...]]:
         """Return the items that an entry made or refined, and those that it ended."""
         if written.pending:
             return (), ()
         if written.applied is None:
-            changes = self._stages.browser.changed_by(self._tenant, written.entry)
+            changes = self._components.browser.changed_by(self.tenant, written.entry)
         else:
             settled = written.applied.settled
             items = {item.id: item for item in (*settled.created, *settled.updated)}
@@ -245,32 +250,35 @@ class Service:
         ]
         return tuple(item for item in made if item.id not in gone), tuple(ended)
 
-    def _gated(self, written: Written) -> tuple[Gated, ...]:
+    def gated(self, written: Written) -> tuple[Gated, ...]:
         """Return what was removed before recording, and what produced no item."""
         if written.pending:
             return written.redacted
         if written.applied is None:
-            return (*written.redacted, *self._stages.browser.gated_by(self._tenant, written.entry))
+            return (*written.redacted, *self._components.browser.gated_by(self.tenant, written.entry))
         settled = written.applied.settled
         rows = settled.changes.conversation.messages if settled.changes.conversation is not None else ()
         made = {item.id for item in settled.created}
         return (*written.redacted, *gated_in(written.entry, rows, made, written.applied.refusals))
 
-    def _degraded(self, written: Written) -> tuple[Degraded, ...]:
+    def degraded(self, written: Written) -> tuple[Degraded, ...]:
+        """Return the models and servers that were unavailable while an entry was prepared."""
         if written.pending:
             return ()
         if written.applied is not None:
             return tuple(written.applied.degraded)
-        return self._stages.writer.interpreter.degraded(self._tenant, written.entry.id)
+        return self._components.writer.interpreter.degraded(self.tenant, written.entry.id)
 
-    def _referred(self, written: Written) -> tuple[ReferenceResult, ...]:
-        return () if written.pending else referred_in(self._stages.database, self._tenant, written.entry)
+    def referred(self, written: Written) -> tuple[ReferenceResult, ...]:
+        """Return what became of each reference of a turn."""
+        return () if written.pending else referred_in(self._components.database, self.tenant, written.entry)
 
-    def _zone(self, name: str | None) -> tzinfo:
+    def zone(self, name: str | None) -> tzinfo:
         """Return the time zone of a call: the one it names, else the policy's."""
-        return self._stages.zone if name is None else parse_zone(name)
+        return self._components.zone if name is None else parse_zone(name)
 
-    def _wanted(self, **given: Any) -> Wanted:
+    def wanted(self, **given: Any) -> Wanted:
+        """Return the checked filter of a read: kinds, attributes, filters and times."""
         times = {
             name: None if given.get(name) is None else to_micros(parse_moment(given[name], field=name))
             for name in ("as_of", "valid_at")
@@ -286,37 +294,73 @@ class Service:
             filters=filters,
             as_of=times["as_of"],
             valid_at=times["valid_at"],
-            now=to_micros(self._stages.clock()) if asks_now else None,
+            now=to_micros(self._components.clock()) if asks_now else None,
         )
 
-    def _drain(self, *, give_way: Callable[[], bool] = lambda: False) -> None:
+    def drain(self, *, give_way: Callable[[], bool] = lambda: False) -> None:
         """Bring every lane up to date; a lane that fails does not stop the others, and is reported at the end.
 
         ``give_way`` is called between two batches, and stops the loop when it returns true.
         """
-        stages = self._stages
-        with stages.database.transaction(self._tenant, "read") as unit:
+        components = self._components
+        with components.database.transaction(self.tenant, "read") as unit:
             behind = list_behind(unit)
         stuck: list[PhronesisError] = []
         for lane in behind:
             if give_way():
                 break
             try:
-                stages.writer.interpreter.drain(self._tenant, lane.lane_id, give_way=give_way)
+                components.writer.interpreter.drain(self.tenant, lane.lane_id, give_way=give_way)
             except PhronesisError as error:
                 stuck.append(error)
             finally:
-                stages.vectorizer.written.note(self._tenant, lane.lane_id)
+                components.vectorizer.written.note(self.tenant, lane.lane_id)
         if stuck:
             raise stuck[0]
 
+    def wake_notes(self) -> None:
+        """Write soon what reads have noted: impressions and uses."""
+        self._notes.wake(pressing=True)
+
+    def recorded_payload(self, call: Call) -> Mapping[str, Any] | None:
+        """Return the payload recorded under a call's idempotency key, which a repeated call reuses."""
+        if call.idempotency_key is None:
+            return None
+        known = self.components.writer.recorder.known(self.tenant, call.idempotency_key)
+        if known is None:
+            return None
+        with self.components.database.transaction(self.tenant, "read") as unit:
+            return load_entry(unit, known).payload
+
     def _work(self, stopped: Callable[[], bool]) -> None:
         try:
-            self._drain(give_way=self._background.give_way)
+            self.drain(give_way=self._background.give_way)
         finally:
-            self._stages.vectorizer.catch_up(self._tenant, stopped=stopped)
-            if self._stages.mirror is not None and not stopped():
-                self._stages.mirror.follow(self._tenant)
+            self._components.vectorizer.catch_up(self.tenant, stopped=stopped)
+            if self._components.mirror is not None and not stopped():
+                self._components.mirror.follow(self.tenant)
+
+    def flush(self) -> int:
+        """Interpret every pending entry and make every missing vector; return the number of vectors made.
+
+        An external index receives its pending changes; IndexUnavailable if it cannot be reached.
+        """
+        components = self.components
+        try:
+            self.drain()
+            made = components.vectorizer.run(self.tenant)
+            if components.mirror is not None:
+                components.mirror.follow(self.tenant)
+        finally:
+            components.ledger.settle()
+        return made
+
+
+class Verbs:
+    """Base class of ``Memory`` and of its groups of verbs."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
 
 
 def _said_again(delta: Delta) -> bool:

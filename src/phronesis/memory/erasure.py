@@ -1,0 +1,132 @@
+"""Verbs on what is kept: forget, erase, export and import_."""
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+
+from phronesis.core.results import (
+    ErasureCertificate,
+    ExportResult,
+    ImportResult,
+)
+from phronesis.core.scope import make_scope
+from phronesis.core.text import check_id, check_text
+from phronesis.engine.erasure import Target
+from phronesis.experience.laws.records import ForgetResult, Forgotten
+from phronesis.forgetting.handler import FORGET
+from phronesis.log import inputs
+from phronesis.log.export import write_export
+from phronesis.log.import_log import Importer
+from phronesis.log.inputs import flag
+from phronesis.memory.runtime import Verbs
+
+
+class StoreVerbs(Verbs):
+    """The verbs forget, erase, export and import_."""
+
+    def forget(
+        self,
+        *,
+        user_id: str | None = None,
+        namespace: str | None = None,
+        session_id: str | None = None,
+        agent_id: str | None = None,
+        kinds: Sequence[str] | None = None,
+        dry_run: bool = False,
+        actor: str = "agent",
+        idempotency_key: str | None = None,
+        wait: bool = True,
+    ) -> ForgetResult:
+        """Archive items with low retention, and end long-archived ones; experience is downweighted first.
+
+        Retention decays with the days since an item was last shown or reinforced; use, importance, usefulness and a
+        person's feedback slow the decay, evidence against the item lowers it at once (docs/forgetting.md). Tasks and
+        intentions that are over are archived for that reason. ``kinds`` (default: all of the policy's), ``session_id``
+        and ``agent_id`` narrow the call, in the lane of ``user_id`` or ``namespace``.
+
+        Exempt are items that are pinned, important or named by the policy, a message from which a live item was
+        extracted, evidence of a live principle, and the last evidence of a live pattern, trait or claim. Archived items
+        leave ordinary reads, and ``unarchive`` restores them. Deleted ones end (``retired``): get, history and explain
+        still read them; only ``erase`` removes text.
+
+        ``dry_run`` returns the rows, with the reason for each one kept, and writes nothing. A second call at the same
+        time changes nothing; ``rollback(result.entry_id)`` reverts the entry. InputError: a kind that is not subject to
+        forgetting.
+        """
+        lane = make_scope(user_id=user_id, namespace=namespace).write_lane
+        named = {"session_id": session_id, "agent_id": agent_id}
+        narrowing = {name: check_id(value, field=name) for name, value in named.items() if value is not None}
+        call, components = self._runtime.call(actor, idempotency_key, wait), self._runtime.components
+        payload, again = (
+            components.forgetter.payload(self._runtime.tenant, lane, kinds, narrowing),
+            self._runtime.recorded_payload(call),
+        )
+        payload |= {} if again is None else {name: again.get(name) for name in ("law", "used")}
+        if flag(dry_run, field="dry_run"):
+            rows, kept = components.forgetter.would_do(self._runtime.tenant, lane, payload, components.clock())
+            return self._forgotten(None, rows, kept, dry_run=True)
+        written = self._runtime.write(call, lane, FORGET, payload)
+        if written.pending:
+            return ForgetResult(written.entry.id, pending=True)
+        return self._forgotten(
+            written.entry.id, components.forgetter.did(components.browser, self._runtime.tenant, written.entry)
+        )
+
+    def _forgotten(
+        self, entry_id: str | None, rows: Sequence[Forgotten], kept: Sequence[Forgotten] = (), *, dry_run: bool = False
+    ) -> ForgetResult:
+        counts, most = dict(Counter(row.action for row in rows)), self._runtime.components.forgetter.law.most
+        return ForgetResult(entry_id, tuple(rows), counts, dry_run=dry_run, kept=tuple(kept), more=len(rows) >= most)
+
+    def erase(
+        self,
+        *,
+        id: str | None = None,  # noqa: A002 - the contract's name
+        session_id: str | None = None,
+        user_id: str | None = None,
+        namespace: str | None = None,
+        expected_version: int | None = None,
+        reason: str | None = None,
+        actor: str = "agent",
+    ) -> ErasureCertificate:
+        """Erase text permanently from the log and everything derived from it, and check for remaining traces.
+
+        ``id`` erases an item: the messages or sources it was extracted from, and every edit of it. ``session_id``
+        erases all that a session of ``user_id`` (else of the shared ``namespace``) said and what was learned there.
+        ``user_id`` alone erases the whole user: the lane's rows stay, without text or name, and the same name starts a
+        new lane. Entries stay in the chain; items derived from them elsewhere lose that evidence.
+
+        The erasure is an entry that holds ids, and cannot be rolled back. Its ``reason`` is kept: InputError if it
+        quotes erased text. NotFound if there is nothing to erase. VersionConflict if ``expected_version`` is given with
+        an ``id`` and is not the item's version: nothing is erased then.
+        """
+        version = inputs.version(expected_version)
+        target = Target.of(item_id=id, session_id=session_id, user_id=user_id, namespace=namespace, version=version)
+        said = None if reason is None else check_text(reason, field="reason")
+        call = self._runtime.call(actor, None, True)
+        self._runtime.components.shown.settle(self._runtime.tenant)  # otherwise it would be written after the erasure
+        certificate = self._runtime.components.eraser.erase(call, target, reason=said)
+        self._runtime.wake(pending=False)
+        return certificate
+
+    def export(self, path: str | os.PathLike[str]) -> ExportResult:
+        """Write this tenant's whole log to a file of JSON lines, from which ``import_`` makes the same store.
+
+        The file holds all text that was recorded and not erased; only its owner can read it.
+        """
+        components = self._runtime.components
+        self._runtime.drain()
+        return write_export(components.database, self._runtime.tenant, path, components.clock())
+
+    def import_(self, path: str | os.PathLike[str]) -> ImportResult:
+        """Import a file written by ``export`` (entries, outcomes, failures) and interpret its entries.
+
+        Entries that exist already are skipped, so the call may be repeated. InputError or IntegrityError for a damaged
+        or altered file, of which nothing is stored; SchemaTooNew for one of a newer version; Conflict if a lane holds
+        other entries than the file.
+        """
+        components = self._runtime.components
+        taken = Importer(components.database, self._runtime.tenant, components.clock).run(path)
+        self._runtime.wake(pending=True)
+        self._runtime.drain()
+        return taken

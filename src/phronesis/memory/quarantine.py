@@ -1,0 +1,85 @@
+"""The group memory.quarantine: list, release or reject items that look like prompt injection."""
+
+from phronesis.core.ids import parse_id
+from phronesis.core.items import Item
+from phronesis.core.results import (
+    EditResult,
+)
+from phronesis.core.scope import make_scope
+from phronesis.engine.edits import REJECT, RELEASE, Call, in_quarantine
+from phronesis.errors import Conflict
+from phronesis.log import inputs
+from phronesis.memory.runtime import Verbs
+from phronesis.store.eligible import Wanted
+
+MAX_LISTED = 10_000
+"""Maximum number of items in one answer."""
+
+
+class Quarantine(Verbs):
+    """The group ``memory.quarantine``: list, release and reject."""
+
+    def release(
+        self,
+        id: str,  # noqa: A002 - the contract's name
+        *,
+        reason: str | None = None,
+        actor: str = "agent",
+        idempotency_key: str | None = None,
+        wait: bool = True,
+    ) -> EditResult:
+        """Release an item from quarantine: searches and contexts show it again, fenced by its source's trust.
+
+        Nothing is extracted from it by this. NotFound if there is no such item, Conflict if it is not in quarantine.
+        """
+        call = self._runtime.call(actor, idempotency_key, wait)
+        return self._runtime.edit(self._held(id, call), RELEASE, {}, reason, call)
+
+    def reject(
+        self,
+        id: str,  # noqa: A002 - the contract's name
+        *,
+        reason: str | None = None,
+        actor: str = "agent",
+        idempotency_key: str | None = None,
+        wait: bool = True,
+    ) -> EditResult:
+        """Reject a quarantined item: it is archived as retracted and keeps its history. ``erase`` removes its text.
+
+        NotFound if there is no such item, Conflict if it is not in quarantine.
+        """
+        call = self._runtime.call(actor, idempotency_key, wait)
+        return self._runtime.edit(self._held(id, call), REJECT, {}, reason, call)
+
+    def _held(self, given: str, call: Call) -> str:
+        """Return the id of a quarantined item; with a key the call may be a repetition, which the log decides."""
+        item = self._runtime.components.browser.get(self._runtime.tenant, parse_id(given, field="id"), Wanted())
+        if not in_quarantine(item) and call.idempotency_key is None:
+            raise Conflict(
+                f"item {item.id} is not in quarantine; quarantine_list shows what is",
+                field="id",
+                details={"item_id": item.id},
+            )
+        return item.id
+
+    def list(
+        self,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        session_id: str | None = None,
+        run_id: str | None = None,
+        namespace: str | None = None,
+        limit: int = 100,
+        across: str | None = None,
+    ) -> list[Item]:
+        """Return the quarantined items that the scope sees, newest first.
+
+        ``item.quarantine`` is the rule that matched, ``item.data["suspected"]`` the matched text. Other reads omit
+        these items, except ``get``, ``history`` and ``explain`` by their id.
+        """
+        scope = make_scope(
+            user_id=user_id, namespace=namespace, agent_id=agent_id, session_id=session_id, run_id=run_id, across=across
+        )
+        count = inputs.limit(limit, most=MAX_LISTED)
+        return self._runtime.components.browser.in_quarantine(self._runtime.tenant, scope, limit=count)
